@@ -1,0 +1,45 @@
+# Two commands: `make lab` opens the notebooks, `make test` runs every test. Both install what they need into .venv,
+# once; they install again only when the pins or the package's own metadata have changed.
+
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help lab test lint format clean
+
+help:
+	@echo "make lab     open JupyterLab in notebooks/"
+	@echo "make test    run every test: unit, golden, property, doctest, notebooks, browser"
+	@echo "make lint    ruff and mypy"
+	@echo "make format  let ruff lay out the code"
+	@echo "make clean   remove the environment and everything that the tools made"
+
+lab: $(READY)
+	cd notebooks && ../$(PY) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root)
+
+# loadscope keeps the cells of one notebook, and the tests of one module, in order on one worker.
+test: $(READY)
+	$(PY) -m pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout 120 \
+		--nbval-sanitize-with tests/nbval_sanitize.cfg tests gradviz README.md notebooks $(ARGS)
+
+lint: $(READY)
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+format: $(READY)
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+$(READY): requirements-dev.txt constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+		echo "gradviz needs Python 3.10 or newer, but '$(PYTHON)' is: $$($(PYTHON) --version 2>&1)"; \
+		echo "Name another one, for example: make $(or $(MAKECMDGOALS),lab) PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --disable-pip-version-check --quiet -r requirements-dev.txt --editable .
+	@touch $(READY)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache tests/artefacts
