@@ -1,0 +1,47 @@
+"""gradviz: see what PyTorch's autograd does, and what it forgets."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gradviz.graph import GradvizError, Graph
+    from gradviz.recording import Recording, record
+    from gradviz.show import show
+    from gradviz.views.figure import Figure
+
+# Each name is loaded on first use, so that `import gradviz` costs next to nothing beside `import torch`.
+_HOME = {
+    "Figure": "gradviz.views.figure",
+    "GradvizError": "gradviz.graph",
+    "Graph": "gradviz.graph",
+    "Recording": "gradviz.recording",
+    "record": "gradviz.recording",
+    "show": "gradviz.show",
+}
+__all__ = ["Figure", "GradvizError", "Graph", "Recording", "record", "show"]
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'gradviz' has no attribute {name!r}; it has {', '.join(__all__)}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    # `gradviz.show` is a module too: the function takes its place once it is loaded.
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext gradviz``."""
+    importlib.import_module("gradviz.magic").load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """``%unload_ext gradviz``."""
+    importlib.import_module("gradviz.magic").unload(shell)

@@ -1,0 +1,430 @@
+"""The frozen records: what gradviz knows about one autograd graph.
+
+This module knows no torch. Every record is a ``NamedTuple`` of plain data (ids, short strings,
+numbers), so a graph can be compared, stored as JSON and kept for as long as the reader likes
+without keeping one of the user's tensors alive. Ids are small integers in order of first visit.
+The words are torch's own (``torch.autograd.graph.Node``, ``GradientEdge``, ``output_nr``).
+"""
+
+from __future__ import annotations
+
+import json
+import types
+import typing
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from functools import cached_property
+from typing import Any, Generic, NamedTuple, TypeVar, Union, overload
+
+
+class GradvizError(Exception):
+    """Base of every error that gradviz raises itself."""
+
+
+class NodeKind(str, Enum):
+    """What sort of node this is in torch's graph."""
+
+    BACKWARD = "backward"
+    ACCUMULATE_GRAD = "accumulate_grad"
+    CUSTOM_FUNCTION = "custom_function"
+
+
+class SavedState(str, Enum):
+    """What has become of a tensor that a node saved for its backward."""
+
+    AVAILABLE = "available"
+    STALE = "stale"  # written since: its version moved on, so backward will raise
+    FREED = "freed"  # an earlier backward released it
+    OVERWRITTEN = "overwritten"  # its memory was written and its version did not move: backward is silently wrong
+    UNKNOWN = "unknown"
+
+
+class CutReason(str, Enum):
+    """Why a value went on while its gradient path did not. The value is the word that the picture shows."""
+
+    DETACH = "detach"
+    DETACH_IN_PLACE = "detach_"
+    DATA = ".data"
+    NO_GRAD = "no_grad"
+    INFERENCE_MODE = "inference_mode"
+    NOT_DIFFERENTIABLE = "non-differentiable function"
+    INTEGER_DTYPE = "integer or bool dtype"
+    COPIED_OUT = "value copied out"
+    NO_GRAD_WRITE = "in-place write under no_grad"
+    FLAG_OFF = "requires_grad switched off"
+    CUSTOM_NON_DIFFERENTIABLE = "custom Function marked it non-differentiable"
+    UNKNOWN = "cut, reason not known"
+
+
+class GradientEdge(NamedTuple):
+    """Where a tensor's gradient enters the graph: output ``output_nr`` of the forward call of node ``node_id``."""
+
+    node_id: int
+    output_nr: int
+
+
+class SavedTensor(NamedTuple):
+    """One tensor that a node keeps for its backward, e.g. attribute ``"self"`` of ``MulBackward0``."""
+
+    attribute: str
+    tensor_id: int | None  # the recorded tensor state it is, where that is proven
+    saved_version: int | None
+    state: SavedState
+
+
+class Node(NamedTuple):
+    """A node of torch's backward graph. ``stub``: only its name was read, its own edges were not followed."""
+
+    id: int
+    name: str
+    kind: NodeKind
+    sequence_nr: int | None
+    saved: tuple[SavedTensor, ...]
+    leaf_id: int | None  # AccumulateGrad only: the tensor whose .grad it fills
+    call_id: int | None  # the recorded call that made it
+    stub: bool
+
+
+class Edge(NamedTuple):
+    """One slot of ``node.next_functions``. ``next_node_id`` is None for a slot that leads nowhere."""
+
+    node_id: int
+    next_index: int
+    next_node_id: int | None
+    input_nr: int
+
+
+class Storage(NamedTuple):
+    """One block of memory. ``nbytes`` and ``device`` are None where torch does not tell."""
+
+    id: int
+    nbytes: int | None
+    device: str | None
+
+
+class Tensor(NamedTuple):
+    """One state of one tensor object. An in-place write gives the same object (``object_id``) a new state.
+
+    None means "not known" for shape, stride, storage_offset, dtype, device, requires_grad, is_leaf, version
+    and storage_id; for name, grad, values and base_id it means "none".
+    """
+
+    id: int
+    name: str | None
+    object_id: int
+    shape: tuple[int, ...] | None  # elements per dimension
+    stride: tuple[int, ...] | None  # elements
+    storage_offset: int | None  # elements
+    dtype: str | None  # "float32"
+    device: str | None  # "cpu", "cuda:0"
+    requires_grad: bool | None
+    is_leaf: bool | None
+    retains_grad: bool | None
+    grad: str | None  # preview of .grad, None when .grad is None or was not read
+    values: str | None  # preview, at most 8 elements
+    version: int | None
+    storage_id: int | None
+    base_id: int | None  # the tensor that this one is a view of
+    gradient_edge: GradientEdge | None
+
+
+class Source(NamedTuple):
+    """Where in the user's code a call stands. ``code`` is what made the result, e.g. ``"b = a.clone()"``."""
+
+    file: str
+    line: int
+    code: str | None
+
+
+class Call(NamedTuple):
+    """One recorded call of a torch function. Inputs and outputs are tensor ids, in argument order."""
+
+    id: int
+    function: str  # "clone", "mul", "Square.apply"
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    grad_mode: bool
+    inference_mode: bool
+    module: str | None  # path of the nn.Module that ran it
+    source: Source | None
+    bookkeeping: bool  # torch's own: an optimizer's step, nn.init, load_state_dict
+
+
+class Cut(NamedTuple):
+    """A tracked value that a call read and that reaches none of the call's outputs."""
+
+    call_id: int
+    input_id: int
+    output_id: int | None  # None: the value left torch
+    reason: CutReason
+
+
+class Gradient(NamedTuple):
+    """One gradient value of one backward run.
+
+    Either it *arrived* at a node (``input_nr`` is set: the sum that the engine handed to that output slot)
+    or a node *sent* it along one of its edges (``next_index`` is set).
+    """
+
+    run: int
+    node_id: int
+    input_nr: int | None
+    next_index: int | None
+    preview: str
+    thread: int  # 0 is the thread that called backward
+
+
+class Called(NamedTuple):
+    """Event: a call returned."""
+
+    call_id: int
+
+
+class Wrote(NamedTuple):
+    """Event: a call changed a tensor's memory or flags in place.
+
+    ``alias`` is True for a tensor that was not the target itself but shares its memory.
+    """
+
+    call_id: int
+    before_id: int
+    after_id: int
+    alias: bool
+
+
+class NodeRan(NamedTuple):
+    """Event: the engine ran a node. None stands for an undefined gradient."""
+
+    run: int
+    node_id: int
+    arrived: tuple[str | None, ...]
+    sent: tuple[str | None, ...]
+    thread: int
+
+
+class Accumulated(NamedTuple):
+    """Event: AccumulateGrad added what arrived to the leaf's .grad (``before`` None: there was none)."""
+
+    run: int
+    node_id: int
+    incoming: str
+    before: str | None
+    stored: str | None
+
+
+class Freed(NamedTuple):
+    """Event: a backward released the saved tensors of these nodes."""
+
+    run: int
+    node_ids: tuple[int, ...]
+
+
+class Raised(NamedTuple):
+    """Event: a call raised. ``node_id`` is the node that was running, when a backward raised."""
+
+    call_id: int
+    node_id: int | None
+    error: str  # "RuntimeError"
+    message: str
+
+
+Event = Union[Called, Wrote, NodeRan, Accumulated, Freed, Raised]
+
+
+class Backward(NamedTuple):
+    """One run of the engine: ``loss.backward()`` (kind "backward") or ``autograd.grad`` (kind "grad")."""
+
+    run: int
+    call_id: int
+    kind: str
+    roots: tuple[int, ...]  # node ids
+    ran: tuple[int, ...]  # node ids in the order in which the engine ran them
+    returned: tuple[tuple[int, str | None], ...]  # autograd.grad: (tensor id, preview of its gradient)
+    raised_at: int | None  # node id
+    watched: bool  # False: the graph was too large to watch, so no gradient of this run is known
+
+
+Record = TypeVar("Record")
+
+
+class Rows(Sequence[Record], Generic[Record]):
+    """A sequence of records kept as plain tuples; a record is made when it is looked at.
+
+    Making 40,000 records takes longer than walking the 20,000 nodes that they describe.
+    """
+
+    __slots__ = ("_make", "_rows")
+
+    def __init__(self, record: type[Record], rows: Iterable[tuple[Any, ...]]) -> None:
+        self._make: Any = record._make  # type: ignore[attr-defined]
+        self._rows = tuple(rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Record, ...]: ...
+    def __getitem__(self, index: int | slice) -> Record | tuple[Record, ...]:
+        if isinstance(index, slice):
+            return tuple(map(self._make, self._rows[index]))
+        return self._make(self._rows[index])  # type: ignore[no-any-return]
+
+    def __iter__(self) -> Iterator[Record]:
+        return map(self._make, self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Rows):
+            return self._rows == other._rows
+        return isinstance(other, tuple) and self._rows == other
+
+    def __hash__(self) -> int:
+        return hash(self._rows)
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+class Graph:
+    """One autograd graph, as plain data. Immutable, compared by value, round-trips through JSON.
+
+    Every field is a sequence of the record of the same name. ``roots`` are ids of the tensors that the graph
+    was asked for, in that order. ``notes`` says in sentences whatever was left out.
+
+    >>> Graph().to_json() == Graph.from_json(Graph().to_json()).to_json()
+    True
+    """
+
+    FIELDS: typing.ClassVar[dict[str, Any]] = {
+        "roots": int, "nodes": Node, "edges": Edge, "tensors": Tensor, "storages": Storage, "calls": Call,
+        "cuts": Cut, "gradients": Gradient, "events": Event, "backwards": Backward, "notes": str,
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        roots: Iterable[int] = (),
+        nodes: Sequence[Node] = (),
+        edges: Sequence[Edge] = (),
+        tensors: Sequence[Tensor] = (),
+        storages: Sequence[Storage] = (),
+        calls: Sequence[Call] = (),
+        cuts: Sequence[Cut] = (),
+        gradients: Sequence[Gradient] = (),
+        events: Sequence[Event] = (),
+        backwards: Sequence[Backward] = (),
+        notes: Iterable[str] = (),
+    ) -> None:
+        given = locals()
+        for field in self.FIELDS:
+            value = given[field]
+            object.__setattr__(self, field, value if isinstance(value, Rows) else tuple(value))
+
+    roots: tuple[int, ...]
+    nodes: Sequence[Node]
+    edges: Sequence[Edge]
+    tensors: Sequence[Tensor]
+    storages: Sequence[Storage]
+    calls: Sequence[Call]
+    cuts: Sequence[Cut]
+    gradients: Sequence[Gradient]
+    events: Sequence[Event]
+    backwards: Sequence[Backward]
+    notes: tuple[str, ...]
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Graph is immutable, so {name!r} cannot be set; make another with graph.replace(...)")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Graph) and all(getattr(self, f) == getattr(other, f) for f in self.FIELDS)
+
+    def __hash__(self) -> int:
+        return hash((self.roots, len(self.nodes), len(self.edges), len(self.tensors)))
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{len(getattr(self, f))} {f}" for f in self.FIELDS if len(getattr(self, f)))
+        return f"Graph({counts or 'empty'})"
+
+    def replace(self, **changes: Any) -> Graph:
+        """A copy with some fields exchanged."""
+        return Graph(**{**{f: getattr(self, f) for f in self.FIELDS}, **changes})
+
+    # Look-ups that several readers need; each is made once, on first use.
+
+    @cached_property
+    def node(self) -> dict[int, Node]:
+        """Nodes by id."""
+        return {n.id: n for n in self.nodes}
+
+    @cached_property
+    def tensor(self) -> dict[int, Tensor]:
+        """Tensor states by id."""
+        return {t.id: t for t in self.tensors}
+
+    @cached_property
+    def call(self) -> dict[int, Call]:
+        """Calls by id."""
+        return {c.id: c for c in self.calls}
+
+    @cached_property
+    def edges_from(self) -> dict[int, list[Edge]]:
+        """Edges by the id of the node that they leave, in ``next_index`` order."""
+        table: dict[int, list[Edge]] = {}
+        for e in self.edges:
+            table.setdefault(e.node_id, []).append(e)
+        return table
+
+    def to_json(self) -> str:
+        """The whole graph as one line of JSON, stable for equal graphs."""
+        data: dict[str, Any] = {"gradviz": 1}
+        for field, record in self.FIELDS.items():
+            rows = list(getattr(self, field))
+            data[field] = [[type(r).__name__, *r] for r in rows] if record is Event else rows
+        return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Graph:
+        """The graph that ``to_json`` wrote.
+
+        Raises:
+            GradvizError: the text is not JSON that ``to_json`` wrote.
+        """
+        try:
+            data = json.loads(text)
+            if data.get("gradviz") != 1:
+                raise ValueError(f"format {data.get('gradviz')!r}")
+            fields: dict[str, Any] = {}
+            for field, record in cls.FIELDS.items():
+                if record is Event:
+                    kinds = {k.__name__: k for k in typing.get_args(Event)}
+                    fields[field] = tuple(_decode(kinds[row[0]], row[1:]) for row in data[field])
+                else:
+                    fields[field] = tuple(_decode(record, row) for row in data[field])
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise GradvizError(
+                f"this is not a graph that gradviz saved ({error}); expected the text of Figure.save('x.json') "
+                "or Graph.to_json() of the same major version"
+            ) from None
+        return cls(**fields)
+
+
+_hints: dict[type, list[Any]] = {}
+
+
+def _decode(kind: Any, value: Any) -> Any:
+    """JSON lists and strings back into the records and enums that ``kind`` (a type hint) names."""
+    if value is None or kind in (int, str, bool, Any):
+        return value
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (Union, types.UnionType):
+        return _decode(next(a for a in args if a is not type(None)), value)
+    if origin is tuple:
+        if len(args) == 2 and args[1] is Ellipsis:
+            return tuple(_decode(args[0], v) for v in value)
+        return tuple(_decode(a, v) for a, v in zip(args, value, strict=True))
+    if issubclass(kind, Enum):
+        return kind(value)
+    if kind not in _hints:
+        _hints[kind] = list(typing.get_type_hints(kind).values())
+    return kind(*(_decode(h, v) for h, v in zip(_hints[kind], value, strict=True)))
