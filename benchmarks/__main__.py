@@ -1,0 +1,15 @@
+"""Runs every benchmark and writes docs/benchmarks.md: ``python -m benchmarks``, from the top of the repository."""
+
+from pathlib import Path
+
+from benchmarks import capture, recording
+
+HEAD = """# Benchmarks
+
+Written by `python -m benchmarks` (a few minutes; close other programs first). One part alone is printed by
+`python -m benchmarks.capture` or `python -m benchmarks.recording`. Absolute times differ between machines and with
+what else runs; the ratios are taken within one run.
+
+"""
+
+Path("docs/benchmarks.md").write_text(HEAD + capture.main() + "\n" + recording.main(), encoding="utf-8")

@@ -1,0 +1,261 @@
+"""Every private or version-dependent attribute of torch that gradviz reads, feature-detected.
+
+Nothing else in the package touches ``torch._C`` or a leading underscore of torch's. Written for torch >= 2.4. Every
+function here answers None (or "unknown") where torch does not tell, and none of them changes anything.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import AbstractContextManager
+from types import CodeType
+from typing import Any
+
+import torch
+from torch.autograd.graph import Node
+
+from gradviz.graph import SavedState
+
+NO_NUMBER = -1
+_UINT64_MAX = 2**64 - 1
+_C: Any = torch._C
+_is_copy_on_write = getattr(_C, "_is_cow_tensor", None)
+
+
+def sequence_number(node: Node) -> int:
+    """The node's sequence number as a plain int for comparisons: ``NO_NUMBER`` for an AccumulateGrad."""
+    number: int = node._sequence_nr()
+    return NO_NUMBER if number == _UINT64_MAX else number
+
+
+def sequence_nr(node: Node) -> int | None:
+    """The node's sequence number. Per thread, rising; None for an AccumulateGrad, which has none."""
+    try:
+        number = sequence_number(node)
+    except Exception:
+        return None
+    return None if number == NO_NUMBER else number
+
+
+def metadata(node: Any) -> dict[str, Any]:
+    """The dictionary that a node carries with it for as long as it lives."""
+    return node.metadata  # type: ignore[no-any-return]
+
+
+def is_accumulate_grad(node: Node) -> bool:
+    """Is this the node that fills a leaf's ``.grad``?"""
+    return type(node).__name__ == "AccumulateGrad"
+
+
+def leaf_of(node: Node) -> torch.Tensor | None:
+    """The leaf whose ``.grad`` an AccumulateGrad fills; None for other nodes."""
+    try:
+        leaf = node.variable if is_accumulate_grad(node) else None  # type: ignore[attr-defined]
+    except Exception:
+        return None
+    return leaf if isinstance(leaf, torch.Tensor) else None
+
+
+def is_custom(node: Any) -> bool:
+    """Does the node belong to a ``torch.autograd.Function``, in Python or in C++?"""
+    return isinstance(node, torch.autograd.function.BackwardCFunction) or "::CppNode<" in node.name()
+
+
+def node_name(node: Node) -> str:
+    """``"MulBackward0"``: the node's class, without namespace."""
+    name = type(node).__name__
+    return name if name != "CppFunction" else node.name().removeprefix("torch::autograd::")
+
+
+# ---- saved tensors -------------------------------------------------------------------------------------------------
+
+_RAW = "_raw_saved_"
+_AVAILABLE = SavedState.AVAILABLE
+_raw_names: dict[type, tuple[tuple[str, str], ...]] = {}
+_EXPECTED = re.compile(r"is at version \d+; expected version (\d+)")
+
+
+def raw_names(kind: type) -> tuple[tuple[str, str], ...]:
+    """(attribute to read, its short name) of the saved tensors of a node class, e.g. ("_raw_saved_self", "self")."""
+    names = _raw_names.get(kind)
+    if names is None:
+        names = tuple((a, a.removeprefix(_RAW)) for a in dir(kind) if a.startswith(_RAW))
+        if "_FunctionBase" in {base.__name__ for base in kind.__mro__}:
+            names = tuple((a, "saved_" + short) for a, short in names)
+        else:  # classes of custom Functions are made by the user and may be many: only torch's own are remembered
+            _raw_names[kind] = names
+    return names
+
+
+def saved_tensors(node: Node) -> list[tuple[str, Any, SavedState, int | None]]:
+    """What a node has saved, read without running an unpack hook, a checkpoint's forward or user code.
+
+    Returns:
+        (short name, the saved object or None, state, saved version where torch tells it) for each saved tensor. A
+        slot that the forward left empty is not listed. The object is a tensor, or whatever a pack hook made of it;
+        the state is then UNKNOWN, since only unpacking would tell.
+    """
+    found: list[tuple[str, Any, SavedState, int | None]] = []
+    held = False  # does the node still hold anything? All it saved is released together
+    for attribute, short in raw_names(type(node)):
+        try:
+            raw = getattr(node, attribute)
+        except Exception:  # lists of saved tensors raise once they are released
+            found.append((short, None, SavedState.FREED, None))
+            continue
+        if isinstance(raw, (tuple, list)):
+            for i, one in enumerate(raw):
+                if one is not None and (state := _saved_state(one, node, None, held)) is not None:
+                    found.append((f"{short}[{i}]", *state))
+        elif (state := _saved_state(raw, node, attribute, held)) is not None:
+            found.append((short, *state))
+            held = held or state[0] is not None
+    return found
+
+
+def _saved_state(raw: Any, node: Node, attribute: str | None, held: bool) -> tuple[Any, SavedState, int | None] | None:
+    """(object, state, saved version) of one raw saved tensor; None when the forward saved nothing there."""
+    try:
+        data, hook = raw.data, raw.unpack_hook
+        if hook is None and data is not None and data._version == 0:  # by far the most frequent
+            return data, _AVAILABLE, 0
+    except Exception:  # an older torch, or an inconsistent graph
+        return None, SavedState.UNKNOWN, None
+    if hook is not None:
+        return data, SavedState.UNKNOWN, None
+    if data is None:
+        if held:
+            return None
+        try:  # without data and hook this only tells "empty" from "released"
+            return None if raw.unpack() is None else (None, SavedState.UNKNOWN, None)
+        except RuntimeError:
+            return None, SavedState.FREED, None
+    current = version(data)
+    if attribute is None:
+        return data, SavedState.UNKNOWN, None
+    try:  # written at some time, perhaps before it was saved: let torch compare (no hook is there to run)
+        getattr(node, attribute.replace("_raw", "", 1))
+    except Exception as error:
+        expected = _EXPECTED.search(str(error))
+        return (data, SavedState.STALE, int(expected[1])) if expected else (data, SavedState.UNKNOWN, None)
+    return data, SavedState.AVAILABLE, current
+
+
+# ---- tensors -------------------------------------------------------------------------------------------------------
+
+
+def version(tensor: torch.Tensor) -> int | None:
+    """How often the tensor's memory was written in place. None where it is not tracked (inference tensors)."""
+    try:
+        return int(tensor._version)
+    except Exception:
+        return None
+
+
+def base_of(tensor: torch.Tensor) -> torch.Tensor | None:
+    """The tensor that this one is a view of, as autograd knows it."""
+    try:
+        return tensor._base
+    except Exception:
+        return None
+
+
+def storage_key(tensor: torch.Tensor) -> int | None:
+    """A number that two living tensors share if and only if they share a storage object."""
+    try:
+        return int(tensor.untyped_storage()._cdata)
+    except Exception:
+        return None
+
+
+def storage_range(tensor: torch.Tensor) -> tuple[int, int] | None:
+    """(first byte, number of bytes) of the tensor's storage; None where there is no real memory (meta, fake, empty).
+
+    Asking a copy-on-write storage for its address would copy it, so that is not asked.
+    """
+    try:
+        if _is_copy_on_write is not None and _is_copy_on_write(tensor):
+            return None
+        storage = tensor.untyped_storage()
+        start, size = storage.data_ptr(), storage.nbytes()
+    except Exception:
+        return None
+    return (start, size) if start and size else None
+
+
+def is_functorch_wrapper(tensor: torch.Tensor) -> bool:
+    """Is this a tensor as seen inside ``torch.func`` transforms?"""
+    try:
+        return bool(_C._functorch.is_functorch_wrapped_tensor(tensor))
+    except Exception:
+        return False
+
+
+def has_plain_data(tensor: torch.Tensor) -> bool:
+    """Can the elements be read without running code of a subclass or of an active dispatch mode?"""
+    try:
+        if type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+            return False
+        if is_functorch_wrapper(tensor) or tensor.layout is not torch.strided or tensor.is_nested:
+            return False
+        lazy = tensor.is_conj() or tensor.is_neg()
+        return not (lazy and _C._len_torch_dispatch_stack())
+    except Exception:
+        return False
+
+
+def unobserved() -> AbstractContextManager[None]:
+    """While it is entered, reading an attribute of a tensor runs no ``__torch_function__`` and no function mode."""
+    return _C.DisableTorchFunction()  # type: ignore[no-any-return]
+
+
+# ---- recording -----------------------------------------------------------------------------------------------------
+
+
+def next_sequence_nr() -> int:
+    """The number that this thread's next node will get; 0 (every node counts as new) where torch does not tell."""
+    try:
+        return int(_C._autograd._get_sequence_nr())
+    except AttributeError:
+        return 0
+
+
+is_compiling = torch.compiler.is_compiling
+
+
+def functorch_active() -> bool:
+    """Is a ``torch.func`` transform under way on this thread?"""
+    try:
+        return bool(_C._are_functorch_transforms_active())
+    except AttributeError:
+        return False
+
+
+def module_call_code() -> CodeType:
+    """The code that runs whenever an nn.Module is called."""
+    return torch.nn.Module._call_impl.__code__
+
+
+def has_outer_mode() -> bool:
+    """Inside a ``__torch_function__`` of a mode: would another mode see what is called now?"""
+    try:
+        return bool(_C._len_torch_function_stack())
+    except AttributeError:
+        return False
+
+
+def takes_gradient(leaf: torch.Tensor) -> bool:
+    """Would a gradient reach this leaf? A view of a tracked tensor made under no_grad says so, and takes none."""
+    try:
+        torch.autograd.graph.get_gradient_edge(leaf)
+    except Exception:
+        return False
+    return True
+
+
+def output_count(node: Any) -> int:
+    """How many values the forward of this node returned, those without gradient included; 0 where not known."""
+    try:
+        return len(node._input_metadata)
+    except Exception:
+        return 0
