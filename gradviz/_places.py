@@ -1,0 +1,207 @@
+"""From a code position to its place in the source: syntax node, text, name of the file or cell. Knows no torch.
+
+The ``executing`` library finds the node, exactly on Python 3.11 and newer. It gets no frame, so none is kept alive.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import functools
+import os
+import re
+import sys
+import types
+from types import CodeType
+from typing import Any, NamedTuple
+
+from executing import Source
+
+WIDTH = 60  # characters of source text shown
+
+_USUAL_MODULES = {"torch", "F", "nn", "np"}  # where imports cannot be seen: they stand in another cell or doctest line
+
+
+class Place(NamedTuple):
+    """A code position and the syntax node that runs there."""
+
+    code: CodeType
+    opname: str
+    line: int
+    node: Any  # an ast node with a ``parent``; None where it is not known for certain
+    source: Source
+
+    @property
+    def is_store(self) -> bool:
+        """A setter runs: ``y[0] = 5``, ``x.data = y``."""
+        return self.opname.startswith("STORE_") and isinstance(self.node, (ast.Subscript, ast.Attribute))
+
+    @property
+    def is_test(self) -> bool:
+        """The node's value is made a bool: ``if t:``, ``not t``, ``a or b``."""
+        return "JUMP" in self.opname or self.opname in ("TO_BOOL", "UNARY_NOT")
+
+    @property
+    def start(self) -> int:
+        """The line where the node starts."""
+        return int((_f_string(self.node) or self.node).lineno) if self.node else self.line
+
+    def text(self, node: Any) -> str:
+        """The source of ``node`` on one line, at most ``WIDTH`` characters."""
+        if node.lineno == node.end_lineno and not _f_string(node):
+            line = self.source.lines[node.lineno - 1].encode()
+            text = line[node.col_offset : node.end_col_offset].decode()
+        else:
+            text = ast.unparse(node)  # without the comments in between
+        text = " ".join(text.split())
+        return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
+
+
+def locate(code: CodeType, lasti: int) -> Place:
+    """The place of one (code object, ``f_lasti``) pair."""
+    while dis.opname[code.co_code[lasti]] in ("CACHE", "EXTENDED_ARG"):
+        lasti += -2 if dis.opname[code.co_code[lasti]] == "CACHE" else 2
+    opname = dis.opname[code.co_code[lasti]]
+    lines = (line for start, end, line in code.co_lines() if start <= lasti < end and line)
+    line = next(lines, code.co_firstlineno)
+    # executing reads these four attributes of a frame and nothing else.
+    frame: Any = types.SimpleNamespace(f_code=code, f_lasti=lasti, f_lineno=line, f_globals={})
+    try:
+        found = Source.executing(frame)
+    except RecursionError:  # its own walk does not survive an expression some hundred levels deep
+        return Place(code, opname, line, None, Source(code.co_filename, []))
+    node: Any = found.node or _by_opname(opname, found.statements or set())
+    can_call = isinstance(node, (ast.expr, ast.AugAssign, ast.For, ast.With))
+    is_loop = isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
+    if not can_call or is_loop or found.decorator is not None or _edited(code, found.source):
+        node = None
+    return Place(code, opname, line, node, found.source)
+
+
+def _by_opname(opname: str, statements: set[Any]) -> Any:
+    """The node where executing has none, for the statements in which the opcode leaves no choice."""
+    innermost = [s for s in statements if not any(other.parent is s for other in statements)]
+    statement = innermost[0] if len(innermost) == 1 else None
+    parts = list(ast.walk(statement)) if statement else []
+    if isinstance(statement, ast.AugAssign) and opname.startswith("INPLACE_"):  # Python 3.10
+        return statement
+    if isinstance(statement, (ast.If, ast.While, ast.Assert)) and ("JUMP" in opname or opname == "TO_BOOL"):
+        return statement.test
+    if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Return)) and opname in ("SEND", "YIELD_FROM"):
+        awaits = [part for part in parts if isinstance(part, ast.Await)]
+        return awaits[0] if len(awaits) == 1 else None
+    if any(isinstance(part, ast.comprehension) for part in parts):
+        return None
+    if isinstance(statement, (ast.For, ast.With)) and opname in ("GET_ITER", "SETUP_WITH"):  # Python 3.10
+        return statement
+    if isinstance(statement, ast.Assign) and opname.startswith("UNPACK_"):
+        tuples = [p for p in parts if isinstance(p, (ast.Tuple, ast.List)) and isinstance(p.ctx, ast.Store)]
+        return tuples[0] if len(tuples) == 1 else None
+    return None
+
+
+@functools.lru_cache(maxsize=256)
+def _edited(code: CodeType, source: Source) -> bool:
+    """Whether the text is no longer what the code was compiled from: names differ at the code's own positions."""
+    before: Any = None
+    for instruction in dis.get_instructions(code):
+        before, previous = instruction, before
+        at: Any = getattr(instruction, "positions", None)  # Python 3.11 and newer
+        name = instruction.argval
+        if not at or at.lineno is None or at.lineno != at.end_lineno or not isinstance(name, str):
+            continue
+        if not instruction.opname.startswith(("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "STORE_FAST", "STORE_NAME")):
+            continue
+        if previous and previous.opname == "LOAD_CONST" and previous.argval is None:
+            continue  # the end of an except clause sets its name to None, at the position of something else
+        line = source.lines[at.lineno - 1] if at.lineno <= len(source.lines) else ""
+        text = line.encode()[at.col_offset : at.end_col_offset].decode(errors="replace")
+        # A mangled name ends with what was written; names that pytest and Python make up have none.
+        if text.isidentifier() and not name.endswith(text) and not name.startswith(("@", ".", "__")):
+            return True
+    return False
+
+
+def _f_string(node: Any) -> Any:
+    """The f-string around the node, where Python (before 3.12) does not know positions inside it."""
+    while sys.version_info < (3, 12) and isinstance(node, ast.expr) and not isinstance(node, ast.JoinedStr):
+        node = node.parent  # type: ignore[attr-defined, unused-ignore]
+    return node if isinstance(node, ast.JoinedStr) else None
+
+
+def dotted(node: ast.AST) -> str | None:
+    """``net.fc.weight`` or ``hs[0]`` as written; None for what is not a name. ``_`` is nobody's name."""
+    if isinstance(node, ast.Name):
+        return node.id if node.id != "_" else None
+    if isinstance(node, ast.Attribute):
+        value = dotted(node.value)
+        return value and f"{value}.{node.attr}"
+    if isinstance(node, ast.Subscript) and is_literal(node.slice):
+        value = dotted(node.value)
+        return value and f"{value}[{ast.unparse(node.slice)}]"
+    return None
+
+
+def is_literal(node: ast.AST) -> bool:
+    """A constant, or one with a sign."""
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant))
+
+
+def statement_of(node: Any) -> Any:
+    """The statement around an expression."""
+    while not isinstance(node, ast.stmt):
+        node = node.parent
+    return node
+
+
+def callee_of(function: ast.AST) -> str | None:
+    """The last word of what is called: ``relu`` in ``F.relu(x)``; None where that is an expression."""
+    if isinstance(function, ast.Subscript):
+        return callee_of(function.value)
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
+
+
+@functools.lru_cache(maxsize=64)
+def _imported(source: Source) -> frozenset[str]:
+    found: set[str] = set()
+    for node in ast.walk(source.tree or ast.Module([], [])):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ClassDef):
+            found.add(node.name)
+    return frozenset(found)
+
+
+def is_module(receiver: Any, source: Source) -> bool:
+    """Whether ``receiver.f(x)`` calls a function of a module or class, so that the receiver is not an argument.
+
+    The same for the function itself, where it was imported by its name.
+    """
+    while isinstance(receiver, ast.Attribute):
+        receiver = receiver.value
+    if not isinstance(receiver, ast.Name):
+        return False
+    variables = getattr(_shell(), "user_ns", {}) if display_name(source.filename).startswith("cell") else {}
+    if receiver.id in variables:
+        return isinstance(variables[receiver.id], (types.ModuleType, types.FunctionType, type))
+    return receiver.id in _imported(source) or receiver.id in _USUAL_MODULES
+
+
+def _shell() -> Any:
+    """The running IPython shell; IPython is not imported for it."""
+    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+
+
+def display_name(filename: str) -> str:
+    """The file's base name or ``cell [3]``: the same in every process.
+
+    Example:
+        >>> display_name("/home/me/train.py"), display_name("<ipython-input-3-0123456789ab>")
+        ('train.py', 'cell [3]')
+    """
+    name_of: Any = getattr(getattr(_shell(), "compile", None), "format_code_name", None)
+    label = (name_of(filename) if name_of else None) or ("", "")
+    number = re.search(r"(\d+)", label[1]) or re.match(r"<ipython-input-(\d+)-", filename)
+    if number:
+        return f"cell [{number[1]}]"
+    return "cell" if re.search(r"[/\\]ipykernel_\d+[/\\]", filename) else os.path.basename(filename)
