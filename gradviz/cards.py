@@ -1,0 +1,346 @@
+"""Graph -> Scene: which cards, arrows and frames a reader needs. Plain data, no colours, no layout, no torch."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from . import frames, queries
+from .graph import Call, Cut, Edge, Graph, NodeKind, Raised, Tensor, Wrote
+from .rows import RowWriter
+from .scene import Arrow, Card, Row, Scene, describe
+
+CUTS = 4  # cuts that leave one card; from here on their words stand in the cards at their ends
+USES = 4  # arrows that one leaf's card bears; beyond, every use gets a name tag of its own
+
+
+class _Draft:
+    """A card in the making: the states of one tensor object that one box stands for, or one node."""
+
+    def __init__(self, kind: str = "") -> None:
+        self.kind = kind
+        self.states: list[Tensor] = []
+        self.calls: list[Call] = []
+        self.nodes: list[int] = []
+        self.order: tuple[int, int] = (0, 0)
+        self.before: set[_Draft] = set()  # cards that this one was made from
+
+
+def scene(graph: Graph) -> Scene:
+    """The cards view of a graph: one card a result, in program order.
+
+    Args:
+        graph: what was recorded or captured.
+
+    Returns:
+        All cards, arrows and frames, unfolded.
+    """
+    return _Builder(graph).build()
+
+
+class _Builder:
+    """Builds one Scene. Each step reads the graph and what earlier steps have put into ``self``."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.of_state: dict[int, _Draft] = {}  # tensor id -> its card
+        self.of_node: dict[int, _Draft] = {}
+        self.of_output: dict[tuple[int, int], _Draft] = {}  # (node id, output_nr) of a node with several outputs
+        self.output_of: dict[_Draft, tuple[int, int]] = {}
+        self.drafts: list[_Draft] = []
+        self.last = queries.latest_states(graph)
+        self.sent = queries.sent_gradients(graph)
+        self.arrived = queries.arrived_gradients(graph)
+        self.into = queries.edges_into(graph)
+        self.cuts = {(c.call_id, c.input_id): c for c in graph.cuts}
+        self.writes: dict[int, list[Wrote]] = {}
+        for event in graph.events:
+            if isinstance(event, Wrote):
+                self.writes.setdefault(event.call_id, []).append(event)
+        self.backward_calls = {b.call_id for b in graph.backwards}
+        self.raised_at = next((b.raised_at for b in reversed(graph.backwards) if b.raised_at is not None), None)
+        self.leaf_node = queries.accumulate_nodes(graph)
+        self.arrows: list[Arrow] = []
+        self.ends: dict[tuple[int, int], _Draft] = {}  # cut -> the card of a value that left torch
+
+    def build(self) -> Scene:
+        self.place_states()
+        self.drop_hidden()
+        self.place_nodes()
+        self.place_ends()
+        write = RowWriter(self.graph)
+        self.drafts.sort(key=lambda d: d.order)
+        index = {draft: i for i, draft in enumerate(self.drafts)}
+        self.draw_arrows(index)
+        cards = [self.card(i, draft, write) for draft, i in index.items()]
+        boxes, cards = frames.boxes(self.graph, cards, self.arrows)
+        cards, arrows = _tag_leaves(*_short_cuts(cards, self.arrows))
+        return frames.with_legend(Scene(tuple(cards), tuple(arrows), boxes, (), tuple(self.graph.notes)))
+
+    def card(self, i: int, draft: _Draft, write: RowWriter) -> Card:
+        kind, rows = write.rows(draft.kind, draft.states, draft.calls, draft.nodes)
+        last = draft.states[-1] if draft.states else None
+        detail = [describe(last)] if last else []
+        calls = [c.id for c in draft.calls]
+        if not calls and draft.nodes and (made := self.graph.node[draft.nodes[0]].call_id) is not None:
+            calls = [made]
+        detail += [f"module {c.module}" for c in draft.calls[:1] if c.module]
+        detail += [f"line {c.source.line}" for c in draft.calls[:1] if c.source]
+        return Card(
+            i, kind, tuple(rows), " · ".join(detail), (last.name or "") if last else "",
+            tuple(t.id for t in draft.states), tuple(draft.nodes), tuple(calls),
+        )  # fmt: skip
+
+    # --- which tensors share a card -------------------------------------------------------------------------------
+
+    def place_states(self) -> None:
+        """One card an object. An in-place call adds a line to it, unless that would make the picture a circle."""
+        seen: dict[int, _Draft] = {}
+        for call in self.graph.calls:
+            if call.id in self.backward_calls:  # autograd.grad: its results are cards, its inputs no readers
+                for o in call.outputs:
+                    self.place_result(seen, o, call, set())
+                continue
+            writes = self.writes.get(call.id, [])
+            if not call.bookkeeping:
+                for i in call.inputs:
+                    self.place(seen, i, (call.id, 0))
+            inputs = {self.of_state[i] for i in call.inputs if i in self.of_state}
+            for o in dict.fromkeys((*call.outputs, *(w.after_id for w in writes if not w.alias))):
+                if o in self.graph.tensor and not (call.bookkeeping and self.graph.tensor[o].object_id not in seen):
+                    self.place_result(seen, o, call, inputs)
+            for w in writes:
+                self.place(seen, w.after_id, (call.id, 1))
+        for t in self.graph.tensors:
+            self.place(seen, t.id, (len(self.graph.calls), t.id))
+
+    def place(self, seen: dict[int, _Draft], tensor_id: int, order: tuple[int, int]) -> _Draft | None:
+        tensor = self.graph.tensor.get(tensor_id)
+        if tensor is None or tensor_id in self.of_state:
+            return self.of_state.get(tensor_id)
+        draft = seen.get(tensor.object_id)
+        if draft is None:
+            draft = self.new(order)
+            seen[tensor.object_id] = draft
+        draft.states.append(tensor)
+        self.of_state[tensor_id] = draft
+        return draft
+
+    def place_result(self, seen: dict[int, _Draft], tensor_id: int, call: Call, inputs: set[_Draft]) -> None:
+        object_id = self.graph.tensor[tensor_id].object_id
+        if tensor_id in self.of_state:  # returned unchanged, as no-op .to() and requires_grad_() on a leaf do
+            draft = self.of_state[tensor_id]
+            if draft.calls and call not in draft.calls and tensor_id not in call.inputs:
+                draft.calls.append(call)
+            return
+        draft = seen.get(object_id) or self.new((call.id, 1))
+        if draft.states and any(draft in _ancestors(i) for i in inputs - {draft}):
+            inputs = inputs | {draft}
+            draft = self.new((call.id, 1))
+        seen[object_id] = draft
+        draft.calls.append(call)
+        draft.states.append(self.graph.tensor[tensor_id])
+        draft.before |= inputs - {draft}
+        self.of_state[tensor_id] = draft
+
+    def new(self, order: tuple[int, int], kind: str = "") -> _Draft:
+        draft = _Draft(kind)
+        draft.order = order
+        self.drafts.append(draft)
+        return draft
+
+    def drop_hidden(self) -> None:
+        """Leave out unnamed values that no gradient and no cut touches: constants on their way into a call."""
+        keep = {self.of_state[r] for r in self.graph.roots if r in self.of_state}
+        for cut in self.graph.cuts:
+            keep |= {self.of_state[i] for i in (cut.input_id, cut.output_id) if i is not None and i in self.of_state}
+        written = {w.after_id for writes in self.writes.values() for w in writes}
+        for draft in self.drafts:
+            if any(t.name or t.gradient_edge or t.requires_grad or t.id in written for t in draft.states):
+                keep.add(draft)
+        derived: dict[_Draft, bool] = {}
+        for draft in self.drafts:  # in program order, so what it was made from is known
+            derived[draft] = draft in keep or any(derived.get(b) for b in draft.before)
+        for draft in reversed(self.drafts):
+            if draft in keep:
+                keep |= {b for b in draft.before if derived.get(b)}
+        self.drafts = [d for d in self.drafts if d in keep]
+        self.of_state = {i: d for i, d in self.of_state.items() if d in keep}
+
+    # --- which nodes belong to which card ---------------------------------------------------------------------------
+
+    def place_nodes(self) -> None:
+        owners: dict[int, dict[_Draft, int]] = {}
+        for draft in self.drafts:
+            for t in draft.states:
+                if t.gradient_edge and t.gradient_edge.node_id in self.graph.node:
+                    owners.setdefault(t.gradient_edge.node_id, {})[draft] = t.gradient_edge.output_nr
+        for node_id, cards in owners.items():
+            if len(cards) == 1:
+                self.own(next(iter(cards)), node_id)
+            else:
+                self.pill(node_id)
+                self.of_output |= {(node_id, nr): draft for draft, nr in cards.items()}
+                self.output_of |= {draft: (node_id, nr) for draft, nr in cards.items()}
+        for object_id, node_id in self.leaf_node.items():
+            if node_id not in self.of_node and self.last[object_id].id in self.of_state:
+                self.own(self.of_state[self.last[object_id].id], node_id)
+        self.place_inner_nodes()
+
+    def place_inner_nodes(self) -> None:
+        """A call that made several nodes shows them on its result; what two results share stands alone."""
+        left = [n for n in self.graph.nodes if n.id not in self.of_node]
+        users: dict[int, set[_Draft]] = {}
+        for node_id in queries.gradient_order(self.graph, [n.id for n in left]):
+            node = self.graph.node[node_id]
+            found: set[_Draft] = set()
+            for e in self.into.get(node_id, ()):
+                source = self.graph.node.get(e.node_id)
+                if source and node.call_id is not None and source.call_id == node.call_id:
+                    found |= users.get(e.node_id) or {self.of_node[e.node_id]}
+            users[node_id] = found
+            if len(found) == 1:
+                self.own(next(iter(found)), node_id)
+            else:
+                users[node_id] = {self.pill(node_id)}
+
+    def own(self, draft: _Draft, node_id: int) -> None:
+        self.of_node[node_id] = draft
+        draft.nodes.append(node_id)
+
+    def pill(self, node_id: int) -> _Draft:
+        node = self.graph.node[node_id]
+        users = [e.node_id for e in self.into.get(node_id, ()) if e.node_id in self.of_node]
+        user_order = min((self.of_node[u].order for u in users), default=(len(self.graph.calls), 0))
+        order = (node.call_id, 0) if node.call_id is not None else (user_order[0], -1)
+        draft = self.new(order, "accumulate" if node.kind is NodeKind.ACCUMULATE_GRAD else "node")
+        self.own(draft, node_id)
+        return draft
+
+    def place_ends(self) -> None:
+        """A value that left torch, and a call that raised, end in a card of their own."""
+        made: dict[int, _Draft] = {}
+        for cut in self.graph.cuts:
+            if cut.output_id not in self.of_state and cut.input_id in self.of_state and cut.call_id in self.graph.call:
+                if cut.call_id not in made:
+                    made[cut.call_id] = self.new((cut.call_id, 1), "untracked")
+                    made[cut.call_id].calls.append(self.graph.call[cut.call_id])
+                self.ends[cut.call_id, cut.input_id] = made[cut.call_id]
+        for event in self.graph.events:
+            if isinstance(event, Raised) and event.call_id in self.graph.call:
+                call = self.graph.call[event.call_id]
+                if call.id not in self.backward_calls and not set(call.outputs) & self.of_state.keys():
+                    draft = self.new((call.id, 1), "raised")
+                    draft.calls.append(call)
+                    draft.before = {self.of_state[i] for i in call.inputs if i in self.of_state}
+
+    # --- arrows -----------------------------------------------------------------------------------------------------
+
+    def draw_arrows(self, index: dict[_Draft, int]) -> None:
+        uses: dict[tuple[_Draft, _Draft], int] = {}
+        cuts: dict[tuple[_Draft, _Draft], Cut] = {}
+        for call in self.graph.calls:
+            self.read_call(call, uses, cuts)
+        for draft in self.drafts:
+            if draft.kind == "raised":
+                uses |= {(source, draft): 1 for source in draft.before if source in index}
+        for (node_id, _), draft in self.of_output.items():
+            uses.setdefault((self.of_node[node_id], draft), 0)
+        paths = self.gradient_paths()
+        pairs = sorted({*uses, *paths, *cuts}, key=lambda p: (index[p[1]], index[p[0]]))
+        for tail, head in pairs:
+            arrows = [self.gradient_arrow(e) for e in paths.get((tail, head), ())]
+            if (tail, head) in cuts:
+                arrows.append(("cut", f"✂ {cuts[tail, head].reason.value} · no gradient back", ""))
+            if not arrows:
+                arrows = [self.output_arrow(tail, head)]
+            self.arrows += [Arrow(index[tail], index[head], *a) for a in arrows]
+
+    def read_call(
+        self, call: Call, uses: dict[tuple[_Draft, _Draft], int], cuts: dict[tuple[_Draft, _Draft], Cut]
+    ) -> None:
+        writes = [w.after_id for w in self.writes.get(call.id, ()) if not w.alias]
+        heads = dict.fromkeys(self.of_state[o] for o in (*call.outputs, *writes) if o in self.of_state)
+        outputs = [self.output_of[d][0] for d in heads if d in self.output_of]
+        shared = dict.fromkeys(self.of_node[n] for n in outputs if self.graph.node[n].call_id == call.id)
+        for i in call.inputs:
+            tail, cut = self.of_state.get(i), self.cuts.get((call.id, i))
+            if tail is None or call.bookkeeping or call.id in self.backward_calls:
+                continue
+            if (call.id, i) in self.ends:
+                cuts[tail, self.ends[call.id, i]] = self.cuts[call.id, i]
+            for head in heads if cut else shared or heads:
+                if cut and head is not tail and (cut.output_id is None or self.of_state.get(cut.output_id) is head):
+                    cuts[tail, head] = cut
+                elif head is not tail:
+                    uses[tail, head] = uses.get((tail, head), 0) + 1
+
+    def gradient_paths(self) -> dict[tuple[_Draft, _Draft], list[Edge]]:
+        """Edges between two cards, by the value's (source, result)."""
+        paths: dict[tuple[_Draft, _Draft], list[Edge]] = {}
+        for e in self.graph.edges:
+            if e.next_node_id is None or e.next_node_id not in self.of_node or e.node_id not in self.of_node:
+                continue
+            head = self.of_node[e.node_id]
+            tail = self.of_output.get((e.next_node_id, e.input_nr), self.of_node[e.next_node_id])
+            if tail is not head:
+                paths.setdefault((tail, head), []).append(e)
+        return paths
+
+    def gradient_arrow(self, edge: Edge) -> tuple[str, str, str]:
+        drawn = (edge.next_node_id, edge.input_nr) in self.of_output
+        mark = f"output {edge.input_nr}" if edge.input_nr and not drawn else ""
+        if edge.node_id == self.raised_at and (edge.node_id, edge.next_index) not in self.sent:
+            return "raise", "backward raises here", mark
+        if (edge.node_id, edge.next_index) in self.sent:
+            return "gradient", self.sent[edge.node_id, edge.next_index], mark
+        return "forward", "", mark
+
+    def output_arrow(self, tail: _Draft, head: _Draft) -> tuple[str, str, str]:
+        """From the pill of a node with several outputs to the card of one of them."""
+        output = self.output_of.get(head)
+        arrived = self.arrived.get(output) if output and self.of_node[output[0]] is tail else None
+        return ("gradient", arrived, "") if arrived else ("forward", "", "")
+
+
+def _ancestors(draft: _Draft) -> set[_Draft]:
+    seen: set[_Draft] = set()
+    todo = [draft]
+    while todo:
+        one = todo.pop()
+        if one not in seen:
+            seen.add(one)
+            todo += one.before
+    return seen
+
+
+def _short_cuts(cards: list[Card], arrows: list[Arrow]) -> tuple[list[Card], list[Arrow]]:
+    """Where many cuts leave one card, their reasons stand in the cards at their ends: the arrows have no room."""
+    leaving = Counter(a.tail for a in arrows if a.kind == "cut")
+    cards, short = list(cards), []
+    for a in arrows:
+        if a.kind == "cut" and leaving[a.tail] >= CUTS:
+            head = cards[a.head]
+            cards[a.head] = head._replace(rows=(head.rows[0], Row("cut", a.label), *head.rows[1:]))
+            a = a._replace(label="✂")
+        short.append(a)
+    return cards, short
+
+
+def _tag_leaves(cards: list[Card], arrows: list[Arrow]) -> tuple[list[Card], list[Arrow]]:
+    """A value that many calls read keeps one card; each use gets a small tag with its name.
+
+    One leaf that is tied to all steps of a loop makes the layout hang and the picture a fan.
+    """
+    made = {a.head for a in arrows}
+    uses: dict[int, int] = {}
+    for a in arrows:
+        uses[a.tail] = uses.get(a.tail, 0) + (a.kind != "cut")
+    many = {c.id: c for c in cards if uses.get(c.id, 0) > USES and c.id not in made and c.kind != "node"}
+    cards, tagged = list(cards), []
+    for a in arrows:
+        if a.tail in many and a.kind != "cut":
+            leaf = many[a.tail]
+            cards.append(leaf._replace(id=len(cards), kind="tag", rows=(Row("code", leaf.name or leaf.title),)))
+            a = a._replace(tail=cards[-1].id)
+        tagged.append(a)
+    return cards, tagged

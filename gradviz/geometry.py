@@ -1,0 +1,199 @@
+"""Lines and labels of a finished layout, as numbers: the two lines of a pair, and room for every chip.
+
+Graphviz routes a pair as one edge and puts its chip against the middle of it. Here the two lines get their own
+places, and each chip moves to the nearest spot beside its line where it covers no card, no chip and no other line.
+Points are Graphviz' (y grows upwards). Knows no Graphviz.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+GAP = 3.5  # points between a chip and its line
+STEP = 3.0  # points between the samples of a line
+ALONG = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82)  # where on its line a chip may stand, best first
+
+Point = tuple[float, float]
+
+
+class Rect(NamedTuple):
+    """A box by two of its corners."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+    def meets(self, other: Rect, gap: float = 0) -> bool:
+        """Whether the boxes overlap, or come closer than ``gap``."""
+        return (
+            self.x0 < other.x1 + gap
+            and other.x0 < self.x1 + gap
+            and self.y0 < other.y1 + gap
+            and other.y0 < self.y1 + gap
+        )
+
+    def contains(self, other: Rect) -> bool:
+        """Whether the other box lies inside this one."""
+        return self.x0 <= other.x0 and other.x1 <= self.x1 and self.y0 <= other.y0 and other.y1 <= self.y1
+
+    def holds(self, point: Point, gap: float = 0) -> bool:
+        """Whether the point lies in the box, or closer to it than ``gap``."""
+        return self.x0 - gap < point[0] < self.x1 + gap and self.y0 - gap < point[1] < self.y1 + gap
+
+
+class Spline(NamedTuple):
+    """A Graphviz edge: the control points of its cubic pieces, and the tips of its arrow heads."""
+
+    points: list[Point]
+    start: Point | None = None
+    end: Point | None = None
+
+    @classmethod
+    def read(cls, pos: str) -> Spline:
+        """From ``s,x,y e,x,y x,y x,y …``."""
+        tips: dict[str, Point] = {}
+        points: list[Point] = []
+        for part in pos.split(";")[0].split():
+            *which, x, y = part.split(",")
+            if which:
+                tips[which[0]] = (float(x), float(y))
+            else:
+                points.append((float(x), float(y)))
+        return cls(points, tips.get("s"), tips.get("e"))
+
+    def write(self) -> str:
+        """As Graphviz reads it."""
+        tips = [(name, p) for name, p in (("s,", self.start), ("e,", self.end)) if p]
+        return " ".join(f"{name}{x:.2f},{y:.2f}" for name, (x, y) in [*tips, *(("", p) for p in self.points)])
+
+    def beside(self, by: float, *, back: bool) -> Spline:
+        """The same way ``by`` points to the left. ``back``: the head is at the start, otherwise at the end."""
+        whole = [self.start or self.points[0], *self.points, self.end or self.points[-1]]
+        moved = [(x + by * nx, y + by * ny) for (x, y), (nx, ny) in zip(whole, _normals(whole), strict=True)]
+        first, *middle, last = moved
+        if back:
+            return Spline([*middle[:-1], last], start=first)
+        return Spline([first, *middle[1:]], end=last)
+
+    def samples(self) -> list[Point]:
+        """Points along it, close together, from tip to tip."""
+        found = [self.start] if self.start else []
+        for i in range(0, len(self.points) - 1, 3):
+            piece = self.points[i : i + 4]
+            if len(piece) == 4:
+                found += _cubic(piece)
+        return [*found, self.end] if self.end else found
+
+
+def _cubic(piece: list[Point]) -> Iterator[Point]:
+    length = sum(math.dist(a, b) for a, b in itertools.pairwise(piece))
+    steps = max(2, int(length / STEP))
+    for k in range(steps + 1):
+        t = k / steps
+        weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
+        yield (
+            sum(w * x for w, (x, _) in zip(weights, piece, strict=True)),
+            sum(w * y for w, (_, y) in zip(weights, piece, strict=True)),
+        )
+
+
+def _normals(points: list[Point]) -> list[Point]:
+    """At each point, one unit to the left of the way from the first to the last."""
+    found = []
+    for i in range(len(points)):
+        (x0, y0), (x1, y1) = points[max(i - 1, 0)], points[min(i + 1, len(points) - 1)]
+        length = math.hypot(x1 - x0, y1 - y0) or 1
+        found.append(((y0 - y1) / length, (x1 - x0) / length))
+    return found
+
+
+class Chip(NamedTuple):
+    """A label: where the layout put its middle, its size, and where else it may go.
+
+    That is either beside the line that it speaks of (by number), or on one of ``spots``.
+    """
+
+    middle: Point
+    width: float
+    height: float
+    line: int = 0
+    spots: tuple[Point, ...] = ()
+
+    def at(self, middle: Point) -> Rect:
+        """Its box, were it there."""
+        (x, y), w, h = middle, self.width / 2, self.height / 2
+        return Rect(x - w, y - h, x + w, y + h)
+
+
+def corners(frame: Rect, width: float, height: float) -> tuple[Point, ...]:
+    """Where the words of a frame may stand: along its upper edge first, then along its lower one, then beside it."""
+    w, h = width / 2 + 5, height / 2 + 3
+    xs = [frame.x0 + w + (frame.x1 - frame.x0 - 2 * w) * k / 8 for k in (8, 0, 4, 7, 1, 6, 2, 5, 3)]
+    inside = [(x, y) for y in (frame.y1 - h, frame.y0 + h) for x in xs]
+    outside = [(x, y) for x in (frame.x1 + w, frame.x0 - w) for y in (frame.y1 - h, frame.y0 + h)]
+    return (*inside, *outside)
+
+
+def place(
+    chips: list[Chip], lines: list[list[Point]], solid: list[Rect], frames: Iterable[Rect], page: Rect
+) -> list[Point]:
+    """A middle for each chip.
+
+    Args:
+        chips: in drawing order.
+        lines: samples of every drawn line.
+        solid: boxes that nothing may cover (cards, words of frames).
+        frames: boxes whose border should not be covered.
+        page: the whole picture; Graphviz makes no room beyond it.
+    """
+    bounded = [(_bounds(line), line) for line in lines]
+    rects = [chip.at(chip.middle) for chip in chips]
+    borders = list(frames)
+    found = []
+    for i, chip in enumerate(chips):
+        others = solid + rects[:i] + rects[i + 1 :]
+        best, lowest = chip.middle, math.inf
+        for k, middle in enumerate(chip.spots or _candidates(chip, lines[chip.line])):
+            rect = chip.at(middle)
+            cost = _cost(rect, bounded, others, borders) + 0.1 * k + 1000 * (not page.contains(rect))
+            if cost < lowest:
+                best, lowest = middle, cost
+            if cost < 3:
+                break
+        rects[i] = chip.at(best)
+        found.append(best)
+    return found
+
+
+def _candidates(chip: Chip, line: list[Point]) -> Iterator[Point]:
+    """Beside the line, on its right first, from its middle outwards."""
+    for away in (GAP, 2.5 * GAP, 5 * GAP, 9 * GAP):
+        for side in (1, -1):
+            for where in ALONG:
+                i = min(int(where * len(line)), len(line) - 2)
+                (x0, y0), (x, y), (x1, y1) = line[max(i - 1, 0)], line[i], line[i + 1]
+                length = math.hypot(x1 - x0, y1 - y0) or 1
+                # far enough along the line's normal for the whole box to be on one side of it
+                reach = away + (chip.width / 2 * abs(y1 - y0) + chip.height / 2 * abs(x1 - x0)) / length
+                nx, ny = (y0 - y1) / length, (x1 - x0) / length
+                if nx < -0.2 or (nx < 0.2 and ny < 0):
+                    nx, ny = -nx, -ny  # now to the right, or above a level line
+                yield (x + side * nx * reach, y + side * ny * reach)
+
+
+def _bounds(line: list[Point]) -> Rect:
+    xs, ys = zip(*line, strict=True)
+    return Rect(min(xs), min(ys), max(xs), max(ys))
+
+
+def _cost(rect: Rect, lines: list[tuple[Rect, list[Point]]], others: list[Rect], borders: list[Rect]) -> float:
+    cost = 100.0 * sum(rect.meets(other, 1.5) for other in others)
+    for bounds, line in lines:
+        cost += 10 * (rect.meets(bounds, 1.5) and any(rect.holds(point, 1.5) for point in line))
+    for border in borders:
+        cost += 3 * (rect.meets(border) and not border.contains(rect))
+    return cost

@@ -1,0 +1,106 @@
+"""Questions that several readers ask a graph. ``Graph`` in, plain values out; knows no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .graph import Accumulated, Edge, Graph, NodeKind, Tensor
+
+
+def latest_states(graph: Graph) -> dict[int, Tensor]:
+    """The last recorded state of every tensor object, by ``object_id``."""
+    return {t.object_id: t for t in graph.tensors}
+
+
+def shares_memory(graph: Graph) -> dict[int, list[int]]:
+    """Object ids by the storage that they use now, where at least two objects share it."""
+    table: dict[int, list[int]] = {}
+    for t in latest_states(graph).values():
+        if t.storage_id is not None:
+            table.setdefault(t.storage_id, []).append(t.object_id)
+    return {storage: objects for storage, objects in table.items() if len(objects) > 1}
+
+
+def reachable(graph: Graph, node_ids: Iterable[int]) -> set[int]:
+    """Every node that a gradient starting at ``node_ids`` can meet, those included."""
+    seen: set[int] = set()
+    todo = list(node_ids)
+    while todo:
+        node = todo.pop()
+        if node not in seen:
+            seen.add(node)
+            todo += [e.next_node_id for e in graph.edges_from.get(node, ()) if e.next_node_id is not None]
+    return seen
+
+
+def gradient_order(graph: Graph, node_ids: Iterable[int]) -> list[int]:
+    """``node_ids`` in an order in which a gradient can meet them: a node before the nodes it sends to."""
+    wanted, done, order = set(node_ids), set[int](), list[int]()
+    for start in sorted(wanted):
+        todo = [(start, False)]
+        while todo:
+            node, finished = todo.pop()
+            if finished:
+                order.append(node)
+            elif node not in done:
+                done.add(node)
+                todo.append((node, True))
+                nexts = (e.next_node_id for e in reversed(graph.edges_from.get(node, ())))
+                todo += [(n, False) for n in nexts if n in wanted and n is not None]
+    return order[::-1]
+
+
+def sent_gradients(graph: Graph) -> dict[tuple[int, int], str]:
+    """What the last run that used an edge sent along it, by ``(node_id, next_index)``."""
+    return {(g.node_id, g.next_index): g.preview for g in graph.gradients if g.next_index is not None}
+
+
+def arrived_gradients(graph: Graph) -> dict[tuple[int, int], str]:
+    """What the last run handed to a node, by ``(node_id, input_nr)``."""
+    return {(g.node_id, g.input_nr): g.preview for g in graph.gradients if g.input_nr is not None}
+
+
+def edges_into(graph: Graph) -> dict[int, list[Edge]]:
+    """Edges by the node that they reach, in program order of the nodes that they leave."""
+    table: dict[int, list[Edge]] = {}
+    for e in graph.edges:
+        if e.next_node_id is not None:
+            table.setdefault(e.next_node_id, []).append(e)
+    for edges in table.values():
+        edges.sort(key=lambda e: (_program_order(graph, e.node_id), e.next_index))
+    return table
+
+
+def _program_order(graph: Graph, node_id: int) -> tuple[int, int]:
+    # Ids, not sequence numbers: those count per thread and differ from process to process.
+    node = graph.node.get(node_id)
+    call = node.call_id if node else None
+    return (-1 if call is None else call, -node_id if call is None else node_id)
+
+
+def accumulations(graph: Graph) -> dict[int, list[Accumulated]]:
+    """What each AccumulateGrad did, run by run, by node id."""
+    table: dict[int, list[Accumulated]] = {}
+    for event in graph.events:
+        if isinstance(event, Accumulated):
+            table.setdefault(event.node_id, []).append(event)
+    return table
+
+
+def sent_by_run(graph: Graph) -> dict[tuple[int, int, int], str]:
+    """What each run sent along each edge, by ``(run, node_id, next_index)``."""
+    return {(g.run, g.node_id, g.next_index): g.preview for g in graph.gradients if g.next_index is not None}
+
+
+def accumulate_nodes(graph: Graph) -> dict[int, int]:
+    """The AccumulateGrad node of every leaf object that has one, by ``object_id``."""
+    table = {
+        graph.tensor[n.leaf_id].object_id: n.id
+        for n in graph.nodes
+        if n.kind is NodeKind.ACCUMULATE_GRAD and n.leaf_id in graph.tensor
+    }
+    for t in graph.tensors:
+        edge = t.gradient_edge
+        if edge and edge.node_id in graph.node and graph.node[edge.node_id].kind is NodeKind.ACCUMULATE_GRAD:
+            table.setdefault(t.object_id, edge.node_id)
+    return table

@@ -1,0 +1,249 @@
+"""DOT -> SVG, PNG, PDF. The only place that knows a layout engine, and the only one that starts a process.
+
+Graphviz lays out once; then the two lines of a forward/gradient pair, which were laid out as one edge, are moved
+apart, and the finished positions are drawn in whatever format is asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+from xml.etree import ElementTree
+
+from . import theme
+from .geometry import Chip, Point, Rect, Spline, corners, place
+from .graph import GradvizError
+
+FORMATS = ("svg", "png", "pdf")
+IN_PROCESS = 120  # edges; above, a child process lays out, because in here nothing could stop it
+SECONDS = 20
+BYTES = 2 << 30
+APART = 2.6  # points between the middle of a pair and each of its two lines
+INSTALL = "to see pictures: pip install pygraphviz   (version 2 or later brings Graphviz along)"
+SVG = "{http://www.w3.org/2000/svg}"
+
+_lock = threading.Lock()  # Graphviz keeps global state
+_CHILD = """
+import sys
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, ({bytes},) * 2)
+    resource.setrlimit(resource.RLIMIT_CPU, ({seconds},) * 2)
+except (ImportError, ValueError, OSError):
+    pass
+import pygraphviz
+g = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode())
+sys.stdout.buffer.write(g.draw(format="dot", prog="dot"))
+"""
+
+
+class CannotDraw(GradvizError):
+    """No layout engine, or the layout took too long. The text says which, and what to do."""
+
+
+def render(dot: str, format: str = "svg", titles: Mapping[str, str] | None = None) -> bytes:
+    """Lay out and draw DOT text that ``gradviz.dot`` wrote.
+
+    Args:
+        dot: the source.
+        format: "svg", "png" or "pdf".
+        titles: for SVG, what hovering over a node says, by node name.
+
+    Returns:
+        The file's bytes. An SVG is transparent, sized in CSS pixels, and its ids are its own.
+
+    Raises:
+        CannotDraw: no layout engine is installed, or the layout ran into its limits.
+    """
+    if format not in FORMATS:
+        raise GradvizError(f"cannot draw as {format!r}; the formats are {', '.join(FORMATS)}")
+    if _pygraphviz() is not None:
+        with _lock:
+            drawn = _draw(_refined(_laid_out(dot)), format)
+    else:
+        drawn = _system_dot(dot, format)
+    return _finish(drawn, dot, titles or {}) if format == "svg" else drawn
+
+
+# --- engines ----------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def _pygraphviz() -> Any:
+    try:
+        import pygraphviz
+    except ImportError:
+        return None
+    with _quiet():  # fontconfig warns once, straight to file descriptor 2: a red box under the reader's cell
+        pygraphviz.AGraph(string='digraph { a [label="a"] }').draw(format="svg", prog="dot")
+    return pygraphviz
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    try:
+        saved = os.dup(2)
+    except OSError:
+        yield
+        return
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+
+
+def _laid_out(dot: str) -> str:
+    if dot.count(" -> ") <= IN_PROCESS:
+        return str(_pygraphviz().AGraph(string=dot).draw(format="dot", prog="dot").decode())
+    child = [sys.executable, "-c", _CHILD.format(bytes=BYTES, seconds=int(SECONDS) + 1)]
+    try:
+        done = subprocess.run(child, input=dot.encode(), capture_output=True, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise CannotDraw(f"the layout took longer than {SECONDS} s; show a part of the graph, or use .text") from None
+    if done.returncode:
+        raise CannotDraw("the layout ran into its limits of time or memory; show a part of the graph, or use .text")
+    return done.stdout.decode()
+
+
+def _draw(laid_out: str, format: str) -> bytes:
+    return bytes(_pygraphviz().AGraph(string=laid_out).draw(format=format, prog="nop2"))
+
+
+def _system_dot(dot: str, format: str) -> bytes:
+    try:
+        import graphviz
+
+        return bytes(graphviz.Source(dot).pipe(format=format, quiet=True))
+    except ImportError:
+        raise CannotDraw(INSTALL) from None
+    except (graphviz.ExecutableNotFound, subprocess.CalledProcessError, OSError):
+        raise CannotDraw(INSTALL) from None
+
+
+# --- pairs and chips --------------------------------------------------------------------------------------------------
+
+
+def _refined(laid_out: str) -> str:
+    """Give both lines of each pair their own place, width and arrow head, and every chip a free spot."""
+    pygraphviz = _pygraphviz()
+    graph = pygraphviz.AGraph(string=laid_out)
+    lines: list[list[Point]] = []
+    chips: list[tuple[Any, Chip]] = []
+    for tail, head, key in graph.edges(keys=True):
+        edge = pygraphviz.Edge(graph, tail, head, key)
+        if not edge.attr["pos"] or edge.attr["style"] == "invis":
+            continue
+        spline = Spline.read(edge.attr["pos"])
+        if edge.attr["class"] in ("gradient", "raise"):
+            lines.append(_add_forward(graph, edge, spline, f"{key}f"))
+            spline = spline.beside(APART, back=True)
+            look = theme.GRADIENT if edge.attr["class"] == "gradient" else theme.RAISE
+            edge.attr.update(pos=spline.write(), color=look.colour, penwidth=f"{look.width}", dir="back",
+                             style="dashed" if look.dashed else "solid")  # fmt: skip
+        lines.append(spline.samples())
+        if edge.attr["lp"]:
+            chips.append((edge.attr, _chip(edge, len(lines) - 1)))
+    if len(chips) <= IN_PROCESS:
+        _place_chips(graph, chips, lines)
+    return str(graph.string())
+
+
+def _add_forward(graph: Any, edge: Any, spline: Spline, key: str) -> list[Point]:
+    moved = spline.beside(-APART, back=False)
+    graph.add_edge(
+        edge[0], edge[1], key=key, id=key, pos=moved.write(), dir="forward", arrowhead="normal",
+        color=theme.FORWARD.colour, penwidth=f"{theme.FORWARD.width}", arrowsize=edge.attr["arrowsize"] or "0.8",
+        **{"class": "forward"},
+    )  # fmt: skip
+    return moved.samples()
+
+
+def _chip(edge: Any, line: int) -> Chip:
+    label = edge.attr["label"]
+    width = re.search(r'width="(\d+)"', label)
+    x, y = edge.attr["lp"].split(",")
+    return Chip((float(x), float(y)), float(width[1]) + 2 if width else 60, 13 * (label.count("<br/>") + 1) + 5, line)
+
+
+def _place_chips(graph: Any, chips: list[tuple[Any, Chip]], lines: list[list[Point]]) -> None:
+    cards = [_rect(n.attr["pos"], n.attr["width"], n.attr["height"]) for n in graph.nodes()]
+    frames, words = [], []
+    for frame in graph.subgraphs():
+        if frame.graph_attr["bb"] and frame.name and frame.name.startswith("cluster"):
+            box = Rect(*map(float, frame.graph_attr["bb"].split(",")))
+            frames.append(box)
+            words.append((frame.graph_attr, _words(frame.graph_attr, box)))
+    chips = words + chips
+    page = Rect(*map(float, graph.graph_attr["bb"].split(",")))
+    middles = place([chip for _, chip in chips], lines, cards, frames, page)
+    for (attributes, _), middle in zip(chips, middles, strict=True):
+        attributes["lp"] = f"{middle[0]:.2f},{middle[1]:.2f}"
+
+
+def _words(attributes: Any, frame: Rect) -> Chip:
+    middle = _rect(attributes["lp"], attributes["lwidth"], attributes["lheight"])
+    width, height = middle.x1 - middle.x0, middle.y1 - middle.y0
+    spots = corners(frame, width, height)
+    return Chip(spots[0], width, height, spots=spots)
+
+
+def _rect(middle: str, width: str, height: str) -> Rect:
+    x, y = map(float, middle.split(","))
+    w, h = float(width) * 36, float(height) * 36  # half an inch's worth of points
+    return Rect(x - w, y - h, x + w, y + h)
+
+
+# --- SVG --------------------------------------------------------------------------------------------------------------
+
+
+def size(svg: str) -> tuple[int, int]:
+    """Width and height of one of our SVGs, in CSS pixels."""
+    found = re.search(r'<svg[^>]*? width="(\d+)"[^>]*? height="(\d+)"', svg)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def _finish(svg: bytes, dot: str, titles: Mapping[str, str]) -> bytes:
+    """Size in pixels, own ids, text centred in its box (viewers' fonts differ from the layout's), useful titles."""
+    ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
+    root = ElementTree.fromstring(svg)
+    for side in ("width", "height"):
+        root.set(side, f"{float(root.get(side, '0').removesuffix('pt')) * 4 / 3:.0f}")
+    prefix = "g" + hashlib.sha256(dot.encode()).hexdigest()[:8]
+    for element in root.iter():
+        if element.get("id"):
+            element.set("id", f"{prefix}-{element.get('id')}")
+    for group in root.iter(SVG + "g"):
+        title = group.find(SVG + "title")
+        if title is not None:
+            said = titles.get(title.text or "")
+            if said:
+                title.text = theme.visible(said, 1000)
+            else:
+                group.remove(title)
+        if group.get("class") != "graph":
+            _centre_text(group)
+    _centre_text(root.find(SVG + "g"))
+    return ElementTree.tostring(root, encoding="unicode").encode()
+
+
+def _centre_text(group: Any) -> None:
+    """Centre each text in the shape that was drawn last before it: its cell."""
+    middle = None
+    for child in group:
+        if child.tag in (SVG + "polygon", SVG + "path"):
+            xs = [float(x) for x in re.findall(r"(-?[\d.]+),-?[\d.]+", child.get("points") or child.get("d") or "")]
+            middle = (min(xs) + max(xs)) / 2 if xs else middle
+        elif child.tag == SVG + "text" and middle is not None:
+            child.set("text-anchor", "middle")
+            child.set("x", f"{middle:.2f}")

@@ -1,0 +1,247 @@
+"""The lines of one card: the code that made a value, the value, its ``grad_fn``, and what became of its gradient."""
+
+from __future__ import annotations
+
+import re
+
+from . import queries
+from .graph import Accumulated, Backward, Call, Graph, Raised, SavedState, SavedTensor, Tensor, Wrote
+from .scene import Row
+
+LISTED = 6  # nodes, contributions or runs of one card that are listed one by one
+LONG = 80  # characters of such a list
+
+
+class RowWriter:
+    """Writes the lines of cards of one graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.last = queries.latest_states(graph)
+        self.into = queries.edges_into(graph)
+        self.sent = queries.sent_by_run(graph)
+        self.arrived = {(g.run, g.node_id): g.preview for g in graph.gradients if g.input_nr is not None}
+        self.accumulated = queries.accumulations(graph)
+        self.leaf_node = queries.accumulate_nodes(graph)
+        self.wrote: dict[tuple[int, int], list[Wrote]] = {}
+        for w in (e for e in graph.events if isinstance(e, Wrote)):
+            self.wrote.setdefault((w.call_id, graph.tensor[w.after_id].object_id), []).append(w)
+        self.raised = {e.call_id: e for e in graph.events if isinstance(e, Raised)}
+        self.raised_at = {b.raised_at: b.call_id for b in graph.backwards if b.raised_at is not None}
+
+    def rows(self, kind: str, states: list[Tensor], calls: list[Call], nodes: list[int]) -> tuple[str, list[Row]]:
+        """The kind of a card and its lines.
+
+        Args:
+            kind: what is already known of the kind, or "".
+            states: the states of the one tensor object that the card stands for, oldest first; may be empty.
+            calls: the calls that made it and wrote it.
+            nodes: ids of the nodes that it stands for.
+        """
+        if not states:
+            return kind, self.bare_rows(kind, calls, nodes)
+        tensor = states[-1]
+        rows = [Row("code", line) for line in self.code(states, calls)]
+        rows.append(Row("values", self.values(states, calls)))
+        nodes = queries.gradient_order(self.graph, nodes)
+        if tensor.gradient_edge and not nodes:  # the node has several results, and stands alone
+            rows.append(Row("state", f"output {tensor.gradient_edge.output_nr}"))
+        if tensor.requires_grad is None and not tensor.gradient_edge:
+            return "untracked", [*rows, Row("untracked", "whether it is tracked is not known")]
+        if tensor.is_leaf and tensor.requires_grad:
+            rows.append(Row("state", "leaf · requires_grad"))
+            return "leaf", rows + self.leaf_rows(tensor) + self.node_rows(nodes)
+        if not tensor.requires_grad and not tensor.gradient_edge:
+            return "untracked", [*rows, Row("untracked", "not tracked · grad_fn None"), *self.returned(tensor)]
+        return "result", rows + self.node_rows(nodes) + self.returned(tensor) + self.retained(tensor)
+
+    def bare_rows(self, kind: str, calls: list[Call], nodes: list[int]) -> list[Row]:
+        """A node without a tensor, a value that left torch, or a call that raised."""
+        if kind == "raised":
+            error = self.raised[calls[0].id]
+            return [Row("code", _code(calls[0])), Row("stale", error_text(error))]
+        if calls:
+            return [Row("code", _code(calls[0])), Row("untracked", "a plain value, outside of torch")]
+        nodes = queries.gradient_order(self.graph, nodes)
+        call = self.graph.call.get(self.graph.node[nodes[0]].call_id or 0) if nodes else None
+        rows = [Row("code", _code(call))] if call and self.graph.node[nodes[0]].call_id is not None else []
+        return [*rows, Row("state", names(self.graph, nodes)), *self.saved_rows(nodes)]
+
+    # --- code and values --------------------------------------------------------------------------------------------
+
+    def code(self, states: list[Tensor], calls: list[Call]) -> list[str]:
+        """The code lines, oldest first; a line that only repeats part of the next one is left out.
+
+        What a library did to a named tensor (``kaiming_uniform_``) is left out too.
+        """
+        tensor, name = states[-1], states[-1].name
+        made = [c for c in calls if not c.bookkeeping or "step" in _code(c)]  # an optimizer's step, not nn.init
+        first = bool(made) and states[0].id in made[0].outputs and states[0].id not in made[0].inputs
+        outputs = len(made[0].outputs) if first else 0
+        lines: list[str] = []
+        if name and not (first and outputs == 1 and made[0].inputs):
+            lines = [name]  # made before the recording, by a factory, or by one call with several results
+        elif not made or outputs > 1:
+            lines = ["unnamed" if not made else f"output {made[0].outputs.index(states[0].id)}"]
+        for call in made[1:] if lines and first else made:
+            line = _code(call)
+            if lines and lines[-1] in line and lines[-1] != name:
+                lines.pop()
+            if not name or first or call.bookkeeping or _mentions(line, name):
+                lines.append(line + self.written_comment(tensor, call))
+        counted = {line: lines.count(line) for line in lines}
+        return [line if n == 1 else f"{line}  # {n} times" for line, n in counted.items()]
+
+    def written_comment(self, tensor: Tensor, call: Call) -> str:
+        """Where memory was written, the line number matters: versions and staleness hang on it."""
+        for w in self.wrote.get((call.id, tensor.object_id), ()):
+            before, after = self.graph.tensor[w.before_id], self.graph.tensor[w.after_id]
+            if (before.version != after.version or before.values != after.values) and call.source:
+                return f"  # line {call.source.line}"
+        return ""
+
+    def values(self, states: list[Tensor], calls: list[Call]) -> str:
+        tensor = states[-1]
+        text = tensor.values
+        if text is None:
+            text = "shape not known" if tensor.shape is None else f"shape {list(tensor.shape)}"
+        if calls and calls[0].function == "clone" and len(calls[0].inputs) == 1:
+            text += " in new memory"
+        if len({t.version for t in states} - {None}) > 1:
+            text += f" · version {tensor.version}"
+        return text
+
+    # --- nodes and what they saved ----------------------------------------------------------------------------------
+
+    def node_rows(self, nodes: list[int]) -> list[Row]:
+        """``grad_fn`` and the nodes behind it, in the order in which the gradient meets them."""
+        inner = [n for n in nodes if n not in set(self.leaf_node.values())]
+        if not inner:
+            return []
+        stale = self.saved_rows(inner)
+        text = names(self.graph, inner)
+        if stale and stale[0].kind == "grad_fn" and len(inner) == 1:
+            text, stale = stale[0].text, stale[1:]
+        start = self.start(inner[0])
+        rows = [Row("grad_fn", f"{text} · {start}" if start else text), *stale]
+        for n in inner:
+            error = self.raised.get(self.raised_at.get(n, -1))
+            if error and not stale:
+                rows.append(Row("stale", error_text(error)))
+        return rows
+
+    def saved_rows(self, nodes: list[int]) -> list[Row]:
+        """Saved tensors that backward can no longer use, or uses wrongly."""
+        rows = []
+        for node in (self.graph.node[n] for n in nodes):
+            for s in node.saved:
+                if s.state in (SavedState.STALE, SavedState.OVERWRITTEN):
+                    at = "" if s.saved_version is None else f" at version {s.saved_version}"
+                    rows.append(Row("grad_fn", f"{node.name} saved {self.saved_name(s)}{at}"))
+                    rows.append(Row("stale", self.fate(s)))
+                elif s.state is SavedState.FREED and node.id in self.raised_at:
+                    rows.append(Row("stale", f"FREED: an earlier backward released what {node.name} saved"))
+                    break
+        return rows
+
+    def saved_name(self, saved: SavedTensor) -> str:
+        tensor = self.graph.tensor.get(saved.tensor_id) if saved.tensor_id is not None else None
+        if saved.attribute == "result" or tensor is None or not tensor.name:
+            return saved.attribute
+        return tensor.name
+
+    def fate(self, saved: SavedTensor) -> str:
+        if saved.state is SavedState.OVERWRITTEN:
+            return "OVERWRITTEN: its memory changed, its version did not: backward is silently wrong"
+        tensor = self.graph.tensor.get(saved.tensor_id) if saved.tensor_id is not None else None
+        now = self.last[tensor.object_id].version if tensor else None
+        return "STALE: it was written since" if now is None else f"STALE: it is at version {now} now"
+
+    def start(self, node_id: int) -> str:
+        """What a backward that began at this node began with."""
+        runs = [b for b in self.graph.backwards if node_id in b.roots]
+        if not runs:
+            return ""
+        last = runs[-1]
+        word = "backward()" if last.kind == "backward" else "autograd.grad()"
+        value = self.arrived.get((last.run, node_id))
+        text = f"{word} starts with {value}" if value else f"{word} starts here"
+        return text if len(runs) == 1 else f"{text}, {len(runs)} times"
+
+    # --- leaves -----------------------------------------------------------------------------------------------------
+
+    def leaf_rows(self, tensor: Tensor) -> list[Row]:
+        """What AccumulateGrad did: the engine adds within one backward, AccumulateGrad across backwards."""
+        node = self.leaf_node.get(tensor.object_id)
+        done = self.accumulated.get(node, []) if node is not None else []
+        runs = [b for b in self.graph.backwards if b.kind == "backward"]
+        rows = self.returned(tensor)
+        if len(done) == 1:
+            rows += self.one_run(done[0])
+        elif done:
+            rows += self.many_runs(done)
+        elif runs and all(b.watched for b in runs):
+            rows += [Row("accumulate", "AccumulateGrad · never reached"), Row("accumulate", f".grad: {tensor.grad}")]
+        elif tensor.grad is not None:
+            rows.append(Row("accumulate", f".grad: {tensor.grad}"))
+        return rows
+
+    def one_run(self, event: Accumulated) -> list[Row]:
+        parts = [
+            self.sent[event.run, e.node_id, e.next_index]
+            for e in self.into.get(event.node_id, ())
+            if (event.run, e.node_id, e.next_index) in self.sent
+        ]
+        rows = []
+        if len(parts) > 1:
+            listed = " + ".join(parts if len(parts) <= LISTED else [*parts[:2], "…", parts[-1]])
+            many = len(parts) > LISTED or len(listed) > LONG
+            short = f"{len(parts)} gradients" + (f": {listed}" if len(listed) <= LONG else "")
+            rows.append(f"engine adds {short if many else listed}")
+        once = "arrives once:" if len(parts) > 1 else "arrives"
+        rows.append(f"AccumulateGrad · {once} {event.incoming}")
+        rows.append(f".grad: {event.before} → {event.stored}")
+        return [Row("accumulate", text) for text in rows]
+
+    def many_runs(self, done: list[Accumulated]) -> list[Row]:
+        lines = [f"backward {i}: arrives {e.incoming} · .grad {e.before} → {e.stored}" for i, e in enumerate(done, 1)]
+        if len(lines) > LISTED:
+            lines = [*lines[:2], f"… {len(lines) - 3} more …", lines[-1]]
+        return [Row("accumulate", "AccumulateGrad adds to what is stored"), *(Row("accumulate", t) for t in lines)]
+
+    def returned(self, tensor: Tensor) -> list[Row]:
+        """What ``autograd.grad`` gave back for this tensor: it fills no ``.grad``."""
+        runs: list[Backward] = [b for b in self.graph.backwards if b.kind == "grad"]
+        found = [str(v) for b in runs for i, v in b.returned if self.graph.tensor[i].object_id == tensor.object_id]
+        if len(found) > LISTED:
+            found = [*found[:2], "…", found[-1]]
+        return [Row("accumulate", f"autograd.grad returns {', then '.join(found)}")] if found else []
+
+    def retained(self, tensor: Tensor) -> list[Row]:
+        if not tensor.retains_grad:
+            return []
+        return [Row("accumulate", f".grad kept by retain_grad: {tensor.grad}")]
+
+
+def names(graph: Graph, nodes: list[int]) -> str:
+    """Node names in gradient order, the middle of a long list counted."""
+    listed = [graph.node[n].name for n in nodes if n in graph.node]
+    if len(listed) > LISTED:
+        listed = [*listed[:2], "…", listed[-1] + f" ({len(nodes)} nodes)"]
+    return " → ".join(listed)
+
+
+def error_text(event: Raised) -> str:
+    """Error and first line of its message; memory addresses differ from run to run, so they go."""
+    message = re.sub(r"0x[0-9a-fA-F]{4,}", "0x…", event.message.strip().partition("\n")[0])
+    return f"{event.error}: {message}" if message else event.error
+
+
+def _mentions(code: str, name: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", code) is not None
+
+
+def _code(call: Call) -> str:
+    if call.source and call.source.code:
+        return " ".join(call.source.code.split())
+    return f"{call.function}(…)"

@@ -1,0 +1,84 @@
+"""What one picture shows, as plain data: cards, arrows, frames. No colours, no layout, no torch."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .graph import Tensor
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+class Row(NamedTuple):
+    """One line of a card. ``kind``: code, values, state, grad_fn, accumulate, stale, untracked or cut."""
+
+    kind: str
+    text: str
+
+
+class Card(NamedTuple):
+    """One drawn box. ``kind``: leaf, result, untracked, node, accumulate, tag, fold or raised."""
+
+    id: int
+    kind: str
+    rows: tuple[Row, ...]
+    detail: str = ""  # for hovering: what the card is too short to say
+    name: str = ""
+    tensor_ids: tuple[int, ...] = ()
+    node_ids: tuple[int, ...] = ()
+    call_ids: tuple[int, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Its first line."""
+        return self.rows[0].text
+
+
+class Arrow(NamedTuple):
+    """From the card whose value is read to the card that it makes. ``label`` is a gradient, a reason or a warning.
+
+    ``kind``: forward; gradient (forward, and a gradient that came back); raise (forward, and backward stopped
+    there); cut; edge (a gradient edge alone); of (a name beside its node).
+    """
+
+    tail: int
+    head: int
+    kind: str
+    label: str = ""
+    mark: str = ""  # "output 1" where a node has several outputs
+
+
+class Box(NamedTuple):
+    """A frame around cards. ``kind``: memory or region. ``flat``: its two cards stand side by side."""
+
+    kind: str
+    label: str
+    members: tuple[int, ...]
+    flat: bool = False
+
+
+class Scene(NamedTuple):
+    """Everything that one picture shows."""
+
+    cards: tuple[Card, ...] = ()
+    arrows: tuple[Arrow, ...] = ()
+    boxes: tuple[Box, ...] = ()
+    legend: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def describe(tensor: Tensor) -> str:
+    """Shape, dtype and flags in one line, for hovering and tables."""
+    flags = [word for word, on in (("requires_grad", tensor.requires_grad), ("leaf", tensor.is_leaf)) if on]
+    shape = "shape unknown" if tensor.shape is None else str(list(tensor.shape))
+    device = tensor.device if tensor.device not in (None, "cpu") else None
+    return " ".join(str(part) for part in (tensor.dtype, shape, device, *flags) if part)
+
+
+def count(number: int, noun: str) -> str:
+    """
+    >>> count(1, "name"), count(2, "name"), count(40, "name")
+    ('one name', 'two names', '40 names')
+    """
+    word = NUMBERS[number] if number < len(NUMBERS) else str(number)
+    return f"{word} {noun}" if number == 1 else f"{word} {noun}s"

@@ -1,0 +1,102 @@
+"""``show()``: the graph behind a tensor, drawn."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Mapping
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Literal
+
+from . import queries
+from ._places import locate
+from .capture import capture
+from .graph import GradvizError, Graph
+from .views.figure import Figure
+
+if TYPE_CHECKING:
+    import torch
+
+
+def show(
+    *tensors: torch.Tensor | Iterable[torch.Tensor],
+    names: Mapping[str, torch.Tensor] | None = None,
+    model: torch.nn.Module | None = None,
+    view: Literal["cards", "nodes"] | None = None,
+) -> Figure:
+    """Draw the autograd graph behind one tensor or several.
+
+    Args:
+        tensors: where to start; lists and tuples of tensors are taken apart.
+        names: what to call which tensor. Left out, the module-level variables of the caller are used, and the
+            words of the call itself: ``show(loss)`` names ``loss``.
+        model: its parameters are called by their names in the model.
+        view: "nodes" (the default), torch's own nodes one by one, or "cards", one card a result.
+
+    Returns:
+        A Figure. It holds no tensor. A graph that is too large to draw shows as text and says so.
+
+    Raises:
+        GradvizError: nothing to draw was given, or an unknown view.
+
+    Example:
+        >>> import torch
+        >>> a = torch.tensor([1., 2., 3.], requires_grad=True)
+        >>> "MulBackward0" in show((a * 2).sum()).text
+        True
+    """
+    given = list(_flat(tensors))
+    if not given:
+        raise GradvizError("show() needs at least one tensor, as in show(loss)")
+    if view not in (None, "cards", "nodes"):
+        raise GradvizError(f"view={view!r} is not a view; it is 'cards' or 'nodes'")
+    if names is not None:
+        return Figure(capture(*given, names=dict(names), model=model), view=view or "nodes")
+    graph = capture(*given, names=_caller_names(sys._getframe(1), tensors), model=model)
+    return Figure(_behind_roots(graph), view=view or "nodes")
+
+
+def _behind_roots(graph: Graph) -> Graph:
+    """Without the caller's other variables, which have nothing to do with what she asked for."""
+    roots = [graph.tensor[r].gradient_edge for r in graph.roots]
+    nodes = queries.reachable(graph, [edge.node_id for edge in roots if edge])
+    leaves = {n.leaf_id for n in graph.nodes if n.id in nodes}
+    return graph.replace(
+        nodes=[n for n in graph.nodes if n.id in nodes],
+        edges=[e for e in graph.edges if e.node_id in nodes],
+        tensors=[
+            t
+            for t in graph.tensors
+            if t.id in graph.roots or t.id in leaves or (t.gradient_edge and t.gradient_edge.node_id in nodes)
+        ],
+    )
+
+
+def _flat(tensors: Iterable[Any]) -> Iterable[Any]:
+    for t in tensors:
+        if isinstance(t, (list, tuple)):
+            yield from _flat(t)
+        else:
+            yield t
+
+
+def _caller_names(frame: FrameType, given: tuple[Any, ...]) -> dict[str, Any]:
+    """Names of tensors at the call.
+
+    A function's ``f_locals`` would keep its tensors alive after ``del`` (Python 3.11), so only module-level
+    variables are looked up; for the arguments themselves, the call's own words are read.
+    """
+    import torch
+
+    known = {name: value for name, value in list(frame.f_globals.items())
+             if isinstance(value, torch.Tensor) and not name.startswith("_")}  # fmt: skip
+    for word, value in zip(_argument_words(frame), given, strict=False):
+        if isinstance(value, torch.Tensor):
+            known[word] = value
+    return known
+
+
+def _argument_words(frame: FrameType) -> list[str]:
+    """The arguments of the call that the frame is in, where they are plain names; "" where they are not."""
+    call = locate(frame.f_code, frame.f_lasti).node
+    return [a.id if isinstance(a, ast.Name) else "" for a in call.args] if isinstance(call, ast.Call) else []

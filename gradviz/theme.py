@@ -1,0 +1,176 @@
+"""All looks live here: what kind of thing has which shape, fill, line and words. Knows no torch and no layout.
+
+Every meaning is carried by shape, line and words; colour only repeats it (greyscale print, colour blindness).
+Lines are mid-grey or saturated and fills are light with dark text, so a picture reads on white and on black.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final, NamedTuple
+
+SANS: Final = "Helvetica,Arial,DejaVu Sans,sans-serif"
+MONO: Final = "Menlo,Consolas,DejaVu Sans Mono,monospace"
+CODE_SIZE: Final = 12  # points; 1 point is 4/3 CSS pixels, so 10 points are 13.3 pixels
+VALUE_SIZE: Final = 11
+STATE_SIZE: Final = 10
+MAX_WIDTH: Final = 645  # points: 860 CSS pixels
+TEXT_LIMIT: Final = 200  # characters of one piece of user text that are ever drawn
+
+
+class RowLook(NamedTuple):
+    """How one line of a card looks. ``fill`` None is the card's own; ``chars`` per line, then it wraps."""
+
+    size: int
+    colour: str
+    fill: str | None = None
+    bold: bool = False
+    mono: bool = False
+    chars: int = 41
+    lines: int = 2
+
+
+ROWS: Final[dict[str, RowLook]] = {
+    "code": RowLook(CODE_SIZE, "#1f2328", bold=True, mono=True, chars=30, lines=3),
+    "values": RowLook(VALUE_SIZE, "#1f2328", chars=34),
+    "state": RowLook(STATE_SIZE, "#1f2328"),
+    "grad_fn": RowLook(STATE_SIZE, "#5c4a00", "#fdf3c4", lines=4),
+    "accumulate": RowLook(STATE_SIZE, "#8a2f00", "#fbe3d6", lines=3),
+    "stale": RowLook(STATE_SIZE, "#7a0012", "#f6c6c0", bold=True, lines=3),
+    "untracked": RowLook(STATE_SIZE, "#444444", "#e6e6e6"),
+    "cut": RowLook(STATE_SIZE, "#444444", "#d8d8d8", bold=True, chars=30, lines=3),
+}
+
+
+class CardLook(NamedTuple):
+    """How a card looks: its fill, and a line that is solid or dashed."""
+
+    fill: str
+    dashed: bool = False
+    line: str = "#7f7f7f"
+    thick: float = 1
+
+
+CARDS: Final[dict[str, CardLook]] = {
+    "leaf": CardLook("#e3f1fb"),
+    "result": CardLook("#ffffff"),
+    "untracked": CardLook("#f3f3f3", dashed=True),
+    "node": CardLook("#fdf3c4"),
+    "accumulate": CardLook("#fbe3d6"),
+    "tag": CardLook("#e3f1fb"),
+    "fold": CardLook("#ffffff", thick=2.4),
+    "raised": CardLook("#ffffff", dashed=True, line="#b3261e", thick=2),
+}
+
+
+class Stroke(NamedTuple):
+    """One drawn line. ``head`` is the arrow head where the line arrives; ``bar`` stands at its source."""
+
+    colour: str
+    width: float
+    dashed: bool = False
+
+
+FORWARD: Final = Stroke("#2b7bba", 1.3)
+CUT: Final = Stroke("#2b7bba", 1.6, dashed=True)
+GRADIENT: Final = Stroke("#d4500c", 2.2)
+RAISE: Final = Stroke("#b3261e", 2.2, dashed=True)
+EDGE: Final = Stroke("#d4500c", 1.3)  # a gradient edge through which nothing has gone yet
+OF: Final = Stroke("#7f7f7f", 1, dashed=True)
+
+
+class ChipLook(NamedTuple):
+    """The light label that stands beside an arrow."""
+
+    colour: str
+    fill: str
+
+
+CHIPS: Final[dict[str, ChipLook]] = {
+    "gradient": ChipLook("#a83c00", "#fff4ec"),
+    "raise": ChipLook("#7a0012", "#f6c6c0"),
+    "cut": ChipLook("#444444", "#ececec"),
+    "forward": ChipLook("#1d5c8f", "#eaf3fa"),
+    "edge": ChipLook("#a83c00", "#fff4ec"),
+    "of": ChipLook("#444444", "#ececec"),
+}
+
+
+class BoxLook(NamedTuple):
+    """A frame around several cards, with its words on a chip."""
+
+    line: str
+    style: str
+    fill: str
+    chip: ChipLook
+    thick: float = 1.6
+
+
+BOXES: Final[dict[str, BoxLook]] = {
+    "memory": BoxLook("#8a5fc7", "rounded,dashed", "transparent", ChipLook("#5b3a94", "#f3edfb")),
+    "region": BoxLook("#7f7f7f", "rounded,filled", "#7f7f7f30", ChipLook("#333333", "#e4e4e4"), thick=1),
+}
+
+LEGEND: Final[dict[str, str]] = {
+    "forward": "─► value",
+    "gradient": "◄━ gradient",
+    "edge": "◄─ gradient edge",
+    "raise": "▌╌ backward stopped",
+    "cut": "▌╌► ✂ cut",
+    "untracked": "dashed card: not tracked",
+    "memory": "dashed frame: one memory",
+    "region": "shaded: not recorded",
+    "tag": "small card: the same leaf",
+    "fold": "thick frame: folded",
+}
+LEGEND_STROKES: Final[dict[str, str]] = {
+    "forward": FORWARD.colour, "gradient": "#a83c00", "edge": "#a83c00", "raise": "#7a0012", "cut": FORWARD.colour,
+    "memory": "#5b3a94",
+}  # fmt: skip
+
+# Widths in hundredths of an em of the printable ASCII characters in DejaVu Sans, the widest of the usual sans fonts:
+# what has room for it has room for Helvetica, Arial, Liberation Sans and Verdana-like fallbacks, on every machine.
+_REGULAR = (
+    32, 40, 46, 84, 64, 95, 78, 28, 39, 39, 50, 84, 32, 36, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 34, 34, 84,
+    84, 84, 53, 100, 69, 69, 70, 77, 64, 58, 78, 75, 30, 50, 66, 56, 87, 75, 79, 61, 79, 70, 64, 61, 74, 69, 99, 69, 61,
+    69, 39, 34, 39, 84, 50, 50, 62, 64, 55, 64, 62, 36, 64, 64, 28, 28, 58, 28, 98, 64, 62, 64, 64, 42, 52, 40, 64, 60,
+    82, 60, 60, 53, 64, 34, 64, 84,
+)  # fmt: skip
+_BOLD = (
+    35, 46, 53, 84, 70, 100, 88, 31, 46, 46, 53, 84, 38, 42, 38, 37, 70, 70, 70, 70, 70, 70, 70, 70, 70, 70, 40, 40, 84,
+    84, 84, 58, 100, 78, 77, 74, 83, 69, 69, 82, 84, 38, 56, 78, 64, 100, 84, 85, 74, 85, 77, 72, 69, 82, 78, 110, 77,
+    73, 73, 46, 37, 46, 84, 50, 50, 68, 72, 60, 72, 68, 44, 72, 72, 35, 35, 67, 35, 105, 72, 69, 72, 72, 50, 60, 48, 72,
+    66, 93, 65, 66, 59, 72, 37, 72, 84,
+)  # fmt: skip
+
+
+def visible(text: object, limit: int = TEXT_LIMIT) -> str:
+    """User text with whatever a reader could not see, or a renderer could trip over, written out.
+
+    >>> visible("a\\nb\\x00\\u202e<&"), visible("x" * 300, 10)
+    ('a\\\\nb\\\\x00\\\\u202e<&', 'xxxxxxxxx…')
+    """
+    text = str(text)
+    clipped = text if len(text) <= limit else text[: limit - 1] + "…"
+    if clipped.isascii() and clipped.isprintable():
+        return clipped
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in clipped)
+
+
+def text_width(text: str, *, size: float, bold: bool = False, mono: bool = False) -> float:
+    """Room in points that one line needs in the widest of the usual fonts.
+
+    >>> text_width("abc", size=10, mono=True)
+    18.1
+    """
+    if mono:
+        return round(sum(_columns(c) for c in text) * 0.602 * size, 1)
+    table = _BOLD if bold else _REGULAR
+    ems = sum(table[ord(c) - 32] if " " <= c <= "~" else 84 * _columns(c) for c in text)
+    return round(ems * size / 100, 1)
+
+
+def _columns(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

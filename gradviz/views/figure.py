@@ -1,0 +1,159 @@
+"""The picture that a cell shows: SVG for the eye, text for screen readers, diffs and ``nbval``."""
+
+from __future__ import annotations
+
+import base64
+import html
+import os
+import tempfile
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from .. import cards, dot, fold, nodes, render, text
+from ..graph import GradvizError, Graph
+from ..scene import Scene
+
+if TYPE_CHECKING:
+    import graphviz
+
+WIDTH = 860  # CSS pixels
+SUFFIXES = ("svg", "png", "pdf", "dot", "json")
+
+
+class Figure:
+    """One picture of one graph. Holds plain data only; draws when it is first looked at.
+
+    Args:
+        graph: what to draw.
+        view: "cards", one card a result, or "nodes", torch's own nodes one by one.
+        title: said first in the text and to screen readers.
+
+    Example:
+        >>> from gradviz.graph import Graph
+        >>> print(Figure(Graph()).text)
+        An empty graph: no tensor, no node.
+    """
+
+    def __init__(self, graph: Graph, *, view: Literal["cards", "nodes"] = "cards", title: str | None = None) -> None:
+        if view not in ("cards", "nodes"):
+            raise GradvizError(f"view={view!r} is not a view; it is 'cards' or 'nodes'")
+        self.graph = graph
+        self.view = view
+        self.title = title
+
+    @cached_property
+    def whole(self) -> Scene:
+        """Everything, before folding."""
+        return cards.scene(self.graph) if self.view == "cards" else nodes.scene(self.graph)
+
+    @cached_property
+    def scene(self) -> Scene:
+        """What is drawn."""
+        return fold.fold(self.whole, self.graph)
+
+    @cached_property
+    def source(self) -> str:
+        """The DOT text."""
+        return dot.dot(self.scene)
+
+    @cached_property
+    def text(self) -> str:
+        """The whole story in words; the same for the same code in every process."""
+        return text.text(self.graph, self.whole, title=self.title)
+
+    @property
+    def dot(self) -> graphviz.Source:
+        """The DOT source as a ``graphviz.Source``."""
+        import graphviz
+
+        return graphviz.Source(self.source)
+
+    @property
+    def svg(self) -> str:
+        """The picture.
+
+        Raises:
+            CannotDraw: there is no layout engine, or the graph is too large to lay out.
+        """
+        return self._fitted[1]
+
+    @cached_property
+    def _fitted(self) -> tuple[str, str]:
+        """DOT and SVG of the first arrangement that is no wider than a notebook's page, or of the narrowest."""
+        if len(self.scene.cards) > fold.LIMIT:
+            raise render.CannotDraw(
+                f"{len(self.scene.cards)} boxes are too many to draw, even folded, so this is the text. "
+                "To see a picture, show a tensor that is closer to the leaves, or record fewer lines."
+            )
+        titles = {f"n{c.id}": c.detail for c in self.scene.cards if c.detail}
+        found: list[tuple[int, int, str, str]] = []
+        for source in dict.fromkeys(dot.dot(self.scene, row) for row in dot.ROWS):
+            svg = render.render(source, "svg", titles).decode()
+            found.append((render.size(svg)[0], len(found), source, svg))
+            if found[-1][0] <= WIDTH:
+                break
+        return min(found)[2:]
+
+    @cached_property
+    def alt(self) -> str:
+        """What the picture shows, in one or two sentences."""
+        return text.alt(self.graph, self.scene, title=self.title)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": self.html, "text/plain": self.text}
+
+    def __repr__(self) -> str:
+        return self.text
+
+    @cached_property
+    def html(self) -> str:
+        """An ``<img>`` with the picture inside: shown in trusted and untrusted notebooks alike."""
+        if not self.scene.cards:
+            return f"<pre>{html.escape(self.text)}</pre>"
+        try:
+            svg = self.svg
+        except render.CannotDraw as why:
+            return f"<pre>{html.escape(self.text)}</pre><p>{html.escape(str(why))}</p>"
+        width, height = render.size(svg)
+        data = base64.b64encode(svg.encode()).decode()
+        return (
+            f'<img alt="{html.escape(self.alt)}" width="{width}" height="{height}" '
+            f'style="max-width:100%;height:auto" src="data:image/svg+xml;base64,{data}">'
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the picture, its source or its graph to a file.
+
+        Args:
+            path: its suffix says the format: .svg, .png, .pdf, .dot or .json (the graph, for ``Graph.from_json``).
+
+        Raises:
+            GradvizError: another suffix, or the picture cannot be drawn. An existing file is then left as it was.
+        """
+        target = Path(path)
+        suffix = target.suffix.lower().removeprefix(".")
+        if suffix not in SUFFIXES:
+            known = ", ".join("." + s for s in SUFFIXES)
+            raise GradvizError(f"cannot save {target.name!r}: the suffix says the format, and it is one of {known}")
+        _write(target, self._bytes(suffix))
+
+    def _bytes(self, suffix: str) -> bytes:
+        if suffix == "json":
+            return (self.graph.to_json() + "\n").encode("utf-8", "surrogatepass")
+        if suffix == "dot":
+            return self.source.encode()
+        return self.svg.encode() if suffix == "svg" else render.render(self._fitted[0], suffix)
+
+
+def _write(target: Path, data: bytes) -> None:
+    """All of it or nothing: a failure never leaves half a file, nor destroys the one that was there."""
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(name, target.stat().st_mode if target.exists() else 0o644)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise

@@ -1,0 +1,25 @@
+"""What every test shares: the flag that rewrites golden files, and how long property tests may search."""
+
+from __future__ import annotations
+
+import os
+
+import hypothesis
+import pytest
+
+collect_ignore_glob = ["conftest.py", "*/conftest.py"]  # they hold no doctests, and two share one module name
+
+# No deadline: two busy cores make any time limit on a single example a coin toss.
+hypothesis.settings.register_profile("local", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--overwrite-golden", action="store_true", help="rewrite tests/golden/ from what the code gives")
+
+
+@pytest.fixture
+def overwrite_golden(request: pytest.FixtureRequest) -> bool:
+    """True when the golden files are to be rewritten rather than compared."""
+    return bool(request.config.getoption("--overwrite-golden"))

@@ -1,0 +1,132 @@
+"""Which cards a graph gets: one a result, in program order."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import gradviz as gv
+from gradviz import fold, scene
+from gradviz.cards import scene as cards
+from gradviz.graph import GradientEdge, Graph, Node, NodeKind
+from gradviz.views.figure import Figure
+
+
+def titles(graph: Graph) -> list[str]:
+    return [c.title for c in cards(graph).cards]
+
+
+def test_an_in_place_call_adds_a_line_and_its_node_to_the_card() -> None:
+    with gv.record() as rec:
+        w = torch.ones(3, requires_grad=True)
+        y = w * 2
+        y.add_(1)
+        y[0] = 5
+    (leaf, card) = cards(rec.graph).cards
+    assert leaf.title == "w"
+    rows = [r.text for r in card.rows]
+    assert rows[0] == "y = w * 2"
+    assert rows[1].startswith("y.add_(1)  # line ")
+    assert rows[2].startswith("y[0] = 5  # line ")
+    assert rows[3] == "[5, 3, 3] · version 2"
+    assert rows[4] == "CopySlices → AddBackward0 → MulBackward0"
+
+
+def test_an_in_place_call_that_reads_its_own_result_gets_a_second_card() -> None:
+    with gv.record() as rec:
+        w = torch.ones(3, requires_grad=True)
+        y = w * 2
+        z = y + 1
+        y.add_(z)
+    drawn = cards(rec.graph)
+    assert [c.name for c in drawn.cards] == ["w", "y", "z", "y"]
+    assert all(a.tail < a.head for a in drawn.arrows), "values never flow in a circle"
+
+
+def test_several_outputs_of_one_node() -> None:
+    with gv.record() as rec:
+        a = torch.ones(2, requires_grad=True)
+        x, y = a.unbind(0)
+        (x * y).backward()
+    drawn = cards(rec.graph)
+    (pill,) = (c for c in drawn.cards if c.kind == "node")
+    assert [r.text for r in pill.rows] == ["x, y = a.unbind(0)", "UnbindBackward0"]
+    outputs = [drawn.cards[a.head].title for a in drawn.arrows if a.tail == pill.id]
+    assert outputs == ["x", "y"]
+    assert [a.label for a in drawn.arrows if a.tail == pill.id] == ["1", "1"]
+
+
+def test_both_uses_of_a_square_are_drawn() -> None:
+    with gv.record() as rec:
+        a = torch.tensor(3.0, requires_grad=True)
+        (a * a).backward()
+    assert [a.label for a in cards(rec.graph).arrows] == ["3", "3"]
+
+
+def test_a_leaf_with_many_uses_gets_name_tags() -> None:
+    with gv.record() as rec:
+        w = torch.tensor(2.0, requires_grad=True)
+        h = torch.tensor(1.0)
+        for _ in range(6):
+            h = h * w
+        h.backward()
+    drawn = cards(rec.graph)
+    tags = [c for c in drawn.cards if c.kind == "tag"]
+    assert [t.title for t in tags] == ["w"] * 6
+    (leaf,) = (c for c in drawn.cards if c.kind == "leaf")
+    assert leaf.id not in {a.tail for a in drawn.arrows}
+    assert any(r.text.startswith("engine adds 6 gradients") or "engine adds" in r.text for r in leaf.rows)
+
+
+def test_constants_on_their_way_into_a_call_are_not_drawn() -> None:
+    with gv.record() as rec:
+        a = torch.ones(2, requires_grad=True)
+        x = torch.ones(2)
+        b = a * x + torch.ones(2)
+    assert b is not None
+    assert titles(rec.graph) == ["a", "x", "a * x", "b = a * x + torch.ones(2)"]
+
+
+def test_what_ran_under_no_grad_stands_in_a_shaded_region() -> None:
+    with gv.record() as rec:
+        a = torch.ones(2, requires_grad=True)
+        with torch.no_grad():
+            b = a * 2
+            c = b + 1
+    drawn = cards(rec.graph)
+    assert c is not None
+    (box,) = drawn.boxes
+    assert (box.kind, box.label) == ("region", "no_grad: not recorded")
+    assert [drawn.cards[i].name for i in box.members] == ["b", "c"]
+
+
+def test_a_graph_without_a_recording_gets_pills_for_unnamed_results() -> None:
+    graph = Graph(nodes=[Node(0, "MulBackward0", NodeKind.BACKWARD, None, (), None, None, True)])
+    (card,) = cards(graph).cards
+    assert (card.kind, card.title) == ("node", "MulBackward0")
+    assert GradientEdge(0, 0).node_id == card.node_ids[0]
+
+
+def test_large_recordings_fold_by_module_and_by_line() -> None:
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(*(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh()) for _ in range(20)))
+    with gv.record() as rec:
+        loss = net(torch.ones(1, 2)).sum()
+        loss.backward()
+    whole = cards(rec.graph)
+    small = fold.fold(whole, rec.graph)
+    assert len(whole.cards) > fold.LIMIT >= len(small.cards) > 10
+    assert any(c.kind == "fold" for c in small.cards)
+    assert any(note.startswith(f"Folded: {len(whole.cards)} boxes") for note in small.notes)
+    assert "fold" in small.legend
+    with gv.record() as rec:
+        h = torch.zeros(1, requires_grad=True)
+        for _ in range(80):
+            h = (h + 1).tanh()
+    small = Figure(rec.graph).scene
+    assert [c.kind for c in small.cards] == ["leaf", "fold"] or len(small.cards) <= 3
+
+
+@pytest.mark.parametrize(("number", "words"), [(1, "one name"), (2, "two names"), (13, "13 names")])
+def test_counting_in_words(number: int, words: str) -> None:
+    assert scene.count(number, "name") == words

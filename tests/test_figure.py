@@ -1,0 +1,143 @@
+"""Figures: what a notebook shows, what is saved, and what is left of an existing file when saving fails."""
+
+from __future__ import annotations
+
+import base64
+import gc
+import re
+import weakref
+from pathlib import Path
+
+import graphviz
+import pytest
+import torch
+
+import gradviz as gv
+from gradviz import render
+from gradviz.graph import GradvizError, Graph
+from gradviz.show import show
+from gradviz.views.figure import Figure
+
+
+@pytest.fixture(scope="module")
+def figure() -> Figure:
+    with gv.record() as rec:
+        a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        b = a.detach()
+        loss = (a * b).sum()
+        loss.backward()
+    return Figure(rec.graph)
+
+
+def test_a_notebook_gets_an_image_with_words_and_a_text_twin(figure: Figure) -> None:
+    shown = figure._repr_mimebundle_()
+    assert set(shown) == {"text/html", "text/plain"}
+    image = shown["text/html"]
+    assert image.startswith('<img alt="')
+    assert "a ✂ b · detach" in image
+    assert "a.grad is [1, 2, 3]" in image
+    assert "max-width:100%" in image
+    found = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', image)
+    assert found
+    assert base64.b64decode(found[1]).decode() == figure.svg
+    assert shown["text/plain"] == figure.text == repr(figure)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "magic"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("dot", b"digraph"), ("json", b"{")]
+)
+def test_save(figure: Figure, tmp_path: Path, suffix: str, magic: bytes) -> None:
+    figure.save(tmp_path / f"picture.{suffix}")
+    figure.save(str(tmp_path / f"again.{suffix.upper()}"))
+    assert (tmp_path / f"picture.{suffix}").read_bytes().startswith(magic)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_json_gives_an_equal_graph_back(figure: Figure, tmp_path: Path) -> None:
+    figure.save(tmp_path / "graph.json")
+    again = Graph.from_json((tmp_path / "graph.json").read_text(encoding="utf-8"))
+    assert again == figure.graph
+    assert Figure(again).source == figure.source
+    assert Figure(again).text == figure.text
+
+
+def test_an_unknown_suffix_is_an_error_that_lists_the_known_ones(figure: Figure, tmp_path: Path) -> None:
+    with pytest.raises(GradvizError, match=r"cannot save 'x.gif'.* one of \.svg, \.png, \.pdf, \.dot, \.json"):
+        figure.save(tmp_path / "x.gif")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_failure_leaves_the_file_that_was_there(
+    figure: Figure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "x.png"
+    target.write_bytes(b"precious")
+    monkeypatch.setattr(render, "_pygraphviz", lambda: None)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(GradvizError):
+        Figure(figure.graph).save(target)
+    assert target.read_bytes() == b"precious"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_dot_is_a_graphviz_source(figure: Figure) -> None:
+    assert isinstance(figure.dot, graphviz.Source)
+    assert figure.dot.source == figure.source
+
+
+def test_an_empty_recording_shows_a_sentence() -> None:
+    assert "An empty graph" in Figure(Graph())._repr_mimebundle_()["text/html"]
+
+
+def test_an_unknown_view_is_an_error() -> None:
+    with pytest.raises(GradvizError, match="'cards' or 'nodes'"):
+        Figure(Graph(), view="torchviz")  # type: ignore[arg-type]
+
+
+def test_show_names_what_it_is_given_and_draws_both_edges_of_a_square() -> None:
+    leaf = torch.tensor(3.0, requires_grad=True)
+    square = leaf * leaf
+    figure = show(square)
+    assert "AccumulateGrad" in figure.text
+    assert "square" in figure.text
+    assert figure.source.count("->") == 4, "two gradient edges, the leaf and the root"
+
+
+def test_show_asks_for_a_tensor() -> None:
+    with pytest.raises(GradvizError, match=r"at least one tensor, as in show\(loss\)"):
+        show()
+
+
+def test_a_figure_keeps_no_tensor_alive() -> None:
+    a = torch.ones(3, requires_grad=True)
+    loss = (a * 2).sum()
+    figure = show([loss])
+    gone = weakref.ref(loss)
+    gc.disable()
+    try:
+        del loss
+        assert gone() is None
+    finally:
+        gc.enable()
+    assert "SumBackward0" in figure.text
+
+
+def test_a_graph_that_is_too_large_shows_as_text_and_says_so() -> None:
+    leaves = [torch.ones(1, requires_grad=True) for _ in range(8)]
+    level = [a * b for a in leaves for b in leaves]
+    total = torch.stack([x * y for x in level[:20] for y in level[20:40]]).sum()
+    figure = show(total, names={})
+    shown = figure._repr_mimebundle_()["text/html"]
+    assert shown.startswith("<pre>")
+    assert "too many to draw" in shown
+
+
+def test_a_long_chain_is_folded_and_says_what_was_folded() -> None:
+    x = torch.ones(1, requires_grad=True)
+    for _ in range(500):
+        x = x * 2 + 1
+    figure = show(x, names={})
+    assert len(figure.scene.cards) <= 60
+    assert any("Folded: 10" in note for note in figure.scene.notes)
+    assert "boxes folded" in figure.source
+    assert figure.text.count("MulBackward0") > 100
