@@ -1,0 +1,413 @@
+"""The log of a recording -> Graph. Gives out ids in order of first mention, names, and what became of saved tensors.
+
+``at(k)`` replays the first k entries, so a step's ids are the first ids of the whole.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gradviz import names, preview
+from gradviz.functions import Role
+from gradviz.graph import (
+    Accumulated,
+    Backward,
+    Call,
+    Called,
+    Cut,
+    Edge,
+    Event,
+    Freed,
+    Gradient,
+    GradientEdge,
+    Graph,
+    Node,
+    NodeKind,
+    NodeRan,
+    Raised,
+    SavedState,
+    SavedTensor,
+    Source,
+    Storage,
+    Tensor,
+    Wrote,
+)
+
+if TYPE_CHECKING:
+    from gradviz.backward import Run
+    from gradviz.calls import CallRecord, Site
+    from gradviz.connect import NodeRecord, Saved
+    from gradviz.objects import Block, Object, State
+    from gradviz.recording import Recorder
+
+# Roles whose "write" changes flags or gradients, not the memory that a node may have saved.
+_NO_MEMORY = (Role.FLAG, Role.DETACH_IN_PLACE, Role.GRAD_SET, Role.BACKWARD, Role.GRAD)
+
+
+class Assembled:
+    """The names of a whole log, and its Graph at any step."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.log = list(recorder.log)
+        self.notes = _notes(recorder)
+        self.names = Names([entry[1] for entry in self.log if entry[0] in ("called", "raised")])
+        self.last = {id(e[1]): i for i, e in enumerate(self.log) if e[0] in ("ran", "accumulated", "freed")}
+        self._ids = Replay(self)
+        self.graph = self._ids.run(len(self.log))
+
+    def at(self, step: int) -> Graph:
+        """The Graph after ``step`` events."""
+        return self.graph if step == len(self.log) else Replay(self).run(step)
+
+    def tensor_of(self, known: Object) -> Tensor | None:
+        """The last state of an object in the whole graph."""
+        found = self._ids.objects.get(known)
+        states = [t for t in self.graph.tensors if t.object_id == found]
+        return states[-1] if states else None
+
+
+def assemble(recorder: Recorder) -> Assembled:
+    """Read the log. Holds plain data only."""
+    return Assembled(recorder)
+
+
+def _notes(recorder: Recorder) -> tuple[str, ...]:
+    notes = []
+    if recorder.dropped:
+        notes.append(
+            f"the oldest {recorder.dropped} events were dropped: this recording keeps {recorder.max_events} "
+            "(record(max_events=...) keeps more)"
+        )
+    for text, count in recorder.failures.items():
+        notes.append(f"not recorded, {count} times: {text}" if count else text)
+    for kind, *what in recorder.log:
+        if kind == "called" and what[0].run is not None and not what[0].run.watched:
+            notes.append(
+                f"backward {what[0].run.number + 1} was not watched: its graph is too large, so its gradients are not known"
+            )
+    return tuple(notes)
+
+
+def _not_last(calls: list[CallRecord]) -> set[int]:
+    """Calls that a module made before the last one at the same site: ``y = net(x)`` names what the last returned."""
+    found: set[int] = set()
+    for call, following in zip(calls, calls[1:], strict=False):
+        if call.direct or following.direct or call.module is None or call.site != following.site:
+            continue
+        # One of torch's own layers in a loop makes one call each time.
+        once = not call.module[2] and call.module == following.module
+        if not (once and call.function == following.function):
+            found.add(id(call))
+    return found
+
+
+class Names:
+    """Names and source text of every call of a log, and the name of every tensor state."""
+
+    def __init__(self, calls: list[CallRecord]) -> None:
+        calls = list({id(c): c for c in calls}.values())
+        sites = [c.site for c in calls]
+        roots = {c.module[0] for c in calls if c.module is not None}
+        roots |= {s.object.parameter[1][0] for c in calls for s in c.inputs if s.object.parameter is not None}
+        found = names.resolve([*sites, *roots])
+        self.of_call = {id(c): n for c, n in zip(calls, found, strict=False)}
+        self._of_root = dict(zip(roots, found[len(calls) :], strict=True))
+        self._first: dict[Object, str] = {}
+        self._own: dict[int, str] = {}
+        self._unbound = _not_last(calls)
+        for call in calls:
+            self._inputs(call)
+            if id(call) not in self._unbound:
+                self._outputs(call)
+
+    def _inputs(self, call: CallRecord) -> None:
+        named = self.of_call[id(call)]
+        given: dict[int | str, str | None] = {}
+        if named is not None and call.direct:
+            tensors = [i in call.args_at for i in range(call.arity)]
+            given.update(enumerate(named.inputs(tensors)))
+            given.update(named.keywords)
+        elif named is not None and len(call.inputs) == 1 and call.function.endswith(".apply"):
+            # One tensor, one argument beside the class: no doubt which.
+            written = named.arguments[-1:] if len(named.arguments) <= 2 and not named.keywords else ()
+            given[0] = written[0] if written else None
+            call.args_at = [0]
+        for state, at in zip(call.inputs, call.args_at, strict=False):
+            own = state.object
+            if own in self._first:
+                continue
+            name = given.get(at)
+            if own.parameter is not None:
+                name = f"{self.module(own.parameter[1])}.{own.parameter[0]}"
+            if name:
+                self._first[own] = name
+
+    def _outputs(self, call: CallRecord) -> None:
+        named = self.of_call[id(call)]
+        if named is None or call.bookkeeping:
+            return
+        given = {id(s) for s in call.inputs}  # handed back as it is: it keeps the name it has
+        for state, name in zip(call.outputs, named.outputs(call.returned), strict=False):
+            if name and id(state) not in given:
+                self._own.setdefault(id(state), name)
+                self._first.setdefault(state.object, name)
+
+    def module(self, module: tuple[Site, str, str] | None) -> str | None:
+        """``"net.fc"``: the variable of the root module where it is known, else its class, and the path below it."""
+        if module is None:
+            return None
+        site, root, path = module
+        owner = getattr(self._of_root[site], "callee", None) or root
+        return f"{owner}.{path}" if path else str(owner)
+
+    def source(self, call: CallRecord) -> Source | None:
+        """Where the call stands. Of the calls that a module makes at one site, only the last made what is written."""
+        named = self.of_call[id(call)]
+        if named is None:
+            return None
+        inner = id(call) in self._unbound
+        return Source(named.file, named.line, f"{self.module(call.module)}: {call.function}" if inner else named.code)
+
+    def of_state(self, state: State, current: dict[Object, str]) -> str | None:
+        """Its own name, else the name that the object had before."""
+        name = self._own.get(id(state))
+        if name is not None:
+            current[state.object] = name
+        return current.get(state.object) or self._first.get(state.object)
+
+
+class Replay:
+    """Goes through the log once, up to a step, and collects the rows of a Graph."""
+
+    def __init__(self, assembled: Assembled) -> None:
+        self.whole = assembled
+        self.tensor_ids: dict[int, int] = {}
+        self.states: list[State] = []
+        self.tensor_names: list[str | None] = []
+        self.current: dict[Object, str] = {}
+        self.objects: dict[Object, int] = {}
+        self.blocks: dict[Block, int] = {}
+        self.call_ids: dict[int, int] = {}
+        self.calls: list[CallRecord] = []
+        self.node_ids: dict[int, int] = {}
+        self.node_names: list[str] = []
+        self.records: dict[int, tuple[NodeRecord, int | None, int]] = {}
+        self.runs: dict[int, tuple[Run, list[int], int]] = {}
+        self.events: list[Event] = []
+        self.gradients: list[Gradient] = []
+        self.cuts: list[Cut] = []
+        self.freed: set[int] = set()
+        self.versions: dict[object, int | None] = {}
+        self.swapped: dict[Object, int] = {}
+        self.block_writes: dict[Block, list[tuple[int, object]]] = {}
+
+    # --- ids -----------------------------------------------------------------------------------------------------
+
+    def tensor(self, state: State) -> int:
+        found = self.tensor_ids.get(id(state))
+        if found is None:
+            found = self.tensor_ids[id(state)] = len(self.states)
+            self.states.append(state)
+            self.tensor_names.append(self.whole.names.of_state(state, self.current))
+            self.objects.setdefault(state.object, len(self.objects))
+            if state.block is not None:
+                self.blocks.setdefault(state.block, len(self.blocks))
+        self.versions[state.object.counter] = state.version
+        return found
+
+    def node(self, serial: int, name: str) -> int:
+        found = self.node_ids.get(serial)
+        if found is None:
+            found = self.node_ids[serial] = len(self.node_names)
+            self.node_names.append(name)
+        return found
+
+    def call(self, record: CallRecord) -> int:
+        found = self.call_ids.get(id(record))
+        if found is None:
+            found = self.call_ids[id(record)] = len(self.calls)
+            self.calls.append(record)
+            for state in record.inputs:
+                self.tensor(state)
+        return found
+
+    # --- the log, entry by entry -----------------------------------------------------------------------------------
+
+    def run(self, step: int) -> Graph:
+        for index, (kind, *what) in enumerate(self.whole.log[:step]):
+            getattr(self, "_" + kind)(index, *what)
+        return self._graph(step)
+
+    def _meet(self, index: int, record: NodeRecord, call_id: int | None) -> None:
+        self.node(record.serial, record.name)
+        known = self.records.get(record.serial)
+        if known is None or known[0].stub:
+            self.records[record.serial] = (record, call_id, index)
+        for serial, _, name in record.next:
+            if serial is not None:
+                self.node(serial, name)
+        for saved in record.saved:
+            if saved.state is not None:
+                self.tensor(saved.state)
+        if record.leaf is not None:
+            self.tensor(record.leaf)
+
+    def _called(self, index: int, record: CallRecord) -> None:
+        call_id = self.call(record)
+        for node in record.found:
+            self._meet(index, node, None)
+        for state in record.outputs:
+            self.tensor(state)
+        for node in record.nodes:
+            self._meet(index, node, None if node.name == "AccumulateGrad" else call_id)
+        for before, after, reason in record.cuts:
+            target = None if after is None else self.tensor(after)
+            self.cuts.append(Cut(call_id, self.tensor(before), target, reason))
+        if record.run is not None:
+            self.runs[id(record.run)] = (record.run, [], call_id)
+        self.events.append(Called(call_id))
+
+    def _raised(self, index: int, record: CallRecord) -> None:
+        call_id = self.call(record)
+        for node in record.found:
+            self._meet(index, node, None)
+        at = None if record.run is None else record.run.raised_at
+        kind, message = record.error or ("", "")
+        self.events.append(Raised(call_id, None if at is None else self.node_ids.get(at), kind, message))
+
+    def _wrote(self, index: int, record: CallRecord, before: State, after: State, alias: bool) -> None:
+        self.events.append(Wrote(self.call(record), self.tensor(before), self.tensor(after), alias))
+        if record.role is Role.DATA_SET:
+            self.swapped[after.object] = index
+        elif record.role not in _NO_MEMORY and not alias and after.block is not None:
+            self.block_writes.setdefault(after.block, []).append((index, after.object.counter))
+
+    def _ran(self, index: int, run: Run, serial: int, arrived: Any, sent: Any, thread: int) -> None:
+        node_id = self.node_ids[serial]
+        self.runs[id(run)][1].append(node_id)
+        shown = [[None if v is None else preview.of(*v) for v in values] for values in (arrived, sent)]
+        for nr, text in enumerate(shown[0]):
+            if text is not None:
+                self.gradients.append(Gradient(run.number, node_id, nr, None, text, thread))
+        for nr, text in enumerate(shown[1]):
+            if text is not None:
+                self.gradients.append(Gradient(run.number, node_id, None, nr, text, thread))
+        self.events.append(NodeRan(run.number, node_id, tuple(shown[0]), tuple(shown[1]), thread))
+
+    def _accumulated(self, index: int, run: Run, serial: int, incoming: Any, before: Any, stored: Any) -> None:
+        shown = [None if v is None else preview.of(*v) for v in (incoming, before, stored)]
+        self.events.append(Accumulated(run.number, self.node_ids[serial], shown[0] or "undefined", shown[1], shown[2]))
+
+    def _freed(self, index: int, run: Run, serials: list[int]) -> None:
+        self.freed.update(serials)
+        self.events.append(Freed(run.number, tuple(self.node_ids[s] for s in serials)))
+
+    # --- the rows --------------------------------------------------------------------------------------------------
+
+    def _graph(self, step: int) -> Graph:
+        nodes, edges = self._nodes_and_edges()
+        backwards = [self._backward(*entry, step) for entry in self.runs.values()]
+        return Graph(
+            roots=self._roots(),
+            nodes=nodes,
+            edges=edges,
+            calls=[self._call(i, record) for i, record in enumerate(self.calls)],
+            tensors=[self._tensor(i, state) for i, state in enumerate(self.states)],
+            storages=[Storage(i, b.nbytes, str(b.device)) for b, i in self.blocks.items()],
+            cuts=self.cuts,
+            gradients=self.gradients,
+            events=self.events,
+            backwards=backwards,
+            notes=self.whole.notes,
+        )
+
+    def _roots(self) -> list[int]:
+        """What a backward started from; without one, the tracked results that nothing used."""
+        runs = [r for r in self.calls if r.run is not None]
+        if runs:
+            return list(dict.fromkeys(self.tensor_ids[id(s)] for r in runs for s in r.inputs[:1]))
+        used = {id(s) for r in self.calls for s in r.inputs}
+        return [i for r in self.calls for s in r.outputs if id(s) not in used and s.node is not None
+                for i in (self.tensor_ids[id(s)],)]  # fmt: skip
+
+    def _nodes_and_edges(self) -> tuple[list[Node], list[Edge]]:
+        latest = {s.object: i for i, s in enumerate(self.states)}
+        nodes, edges = [], []
+        for serial, node_id in self.node_ids.items():
+            if serial not in self.records:
+                name = self.node_names[node_id]
+                kind = NodeKind.ACCUMULATE_GRAD if name == "AccumulateGrad" else NodeKind.BACKWARD
+                nodes.append(Node(node_id, name, kind, None, (), None, None, True))
+                continue
+            record, call_id, born = self.records[serial]
+            accumulates = record.name == "AccumulateGrad"
+            kind = NodeKind.CUSTOM_FUNCTION if record.custom else NodeKind.BACKWARD
+            saved = tuple(self._saved(s, born, serial) for s in record.saved)
+            nodes.append(
+                Node(
+                    node_id, record.name, NodeKind.ACCUMULATE_GRAD if accumulates else kind, record.sequence_nr, saved,
+                    None if record.leaf is None else latest[record.leaf.object], call_id, record.stub,
+                )
+            )  # fmt: skip
+            for index, (to, input_nr, _) in enumerate(record.next):
+                edges.append(Edge(node_id, index, None if to is None else self.node_ids[to], input_nr))
+        return nodes, edges
+
+    def _saved(self, saved: Saved, born: int, serial: int) -> SavedTensor:
+        status = saved.status
+        state = saved.state or saved.kin
+        if serial in self.freed:
+            status = SavedState.FREED
+        elif state is not None and status in (SavedState.AVAILABLE, SavedState.UNKNOWN):
+            own = state.object
+            now = self.versions.get(own.counter)
+            writes = self.block_writes.get(state.block, ()) if state.block is not None else ()
+            if saved.version is not None and now is not None and now != saved.version:
+                status = SavedState.STALE
+            elif self.swapped.get(own, -1) > born or any(i > born and c is not own.counter for i, c in writes):
+                status = SavedState.OVERWRITTEN
+            else:
+                status = SavedState.AVAILABLE
+        own_id = None if saved.state is None else self.tensor_ids[id(saved.state)]
+        return SavedTensor(saved.attribute, own_id, saved.version, status)
+
+    def _call(self, call_id: int, record: CallRecord) -> Call:
+        names = self.whole.names
+        return Call(
+            call_id,
+            record.function,
+            tuple(self.tensor_ids[id(s)] for s in record.inputs),
+            tuple(self.tensor_ids[id(s)] for s in record.outputs if id(s) in self.tensor_ids),
+            record.grad_mode,
+            record.inference_mode,
+            names.module(record.module),
+            names.source(record),
+            record.bookkeeping,
+        )
+
+    def _tensor(self, tensor_id: int, s: State) -> Tensor:
+        edge = None
+        if s.node is not None:
+            edge = GradientEdge(self.node_ids[s.node], s.output_nr) if s.node in self.node_ids else None
+        elif s.requires_grad and s.object.accumulate_grad in self.node_ids:
+            edge = GradientEdge(self.node_ids[s.object.accumulate_grad], 0)
+        base = None
+        if s.base is not None:
+            base = next((i for i in range(len(self.states)) if self.states[i].object is s.base), None)
+        return Tensor(
+            tensor_id, self.tensor_names[tensor_id], self.objects[s.object],
+            None if s.shape is None else tuple(s.shape), None if s.stride is None else tuple(s.stride),
+            s.storage_offset, None if s.dtype is None else str(s.dtype).removeprefix("torch."),
+            None if s.device is None else str(s.device), s.requires_grad, s.is_leaf, s.retains_grad,
+            None if s.grad is None else preview.of(*s.grad), None if s.values is None else preview.values(s.values),
+            s.version, None if s.block is None else self.blocks[s.block], base, edge,
+        )  # fmt: skip
+
+    def _backward(self, run: Run, ran: list[int], call_id: int, step: int) -> Backward:
+        over = self.whole.last.get(id(run), -1) < step
+        returned = []
+        for state, value in run.returned if over else ():
+            returned.append((self.tensor(state), None if value is None else preview.of(*value)))
+        at = None if run.raised_at is None or not over else self.node_ids.get(run.raised_at)
+        roots = tuple(self.node_ids[s] for s in run.roots)
+        return Backward(run.number, call_id, run.kind, roots, tuple(ran), tuple(returned), at, run.watched)

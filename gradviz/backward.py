@@ -1,0 +1,178 @@
+"""Watch one backward run, node by node. Hooks stand on the nodes only while it lasts, and never raise."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.autograd.graph import get_gradient_edge
+
+from gradviz import _torch_compat as compat
+from gradviz.functions import Role
+from gradviz.graph import SavedState
+from gradviz.objects import State, read
+from gradviz.walk import serial, walk
+
+if TYPE_CHECKING:
+    from gradviz.calls import CallRecord
+    from gradviz.recording import Recorder
+
+WATCH_LIMIT = 20_000  # nodes; hooks on more would be felt
+
+Value = tuple[tuple[int, ...] | None, Any]  # shape and, if small, elements
+
+
+class Run:
+    """One run of the engine, as plain data."""
+
+    __slots__ = ("kind", "number", "raised_at", "ran", "returned", "roots", "watched")
+
+    def __init__(self, number: int, kind: str) -> None:
+        self.number, self.kind = number, kind
+        self.roots: list[int] = []
+        self.ran: list[int] = []
+        self.returned: list[tuple[State, Value | None]] = []
+        self.raised_at: int | None = None
+        self.watched = True
+
+
+def watch(recorder: Recorder, call: CallRecord, role: Role, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Watch:
+    """Put hooks on every node behind the tensors that this backward starts from."""
+    run = Run(recorder.runs, "grad" if role is Role.GRAD else "backward")
+    recorder.runs += 1
+    call.run = run
+    given = args[0] if args else kwargs.get("tensors", kwargs.get("outputs"))
+    roots = [given] if isinstance(given, torch.Tensor) else [t for t in given or () if isinstance(t, torch.Tensor)]
+    wanted: Any = (args[1] if len(args) > 1 else kwargs.get("inputs")) if role is Role.GRAD else ()
+    wanted = [wanted] if isinstance(wanted, torch.Tensor) else list(wanted or ())
+    return Watch(recorder, call, run, roots, wanted)
+
+
+class Watch:
+    """The hooks of one run. ``stop`` takes them away whatever happened; ``finish`` reads what has become of things."""
+
+    def __init__(
+        self, recorder: Recorder, call: CallRecord, run: Run, roots: list[torch.Tensor], wanted: list[torch.Tensor]
+    ) -> None:
+        self.recorder, self.call, self.run = recorder, call, run
+        self.thread = threading.get_ident()
+        self.handles: list[Any] = []
+        self.current: int | None = None
+        self.before: dict[int, Value | None] = {}
+        self.wanted = [recorder.objects.see(t).state for t in wanted if isinstance(t, torch.Tensor)]
+        starts = [get_gradient_edge(t).node for t in roots if t.requires_grad]
+        self.graph = walk(starts, WATCH_LIMIT)
+        nodes = recorder.nodes
+        self.serials: list[int] = []
+        for node in self.graph.nodes:
+            if compat.is_accumulate_grad(node):
+                self.serials.append(nodes.accumulate_grad(node))
+            else:
+                nodes.record(node, [])
+                self.serials.append(serial(node))
+        run.roots = [self.serials[self.graph.index[node]] for node in starts]
+        call.found = call.found + nodes.collect()
+        recorder._log("called", call)
+        run.watched = not self.graph.truncated
+        if run.watched:
+            self._start()
+
+    def _start(self) -> None:
+        for node, own in zip(self.graph.nodes, self.serials, strict=True):
+            leaf = compat.is_accumulate_grad(node)
+            before = partial(self._before_leaf, own, node) if leaf else partial(self._before, own)
+            self.handles.append(node.register_prehook(before))
+            self.handles.append(node.register_hook(partial(self._after_leaf if leaf else self._after, own, node)))
+
+    # --- hooks: return None, so that nothing changes -----------------------------------------------------------------
+
+    def _mine(self) -> int | None:
+        """0 on the thread that called backward, 1 on one of the engine's own, None on another one of the user's."""
+        own = threading.get_ident()
+        if own == self.thread:
+            return 0
+        return None if any(t.ident == own for t in threading.enumerate()) else 1
+
+    def _before(self, own: int, grads: Any) -> None:
+        if self._mine() is not None:
+            self.current = own
+
+    def _before_leaf(self, own: int, node: Any, grads: Any) -> None:
+        if self._mine() is not None:
+            self.current = own
+            leaf = compat.leaf_of(node)
+            self.before[own] = None if leaf is None else self._value(leaf.grad)
+
+    def _after(self, own: int, node: Any, sent: Any, arrived: Any) -> None:
+        thread = self._mine()
+        if thread is not None:
+            self.current = None
+            self.run.ran.append(own)
+            values = self._values(arrived), self._values(sent)
+            self.recorder._log("ran", self.run, own, *values, thread)
+
+    def _after_leaf(self, own: int, node: Any, sent: Any, arrived: Any) -> None:
+        thread = self._mine()
+        if thread is not None:
+            self.current = None
+            self.run.ran.append(own)
+            incoming = self._values(arrived)
+            leaf = compat.leaf_of(node)
+            self.recorder._log("ran", self.run, own, incoming, (), thread)
+            if incoming[0] is not None:  # an undefined gradient is not added
+                stored = None if leaf is None else self._value(leaf.grad)
+                self.recorder._log("accumulated", self.run, own, incoming[0], self.before.get(own), stored)
+
+    def _values(self, grads: Any) -> tuple[Value | None, ...]:
+        return tuple(map(self._value, grads))
+
+    def _value(self, grad: Any) -> Value | None:
+        if not isinstance(grad, torch.Tensor):
+            return None
+        with compat.unobserved():
+            return read(lambda: tuple(grad.shape)), read(lambda: self.recorder.objects.values(grad))
+
+    # --- afterwards --------------------------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Take every hook away."""
+        for handle in self.handles:
+            handle.remove()
+        self.handles.clear()
+        self.run.raised_at = self.current
+
+    def finish(self, returned: Any) -> None:
+        """Read new gradients and released nodes, then let go of the graph."""
+        recorder, run = self.recorder, self.run
+        if run.kind == "grad":
+            run.returned = [(s, self._value(g)) for s, g in zip(self.wanted, returned, strict=False)]
+            tensors = [g for g in returned if isinstance(g, torch.Tensor)]
+            self.call.returned = len(tensors)
+            self.call.outputs = [recorder._output(self.call, g) for g in tensors]
+        freed = []
+        done = set(run.ran)
+        for node, own in zip(self.graph.nodes, self.serials, strict=True):
+            if own in done and any(state is SavedState.FREED for _, _, state, _ in compat.saved_tensors(node)):
+                freed.append(own)
+        if freed:
+            recorder._log("freed", run, freed)
+        self._read_gradients()
+        self.graph = walk(())
+
+    def _read_gradients(self) -> None:
+        """New states of the tensors whose ``.grad`` this run filled."""
+        met = set(self.serials)
+        objects = self.recorder.objects
+        for known in list(objects.by_id.values()):
+            own = known.accumulate_grad if known.state.is_leaf else known.state.node
+            tensor = known.ref() if own in met else None
+            if tensor is None or not (known.state.is_leaf or read(lambda t=tensor: t.retains_grad)):  # type: ignore[misc]
+                continue
+            before = known.state
+            after = objects.refresh(known, tensor)
+            if after != before:
+                self.recorder._log("wrote", self.call, before, after, False)
+            if tensor.grad is not None and tensor.grad.grad_fn is not None:
+                objects.see(tensor.grad)

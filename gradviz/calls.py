@@ -1,0 +1,193 @@
+"""One recorded call, and where in the user's code it stands.
+
+NOTE [frames are read, never kept]: a kept frame keeps its local tensors alive, and reading ``f_locals`` of a user's
+frame does the same on Python 3.11. So a site is (code, position) pairs only; names are resolved from them later. The
+one ``f_locals`` that is read belongs to torch's own ``Module._call_impl``, whose locals live until it returns anyway.
+"""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+import weakref
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+import torch
+
+from gradviz import _torch_compat as compat
+from gradviz.connect import NodeRecord
+from gradviz.functions import Role
+from gradviz.graph import CutReason
+from gradviz.objects import Object, State
+
+Site = tuple[tuple[CodeType, int], ...]
+
+SITE_DEPTH = 3  # frames kept of a site: a returned result takes its name from the caller's statement
+
+_TORCH = os.path.dirname(torch.__file__) + os.sep
+_OPTIMIZERS = os.path.join(_TORCH, "optim") + os.sep
+_INIT = torch.nn.init.__file__
+_LAYERS = os.path.join(_TORCH, "nn", "modules") + os.sep
+# What a module does with its parameters outside forward.
+_KEEPING = frozenset(
+    """__init__ reset_parameters _reset_parameters _fill_padding_idx_with_zero _apply state_dict _save_to_state_dict
+    load_state_dict _load_from_state_dict""".split()
+)
+_OWN = os.path.dirname(__file__) + os.sep
+_STANDARD = tuple(os.path.realpath(sysconfig.get_path(p)) + os.sep for p in ("stdlib", "platstdlib"))
+_INSTALLED = ("site-packages", "dist-packages")
+_APPLY = torch.autograd.Function.apply.__func__.__code__  # type: ignore[attr-defined]
+_MODULE_CALL = compat.module_call_code()
+
+_MODULE_FILE = _MODULE_CALL.co_filename
+# Python wrappers of torch functions: the user's call is the recorded call, argument by argument.
+_WRAPPERS = tuple(
+    os.path.join(_TORCH, *path.split("/"))
+    for path in ("_tensor.py", "overrides.py", "functional.py", "nn/functional.py", "autograd/__init__.py")
+)
+
+_USER, _BOTTOM, _WRAPPER, _LIBRARY, _BOOKKEEPING, _MODULE, _MODULE_PART = range(7)
+
+
+class Look(NamedTuple):
+    """What the stack tells of a call. Holds frames: never store it."""
+
+    site: Site
+    direct: bool  # the user's own code made the call, so its arguments are the written ones
+    bookkeeping: bool  # torch's own: inside an optimizer, nn.init, a module's constructor or state_dict
+    inner: FrameType | None  # innermost and outermost nn.Module call under way
+    outer: FrameType | None
+
+
+class CallRecord:
+    """One call while it is recorded; ``assemble.py`` makes the ``graph.Call`` of it.
+
+    What most calls do not have stays at the class's default: making a record is part of the cost of every call.
+    """
+
+    inference_mode = False
+    module: tuple[Site, str, str] | None = None  # call site and class of the root module, path below it
+    direct = True  # the user's own code made the call
+    bookkeeping = False
+    returned: int | None = None  # length of the tuple or list that it returned
+    run: Any = None  # backward.Run of a backward
+    error: tuple[str, str] | None = None
+    site: Site = ()
+    arity = 0  # positional arguments
+    nodes: list[NodeRecord] = []  # that the call made
+    found: list[NodeRecord] = []  # met on the way in: older than the call
+    cuts: list[tuple[State, State | None, CutReason]] = []
+
+    def __init__(self, function: str, role: Role, grad_mode: bool) -> None:
+        self.function, self.role, self.grad_mode = function, role, grad_mode
+        self.inputs: list[State] = []
+        self.args_at: list[int | str] = []  # where each input stood: position, ~position inside a list, or keyword
+        self.outputs: list[State] = []
+
+
+class Custom:
+    """A custom ``Function.apply`` under way: the mode sees only the calls inside it, which are gathered here."""
+
+    def __init__(self, call: CallRecord, place: tuple[int, Site]) -> None:
+        self.call = call
+        self.place = place  # id of the frame of ``apply``, and the site that called it
+        self.inside: list[Object] = []
+
+    def is_over(self, place: tuple[int, Site] | None) -> bool:
+        """Another frame, or a result that became tracked: inside ``forward`` grad mode is off, so none can be."""
+        return place != self.place or any(t.requires_grad for t in (o.ref() for o in self.inside) if t is not None)
+
+
+def _is_standard(name: str) -> bool:
+    """Does a file belong to Python's standard library (copy, functools, contextlib)?"""
+    return name.startswith("<frozen") or (name.startswith(_STANDARD) and not any(d in name for d in _INSTALLED))
+
+
+class Frames:
+    """Reads call sites off the stack. One per recording, since it remembers code objects."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[CodeType, int] = {}
+        self._paths: weakref.WeakKeyDictionary[torch.nn.Module, dict[int, str]] = weakref.WeakKeyDictionary()
+
+    def _kind(self, code: CodeType) -> int:
+        name = code.co_filename
+        if name.startswith(_OPTIMIZERS) or name == _INIT or (name.startswith(_LAYERS) and code.co_name in _KEEPING):
+            kind = _BOOKKEEPING
+        elif name == _MODULE_FILE:
+            kind = _MODULE if code is _MODULE_CALL else _MODULE_PART
+        elif name in _WRAPPERS:
+            kind = _WRAPPER
+        elif name.startswith((_TORCH, _OWN)) or _is_standard(name):
+            kind = _LIBRARY
+        else:
+            # Below the user's top level stands only what runs it (IPython, pytest): no need to look further.
+            kind = _BOTTOM if code.co_name == "<module>" else _USER
+        self._kinds[code] = kind
+        return kind
+
+    def site(self, frame: FrameType | None) -> Site:
+        """The innermost user frames as (code, position)."""
+        return self.look(frame).site
+
+    def look(self, frame: FrameType | None) -> Look:
+        """One pass up the stack."""
+        kinds = self._kinds
+        direct, bookkeeping, closed = True, False, False
+        inner = outer = None
+        found: list[tuple[CodeType, int]] = []
+        while frame is not None:
+            code = frame.f_code
+            kind = kinds.get(code)
+            if kind is None:
+                kind = self._kind(code)
+            if kind <= _BOTTOM:
+                if not closed:
+                    found.append((code, frame.f_lasti))
+                    closed = len(found) == SITE_DEPTH
+                if kind == _BOTTOM:
+                    break
+            elif kind >= _MODULE:
+                if not found:
+                    direct = False
+                if kind == _MODULE:
+                    outer = frame
+                    if inner is None:
+                        inner = frame
+            elif found:
+                closed = True  # torch called the user back: what it returns is not what the outer statement gets
+            elif kind != _WRAPPER:
+                direct = False
+                bookkeeping = bookkeeping or kind == _BOOKKEEPING
+            frame = frame.f_back
+        return Look(tuple(found), direct, bookkeeping, inner, outer)
+
+    def custom(self, frame: FrameType | None) -> tuple[FrameType, str] | None:
+        """The outermost ``Function.apply`` on the stack, and what the user wrote: ``"Square.apply"``."""
+        found: tuple[FrameType, FrameType | None] | None = None
+        inside: FrameType | None = None
+        while frame is not None:
+            if frame.f_code is _APPLY:
+                found = frame, inside
+            inside, frame = frame, frame.f_back
+        if found is None:
+            return None
+        apply, forward = found
+        path = getattr(forward.f_code, "co_qualname", "") if forward is not None else ""  # from Python 3.11
+        owner = path.split(".")[-2:-1]
+        return apply, f"{owner[0] if owner else 'Function'}.apply"
+
+    def module(self, inner: FrameType, outer: FrameType) -> tuple[tuple[Site, str, str], torch.nn.Module]:
+        """The nn.Module that is running: ((call site and class of the root, path below it), the module itself)."""
+        module, root = inner.f_locals["self"], outer.f_locals["self"]
+        return (self.site(outer.f_back), type(root).__name__, self._path(root, module)), module
+
+    def _path(self, root: torch.nn.Module, module: torch.nn.Module) -> str:
+        if root is module:
+            return ""
+        paths = self._paths.get(root)
+        if paths is None or id(module) not in paths:
+            paths = {id(m): name for name, m in root.named_modules()}
+            self._paths[root] = paths
+        return paths.get(id(module), "?")

@@ -1,0 +1,235 @@
+"""Which nodes a call made, and which of its inputs its result is still connected to. The proof behind every cut.
+
+Nodes are known by a serial kept in their own metadata, never by ``id()`` and never by holding them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import torch
+
+from gradviz import _torch_compat as compat
+from gradviz.functions import CASTS, Role
+from gradviz.graph import CutReason, SavedState
+from gradviz.objects import Object, State
+from gradviz.walk import serial
+
+STEP_LIMIT = 10_000  # nodes followed behind one call
+
+
+class NodeRecord(NamedTuple):
+    """One node as it was when it was met. ``next``: (serial | None, input_nr, name) a slot of next_functions."""
+
+    serial: int
+    name: str
+    custom: bool
+    leaf: State | None  # AccumulateGrad only
+    sequence_nr: int | None
+    next: tuple[tuple[int | None, int, str], ...]
+    saved: tuple[Saved, ...]
+    stub: bool = False  # older than the recording: only its name was read
+
+
+class Saved(NamedTuple):
+    """A tensor that a node saved. ``state`` is the recorded state it is, where proven."""
+
+    attribute: str
+    state: State | None
+    start: int | None  # its first byte: a saved result is another object than the result
+    kin: State | None  # a state with the same memory and version counter: an inner view of an input was saved
+    version: int | None
+    status: SavedState
+
+
+class Nodes:
+    """The nodes of one recording, met one call at a time."""
+
+    def __init__(self) -> None:
+        self.start = compat.next_sequence_nr()
+        self.met: set[int] = set()
+        self.stubs: set[int] = set()
+        self.new: list[NodeRecord] = []  # met since the recorder last collected them
+        self.see: Callable[[torch.Tensor], Object]  # Objects.see, set by the recorder
+        self.known: Callable[[torch.Tensor], Object | None]
+        self.kin: Callable[[int], State | None]
+
+    def collect(self) -> list[NodeRecord]:
+        """Hand over the nodes met since the last time."""
+        new, self.new = self.new, []
+        return new
+
+    def meet(self, node: Any) -> int:
+        """The serial of ``node``; the node and what is younger than the recording behind it are recorded."""
+        first = serial(node)
+        if first in self.met:
+            return first
+        if not self.is_young(node):
+            if first not in self.stubs:
+                self.stubs.add(first)
+                self.new.append(
+                    NodeRecord(first, compat.node_name(node), compat.is_custom(node), None, None, (), (), True)
+                )
+            return first
+        todo = [node]
+        steps = 0
+        while todo and steps < STEP_LIMIT:
+            steps += 1
+            self.record(todo.pop(), todo)
+        return first
+
+    def record(self, node: Any, todo: list[Any]) -> None:
+        """Record one node, whatever its age; young nodes behind it are added to ``todo``."""
+        own = serial(node)
+        if own in self.met:
+            return
+        self.met.add(own)
+        slots: list[tuple[int | None, int, str]] = []
+        for child, input_nr in node.next_functions:
+            if child is None:
+                slots.append((None, input_nr, ""))
+                continue
+            name = compat.node_name(child)
+            if name == "AccumulateGrad":
+                slots.append((self.accumulate_grad(child), input_nr, name))
+            else:
+                below = serial(child)
+                slots.append((below, input_nr, name))
+                if below not in self.met and self.is_young(child):
+                    todo.append(child)
+        saved = self._saved(node) if compat.raw_names(type(node)) else ()
+        name, custom, number = compat.node_name(node), compat.is_custom(node), compat.sequence_nr(node)
+        self.new.append(NodeRecord(own, name, custom, None, number, tuple(slots), saved))
+
+    def is_young(self, node: Any) -> bool:
+        """Made since the recording began (numbers are per thread, so this may miss another thread's nodes)."""
+        number = compat.sequence_nr(node)
+        return number is None or number >= self.start
+
+    def accumulate_grad(self, node: Any) -> int:
+        """AccumulateGrad is made anew when nothing holds it, so it is known by its leaf."""
+        tensor = compat.leaf_of(node)
+        if tensor is None:  # the leaf is gone: nothing but this node tells of it
+            return self._unowned(node)
+        leaf = self.see(tensor)
+        if leaf.accumulate_grad is None:
+            leaf.accumulate_grad = serial(node)
+            self.new.append(NodeRecord(leaf.accumulate_grad, "AccumulateGrad", False, leaf.state, None, (), ()))
+        return leaf.accumulate_grad
+
+    def _unowned(self, node: Any) -> int:
+        own = serial(node)
+        if own not in self.met:
+            self.met.add(own)
+            self.new.append(NodeRecord(own, "AccumulateGrad", False, None, None, (), ()))
+        return own
+
+    def _saved(self, node: Any) -> tuple[Saved, ...]:
+        found = []
+        for attribute, data, status, version in compat.saved_tensors(node):
+            tensor = data if isinstance(data, torch.Tensor) else None
+            owner = None if tensor is None else self.known(tensor)
+            if owner is not None:
+                found.append(Saved(attribute, owner.state, None, None, owner.state.version, status))
+            else:
+                span = None if tensor is None else compat.storage_range(tensor)
+                kin = None
+                base = None if tensor is None else compat.base_of(tensor)
+                if base is not None and (known := self.known(base)) is not None:
+                    kin = known.state
+                elif tensor is not None and span is not None and tensor.requires_grad:
+                    kin = self.kin(span[0])
+                found.append(Saved(attribute, None, span and span[0], kin, version, status))
+        return tuple(found)
+
+
+def with_results(nodes: list[NodeRecord], outputs: list[State]) -> list[NodeRecord]:
+    """The nodes, their saved results tied to the outputs: same memory, made by this very node."""
+    by_node: dict[int | None, list[State]] = {}
+    for state in outputs:
+        by_node.setdefault(state.node, []).append(state)
+
+    def tie(node: NodeRecord, saved: Saved) -> Saved:
+        if saved.start is not None:
+            for state in by_node.get(node.serial, ()):
+                if state.block is not None and state.block.start == saved.start:
+                    return saved._replace(state=state, version=state.version)
+        return saved
+
+    return [
+        n._replace(saved=tuple(tie(n, s) for s in n.saved)) if any(s.start is not None for s in n.saved) else n
+        for n in nodes
+    ]
+
+
+Key = tuple[Any, int]  # a gradient edge: (node serial, output_nr), or (leaf object, 0)
+
+
+def _edges_of(state: State) -> list[Key]:
+    """The gradient edge of a state. A tracked leaf is known by itself too: no graph may use it yet."""
+    if state.node is not None:
+        return [(state.node, state.output_nr)]
+    if not state.tracked:
+        return []
+    own = state.object
+    return [(own, 0)] if own.accumulate_grad is None else [(own, 0), (own.accumulate_grad, 0)]
+
+
+def is_connected(state: State, edges: set[Key]) -> bool:
+    """Do these edges lead to the state?"""
+    return any(e in edges for e in _edges_of(state))
+
+
+def is_plain(inputs: list[State], outputs: list[State], made: list[NodeRecord]) -> bool:
+    """The common case, quickly: one result, one node, and every tracked input directly behind it."""
+    if not made or len(outputs) != 1 or made[-1].serial != outputs[0].node:
+        return False
+    behind = {slot[:2] for slot in made[-1].next}
+    for state in inputs:
+        own = state.node if state.node is not None else state.object.accumulate_grad
+        if state.tracked and (own, state.output_nr) not in behind:
+            return False
+    return True
+
+
+def reached(outputs: Iterable[State], nodes: Iterable[NodeRecord]) -> set[Key]:
+    """Every gradient edge that the outputs of one call lead to, within the nodes that this call made."""
+    by_serial = {n.serial: n for n in nodes}
+    found: set[Key] = set()
+    todo = [e for state in outputs for e in _edges_of(state)]
+    while todo:
+        edge = todo.pop()
+        if edge in found:
+            continue
+        found.add(edge)
+        node = by_serial.get(edge[0])
+        if node is not None:
+            todo.extend((s, nr) for s, nr, _ in node.next if s is not None)
+    return found
+
+
+def reason(
+    role: Role, name: str, before: State, output: State | None, wrote: bool, mode: tuple[bool, bool]
+) -> CutReason:
+    """The word for a cut that is already proven. ``mode``: grad mode, inference mode."""
+    by_role = {
+        Role.DETACH: CutReason.DETACH,
+        Role.DETACH_IN_PLACE: CutReason.DETACH_IN_PLACE,
+        Role.DATA_GET: CutReason.DATA,
+        Role.DATA_SET: CutReason.DATA,
+        Role.COPIED_OUT: CutReason.COPIED_OUT,
+        Role.FLAG: CutReason.FLAG_OFF,
+    }.get(role)
+    grad_mode, inference_mode = mode
+    if by_role is not None:
+        return by_role
+    if inference_mode:
+        return CutReason.INFERENCE_MODE
+    if not grad_mode:
+        return CutReason.NO_GRAD_WRITE if wrote else CutReason.NO_GRAD
+    if role is Role.COMPARED_OUT or output is None or output.dtype is None:
+        return CutReason.NOT_DIFFERENTIABLE if role is Role.COMPARED_OUT else CutReason.UNKNOWN
+    if not (output.dtype.is_floating_point or output.dtype.is_complex):
+        return CutReason.INTEGER_DTYPE if name in CASTS else CutReason.NOT_DIFFERENTIABLE
+    return CutReason.NOT_DIFFERENTIABLE

@@ -1,0 +1,105 @@
+"""What each torch function is to a recording: an operation, a way out of torch, a factory, or of no interest.
+
+A table, looked up once a call. Only what changes the answer to "is this a cut?" is listed; everything else is an
+ordinary operation, whose connection is proven by walking its result (see ``connect.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Any
+
+import torch
+
+
+class Role(Enum):
+    """How a recording treats a torch function."""
+
+    OPERATION = auto()
+    IGNORED = auto()  # reads metadata, prints, registers hooks: never a cut and not worth an event
+    FACTORY = auto()  # reads only the shape of its first tensor (zeros_like, new_empty)
+    SHAPE_OF_OTHER = auto()  # reads only the shape or dtype of every tensor but the first (expand_as)
+    DETACH = auto()
+    DETACH_IN_PLACE = auto()
+    DATA_GET = auto()
+    DATA_SET = auto()
+    GRAD_SET = auto()
+    FLAG = auto()
+    COPIED_OUT = auto()  # the value leaves as a number, list or array, or is copied into a fresh tensor
+    COMPARED_OUT = auto()  # the answer is a Python bool: equal, allclose, in
+    BACKWARD = auto()
+    GRAD = auto()
+
+
+_IGNORED = """
+    __repr__ __format__ __len__ __hash__ __dir__ __reduce_ex__ _reduce_ex_internal __setstate__ __cuda_array_interface__
+    __dlpack_device__ size dim ndimension stride numel nelement element_size itemsize nbytes storage_offset storage
+    untyped_storage _typed_storage storage_type data_ptr is_contiguous is_floating_point is_complex is_signed
+    is_inference is_conj is_neg is_set_to is_shared is_pinned is_coalesced is_distributed is_same_size get_device
+    retain_grad register_hook register_post_accumulate_grad_hook has_names rename_ share_memory_ result_type can_cast
+    dense_dim sparse_dim _dimI _dimV dim_order _is_view _is_zerotensor _nnz q_scale q_zero_point qscheme
+    _set_grad_enabled _record_function_enter_new _record_function_exit manual_seed typename is_tensor is_storage
+""".split()
+
+_FACTORIES = """
+    empty_like zeros_like ones_like rand_like randn_like randint_like full_like new_empty new_zeros new_ones new_full
+    new_empty_strided new
+""".split()
+
+_SHAPE_OF_OTHER = "expand_as view_as reshape_as type_as to resize_as_ resize_as_sparse_ sum_to_size".split()
+
+_COPIED_OUT = """
+    item tolist numpy __array__ __array_wrap__ __bool__ __float__ __int__ __index__ __complex__ is_nonzero tensor
+    new_tensor scalar_tensor asarray as_tensor __deepcopy__ __dlpack__ full
+""".split()
+
+_COMPARED_OUT = "equal allclose __contains__".split()
+
+# Functions whose very job is a change of dtype: an integer result is the caller's doing, not the function's nature.
+CASTS = frozenset(
+    """to type type_as long int short char byte bool half float double cpu cuda _to_copy copy_ __setitem__
+    index_put_ index_put index_copy_ masked_fill_ fill_ masked_scatter_ scatter_ where""".split()
+)
+
+_ATTRIBUTE_VIEWS = frozenset({"T", "mT", "H", "mH", "real", "imag"})  # attributes that make a tensor
+
+_BY_NAME: dict[str, Role] = {
+    **dict.fromkeys(_IGNORED, Role.IGNORED),
+    **dict.fromkeys(_FACTORIES, Role.FACTORY),
+    **dict.fromkeys(_SHAPE_OF_OTHER, Role.SHAPE_OF_OTHER),
+    **dict.fromkeys(_COPIED_OUT, Role.COPIED_OUT),
+    **dict.fromkeys(_COMPARED_OUT, Role.COMPARED_OUT),
+    "detach": Role.DETACH,
+    "detach_": Role.DETACH_IN_PLACE,
+    "detach_copy": Role.DETACH,
+    "requires_grad_": Role.FLAG,
+}
+
+
+def describe(func: Callable[..., Any]) -> tuple[str, Role]:
+    """The name that a learner would write for ``func``, and its role.
+
+    >>> describe(torch.Tensor.data.__get__), describe(torch.Tensor.mul)[0]
+    (('data', <Role.DATA_GET: 7>), 'mul')
+    """
+    name = getattr(func, "__name__", None) or type(func).__name__
+    if name in ("__get__", "__set__", "__delete__"):
+        attribute = getattr(getattr(func, "__self__", None), "__name__", "?")
+        return attribute, _attribute_role(attribute, name)
+    if func in (torch.Tensor.backward, torch.autograd.backward):
+        return "backward", Role.BACKWARD
+    if func is torch.autograd.grad:
+        return "autograd.grad", Role.GRAD
+    return name.split(".")[0], _BY_NAME.get(name.split(".")[0], Role.OPERATION)
+
+
+def _attribute_role(attribute: str, access: str) -> Role:
+    if access == "__get__":
+        if attribute == "data":
+            return Role.DATA_GET
+        return Role.OPERATION if attribute in _ATTRIBUTE_VIEWS else Role.IGNORED
+    written = {"data": Role.DATA_SET, "requires_grad": Role.FLAG, "grad": Role.GRAD_SET}
+    if access == "__delete__":
+        return written.get(attribute, Role.IGNORED)
+    return written.get(attribute, Role.OPERATION if attribute in ("real", "imag") else Role.IGNORED)

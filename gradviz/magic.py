@@ -1,0 +1,161 @@
+"""``%load_ext gradviz``: a cell that starts with ``%%gradviz`` is recorded, and its picture shown below its output.
+
+NOTE [why %%gradviz is not an ordinary cell magic]
+A cell magic gets the cell's text and has to run it itself. Then the traceback of a failing cell shows the magic's
+frames, ``await`` does not work, and the last value is lost. So the first line is turned into a comment before
+IPython compiles the cell, and IPython's own events switch the recording on and off around an otherwise ordinary
+run. The picture is displayed after the run, and therefore below the traceback where there is one. The magic that
+is registered as well gives ``%%gradviz?`` and complains about options that the comment would have swallowed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from IPython.core.error import UsageError
+from IPython.display import display
+
+from .graph import GradvizError
+from .recording import Recording, record
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
+
+MARK = "%%gradviz"
+VIEWS = ("cards", "nodes")
+HELP = "%%gradviz as the first line of a cell records the cell and draws it; options: view=cards, view=nodes"
+
+
+def options(first_line: str) -> dict[str, str]:
+    """The options that stand behind ``%%gradviz``.
+
+    Args:
+        first_line: the cell's first line.
+
+    Returns:
+        Option names and values, e.g. ``{"view": "nodes"}``.
+
+    Raises:
+        GradvizError: an option is unknown, has no value or a wrong one.
+
+    Example:
+        >>> options("%%gradviz view=nodes")
+        {'view': 'nodes'}
+    """
+    found = {}
+    for word in first_line.split()[1:]:
+        name, _, value = word.partition("=")
+        if name != "view" or value not in VIEWS:
+            raise GradvizError(f"{MARK} got {word!r}, expected {' or '.join(f'view={v}' for v in VIEWS)}, or nothing")
+        found[name] = value
+    return found
+
+
+def blank_first_line(lines: list[str]) -> list[str]:
+    """Input transformer: ``%%gradviz`` becomes a comment, so that line numbers stay as the reader sees them.
+
+    IPython may call it several times a cell, so it only transforms.
+
+    Example:
+        >>> blank_first_line(["%%gradviz\\n", "b = a * 2\\n"])
+        ['# %%gradviz\\n', 'b = a * 2\\n']
+    """
+    if not lines or _marked(lines[0]) is None:
+        return lines
+    if lines[1:] and lines[1].startswith("%%"):  # another cell magic, which must stand first
+        return lines[1:]
+    return ["# " + lines[0], *lines[1:]]
+
+
+def _marked(cell: str) -> dict[str, str] | None:
+    """The options when ``%%gradviz`` is among the cell magics at the top of the cell and well formed, else None."""
+    for line in cell.lstrip().splitlines():
+        if not line.startswith("%%"):
+            break
+        if line.split()[0] == MARK:
+            try:
+                return options(line)
+            except GradvizError:
+                return None
+    return None
+
+
+class _Running(NamedTuple):
+    cell: str
+    recording: Recording
+    options: dict[str, str]
+
+
+class _Cells:
+    """Records the marked cells of one shell."""
+
+    def __init__(self) -> None:
+        self.running: _Running | None = None
+
+    def before(self, info: ExecutionInfo) -> None:
+        """IPython event ``pre_run_cell``."""
+        if self.running is not None:  # a cell run by a cell that is being recorded belongs to it
+            return
+        found = _marked(info.raw_cell)
+        if found is not None:
+            recording = record()
+            recording.__enter__()
+            self.running = _Running(info.raw_cell, recording, found)
+
+    def after(self, result: ExecutionResult | None) -> None:
+        """IPython event ``post_run_cell``. ``result`` is None when the run was cancelled."""
+        running = self.running
+        if running is None or (result is not None and result.info.raw_cell != running.cell):
+            return
+        self.running = None
+        error = result.error_in_exec if result else None
+        running.recording.__exit__(type(error) if error else None, error, error.__traceback__ if error else None)
+        if result is None or result.error_before_exec is None:  # else nothing ran: there is nothing to draw
+            display(running.recording.figure(**running.options) if running.options else running.recording)
+
+
+def line_magic(line: str) -> None:
+    """``%gradviz``: say what there is."""
+    if line.strip():
+        raise UsageError(f"%gradviz {line.strip()} is not known. {HELP}")
+    print(HELP)
+
+
+def cell_magic(line: str, cell: str) -> None:
+    """Record this cell and show its picture below the cell's own output.
+
+    ``%%gradviz view=nodes`` draws torch's raw graph instead of cards.
+    """
+    try:
+        options(f"{MARK} {line}")
+    except GradvizError as error:
+        raise UsageError(str(error)) from None
+    raise UsageError(f"{HELP}. It works in notebook cells and at the prompt only")
+
+
+_loaded: WeakKeyDictionary[Any, _Cells] = WeakKeyDictionary()
+
+
+def load(shell: InteractiveShell) -> None:
+    """Make ``%%gradviz`` and ``%gradviz`` known to an IPython shell; a second call changes nothing."""
+    if shell in _loaded:
+        return
+    cells = _loaded[shell] = _Cells()
+    shell.input_transformers_cleanup.append(blank_first_line)
+    shell.events.register("pre_run_cell", cells.before)
+    shell.events.register("post_run_cell", cells.after)
+    shell.register_magic_function(line_magic, "line", "gradviz")
+    shell.register_magic_function(cell_magic, "cell", "gradviz")
+
+
+def unload(shell: InteractiveShell) -> None:
+    """Undo ``load``."""
+    cells = _loaded.pop(shell, None)
+    if cells is None:
+        return
+    shell.input_transformers_cleanup.remove(blank_first_line)
+    shell.events.unregister("pre_run_cell", cells.before)
+    shell.events.unregister("post_run_cell", cells.after)
+    for kind in ("line", "cell"):
+        shell.magics_manager.magics[kind].pop("gradviz", None)

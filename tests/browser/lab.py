@@ -1,0 +1,97 @@
+"""What starting a JupyterLab and a browser takes; the fixtures in conftest.py use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from playwright.sync_api import Page
+
+ROOT = Path(__file__).parents[2]
+WATCH = Path(__file__).parent / "watch"  # holds the sitecustomize.py that notes contacts
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+INSTALL = "no Chromium found: install one (apt-get install chromium), or name its path in GRADVIZ_CHROMIUM"
+FLAGS = ("--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+         " --disable-component-update --disable-sync").split()  # fmt: skip
+SETTINGS = {
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    "notebook-extension/tracker": {"windowingMode": "none"},  # else cells out of sight have no picture to look at
+    "docmanager-extension/plugin": {"autosave": False},
+}
+LOCAL = {"127.0.0.1", "localhost", "::1"}
+
+
+class Lab(NamedTuple):
+    """A running JupyterLab."""
+
+    url: str
+    token: str
+    folder: Path
+    contacts: Path  # addresses that the server or a kernel asked for and that are not of this machine
+
+
+class Tab(NamedTuple):
+    """One page of the browser and what it tried to load from elsewhere."""
+
+    page: Page
+    strangers: list[str]
+
+
+def find_chromium() -> str | None:
+    """The browser to use; GRADVIZ_CHROMIUM wins."""
+    return os.environ.get("GRADVIZ_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+@contextmanager
+def jupyterlab(home: Path) -> Iterator[Lab]:
+    """A JupyterLab on a free port, on a copy of notebooks/, whose settings and history live in ``home``."""
+    folder = Path(shutil.copytree(ROOT / "notebooks", home / "notebooks"))
+    for name, values in SETTINGS.items():
+        file = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(values))
+    token, contacts = secrets.token_hex(16), home / "contacts.txt"
+    environment = {
+        **{k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "IPYTHON"))},
+        "HOME": str(home),
+        "JUPYTER_TOKEN": token,
+        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
+        "PYTHONPATH": os.pathsep.join((str(WATCH), str(ROOT))),
+        "GRADVIZ_CONTACTS": str(contacts),
+    }
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1",
+               "--ServerApp.port=0", f"--ServerApp.root_dir={folder}", "--ServerApp.terminals_enabled=False",
+               "--LabApp.expose_app_in_browser=True", "--LabApp.extension_manager=readonly"]  # fmt: skip
+    with (home / "server.log").open("wb") as log:
+        server = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        yield Lab(_address(server, home, token), token, folder, contacts)
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def _address(server: subprocess.Popen[bytes], home: Path, token: str) -> str:
+    """Wait until the server answers; its URL, with a slash at the end."""
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline and server.poll() is None:
+        for file in (home / "runtime").glob("jpserver-*.json"):
+            url: str = json.loads(file.read_text() or "{}").get("url", "")
+            try:
+                urllib.request.urlopen(f"{url}api/status?token={token}", timeout=5).close()
+            except (OSError, ValueError):
+                continue
+            return url
+        time.sleep(0.1)
+    raise RuntimeError("JupyterLab did not start:\n" + (home / "server.log").read_text())

@@ -1,0 +1,124 @@
+"""Every notebook in JupyterLab, as a newcomer meets it: opened, run, looked at in light and in dark."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import ROOT, WATCH, Lab, Tab
+from playwright.sync_api import Page
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+ARTEFACTS = ROOT / "tests" / "artefacts"
+PICTURE = "data:image/svg+xml;base64,"
+
+OPEN = """() => {
+    const panel = window.jupyterapp?.shell.currentWidget;
+    return panel?.content?.widgets && panel.sessionContext?.session?.kernel?.status === "idle";
+}"""
+
+RUN_ALL = """async () => {
+    const {commands, shell} = window.jupyterapp;
+    await commands.execute("notebook:clear-all-cell-outputs");
+    await commands.execute("notebook:run-all-cells");
+    return shell.currentWidget.content.model.toJSON().cells;
+}"""
+
+# One entry for every picture: what a reader hears, and whether it is all there and all inside its output area.
+PICTURES = """() => [...document.querySelectorAll(".jp-OutputArea-output img")]
+    .filter(img => img.src.startsWith("data:image/svg+xml"))
+    .map(img => {
+        const [inner, outer] = [img, img.closest(".jp-OutputArea-output")].map(e => e.getBoundingClientRect());
+        const inside = inner.left > outer.left - 1 && inner.right < outer.right + 1 && inner.bottom < outer.bottom + 1;
+        return {alt: img.alt, loaded: img.complete && img.naturalWidth > 0, height: inner.height, inside};
+    })"""
+
+
+def committed_pictures(path: Path) -> int:
+    """How many pictures of gradviz the notebook holds as it was committed."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    html = ["".join(o.get("data", {}).get("text/html", "")) for c in cells for o in c.get("outputs", [])]
+    return sum(h.count(PICTURE) for h in html)
+
+
+def looks(page: Page, expected: int) -> list[dict[str, Any]]:
+    """The pictures on the page, once all of them are there."""
+    page.wait_for_function(f"() => ({PICTURES})().filter(p => p.loaded).length >= {expected}")
+    found: list[dict[str, Any]] = page.evaluate(PICTURES)
+    assert len(found) == expected
+    for picture in found:
+        assert picture["alt"].strip(), "a picture says nothing to a screen reader"
+        assert picture["loaded"]
+        assert picture["inside"], f"a picture is cut off at the edge of its output area: {picture}"
+        assert picture["height"] > 20
+    return found
+
+
+def screenshot(page: Page, name: str) -> None:
+    """The whole notebook in one image, below tests/artefacts/."""
+    ARTEFACTS.mkdir(exist_ok=True)
+    height = page.evaluate("() => document.querySelector('.jp-WindowedPanel-outer').scrollHeight")
+    page.set_viewport_size({"width": 1440, "height": min(int(height) + 120, 15_000)})
+    page.screenshot(path=ARTEFACTS / f"{name}.png")
+    page.set_viewport_size({"width": 1440, "height": 900})
+
+
+def change_theme(page: Page, theme: str) -> None:
+    page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
+    light = str("Light" in theme).lower()
+    page.wait_for_function(f"() => document.body.dataset.jpThemeLight === '{light}'")
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_notebook_runs_and_shows_its_pictures(lab: Lab, tab: Tab, path: Path) -> None:
+    page, expected = tab.page, committed_pictures(path)
+    page.goto(f"{lab.url}lab/tree/{path.name}?token={lab.token}&reset")
+    page.wait_for_function(OPEN)
+    looks(page, expected)  # as committed: nothing was run here, so Jupyter does not trust the outputs yet
+
+    cells = page.evaluate(RUN_ALL)
+    code = [c for c in cells if c["cell_type"] == "code" and "".join(c["source"]).strip()]
+    wanted = {c["id"]: c for c in json.loads(path.read_text(encoding="utf-8"))["cells"]}
+    for number, cell in enumerate(code, 1):
+        errors = [o["ename"] for o in cell["outputs"] if o["output_type"] == "error"]
+        committed = [o["ename"] for o in wanted[cell["id"]]["outputs"] if o["output_type"] == "error"]
+        assert errors == committed, f"code cell {number}: {cell['source']}"
+        assert cell["execution_count"] == number
+
+    for theme in ("JupyterLab Light", "JupyterLab Dark"):
+        change_theme(page, theme)
+        pictures = looks(page, expected)
+        for alt in {p["alt"] for p in pictures}:
+            assert page.get_by_role("img", name=alt, exact=True).count() == [p["alt"] for p in pictures].count(alt)
+        screenshot(page, f"{path.stem}-{theme.split()[-1].lower()}")
+
+    assert not tab.strangers, "the page asked another machine"
+    assert not lab.contacts.exists(), lab.contacts.read_text()
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS[:1], ids=lambda p: p.stem)
+def test_notebook_7_shows_the_committed_pictures(lab: Lab, tab: Tab, path: Path) -> None:
+    tab.page.goto(f"{lab.url}notebooks/{path.name}?token={lab.token}")
+    tab.page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+    looks(tab.page, committed_pictures(path))
+    assert not tab.strangers
+
+
+def test_a_request_to_elsewhere_would_be_noticed(tab: Tab) -> None:
+    tab.page.set_content("<img src='http://gradviz.invalid/x.png'>")
+    tab.page.wait_for_function("() => document.images[0].complete")
+    assert tab.strangers == ["http://gradviz.invalid/x.png"]
+
+
+def test_a_contact_of_a_kernel_with_elsewhere_would_be_noticed(tmp_path: Path) -> None:
+    contacts = tmp_path / "contacts.txt"
+    code = "import socket\ntry: socket.getaddrinfo('gradviz.invalid', 80)\nexcept OSError: pass"
+    environment = {**os.environ, "PYTHONPATH": str(WATCH), "GRADVIZ_CONTACTS": str(contacts)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert contacts.read_text() == "socket.getaddrinfo gradviz.invalid\n"

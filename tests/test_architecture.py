@@ -1,0 +1,166 @@
+"""The package's shape: imports point one way, torch's private parts stay in one file, only render starts processes."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "gradviz"
+
+# A module imports only modules that stand before it. PLAIN ones work on plain data and know no torch.
+PLAIN = ["graph", "preview", "theme", "geometry", "_places", "names", "scene", "queries", "rows", "frames", "cards",
+         "fold", "nodes", "levels", "dot", "text", "render", "views", "views.figure"]  # fmt: skip
+LIVE = ["functions", "_torch_compat", "objects", "walk", "connect", "calls", "backward", "assemble", "capture",
+        "recording", "show", "magic"]  # fmt: skip
+ORDER = [*PLAIN, *LIVE, "__init__"]
+
+PROCESSES = {"subprocess", "multiprocessing", "concurrent", "asyncio"}
+LAYOUT = {"graphviz", "pygraphviz"}
+MOST_LINES = 4000
+NOT_CODE = {tokenize.ENCODING, tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+            tokenize.ENDMARKER}  # fmt: skip
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(p): p for p in sorted(PACKAGE.rglob("*.py"))}
+
+
+@cache
+def tree(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text(encoding="utf-8"))
+
+
+def running(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes below ``node`` except what stands in ``if TYPE_CHECKING``, which no program runs."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
+            continue
+        yield child
+        yield from running(child)
+
+
+@cache
+def imports(module: str) -> frozenset[str]:
+    """Every dotted name that the module imports; a name taken from a module counts as a module that may exist."""
+    found = set()
+    package = ["gradviz", *module.split(".")[:-1]] if module != "views" else ["gradviz", "views"]
+    for node in running(tree(module)):
+        if isinstance(node, ast.Import):
+            found |= {a.name for a in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            found |= {base, *(f"{base}.{a.name}" for a in node.names)}
+    return frozenset(found)
+
+
+def own_imports(module: str) -> set[str]:
+    return {name.removeprefix("gradviz.") for name in imports(module) if name.startswith("gradviz.")} & MODULES.keys()
+
+
+def outside_imports(module: str) -> set[str]:
+    return {name.split(".")[0] for name in imports(module)} - {"gradviz"}
+
+
+def test_every_module_has_its_place() -> None:
+    assert MODULES.keys() == set(ORDER)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_one_way(module: str) -> None:
+    place = ORDER.index(module)
+    late = {name for name in own_imports(module) if ORDER.index(name) >= place}
+    assert not late, f"{module} imports {late}, which stand after it in ORDER"
+
+
+@pytest.mark.parametrize("module", PLAIN)
+def test_plain_modules_know_no_torch(module: str) -> None:
+    assert "torch" not in outside_imports(module)
+    assert own_imports(module) <= set(PLAIN)
+
+
+def test_only_render_starts_processes() -> None:
+    assert [m for m in MODULES if outside_imports(m) & PROCESSES] == ["render"]
+
+
+def test_only_render_lays_out() -> None:
+    """views.figure may name graphviz, for ``Figure.dot`` is a ``graphviz.Source``."""
+    assert [m for m in MODULES if outside_imports(m) & LAYOUT] == ["render", "views.figure"]
+    assert "pygraphviz" not in outside_imports("views.figure")
+
+
+@cache
+def own_names() -> frozenset[str]:
+    """Underscore names that are not torch's: NamedTuple's documented ones and those that the package itself defines."""
+    found = {"_make", "_replace", "_fields", "_asdict", *(m.split(".")[-1] for m in MODULES)}
+    for node in (n for module in MODULES.keys() - {"_torch_compat"} for n in ast.walk(tree(module))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            found.add(node.attr)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+    return frozenset(found)
+
+
+@pytest.mark.parametrize("module", sorted(MODULES.keys() - {"_torch_compat"}))
+def test_private_parts_of_torch_stay_in_one_file(module: str) -> None:
+    """Neither ``torch._x`` nor a private attribute of a tensor or node, in whatever way it is spelt."""
+    private = {name for name in imports(module) if name.startswith("torch") and "._" in name}
+    ours = own_names()
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Attribute):
+            name, owner = node.attr, node.value
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"getattr", "hasattr", "setattr"}:
+            first, second, *_ = node.args
+            name, owner = second.value if isinstance(second, ast.Constant) else "", first
+        else:
+            continue
+        dunder = name.startswith("__") and name.endswith("__")
+        own = name in ours or (isinstance(owner, ast.Name) and owner.id in {"self", "cls", "sys"})
+        if name.startswith("_") and not dunder and not own:
+            private.add(f"{ast.unparse(owner)}.{name} in line {node.lineno}")
+    assert not private
+
+
+def test_importing_gradviz_is_light() -> None:
+    heavy = ["ipywidgets", "anywidget", "IPython", "pygraphviz", "graphviz", "torch._dynamo"]
+    code = f"import gradviz, sys; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_public_names_are_exported_lazily_and_all_there() -> None:
+    import gradviz
+
+    assert {"show", "record"} <= set(gradviz.__all__)
+    assert set(gradviz.__all__) <= set(dir(gradviz))
+    for name in gradviz.__all__:
+        assert getattr(gradviz, name) is not None
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = gradviz.no_such_name
+
+
+def code_lines(module: str) -> int:
+    """Lines that hold code: blank lines, comments and docstrings are not counted, so that nobody saves on them."""
+    strings = (n for n in ast.walk(tree(module)) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))
+    documentation = {line for n in strings for line in range(n.lineno, n.end_lineno + 1)}
+    with MODULES[module].open("rb") as file:
+        tokens = [t for t in tokenize.tokenize(file.readline) if t.type not in NOT_CODE]
+    return len({line for t in tokens for line in range(t.start[0], t.end[0] + 1)} - documentation)
+
+
+def test_the_package_stays_small() -> None:
+    lines = {m: code_lines(m) for m in MODULES}
+    assert sum(lines.values()) <= MOST_LINES, lines

@@ -1,0 +1,154 @@
+"""%%gradviz in a real kernel and in a real shell."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import nbformat
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from traitlets.config import Config
+
+SETUP = "%load_ext gradviz\nimport torch\na = torch.tensor([1.0, 2.0], requires_grad=True)"
+
+
+def run(*cells: str, allow_errors: bool = True) -> list[list[Any]]:
+    """The outputs of every cell after ``SETUP``, from a fresh kernel."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in (SETUP, *cells)])
+    NotebookClient(notebook, allow_errors=allow_errors, timeout=120).execute(stderr=subprocess.DEVNULL)
+    return [cell.outputs for cell in notebook.cells[1:]]
+
+
+def kinds(outputs: list[Any]) -> list[str]:
+    return [o.output_type for o in outputs]
+
+
+def text(output: Any) -> str:
+    """What a reader without pictures sees, without terminal colours."""
+    found = output.get("text") or output.get("data", {}).get("text/plain") or "\n".join(output.get("traceback", []))
+    return re.sub(r"\x1b\[[0-9;]*m", "", found)
+
+
+def test_picture_stands_below_the_cells_own_output() -> None:
+    ordinary, marked = run("b = a * 2\nprint('mine')\nb", "%%gradviz\nb = a * 2\nprint('mine')\nb")
+    assert kinds(marked) == ["stream", "execute_result", "display_data"]
+    assert [text(o) for o in marked[:2]] == [text(o) for o in ordinary]
+    assert "MulBackward0" in text(marked[2])
+    assert "<img" in marked[2]["data"]["text/html"]
+
+
+def test_failing_cell_keeps_its_traceback_and_shows_what_ran_until_then() -> None:
+    body = "\nb = a.exp()\nc = b.log2()\nraise ValueError('stop here')\nd = c.sin()"
+    ordinary, marked = run("# %%gradviz" + body, "%%gradviz" + body)
+    assert kinds(marked) == ["error", "display_data"]
+    assert text(marked[0]) == text(ordinary[0]).replace("Cell In[2]", "Cell In[3]")
+    assert marked[0]["evalue"] == "stop here"
+    assert "Log2Backward0" in text(marked[1])
+    assert "SinBackward0" not in text(marked[1])
+
+
+@pytest.mark.xfail(
+    sys.version_info < (3, 11),
+    strict=True,
+    reason="Python 3.10 re-raises the old traceback: one frame stays",
+)
+def test_errors_of_torch_show_no_frame_of_gradviz() -> None:
+    operator, in_place = "\nb = a @ torch.ones(5)", "\nb = a.exp()\nb += 1\nb.sum().backward()"
+    ordinary, marked, corrupted = run("# %%gradviz" + operator, "%%gradviz" + operator, "%%gradviz" + in_place)
+    assert text(marked[0]) == text(ordinary[0]).replace("Cell In[2]", "Cell In[3]")
+    assert kinds(marked) == kinds(corrupted) == ["error", "display_data"]
+    assert "modified by an inplace operation" in text(corrupted[0])
+    assert "----> 4 b.sum().backward()" in text(corrupted[0])
+    assert "gradviz/" not in text(corrupted[0])
+
+
+def test_failing_cell_stops_a_run_of_all_cells() -> None:
+    with pytest.raises(CellExecutionError, match="stop here"):
+        run("%%gradviz\na * 2\nraise ValueError('stop here')", allow_errors=False)
+
+
+def test_recording_ends_with_its_cell_also_after_an_error() -> None:
+    failed, plain, again = run("%%gradviz\na.exp()\n1 / 0", "a.sin()", "%%gradviz\nc = a.cos()")
+    assert kinds(failed) == ["error", "display_data"]
+    assert kinds(plain) == ["execute_result"]
+    assert "CosBackward0" in text(again[0])
+    assert "SinBackward0" not in text(again[0])
+
+
+def test_other_kinds_of_cells() -> None:
+    awaited, above, below, syntax, first, nested, unloaded = run(
+        "%%gradviz\nimport asyncio\nawait asyncio.sleep(0)\nb = a.exp()\n7",
+        "%%time\n%%gradviz\nb = a.exp()",
+        "%%gradviz\n%%time\nb = a.exp()",
+        "%%gradviz\nb = a.exp() +",
+        "\n  %%gradviz\n  b = a.exp()",
+        "%%gradviz\nget_ipython().run_cell('b = a.sin()'); c = b.exp()",
+        "%unload_ext gradviz\nget_ipython().run_cell('%%gradviz\\nb = a.exp()');",
+    )
+    assert kinds(awaited) == ["execute_result", "display_data"]
+    assert kinds(above) == kinds(below) == ["stream", "display_data"]
+    assert kinds(syntax) == ["error"]
+    assert kinds(first) == ["display_data"]
+    for outputs in (awaited, above, below, first, nested):
+        assert "ExpBackward0" in text(outputs[-1])
+    assert kinds(nested) == ["display_data"]
+    assert "SinBackward0" in text(nested[0])
+    assert "Cell magic `%%gradviz` not found" in text(unloaded[0])
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    """The one shell that display() talks to, without history on disk."""
+    made = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+    made.run_cell(SETUP)
+    yield made
+    InteractiveShell.clear_instance()
+
+
+@pytest.mark.parametrize(
+    ("cell", "complaint"),
+    [
+        ("%%gradviz view=wrong\na * 2", "%%gradviz got 'view=wrong', expected view=cards or view=nodes"),
+        ("%%gradviz nodes\na * 2", "%%gradviz got 'nodes', expected view=cards or view=nodes"),
+        ("%gradviz wat", "%gradviz wat is not known"),
+    ],
+)
+def test_wrong_options_say_what_is_expected_and_run_nothing(shell: InteractiveShell, cell: str, complaint: str) -> None:
+    with capture_output() as captured:
+        result = shell.run_cell(cell)
+    assert not result.success
+    assert complaint in captured.stdout + captured.stderr
+    assert not captured.outputs
+
+
+def test_view_option_draws_nodes(shell: InteractiveShell) -> None:
+    with capture_output() as captured:
+        shell.run_cell("%%gradviz view=nodes\nb = a * 2")
+    (picture,) = captured.outputs
+    assert "MulBackward0" in picture.data["text/plain"]
+
+
+def test_line_magic_says_what_there_is(shell: InteractiveShell) -> None:
+    with capture_output() as captured:
+        shell.run_cell("%gradviz")
+    assert "%%gradviz as the first line of a cell" in captured.stdout
+
+
+def test_loading_twice_records_once_and_unloading_leaves_nothing(shell: InteractiveShell) -> None:
+    from gradviz import magic
+
+    before = list(shell.input_transformers_cleanup)
+    magic.load(shell)
+    assert shell.input_transformers_cleanup == before
+    magic.unload(shell)
+    magic.unload(shell)
+    assert shell.input_transformers_cleanup == before[:-1]
+    assert not [c for c in shell.events.callbacks["pre_run_cell"] if "gradviz" in repr(c)]
+    assert "gradviz" not in shell.magics_manager.magics["cell"]
