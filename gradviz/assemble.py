@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from gradviz import names, preview
@@ -38,10 +39,10 @@ if TYPE_CHECKING:
     from gradviz.calls import CallRecord, Site
     from gradviz.connect import NodeRecord, Saved
     from gradviz.objects import Block, Object, State
-    from gradviz.recording import Recorder
+    from gradviz.recorder import Recorder
 
 # Roles whose "write" changes flags or gradients, not the memory that a node may have saved.
-_NO_MEMORY = (Role.FLAG, Role.DETACH_IN_PLACE, Role.GRAD_SET, Role.BACKWARD, Role.GRAD)
+_NO_MEMORY = (Role.FLAG, Role.RETAIN, Role.DETACH_IN_PLACE, Role.GRAD_SET, Role.BACKWARD, Role.GRAD)
 
 
 class Assembled:
@@ -83,7 +84,8 @@ def _notes(recorder: Recorder) -> tuple[str, ...]:
     for kind, *what in recorder.log:
         if kind == "called" and what[0].run is not None and not what[0].run.watched:
             notes.append(
-                f"backward {what[0].run.number + 1} was not watched: its graph is too large, so its gradients are not known"
+                f"backward {what[0].run.number + 1} was not watched: its graph is too large, "
+                "so its gradients are not known"
             )
     return tuple(notes)
 
@@ -91,7 +93,7 @@ def _notes(recorder: Recorder) -> tuple[str, ...]:
 def _not_last(calls: list[CallRecord]) -> set[int]:
     """Calls that a module made before the last one at the same site: ``y = net(x)`` names what the last returned."""
     found: set[int] = set()
-    for call, following in zip(calls, calls[1:], strict=False):
+    for call, following in pairwise(calls):
         if call.direct or following.direct or call.module is None or call.site != following.site:
             continue
         # One of torch's own layers in a loop makes one call each time.

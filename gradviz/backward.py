@@ -17,7 +17,7 @@ from gradviz.walk import serial, walk
 
 if TYPE_CHECKING:
     from gradviz.calls import CallRecord
-    from gradviz.recording import Recorder
+    from gradviz.recorder import Recorder
 
 WATCH_LIMIT = 20_000  # nodes; hooks on more would be felt
 
@@ -73,8 +73,8 @@ class Watch:
                 nodes.record(node, [])
                 self.serials.append(serial(node))
         run.roots = [self.serials[self.graph.index[node]] for node in starts]
-        call.found = call.found + nodes.collect()
-        recorder._log("called", call)
+        call.found = [*call.found, *nodes.collect()]
+        recorder.note("called", call)
         run.watched = not self.graph.truncated
         if run.watched:
             self._start()
@@ -111,7 +111,7 @@ class Watch:
             self.current = None
             self.run.ran.append(own)
             values = self._values(arrived), self._values(sent)
-            self.recorder._log("ran", self.run, own, *values, thread)
+            self.recorder.note("ran", self.run, own, *values, thread)
 
     def _after_leaf(self, own: int, node: Any, sent: Any, arrived: Any) -> None:
         thread = self._mine()
@@ -120,10 +120,10 @@ class Watch:
             self.run.ran.append(own)
             incoming = self._values(arrived)
             leaf = compat.leaf_of(node)
-            self.recorder._log("ran", self.run, own, incoming, (), thread)
+            self.recorder.note("ran", self.run, own, incoming, (), thread)
             if incoming[0] is not None:  # an undefined gradient is not added
                 stored = None if leaf is None else self._value(leaf.grad)
-                self.recorder._log("accumulated", self.run, own, incoming[0], self.before.get(own), stored)
+                self.recorder.note("accumulated", self.run, own, incoming[0], self.before.get(own), stored)
 
     def _values(self, grads: Any) -> tuple[Value | None, ...]:
         return tuple(map(self._value, grads))
@@ -150,14 +150,15 @@ class Watch:
             run.returned = [(s, self._value(g)) for s, g in zip(self.wanted, returned, strict=False)]
             tensors = [g for g in returned if isinstance(g, torch.Tensor)]
             self.call.returned = len(tensors)
-            self.call.outputs = [recorder._output(self.call, g) for g in tensors]
+            objects = recorder.objects
+            self.call.outputs = [(objects.known(g) or objects.make(g, self.call)).state for g in tensors]
         freed = []
         done = set(run.ran)
         for node, own in zip(self.graph.nodes, self.serials, strict=True):
             if own in done and any(state is SavedState.FREED for _, _, state, _ in compat.saved_tensors(node)):
                 freed.append(own)
         if freed:
-            recorder._log("freed", run, freed)
+            recorder.note("freed", run, freed)
         self._read_gradients()
         self.graph = walk(())
 
@@ -173,6 +174,6 @@ class Watch:
             before = known.state
             after = objects.refresh(known, tensor)
             if after != before:
-                self.recorder._log("wrote", self.call, before, after, False)
+                self.recorder.note("wrote", self.call, before, after, False)
             if tensor.grad is not None and tensor.grad.grad_fn is not None:
                 objects.see(tensor.grad)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sysconfig
 import weakref
+from collections.abc import Sequence
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from gradviz import _torch_compat as compat
 from gradviz.connect import NodeRecord
 from gradviz.functions import Role
 from gradviz.graph import CutReason
-from gradviz.objects import Object, State
+from gradviz.objects import State
 
 Site = tuple[tuple[CodeType, int], ...]
 
@@ -75,28 +76,15 @@ class CallRecord:
     error: tuple[str, str] | None = None
     site: Site = ()
     arity = 0  # positional arguments
-    nodes: list[NodeRecord] = []  # that the call made
-    found: list[NodeRecord] = []  # met on the way in: older than the call
-    cuts: list[tuple[State, State | None, CutReason]] = []
+    nodes: Sequence[NodeRecord] = ()  # that the call made
+    found: Sequence[NodeRecord] = ()  # met on the way in: older than the call
+    cuts: Sequence[tuple[State, State | None, CutReason]] = ()
 
     def __init__(self, function: str, role: Role, grad_mode: bool) -> None:
         self.function, self.role, self.grad_mode = function, role, grad_mode
         self.inputs: list[State] = []
         self.args_at: list[int | str] = []  # where each input stood: position, ~position inside a list, or keyword
         self.outputs: list[State] = []
-
-
-class Custom:
-    """A custom ``Function.apply`` under way: the mode sees only the calls inside it, which are gathered here."""
-
-    def __init__(self, call: CallRecord, place: tuple[int, Site]) -> None:
-        self.call = call
-        self.place = place  # id of the frame of ``apply``, and the site that called it
-        self.inside: list[Object] = []
-
-    def is_over(self, place: tuple[int, Site] | None) -> bool:
-        """Another frame, or a result that became tracked: inside ``forward`` grad mode is off, so none can be."""
-        return place != self.place or any(t.requires_grad for t in (o.ref() for o in self.inside) if t is not None)
 
 
 def _is_standard(name: str) -> bool:

@@ -6,7 +6,7 @@ Nodes are known by a serial kept in their own metadata, never by ``id()`` and ne
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -15,6 +15,10 @@ from gradviz.functions import CASTS, Role
 from gradviz.graph import CutReason, SavedState
 from gradviz.objects import Object, State
 from gradviz.walk import serial
+
+if TYPE_CHECKING:
+    from gradviz.calls import CallRecord
+    from gradviz.custom import Write
 
 STEP_LIMIT = 10_000  # nodes followed behind one call
 
@@ -209,27 +213,58 @@ def reached(outputs: Iterable[State], nodes: Iterable[NodeRecord]) -> set[Key]:
     return found
 
 
-def reason(
-    role: Role, name: str, before: State, output: State | None, wrote: bool, mode: tuple[bool, bool]
-) -> CutReason:
-    """The word for a cut that is already proven. ``mode``: grad mode, inference mode."""
-    by_role = {
-        Role.DETACH: CutReason.DETACH,
-        Role.DETACH_IN_PLACE: CutReason.DETACH_IN_PLACE,
-        Role.DATA_GET: CutReason.DATA,
-        Role.DATA_SET: CutReason.DATA,
-        Role.COPIED_OUT: CutReason.COPIED_OUT,
-        Role.FLAG: CutReason.FLAG_OFF,
-    }.get(role)
-    grad_mode, inference_mode = mode
+def unexplained(inputs: list[State], made: list[NodeRecord]) -> bool:
+    """Do the new nodes lead somewhere that no input is known to stand for? Then a view's grad_fn was built anew."""
+    explained: set[Key] = {e for state in inputs for e in _edges_of(state)}
+    own = {n.serial for n in made if n.name != "AccumulateGrad"}
+    slots = {(s, nr) for n in made for s, nr, _ in n.next if s is not None}
+    return len(own) > 1 or any(slot not in explained and slot[0] not in own for slot in slots)
+
+
+def judged(call: CallRecord, writes: list[Write]) -> list[State]:
+    """The tracked inputs whose values the call reads: no destination of a write, no tensor asked for its shape."""
+    role, written = call.role, {before.object for before, _, alias in writes if not alias}
+    found = []
+    for at, state in enumerate(call.inputs):
+        place = call.args_at[at]
+        if not state.tracked:
+            continue
+        if role in (Role.FLAG, Role.DETACH_IN_PLACE):
+            reads = any(before is state and not after.tracked for before, after, _ in writes)
+        elif role is Role.FACTORY:
+            reads = at > 0 and state.object not in written
+        elif role is Role.SHAPE_OF_OTHER:
+            reads = place == 0 and state.object not in written
+        else:
+            reads = state.object not in written and not (call.function == "new_tensor" and place == 0)
+        if reads:
+            found.append(state)
+    return found
+
+
+_BY_ROLE = {
+    Role.DETACH: CutReason.DETACH,
+    Role.DETACH_IN_PLACE: CutReason.DETACH_IN_PLACE,
+    Role.DATA_GET: CutReason.DATA,
+    Role.DATA_SET: CutReason.DATA,
+    Role.COPIED_OUT: CutReason.COPIED_OUT,
+    Role.FLAG: CutReason.FLAG_OFF,
+}
+
+
+def reason(call: CallRecord, output: State | None, wrote: bool) -> CutReason:
+    """The word for a cut that is already proven."""
+    by_role = _BY_ROLE.get(call.role)
     if by_role is not None:
         return by_role
-    if inference_mode:
+    if call.inference_mode:
         return CutReason.INFERENCE_MODE
-    if not grad_mode:
+    if not call.grad_mode:
         return CutReason.NO_GRAD_WRITE if wrote else CutReason.NO_GRAD
-    if role is Role.COMPARED_OUT or output is None or output.dtype is None:
-        return CutReason.NOT_DIFFERENTIABLE if role is Role.COMPARED_OUT else CutReason.UNKNOWN
-    if not (output.dtype.is_floating_point or output.dtype.is_complex):
-        return CutReason.INTEGER_DTYPE if name in CASTS else CutReason.NOT_DIFFERENTIABLE
+    if call.role is Role.COMPARED_OUT:
+        return CutReason.NOT_DIFFERENTIABLE
+    if output is None or output.dtype is None:
+        return CutReason.UNKNOWN
+    if not (output.dtype.is_floating_point or output.dtype.is_complex) and call.function in CASTS:
+        return CutReason.INTEGER_DTYPE
     return CutReason.NOT_DIFFERENTIABLE

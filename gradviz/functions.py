@@ -26,6 +26,7 @@ class Role(Enum):
     DATA_SET = auto()
     GRAD_SET = auto()
     FLAG = auto()
+    RETAIN = auto()  # retain_grad
     COPIED_OUT = auto()  # the value leaves as a number, list or array, or is copied into a fresh tensor
     COMPARED_OUT = auto()  # the answer is a Python bool: equal, allclose, in
     BACKWARD = auto()
@@ -37,7 +38,7 @@ _IGNORED = """
     __dlpack_device__ size dim ndimension stride numel nelement element_size itemsize nbytes storage_offset storage
     untyped_storage _typed_storage storage_type data_ptr is_contiguous is_floating_point is_complex is_signed
     is_inference is_conj is_neg is_set_to is_shared is_pinned is_coalesced is_distributed is_same_size get_device
-    retain_grad register_hook register_post_accumulate_grad_hook has_names rename_ share_memory_ result_type can_cast
+    register_hook register_post_accumulate_grad_hook has_names rename_ share_memory_ result_type can_cast
     dense_dim sparse_dim _dimI _dimV dim_order _is_view _is_zerotensor _nnz q_scale q_zero_point qscheme
     _set_grad_enabled _record_function_enter_new _record_function_exit manual_seed typename is_tensor is_storage
 """.split()
@@ -74,6 +75,7 @@ _BY_NAME: dict[str, Role] = {
     "detach_": Role.DETACH_IN_PLACE,
     "detach_copy": Role.DETACH,
     "requires_grad_": Role.FLAG,
+    "retain_grad": Role.RETAIN,
 }
 
 

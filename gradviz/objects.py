@@ -12,12 +12,19 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from gradviz import _torch_compat as compat
+from gradviz.functions import Role
 from gradviz.preview import LIMIT
+
+if TYPE_CHECKING:
+    from gradviz.calls import CallRecord
+
+if TYPE_CHECKING:
+    from gradviz.calls import CallRecord
 
 
 class Block:
@@ -134,8 +141,21 @@ class Objects:
         self.refresh(found, tensor, settled=made or compat.base_of(tensor) is None)
         return found
 
+    def make(self, tensor: torch.Tensor, call: CallRecord) -> Object:
+        """The object of a tensor that ``call`` returned. A view or alias of an input counts versions with it."""
+        added = self.add(tensor, made=True)
+        state = added.state
+        if state.base is not None:
+            added.counter = state.base.counter
+        elif state.block is not None and len(state.block.members) > 1 and call.role is not Role.DATA_GET:
+            for before in call.inputs:
+                if before.block is state.block:
+                    added.counter = before.object.counter
+                    break
+        return added
+
     def _died(self, ref: Any) -> None:
-        """A tensor is gone: forget it at once, so that a long loop leaves nothing behind, not even for the collector."""
+        """A tensor is gone: forget it at once, so that a long loop leaves nothing behind, no cycle either."""
         found = self.by_id.get(ref.key)
         if found is None or found.ref is not ref:
             return
@@ -244,6 +264,7 @@ class Objects:
             for other in self.blocks.values():
                 inside = other.start < start + nbytes and start < other.start + other.nbytes
                 if inside and other.device == t.device and other.members:
+                    self.blocks[start] = other
                     return other
         self.blocks[start] = block = Block(start, nbytes, t.device)
         return block

@@ -17,8 +17,8 @@ PACKAGE = Path(__file__).parents[1] / "gradviz"
 # A module imports only modules that stand before it. PLAIN ones work on plain data and know no torch.
 PLAIN = ["graph", "preview", "theme", "geometry", "_places", "names", "scene", "queries", "rows", "frames", "cards",
          "fold", "nodes", "levels", "dot", "text", "render", "views", "views.figure"]  # fmt: skip
-LIVE = ["functions", "_torch_compat", "objects", "walk", "connect", "calls", "backward", "assemble", "capture",
-        "recording", "show", "magic"]  # fmt: skip
+LIVE = ["functions", "_torch_compat", "objects", "walk", "connect", "calls", "custom", "backward", "recorder",
+        "assemble", "capture", "recording", "show", "magic"]  # fmt: skip
 ORDER = [*PLAIN, *LIVE, "__init__"]
 
 PROCESSES = {"subprocess", "multiprocessing", "concurrent", "asyncio"}
@@ -150,6 +150,11 @@ def test_public_names_are_exported_lazily_and_all_there() -> None:
         assert getattr(gradviz, name) is not None
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = gradviz.no_such_name
+
+
+def test_a_module_of_the_same_name_does_not_hide_a_public_name() -> None:
+    code = "import gradviz.show, gradviz.views.figure, gradviz as gv; assert callable(gv.show), gv.show"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def code_lines(module: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
+from contextlib import nullcontext
 
 import programs
 import pytest
@@ -206,8 +207,6 @@ def test_an_optimizer_step_keeps_no_more_than_without_a_recording():
         del p, optimizer
         return watch.alive(), rec
 
-    from contextlib import nullcontext
-
     assert parameters_alive(gv.record)[0] == parameters_alive(nullcontext)[0]
 
 
@@ -275,6 +274,39 @@ def test_storage_memory_comes_back():
     del a, b
     assert storage() is None
     assert kept[1].storages
+
+
+def test_a_figure_keeps_nothing():
+    watch = Watched()
+    with gv.record() as rec:
+        a = watch(torch.ones(3, requires_grad=True), "a")
+        h = watch(a.exp(), "h")
+        loss = watch((h * h.detach()).sum(), "loss")
+        loss.backward()
+    figure = rec.figure()
+    bundle, shown = figure._repr_mimebundle_(), gv.show(loss)
+    drawn = shown._repr_mimebundle_()
+    del a, h, loss
+    assert watch.alive() == []
+    assert "text/plain" in str(bundle)
+    assert "text/plain" in str(drawn)
+    del rec, figure, shown  # held until here
+
+
+def test_a_figure_drawn_inside_the_block_keeps_nothing():
+    watch = Watched()
+    with gv.record() as rec:
+        a = watch(torch.ones(3, requires_grad=True), "a")
+        h = watch(a.exp(), "h")
+        inside = rec.graph
+        h = watch(h * 2, "h2")
+        figure = gv.show(h)
+        del h
+        assert watch.alive() == ["a"]
+    del a
+    assert watch.alive() == []
+    assert len(inside.calls) < len(rec.graph.calls)
+    assert figure
 
 
 # bounded recordings ----------------------------------------------------------------------------------------------

@@ -465,6 +465,15 @@ def views_made_under_no_grad_then_written(values):
 
 
 @case
+def stale_view_of_a_buffer_is_refused(values):
+    values["a"] = a = torch.randn(4, requires_grad=True)
+    values["k"] = k = torch.ones(4)
+    values["v"] = v = k.view_as(k)
+    k.mul_(a)
+    v -= a
+
+
+@case
 def inference_tensors(values):
     values["a"] = a = torch.randn(3, requires_grad=True)
     with torch.inference_mode():

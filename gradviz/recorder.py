@@ -1,0 +1,338 @@
+"""The mode that watches: it runs each torch function as if nobody looked, and notes what went in and out.
+
+A ``TorchFunctionMode`` sees each call of a torch function. Around the call the recorder notes the state of every
+tensor that goes in and comes out; ``assemble.py`` turns that log into a Graph afterwards. What it cannot see stands in
+``docs/limits.md``. This is the path that every recorded call takes: it is written to be quick, see ``benchmarks/``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable
+from contextlib import nullcontext
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from gradviz import _torch_compat as compat
+from gradviz import connect
+from gradviz.backward import Watch, watch
+from gradviz.calls import CallRecord, Frames
+from gradviz.custom import Custom, CustomFunctions, Write
+from gradviz.functions import Role, describe
+from gradviz.objects import Object, Objects, State
+
+ALIAS_LIMIT = 64  # tensors over one block of memory whose state is read again after a write
+
+_TENSOR = torch.Tensor
+_NESTED = (tuple, list, dict)
+_BACKWARD = (Role.BACKWARD, Role.GRAD)
+_CHANGES_OWN = (Role.FLAG, Role.DETACH_IN_PLACE, Role.DATA_SET, Role.GRAD_SET, Role.RETAIN)
+_NO_CUT = (Role.BACKWARD, Role.GRAD, Role.GRAD_SET, Role.RETAIN)
+_NOTHING = nullcontext()
+
+
+def tensors_in(value: Any, found: list[torch.Tensor], depth: int = 4) -> None:
+    """Append the tensors inside nested tuples, lists and dicts."""
+    if isinstance(value, _TENSOR):
+        found.append(value)
+    elif depth and isinstance(value, _NESTED):
+        for item in value.values() if isinstance(value, dict) else value:
+            tensors_in(item, found, depth - 1)
+
+
+class Recorder(TorchFunctionMode):
+    """The mode. Everything that it keeps is plain data or a weak reference."""
+
+    def __init__(self, max_events: int, reads_gpu: bool) -> None:
+        super().__init__()
+        self.max_events = max_events
+        self.log: deque[tuple[Any, ...]] = deque()
+        self.dropped = 0
+        self.failures: dict[str, int] = {}
+        self.nodes = connect.Nodes()
+        self.objects = Objects(reads_gpu, self.nodes.meet)
+        self.nodes.see, self.nodes.known, self.nodes.kin = self.objects.see, self.objects.known, self.objects.kin
+        self.frames = Frames()
+        self.customs = CustomFunctions(self.frames)
+        self.runs = 0
+        self._roles: dict[Any, tuple[str, Role]] = {}
+
+    # --- around each call ------------------------------------------------------------------------------------------
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Run ``func`` as if nobody watched, and note what went in and out."""
+        kwargs = kwargs or {}
+        if compat.is_compiling():
+            return func(*args, **kwargs)
+        name, role = self._roles.get(func) or self._describe(func)
+        if role is Role.IGNORED:
+            if name == "_set_grad_enabled":
+                self.customs.note_grad_mode(bool(args[0]), sys._getframe(1))
+            return func(*args, **kwargs)
+        call = watching = None
+        inputs: list[torch.Tensor] = []
+        # Our own reading is not for the user's subclasses, nor for modes outside this one.
+        alone = compat.unobserved if types or compat.has_outer_mode() else None
+        try:
+            with alone() if alone else _NOTHING:
+                call = self._before(name, role, args, kwargs, inputs, sys._getframe(1))
+                if call is not None and role in _BACKWARD:
+                    watching = watch(self, call, role, args, kwargs)
+        except Exception as error:
+            self._failed(error)
+        done = False
+        try:
+            result = func(*args, **kwargs)
+            done = True
+        finally:
+            if watching is not None:
+                watching.stop()
+            if not done:
+                self._raised(call, watching)
+        if call is not None:
+            try:
+                with alone() if alone else _NOTHING:
+                    self._after(call, watching, inputs, result)
+            except Exception as error:
+                self._failed(error)
+        return result
+
+    def _describe(self, func: Callable[..., Any]) -> tuple[str, Role]:
+        found = self._roles[func] = describe(func)
+        return found
+
+    def _failed(self, error: Exception) -> None:
+        """Our own book-keeping failed: never the user's problem, but said in the notes."""
+        text = f"{type(error).__name__}: {str(error)[:120]}"
+        self.failures[text] = self.failures.get(text, 0) + 1
+
+    def _raised(self, call: CallRecord | None, watching: Watch | None) -> None:
+        """A call of the user's raised. Runs while the exception passes through; leaves no trace of us in it."""
+        kind, error, trace = sys.exc_info()
+        if error is not None and trace is not None:
+            # Our frame is the first of the traceback: the user's cell did not call it.
+            error.__traceback__ = trace.tb_next
+        if call is not None and error is not None and kind is not None:
+            call.error = (kind.__name__, str(error)[:2000])
+            try:
+                if watching is not None:
+                    with compat.unobserved():
+                        watching.finish(())
+            except Exception as failure:
+                self._failed(failure)
+            call.found = [*call.found, *self.nodes.collect()]
+            self.note("raised", call)
+
+    # --- before ----------------------------------------------------------------------------------------------------
+
+    def _before(
+        self,
+        name: str,
+        role: Role,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        found: list[torch.Tensor],
+        frame: FrameType,
+    ) -> CallRecord | None:
+        if compat.functorch_active():
+            self.failures.setdefault("inside torch.func transforms nothing is recorded", 0)
+            return None
+        grad_mode, inference_mode = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+        if not grad_mode or inference_mode or self.customs.running is not None:
+            ended, running = self.customs.enter(frame)
+            self.close(ended)
+            if running is not None:
+                tensors_in((args, kwargs), found)
+                return running.call
+        call = CallRecord(name, role, grad_mode)
+        if inference_mode:
+            call.inference_mode = True
+        call.arity = len(args)
+        places = call.args_at
+        for at, value in enumerate(args):
+            if isinstance(value, _TENSOR):
+                found.append(value)
+                places.append(at)
+            elif isinstance(value, _NESTED):
+                tensors_in(value, found)
+                places.extend([~at] * (len(found) - len(places)))
+        for key, value in kwargs.items():
+            tensors_in(value, found)
+            places.extend([key] * (len(found) - len(places)))
+        self._look(call, found, frame)
+        see = self.objects.see
+        call.inputs = [see(tensor).state for tensor in found]
+        if self.nodes.new:
+            call.found = self.nodes.collect()
+        return call
+
+    def _look(self, call: CallRecord, found: list[torch.Tensor], frame: FrameType) -> None:
+        """Where the call stands: the user's lines, the module that runs, torch's own bookkeeping."""
+        site, direct, bookkeeping, inner, outer = self.frames.look(frame)
+        call.site = site
+        if direct:
+            return
+        call.direct, call.bookkeeping = False, bookkeeping
+        if bookkeeping:
+            for tensor in found:
+                if self.objects.known(tensor) is None:
+                    own = self.objects.see(tensor)
+                    own.internal = not (tensor.requires_grad or isinstance(tensor, torch.nn.Parameter))
+        if inner is None or outer is None:
+            return
+        call.module, module = self.frames.module(inner, outer)
+        for name, parameter in module.named_parameters(recurse=False):
+            if any(parameter is tensor for tensor in found):
+                own = self.objects.see(parameter)
+                own.parameter = own.parameter or (name, call.module)
+
+    # --- after -----------------------------------------------------------------------------------------------------
+
+    def _after(self, call: CallRecord, watching: Watch | None, inputs: list[torch.Tensor], result: Any) -> None:
+        returned: list[torch.Tensor] = []
+        tensors_in(result, returned)
+        running = self.customs.running
+        if running is not None and call is running.call:
+            running.saw(self.objects, inputs, returned)
+            return
+        writes = self._writes(call, inputs)
+        if call.bookkeeping:
+            writes = [w for w in writes if not w[0].object.internal]
+            if not writes:
+                return
+        if isinstance(result, (tuple, list)):
+            call.returned = len(returned)
+        objects = self.objects
+        call.outputs = [(objects.known(t) or objects.make(t, call)).state for t in returned]
+        made = self.nodes.collect()
+        if made:
+            made = self._settle(call, inputs, writes, made)
+        if call.role not in _NO_CUT and not call.bookkeeping:
+            self._prove_cuts(call, made, writes)
+        call.nodes = made
+        if watching is not None:
+            watching.finish(result)
+            call.nodes = made + self.nodes.collect()
+        elif call.outputs or writes or call.cuts:
+            self.note("called", call)
+        for write in writes:
+            self.note("wrote", call, *write)
+
+    def _settle(
+        self, call: CallRecord, inputs: list[torch.Tensor], writes: list[Write], made: list[connect.NodeRecord]
+    ) -> list[connect.NodeRecord]:
+        """Read what only the finished call could tell: deferred views, and which results its nodes saved."""
+        written = [before.object for before, _, _ in writes]
+        deferred = [s.object for s in call.inputs if s.object.deferred and s.object not in written]
+        if deferred and connect.unexplained(call.inputs, made):
+            # The call used these views in a graph, so torch has built their grad_fn by now (NOTE [views]).
+            for at, tensor in enumerate(inputs):
+                own = call.inputs[at].object
+                if own in deferred:
+                    call.inputs[at] = self.objects.refresh(own, tensor)
+            made = made + self.nodes.collect()
+        if any(saved.start is not None for node in made for saved in node.saved):
+            made = connect.with_results(made, call.outputs + [after for _, after, _ in writes])
+        return made
+
+    def _writes(self, call: CallRecord, inputs: list[torch.Tensor]) -> list[Write]:
+        """(before, after, by alias) of every tensor that the call changed in place."""
+        fused = call.function.startswith("_fused_")
+        versions = [compat.version(tensor) for tensor in inputs]
+        if versions == [state.version for state in call.inputs] and call.role not in _CHANGES_OWN and not fused:
+            return []
+        writes: list[Write] = []
+        for at, (tensor, before) in enumerate(zip(inputs, call.inputs, strict=True)):
+            own = before.object
+            if own.state is not before and any(w[1] is own.state for w in writes):
+                continue  # an alias of one already seen
+            if versions[at] != before.version or (fused and call.args_at[at] == ~0):
+                # An in-place method has just given a written view its grad_fn; y[0] = ... writes through another.
+                fresh = call.grad_mode and call.function != "__setitem__"
+                after = self.objects.refresh(own, tensor, settled=fresh or compat.base_of(tensor) is None)
+                writes.append((before, after, False))
+                self._write_aliases(own, writes)
+            elif at == 0 and call.role in _CHANGES_OWN:
+                after = self.objects.refresh(own, tensor)
+                if after != before:
+                    writes.append((before, after, False))
+        return writes
+
+    def _write_aliases(self, own: Object, writes: list[Write]) -> None:
+        """New states of all that shares the written memory, and of the tensor whose .grad was written."""
+        block = own.state.block
+        owner = self.objects.grad_owner.get(id(own.ref()))
+        others = [] if block is None else [m for m in block.members if m is not own][:ALIAS_LIMIT]
+        if owner is not None and owner not in others:
+            others.append(owner)
+        for other in others:
+            tensor = other.ref()
+            if tensor is None:
+                continue
+            before = other.state
+            unchanged = not other.deferred and compat.version(tensor) == before.version
+            settled = unchanged or compat.base_of(tensor) is None
+            after = self.objects.refresh(other, tensor, settled=settled)
+            if other.counter is not own.counter and before.version != after.version and after.version is not None:
+                other.counter = own.counter  # it moved along, so it is one counter
+            if after != before:
+                writes.append((before, after, True))
+
+    def _prove_cuts(self, call: CallRecord, made: list[connect.NodeRecord], writes: list[Write]) -> None:
+        """Only what the walk proves is called a cut; docs/decisions.md says what counts."""
+        if not writes and connect.is_plain(call.inputs, call.outputs, made):
+            return
+        judged = connect.judged(call, writes)
+        if not judged:
+            return
+        after = [a for _, a, alias in writes if not alias]
+        edges = connect.reached(call.outputs + [a for _, a, _ in writes] + self._bases(after), made)
+        target = call.outputs[0] if call.outputs else after[0] if after else None
+        wrote = target is not None and any(a is target for a in after)
+        cuts: list[Any] = []
+        for state in judged:
+            if not connect.is_connected(state, edges) and all(state is not c[0] for c in cuts):
+                cuts.append((state, target, connect.reason(call, target, wrote)))
+        if cuts:
+            call.cuts = cuts
+
+    def _bases(self, written: list[State]) -> list[State]:
+        """The tensors that written views look into: they carry the new history where the view's was left unread."""
+        deferred = [tensor for s in written if s.object.deferred and (tensor := s.object.ref()) is not None]
+        bases = [base for tensor in deferred if (base := compat.base_of(tensor)) is not None]
+        return [self.objects.see(base).state for base in bases]
+
+    def close(self, ended: Custom | None) -> None:
+        """Note a custom Function that has returned."""
+        if ended is not None:
+            writes = ended.close(self.objects)
+            ended.call.nodes = self.nodes.collect()
+            self.note("called", ended.call)
+            for write in writes:
+                self.note("wrote", ended.call, *write)
+
+    # --- the log ---------------------------------------------------------------------------------------------------
+
+    def note(self, kind: str, *what: Any) -> None:
+        """Add an entry to the log; a full log drops its oldest call with all that belongs to it."""
+        log = self.log
+        log.append((kind, *what))
+        if len(log) > self.max_events:
+            log.popleft()
+            self.dropped += 1
+            while log and log[0][0] not in ("called", "raised"):
+                log.popleft()
+                self.dropped += 1
+
+    def finish(self) -> None:
+        """The block is over, or somebody looks at what there is so far."""
+        try:
+            self.close(self.customs.leave())
+        except Exception as error:
+            self._failed(error)
