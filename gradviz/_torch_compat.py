@@ -152,6 +152,19 @@ def version(tensor: torch.Tensor) -> int | None:
         return None
 
 
+def moved(tensors: list[torch.Tensor], states: list[Any]) -> bool:
+    """Has the version of any tensor changed from that of its state? Quick for the ordinary answer, no."""
+    at = 0
+    try:
+        for tensor in tensors:
+            if tensor._version != states[at].version:
+                return True
+            at += 1
+    except RuntimeError:  # an inference tensor
+        return any(version(t) != s.version for t, s in zip(tensors, states, strict=True))
+    return False
+
+
 def base_of(tensor: torch.Tensor) -> torch.Tensor | None:
     """The tensor that this one is a view of, as autograd knows it."""
     try:

@@ -103,15 +103,19 @@ def _not_last(calls: list[CallRecord]) -> set[int]:
     return found
 
 
+def _pairs(site: Site) -> names.Site:
+    return tuple(zip(site[::2], site[1::2], strict=True))
+
+
 class Names:
     """Names and source text of every call of a log, and the name of every tensor state."""
 
     def __init__(self, calls: list[CallRecord]) -> None:
         calls = list({id(c): c for c in calls}.values())
-        sites = [c.site for c in calls]
+        sites = [_pairs(c.site) for c in calls]
         roots = {c.module[0] for c in calls if c.module is not None}
         roots |= {s.object.parameter[1][0] for c in calls for s in c.inputs if s.object.parameter is not None}
-        found = names.resolve([*sites, *roots])
+        found = names.resolve([*sites, *map(_pairs, roots)])
         self.of_call = {id(c): n for c, n in zip(calls, found, strict=False)}
         self._of_root = dict(zip(roots, found[len(calls) :], strict=True))
         self._first: dict[Object, str] = {}

@@ -168,7 +168,7 @@ class Watch:
         objects = self.recorder.objects
         for known in list(objects.by_id.values()):
             own = known.accumulate_grad if known.state.is_leaf else known.state.node
-            tensor = known.ref() if own in met else None
+            tensor = known() if own in met else None
             if tensor is None or not (known.state.is_leaf or read(lambda t=tensor: t.retains_grad)):  # type: ignore[misc]
                 continue
             before = known.state

@@ -22,7 +22,7 @@ from gradviz.functions import Role
 from gradviz.graph import CutReason
 from gradviz.objects import State
 
-Site = tuple[tuple[CodeType, int], ...]
+Site = tuple[Any, ...]  # code object, position, code object of its caller, position, ...
 
 SITE_DEPTH = 3  # frames kept of a site: a returned result takes its name from the caller's statement
 
@@ -61,6 +61,9 @@ class Look(NamedTuple):
     outer: FrameType | None
 
 
+_look = tuple.__new__
+
+
 class CallRecord:
     """One call while it is recorded; ``assemble.py`` makes the ``graph.Call`` of it.
 
@@ -96,7 +99,7 @@ class Frames:
     """Reads call sites off the stack. One per recording, since it remembers code objects."""
 
     def __init__(self) -> None:
-        self._kinds: dict[CodeType, int] = {}
+        self._kinds: dict[int, tuple[int, CodeType]] = {}  # by id: hashing a code object is slow
         self._paths: weakref.WeakKeyDictionary[torch.nn.Module, dict[int, str]] = weakref.WeakKeyDictionary()
 
     def _kind(self, code: CodeType) -> int:
@@ -112,7 +115,7 @@ class Frames:
         else:
             # Below the user's top level stands only what runs it (IPython, pytest): no need to look further.
             kind = _BOTTOM if code.co_name == "<module>" else _USER
-        self._kinds[code] = kind
+        self._kinds[id(code)] = kind, code
         return kind
 
     def site(self, frame: FrameType | None) -> Site:
@@ -124,16 +127,17 @@ class Frames:
         kinds = self._kinds
         direct, bookkeeping, closed = True, False, False
         inner = outer = None
-        found: list[tuple[CodeType, int]] = []
+        found: list[Any] = []
         while frame is not None:
             code = frame.f_code
-            kind = kinds.get(code)
-            if kind is None:
-                kind = self._kind(code)
+            known = kinds.get(id(code))
+            kind = self._kind(code) if known is None else known[0]
             if kind <= _BOTTOM:
                 if not closed:
-                    found.append((code, frame.f_lasti))
-                    closed = len(found) == SITE_DEPTH
+                    found += (code, frame.f_lasti)
+                    closed = len(found) == 2 * SITE_DEPTH
+                elif inner is None:
+                    break  # a module would have shown by now
                 if kind == _BOTTOM:
                     break
             elif kind >= _MODULE:
@@ -149,7 +153,7 @@ class Frames:
                 direct = False
                 bookkeeping = bookkeeping or kind == _BOOKKEEPING
             frame = frame.f_back
-        return Look(tuple(found), direct, bookkeeping, inner, outer)
+        return _look(Look, (tuple(found), direct, bookkeeping, inner, outer))
 
     def custom(self, frame: FrameType | None) -> tuple[FrameType, str] | None:
         """The outermost ``Function.apply`` on the stack, and what the user wrote: ``"Square.apply"``."""

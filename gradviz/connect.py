@@ -47,6 +47,10 @@ class Saved(NamedTuple):
     status: SavedState
 
 
+_row = tuple.__new__
+_NEVER_RESULTS = frozenset({"self", "other", "exponent", "input", "weight", "mat1", "mat2", "mask", "condition"})
+
+
 class Nodes:
     """The nodes of one recording, met one call at a time."""
 
@@ -54,6 +58,9 @@ class Nodes:
         self.start = compat.next_sequence_nr()
         self.met: set[int] = set()
         self.stubs: set[int] = set()
+        self.leaves: set[int] = set()  # AccumulateGrad nodes by which leaves are known
+        self.unplaced = False  # was a tensor saved that may be a result of the call?
+        self._kinds: dict[type, tuple[str, bool, bool]] = {}
         self.new: list[NodeRecord] = []  # met since the recorder last collected them
         self.see: Callable[[torch.Tensor], Object]  # Objects.see, set by the recorder
         self.known: Callable[[torch.Tensor], Object | None]
@@ -76,7 +83,8 @@ class Nodes:
                     NodeRecord(first, compat.node_name(node), compat.is_custom(node), None, None, (), (), True)
                 )
             return first
-        todo = [node]
+        todo: list[Any] = []
+        self._record(node, first, todo)
         steps = 0
         while todo and steps < STEP_LIMIT:
             steps += 1
@@ -86,25 +94,38 @@ class Nodes:
     def record(self, node: Any, todo: list[Any]) -> None:
         """Record one node, whatever its age; young nodes behind it are added to ``todo``."""
         own = serial(node)
-        if own in self.met:
-            return
+        if own not in self.met:
+            self._record(node, own, todo)
+
+    def _record(self, node: Any, own: int, todo: list[Any]) -> None:
         self.met.add(own)
         slots: list[tuple[int | None, int, str]] = []
         for child, input_nr in node.next_functions:
             if child is None:
                 slots.append((None, input_nr, ""))
                 continue
-            name = compat.node_name(child)
+            below = serial(child)
+            name = self.kind(child)[0]
             if name == "AccumulateGrad":
-                slots.append((self.accumulate_grad(child), input_nr, name))
-            else:
-                below = serial(child)
-                slots.append((below, input_nr, name))
-                if below not in self.met and self.is_young(child):
-                    todo.append(child)
-        saved = self._saved(node) if compat.raw_names(type(node)) else ()
-        name, custom, number = compat.node_name(node), compat.is_custom(node), compat.sequence_nr(node)
-        self.new.append(NodeRecord(own, name, custom, None, number, tuple(slots), saved))
+                if below not in self.leaves:
+                    below = self.accumulate_grad(child)
+            elif below not in self.met and self.is_young(child):
+                todo.append(child)
+            slots.append((below, input_nr, name))
+        name, custom, saves = self.kind(node)
+        saved = self._saved(node) if saves else ()
+        row = (own, name, custom, None, compat.sequence_nr(node), tuple(slots), saved, False)
+        self.new.append(_row(NodeRecord, row))
+
+    def kind(self, node: Any) -> tuple[str, bool, bool]:
+        """(name, custom Function?, may it save tensors?): the same for every node of a class, so looked up once."""
+        cls = type(node)
+        found = self._kinds.get(cls)
+        if found is None:
+            found = compat.node_name(node), compat.is_custom(node), bool(compat.raw_names(cls))
+            if cls.__name__ != "CppFunction":  # one class for many kinds of nodes
+                self._kinds[cls] = found
+        return found
 
     def is_young(self, node: Any) -> bool:
         """Made since the recording began (numbers are per thread, so this may miss another thread's nodes)."""
@@ -119,6 +140,7 @@ class Nodes:
         leaf = self.see(tensor)
         if leaf.accumulate_grad is None:
             leaf.accumulate_grad = serial(node)
+            self.leaves.add(leaf.accumulate_grad)
             self.new.append(NodeRecord(leaf.accumulate_grad, "AccumulateGrad", False, leaf.state, None, (), ()))
         return leaf.accumulate_grad
 
@@ -132,20 +154,27 @@ class Nodes:
     def _saved(self, node: Any) -> tuple[Saved, ...]:
         found = []
         for attribute, data, status, version in compat.saved_tensors(node):
-            tensor = data if isinstance(data, torch.Tensor) else None
-            owner = None if tensor is None else self.known(tensor)
+            owner = self.known(data)
             if owner is not None:
-                found.append(Saved(attribute, owner.state, None, None, owner.state.version, status))
+                state = owner.state
+                found.append(_row(Saved, (attribute, state, None, None, state.version, status)))
+            elif isinstance(data, torch.Tensor):
+                found.append(self._saved_other(attribute, data, status, version))
             else:
-                span = None if tensor is None else compat.storage_range(tensor)
-                kin = None
-                base = None if tensor is None else compat.base_of(tensor)
-                if base is not None and (known := self.known(base)) is not None:
-                    kin = known.state
-                elif tensor is not None and span is not None and tensor.requires_grad:
-                    kin = self.kin(span[0])
-                found.append(Saved(attribute, None, span and span[0], kin, version, status))
+                found.append(_row(Saved, (attribute, None, None, None, version, status)))
         return tuple(found)
+
+    def _saved_other(self, attribute: str, data: torch.Tensor, status: SavedState, version: int | None) -> Saved:
+        """A saved tensor that is no object we know: a result, a view that the call made of an input, a constant."""
+        span = compat.storage_range(data)
+        start = None if span is None else span[0]
+        base, kin = compat.base_of(data), None
+        if base is not None and (known := self.known(base)) is not None:
+            kin = known.state
+        elif start is not None and data.requires_grad:
+            kin = self.kin(start)
+        self.unplaced = self.unplaced or attribute not in _NEVER_RESULTS
+        return Saved(attribute, None, start, kin, version, status)
 
 
 def with_results(nodes: list[NodeRecord], outputs: list[State]) -> list[NodeRecord]:
@@ -189,11 +218,15 @@ def is_plain(inputs: list[State], outputs: list[State], made: list[NodeRecord]) 
     """The common case, quickly: one result, one node, and every tracked input directly behind it."""
     if not made or len(outputs) != 1 or made[-1].serial != outputs[0].node:
         return False
-    behind = {slot[:2] for slot in made[-1].next}
+    behind = made[-1].next
     for state in inputs:
-        own = state.node if state.node is not None else state.object.accumulate_grad
-        if state.tracked and (own, state.output_nr) not in behind:
-            return False
+        if state.tracked:
+            own = state.node if state.node is not None else state.object.accumulate_grad
+            for to, nr, _ in behind:
+                if to == own and nr == state.output_nr:
+                    break
+            else:
+                return False
     return True
 
 

@@ -25,7 +25,7 @@ class Custom:
 
     def is_over(self, place: tuple[int, Site] | None) -> bool:
         """Another frame, or a result that became tracked: inside ``forward`` grad mode is off, so none can be."""
-        return place != self.place or any(t.requires_grad for t in (o.ref() for o in self.inside) if t is not None)
+        return place != self.place or any(t.requires_grad for t in (o() for o in self.inside) if t is not None)
 
     def saw(self, objects: Objects, inputs: list[torch.Tensor], returned: list[torch.Tensor]) -> None:
         """One call inside ``forward``: what it reads from outside are the Function's inputs."""
@@ -45,7 +45,7 @@ class Custom:
         plain: list[State] = []
         total = 0
         for own in self.inside:
-            tensor = own.ref()
+            tensor = own()
             if tensor is None:
                 continue
             state = objects.refresh(own, tensor)
@@ -57,7 +57,7 @@ class Custom:
                 total = compat.output_count(node)
         writes = []
         for before in self.call.inputs:
-            tensor = before.object.ref()
+            tensor = before.object()
             if tensor is not None and compat.version(tensor) != before.version:
                 writes.append((before, objects.refresh(before.object, tensor), False))
         self._outputs(tracked, plain, total)

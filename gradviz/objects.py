@@ -34,30 +34,41 @@ class Block:
 
     def __init__(self, start: int, nbytes: int, device: torch.device) -> None:
         self.start, self.nbytes, self.device = start, nbytes, device
-        self.members: list[Object] = []  # the living only
+        self.members: list[Object] = []
+
+    def alive(self) -> list[Object]:
+        """The objects that still live here (one may have moved away through ``.data =``)."""
+        self.members = [m for m in self.members if m() is not None and m.state.block is self]
+        return self.members
 
 
-class _Ref(weakref.ref[torch.Tensor]):
-    """A weak reference that knows the ``id()`` its tensor had."""
+class Object(weakref.ref[torch.Tensor]):
+    """One tensor object: a weak reference to it, and its latest state while it lives.
 
-    __slots__ = ("key",)
-    key: int
-
-
-class Object:
-    """One tensor object and, while it lives, its latest state. Rare facts stay at the class's default."""
+    Rare facts stay at the class's default: an Object is made for every result of every call.
+    """
 
     deferred = False  # its grad_fn was not read, see NOTE [views]
     internal = False  # an optimizer's own: momentum buffers and the like
     accumulate_grad: int | None = None  # serial of its AccumulateGrad
     parameter: tuple[str, Any] | None = None  # (own name, module that it belongs to, as in CallRecord.module)
     state: State
+    key: int  # the id() of the tensor
+    home: weakref.ref[Objects]
+    made: bool  # by a recorded call
+    counter: object  # a tensor, its views and its detached aliases count their versions together; .data does not
 
-    def __init__(self, ref: weakref.ref[torch.Tensor], made: bool) -> None:
-        self.ref: Any = ref
-        self.made = made  # by a recorded call
-        # A tensor, its views and its detached aliases count their versions together; ``.data`` counts for itself.
-        self.counter = object()
+    # By identity: what it refers to may be gone.
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+
+
+def _died(found: Any) -> None:
+    """A tensor is gone: forget it at once, so that a long loop leaves nothing behind, no cycle either."""
+    objects = found.home()
+    if objects is not None and objects.by_id.get(found.key) is found:
+        del objects.by_id[found.key], found.state
 
 
 class State(NamedTuple):
@@ -104,6 +115,9 @@ class Objects:
     """The objects of one recording. ``reads_gpu``: copy values from devices other than the CPU too."""
 
     def __init__(self, reads_gpu: bool, meet: Callable[[Any], int]) -> None:
+        self._own = weakref.ref(self)
+        self._sweep_at = 1024
+        self.deferred = False  # was any grad_fn ever left unread?
         self.by_id: dict[int, Object] = {}
         self.blocks: dict[int, Block] = {}
         self.grad_owner: dict[int, Object] = {}  # id of a .grad tensor -> the object whose .grad it is
@@ -113,19 +127,19 @@ class Objects:
     def known(self, tensor: torch.Tensor) -> Object | None:
         """The object of ``tensor`` if it was met before."""
         found = self.by_id.get(id(tensor))
-        return found if found is not None and found.ref() is tensor else None
+        return found if found is not None and found() is tensor else None
 
     def kin(self, start: int) -> State | None:
         """A living state over the memory at ``start``, if all that live there count their versions together."""
         block = self.blocks.get(start)
-        if block is None or len({m.counter for m in block.members}) != 1:
+        if block is None or len({m.counter for m in block.alive()}) != 1:
             return None
         return block.members[0].state
 
     def see(self, tensor: torch.Tensor) -> Object:
         """The object of ``tensor``, its state up to date."""
         found = self.by_id.get(id(tensor))
-        if found is not None and found.ref() is tensor:
+        if found is not None and found() is tensor:
             state = found.state
             if tensor.requires_grad is not state.requires_grad or compat.version(tensor) != state.version:
                 self.refresh(found, tensor, settled=compat.base_of(tensor) is None)
@@ -134,10 +148,9 @@ class Objects:
 
     def add(self, tensor: torch.Tensor, *, made: bool) -> Object:
         """A new object. ``made``: by a recorded call, otherwise it was only met."""
-        key = id(tensor)
-        ref = _Ref(tensor, self._died)
-        ref.key = key
-        self.by_id[key] = found = Object(ref, made)
+        found = Object(tensor, _died)
+        found.key, found.home, found.made, found.counter = id(tensor), self._own, made, object()
+        self.by_id[found.key] = found
         self.refresh(found, tensor, settled=made or compat.base_of(tensor) is None)
         return found
 
@@ -154,34 +167,11 @@ class Objects:
                     break
         return added
 
-    def _died(self, ref: Any) -> None:
-        """A tensor is gone: forget it at once, so that a long loop leaves nothing behind, no cycle either."""
-        found = self.by_id.get(ref.key)
-        if found is None or found.ref is not ref:
-            return
-        del self.by_id[ref.key]
-        state = found.state
-        del found.state
-        if state.block is not None:
-            self._leave(state.block, found)
-
-    def _leave(self, block: Block, found: Object) -> None:
-        if found in block.members:
-            block.members.remove(found)
-        if not block.members and self.blocks.get(block.start) is block:
-            del self.blocks[block.start]
-
-    def settle(self) -> None:
-        """The recording is over: deaths matter no more."""
-        for found in self.by_id.values():
-            tensor = found.ref()
-            if tensor is not None:
-                found.ref = weakref.ref(tensor)
-
     def refresh(self, found: Object, t: torch.Tensor, *, settled: bool = True) -> State:
         """Read ``t`` anew and make that its object's latest state. Not ``settled``: leave its grad_fn alone."""
         if found.deferred is settled:
             found.deferred = not settled
+            self.deferred = True
         try:
             plain = settled and type(t) in _PLAIN
             state = self._read_ordinary(found, t) if plain else self._read_guarded(found, t)
@@ -191,16 +181,14 @@ class Objects:
         if state == before:
             return before
         found.state = state
-        if before is None or before.block is not state.block:
-            if before is not None and before.block is not None:
-                self._leave(before.block, found)
-            if state.block is not None:
-                state.block.members.append(found)
+        if state.block is not None and (before is None or before.block is not state.block):
+            state.block.members.append(found)
         return state
 
     def _read_ordinary(self, found: Object, t: torch.Tensor) -> State:
-        requires_grad, is_leaf = t.requires_grad, t.is_leaf
-        grad_fn = t.grad_fn if requires_grad and not is_leaf else None
+        requires_grad = t.requires_grad
+        grad_fn = t.grad_fn if requires_grad else None
+        is_leaf = grad_fn is None
         retains = not is_leaf and t.retains_grad
         base = compat.base_of(t)
         small = t.numel() <= LIMIT and (t.is_cpu or (self.reads_gpu and not t.is_meta))
@@ -257,14 +245,17 @@ class Objects:
             return None
         start, nbytes = span
         block = self.blocks.get(start)
-        if block is not None and block.members:
+        if block is not None and block.alive():
             return block
         if not found.made:
             # A tensor of unknown origin may look at memory we know through another storage (numpy).
             for other in self.blocks.values():
                 inside = other.start < start + nbytes and start < other.start + other.nbytes
-                if inside and other.device == t.device and other.members:
+                if inside and other.device == t.device and other.alive():
                     self.blocks[start] = other
                     return other
+        if len(self.blocks) > self._sweep_at:
+            self.blocks = {at: b for at, b in self.blocks.items() if b.alive()}
+            self._sweep_at = max(1024, 2 * len(self.blocks))
         self.blocks[start] = block = Block(start, nbytes, t.device)
         return block

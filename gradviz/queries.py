@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from .graph import Accumulated, Edge, Graph, NodeKind, Tensor
 
@@ -10,15 +10,6 @@ from .graph import Accumulated, Edge, Graph, NodeKind, Tensor
 def latest_states(graph: Graph) -> dict[int, Tensor]:
     """The last recorded state of every tensor object, by ``object_id``."""
     return {t.object_id: t for t in graph.tensors}
-
-
-def shares_memory(graph: Graph) -> dict[int, list[int]]:
-    """Object ids by the storage that they use now, where at least two objects share it."""
-    table: dict[int, list[int]] = {}
-    for t in latest_states(graph).values():
-        if t.storage_id is not None:
-            table.setdefault(t.storage_id, []).append(t.object_id)
-    return {storage: objects for storage, objects in table.items() if len(objects) > 1}
 
 
 def reachable(graph: Graph, node_ids: Iterable[int]) -> set[int]:
@@ -35,19 +26,28 @@ def reachable(graph: Graph, node_ids: Iterable[int]) -> set[int]:
 
 def gradient_order(graph: Graph, node_ids: Iterable[int]) -> list[int]:
     """``node_ids`` in an order in which a gradient can meet them: a node before the nodes it sends to."""
-    wanted, done, order = set(node_ids), set[int](), list[int]()
-    for start in sorted(wanted):
+    wanted = sorted(set(node_ids))
+    if len(wanted) < 2:
+        return wanted
+    inside = set(wanted)
+    nexts = {n: [e.next_node_id for e in graph.edges_from.get(n, ()) if e.next_node_id in inside] for n in wanted}
+    return after_all(wanted, nexts)[::-1]
+
+
+def after_all(ids: Iterable[int], before: Mapping[int, Sequence[int | None]]) -> list[int]:
+    """``ids`` in an order in which each stands after everything in its list in ``before``, circles apart."""
+    done, order = set[int](), list[int]()
+    for start in ids:
         todo = [(start, False)]
         while todo:
-            node, finished = todo.pop()
+            one, finished = todo.pop()
             if finished:
-                order.append(node)
-            elif node not in done:
-                done.add(node)
-                todo.append((node, True))
-                nexts = (e.next_node_id for e in reversed(graph.edges_from.get(node, ())))
-                todo += [(n, False) for n in nexts if n in wanted and n is not None]
-    return order[::-1]
+                order.append(one)
+            elif one not in done:
+                done.add(one)
+                todo.append((one, True))
+                todo += [(b, False) for b in reversed(before.get(one, ())) if b is not None]
+    return order
 
 
 def sent_gradients(graph: Graph) -> dict[tuple[int, int], str]:

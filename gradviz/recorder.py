@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable
-from contextlib import nullcontext
 from types import FrameType
 from typing import Any
 
@@ -20,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from gradviz import _torch_compat as compat
 from gradviz import connect
 from gradviz.backward import Watch, watch
-from gradviz.calls import CallRecord, Frames
+from gradviz.calls import CallRecord, Frames, Look
 from gradviz.custom import Custom, CustomFunctions, Write
 from gradviz.functions import Role, describe
 from gradviz.objects import Object, Objects, State
@@ -32,7 +31,6 @@ _NESTED = (tuple, list, dict)
 _BACKWARD = (Role.BACKWARD, Role.GRAD)
 _CHANGES_OWN = (Role.FLAG, Role.DETACH_IN_PLACE, Role.DATA_SET, Role.GRAD_SET, Role.RETAIN)
 _NO_CUT = (Role.BACKWARD, Role.GRAD, Role.GRAD_SET, Role.RETAIN)
-_NOTHING = nullcontext()
 
 
 def tensors_in(value: Any, found: list[torch.Tensor], depth: int = 4) -> None:
@@ -80,9 +78,13 @@ class Recorder(TorchFunctionMode):
         # Our own reading is not for the user's subclasses, nor for modes outside this one.
         alone = compat.unobserved if types or compat.has_outer_mode() else None
         try:
-            with alone() if alone else _NOTHING:
+            if alone is None:
                 call = self._before(name, role, args, kwargs, inputs, sys._getframe(1))
-                if call is not None and role in _BACKWARD:
+            else:
+                with alone():
+                    call = self._before(name, role, args, kwargs, inputs, sys._getframe(1))
+            if call is not None and role in _BACKWARD:
+                with compat.unobserved():
                     watching = watch(self, call, role, args, kwargs)
         except Exception as error:
             self._failed(error)
@@ -97,8 +99,11 @@ class Recorder(TorchFunctionMode):
                 self._raised(call, watching)
         if call is not None:
             try:
-                with alone() if alone else _NOTHING:
+                if alone is None:
                     self._after(call, watching, inputs, result)
+                else:
+                    with alone():
+                        self._after(call, watching, inputs, result)
             except Exception as error:
                 self._failed(error)
         return result
@@ -165,19 +170,19 @@ class Recorder(TorchFunctionMode):
         for key, value in kwargs.items():
             tensors_in(value, found)
             places.extend([key] * (len(found) - len(places)))
-        self._look(call, found, frame)
+        look = self.frames.look(frame)
+        call.site = look[0]
+        if not look[1]:
+            self._look(call, found, look)
         see = self.objects.see
         call.inputs = [see(tensor).state for tensor in found]
         if self.nodes.new:
             call.found = self.nodes.collect()
         return call
 
-    def _look(self, call: CallRecord, found: list[torch.Tensor], frame: FrameType) -> None:
-        """Where the call stands: the user's lines, the module that runs, torch's own bookkeeping."""
-        site, direct, bookkeeping, inner, outer = self.frames.look(frame)
-        call.site = site
-        if direct:
-            return
+    def _look(self, call: CallRecord, found: list[torch.Tensor], look: Look) -> None:
+        """A call that the user's code did not make itself: the module that runs, torch's own bookkeeping."""
+        _, _, bookkeeping, inner, outer = look
         call.direct, call.bookkeeping = False, bookkeeping
         if bookkeeping:
             for tensor in found:
@@ -211,7 +216,7 @@ class Recorder(TorchFunctionMode):
         objects = self.objects
         call.outputs = [(objects.known(t) or objects.make(t, call)).state for t in returned]
         made = self.nodes.collect()
-        if made:
+        if made and (objects.deferred or self.nodes.unplaced):
             made = self._settle(call, inputs, writes, made)
         if call.role not in _NO_CUT and not call.bookkeeping:
             self._prove_cuts(call, made, writes)
@@ -220,7 +225,9 @@ class Recorder(TorchFunctionMode):
             watching.finish(result)
             call.nodes = made + self.nodes.collect()
         elif call.outputs or writes or call.cuts:
-            self.note("called", call)
+            self.log.append(("called", call))
+            if len(self.log) > self.max_events:
+                self._drop()
         for write in writes:
             self.note("wrote", call, *write)
 
@@ -237,16 +244,17 @@ class Recorder(TorchFunctionMode):
                 if own in deferred:
                     call.inputs[at] = self.objects.refresh(own, tensor)
             made = made + self.nodes.collect()
-        if any(saved.start is not None for node in made for saved in node.saved):
+        if self.nodes.unplaced:
+            self.nodes.unplaced = False
             made = connect.with_results(made, call.outputs + [after for _, after, _ in writes])
         return made
 
     def _writes(self, call: CallRecord, inputs: list[torch.Tensor]) -> list[Write]:
         """(before, after, by alias) of every tensor that the call changed in place."""
         fused = call.function.startswith("_fused_")
+        if call.role is Role.OPERATION and not fused and not compat.moved(inputs, call.inputs):
+            return []  # as nearly always
         versions = [compat.version(tensor) for tensor in inputs]
-        if versions == [state.version for state in call.inputs] and call.role not in _CHANGES_OWN and not fused:
-            return []
         writes: list[Write] = []
         for at, (tensor, before) in enumerate(zip(inputs, call.inputs, strict=True)):
             own = before.object
@@ -267,12 +275,12 @@ class Recorder(TorchFunctionMode):
     def _write_aliases(self, own: Object, writes: list[Write]) -> None:
         """New states of all that shares the written memory, and of the tensor whose .grad was written."""
         block = own.state.block
-        owner = self.objects.grad_owner.get(id(own.ref()))
-        others = [] if block is None else [m for m in block.members if m is not own][:ALIAS_LIMIT]
+        owner = self.objects.grad_owner.get(id(own()))
+        others = [] if block is None else [m for m in block.alive() if m is not own][:ALIAS_LIMIT]
         if owner is not None and owner not in others:
             others.append(owner)
         for other in others:
-            tensor = other.ref()
+            tensor = other()
             if tensor is None:
                 continue
             before = other.state
@@ -304,7 +312,7 @@ class Recorder(TorchFunctionMode):
 
     def _bases(self, written: list[State]) -> list[State]:
         """The tensors that written views look into: they carry the new history where the view's was left unread."""
-        deferred = [tensor for s in written if s.object.deferred and (tensor := s.object.ref()) is not None]
+        deferred = [tensor for s in written if s.object.deferred and (tensor := s.object()) is not None]
         bases = [base for tensor in deferred if (base := compat.base_of(tensor)) is not None]
         return [self.objects.see(base).state for base in bases]
 
@@ -321,14 +329,17 @@ class Recorder(TorchFunctionMode):
 
     def note(self, kind: str, *what: Any) -> None:
         """Add an entry to the log; a full log drops its oldest call with all that belongs to it."""
+        self.log.append((kind, *what))
+        if len(self.log) > self.max_events:
+            self._drop()
+
+    def _drop(self) -> None:
         log = self.log
-        log.append((kind, *what))
-        if len(log) > self.max_events:
+        log.popleft()
+        self.dropped += 1
+        while log and log[0][0] not in ("called", "raised"):
             log.popleft()
             self.dropped += 1
-            while log and log[0][0] not in ("called", "raised"):
-                log.popleft()
-                self.dropped += 1
 
     def finish(self) -> None:
         """The block is over, or somebody looks at what there is so far."""

@@ -42,7 +42,6 @@ class Recording:
         """Stop recording. Nothing of the user's is kept."""
         self._recorder.__exit__(kind, error, trace)  # type: ignore[no-untyped-call]
         self._recorder.finish()
-        self._recorder.objects.settle()
 
     def _now(self) -> Assembled:
         self._recorder.finish()

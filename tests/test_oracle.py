@@ -103,10 +103,8 @@ def run_plain(program: programs.Program) -> Twin:
 
 
 def connected(roots: list[torch.Tensor], leaves: dict[object, str]) -> set[str]:
-    with warnings.catch_warnings():
-        found = torch.autograd.grad(
-            roots, list(leaves), [torch.ones_like(r) for r in roots], allow_unused=True, retain_graph=True
-        )
+    ones = [torch.ones_like(r) for r in roots]
+    found = torch.autograd.grad(roots, list(leaves), ones, allow_unused=True, retain_graph=True)
     return {n for n, g in zip(leaves.values(), found, strict=True) if g is not None}
 
 
@@ -230,13 +228,16 @@ def compare_accumulation(
         if not isinstance(event, Accumulated) or event.run != ours.run:
             continue
         name = names.get(graph.tensor[graph.node[event.node_id].leaf_id].object_id)
+        if name in off:  # it arrived, and AccumulateGrad stored nothing
+            same(where + f"{name}.grad, flag off", event.stored, event.before)
         if name is None or name in off or run.after[name] == "…":
             continue
         mine = (event.incoming, event.before, event.stored)
         same(where + f"{name}.grad incoming, before, stored", mine, (arrived[name], run.before[name], run.after[name]))
-    accumulated = {e.node_id for e in graph.events if isinstance(e, Accumulated) and e.run == ours.run}
-    leaves = {i for i in ours.ran if graph.node[i].kind is NodeKind.ACCUMULATE_GRAD}
-    same(where + "one Accumulated for each leaf whose flag is on", len(leaves - accumulated) <= len(off), True)
+    accumulated = [e.node_id for e in graph.events if isinstance(e, Accumulated) and e.run == ours.run]
+    named = {names.get(graph.tensor[graph.node[i].leaf_id].object_id) for i in accumulated} - {None}
+    same(where + "leaves that accumulate", named - off, (run.leaves(twin.leaf_names) & set(names.values())) - off)
+    same(where + "each once", len(accumulated), len(set(accumulated)))
 
 
 def check_freed(graph: Graph, ran: tuple[int, ...]) -> None:
