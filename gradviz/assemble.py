@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from gradviz import names, preview
@@ -51,7 +52,7 @@ class Assembled:
     def __init__(self, recorder: Recorder) -> None:
         self.log = list(recorder.log)
         self.notes = _notes(recorder)
-        self.names = Names([entry[1] for entry in self.log if entry[0] in ("called", "raised")])
+        self.names = Names([entry[1] for entry in self.log if entry[0] in ("called", "raised")], recorder.home)
         self.last = {id(e[1]): i for i, e in enumerate(self.log) if e[0] in ("ran", "accumulated", "freed")}
         self._ids = Replay(self)
         self.graph = self._ids.run(len(self.log))
@@ -110,7 +111,7 @@ def _pairs(site: Site) -> names.Site:
 class Names:
     """Names and source text of every call of a log, and the name of every tensor state."""
 
-    def __init__(self, calls: list[CallRecord]) -> None:
+    def __init__(self, calls: list[CallRecord], home: CodeType | None) -> None:
         calls = list({id(c): c for c in calls}.values())
         sites = [_pairs(c.site) for c in calls]
         roots = {c.module[0] for c in calls if c.module is not None}
@@ -119,8 +120,10 @@ class Names:
         self.of_call = {id(c): n for c, n in zip(calls, found, strict=False)}
         self._of_root = dict(zip(roots, found[len(calls) :], strict=True))
         self._first: dict[Object, str] = {}
+        self._outer: set[Object] = set()  # named where the recording began, not inside a helper
         self._own: dict[int, str] = {}
         self._unbound = _not_last(calls)
+        self._home = home
         for call in calls:
             self._inputs(call)
             if id(call) not in self._unbound:
@@ -140,13 +143,17 @@ class Names:
             call.args_at = [0]
         for state, at in zip(call.inputs, call.args_at, strict=False):
             own = state.object
-            if own in self._first:
-                continue
+            code = call.site[0] if call.site else None
+            outer = code is not None and (code is self._home or code.co_name == "<module>")
+            if own in self._first and (own in self._outer or not outer):
+                continue  # inside a helper the parameter's name may be another than the caller's
             name = given.get(at)
             if own.parameter is not None:
                 name = f"{self.module(own.parameter[1])}.{own.parameter[0]}"
-            if name:
+            if name and (own not in self._first or not own.made):
                 self._first[own] = name
+                if outer:
+                    self._outer.add(own)
 
     def _outputs(self, call: CallRecord) -> None:
         named = self.of_call[id(call)]
@@ -202,7 +209,7 @@ class Replay:
         self.events: list[Event] = []
         self.gradients: list[Gradient] = []
         self.cuts: list[Cut] = []
-        self.freed: set[int] = set()
+        self.freed: dict[int, int] = {}
         self.versions: dict[object, int | None] = {}
         self.swapped: dict[Object, int] = {}
         self.block_writes: dict[Block, list[tuple[int, object]]] = {}
@@ -305,7 +312,7 @@ class Replay:
         self.events.append(Accumulated(run.number, self.node_ids[serial], shown[0] or "undefined", shown[1], shown[2]))
 
     def _freed(self, index: int, run: Run, serials: list[int]) -> None:
-        self.freed.update(serials)
+        self.freed.update(dict.fromkeys(serials, index))
         self.events.append(Freed(run.number, tuple(self.node_ids[s] for s in serials)))
 
     # --- the rows --------------------------------------------------------------------------------------------------
@@ -360,20 +367,23 @@ class Replay:
         return nodes, edges
 
     def _saved(self, saved: Saved, born: int, serial: int) -> SavedTensor:
-        status = saved.status
-        state = saved.state or saved.kin
-        if serial in self.freed:
-            status = SavedState.FREED
-        elif state is not None and status in (SavedState.AVAILABLE, SavedState.UNKNOWN):
+        status, state = saved.status, saved.state or saved.kin
+        freed = self.freed.get(serial)
+        if state is not None and status in (SavedState.AVAILABLE, SavedState.UNKNOWN):
             own = state.object
+            used_until = len(self.whole.log) if freed is None else freed
             now = self.versions.get(own.counter)
             writes = self.block_writes.get(state.block, ()) if state.block is not None else ()
-            if saved.version is not None and now is not None and now != saved.version:
+            if freed is None and saved.version is not None and now is not None and now != saved.version:
                 status = SavedState.STALE
-            elif self.swapped.get(own, -1) > born or any(i > born and c is not own.counter for i, c in writes):
-                status = SavedState.OVERWRITTEN
+            elif born < self.swapped.get(own, -1) < used_until or any(
+                born < i < used_until and c is not own.counter for i, c in writes
+            ):
+                status = SavedState.OVERWRITTEN  # also after it was freed: the backward used the wrong numbers
             else:
                 status = SavedState.AVAILABLE
+        if freed is not None and status is not SavedState.OVERWRITTEN:
+            status = SavedState.FREED
         own_id = None if saved.state is None else self.tensor_ids[id(saved.state)]
         return SavedTensor(saved.attribute, own_id, saved.version, status)
 

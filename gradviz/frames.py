@@ -1,11 +1,9 @@
-"""Frames around cards, who shares memory, what ran without recording, and the legend of the signs used."""
+"""Frames around cards: who shares memory, and what ran without recording."""
 
 from __future__ import annotations
 
 from .graph import Call, Graph
-from .scene import Arrow, Box, Card, Row, Scene, count
-
-SIGNS = ("forward", "gradient", "edge", "raise", "cut", "untracked", "memory", "region", "tag", "fold")
+from .scene import Arrow, Box, Card, Row, count
 
 
 def boxes(graph: Graph, cards: list[Card], arrows: list[Arrow]) -> tuple[tuple[Box, ...], list[Card]]:
@@ -15,19 +13,18 @@ def boxes(graph: Graph, cards: list[Card], arrows: list[Arrow]) -> tuple[tuple[B
     drawn and its cards say in words what it would have said.
     """
     memory = _memory(graph, cards, arrows)
-    found = list(memory)
+    found, cards = list(memory), list(cards)
+    frame = {i: set(box.members) for box in memory for i in box.members}
     for region in _regions(graph, cards):
         inside = set(region.members)
-        if all(inside <= set(m.members) or set(m.members) <= inside or not inside & set(m.members) for m in memory):
+        near = {id(frame[i]): frame[i] for i in inside if i in frame}
+        if all(inside <= other or other <= inside for other in near.values()):
             found.append(region)
-        else:
-            word = region.label.partition(":")[0]
-            cards = [_with_row(c, Row("untracked", f"made under {word}")) if c.id in inside else c for c in cards]
+            continue
+        said = Row("untracked", f"made under {region.label.partition(':')[0]}")
+        for i in inside:
+            cards[i] = cards[i]._replace(rows=(*cards[i].rows, said))
     return tuple(found), cards
-
-
-def _with_row(card: Card, row: Row) -> Card:
-    return card._replace(rows=(*card.rows, row))
 
 
 def _memory(graph: Graph, cards: list[Card], arrows: list[Arrow]) -> list[Box]:
@@ -40,24 +37,27 @@ def _memory(graph: Graph, cards: list[Card], arrows: list[Arrow]) -> list[Box]:
     for members in groups.values():
         if len({graph.tensor[c.tensor_ids[-1]].object_id for c in members}) < 2:
             continue
-        word = "name" if all(c.name for c in members) else "tensor"
+        word = "name" if len({c.name for c in members} - {""}) == len(members) else "tensor"
         ids = tuple(c.id for c in members)
         found.append(Box("memory", f"one block of memory, {count(len(ids), word)}", ids, _flat(ids, arrows)))
     return found
 
 
 def _flat(ids: tuple[int, ...], arrows: list[Arrow]) -> bool:
-    """Two cards with a cut between them, and no other way from one to the other, can stand side by side."""
+    """A leaf and what was cut from it can stand side by side, where no other way leads from one to the other."""
     if len(ids) != 2 or not any(a.kind == "cut" and (a.tail, a.head) == ids for a in arrows):
         return False
-    after: set[int] = set()
-    todo = [a.head for a in arrows if a.tail == ids[0] and a.head != ids[1]]
+    after: dict[int, list[int]] = {}
+    for a in arrows:
+        after.setdefault(a.tail, []).append(a.head)
+    seen: set[int] = set()
+    todo = [head for head in after[ids[0]] if head != ids[1]]
     while todo:
         one = todo.pop()
-        if one not in after:
-            after.add(one)
-            todo += [a.head for a in arrows if a.tail == one]
-    return ids[1] not in after
+        if one not in seen:
+            seen.add(one)
+            todo += after.get(one, ())
+    return ids[1] not in seen and all(a.head != ids[0] for a in arrows)
 
 
 def _regions(graph: Graph, cards: list[Card]) -> list[Box]:
@@ -81,13 +81,3 @@ def _mode(call: Call) -> str:
     if call.inference_mode:
         return "inference_mode"
     return "" if call.grad_mode else "no_grad"
-
-
-def with_legend(scene: Scene) -> Scene:
-    """The scene with the list of the signs that it uses."""
-    used = {a.kind for a in scene.arrows} | {c.kind for c in scene.cards} | {b.kind for b in scene.boxes}
-    if used & {"gradient", "raise"}:
-        used.add("forward")  # both are drawn beside a forward line
-    if "raise" in used:
-        used.discard("edge")
-    return scene._replace(legend=tuple(sign for sign in SIGNS if sign in used))

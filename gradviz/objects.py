@@ -189,7 +189,7 @@ class Objects:
         requires_grad = t.requires_grad
         grad_fn = t.grad_fn if requires_grad else None
         is_leaf = grad_fn is None
-        retains = not is_leaf and t.retains_grad
+        retains = t.retains_grad
         base = compat.base_of(t)
         small = t.numel() <= LIMIT and (t.is_cpu or (self.reads_gpu and not t.is_meta))
         return _new_state(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
@@ -57,6 +57,7 @@ class Recorder(TorchFunctionMode):
         self.frames = Frames()
         self.customs = CustomFunctions(self.frames)
         self.runs = 0
+        self.home: CodeType | None = None  # the code that entered the recording
         self._roles: dict[Any, tuple[str, Role]] = {}
 
     # --- around each call ------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from types import TracebackType
 from typing import Any
@@ -33,6 +34,7 @@ class Recording:
         if self._thread is not None:
             raise GradvizError("this recording was used already; expected a new one: with gv.record() as rec")
         self._thread = threading.get_ident()
+        self._recorder.home = sys._getframe(1).f_code
         self._recorder.__enter__()  # type: ignore[no-untyped-call]
         return self
 

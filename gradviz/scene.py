@@ -27,6 +27,7 @@ class Card(NamedTuple):
     tensor_ids: tuple[int, ...] = ()
     node_ids: tuple[int, ...] = ()
     call_ids: tuple[int, ...] = ()
+    inside: tuple[Card, ...] = ()  # the cards that this one stands for, when it is a fold
 
     @property
     def title(self) -> str:
@@ -49,7 +50,7 @@ class Arrow(NamedTuple):
 
 
 class Box(NamedTuple):
-    """A frame around cards. ``kind``: memory or region. ``flat``: its two cards stand side by side."""
+    """A frame around cards. ``kind``: memory or region. ``flat``: its two cards can stand side by side."""
 
     kind: str
     label: str
@@ -63,7 +64,6 @@ class Scene(NamedTuple):
     cards: tuple[Card, ...] = ()
     arrows: tuple[Arrow, ...] = ()
     boxes: tuple[Box, ...] = ()
-    legend: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
