@@ -8,11 +8,24 @@ from types import TracebackType
 from typing import Any
 
 import torch
+from torch.overrides import handle_torch_function
 
 from gradviz.assemble import Assembled, assemble
 from gradviz.graph import Cut, Event, GradvizError, Graph, Tensor
 from gradviz.recorder import Recorder
 from gradviz.views.figure import Figure
+
+
+def _without_detour(trace: TracebackType) -> None:
+    """Take out the frames in which Python functions of torch (``backward``) called themselves again through the mode."""
+    before, here = trace, trace.tb_next
+    while here is not None and here.tb_next is not None:
+        again = here.tb_next.tb_next
+        detour = here.tb_next.tb_frame.f_code is handle_torch_function.__code__
+        if detour and again is not None and again.tb_frame.f_code is here.tb_frame.f_code:
+            before.tb_next = here = again
+        else:
+            before, here = here, here.tb_next
 
 
 class Recording:
@@ -41,7 +54,9 @@ class Recording:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop recording. Nothing of the user's is kept."""
+        """Stop recording. Nothing of the user's is kept, and an error leaves as it would have without us."""
+        if trace is not None:
+            _without_detour(trace)
         self._recorder.__exit__(kind, error, trace)  # type: ignore[no-untyped-call]
         self._recorder.finish()
 
@@ -109,6 +124,7 @@ def record(*, max_events: int = 10_000, values: bool = False) -> Recording:
 
     Example:
         >>> import torch
+from torch.overrides import handle_torch_function
         >>> a = torch.tensor([1.0, 2.0], requires_grad=True)
         >>> with record() as rec:
         ...     b = a.detach()
