@@ -50,7 +50,10 @@ class Assembled:
     """The names of a whole log, and its Graph at any step."""
 
     def __init__(self, recorder: Recorder) -> None:
-        self.log = list(recorder.log)
+        # In a full log a backward may have dropped its own beginning: the rest of it says nothing alone.
+        calls = [e[1] for e in recorder.log if e[0] in ("called", "raised")]
+        whole = {id(c) for c in calls} | {id(c.run) for c in calls}
+        self.log = [e for e in recorder.log if id(e[1]) in whole]
         self.notes = _notes(recorder)
         self.names = Names([entry[1] for entry in self.log if entry[0] in ("called", "raised")], recorder.home)
         self.last = {id(e[1]): i for i, e in enumerate(self.log) if e[0] in ("ran", "accumulated", "freed")}
@@ -92,13 +95,13 @@ def _notes(recorder: Recorder) -> tuple[str, ...]:
 
 
 def _not_last(calls: list[CallRecord]) -> set[int]:
-    """Calls that a module made before the last one at the same site: ``y = net(x)`` names what the last returned."""
+    """Calls that torch or a module made before the last one at a site: ``y = net(x)`` names what the last returned."""
     found: set[int] = set()
     for call, following in pairwise(calls):
-        if call.direct or following.direct or call.module is None or call.site != following.site:
+        if call.direct or following.direct or call.site != following.site:
             continue
         # One of torch's own layers in a loop makes one call each time.
-        once = not call.module[2] and call.module == following.module
+        once = call.module is not None and not call.module[2] and call.module == following.module
         if not (once and call.function == following.function):
             found.add(id(call))
     return found
@@ -178,8 +181,10 @@ class Names:
         named = self.of_call[id(call)]
         if named is None:
             return None
-        inner = id(call) in self._unbound
-        return Source(named.file, named.line, f"{self.module(call.module)}: {call.function}" if inner else named.code)
+        code = named.code
+        if id(call) in self._unbound:
+            code = f"{self.module(call.module)}: {call.function}" if call.module else call.function
+        return Source(named.file, named.line, code)
 
     def of_state(self, state: State, current: dict[Object, str]) -> str | None:
         """Its own name, else the name that the object had before."""

@@ -166,9 +166,11 @@ class Nodes:
 
     def _saved_other(self, attribute: str, data: torch.Tensor, status: SavedState, version: int | None) -> Saved:
         """A saved tensor that is no object we know: a result, a view that the call made of an input, a constant."""
+        base, kin = compat.base_of(data), None
+        if base is None and attribute in _NEVER_RESULTS and not data.requires_grad:
+            return _row(Saved, (attribute, None, None, None, version, status))  # a constant, such as the 2 of a * 2
         span = compat.storage_range(data)
         start = None if span is None else span[0]
-        base, kin = compat.base_of(data), None
         if base is not None and (known := self.known(base)) is not None:
             kin = known.state
         elif start is not None and data.requires_grad:

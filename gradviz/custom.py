@@ -115,6 +115,8 @@ class CustomFunctions:
             look = self.frames.look(apply.f_back)
             call.site, call.direct, call.bookkeeping = look.site, False, look.bookkeeping
             call.inference_mode = torch.is_inference_mode_enabled()
+            if look.inner is not None and look.outer is not None:
+                call.module, _ = self.frames.module(look.inner, look.outer)
             self.running = Custom(call, place)
         return ended, self.running
 

@@ -48,6 +48,7 @@ class Object(weakref.ref[torch.Tensor]):
     Rare facts stay at the class's default: an Object is made for every result of every call.
     """
 
+    __slots__ = ("__dict__", "counter", "home", "key", "made", "state")
     deferred = False  # its grad_fn was not read, see NOTE [views]
     internal = False  # an optimizer's own: momentum buffers and the like
     accumulate_grad: int | None = None  # serial of its AccumulateGrad

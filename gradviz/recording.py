@@ -62,7 +62,7 @@ class Recording:
 
     def _now(self) -> Assembled:
         self._recorder.finish()
-        length = len(self._recorder.log)
+        length = self._recorder.dropped + len(self._recorder.log)
         if length not in self._assembled:
             self._assembled = {length: assemble(self._recorder)}
         return self._assembled[length]
@@ -91,7 +91,7 @@ class Recording:
         Raises:
             GradvizError: there is no such step.
         """
-        total = len(self._recorder.log)
+        total = len(self._now().log)
         if not 0 <= step <= total:
             raise GradvizError(f"there is no step {step}: this recording has steps 0 to {total}")
         return self._now().at(step)
@@ -115,21 +115,21 @@ class Recording:
 def record(*, max_events: int = 10_000, values: bool = False) -> Recording:
     """Record what autograd does in a block, and what it leaves no trace of.
 
-    Args:
-        max_events: how many events are kept; the oldest are dropped and the notes say how many.
-        values: copy small values (at most 8 elements) from devices other than the CPU too; that waits for the device.
+        Args:
+            max_events: how many events are kept; the oldest are dropped and the notes say how many.
+            values: copy small values (at most 8 elements) from devices other than the CPU too; that waits for the device.
 
-    Returns:
-        A context manager that becomes the Recording.
+        Returns:
+            A context manager that becomes the Recording.
 
-    Example:
-        >>> import torch
-from torch.overrides import handle_torch_function
-        >>> a = torch.tensor([1.0, 2.0], requires_grad=True)
-        >>> with record() as rec:
-        ...     b = a.detach()
-        >>> [(cut.reason.value, rec.graph.tensor[cut.input_id].name) for cut in rec.cuts]
-        [('detach', 'a')]
+        Example:
+            >>> import torch
+    from torch.overrides import handle_torch_function
+            >>> a = torch.tensor([1.0, 2.0], requires_grad=True)
+            >>> with record() as rec:
+            ...     b = a.detach()
+            >>> [(cut.reason.value, rec.graph.tensor[cut.input_id].name) for cut in rec.cuts]
+            [('detach', 'a')]
     """
     if not isinstance(max_events, int) or max_events < 1:
         raise GradvizError(f"max_events is {max_events!r}; expected a whole number of at least 1, e.g. 10_000")
