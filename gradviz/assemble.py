@@ -135,11 +135,11 @@ class Names:
     def _inputs(self, call: CallRecord) -> None:
         named = self.of_call[id(call)]
         given: dict[int | str, str | None] = {}
-        if named is not None and call.direct:
+        if named is not None and call.direct and not call.custom:
             tensors = [i in call.args_at for i in range(call.arity)]
             given.update(enumerate(named.inputs(tensors)))
             given.update(named.keywords)
-        elif named is not None and len(call.inputs) == 1 and call.function.endswith(".apply"):
+        elif named is not None and call.direct and len(call.inputs) == 1:
             # One tensor, one argument beside the class: no doubt which.
             written = named.arguments[-1:] if len(named.arguments) <= 2 and not named.keywords else ()
             given[0] = written[0] if written else None

@@ -74,6 +74,7 @@ class CallRecord:
     module: tuple[Site, str, str] | None = None  # call site and class of the root module, path below it
     direct = True  # the user's own code made the call
     bookkeeping = False
+    custom = False  # a custom Function: its inputs are in order of first use, not of the arguments
     returned: int | None = None  # length of the tuple or list that it returned
     run: Any = None  # backward.Run of a backward
     error: tuple[str, str] | None = None

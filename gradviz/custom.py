@@ -113,7 +113,8 @@ class CustomFunctions:
             apply, name = found
             call = CallRecord(name, Role.OPERATION, self.grad_mode)
             look = self.frames.look(apply.f_back)
-            call.site, call.direct, call.bookkeeping = look.site, False, look.bookkeeping
+            call.site, call.direct, call.bookkeeping = look.site, look.direct, look.bookkeeping
+            call.custom = True
             call.inference_mode = torch.is_inference_mode_enabled()
             if look.inner is not None and look.outer is not None:
                 call.module, _ = self.frames.module(look.inner, look.outer)
