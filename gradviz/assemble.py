@@ -34,6 +34,7 @@ from gradviz.graph import (
     Tensor,
     Wrote,
 )
+from gradviz.walk import without_collector
 
 if TYPE_CHECKING:
     from gradviz.backward import Run
@@ -58,7 +59,8 @@ class Assembled:
         self.names = Names([entry[1] for entry in self.log if entry[0] in ("called", "raised")], recorder.home)
         self.last = {id(e[1]): i for i, e in enumerate(self.log) if e[0] in ("ran", "accumulated", "freed")}
         self._ids = Replay(self)
-        self.graph = self._ids.run(len(self.log))
+        with without_collector():
+            self.graph = self._ids.run(len(self.log))
 
     def at(self, step: int) -> Graph:
         """The Graph after ``step`` events."""
@@ -204,6 +206,7 @@ class Replay:
         self.tensor_names: list[str | None] = []
         self.current: dict[Object, str] = {}
         self.objects: dict[Object, int] = {}
+        self.first_state: dict[Object, int] = {}
         self.blocks: dict[Block, int] = {}
         self.call_ids: dict[int, int] = {}
         self.calls: list[CallRecord] = []
@@ -228,6 +231,7 @@ class Replay:
             self.states.append(state)
             self.tensor_names.append(self.whole.names.of_state(state, self.current))
             self.objects.setdefault(state.object, len(self.objects))
+            self.first_state.setdefault(state.object, found)
             if state.block is not None:
                 self.blocks.setdefault(state.block, len(self.blocks))
         self.versions[state.object.counter] = state.version
@@ -414,7 +418,7 @@ class Replay:
             edge = GradientEdge(self.node_ids[s.object.accumulate_grad], 0)
         base = None
         if s.base is not None:
-            base = next((i for i in range(len(self.states)) if self.states[i].object is s.base), None)
+            base = self.first_state.get(s.base)
         return Tensor(
             tensor_id, self.tensor_names[tensor_id], self.objects[s.object],
             None if s.shape is None else tuple(s.shape), None if s.stride is None else tuple(s.stride),

@@ -8,9 +8,7 @@ does not guard what it has saved against that.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -20,7 +18,7 @@ import gradviz._torch_compat as compat
 from gradviz import preview
 from gradviz.graph import Edge, GradientEdge, GradvizError, Graph, Node, NodeKind, Rows, SavedTensor, Storage, Tensor
 from gradviz.objects import read
-from gradviz.walk import walk
+from gradviz.walk import walk, without_collector
 
 
 def capture(
@@ -59,7 +57,7 @@ def capture(
         [('other', 'available', True), ('self', 'available', True)]
     """
     _check(tensors, names, model, limit)
-    with _without_gc(), compat.unobserved():
+    with without_collector(), compat.unobserved():
         return _Capture(tensors, names or {}, model, limit).graph()
 
 
@@ -106,18 +104,6 @@ def _mend(given: Any) -> str:
     if given is None:
         return "expected a torch.Tensor: did the function that made it forget to return it?"
     return "expected a torch.Tensor, the one whose grad_fn leads into the graph"
-
-
-@contextmanager
-def _without_gc() -> Iterator[None]:
-    """Pauses the garbage collector: it would go through millions of fresh tuples again and again and find nothing."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 # ---- reading one tensor --------------------------------------------------------------------------------------------

@@ -18,9 +18,11 @@ growing graph are as safe as one long walk.
 
 from __future__ import annotations
 
+import gc
 import itertools
 from _thread import get_ident
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from torch.autograd.graph import Node
@@ -202,3 +204,15 @@ def serial(node: Node) -> int:
         True
     """
     return guard_new(node)
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Pauses the garbage collector: it would go through millions of fresh tuples again and again and find nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
