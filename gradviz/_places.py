@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import dis
 import functools
+import itertools
 import os
 import re
 import sys
@@ -71,11 +72,38 @@ def locate(code: CodeType, lasti: int) -> Place:
     except RecursionError:  # its own walk does not survive an expression some hundred levels deep
         return Place(code, opname, line, None, Source(code.co_filename, []))
     node: Any = found.node or _by_opname(opname, found.statements or set())
+    if node is None and len(found.statements or ()) > 1:
+        node = _by_position(code, lasti, opname, found.source)
     can_call = isinstance(node, (ast.expr, ast.AugAssign, ast.For, ast.With))
     is_loop = isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
     if not can_call or is_loop or found.decorator is not None or _edited(code, found.source):
         node = None
     return Place(code, opname, line, node, found.source)
+
+
+_NODES_OF: dict[str, Any] = {
+    "BINARY_OP": (ast.BinOp, ast.AugAssign),
+    "BINARY_SUBSCR": ast.Subscript,
+    "CALL": ast.Call,
+    "CALL_FUNCTION_EX": ast.Call,
+    "CALL_KW": ast.Call,
+    "COMPARE_OP": ast.Compare,
+    "LOAD_ATTR": ast.Attribute,
+    "STORE_ATTR": ast.Attribute,
+    "STORE_SUBSCR": ast.Subscript,
+    "UNARY_NEGATIVE": ast.UnaryOp,
+}
+
+
+def _by_position(code: CodeType, lasti: int, opname: str, source: Source) -> Any:
+    """A line of several statements: IPython compiles them one by one, and executing finds none."""
+    kinds = _NODES_OF.get(opname)
+    if kinds is None or source.tree is None or not hasattr(code, "co_positions"):
+        return None
+    at = next(itertools.islice(code.co_positions(), lasti // 2, None))
+    candidates: list[Any] = [node for node in ast.walk(source.tree) if isinstance(node, kinds)]
+    found = [n for n in candidates if at == (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset)]
+    return found[0] if len(found) == 1 else None
 
 
 def _by_opname(opname: str, statements: set[Any]) -> Any:

@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from gradviz import names, preview
+from gradviz import preview
 from gradviz.functions import Role
 from gradviz.graph import (
     Accumulated,
@@ -29,16 +27,16 @@ from gradviz.graph import (
     Raised,
     SavedState,
     SavedTensor,
-    Source,
     Storage,
     Tensor,
     Wrote,
 )
+from gradviz.naming import Names
 from gradviz.walk import without_collector
 
 if TYPE_CHECKING:
     from gradviz.backward import Run
-    from gradviz.calls import CallRecord, Site
+    from gradviz.calls import CallRecord
     from gradviz.connect import NodeRecord, Saved
     from gradviz.objects import Block, Object, State
     from gradviz.recorder import Recorder
@@ -56,7 +54,7 @@ class Assembled:
         whole = {id(c) for c in calls} | {id(c.run) for c in calls}
         self.log = [e for e in recorder.log if id(e[1]) in whole]
         self.notes = _notes(recorder)
-        self.names = Names([entry[1] for entry in self.log if entry[0] in ("called", "raised")], recorder.home)
+        self.names = Names(calls, recorder.home)
         self.last = {id(e[1]): i for i, e in enumerate(self.log) if e[0] in ("ran", "accumulated", "freed")}
         self._ids = Replay(self)
         with without_collector():
@@ -94,106 +92,6 @@ def _notes(recorder: Recorder) -> tuple[str, ...]:
                 "so its gradients are not known"
             )
     return tuple(notes)
-
-
-def _not_last(calls: list[CallRecord]) -> set[int]:
-    """Calls that torch or a module made before the last one at a site: ``y = net(x)`` names what the last returned."""
-    found: set[int] = set()
-    for call, following in pairwise(calls):
-        if call.direct or following.direct or call.site != following.site:
-            continue
-        # One of torch's own layers in a loop makes one call each time.
-        once = call.module is not None and not call.module[2] and call.module == following.module
-        if not (once and call.function == following.function):
-            found.add(id(call))
-    return found
-
-
-def _pairs(site: Site) -> names.Site:
-    return tuple(zip(site[::2], site[1::2], strict=True))
-
-
-class Names:
-    """Names and source text of every call of a log, and the name of every tensor state."""
-
-    def __init__(self, calls: list[CallRecord], home: CodeType | None) -> None:
-        calls = list({id(c): c for c in calls}.values())
-        sites = [_pairs(c.site) for c in calls]
-        roots = {c.module[0] for c in calls if c.module is not None}
-        roots |= {s.object.parameter[1][0] for c in calls for s in c.inputs if s.object.parameter is not None}
-        found = names.resolve([*sites, *map(_pairs, roots)])
-        self.of_call = {id(c): n for c, n in zip(calls, found, strict=False)}
-        self._of_root = dict(zip(roots, found[len(calls) :], strict=True))
-        self._first: dict[Object, str] = {}
-        self._outer: set[Object] = set()  # named where the recording began, not inside a helper
-        self._own: dict[int, str] = {}
-        self._unbound = _not_last(calls)
-        self._home = home
-        for call in calls:
-            self._inputs(call)
-            if id(call) not in self._unbound:
-                self._outputs(call)
-
-    def _inputs(self, call: CallRecord) -> None:
-        named = self.of_call[id(call)]
-        given: dict[int | str, str | None] = {}
-        if named is not None and call.direct and not call.custom:
-            tensors = [i in call.args_at for i in range(call.arity)]
-            given.update(enumerate(named.inputs(tensors)))
-            given.update(named.keywords)
-        elif named is not None and call.direct and len(call.inputs) == 1:
-            # One tensor, one argument beside the class: no doubt which.
-            written = named.arguments[-1:] if len(named.arguments) <= 2 and not named.keywords else ()
-            given[0] = written[0] if written else None
-            call.args_at = [0]
-        for state, at in zip(call.inputs, call.args_at, strict=False):
-            own = state.object
-            code = call.site[0] if call.site else None
-            outer = code is not None and (code is self._home or code.co_name == "<module>")
-            if own in self._first and (own in self._outer or not outer):
-                continue  # inside a helper the parameter's name may be another than the caller's
-            name = given.get(at)
-            if own.parameter is not None:
-                name = f"{self.module(own.parameter[1])}.{own.parameter[0]}"
-            if name and (own not in self._first or not own.made):
-                self._first[own] = name
-                if outer:
-                    self._outer.add(own)
-
-    def _outputs(self, call: CallRecord) -> None:
-        named = self.of_call[id(call)]
-        if named is None or call.bookkeeping:
-            return
-        given = {id(s) for s in call.inputs}  # handed back as it is: it keeps the name it has
-        for state, name in zip(call.outputs, named.outputs(call.returned), strict=False):
-            if name and id(state) not in given:
-                self._own.setdefault(id(state), name)
-                self._first.setdefault(state.object, name)
-
-    def module(self, module: tuple[Site, str, str] | None) -> str | None:
-        """``"net.fc"``: the variable of the root module where it is known, else its class, and the path below it."""
-        if module is None:
-            return None
-        site, root, path = module
-        owner = getattr(self._of_root[site], "callee", None) or root
-        return f"{owner}.{path}" if path else str(owner)
-
-    def source(self, call: CallRecord) -> Source | None:
-        """Where the call stands. Of the calls that a module makes at one site, only the last made what is written."""
-        named = self.of_call[id(call)]
-        if named is None:
-            return None
-        code = named.code
-        if id(call) in self._unbound:
-            code = f"{self.module(call.module)}: {call.function}" if call.module else call.function
-        return Source(named.file, named.line, code)
-
-    def of_state(self, state: State, current: dict[Object, str]) -> str | None:
-        """Its own name, else the name that the object had before."""
-        name = self._own.get(id(state))
-        if name is not None:
-            current[state.object] = name
-        return current.get(state.object) or self._first.get(state.object)
 
 
 class Replay:
@@ -305,7 +203,7 @@ class Replay:
             self.block_writes.setdefault(after.block, []).append((index, after.object.counter))
 
     def _ran(self, index: int, run: Run, serial: int, arrived: Any, sent: Any, thread: int) -> None:
-        node_id = self.node_ids[serial]
+        node_id = self.node(serial, "Node")
         self.runs[id(run)][1].append(node_id)
         shown = [[None if v is None else preview.of(*v) for v in values] for values in (arrived, sent)]
         for nr, text in enumerate(shown[0]):
@@ -318,11 +216,12 @@ class Replay:
 
     def _accumulated(self, index: int, run: Run, serial: int, incoming: Any, before: Any, stored: Any) -> None:
         shown = [None if v is None else preview.of(*v) for v in (incoming, before, stored)]
-        self.events.append(Accumulated(run.number, self.node_ids[serial], shown[0] or "undefined", shown[1], shown[2]))
+        node_id = self.node(serial, "AccumulateGrad")
+        self.events.append(Accumulated(run.number, node_id, shown[0] or "undefined", shown[1], shown[2]))
 
     def _freed(self, index: int, run: Run, serials: list[int]) -> None:
         self.freed.update(dict.fromkeys(serials, index))
-        self.events.append(Freed(run.number, tuple(self.node_ids[s] for s in serials)))
+        self.events.append(Freed(run.number, tuple(self.node(s, "Node") for s in serials)))
 
     # --- the rows --------------------------------------------------------------------------------------------------
 
@@ -434,5 +333,5 @@ class Replay:
         for state, value in run.returned if over else ():
             returned.append((self.tensor(state), None if value is None else preview.of(*value)))
         at = None if run.raised_at is None or not over else self.node_ids.get(run.raised_at)
-        roots = tuple(self.node_ids[s] for s in run.roots)
+        roots = tuple(self.node_ids[s] for s in run.roots if s in self.node_ids)
         return Backward(run.number, call_id, run.kind, roots, tuple(ran), tuple(returned), at, run.watched)

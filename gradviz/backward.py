@@ -13,7 +13,7 @@ from gradviz import _torch_compat as compat
 from gradviz.functions import Role
 from gradviz.graph import SavedState
 from gradviz.objects import State, read
-from gradviz.walk import serial, walk
+from gradviz.walk import walk
 
 if TYPE_CHECKING:
     from gradviz.calls import CallRecord
@@ -70,8 +70,8 @@ class Watch:
             if compat.is_accumulate_grad(node):
                 self.serials.append(nodes.accumulate_grad(node))
             else:
-                nodes.record(node, [])
-                self.serials.append(serial(node))
+                # What a full log has dropped is recorded again.
+                self.serials.append(nodes.record(node, [], again=recorder.dropped > 0))
         run.roots = [self.serials[self.graph.index[node]] for node in starts]
         call.found = [*call.found, *nodes.collect()]
         recorder.note("called", call)

@@ -2,11 +2,13 @@
 
 NOTE [frames are read, never kept]: a kept frame keeps its local tensors alive, and reading ``f_locals`` of a user's
 frame does the same on Python 3.11. So a site is (code, position) pairs only; names are resolved from them later. The
-one ``f_locals`` that is read belongs to torch's own ``Module._call_impl``, whose locals live until it returns anyway.
+only ``f_locals`` that are read belong to torch's own ``Module._call_impl`` and ``Function.apply``, whose locals live
+until they return anyway.
 """
 
 from __future__ import annotations
 
+import copy
 import os
 import sysconfig
 import weakref
@@ -48,6 +50,8 @@ _WRAPPERS = tuple(
     for path in ("_tensor.py", "overrides.py", "functional.py", "nn/functional.py", "autograd/__init__.py")
 )
 
+_COPY = copy.deepcopy.__code__
+
 _USER, _BOTTOM, _WRAPPER, _LIBRARY, _BOOKKEEPING, _MODULE, _MODULE_PART = range(7)
 
 
@@ -74,7 +78,6 @@ class CallRecord:
     module: tuple[Site, str, str] | None = None  # call site and class of the root module, path below it
     direct = True  # the user's own code made the call
     bookkeeping = False
-    custom = False  # a custom Function: its inputs are in order of first use, not of the arguments
     returned: int | None = None  # length of the tuple or list that it returned
     run: Any = None  # backward.Run of a backward
     error: tuple[str, str] | None = None
@@ -109,7 +112,7 @@ class Frames:
             kind = _BOOKKEEPING
         elif name == _MODULE_FILE:
             kind = _MODULE if code is _MODULE_CALL else _MODULE_PART
-        elif name in _WRAPPERS:
+        elif name in _WRAPPERS or code is _COPY:
             kind = _WRAPPER
         elif name.startswith((_TORCH, _OWN)) or _is_standard(name):
             kind = _LIBRARY
@@ -156,31 +159,30 @@ class Frames:
             frame = frame.f_back
         return _look(Look, (tuple(found), direct, bookkeeping, inner, outer))
 
-    def custom(self, frame: FrameType | None) -> tuple[FrameType, str] | None:
-        """The outermost ``Function.apply`` on the stack, and what the user wrote: ``"Square.apply"``."""
-        found: tuple[FrameType, FrameType | None] | None = None
-        inside: FrameType | None = None
+    def custom(self, frame: FrameType | None) -> FrameType | None:
+        """The outermost ``Function.apply`` on the stack."""
+        found = None
         while frame is not None:
             if frame.f_code is _APPLY:
-                found = frame, inside
-            inside, frame = frame, frame.f_back
-        if found is None:
-            return None
-        apply, forward = found
-        path = getattr(forward.f_code, "co_qualname", "") if forward is not None else ""  # from Python 3.11
-        owner = path.split(".")[-2:-1]
-        return apply, f"{owner[0] if owner else 'Function'}.apply"
+                found = frame
+            frame = frame.f_back
+        return found
 
     def module(self, inner: FrameType, outer: FrameType) -> tuple[tuple[Site, str, str], torch.nn.Module]:
-        """The nn.Module that is running: ((call site and class of the root, path below it), the module itself)."""
+        """The nn.Module that is running, (call site and class of the root, path below it), and the root itself."""
         module, root = inner.f_locals["self"], outer.f_locals["self"]
-        return (self.site(outer.f_back), type(root).__name__, self._path(root, module)), module
+        path = "" if module is root else self._named(root, module) or "?"
+        return (self.site(outer.f_back), type(root).__name__, path), root
 
-    def _path(self, root: torch.nn.Module, module: torch.nn.Module) -> str:
-        if root is module:
-            return ""
+    def parameter(self, root: torch.nn.Module, tensor: torch.Tensor) -> str | None:
+        """The name of a parameter below ``root``, as ``root.named_parameters()`` has it."""
+        return self._named(root, tensor)
+
+    def _named(self, root: torch.nn.Module, what: Any) -> str | None:
+        """Path of a module or parameter below ``root``; looked up anew when the root has changed."""
         paths = self._paths.get(root)
-        if paths is None or id(module) not in paths:
+        if paths is None or id(what) not in paths:
             paths = {id(m): name for name, m in root.named_modules()}
+            paths.update((id(p), name) for name, p in root.named_parameters())
             self._paths[root] = paths
-        return paths.get(id(module), "?")
+        return paths.get(id(what))

@@ -91,11 +91,12 @@ class Nodes:
             self.record(todo.pop(), todo)
         return first
 
-    def record(self, node: Any, todo: list[Any]) -> None:
-        """Record one node, whatever its age; young nodes behind it are added to ``todo``."""
+    def record(self, node: Any, todo: list[Any], *, again: bool = False) -> int:
+        """Record one node, whatever its age; young nodes behind it are added to ``todo``. Returns its serial."""
         own = serial(node)
-        if own not in self.met:
+        if again or own not in self.met:
             self._record(node, own, todo)
+        return own
 
     def _record(self, node: Any, own: int, todo: list[Any]) -> None:
         self.met.add(own)
@@ -140,6 +141,7 @@ class Nodes:
         leaf = self.see(tensor)
         if leaf.accumulate_grad is None:
             leaf.accumulate_grad = serial(node)
+        if leaf.accumulate_grad not in self.leaves:
             self.leaves.add(leaf.accumulate_grad)
             self.new.append(NodeRecord(leaf.accumulate_grad, "AccumulateGrad", False, leaf.state, None, (), ()))
         return leaf.accumulate_grad
@@ -246,6 +248,30 @@ def reached(outputs: Iterable[State], nodes: Iterable[NodeRecord]) -> set[Key]:
         if node is not None:
             todo.extend((s, nr) for s, nr, _ in node.next if s is not None)
     return found
+
+
+def leads_to(results: list[torch.Tensor], state: State, inputs: list[State]) -> bool:
+    """Does a path that avoids every other input lead from the results to ``state``?
+
+    A call may reach an input through nodes of an earlier one: autocast keeps its half-precision copy of a weight.
+    """
+    wanted = {serial for serial, _ in _edges_of(state)}
+    stops = {serial for other in inputs if other is not state for serial, _ in _edges_of(other)} - wanted
+    todo = [t.grad_fn for t in results if t.grad_fn is not None]
+    seen: set[int] = set()
+    while todo and len(seen) < 1000:
+        node: Any = todo.pop()
+        own = serial(node)
+        if own in seen or own in stops:
+            continue
+        seen.add(own)
+        for child, _ in node.next_functions:
+            if child is not None:
+                below = serial(child)
+                if below in wanted or (compat.is_accumulate_grad(child) and compat.leaf_of(child) is state.object()):
+                    return True
+                todo.append(child)
+    return False
 
 
 def unexplained(inputs: list[State], made: list[NodeRecord]) -> bool:

@@ -21,14 +21,18 @@ class Custom:
     def __init__(self, call: CallRecord, place: tuple[int, Site]) -> None:
         self.call = call
         self.place = place  # id of the frame of ``apply``, and the site that called it
+        self.given = list(call.inputs)  # what ``apply`` got; all other inputs are read from outside, as a closure does
         self.inside: list[Object] = []
 
     def is_over(self, place: tuple[int, Site] | None) -> bool:
         """Another frame, or a result that became tracked: inside ``forward`` grad mode is off, so none can be."""
-        return place != self.place or any(t.requires_grad for t in (o() for o in self.inside) if t is not None)
+        if place != self.place:
+            return True
+        alive = [t for t in (o() for o in self.inside) if t is not None]
+        return any(t.requires_grad and compat.base_of(t) is None for t in alive)
 
     def saw(self, objects: Objects, inputs: list[torch.Tensor], returned: list[torch.Tensor]) -> None:
-        """One call inside ``forward``: what it reads from outside are the Function's inputs."""
+        """One call inside ``forward``: what it reads from outside are inputs too."""
         own = self.call.inputs
         for tensor in inputs:
             seen = objects.see(tensor)
@@ -70,6 +74,9 @@ class Custom:
         room for may be tensors that ``ctx`` keeps; then none is claimed to be a result.
         """
         call = self.call
+        # A view of an input is returned as another object: what lives on inside is not the result.
+        given = [s.block for s in call.inputs if s.block is not None]
+        plain = [s for s in plain if s.block is None or all(s.block is not b for b in given)]
         if tracked and len(tracked) + len(plain) > total:
             plain = []
         if tracked and len(tracked) + len(plain) == total:
@@ -80,19 +87,23 @@ class Custom:
             call.outputs = tracked + plain
         call.returned = len(call.outputs) if max(total, len(call.outputs)) > 1 else None
         if tracked:
-            return  # what reaches one result is not cut
-        if call.inference_mode or not call.grad_mode:
-            why = CutReason.INFERENCE_MODE if call.inference_mode else CutReason.NO_GRAD
-        else:
-            why = CutReason.CUSTOM_NON_DIFFERENTIABLE
-        call.cuts = [(s, out, why) for out in plain for s in call.inputs if s.tracked]
+            return  # what reaches one result is not cut; what a closure reads may get its gradient from ``backward``
+        sources = {id(s): s for s in call.inputs if s.tracked}.values()
+        call.cuts = [(s, out, self._reason(s)) for out in plain for s in sources]
+
+    def _reason(self, source: State) -> CutReason:
+        if self.call.inference_mode:
+            return CutReason.INFERENCE_MODE
+        if self.call.grad_mode and any(source is s for s in self.given):
+            return CutReason.CUSTOM_NON_DIFFERENTIABLE
+        return CutReason.NO_GRAD  # ``forward`` runs without grad mode: what it was not given is read under no_grad
 
 
 class CustomFunctions:
     """Follows the stack into and out of ``Function.apply``."""
 
-    def __init__(self, frames: Frames) -> None:
-        self.frames = frames
+    def __init__(self, frames: Frames, objects: Objects) -> None:
+        self.frames, self.objects = frames, objects
         self.running: Custom | None = None
         # As the user set it: inside ``forward`` torch has it off. inference_mode, which hides it, is asked for itself.
         self.grad_mode = torch.is_grad_enabled()
@@ -104,22 +115,29 @@ class CustomFunctions:
 
     def enter(self, frame: FrameType) -> tuple[Custom | None, Custom | None]:
         """(the Function that has ended, the Function that is running) now that a call from ``frame`` begins."""
-        found = self.frames.custom(frame)
-        place = None if found is None else (id(found[0]), self.frames.site(found[0].f_back))
+        apply = self.frames.custom(frame)
+        place = None if apply is None else (id(apply), self.frames.site(apply.f_back))
         ended = None
         if self.running is not None and self.running.is_over(place):
             ended, self.running = self.running, None
-        if found is not None and place is not None and self.running is None:
-            apply, name = found
-            call = CallRecord(name, Role.OPERATION, self.grad_mode)
-            look = self.frames.look(apply.f_back)
-            call.site, call.direct, call.bookkeeping = look.site, look.direct, look.bookkeeping
-            call.custom = True
-            call.inference_mode = torch.is_inference_mode_enabled()
-            if look.inner is not None and look.outer is not None:
-                call.module, _ = self.frames.module(look.inner, look.outer)
-            self.running = Custom(call, place)
+        if apply is not None and place is not None and self.running is None:
+            self.running = self._begin(apply, place)
         return ended, self.running
+
+    def _begin(self, apply: FrameType, place: tuple[int, Site]) -> Custom:
+        given = apply.f_locals  # torch's own frame, see NOTE [frames are read, never kept] in calls.py
+        call = CallRecord(f"{given['cls'].__name__}.apply", Role.OPERATION, self.grad_mode)
+        look = self.frames.look(apply.f_back)
+        call.site, call.direct, call.bookkeeping = look.site, look.direct, look.bookkeeping
+        call.inference_mode = torch.is_inference_mode_enabled()
+        if look.inner is not None and look.outer is not None:
+            call.module, _ = self.frames.module(look.inner, look.outer)
+        call.arity = len(given["args"])
+        for at, value in enumerate(given["args"]):
+            if isinstance(value, torch.Tensor):
+                call.inputs.append(self.objects.see(value).state)
+                call.args_at.append(at)
+        return Custom(call, place)
 
     def leave(self) -> Custom | None:
         """The recording ends: so does the Function that ran last."""

@@ -90,7 +90,8 @@ class _Running(NamedTuple):
 class _Cells:
     """Records the marked cells of one shell."""
 
-    def __init__(self) -> None:
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        self.namespace = namespace
         self.running: _Running | None = None
 
     def before(self, info: ExecutionInfo) -> None:
@@ -99,7 +100,7 @@ class _Cells:
             return
         found = _marked(info.raw_cell)
         if found is not None:
-            recording = record()
+            recording = record().look_into(self.namespace)
             recording.__enter__()
             self.running = _Running(info.raw_cell, recording, found)
 
@@ -141,7 +142,7 @@ def load(shell: InteractiveShell) -> None:
     """Make ``%%gradviz`` and ``%gradviz`` known to an IPython shell; a second call changes nothing."""
     if shell in _loaded:
         return
-    cells = _loaded[shell] = _Cells()
+    cells = _loaded[shell] = _Cells(shell.user_ns)
     shell.input_transformers_cleanup.append(blank_first_line)
     shell.events.register("pre_run_cell", cells.before)
     shell.events.register("post_run_cell", cells.after)

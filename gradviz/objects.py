@@ -51,6 +51,7 @@ class Object(weakref.ref[torch.Tensor]):
     __slots__ = ("__dict__", "counter", "home", "key", "made", "state")
     deferred = False  # its grad_fn was not read, see NOTE [views]
     internal = False  # an optimizer's own: momentum buffers and the like
+    hint: str | None = None  # a global variable that held it when the block ended
     accumulate_grad: int | None = None  # serial of its AccumulateGrad
     parameter: tuple[str, Any] | None = None  # (own name, module that it belongs to, as in CallRecord.module)
     state: State
@@ -69,7 +70,9 @@ def _died(found: Any) -> None:
     """A tensor is gone: forget it at once, so that a long loop leaves nothing behind, no cycle either."""
     objects = found.home()
     if objects is not None and objects.by_id.get(found.key) is found:
-        del objects.by_id[found.key], found.state
+        del objects.by_id[found.key]
+        if hasattr(found, "state"):  # an interrupt may come before it is read
+            del found.state
 
 
 class State(NamedTuple):

@@ -55,7 +55,7 @@ class Recorder(TorchFunctionMode):
         self.objects = Objects(reads_gpu, self.nodes.meet)
         self.nodes.see, self.nodes.known, self.nodes.kin = self.objects.see, self.objects.known, self.objects.kin
         self.frames = Frames()
-        self.customs = CustomFunctions(self.frames)
+        self.customs = CustomFunctions(self.frames, self.objects)
         self.runs = 0
         self.home: CodeType | None = None  # the code that entered the recording
         self._roles: dict[Any, tuple[str, Role]] = {}
@@ -192,11 +192,12 @@ class Recorder(TorchFunctionMode):
                     own.internal = not (tensor.requires_grad or isinstance(tensor, torch.nn.Parameter))
         if inner is None or outer is None:
             return
-        call.module, module = self.frames.module(inner, outer)
-        for name, parameter in module.named_parameters(recurse=False):
-            if any(parameter is tensor for tensor in found):
-                own = self.objects.see(parameter)
-                own.parameter = own.parameter or (name, call.module)
+        call.module, root = self.frames.module(inner, outer)
+        for tensor in found:
+            if isinstance(tensor, torch.nn.Parameter):
+                own = self.objects.see(tensor)
+                if own.parameter is None and (name := self.frames.parameter(root, tensor)) is not None:
+                    own.parameter = name, (call.module[0], call.module[1], "")
 
     # --- after -----------------------------------------------------------------------------------------------------
 
@@ -220,7 +221,7 @@ class Recorder(TorchFunctionMode):
         if made and (objects.deferred or self.nodes.unplaced):
             made = self._settle(call, inputs, writes, made)
         if call.role not in _NO_CUT and not call.bookkeeping:
-            self._prove_cuts(call, made, writes)
+            self._prove_cuts(call, made, writes, returned)
         call.nodes = made
         if watching is not None:
             watching.finish(result)
@@ -293,7 +294,9 @@ class Recorder(TorchFunctionMode):
             if after != before:
                 writes.append((before, after, True))
 
-    def _prove_cuts(self, call: CallRecord, made: list[connect.NodeRecord], writes: list[Write]) -> None:
+    def _prove_cuts(
+        self, call: CallRecord, made: list[connect.NodeRecord], writes: list[Write], returned: list[torch.Tensor]
+    ) -> None:
         """Only what the walk proves is called a cut; docs/decisions.md says what counts."""
         if not writes and connect.is_plain(call.inputs, call.outputs, made):
             return
@@ -304,9 +307,12 @@ class Recorder(TorchFunctionMode):
         edges = connect.reached(call.outputs + [a for _, a, _ in writes] + self._bases(after), made)
         target = call.outputs[0] if call.outputs else after[0] if after else None
         wrote = target is not None and any(a is target for a in after)
+        read = [t for t in returned if (own := self.objects.known(t)) is not None and not own.deferred]
         cuts: list[Any] = []
         for state in judged:
-            if not connect.is_connected(state, edges) and all(state is not c[0] for c in cuts):
+            if connect.is_connected(state, edges) or any(state is c[0] for c in cuts):
+                continue
+            if not (call.grad_mode and call.role is Role.OPERATION and connect.leads_to(read, state, call.inputs)):
                 cuts.append((state, target, connect.reason(call, target, wrote)))
         if cuts:
             call.cuts = cuts
@@ -336,6 +342,7 @@ class Recorder(TorchFunctionMode):
 
     def _drop(self) -> None:
         log = self.log
+        self.nodes.leaves.clear()  # their records may be among those that go: they are noted again when met
         log.popleft()
         self.dropped += 1
         while log and log[0][0] not in ("called", "raised"):
@@ -345,6 +352,7 @@ class Recorder(TorchFunctionMode):
     def finish(self) -> None:
         """The block is over, or somebody looks at what there is so far."""
         try:
-            self.close(self.customs.leave())
+            if self.frames.custom(sys._getframe(1)) is None:  # else ``forward`` itself looks, and goes on
+                self.close(self.customs.leave())
         except Exception as error:
             self._failed(error)

@@ -17,7 +17,7 @@ from gradviz.views.figure import Figure
 
 
 def _without_detour(trace: TracebackType) -> None:
-    """Take out the frames in which Python functions of torch (``backward``) called themselves again through the mode."""
+    """Take out the frames in which torch's Python functions (``backward``) called themselves again through the mode."""
     before, here = trace, trace.tb_next
     while here is not None and here.tb_next is not None:
         again = here.tb_next.tb_next
@@ -41,13 +41,16 @@ class Recording:
         self._recorder = Recorder(max_events, values)
         self._assembled: dict[int, Assembled] = {}
         self._thread: int | None = None
+        self._namespace: dict[str, Any] | None = None
 
     def __enter__(self) -> Recording:
         """Start recording this thread's torch calls."""
         if self._thread is not None:
             raise GradvizError("this recording was used already; expected a new one: with gv.record() as rec")
         self._thread = threading.get_ident()
-        self._recorder.home = sys._getframe(1).f_code
+        frame = sys._getframe(1)
+        self._recorder.home = frame.f_code
+        self._namespace = self._namespace or frame.f_globals
         self._recorder.__enter__()  # type: ignore[no-untyped-call]
         return self
 
@@ -55,10 +58,27 @@ class Recording:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Stop recording. Nothing of the user's is kept, and an error leaves as it would have without us."""
+        if threading.get_ident() != self._thread:
+            raise GradvizError("a recording must end on the thread that began it: leave the with block there")
         if trace is not None:
             _without_detour(trace)
         self._recorder.__exit__(kind, error, trace)  # type: ignore[no-untyped-call]
         self._recorder.finish()
+        self._take_hints()
+
+    def look_into(self, namespace: dict[str, Any]) -> Recording:
+        """Before the block: in which variables to look for names, where they are not the caller's globals."""
+        self._namespace = namespace
+        return self
+
+    def _take_hints(self) -> None:
+        """Global variables that hold a tensor now name it, where nothing better does. The dict itself is let go."""
+        namespace, self._namespace = self._namespace, None
+        for name, value in list((namespace or {}).items()):
+            if isinstance(value, torch.Tensor) and not name.startswith("_"):
+                known = self._recorder.objects.known(value)
+                if known is not None and known.hint is None:
+                    known.hint = name
 
     def _now(self) -> Assembled:
         self._recorder.finish()
@@ -92,8 +112,8 @@ class Recording:
             GradvizError: there is no such step.
         """
         total = len(self._now().log)
-        if not 0 <= step <= total:
-            raise GradvizError(f"there is no step {step}: this recording has steps 0 to {total}")
+        if not isinstance(step, int) or not 0 <= step <= total:
+            raise GradvizError(f"there is no step {step!r}: this recording has steps 0 to {total}")
         return self._now().at(step)
 
     def find(self, tensor: torch.Tensor) -> Tensor | None:
@@ -108,6 +128,9 @@ class Recording:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return self.figure()._repr_mimebundle_(include, exclude)
 
+    def __reduce__(self) -> Any:
+        raise GradvizError("a Recording cannot be copied or pickled; its graph can: rec.graph")
+
     def __repr__(self) -> str:
         return f"Recording({len(self._recorder.log)} events)"
 
@@ -115,22 +138,24 @@ class Recording:
 def record(*, max_events: int = 10_000, values: bool = False) -> Recording:
     """Record what autograd does in a block, and what it leaves no trace of.
 
-        Args:
-            max_events: how many events are kept; the oldest are dropped and the notes say how many.
-            values: copy small values (at most 8 elements) from devices other than the CPU too; that waits for the device.
+    Args:
+        max_events: how many events are kept; the oldest are dropped and the notes say how many.
+        values: copy small values (at most 8 elements) from other devices than the CPU too; that waits for them.
 
-        Returns:
-            A context manager that becomes the Recording.
+    Returns:
+        A context manager that becomes the Recording.
 
-        Example:
-            >>> import torch
-    from torch.overrides import handle_torch_function
-            >>> a = torch.tensor([1.0, 2.0], requires_grad=True)
-            >>> with record() as rec:
-            ...     b = a.detach()
-            >>> [(cut.reason.value, rec.graph.tensor[cut.input_id].name) for cut in rec.cuts]
-            [('detach', 'a')]
+    Raises:
+        GradvizError: ``max_events`` is not a whole number of at least 1.
+
+    Example:
+        >>> import torch
+        >>> a = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> with record() as rec:
+        ...     b = a.detach()
+        >>> [(cut.reason.value, rec.graph.tensor[cut.input_id].name) for cut in rec.cuts]
+        [('detach', 'a')]
     """
-    if not isinstance(max_events, int) or max_events < 1:
+    if not isinstance(max_events, int) or isinstance(max_events, bool) or max_events < 1:
         raise GradvizError(f"max_events is {max_events!r}; expected a whole number of at least 1, e.g. 10_000")
     return Recording(max_events, values)

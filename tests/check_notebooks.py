@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-MACHINE_PATH = re.compile(r"(?:/home/|/Users/|/root/|/tmp/|/work/|[A-Z]:\\\\Users\\\\)[\w.-]+|site-packages")
+MACHINE_PATH = re.compile(r"(?:/(?:home|Users|root|tmp|work|content)/|[A-Z]:\\Users\\)[\w.-]+|site-packages")
 TIMING = ("iopub.", "shell.")  # keys of cell.metadata.execution that JupyterLab can record
 
 
@@ -38,6 +38,9 @@ def problems(notebook: dict[str, Any]) -> list[str]:
     for number, cell in enumerate(code, 1):
         if any(key.startswith(TIMING) for key in cell["metadata"].get("execution", {})):
             found.append(f"code cell {number} carries timing metadata")
+        errors = [o["ename"] for o in cell["outputs"] if o.get("output_type") == "error"]
+        if errors and "raises-exception" not in cell["metadata"].get("tags", []):
+            found.append(f"code cell {number} ends in {errors[0]} and has no tag raises-exception: Run All stops there")
         for output in cell["outputs"]:
             if path := MACHINE_PATH.search(output_text(output)):
                 found.append(f"the output of code cell {number} names a path of one machine: {path[0]}")

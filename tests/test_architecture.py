@@ -16,14 +16,14 @@ PACKAGE = Path(__file__).parents[1] / "gradviz"
 
 # A module imports only modules that stand before it. PLAIN ones work on plain data and know no torch.
 PLAIN = ["graph", "preview", "theme", "geometry", "_places", "names", "scene", "queries", "rows", "frames", "cards",
-         "fold", "nodes", "levels", "dot", "text", "render", "views", "views.figure"]  # fmt: skip
+         "arrange", "fold", "nodes", "levels", "dot", "text", "render", "views", "views.figure"]  # fmt: skip
 LIVE = ["functions", "_torch_compat", "objects", "walk", "connect", "calls", "custom", "backward", "recorder",
-        "assemble", "capture", "recording", "show", "magic"]  # fmt: skip
+        "assemble", "capture", "recording", "showing", "magic"]  # fmt: skip
 ORDER = [*PLAIN, *LIVE, "__init__"]
 
 PROCESSES = {"subprocess", "multiprocessing", "concurrent", "asyncio"}
 LAYOUT = {"graphviz", "pygraphviz"}
-MOST_LINES = 4000
+MOST_LINES = 5000  # docs/decisions.md says why it is not 4000, and what has to go before more may come
 NOT_CODE = {tokenize.ENCODING, tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
             tokenize.ENDMARKER}  # fmt: skip
 
@@ -152,9 +152,11 @@ def test_public_names_are_exported_lazily_and_all_there() -> None:
         _ = gradviz.no_such_name
 
 
-def test_a_module_of_the_same_name_does_not_hide_a_public_name() -> None:
-    code = "import gradviz.show, gradviz.views.figure, gradviz as gv; assert callable(gv.show), gv.show"
-    subprocess.run([sys.executable, "-c", code], check=True)
+def test_no_module_hides_a_public_name() -> None:
+    """Importing a submodule sets an attribute of the package, in the place of a function of that name."""
+    import gradviz
+
+    assert not set(gradviz.__all__) & {m.split(".")[0] for m in MODULES}
 
 
 def code_lines(module: str) -> int:

@@ -32,7 +32,9 @@ def test_a_notebook_run_top_to_bottom_is_accepted() -> None:
         (("metadata", "widgets"), {}, "widget state is saved"),
         (("cells", 1, "metadata", "execution"), {"iopub.status.busy": "now"}, "timing metadata"),
         (("cells", 1, "outputs"), [{"text": ["at /home/ann/x.py"]}], "names a path of one machine: /home/ann"),
+        (("cells", 1, "outputs"), [{"text": "C:\\Users\\ann"}], "names a path of one machine: C:\\Users\\ann"),
         (("cells", 1, "outputs"), [{"data": {"text/plain": "/root/y"}}], "names a path of one machine: /root/y"),
+        (("cells", 1, "outputs"), [{"output_type": "error", "ename": "TypeError"}], "code cell 1 ends in TypeError"),
     ],
 )
 def test_every_problem_is_named(path: tuple, value: object, complaint: str) -> None:

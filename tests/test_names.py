@@ -7,7 +7,7 @@ import linecache
 import sys
 import types
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -503,3 +503,35 @@ class TestCells:
     def test_cell_of_another_kernel(self) -> None:
         assert only("y = a * 2", "/tmp/ipykernel_123/456.py").file == "cell"
         assert only("y = a * 2", "<ipython-input-7-0123456789ab>").file == "cell [7]"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="positions are known from Python 3.11")
+def test_a_cell_with_several_statements_on_a_line() -> None:
+    """IPython compiles the statements of a cell one by one."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    shell.user_ns.update(Recorder=_Recorder)
+    shell.run_cell("x = Recorder()\nif True: y = x * 2\nz = (x * 2).sum(); w = z * 3\nfor i in range(1): x = x * 1.0")
+    shown = [(n.code, n.targets) for n in resolve(_Recorder.sites) if n is not None]
+    assert shown == [
+        ("y = x * 2", ("y",)),
+        ("x * 2", None),
+        ("z = (x * 2).sum()", ("z",)),
+        ("w = z * 3", ("w",)),
+        ("x = x * 1.0", ("x",)),
+    ]
+
+
+class _Recorder:
+    sites: ClassVar[list[Any]] = []
+
+    def __mul__(self, other: object) -> _Recorder:
+        return self._seen(sys._getframe(1))
+
+    def sum(self) -> _Recorder:
+        return self._seen(sys._getframe(1))
+
+    def _seen(self, frame: types.FrameType) -> _Recorder:
+        self.sites.append(((frame.f_code, frame.f_lasti),))
+        return _Recorder()

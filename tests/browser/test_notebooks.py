@@ -68,11 +68,14 @@ def looks(page: Page, expected: int) -> list[dict[str, Any]]:
 
 
 def screenshot(page: Page, name: str) -> None:
-    """The whole notebook in one image, below tests/artefacts/."""
+    """The whole notebook, screen by screen from the top, as images below tests/artefacts/."""
     ARTEFACTS.mkdir(exist_ok=True)
-    height = page.evaluate("() => document.querySelector('.jp-WindowedPanel-outer').scrollHeight")
-    page.set_viewport_size({"width": 1440, "height": min(int(height) + 120, 15_000)})
-    page.screenshot(path=ARTEFACTS / f"{name}.png")
+    page.set_viewport_size({"width": 1440, "height": 1500})
+    scroller = page.locator(".jp-WindowedPanel-outer").first
+    height = scroller.evaluate("e => e.scrollHeight")
+    for number, top in enumerate(range(0, height, 1300), 1):
+        scroller.evaluate("(e, top) => { e.scrollTop = top; }", top)
+        page.screenshot(path=ARTEFACTS / f"{name}-{number:02}.png")
     page.set_viewport_size({"width": 1440, "height": 900})
 
 

@@ -1,0 +1,142 @@
+"""Names and source text of a recording's calls and tensors, put together once it is over."""
+
+from __future__ import annotations
+
+import dis
+import re
+from itertools import pairwise
+from types import CodeType
+from typing import TYPE_CHECKING
+
+from gradviz import names
+from gradviz.graph import Source
+
+if TYPE_CHECKING:
+    from gradviz.calls import CallRecord, Site
+    from gradviz.objects import Object, State
+
+
+def _not_last(calls: list[CallRecord]) -> set[int]:
+    """Calls that torch or a module made before the last one at a site: ``y = net(x)`` names what the last returned."""
+    found: set[int] = set()
+    for call, following in pairwise(calls):
+        if call.direct or following.direct or call.site != following.site:
+            continue
+        # One of torch's own layers in a loop makes one call each time.
+        once = call.module is not None and not call.module[2] and call.module == following.module
+        if not (once and call.function == following.function):
+            found.add(id(call))
+    return found
+
+
+def _pairs(site: Site) -> names.Site:
+    return tuple(zip(site[::2], site[1::2], strict=True))
+
+
+def _rebinds(code: CodeType, name: str) -> bool:
+    return any(i.opname.startswith("STORE_") and i.argval == name for i in dis.get_instructions(code))
+
+
+class Names:
+    """Names and source text of every call of a log, and the name of every tensor state."""
+
+    def __init__(self, calls: list[CallRecord], home: CodeType | None) -> None:
+        calls = list({id(c): c for c in calls}.values())
+        sites = [_pairs(c.site) for c in calls]
+        roots = {c.module[0] for c in calls if c.module is not None}
+        roots |= {s.object.parameter[1][0] for c in calls for s in c.inputs if s.object.parameter is not None}
+        found = names.resolve([*sites, *map(_pairs, roots)])
+        self.of_call = {id(c): n for c, n in zip(calls, found, strict=False)}
+        self._of_root = dict(zip(roots, found[len(calls) :], strict=True))
+        self._first: dict[Object, str] = {}
+        self._outer: set[Object] = set()  # named where the recording began, not inside a helper
+        self._own: dict[int, str] = {}
+        self._unbound = _not_last(calls)
+        self._home = home
+        for call in calls:
+            self._inputs(call)
+            if id(call) not in self._unbound:
+                self._outputs(call)
+
+    def _inputs(self, call: CallRecord) -> None:
+        """Names that the call's arguments are written with. The user's outermost code knows best, a helper's parameter
+        stands for what its caller passed."""
+        named = self.of_call[id(call)]
+        given: dict[int | str, str | None] = {}
+        if named is not None and call.direct:
+            tensors = [i in call.args_at for i in range(call.arity)]
+            given.update(enumerate(named.inputs(tensors)))
+            given.update(named.keywords)
+        for state, at in zip(call.inputs, call.args_at, strict=False):
+            own = state.object
+            if own in self._outer or (own in self._first and not self._is_outer(call.site)):
+                continue
+            name, site = given.get(at), call.site
+            if own.parameter is not None:
+                name = f"{self.module(own.parameter[1])}.{own.parameter[0]}"
+            elif name is not None and not own.made:
+                name, site = self._as_the_caller_says(name, site)
+            if name and (own not in self._first or not own.made):
+                self._first[own] = name
+                if self._is_outer(site):
+                    self._outer.add(own)
+
+    def _is_outer(self, site: Site) -> bool:
+        """The user's top level, or the code that entered the recording."""
+        return bool(site) and (site[0] is self._home or site[0].co_name == "<module>")
+
+    def _as_the_caller_says(self, name: str, site: Site) -> tuple[str, Site]:
+        """A helper's parameter under the name that its caller passed, as far out as the site tells."""
+        while len(site) > 2 and not self._is_outer(site):
+            code, outside = site[0], site[2:]
+            parameters = code.co_varnames[: code.co_argcount]
+            caller = names.resolve([_pairs(outside)])[0]
+            called = caller is not None and (caller.callee or "").split(".")[-1] == code.co_name
+            if caller is None or not called or name not in parameters or _rebinds(code, name):
+                break
+            passed = dict(zip(parameters, caller.arguments, strict=False)).get(name) or caller.keywords.get(name)
+            if passed is None:
+                break
+            name, site = passed, outside
+        return name, site
+
+    def _outputs(self, call: CallRecord) -> None:
+        """Names that the results are bound to. What a library makes of a result before it returns is not known."""
+        named = self.of_call[id(call)]
+        if named is None or call.bookkeeping or not (call.direct or call.module):
+            return
+        given = {id(s) for s in call.inputs}  # handed back as it is: it keeps the name it has
+        for state, name in zip(call.outputs, named.outputs(call.returned), strict=False):
+            if name and id(state) not in given:
+                self._own.setdefault(id(state), name)
+                self._first.setdefault(state.object, name)
+
+    def module(self, module: tuple[Site, str, str] | None) -> str | None:
+        """``"net.fc"``: the variable of the root module where it is known, else its class, and the path below it."""
+        if module is None:
+            return None
+        site, root, path = module
+        owner = getattr(self._of_root[site], "callee", None) or root
+        return f"{owner}.{path}" if path else str(owner)
+
+    def source(self, call: CallRecord) -> Source | None:
+        """Where the call stands, and what made its result."""
+        named = self.of_call[id(call)]
+        if named is None:
+            return None
+        code, bound = named.code, self._own.get(id(call.outputs[0])) if len(call.outputs) == 1 else None
+        if not call.direct and not call.bookkeeping and (id(call) in self._unbound or call.module is None):
+            # Of the calls that a module makes at one site, only the last made what is written there.
+            inside = self.module(call.module) or named.callee
+            code = f"{inside}: {call.function}" if inside else call.function
+        elif code is not None and bound is not None and not call.function.endswith("_") and named.targets == (bound,):
+            # `return x * 2` of a helper: its caller's name belongs to the card too.
+            code = code if re.search(rf"(?<![\w.]){re.escape(bound)}\b", code) else f"{bound} = {code}"
+        return Source(named.file, named.line, code)
+
+    def of_state(self, state: State, current: dict[Object, str]) -> str | None:
+        """Its own name, else the name that the object had before."""
+        name = self._own.get(id(state))
+        if name is not None:
+            current[state.object] = name
+        return current.get(state.object) or self._first.get(state.object) or state.object.hint
