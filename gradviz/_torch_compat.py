@@ -6,7 +6,9 @@ function here answers None (or "unknown") where torch does not tell, and none of
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import CodeType
 from typing import Any
@@ -233,28 +235,17 @@ def next_sequence_nr() -> int:
         return 0
 
 
+# Asked around every recorded call, so these are C functions without a Python one around them.
 is_compiling = torch.compiler.is_compiling
-
-
-def functorch_active() -> bool:
-    """Is a ``torch.func`` transform under way on this thread?"""
-    try:
-        return bool(_C._are_functorch_transforms_active())
-    except AttributeError:
-        return False
+functorch_active: Callable[[], bool] = getattr(_C, "_are_functorch_transforms_active", bool)
+outer_modes: Callable[[], int] = getattr(_C, "_len_torch_function_stack", int)  # modes that would see what we call now
+raw_version = operator.attrgetter("_version")  # raises where torch does, unlike version()
+raw_base = operator.attrgetter("_base")
 
 
 def module_call_code() -> CodeType:
     """The code that runs whenever an nn.Module is called."""
     return torch.nn.Module._call_impl.__code__
-
-
-def has_outer_mode() -> bool:
-    """Inside a ``__torch_function__`` of a mode: would another mode see what is called now?"""
-    try:
-        return bool(_C._len_torch_function_stack())
-    except AttributeError:
-        return False
 
 
 def takes_gradient(leaf: torch.Tensor) -> bool:

@@ -76,7 +76,8 @@ class Nodes:
         first = serial(node)
         if first in self.met:
             return first
-        if not self.is_young(node):
+        number = compat.sequence_nr(node)
+        if number is not None and number < self.start:
             if first not in self.stubs:
                 self.stubs.add(first)
                 self.new.append(
@@ -84,7 +85,7 @@ class Nodes:
                 )
             return first
         todo: list[Any] = []
-        self._record(node, first, todo)
+        self._record(node, first, number, todo)
         steps = 0
         while todo and steps < STEP_LIMIT:
             steps += 1
@@ -95,10 +96,10 @@ class Nodes:
         """Record one node, whatever its age; young nodes behind it are added to ``todo``. Returns its serial."""
         own = serial(node)
         if again or own not in self.met:
-            self._record(node, own, todo)
+            self._record(node, own, compat.sequence_nr(node), todo)
         return own
 
-    def _record(self, node: Any, own: int, todo: list[Any]) -> None:
+    def _record(self, node: Any, own: int, number: int | None, todo: list[Any]) -> None:
         self.met.add(own)
         slots: list[tuple[int | None, int, str]] = []
         for child, input_nr in node.next_functions:
@@ -115,7 +116,7 @@ class Nodes:
             slots.append((below, input_nr, name))
         name, custom, saves = self.kind(node)
         saved = self._saved(node) if saves else ()
-        row = (own, name, custom, None, compat.sequence_nr(node), tuple(slots), saved, False)
+        row = (own, name, custom, None, number, tuple(slots), saved, False)
         self.new.append(_row(NodeRecord, row))
 
     def kind(self, node: Any) -> tuple[str, bool, bool]:

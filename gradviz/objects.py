@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from gradviz import _torch_compat as compat
+from gradviz._torch_compat import raw_base, raw_version
 from gradviz.functions import Role
 from gradviz.preview import LIMIT
 
@@ -145,7 +146,11 @@ class Objects:
         found = self.by_id.get(id(tensor))
         if found is not None and found() is tensor:
             state = found.state
-            if tensor.requires_grad is not state.requires_grad or compat.version(tensor) != state.version:
+            try:
+                changed = raw_version(tensor) != state.version or tensor.requires_grad is not state.requires_grad
+            except RuntimeError:  # an inference tensor counts no versions
+                changed = state.version is not None
+            if changed:
                 self.refresh(found, tensor, settled=compat.base_of(tensor) is None)
             return found
         return self.add(tensor, made=False)
@@ -194,13 +199,13 @@ class Objects:
         grad_fn = t.grad_fn if requires_grad else None
         is_leaf = grad_fn is None
         retains = t.retains_grad
-        base = compat.base_of(t)
+        base = raw_base(t)
         small = t.numel() <= LIMIT and (t.is_cpu or (self.reads_gpu and not t.is_meta))
         return _new_state(
             State,
             (
                 found, t.shape, t.stride(), t.storage_offset(), t.dtype, t.device, requires_grad, is_leaf, retains,
-                compat.version(t), t.tolist() if small else None,
+                raw_version(t), t.tolist() if small else None,
                 self._grad(found, t) if (is_leaf and requires_grad) or retains else None,
                 self._block(found, t), None if base is None else self.known(base),
                 None if grad_fn is None else self.meet(grad_fn), 0 if grad_fn is None else t.output_nr,

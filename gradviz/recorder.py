@@ -28,6 +28,9 @@ ALIAS_LIMIT = 64  # tensors over one block of memory whose state is read again a
 
 _TENSOR = torch.Tensor
 _NESTED = (tuple, list, dict)
+# Looked up once: every recorded call asks them.
+_is_compiling, _functorch_active, _outer_modes = compat.is_compiling, compat.functorch_active, compat.outer_modes
+_grad_enabled, _inference_enabled = torch.is_grad_enabled, torch.is_inference_mode_enabled
 _BACKWARD = (Role.BACKWARD, Role.GRAD)
 _CHANGES_OWN = (Role.FLAG, Role.DETACH_IN_PLACE, Role.DATA_SET, Role.GRAD_SET, Role.RETAIN)
 _NO_CUT = (Role.BACKWARD, Role.GRAD, Role.GRAD_SET, Role.RETAIN)
@@ -67,7 +70,7 @@ class Recorder(TorchFunctionMode):
     ) -> Any:
         """Run ``func`` as if nobody watched, and note what went in and out."""
         kwargs = kwargs or {}
-        if compat.is_compiling():
+        if _is_compiling():
             return func(*args, **kwargs)
         name, role = self._roles.get(func) or self._describe(func)
         if role is Role.IGNORED:
@@ -77,7 +80,7 @@ class Recorder(TorchFunctionMode):
         call = watching = None
         inputs: list[torch.Tensor] = []
         # Our own reading is not for the user's subclasses, nor for modes outside this one.
-        alone = compat.unobserved if types or compat.has_outer_mode() else None
+        alone = compat.unobserved if types or _outer_modes() else None
         try:
             if alone is None:
                 call = self._before(name, role, args, kwargs, inputs, sys._getframe(1))
@@ -146,10 +149,10 @@ class Recorder(TorchFunctionMode):
         found: list[torch.Tensor],
         frame: FrameType,
     ) -> CallRecord | None:
-        if compat.functorch_active():
+        if _functorch_active():
             self.failures.setdefault("inside torch.func transforms nothing is recorded", 0)
             return None
-        grad_mode, inference_mode = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+        grad_mode, inference_mode = _grad_enabled(), _inference_enabled()
         if not grad_mode or inference_mode or self.customs.running is not None:
             ended, running = self.customs.enter(frame)
             self.close(ended)
