@@ -80,7 +80,7 @@ def _notes(recorder: Recorder) -> tuple[str, ...]:
     notes = []
     if recorder.dropped:
         notes.append(
-            f"the oldest {recorder.dropped} events were dropped: this recording keeps {recorder.max_events} "
+            f"the oldest {recorder.dropped} events were dropped: this recording keeps at most {recorder.max_events} "
             "(record(max_events=...) keeps more)"
         )
     for text, count in recorder.failures.items():

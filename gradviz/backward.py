@@ -12,7 +12,7 @@ from torch.autograd.graph import get_gradient_edge
 from gradviz import _torch_compat as compat
 from gradviz.functions import Role
 from gradviz.graph import SavedState
-from gradviz.objects import State, read
+from gradviz.objects import Object, State, read
 from gradviz.walk import walk
 
 if TYPE_CHECKING:
@@ -163,17 +163,28 @@ class Watch:
         self.graph = walk(())
 
     def _read_gradients(self) -> None:
-        """New states of the tensors whose ``.grad`` this run filled."""
+        """New states of the tensors whose ``.grad`` this run filled, and of a .grad that it added to in place.
+
+        Every known leaf is looked at, not only those of the watched graph: a checkpoint or a custom Function may run
+        a backward of its own inside this one, which nobody watches.
+        """
         met = set(self.serials)
         objects = self.recorder.objects
         for known in list(objects.by_id.values()):
-            own = known.accumulate_grad if known.state.is_leaf else known.state.node
-            tensor = known() if own in met else None
-            if tensor is None or not (known.state.is_leaf or read(lambda t=tensor: t.retains_grad)):  # type: ignore[misc]
+            tensor = known()
+            if tensor is None or not tensor.requires_grad or known.deferred:
                 continue
-            before = known.state
-            after = objects.refresh(known, tensor)
-            if after != before:
-                self.recorder.note("wrote", self.call, before, after, False)
-            if tensor.grad is not None and tensor.grad.grad_fn is not None:
-                objects.see(tensor.grad)
+            if known.state.is_leaf or (known.state.node in met and tensor.retains_grad):
+                self._refresh(known, tensor)
+                if tensor.grad is not None:
+                    own = objects.known(tensor.grad)
+                    if own is not None:
+                        self._refresh(own, tensor.grad)
+                    elif tensor.grad.grad_fn is not None:
+                        objects.see(tensor.grad)
+
+    def _refresh(self, known: Object, tensor: torch.Tensor) -> None:
+        before = known.state
+        after = self.recorder.objects.refresh(known, tensor)
+        if after is not before:
+            self.recorder.note("wrote", self.call, before, after, False)

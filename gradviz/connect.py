@@ -158,7 +158,7 @@ class Nodes:
         found = []
         for attribute, data, status, version in compat.saved_tensors(node):
             owner = self.known(data)
-            if owner is not None:
+            if owner is not None and hasattr(owner, "state"):  # a result that was saved as it is has none yet
                 state = owner.state
                 found.append(_row(Saved, (attribute, state, None, None, state.version, status)))
             elif isinstance(data, torch.Tensor):
