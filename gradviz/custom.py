@@ -64,6 +64,10 @@ class Custom:
             tensor = before.object()
             if tensor is not None and compat.version(tensor) != before.version:
                 writes.append((before, objects.refresh(before.object, tensor), False))
+        for at, state in enumerate(self.call.inputs):
+            tensor = state.object()
+            if tracked and state.object.deferred and tensor is not None:  # used in a graph now, see NOTE [views]
+                self.call.inputs[at] = objects.refresh(state.object, tensor)
         self._outputs(tracked, plain, total)
         return writes
 

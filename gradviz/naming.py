@@ -129,6 +129,8 @@ class Names:
             # Of the calls that a module makes at one site, only the last made what is written there.
             inside = self.module(call.module) or named.callee
             code = f"{inside}: {call.function}" if inside else call.function
+            later = self._first.get(call.outputs[0].object) if len(call.outputs) == 1 else None
+            code = f"{later} ({code})" if later else code  # the name under which it is read further on
         elif code is not None and bound is not None and not call.function.endswith("_") and named.targets == (bound,):
             # `return x * 2` of a helper: its caller's name belongs to the card too.
             code = code if re.search(rf"(?<![\w.]){re.escape(bound)}\b", code) else f"{bound} = {code}"

@@ -160,7 +160,9 @@ class Objects:
         found = Object(tensor, _died)
         found.key, found.home, found.made, found.counter = id(tensor), self._own, made, object()
         self.by_id[found.key] = found
-        self.refresh(found, tensor, settled=made or compat.base_of(tensor) is None)
+        # A view that nobody has written to has the grad_fn that it was made with.
+        settled = made or compat.base_of(tensor) is None or compat.version(tensor) == 0
+        self.refresh(found, tensor, settled=settled)
         return found
 
     def make(self, tensor: torch.Tensor, call: CallRecord) -> Object:

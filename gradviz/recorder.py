@@ -229,12 +229,17 @@ class Recorder(TorchFunctionMode):
         if watching is not None:
             watching.finish(result)
             call.nodes = made + self.nodes.collect()
-        elif call.outputs or writes or call.cuts:
+        elif writes or call.cuts or (call.outputs and not self._hands_back(call)):
             self.log.append(("called", call))
             if len(self.log) > self.max_events:
                 self._drop()
         for write in writes:
             self.note("wrote", call, *write)
+
+    @staticmethod
+    def _hands_back(call: CallRecord) -> bool:
+        """Several inputs came back as they were (broadcast_tensors): nothing happened."""
+        return len(call.outputs) > 1 and all(any(out is s for s in call.inputs) for out in call.outputs)
 
     def _settle(
         self, call: CallRecord, inputs: list[torch.Tensor], writes: list[Write], made: list[connect.NodeRecord]
