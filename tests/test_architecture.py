@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).parents[1] / "gradviz"
 PLAIN = ["graph", "preview", "theme", "geometry", "_places", "names", "scene", "queries", "rows", "frames", "cards",
          "arrange", "fold", "nodes", "levels", "dot", "text", "render", "views", "views.figure"]  # fmt: skip
 LIVE = ["functions", "_torch_compat", "objects", "walk", "connect", "calls", "custom", "backward", "recorder",
-        "assemble", "capture", "recording", "showing", "magic"]  # fmt: skip
+        "naming", "assemble", "capture", "recording", "showing", "magic"]  # fmt: skip
 ORDER = [*PLAIN, *LIVE, "__init__"]
 
 PROCESSES = {"subprocess", "multiprocessing", "concurrent", "asyncio"}
