@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gradviz.graph import GradvizError, Graph
     from gradviz.recording import Recording, record
-    from gradviz.show import show
+    from gradviz.showing import show
     from gradviz.views.figure import Figure
 
 # Each name is loaded on first use, so that `import gradviz` costs next to nothing beside `import torch`.
@@ -18,7 +18,7 @@ _HOME = {
     "Graph": "gradviz.graph",
     "Recording": "gradviz.recording",
     "record": "gradviz.recording",
-    "show": "gradviz.show",
+    "show": "gradviz.showing",
 }
 __all__ = ["Figure", "GradvizError", "Graph", "Recording", "record", "show"]
 __version__ = "0.1.0"
@@ -28,7 +28,6 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'gradviz' has no attribute {name!r}; it has {', '.join(__all__)}")
     value = getattr(importlib.import_module(_HOME[name]), name)
-    # `gradviz.show` is a module too: the function takes its place once it is loaded.
     globals()[name] = value
     return value
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
-from .scene import Arrow, Card, Row, Scene
+from .scene import Arrow, Box, Card, Row, Scene
 
 USES = 4  # arrows that the card of one leaf bears; beyond, every use gets a name tag of its own
+LISTED = 6  # leaves that one small card names
 CUTS = 4  # cuts that leave one card; from here on their words stand in the cards at their ends
 
 
@@ -14,32 +16,38 @@ def arranged(scene: Scene) -> Scene:
     """The scene as it is drawn.
 
     One leaf that is tied to all steps of a loop makes the layout hang and the picture a fan, so each use gets a small
-    card with its name. So do leaves that are cut from several calls of one shaded region: one small card for a call.
+    card with its name. Leaves that a shaded region cuts off get one small card and one arrow for the whole region.
     """
     made = {a.head for a in scene.arrows if a.kind != "of"}
     leaves = {c.id: c for c in scene.cards if c.id not in made and c.kind != "node"}
     uses = Counter(a.tail for a in scene.arrows if a.kind not in ("cut", "of"))
     region = {i: k for k, box in enumerate(scene.boxes) if box.kind == "region" for i in box.members}
-    into = Counter(region[a.head] for a in scene.arrows if a.kind == "cut" and a.tail in leaves and a.head in region)
-    cards, arrows = list(scene.cards), list[Arrow]()
-    tags: dict[tuple[int, str], int] = {}
+    cut: dict[tuple[int, str], list[Arrow]] = {}
     for a in scene.arrows:
-        if a.tail in leaves and a.kind == "cut" and a.tail not in region and into[region.get(a.head, -1)] > 1:
-            if (a.head, a.label) in tags:
-                tag = cards[tags[a.head, a.label]]
-                cards[tag.id] = tag._replace(rows=(*tag.rows, *_tag(leaves[a.tail], 0).rows))
-                continue
-            tags[a.head, a.label] = len(cards)
-        elif a.tail not in leaves or a.kind in ("cut", "of") or uses[a.tail] <= USES:
-            arrows.append(a)
+        if a.kind == "cut" and a.tail in leaves and a.tail not in region and a.head in region:
+            cut.setdefault((region[a.head], a.label), []).append(a)
+    cut = {into: same for into, same in cut.items() if len(same) > 1}
+    merged = {(a.tail, a.head) for same in cut.values() for a in same}
+    cards, arrows = list(scene.cards), list[Arrow]()
+    for a in scene.arrows:
+        if (a.tail, a.head) in merged:
             continue
-        cards.append(_tag(leaves[a.tail], len(cards)))
-        arrows.append(a._replace(tail=cards[-1].id))
+        if a.tail in leaves and a.kind not in ("cut", "of") and uses[a.tail] > USES:
+            cards.append(_tag([leaves[a.tail]], len(cards)))
+            a = a._replace(tail=cards[-1].id)
+        arrows.append(a)
+    for same in cut.values():
+        heads = {a.head for a in same}
+        cards.append(_tag([leaves[i] for i in dict.fromkeys(a.tail for a in same)], len(cards)))
+        arrows.append(same[0]._replace(tail=cards[-1].id, head=min(heads), to_frame=len(heads) > 1))
     return _short_cuts(scene._replace(cards=tuple(cards), arrows=tuple(arrows)))
 
 
-def _tag(leaf: Card, number: int) -> Card:
-    return leaf._replace(id=number, kind="tag", rows=(leaf.rows[0]._replace(text=leaf.name or leaf.title),))
+def _tag(leaves: list[Card], number: int) -> Card:
+    rows = [leaf.rows[0]._replace(text=leaf.name or leaf.title) for leaf in leaves]
+    if len(rows) > LISTED:
+        rows[LISTED - 1 :] = [Row("code", f"and {len(rows) - LISTED + 1} more")]
+    return Card(number, "tag", tuple(rows))
 
 
 def _short_cuts(scene: Scene) -> Scene:
@@ -49,6 +57,24 @@ def _short_cuts(scene: Scene) -> Scene:
     for i, a in enumerate(scene.arrows):
         if a.kind == "cut" and leaving[a.tail] >= CUTS:
             first, *rest = cards[a.head].rows
-            cards[a.head] = cards[a.head]._replace(rows=(first, Row("cut", a.label), *rest))
+            cards[a.head] = cards[a.head]._replace(rows=(first, Row("cut", a.label.partition(" · ")[0]), *rest))
             arrows[i] = a._replace(label="✂")
     return scene._replace(cards=tuple(cards), arrows=tuple(arrows))
+
+
+def side_by_side(box: Box, arrows: Sequence[Arrow]) -> bool:
+    """Whether a leaf and what was cut from it can share a row: no other way leads from one to the other."""
+    after: dict[int, list[tuple[str, int]]] = {}
+    for a in arrows:
+        after.setdefault(a.tail, []).append((a.kind, a.head))
+    first, *others = box.members
+    if len(others) != 1 or ("cut", others[0]) not in after.get(first, ()) or any(a.head == first for a in arrows):
+        return False
+    seen: set[int] = set()
+    todo = [head for _, head in after[first] if head != others[0]]
+    while todo:
+        one = todo.pop()
+        if one not in seen:
+            seen.add(one)
+            todo += [head for _, head in after.get(one, ())]
+    return others[0] not in seen

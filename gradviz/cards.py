@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from . import frames, queries
 from .graph import Call, Cut, Edge, Graph, NodeKind, Raised, Tensor, Wrote
 from .rows import RowWriter
-from .scene import Arrow, Card, Row, Scene, describe
-
-CUTS = 4  # cuts that leave one card; from here on their words stand in the cards at their ends
-USES = 4  # arrows that one leaf's card bears; beyond, every use gets a name tag of its own
+from .scene import Arrow, Card, Scene, describe
 
 
 class _Draft:
@@ -42,6 +37,7 @@ class _Builder:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+        self.cards_of: dict[int | None, list[_Draft]] = {}  # by object id, oldest first
         self.of_state: dict[int, _Draft] = {}  # tensor id -> its card
         self.of_node: dict[int, _Draft] = {}
         self.of_output: dict[tuple[int, int], _Draft] = {}  # (node id, output_nr) of a node with several outputs
@@ -72,13 +68,14 @@ class _Builder:
         index = {draft: i for i, draft in enumerate(self.drafts)}
         self.draw_arrows(index)
         cards = [self.card(i, draft, write) for draft, i in index.items()]
-        boxes, cards = frames.boxes(self.graph, cards, self.arrows)
-        cards, arrows = _tag_leaves(*_short_cuts(cards, self.arrows))
-        return frames.with_legend(Scene(tuple(cards), tuple(arrows), boxes, (), tuple(self.graph.notes)))
+        boxes, cards = frames.boxes(self.graph, cards)
+        return Scene(tuple(cards), tuple(self.arrows), boxes, tuple(self.graph.notes))
 
     def card(self, i: int, draft: _Draft, write: RowWriter) -> Card:
-        kind, rows = write.rows(draft.kind, draft.states, draft.calls, draft.nodes)
         last = draft.states[-1] if draft.states else None
+        _, output = self.output_of.get(draft, (None, None))
+        leaf = not last or self.of_node.get(self.leaf_node.get(last.object_id, -1), draft) is draft
+        kind, rows = write.rows(draft.kind, draft.states, draft.calls, draft.nodes, output, leaf)
         detail = [describe(last)] if last else []
         calls = [c.id for c in draft.calls]
         if not calls and draft.nodes and (made := self.graph.node[draft.nodes[0]].call_id) is not None:
@@ -94,51 +91,53 @@ class _Builder:
 
     def place_states(self) -> None:
         """One card an object. An in-place call adds a line to it, unless that would make the picture a circle."""
-        seen: dict[int, _Draft] = {}
         for call in self.graph.calls:
-            if call.id in self.backward_calls:  # autograd.grad: its results are cards, its inputs no readers
-                for o in call.outputs:
-                    self.place_result(seen, o, call, set())
-                continue
             writes = self.writes.get(call.id, [])
-            if not call.bookkeeping:
-                for i in call.inputs:
-                    self.place(seen, i, (call.id, 0))
-            inputs = {self.of_state[i] for i in call.inputs if i in self.of_state}
-            for o in dict.fromkeys((*call.outputs, *(w.after_id for w in writes if not w.alias))):
-                if o in self.graph.tensor and not (call.bookkeeping and self.graph.tensor[o].object_id not in seen):
-                    self.place_result(seen, o, call, inputs)
+            backward = call.id in self.backward_calls  # autograd.grad: its results are cards, its inputs no readers
+            for i in () if backward else call.inputs:
+                if not call.bookkeeping or self.object(i) in self.cards_of:
+                    self.place(i, (call.id, 0))
+            inputs = {self.of_state[i] for i in call.inputs if i in self.of_state and not backward}
+            written = () if backward else (w.after_id for w in writes if not w.alias)
+            for o in dict.fromkeys((*call.outputs, *written)):
+                if self.object(o) in self.cards_of or (o in self.graph.tensor and not call.bookkeeping):
+                    self.place_result(o, call, inputs)
             for w in writes:
-                self.place(seen, w.after_id, (call.id, 1))
+                self.place(w.after_id, (call.id, 1))
         for t in self.graph.tensors:
-            self.place(seen, t.id, (len(self.graph.calls), t.id))
+            self.place(t.id, (len(self.graph.calls), t.id))
+        for draft in self.drafts:
+            draft.states.sort(key=lambda t: t.id)
 
-    def place(self, seen: dict[int, _Draft], tensor_id: int, order: tuple[int, int]) -> _Draft | None:
+    def object(self, tensor_id: int) -> int | None:
+        tensor = self.graph.tensor.get(tensor_id)
+        return tensor.object_id if tensor else None
+
+    def place(self, tensor_id: int, order: tuple[int, int]) -> None:
+        """On the newest card of its object that is not newer than itself."""
         tensor = self.graph.tensor.get(tensor_id)
         if tensor is None or tensor_id in self.of_state:
-            return self.of_state.get(tensor_id)
-        draft = seen.get(tensor.object_id)
-        if draft is None:
-            draft = self.new(order)
-            seen[tensor.object_id] = draft
+            return
+        cards = self.cards_of.setdefault(tensor.object_id, [])
+        cards += [] if cards else [self.new(order)]
+        draft = next((d for d in reversed(cards) if d.states and d.states[0].id < tensor_id), cards[0])
         draft.states.append(tensor)
         self.of_state[tensor_id] = draft
-        return draft
 
-    def place_result(self, seen: dict[int, _Draft], tensor_id: int, call: Call, inputs: set[_Draft]) -> None:
-        object_id = self.graph.tensor[tensor_id].object_id
+    def place_result(self, tensor_id: int, call: Call, inputs: set[_Draft]) -> None:
         if tensor_id in self.of_state:  # returned unchanged, as no-op .to() and requires_grad_() on a leaf do
             draft = self.of_state[tensor_id]
             if draft.calls and call not in draft.calls and tensor_id not in call.inputs:
                 draft.calls.append(call)
             return
-        draft = seen.get(object_id) or self.new((call.id, 1))
-        if draft.states and any(draft in _ancestors(i) for i in inputs - {draft}):
-            inputs = inputs | {draft}
-            draft = self.new((call.id, 1))
-        seen[object_id] = draft
+        tensor = self.graph.tensor[tensor_id]
+        cards = self.cards_of.setdefault(tensor.object_id, [])
+        cycle = bool(cards) and any(cards[-1] in _ancestors(i) for i in inputs - {cards[-1]})
+        inputs = inputs | {cards[-1]} if cycle else inputs
+        cards += [self.new((call.id, 1))] if cycle or not cards else []
+        draft = cards[-1]
         draft.calls.append(call)
-        draft.states.append(self.graph.tensor[tensor_id])
+        draft.states.append(tensor)
         draft.before |= inputs - {draft}
         self.of_state[tensor_id] = draft
 
@@ -175,8 +174,8 @@ class _Builder:
                 if t.gradient_edge and t.gradient_edge.node_id in self.graph.node:
                     owners.setdefault(t.gradient_edge.node_id, {})[draft] = t.gradient_edge.output_nr
         for node_id, cards in owners.items():
-            if len(cards) == 1:
-                self.own(next(iter(cards)), node_id)
+            if len(set(cards.values())) == 1:
+                self.own(self.read_from(node_id, list(cards)), node_id)
             else:
                 self.pill(node_id)
                 self.of_output |= {(node_id, nr): draft for draft, nr in cards.items()}
@@ -185,6 +184,17 @@ class _Builder:
             if node_id not in self.of_node and self.last[object_id].id in self.of_state:
                 self.own(self.of_state[self.last[object_id].id], node_id)
         self.place_inner_nodes()
+
+    def read_from(self, node_id: int, cards: list[_Draft]) -> _Draft:
+        """Of several cards of one object, the last one that was read by a call to which its gradient belongs."""
+        edges = self.into.get(node_id, []) if len(cards) > 1 else []
+        return next((card for e in reversed(edges) if (card := self.read_by(e, cards))), cards[-1])
+
+    def read_by(self, edge: Edge, cards: list[_Draft]) -> _Draft | None:
+        """The card of the state that the call behind an edge read."""
+        made = self.graph.node[edge.node_id].call_id
+        inputs = self.graph.call[made].inputs if made is not None else ()
+        return next((self.of_state[i] for i in inputs if self.of_state.get(i) in cards), None)
 
     def place_inner_nodes(self) -> None:
         """A call that made several nodes shows them on its result; what two results share stands alone."""
@@ -259,7 +269,8 @@ class _Builder:
         self, call: Call, uses: dict[tuple[_Draft, _Draft], int], cuts: dict[tuple[_Draft, _Draft], Cut]
     ) -> None:
         writes = [w.after_id for w in self.writes.get(call.id, ()) if not w.alias]
-        heads = dict.fromkeys(self.of_state[o] for o in (*call.outputs, *writes) if o in self.of_state)
+        made = [o for o in call.outputs if o not in call.inputs]  # the others are handed back unchanged
+        heads = dict.fromkeys(self.of_state[o] for o in (*made, *writes) if o in self.of_state)
         outputs = [self.output_of[d][0] for d in heads if d in self.output_of]
         shared = dict.fromkeys(self.of_node[n] for n in outputs if self.graph.node[n].call_id == call.id)
         for i in call.inputs:
@@ -282,6 +293,9 @@ class _Builder:
                 continue
             head = self.of_node[e.node_id]
             tail = self.of_output.get((e.next_node_id, e.input_nr), self.of_node[e.next_node_id])
+            cards = self.cards_of.get(tail.states[-1].object_id, []) if tail.states else []
+            if len(cards) > 1:
+                tail = self.read_by(e, cards) or tail
             if tail is not head:
                 paths.setdefault((tail, head), []).append(e)
         return paths
@@ -311,36 +325,3 @@ def _ancestors(draft: _Draft) -> set[_Draft]:
             seen.add(one)
             todo += one.before
     return seen
-
-
-def _short_cuts(cards: list[Card], arrows: list[Arrow]) -> tuple[list[Card], list[Arrow]]:
-    """Where many cuts leave one card, their reasons stand in the cards at their ends: the arrows have no room."""
-    leaving = Counter(a.tail for a in arrows if a.kind == "cut")
-    cards, short = list(cards), []
-    for a in arrows:
-        if a.kind == "cut" and leaving[a.tail] >= CUTS:
-            head = cards[a.head]
-            cards[a.head] = head._replace(rows=(head.rows[0], Row("cut", a.label), *head.rows[1:]))
-            a = a._replace(label="✂")
-        short.append(a)
-    return cards, short
-
-
-def _tag_leaves(cards: list[Card], arrows: list[Arrow]) -> tuple[list[Card], list[Arrow]]:
-    """A value that many calls read keeps one card; each use gets a small tag with its name.
-
-    One leaf that is tied to all steps of a loop makes the layout hang and the picture a fan.
-    """
-    made = {a.head for a in arrows}
-    uses: dict[int, int] = {}
-    for a in arrows:
-        uses[a.tail] = uses.get(a.tail, 0) + (a.kind != "cut")
-    many = {c.id: c for c in cards if uses.get(c.id, 0) > USES and c.id not in made and c.kind != "node"}
-    cards, tagged = list(cards), []
-    for a in arrows:
-        if a.tail in many and a.kind != "cut":
-            leaf = many[a.tail]
-            cards.append(leaf._replace(id=len(cards), kind="tag", rows=(Row("code", leaf.name or leaf.title),)))
-            a = a._replace(tail=cards[-1].id)
-        tagged.append(a)
-    return cards, tagged

@@ -7,23 +7,45 @@ attributes of ``ALLOWED`` are written, so no text can become an attribute, a tag
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
-from typing import Any
+from functools import lru_cache
+from itertools import groupby
+from typing import Any, NamedTuple
 
 from . import theme
+from .arrange import side_by_side
 from .levels import Plan, plan
 from .scene import Arrow, Box, Card, Row, Scene
-from .theme import RowLook, text_width, visible
+from .theme import RowLook, shorten, text_width, visible
 
 ALLOWED = frozenset(
-    "arrowhead arrowsize arrowtail bgcolor class color dir fillcolor fontname fontsize fontcolor id key label "
-    "labeljust labelloc margin minlen newrank nodesep pad penwidth rank ranksep rankdir shape style weight".split()
+    "arrowhead arrowsize arrowtail bgcolor class color compound dir fillcolor fontname fontsize fontcolor id key "
+    "label labeljust labelloc lhead margin minlen newrank nodesep pad penwidth rank ranksep rankdir shape style "
+    "weight xlabel".split()
 )
 CHIP_CHARS = 20
-ROWS = (600, 520, 450, 380, 310, 240)  # points that the cards of one row may take; the rest is for arrows that pass
+VALUE_CHARS = 30  # of one list of numbers; the text has it whole
+UNSET = 99
+PLANNED = 200  # cards; what has more is never laid out
 MAIN, COLUMN, NEAR = 30, 8, 8  # weights of the longest way, of cards under each other, of a name at its node
 NOTE = RowLook(theme.STATE_SIZE, "#333333")
 BREAKS = ")]}=·→+("
+
+
+class Arrangement(NamedTuple):
+    """``row``: points that the cards of one row may take (the rest is for arrows that pass). ``columns``: what stands
+    in one frame stands in one column. ``chars``: at which a line of a card wraps at the latest, and when it is set,
+    chips of long arrows get no room of their own.
+    """
+
+    row: float
+    columns: bool = False
+    chars: int = UNSET
+
+
+ARRANGEMENTS = (
+    *(Arrangement(600), Arrangement(520)),
+    *(Arrangement(row, True, chars) for chars in (UNSET, 28, 22) for row in (600, 530, 465, 400, 340, 280)),
+)  # from the best-looking to the narrowest
 
 
 def escape(text: str) -> str:
@@ -48,48 +70,55 @@ def wrap(text: str, chars: int, lines: int) -> list[str]:
 
 def _break_here(text: str, i: int) -> int:
     """How good a place ``i`` is for a line break: late in the line, after a space or comma, before a dot."""
-    if len(text) - i < 4:
+    if len(text) - i < 4 or text[i - 2 : i] == "# ":
         return -1
+    if text[i : i + 2] == "# ":
+        return i + 60
     if text[i - 1] in " ," or (text[i] == "." and not text[i + 1 : i + 2].isdigit()):
         return i + 40
     return i + 25 if text[i - 1] in BREAKS else i
 
 
-def dot(scene: Scene, row: float = ROWS[0]) -> str:
+def dot(scene: Scene, how: Arrangement = ARRANGEMENTS[0]) -> str:
     """The DOT source of a scene.
 
     Args:
         scene: cards, arrows and frames; folded already if it has to be.
-        row: points that the cards of one row may take; a smaller number makes a narrower, longer picture.
+        how: one of ``ARRANGEMENTS``.
 
     Returns:
         Text for Graphviz, ending in a newline.
     """
-    flat = {box for box in scene.boxes if box.flat and _fits_flat(box, scene)}
+    beside = [] if how.columns else [(b.members[0], b.members[1]) for b in scene.boxes if side_by_side(b, scene.arrows)]
     lines = [
         "digraph {",
         "  " + _attributes(rankdir="TB", newrank="true", bgcolor="transparent", nodesep=0.25, ranksep=0.34, pad=0.06,
-                           labelloc="b", fontname=theme.SANS, fontsize=theme.STATE_SIZE, label=_footer(scene), sep=";"),
+                           labelloc="b", fontname=theme.SANS, fontsize=theme.STATE_SIZE, label=_footer(scene),
+                           compound="true" if any(a.to_frame for a in scene.arrows) else "", end=";"),
         f"  node [{_attributes(shape='plain', fontname=theme.SANS, fontsize=theme.VALUE_SIZE)}];",
         f"  edge [{_attributes(fontname=theme.SANS, fontsize=theme.STATE_SIZE, arrowsize=0.8)}];",
     ]  # fmt: skip
-    lines += _boxes(scene, flat)
+    frames = sorted(scene.boxes, key=lambda b: (-len(b.members), b.kind))
+    region = {m: f"cluster_{k}" for k, box in enumerate(frames) if box.kind == "region" for m in box.members}
+    lines += _boxes(scene, frames, beside, how.chars)
     framed = {i for box in scene.boxes for i in box.members}
-    lines += [_card(c) for c in scene.cards if c.id not in framed]
-    beside = [(box.members[0], box.members[1]) for box in flat]
-    rows = _plan(scene, beside, row)
+    lines += [f"  {_card(c, how.chars)}" for c in scene.cards if c.id not in framed]
+    rows = _plan(scene, beside, how)
     for i, a in enumerate(scene.arrows):
         link = (a.tail, a.head)
-        lines.append(_arrow(i, a, link in beside, MAIN if link in rows.main else 1, rows.spans[i]))
+        beside_line = "xlabel" if how.chars < UNSET and link in rows.long else "label"  # an xlabel takes no room
+        look = _arrow(a.kind, _label(a), beside_line, link in beside, link in rows.main, rows.spans[i])
+        look += f' lhead="{region[a.head]}"' if a.to_frame else ""
+        lines.append(f'  n{a.tail} -> n{a.head} [key="e{i}" id="e{i}" {look}];')
     lines += [f"  n{upper} -> n{lower} [{_attributes(style='invis', weight=COLUMN)}];" for upper, lower in rows.columns]
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _attributes(*, sep: str = " ", **given: Any) -> str:
+def _attributes(*, end: str = "", **given: Any) -> str:
     unknown = given.keys() - ALLOWED
     if unknown:
         raise ValueError(f"not on the list of attributes that may be drawn: {sorted(unknown)}")
-    return f"{sep} ".join(f"{k}={_value(v)}" for k, v in given.items() if v != "") + (sep if sep != " " else "")
+    return " ".join(f"{k}={_value(v)}{end}" for k, v in given.items() if v != "")
 
 
 def _value(value: Any) -> str:
@@ -104,30 +133,33 @@ def _value(value: Any) -> str:
 # --- cards ------------------------------------------------------------------------------------------------------------
 
 
-def _card(card: Card) -> str:
-    look = theme.CARDS[card.kind]
+def _card(card: Card, chars: int) -> str:
+    return f'n{card.id} [id="n{card.id}" label={_table(card.kind, card.rows, chars)}];'
+
+
+@lru_cache(maxsize=4096)
+def _table(kind: str, rows: tuple[Row, ...], chars: int) -> str:
+    """Rows of one kind that follow each other share one coloured strip."""
+    look = theme.CARDS[kind]
     style = "rounded,dashed" if look.dashed else "rounded"
-    body = "".join(_strip(strip) for strip in _strips(card.rows))
+    body = "".join(_strip(theme.ROWS[kind], [line for row in same for line in _lines(row, chars)])
+                   for kind, same in groupby(rows, key=lambda row: row.kind))  # fmt: skip
     return (
-        f'  n{card.id} [id="n{card.id}" label=<<table border="{look.thick:g}" cellborder="0" cellspacing="2" '
-        f'cellpadding="2" style="{style}" color="{look.line}" bgcolor="{look.fill}">{body}</table>>];'
+        f'<<table border="{look.thick:g}" cellborder="0" cellspacing="2" cellpadding="2" style="{style}" '
+        f'color="{look.line}" bgcolor="{look.fill}">{body}</table>>'
     )
 
 
-def _strips(rows: Iterable[Row]) -> list[list[Row]]:
-    """Rows of one kind that follow each other share one coloured strip."""
-    strips: list[list[Row]] = []
-    for row in rows:
-        if strips and strips[-1][0].kind == row.kind:
-            strips[-1].append(row)
-        else:
-            strips.append([row])
-    return strips
+def _lines(row: Row, chars: int) -> list[str]:
+    look = theme.ROWS[row.kind]
+    return wrap(
+        row.text if look.mono else shorten(row.text, VALUE_CHARS),
+        min(look.chars, chars),
+        look.lines + (chars < look.chars),
+    )
 
 
-def _strip(rows: list[Row]) -> str:
-    look = theme.ROWS[rows[0].kind]
-    lines = [line for row in rows for line in wrap(row.text, look.chars, look.lines)]
+def _strip(look: RowLook, lines: list[str]) -> str:
     width = max(_width(line, look) for line in lines) + 8
     if not look.fill:
         return "".join(f'<tr><td width="{width:.0f}">{_text(line, look)}</td></tr>' for line in lines)
@@ -146,49 +178,33 @@ def _width(line: str, look: RowLook) -> float:
     return text_width(line, size=look.size, bold=look.bold, mono=look.mono)
 
 
-def card_width(card: Card) -> float:
-    """Points that a card takes across the page."""
-    widths = [
-        _width(line, theme.ROWS[r.kind])
-        for r in card.rows
-        for line in wrap(r.text, theme.ROWS[r.kind].chars, theme.ROWS[r.kind].lines)
-    ]
-    return max(widths, default=0) + 18
+@lru_cache(maxsize=4096)
+def _table_width(rows: tuple[Row, ...], chars: int) -> float:
+    return max((_width(line, theme.ROWS[row.kind]) for row in rows for line in _lines(row, chars)), default=0) + 18
 
 
 # --- frames -----------------------------------------------------------------------------------------------------------
 
 
-def _fits_flat(box: Box, scene: Scene) -> bool:
+def _boxes(scene: Scene, order: list[Box], beside: list[tuple[int, int]], chars: int) -> list[str]:
+    """Frames as nested clusters, in an order in which the larger ones come first."""
     cards = {c.id: c for c in scene.cards}
-    label = max((chip_width(a, one_line=True) for a in scene.arrows if (a.tail, a.head) == box.members), default=0)
-    if not any((a.tail, a.head) == box.members and " " in a.label for a in scene.arrows):
-        return False
-    return sum(card_width(cards[i]) for i in box.members) + label + 60 <= theme.MAX_WIDTH
-
-
-def _boxes(scene: Scene, flat: set[Box]) -> list[str]:
-    """Frames as nested clusters, the larger ones outside."""
-    cards = {c.id: c for c in scene.cards}
-    order = sorted(scene.boxes, key=lambda b: (-len(b.members), b.kind))
-    inside: dict[int, list[int]] = {}
+    inner: dict[int, list[int]] = {}  # boxes by the box around them
+    around: dict[int, int] = {}  # the innermost box of a card
     for i, box in enumerate(order):
-        outer = [j for j in range(i) if set(box.members) <= set(order[j].members)]
-        inside.setdefault(outer[-1] if outer else -1, []).append(i)
-    drawn: set[int] = set()
+        inner.setdefault(around.get(box.members[0], -1), []).append(i)
+        around |= dict.fromkeys(box.members, i)
 
     def write(i: int, indent: str) -> list[str]:
-        box = order[i]
-        inner = [line for j in inside.get(i, ()) for line in write(j, indent + "  ")]
-        members = [m for m in box.members if m not in drawn]
-        drawn.update(members)
-        lines = [f"{indent}subgraph cluster_{i} {{ {_box(box, box in flat)}", *inner]
-        lines += ["  " * (len(indent) // 2) + _card(cards[m]) for m in members]
-        if box in flat:
+        box, flat = order[i], order[i].members in beside
+        lines = [f"{indent}subgraph cluster_{i} {{ {_box(box, flat)}"]
+        lines += [line for j in inner.get(i, ()) for line in write(j, indent + "  ")]
+        lines += [f"{indent}  {_card(cards[m], chars)}" for m in box.members if around[m] == i]
+        if flat:
             lines.append(f"{indent}  {{ rank=same; {' '.join(f'n{m};' for m in box.members)} }}")
         return [*lines, indent + "}"]
 
-    return [line for i in inside.get(-1, ()) for line in write(i, "  ")]
+    return [line for i in inner.get(-1, ()) for line in write(i, "  ")]
 
 
 def _box(box: Box, flat: bool) -> str:
@@ -196,38 +212,38 @@ def _box(box: Box, flat: bool) -> str:
     text = box.label if flat else box.label.replace(", ", " · ").replace(": ", " · ")  # two lines, beside an arrow
     return _attributes(
         style=look.style, color=look.line, fillcolor=look.fill if "filled" in look.style else "", penwidth=look.thick,
-        labeljust="r", labelloc="t", margin=10, label=_chip(text, look.chip, one_line=flat), sep=";",
+        labeljust="r", labelloc="t", margin=10, label=_chip(text, look.chip, one_line=flat), end=";",
     )  # fmt: skip
 
 
 # --- arrows and chips -------------------------------------------------------------------------------------------------
 
 
-def _arrow(number: int, arrow: Arrow, flat: bool, weight: int, span: int) -> str:
+@lru_cache(maxsize=4096)
+def _arrow(kind: str, label: str, place: str, flat: bool, main: bool, span: int) -> str:
     """Forward is drawn in rank order; a gradient beside it is the second colour of the same edge.
 
     One edge for both keeps the two lines parallel and halves the layout's work; ``render`` moves them apart and
     gives each its own width.
     """
-    label = _chip(_label(arrow), theme.CHIPS[arrow.kind], one_line=flat) if _label(arrow) else ""
-    given = {"key": f"e{number}", "id": f"e{number}", "class": arrow.kind, **_lines(arrow), "label": label}
-    given["minlen"] = 2 if flat else span if span > 1 else ""
-    given["weight"] = NEAR if arrow.kind == "of" else weight if weight > 1 else ""
-    return f"  n{arrow.tail} -> n{arrow.head} [{_attributes(**given)}];"
+    chip = _chip(label, theme.CHIPS[kind], one_line=flat) if label else ""
+    minlen = 2 if flat else span if span > 1 else ""
+    weight = NEAR if kind == "of" else MAIN if main else ""
+    return _attributes(**{"class": kind, **_line(kind), place: chip}, minlen=minlen, weight=weight)
 
 
-def _lines(arrow: Arrow) -> dict[str, Any]:
+def _line(kind: str) -> dict[str, Any]:
     """Line and heads of one kind of arrow. A bar or an open head stands at the tail, a filled head at the head."""
-    forward, back = theme.FORWARD, {"gradient": theme.GRADIENT, "raise": theme.RAISE}.get(arrow.kind)
+    forward, back = theme.FORWARD, {"gradient": theme.GRADIENT, "raise": theme.RAISE}.get(kind)
     if back:
-        bar = "tee" if arrow.kind == "raise" else "vee"
+        bar = "tee" if kind == "raise" else "vee"
         return {"dir": "both", "arrowtail": bar, "arrowhead": "normal", "color": f"{forward.colour}:{back.colour}"}
-    if arrow.kind == "cut":
+    if kind == "cut":
         cut = {"dir": "both", "arrowtail": "tee", "arrowhead": "normal", "style": "dashed"}
         return {**cut, "penwidth": theme.CUT.width, "color": theme.CUT.colour}
-    if arrow.kind == "edge":
+    if kind == "edge":
         return {"dir": "back", "arrowtail": "vee", "color": theme.EDGE.colour, "penwidth": theme.EDGE.width}
-    if arrow.kind == "of":
+    if kind == "of":
         return {"dir": "none", "style": "dashed", "color": theme.OF.colour}
     return {"color": forward.colour, "penwidth": forward.width}
 
@@ -240,7 +256,7 @@ def _chip_lines(text: str, one_line: bool = False) -> list[str]:
     """A reason and what follows from it stand under each other, unless the chip lies along a level arrow."""
     if one_line:
         return wrap(text, 60, 1)
-    return [line for part in text.split(" · ") for line in wrap(part, CHIP_CHARS, 2)]
+    return [line for part in shorten(text, VALUE_CHARS).split(" · ") for line in wrap(part, CHIP_CHARS, 2)]
 
 
 def _chip(text: str, look: theme.ChipLook, one_line: bool = False) -> str:
@@ -254,24 +270,26 @@ def _chip(text: str, look: theme.ChipLook, one_line: bool = False) -> str:
     )
 
 
-def chip_width(arrow: Arrow, one_line: bool = False) -> float:
-    """Points that an arrow's chip takes across the page."""
-    lines = _chip_lines(_label(arrow), one_line) if _label(arrow) else [""]
+@lru_cache(maxsize=4096)
+def _chip_width(text: str, one_line: bool = False) -> float:
+    lines = _chip_lines(text, one_line)
     return max(text_width(line, size=theme.STATE_SIZE, bold=True) for line in lines) + 10
 
 
-def _plan(scene: Scene, beside: list[tuple[int, int]], row: float) -> Plan:
-    widths = {c.id: card_width(c) for c in scene.cards}
+def _plan(scene: Scene, beside: list[tuple[int, int]], how: Arrangement) -> Plan:
+    if len(scene.cards) > PLANNED:
+        return Plan([1] * len(scene.arrows), set(), [], set())
+    widths = {c.id: _table_width(c.rows, how.chars) for c in scene.cards}
     chips: dict[int, float] = {}
     for a in scene.arrows:
         if (a.tail, a.head) in beside:
-            widths[a.head] += chip_width(a, one_line=True)
+            widths[a.head] += _chip_width(_label(a), one_line=True)
         elif _label(a):
-            chips[a.head] = chips.get(a.head, 0) + chip_width(a) + 8
-    widths = {i: max(width, chips.get(i, 0)) for i, width in widths.items()}
+            chips[a.head] = chips.get(a.head, 0) + _chip_width(_label(a)) + 8
+    widths |= {i: max(widths[i], width) for i, width in chips.items()}
     links = [(a.tail, a.head) for a in scene.arrows]
     back = {(a.tail, a.head) for a in scene.arrows if a.kind in ("gradient", "raise", "edge")}
-    return plan(widths, links, beside, back or set(links), row)
+    return plan(widths, links, beside, back or set(links), how.row, [b.members for b in scene.boxes if how.columns])
 
 
 # --- legend and notes -------------------------------------------------------------------------------------------------
@@ -279,8 +297,11 @@ def _plan(scene: Scene, beside: list[tuple[int, int]], row: float) -> Plan:
 
 def _footer(scene: Scene) -> str:
     """The legend, on one line where there is room, and the notes under it."""
+    used = {a.kind for a in scene.arrows} | {c.kind for c in scene.cards} | {b.kind for b in scene.boxes}
+    if used & {"gradient", "raise"}:
+        used = (used | {"forward"}) - ({"edge"} if "raise" in used else set())  # both are drawn beside a forward line
     lines: list[list[str]] = [[]]
-    for sign in scene.legend:
+    for sign in [sign for sign in theme.LEGEND if sign in used]:
         if sum(map(_sign_width, [*lines[-1], sign])) > theme.MAX_WIDTH - 12:
             lines.append([])
         lines[-1].append(sign)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from .graph import Call, Graph
-from .scene import Arrow, Box, Card, Row, count
+from .scene import Box, Card, Row, count
 
 
-def boxes(graph: Graph, cards: list[Card], arrows: list[Arrow]) -> tuple[tuple[Box, ...], list[Card]]:
+def boxes(graph: Graph, cards: list[Card]) -> tuple[tuple[Box, ...], list[Card]]:
     """The frames of a picture, and the cards.
 
     Frames must be nested or apart. Where a shaded region would cut through a memory frame, the region is not
     drawn and its cards say in words what it would have said.
     """
-    memory = _memory(graph, cards, arrows)
+    memory = _memory(graph, cards)
     found, cards = list(memory), list(cards)
     frame = {i: set(box.members) for box in memory for i in box.members}
     for region in _regions(graph, cards):
@@ -27,37 +29,20 @@ def boxes(graph: Graph, cards: list[Card], arrows: list[Arrow]) -> tuple[tuple[B
     return tuple(found), cards
 
 
-def _memory(graph: Graph, cards: list[Card], arrows: list[Arrow]) -> list[Box]:
+def _memory(graph: Graph, cards: list[Card]) -> list[Box]:
     groups: dict[int, list[Card]] = {}
     for card in cards:
         storage = graph.tensor[card.tensor_ids[-1]].storage_id if card.tensor_ids else None
         if storage is not None:
             groups.setdefault(storage, []).append(card)
+    times = Counter(c.name for c in cards)  # two cards of one name: it has moved on from one of them
     found = []
     for members in groups.values():
         if len({graph.tensor[c.tensor_ids[-1]].object_id for c in members}) < 2:
             continue
-        word = "name" if len({c.name for c in members} - {""}) == len(members) else "tensor"
-        ids = tuple(c.id for c in members)
-        found.append(Box("memory", f"one block of memory, {count(len(ids), word)}", ids, _flat(ids, arrows)))
+        word = "name" if all(c.name and times[c.name] == 1 for c in members) else "tensor"
+        found.append(Box("memory", f"one block of memory, {count(len(members), word)}", tuple(c.id for c in members)))
     return found
-
-
-def _flat(ids: tuple[int, ...], arrows: list[Arrow]) -> bool:
-    """A leaf and what was cut from it can stand side by side, where no other way leads from one to the other."""
-    if len(ids) != 2 or not any(a.kind == "cut" and (a.tail, a.head) == ids for a in arrows):
-        return False
-    after: dict[int, list[int]] = {}
-    for a in arrows:
-        after.setdefault(a.tail, []).append(a.head)
-    seen: set[int] = set()
-    todo = [head for head in after[ids[0]] if head != ids[1]]
-    while todo:
-        one = todo.pop()
-        if one not in seen:
-            seen.add(one)
-            todo += after.get(one, ())
-    return ids[1] not in seen and all(a.head != ids[0] for a in arrows)
 
 
 def _regions(graph: Graph, cards: list[Card]) -> list[Box]:

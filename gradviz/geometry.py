@@ -13,8 +13,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 GAP = 3.5  # points between a chip and its line
+CLEAR = 0.7  # points that a chip keeps from everything but its line
+STEEP = 0.5  # share of a line's direction that goes down, above which it meets its card from above or below
 STEP = 3.0  # points between the samples of a line
-ALONG = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82)  # where on its line a chip may stand, best first
+# where on its line a chip stands, best first
+ALONG = (0.5, 0.46, 0.54, 0.42, 0.58, 0.38, 0.62, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82, 0.1, 0.9)
 
 Point = tuple[float, float]
 
@@ -73,7 +76,12 @@ class Spline(NamedTuple):
     def beside(self, by: float, *, back: bool) -> Spline:
         """The same way ``by`` points to the left. ``back``: the head is at the start, otherwise at the end."""
         whole = [self.start or self.points[0], *self.points, self.end or self.points[-1]]
-        moved = [(x + by * nx, y + by * ny) for (x, y), (nx, ny) in zip(whole, _normals(whole), strict=True)]
+        normals = _normals(whole)
+        moved = [(x + by * nx, y + by * ny) for (x, y), (nx, ny) in zip(whole, normals, strict=True)]
+        for end in (0, -1):  # along the edge of its card: upper or lower where the line is steep, left or right if not
+            (x, y), (nx, ny) = whole[end], normals[end]
+            if nx or ny:
+                moved[end] = (x + by / nx, y) if abs(nx) > STEEP else (x, y + by / ny)
         first, *middle, last = moved
         if back:
             return Spline([*middle[:-1], last], start=first)
@@ -130,48 +138,51 @@ class Chip(NamedTuple):
 
 
 def corners(frame: Rect, width: float, height: float) -> tuple[Point, ...]:
-    """Where the words of a frame may stand: along its upper edge first, then along its lower one, then beside it."""
+    """Where the words of a frame may stand: at its upper and lower edge, inside first, then beside it."""
     w, h = width / 2 + 5, height / 2 + 3
-    xs = [frame.x0 + w + (frame.x1 - frame.x0 - 2 * w) * k / 8 for k in (8, 0, 4, 7, 1, 6, 2, 5, 3)]
-    inside = [(x, y) for y in (frame.y1 - h, frame.y0 + h) for x in xs]
-    outside = [(x, y) for x in (frame.x1 + w, frame.x0 - w) for y in (frame.y1 - h, frame.y0 + h)]
-    return (*inside, *outside)
+    step = (frame.x1 - frame.x0 - 2 * w) / 8
+    xs = [frame.x0 + w + step * k for k in (8, 0, 4, 7, 1, 6, 2, 5, 3, 9, -1, 10, -2, 11, -3, 12, -4)]
+    edges = [(x, y) for y in (frame.y1 - h, frame.y0 + h, frame.y1 + h, frame.y0 - h) for x in xs]
+    return (*edges, *((x, y) for x in (frame.x1 + w, frame.x0 - w) for y in (frame.y1 - h, frame.y0 + h)))
 
 
 def place(
     chips: list[Chip], lines: list[list[Point]], solid: list[Rect], frames: Iterable[Rect], page: Rect
-) -> list[Point]:
-    """A middle for each chip.
+) -> tuple[list[Point], int]:
+    """A middle for each chip, and how many of them cover something.
 
     Args:
         chips: in drawing order.
         lines: samples of every drawn line.
         solid: boxes that nothing may cover (cards, words of frames).
         frames: boxes whose border should not be covered.
-        page: the whole picture; Graphviz makes no room beyond it.
+        page: the picture so far; beyond it there is room, but better not.
     """
     bounded = [(_bounds(line), line) for line in lines]
-    rects = [chip.at(chip.middle) for chip in chips]
-    borders = list(frames)
-    found = []
-    for i, chip in enumerate(chips):
-        others = solid + rects[:i] + rects[i + 1 :]
+    borders, taken = list(frames), list(solid)
+    found, flaws = [chip.middle for chip in chips], 0
+    # Words of frames first, then those of the shortest lines: long ones have the most places to choose from.
+    for i in sorted(range(len(chips)), key=lambda i: (not chips[i].spots, len(lines[chips[i].line]))):
+        chip = chips[i]
         best, lowest = chip.middle, math.inf
-        for k, middle in enumerate(chip.spots or _candidates(chip, lines[chip.line])):
+        spots = ((0.0, spot) for spot in chip.spots) if chip.spots else _candidates(chip, lines[chip.line])
+        for k, (away, middle) in enumerate(spots):
             rect = chip.at(middle)
-            cost = _cost(rect, bounded, others, borders) + 0.1 * k + 1000 * (not page.contains(rect))
+            # Far from its own line, a chip must not come nearer to another one (6 points: the two lines of a pair).
+            cost = _cost(rect, bounded, taken, borders, max(CLEAR, away - 6)) + 0.02 * k + 5 * (not page.contains(rect))
             if cost < lowest:
                 best, lowest = middle, cost
             if cost < 3:
                 break
-        rects[i] = chip.at(best)
-        found.append(best)
-    return found
+        taken.append(chip.at(best))
+        found[i] = best
+        flaws += lowest >= 10
+    return found, flaws
 
 
-def _candidates(chip: Chip, line: list[Point]) -> Iterator[Point]:
-    """Beside the line, on its right first, from its middle outwards."""
-    for away in (GAP, 2.5 * GAP, 5 * GAP, 9 * GAP):
+def _candidates(chip: Chip, line: list[Point]) -> Iterator[tuple[float, Point]]:
+    """Beside the line, on its right first, from its middle outwards: how far away, and where."""
+    for away in (GAP, 2.5 * GAP, 5 * GAP, 9 * GAP, 14 * GAP):
         for side in (1, -1):
             for where in ALONG:
                 i = min(int(where * len(line)), len(line) - 2)
@@ -182,7 +193,7 @@ def _candidates(chip: Chip, line: list[Point]) -> Iterator[Point]:
                 nx, ny = (y0 - y1) / length, (x1 - x0) / length
                 if nx < -0.2 or (nx < 0.2 and ny < 0):
                     nx, ny = -nx, -ny  # now to the right, or above a level line
-                yield (x + side * nx * reach, y + side * ny * reach)
+                yield away, (x + side * nx * reach, y + side * ny * reach)
 
 
 def _bounds(line: list[Point]) -> Rect:
@@ -190,10 +201,13 @@ def _bounds(line: list[Point]) -> Rect:
     return Rect(min(xs), min(ys), max(xs), max(ys))
 
 
-def _cost(rect: Rect, lines: list[tuple[Rect, list[Point]]], others: list[Rect], borders: list[Rect]) -> float:
-    cost = 100.0 * sum(rect.meets(other, 1.5) for other in others)
+def _cost(
+    rect: Rect, lines: list[tuple[Rect, list[Point]]], others: list[Rect], borders: list[Rect], gap: float
+) -> float:
+    cost = 100.0 * sum(rect.meets(other, CLEAR) for other in others)
     for bounds, line in lines:
-        cost += 10 * (rect.meets(bounds, 1.5) and any(rect.holds(point, 1.5) for point in line))
+        if rect.meets(bounds, gap) and any(rect.holds(point, gap) for point in line):
+            cost += 10 if any(rect.holds(point, CLEAR) for point in line) else 4
     for border in borders:
         cost += 3 * (rect.meets(border) and not border.contains(rect))
     return cost

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -65,12 +65,32 @@ def render(dot: str, format: str = "svg", titles: Mapping[str, str] | None = Non
     """
     if format not in FORMATS:
         raise GradvizError(f"cannot draw as {format!r}; the formats are {', '.join(FORMATS)}")
-    if _pygraphviz() is not None:
-        with _lock:
-            drawn = _draw(_refined(_laid_out(dot)), format)
-    else:
-        drawn = _system_dot(dot, format)
-    return _finish(drawn, dot, titles or {}) if format == "svg" else drawn
+    try:
+        if _pygraphviz() is not None:
+            laid_out, _ = _layout(dot)
+            with _lock:
+                drawn = bytes(_pygraphviz().AGraph(string=laid_out).draw(format=format, prog="nop2"))
+        else:
+            drawn = _system_dot(dot, format)
+        return _finish(drawn, dot, titles or {}) if format == "svg" else drawn
+    except GradvizError:
+        raise
+    except Exception as error:  # whatever an engine trips over, a picture must not end a cell in a traceback
+        raise CannotDraw(f"the layout engine failed ({type(error).__name__}); use .text") from error
+
+
+def best(sources: Iterable[str], width: int) -> str:
+    """The first of several sources of one picture that is no wider than ``width`` CSS pixels and hides nothing.
+
+    Where none is, the narrowest, and among those that are narrow enough the one in which the fewest words are hidden.
+    """
+    found: list[tuple[int, int, int, str]] = []
+    for source in dict.fromkeys(sources):
+        too_wide = max(size(render(source).decode())[0] - width, 0)
+        found.append((too_wide, _layout(source)[1] if _pygraphviz() else 0, len(found), source))
+        if found[-1][:2] == (0, 0):
+            break
+    return min(found)[-1]
 
 
 # --- engines ----------------------------------------------------------------------------------------------------------
@@ -103,6 +123,13 @@ def _quiet() -> Iterator[None]:
             os.close(saved)
 
 
+@lru_cache(maxsize=16)
+def _layout(dot: str) -> tuple[str, int]:
+    """The source with the place of everything, and how many of its words cover something."""
+    with _lock:
+        return _refined(_laid_out(dot))
+
+
 def _laid_out(dot: str) -> str:
     if dot.count(" -> ") <= IN_PROCESS:
         return str(_pygraphviz().AGraph(string=dot).draw(format="dot", prog="dot").decode())
@@ -114,10 +141,6 @@ def _laid_out(dot: str) -> str:
     if done.returncode:
         raise CannotDraw("the layout ran into its limits of time or memory; show a part of the graph, or use .text")
     return done.stdout.decode()
-
-
-def _draw(laid_out: str, format: str) -> bytes:
-    return bytes(_pygraphviz().AGraph(string=laid_out).draw(format=format, prog="nop2"))
 
 
 def _system_dot(dot: str, format: str) -> bytes:
@@ -134,7 +157,7 @@ def _system_dot(dot: str, format: str) -> bytes:
 # --- pairs and chips --------------------------------------------------------------------------------------------------
 
 
-def _refined(laid_out: str) -> str:
+def _refined(laid_out: str) -> tuple[str, int]:
     """Give both lines of each pair their own place, width and arrow head, and every chip a free spot."""
     pygraphviz = _pygraphviz()
     graph = pygraphviz.AGraph(string=laid_out)
@@ -152,11 +175,13 @@ def _refined(laid_out: str) -> str:
             edge.attr.update(pos=spline.write(), color=look.colour, penwidth=f"{look.width}", dir="back",
                              style="dashed" if look.dashed else "solid")  # fmt: skip
         lines.append(spline.samples())
+        if edge.attr["xlabel"]:
+            x, y = lines[-1][len(lines[-1]) // 2]
+            edge.attr.update(label=f"<{edge.attr['xlabel']}>", xlabel="", lp=f"{x:.2f},{y:.2f}")
         if edge.attr["lp"]:
             chips.append((edge.attr, _chip(edge, len(lines) - 1)))
-    if len(chips) <= IN_PROCESS:
-        _place_chips(graph, chips, lines)
-    return str(graph.string())
+    flaws = _place_chips(graph, chips, lines) if len(chips) <= IN_PROCESS else 0
+    return str(graph.string()), flaws
 
 
 def _add_forward(graph: Any, edge: Any, spline: Spline, key: str) -> list[Point]:
@@ -176,7 +201,7 @@ def _chip(edge: Any, line: int) -> Chip:
     return Chip((float(x), float(y)), float(width[1]) + 2 if width else 60, 13 * (label.count("<br/>") + 1) + 5, line)
 
 
-def _place_chips(graph: Any, chips: list[tuple[Any, Chip]], lines: list[list[Point]]) -> None:
+def _place_chips(graph: Any, chips: list[tuple[Any, Chip]], lines: list[list[Point]]) -> int:
     cards = [_rect(n.attr["pos"], n.attr["width"], n.attr["height"]) for n in graph.nodes()]
     frames, words = [], []
     for frame in graph.subgraphs():
@@ -186,9 +211,13 @@ def _place_chips(graph: Any, chips: list[tuple[Any, Chip]], lines: list[list[Poi
             words.append((frame.graph_attr, _words(frame.graph_attr, box)))
     chips = words + chips
     page = Rect(*map(float, graph.graph_attr["bb"].split(",")))
-    middles = place([chip for _, chip in chips], lines, cards, frames, page)
-    for (attributes, _), middle in zip(chips, middles, strict=True):
+    middles, flaws = place([chip for _, chip in chips], lines, cards, frames, page)
+    for (attributes, chip), middle in zip(chips, middles, strict=True):
         attributes["lp"] = f"{middle[0]:.2f},{middle[1]:.2f}"
+        box = chip.at(middle)
+        page = Rect(*map(min, page[:2], box[:2]), *map(max, page[2:], box[2:]))
+    graph.graph_attr["bb"] = ",".join(f"{side:.2f}" for side in page)
+    return flaws
 
 
 def _words(attributes: Any, frame: Rect) -> Chip:

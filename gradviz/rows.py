@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 
 from . import queries
-from .graph import Accumulated, Backward, Call, Graph, Raised, SavedState, SavedTensor, Tensor, Wrote
+from .graph import Accumulated, Backward, Call, Edge, Graph, Node, Raised, SavedState, SavedTensor, Tensor, Wrote
 from .scene import Row
 
 LISTED = 6  # nodes, contributions or runs of one card that are listed one by one
@@ -18,7 +19,6 @@ class RowWriter:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.last = queries.latest_states(graph)
-        self.into = queries.edges_into(graph)
         self.sent = queries.sent_by_run(graph)
         self.arrived = {(g.run, g.node_id): g.preview for g in graph.gradients if g.input_nr is not None}
         self.accumulated = queries.accumulations(graph)
@@ -27,9 +27,32 @@ class RowWriter:
         for w in (e for e in graph.events if isinstance(e, Wrote)):
             self.wrote.setdefault((w.call_id, graph.tensor[w.after_id].object_id), []).append(w)
         self.raised = {e.call_id: e for e in graph.events if isinstance(e, Raised)}
+        self.started: dict[int, list[Backward]] = {}  # by node
+        self.refusals: dict[int, tuple[Backward, Raised]] = {}  # by the tensor that backward was called on
+        self.given_back: dict[int, list[str]] = {}  # what autograd.grad returned, by object
+        for run in graph.backwards:
+            for i, value in run.returned:
+                self.given_back.setdefault(graph.tensor[i].object_id, []).append(str(value))
+            if run.call_id in self.raised and run.call_id in graph.call and not run.ran and run.raised_at is None:
+                self.refusals |= dict.fromkeys(graph.call[run.call_id].inputs, (run, self.raised[run.call_id]))
+            for root in run.roots:
+                self.started.setdefault(root, []).append(run)
+        self.cut = {c.output_id for c in graph.cuts}
         self.raised_at = {b.raised_at: b.call_id for b in graph.backwards if b.raised_at is not None}
 
-    def rows(self, kind: str, states: list[Tensor], calls: list[Call], nodes: list[int]) -> tuple[str, list[Row]]:
+    @cached_property
+    def into(self) -> dict[int, list[Edge]]:
+        return queries.edges_into(self.graph)
+
+    def rows(
+        self,
+        kind: str,
+        states: list[Tensor],
+        calls: list[Call],
+        nodes: list[int],
+        output: int | None = None,
+        leaf: bool = True,
+    ) -> tuple[str, list[Row]]:
         """The kind of a card and its lines.
 
         Args:
@@ -37,6 +60,8 @@ class RowWriter:
             states: the states of the one tensor object that the card stands for, oldest first; may be empty.
             calls: the calls that made it and wrote it.
             nodes: ids of the nodes that it stands for.
+            output: which output of its node it is, where the node stands alone.
+            leaf: whether what happened to a leaf's gradient is told here.
         """
         if not states:
             return kind, self.bare_rows(kind, calls, nodes)
@@ -44,27 +69,48 @@ class RowWriter:
         rows = [Row("code", line) for line in self.code(states, calls)]
         rows.append(Row("values", self.values(states, calls)))
         nodes = queries.gradient_order(self.graph, nodes)
-        if tensor.gradient_edge and not nodes:  # the node has several results, and stands alone
-            rows.append(Row("state", f"output {tensor.gradient_edge.output_nr}"))
+        rows += [Row("state", f"output {output}")] if output is not None else []
+        kind, said = self.tracking(states)
+        if kind == "leaf":
+            rows += [*said, *(self.leaf_rows(tensor) if leaf else []), *self.node_rows(nodes)]
+        else:
+            rows += [*self.node_rows(nodes), *said, *self.returned(tensor)]
+        return kind, rows + self.retained(tensor) + self.refused(states)
+
+    def tracking(self, states: list[Tensor]) -> tuple[str, list[Row]]:
+        """The kind of a tensor's card, and the line that says whether autograd tracks it."""
+        tensor = states[-1]
         if tensor.requires_grad is None and not tensor.gradient_edge:
-            return "untracked", [*rows, Row("untracked", "whether it is tracked is not known")]
-        if tensor.is_leaf and tensor.requires_grad:
-            rows.append(Row("state", "leaf · requires_grad"))
-            return "leaf", rows + self.leaf_rows(tensor) + self.node_rows(nodes)
-        if not tensor.requires_grad and not tensor.gradient_edge:
-            return "untracked", [*rows, Row("untracked", "not tracked · grad_fn None"), *self.returned(tensor)]
-        return "result", rows + self.node_rows(nodes) + self.returned(tensor) + self.retained(tensor)
+            return "untracked", [Row("untracked", "whether it is tracked is not known")]
+        # A view made under no_grad has its base's flag, and yet no gradient goes through it.
+        cut_view = tensor.base_id is not None and not tensor.gradient_edge and any(t.id in self.cut for t in states)
+        if cut_view or not (tensor.requires_grad or tensor.gradient_edge):
+            return "untracked", [
+                Row("untracked", "not tracked" + ("" if tensor.is_leaf is None else " · grad_fn None"))
+            ]
+        if tensor.is_leaf:
+            return "leaf", [Row("state", "leaf · requires_grad")]
+        anew = tensor.is_leaf is None and not tensor.gradient_edge  # a view whose memory was written
+        return "result", [Row("grad_fn", "grad_fn is made anew at its next use")] if anew else []
+
+    def refused(self, states: list[Tensor]) -> list[Row]:
+        """A backward that began here and raised before it ran a node, most often for want of a ``grad_fn``."""
+        rows = []
+        for run, error in (self.refusals[t.id] for t in states if t.id in self.refusals):
+            why = error_text(error) if states[-1].requires_grad else "no grad_fn"
+            rows.append(Row("stale", f"{_word(run)} raises here: {why}"))
+        return rows
 
     def bare_rows(self, kind: str, calls: list[Call], nodes: list[int]) -> list[Row]:
         """A node without a tensor, a value that left torch, or a call that raised."""
         if kind == "raised":
             error = self.raised[calls[0].id]
-            return [Row("code", _code(calls[0])), Row("stale", error_text(error))]
+            return [Row("code", code(calls[0])), Row("stale", error_text(error))]
         if calls:
-            return [Row("code", _code(calls[0])), Row("untracked", "a plain value, outside of torch")]
+            return [Row("code", code(calls[0])), Row("untracked", "a plain value, outside of torch")]
         nodes = queries.gradient_order(self.graph, nodes)
         call = self.graph.call.get(self.graph.node[nodes[0]].call_id or 0) if nodes else None
-        rows = [Row("code", _code(call))] if call and self.graph.node[nodes[0]].call_id is not None else []
+        rows = [Row("code", code(call))] if call and self.graph.node[nodes[0]].call_id is not None else []
         return [*rows, Row("state", names(self.graph, nodes)), *self.saved_rows(nodes)]
 
     # --- code and values --------------------------------------------------------------------------------------------
@@ -75,7 +121,7 @@ class RowWriter:
         What a library did to a named tensor (``kaiming_uniform_``) is left out too.
         """
         tensor, name = states[-1], states[-1].name
-        made = [c for c in calls if not c.bookkeeping or "step" in _code(c)]  # an optimizer's step, not nn.init
+        made = [c for c in calls if not c.bookkeeping or "step" in code(c)]  # an optimizer's step, not nn.init
         first = bool(made) and states[0].id in made[0].outputs and states[0].id not in made[0].inputs
         outputs = len(made[0].outputs) if first else 0
         lines: list[str] = []
@@ -84,13 +130,17 @@ class RowWriter:
         elif not made or outputs > 1:
             lines = ["unnamed" if not made else f"output {made[0].outputs.index(states[0].id)}"]
         for call in made[1:] if lines and first else made:
-            line = _code(call)
-            if lines and lines[-1] in line and lines[-1] != name:
+            line = code(call)
+            if lines and lines[-1] in line and (lines[-1] != name or line.startswith(f"{name} = ")):
                 lines.pop()
             if not name or first or call.bookkeeping or _mentions(line, name):
-                lines.append(line + self.written_comment(tensor, call))
+                lines.append(line + (self.written_comment(tensor, call) if lines else ""))
+        if name and not any(_mentions(line, name) for line in lines):
+            lines.insert(0, name)
         counted = {line: lines.count(line) for line in lines}
-        return [line if n == 1 else f"{line}  # {n} times" for line, n in counted.items()]
+        return [
+            line if n == 1 else f"{line}{', ' if '  # ' in line else '  # '}{n} writes" for line, n in counted.items()
+        ]
 
     def written_comment(self, tensor: Tensor, call: Call) -> str:
         """Where memory was written, the line number matters: versions and staleness hang on it."""
@@ -138,7 +188,7 @@ class RowWriter:
                 if s.state in (SavedState.STALE, SavedState.OVERWRITTEN):
                     at = "" if s.saved_version is None else f" at version {s.saved_version}"
                     rows.append(Row("grad_fn", f"{node.name} saved {self.saved_name(s)}{at}"))
-                    rows.append(Row("stale", self.fate(s)))
+                    rows.append(Row("stale", self.fate(node, s)))
                 elif s.state is SavedState.FREED and node.id in self.raised_at:
                     rows.append(Row("stale", f"FREED: an earlier backward released what {node.name} saved"))
                     break
@@ -150,22 +200,22 @@ class RowWriter:
             return saved.attribute
         return tensor.name
 
-    def fate(self, saved: SavedTensor) -> str:
+    def fate(self, node: Node, saved: SavedTensor) -> str:
         if saved.state is SavedState.OVERWRITTEN:
-            return "OVERWRITTEN: its memory changed, its version did not: backward is silently wrong"
+            used = "used" if any(node.id in b.ran for b in self.graph.backwards) else "would use"
+            return f"OVERWRITTEN, and its version did not move: backward {used} wrong numbers"
         tensor = self.graph.tensor.get(saved.tensor_id) if saved.tensor_id is not None else None
         now = self.last[tensor.object_id].version if tensor else None
         return "STALE: it was written since" if now is None else f"STALE: it is at version {now} now"
 
     def start(self, node_id: int) -> str:
         """What a backward that began at this node began with."""
-        runs = [b for b in self.graph.backwards if node_id in b.roots]
+        runs = self.started.get(node_id, [])
         if not runs:
             return ""
         last = runs[-1]
-        word = "backward()" if last.kind == "backward" else "autograd.grad()"
         value = self.arrived.get((last.run, node_id))
-        text = f"{word} starts with {value}" if value else f"{word} starts here"
+        text = f"{_word(last)} starts with {value}" if value else f"{_word(last)} starts here"
         return text if len(runs) == 1 else f"{text}, {len(runs)} times"
 
     # --- leaves -----------------------------------------------------------------------------------------------------
@@ -175,13 +225,14 @@ class RowWriter:
         node = self.leaf_node.get(tensor.object_id)
         done = self.accumulated.get(node, []) if node is not None else []
         runs = [b for b in self.graph.backwards if b.kind == "backward"]
+        whole = all(b.watched for b in runs) and not any(note.startswith("the oldest") for note in self.graph.notes)
         rows = self.returned(tensor)
         if len(done) == 1:
             rows += self.one_run(done[0])
         elif done:
             rows += self.many_runs(done)
-        elif runs and all(b.watched for b in runs):
-            rows += [Row("accumulate", "AccumulateGrad · never reached"), Row("accumulate", f".grad: {tensor.grad}")]
+        elif runs and whole and tensor.grad is None:
+            rows += [Row("accumulate", "AccumulateGrad · never reached"), Row("accumulate", ".grad: None")]
         elif tensor.grad is not None:
             rows.append(Row("accumulate", f".grad: {tensor.grad}"))
         return rows
@@ -200,19 +251,18 @@ class RowWriter:
             rows.append(f"engine adds {short if many else listed}")
         once = "arrives once:" if len(parts) > 1 else "arrives"
         rows.append(f"AccumulateGrad · {once} {event.incoming}")
-        rows.append(f".grad: {event.before} → {event.stored}")
+        rows.append(f".grad: {_stored(event)}")
         return [Row("accumulate", text) for text in rows]
 
     def many_runs(self, done: list[Accumulated]) -> list[Row]:
-        lines = [f"backward {i}: arrives {e.incoming} · .grad {e.before} → {e.stored}" for i, e in enumerate(done, 1)]
+        lines = [f"backward {e.run + 1}: arrives {e.incoming} · .grad {_stored(e)}" for e in done]
         if len(lines) > LISTED:
             lines = [*lines[:2], f"… {len(lines) - 3} more …", lines[-1]]
         return [Row("accumulate", "AccumulateGrad adds to what is stored"), *(Row("accumulate", t) for t in lines)]
 
     def returned(self, tensor: Tensor) -> list[Row]:
         """What ``autograd.grad`` gave back for this tensor: it fills no ``.grad``."""
-        runs: list[Backward] = [b for b in self.graph.backwards if b.kind == "grad"]
-        found = [str(v) for b in runs for i, v in b.returned if self.graph.tensor[i].object_id == tensor.object_id]
+        found = self.given_back.get(tensor.object_id, [])
         if len(found) > LISTED:
             found = [*found[:2], "…", found[-1]]
         return [Row("accumulate", f"autograd.grad returns {', then '.join(found)}")] if found else []
@@ -221,6 +271,14 @@ class RowWriter:
         if not tensor.retains_grad:
             return []
         return [Row("accumulate", f".grad kept by retain_grad: {tensor.grad}")]
+
+
+def _stored(event: Accumulated) -> str:
+    return "set to None by a hook" if event.stored is None else f"{event.before} → {event.stored}"
+
+
+def _word(run: Backward) -> str:
+    return "backward()" if run.kind == "backward" else "autograd.grad()"
 
 
 def names(graph: Graph, nodes: list[int]) -> str:
@@ -238,10 +296,11 @@ def error_text(event: Raised) -> str:
 
 
 def _mentions(code: str, name: str) -> bool:
-    return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", code) is not None
+    return name in code and re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", code) is not None
 
 
-def _code(call: Call) -> str:
+def code(call: Call) -> str:
+    """The user's code of a call, on one line."""
     if call.source and call.source.code:
         return " ".join(call.source.code.split())
     return f"{call.function}(…)"

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from .graph import Tensor
 
+LINES = 200  # cards, cuts or nodes that the text lists one by one
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
@@ -47,15 +48,15 @@ class Arrow(NamedTuple):
     kind: str
     label: str = ""
     mark: str = ""  # "output 1" where a node has several outputs
+    to_frame: bool = False  # it ends at the shaded region around its head: several cards in there read the value
 
 
 class Box(NamedTuple):
-    """A frame around cards. ``kind``: memory or region. ``flat``: its two cards can stand side by side."""
+    """A frame around cards. ``kind``: memory or region."""
 
     kind: str
     label: str
     members: tuple[int, ...]
-    flat: bool = False
 
 
 class Scene(NamedTuple):

@@ -46,14 +46,26 @@ def show(
         True
     """
     given = list(_flat(tensors))
-    if not given:
-        raise GradvizError("show() needs at least one tensor, as in show(loss)")
-    if view not in (None, "cards", "nodes"):
-        raise GradvizError(f"view={view!r} is not a view; it is 'cards' or 'nodes'")
+    _check(given, view)
     if names is not None:
-        return Figure(capture(*given, names=dict(names), model=model), view=view or "nodes")
+        return Figure(capture(*given, names=names, model=model), view=view or "nodes")
     graph = capture(*given, names=_caller_names(sys._getframe(1), tensors), model=model)
     return Figure(_behind_roots(graph), view=view or "nodes")
+
+
+def _check(given: list[Any], view: Any) -> None:
+    import torch
+
+    if view not in (None, "cards", "nodes"):
+        raise GradvizError(f"view={view!r} is not a view; it is 'cards' or 'nodes'")
+    if not given:
+        raise GradvizError("show() needs at least one tensor, as in show(loss)")
+    for value in given:
+        if isinstance(value, torch.nn.Module):
+            raise GradvizError("show() draws what a call made, not a module: call it first, show(net(x), model=net)")
+        if not isinstance(value, torch.Tensor):
+            raise GradvizError(f"show() was given an object of type {type(value).__name__}; it draws the graph behind "
+                               "tensors, as in show(loss)")  # fmt: skip
 
 
 def _behind_roots(graph: Graph) -> Graph:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from . import queries
-from .graph import Backward, Cut, Graph, Raised, SavedState, Tensor
-from .rows import error_text, names
-from .scene import Arrow, Card, Scene, describe
+from .graph import Backward, Cut, Graph, NodeKind, Raised, SavedState, Tensor
+from .rows import code, error_text, names
+from .scene import LINES, Arrow, Card, Scene, describe
 from .theme import visible
 
-LISTED = 200  # cards, edges or nodes that are listed one by one
 EMPTY = "An empty graph: no tensor, no node."
 
 
@@ -32,6 +31,7 @@ def text(graph: Graph, scene: Scene, title: str | None = None) -> str:
         _section("memory:", _boxes(scene, "memory")),
         _section("not recorded:", _boxes(scene, "region")),
         _section("backward", _backwards(graph)),
+        _section("raised:", _raised(graph)),
         _section("note:", iter(graph.notes)),
     ]
     lines = [line for section in sections for line in section]
@@ -43,9 +43,9 @@ def _section(head: str, lines: Iterator[str]) -> list[str]:
 
 
 def _some(lines: list[str]) -> list[str]:
-    if len(lines) <= LISTED:
+    if len(lines) <= LINES:
         return lines
-    return [*lines[:LISTED], f"… and {len(lines) - LISTED:,} more, not listed"]
+    return [*lines[:LINES], f"… and {len(lines) - LINES:,} more, not listed"]
 
 
 # --- cards ------------------------------------------------------------------------------------------------------------
@@ -57,14 +57,13 @@ def _cards(graph: Graph, scene: Scene) -> list[str]:
         into.setdefault(a.head, []).append(a)
     titles = _titles(scene)
     lines: list[str] = []
-    listed = [c for c in scene.cards if c.kind != "tag"]
-    for card in listed[:LISTED]:
+    for card in scene.cards[:LINES]:
         lines.append(card.title)
         lines += [f"    {'then ' if row.kind == 'code' else ''}{row.text}" for row in card.rows[1:]]
         lines += [f"    {line}" for line in _reads(into.get(card.id, ()), titles)]
         lines += [f"    {line}" for line in _node_details(graph, card)]
-    if len(listed) > LISTED:
-        lines.append(f"… and {len(listed) - LISTED:,} more cards, not listed")
+    if len(scene.cards) > LINES:
+        lines.append(f"… and {len(scene.cards) - LINES:,} more cards, not listed")
     return lines
 
 
@@ -99,7 +98,7 @@ def _node_details(graph: Graph, card: Card) -> Iterator[str]:
         empty = [str(e.next_index) for e in edges if e.next_node_id is None]
         if empty and card.kind == "node":
             yield f"{node.name} next_functions {', '.join(empty)}: None, no gradient needed there"
-        if node.stub:
+        if node.stub and node.kind is not NodeKind.ACCUMULATE_GRAD:
             yield f"{node.name} was made earlier; what is behind it is not listed"
 
 
@@ -132,9 +131,9 @@ def cut_text(graph: Graph, cut: Cut) -> str:
     """One cut in words: what it separates, why, and where it stands in the code."""
     call = graph.call.get(cut.call_id)
     where = f"line {call.source.line}: " if call and call.source else ""
-    code = f" by {call.source.code}" if call and call.source and call.source.code else ""
+    by = f" by {call.source.code}" if call and call.source and call.source.code else ""
     source, end = _name(graph, cut.input_id), _name(graph, cut.output_id)
-    return f"{where}{source} ✂ {end} · {cut.reason.value}{code} · no gradient back"
+    return f"{where}{source} ✂ {end} · {cut.reason.value}{by} · no gradient back"
 
 
 def _boxes(scene: Scene, kind: str) -> Iterator[str]:
@@ -146,26 +145,31 @@ def _boxes(scene: Scene, kind: str) -> Iterator[str]:
 
 def _backwards(graph: Graph) -> Iterator[str]:
     raised = {e.call_id: e for e in graph.events if isinstance(e, Raised)}
-    for number, run in enumerate(graph.backwards, 1):
+    for run in graph.backwards:
         for line in _run(graph, run):
-            yield f"{number} · {line}"
+            yield f"{run.run + 1} · {line}"
         if run.call_id in raised:
-            yield f"{number} · raised {error_text(raised[run.call_id])}"
+            yield f"{run.run + 1} · raised {error_text(raised[run.call_id])}"
+
+
+def _raised(graph: Graph) -> Iterator[str]:
+    """Calls that raised, backward apart."""
     backward_calls = {b.call_id for b in graph.backwards}
-    for event in raised.values():
-        if event.call_id not in backward_calls:
+    for event in graph.events:
+        if isinstance(event, Raised) and event.call_id not in backward_calls:
             call = graph.call.get(event.call_id)
-            yield f"{call.function if call else 'a call'} raised {error_text(event)}"
+            where = f" in line {call.source.line}" if call and call.source else ""
+            yield f"{code(call) if call else 'a call'}{where} · {error_text(event)}"
 
 
 def _run(graph: Graph, run: Backward) -> Iterator[str]:
     call = graph.call.get(run.call_id)
-    code = call.source.code if call and call.source and call.source.code else f"{run.kind}()"
+    said = call.source.code if call and call.source and call.source.code else f"{run.kind}()"
     where = f" in line {call.source.line}" if call and call.source else ""
     if not run.watched:
-        yield f"{code}{where} · not watched, so its gradients are not known"
+        yield f"{said}{where} · not watched, so its gradients are not known"
         return
-    yield f"{code}{where} · nodes ran: {names(graph, list(run.ran)) or 'none'}"
+    yield f"{said}{where} · nodes ran: {names(graph, list(run.ran)) or 'none'}"
     for tensor_id, value in run.returned:
         yield f"returned {value} for {_name(graph, tensor_id)}, .grad unchanged"
 

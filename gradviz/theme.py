@@ -6,6 +6,7 @@ Lines are mid-grey or saturated and fills are light with dark text, so a picture
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Final, NamedTuple
 
@@ -144,6 +145,9 @@ _BOLD = (
 )  # fmt: skip
 
 
+_NUMBERS = re.compile(r"\[(?:[-\d.,\[\] …j]|e[+-]|nan|inf|True|False)*\]")  # a list as ``preview`` writes it
+
+
 def visible(text: object, limit: int = TEXT_LIMIT) -> str:
     """User text with whatever a reader could not see, or a renderer could trip over, written out.
 
@@ -155,6 +159,22 @@ def visible(text: object, limit: int = TEXT_LIMIT) -> str:
     if clipped.isascii() and clipped.isprintable():
         return clipped
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in clipped)
+
+
+def shorten(text: str, chars: int) -> str:
+    """Each list of numbers in a line without its last elements, where it is longer than ``chars``.
+
+    >>> shorten(".grad: None → [[0.25, 0.5, 0.75], [1, 2, 3]]", 20)
+    '.grad: None → [[0.25, 0.5, 0.75], …]'
+    """
+
+    def short(found: re.Match[str]) -> str:
+        if len(found[0]) <= chars:
+            return found[0]
+        head = found[0][:chars].rpartition(", ")[0] or found[0][:chars]
+        return f"{head}, …" + "]" * (head.count("[") - head.count("]"))
+
+    return _NUMBERS.sub(short, text) if len(text) > chars else text
 
 
 def text_width(text: str, *, size: float, bold: bool = False, mono: bool = False) -> float:

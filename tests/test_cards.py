@@ -6,7 +6,8 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz import fold, scene
+from gradviz import dot, fold, scene
+from gradviz.arrange import arranged
 from gradviz.cards import scene as cards
 from gradviz.graph import GradientEdge, Graph, Node, NodeKind
 from gradviz.views.figure import Figure
@@ -70,7 +71,7 @@ def test_a_leaf_with_many_uses_gets_name_tags() -> None:
         for _ in range(6):
             h = h * w
         h.backward()
-    drawn = cards(rec.graph)
+    drawn = arranged(cards(rec.graph))
     tags = [c for c in drawn.cards if c.kind == "tag"]
     assert [t.title for t in tags] == ["w"] * 6
     (leaf,) = (c for c in drawn.cards if c.kind == "leaf")
@@ -118,7 +119,7 @@ def test_large_recordings_fold_by_module_and_by_line() -> None:
     assert len(whole.cards) > fold.LIMIT >= len(small.cards) > 10
     assert any(c.kind == "fold" for c in small.cards)
     assert any(note.startswith(f"Folded: {len(whole.cards)} boxes") for note in small.notes)
-    assert "fold" in small.legend
+    assert "thick frame: folded" in dot.dot(small)
     with gv.record() as rec:
         h = torch.zeros(1, requires_grad=True)
         for _ in range(80):
@@ -130,3 +131,85 @@ def test_large_recordings_fold_by_module_and_by_line() -> None:
 @pytest.mark.parametrize(("number", "words"), [(1, "one name"), (2, "two names"), (13, "13 names")])
 def test_counting_in_words(number: int, words: str) -> None:
     assert scene.count(number, "name") == words
+
+
+def rows(graph: Graph, name: str) -> list[str]:
+    (card,) = (c for c in cards(graph).cards if c.name == name)
+    return [row.text for row in card.rows]
+
+
+def test_a_card_shows_the_last_state_of_its_object_also_after_an_optimizer() -> None:
+    with gv.record() as rec:
+        a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        b = a.detach().requires_grad_()
+        (b * 3).sum().backward()
+        torch.optim.SGD([b], lr=1.0).step()
+    assert "[-2, -1, 0] · version 1" in rows(rec.graph, "a")
+    assert "[-2, -1, 0] · version 1" in rows(rec.graph, "b")
+    assert any(text.startswith("torch.optim.SGD([b], lr=1.0).step()") for text in rows(rec.graph, "b"))
+
+
+def test_a_leaf_that_is_written_from_itself_tells_its_gradient_once() -> None:
+    with gv.record() as rec:
+        q = torch.ones(1, requires_grad=True)
+        k = torch.ones(1, requires_grad=True)
+        first = q * k
+        with torch.no_grad():
+            k.copy_(k * 0.5 + q)
+        (q * k).backward()
+    drawn = cards(rec.graph)
+    before, after = (c for c in drawn.cards if c.name == "k")
+    assert first is not None
+    assert [r.text for r in before.rows] == ["k", "[1]", "leaf · requires_grad"]
+    assert "AccumulateGrad · arrives [1]" in [r.text for r in after.rows]
+    (product,) = (c for c in drawn.cards if c.name == "first")
+    assert after.id not in {a.tail for a in drawn.arrows if a.head == product.id}
+
+
+def test_a_view_that_no_gradient_can_reach_is_not_called_a_leaf() -> None:
+    with gv.record() as rec:
+        a = torch.ones(3, requires_grad=True)
+        with torch.no_grad():
+            view = a[:2]
+        b = a.clone()
+        written = b[:2]
+        b.mul_(3)
+    assert view.requires_grad
+    assert rows(rec.graph, "view")[-1] == "not tracked · grad_fn None"
+    if rec.graph.tensors[-1].is_leaf is None:
+        assert rows(rec.graph, "written")[-1] == "grad_fn is made anew at its next use"
+    assert written is not None
+
+
+def test_an_input_that_is_handed_back_takes_no_arrow_from_the_other_inputs() -> None:
+    with gv.record() as rec:
+        a = torch.ones(1, requires_grad=True)
+        h = (a * 2)[None]
+        y = torch.ones(1, 1) * 3
+        u, v = torch.broadcast_tensors(y, h)
+    drawn = cards(rec.graph)
+    assert v is not None
+    assert u is not None
+    assert all(a.tail < a.head for a in drawn.arrows)
+
+
+def test_many_leaves_that_one_region_cuts_off_share_one_small_card() -> None:
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))
+    x = torch.ones(1, 2)
+    with gv.record() as rec, torch.no_grad():
+        net(x)
+    drawn = arranged(cards(rec.graph))
+    (cut,) = (a for a in drawn.arrows if a.kind == "cut")
+    tag = drawn.cards[cut.tail]
+    assert cut.to_frame
+    assert [r.text for r in tag.rows] == ["net.0.weight", "net.0.bias", "net.1.weight", "net.1.bias"]
+
+
+def test_a_line_that_ran_again_folds_without_its_leaf_and_its_last_result() -> None:
+    with gv.record() as rec:
+        a = torch.ones(3, requires_grad=True)
+        s = sum((a * i) for i in range(100))
+        s.sum().backward()
+    small = fold.fold(cards(rec.graph), rec.graph)
+    assert [c.kind for c in small.cards] == ["leaf", "fold", "result"]
+    assert [a.kind for a in small.arrows] == ["gradient", "gradient"]

@@ -28,7 +28,7 @@ def scene_of(text: str) -> Scene:
     card = Card(0, "leaf", tuple(Row(kind, text) for kind in kinds), detail=text, name=text)
     other = card._replace(id=1, kind="untracked")
     arrows = tuple(Arrow(0, 1, kind, text, text) for kind in ("gradient", "cut", "raise", "forward", "edge", "of"))
-    return Scene((card, other), arrows, (Box("memory", text, (0, 1)),), ("cut", "gradient"), (text,))
+    return Scene((card, other), arrows, (Box("memory", text, (0, 1)),), (text,))
 
 
 @pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))

@@ -15,7 +15,7 @@ import torch
 import gradviz as gv
 from gradviz import render
 from gradviz.graph import GradvizError, Graph
-from gradviz.show import show
+from gradviz.showing import show
 from gradviz.views.figure import Figure
 
 
@@ -141,3 +141,35 @@ def test_a_long_chain_is_folded_and_says_what_was_folded() -> None:
     assert any("Folded: 10" in note for note in figure.scene.notes)
     assert "boxes folded" in figure.source
     assert figure.text.count("MulBackward0") > 100
+
+
+def test_an_engine_that_fails_leaves_the_text(figure: Figure, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(dot: str) -> tuple[str, int]:
+        raise ValueError("agread: bad input data")
+
+    monkeypatch.setattr(render, "_layout", fail)
+    again = Figure(figure.graph)
+    assert again.html.startswith("<pre>")
+    with pytest.raises(render.CannotDraw, match=r"the layout engine failed \(ValueError\); use .text"):
+        _ = again.svg
+
+
+def test_saving_follows_a_link_and_names_a_missing_folder(figure: Figure, tmp_path: Path) -> None:
+    (tmp_path / "real.svg").write_text("old", encoding="utf-8")
+    (tmp_path / "link.svg").symlink_to("real.svg")
+    figure.save(tmp_path / "link.svg")
+    assert (tmp_path / "link.svg").is_symlink()
+    assert (tmp_path / "real.svg").read_text(encoding="utf-8").startswith("<svg")
+    with pytest.raises(GradvizError, match=r"there is no folder .*missing'; make it first"):
+        figure.save(tmp_path / "missing" / "x.svg")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [(3.0, r"show\(\) was given an object of type float"), (torch.nn.Linear(1, 1), r"show\(net\(x\), model=net\)")],
+)
+def test_show_says_what_it_draws(given: object, message: str) -> None:
+    with pytest.raises(GradvizError, match=message):
+        show(given)  # type: ignore[arg-type]
+    with pytest.raises(GradvizError, match=r"Figure\(\) draws a Graph"):
+        Figure(given)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ import torch
 
 import gradviz as gv
 from gradviz.geometry import Rect
-from gradviz.show import show
+from gradviz.showing import show
 from gradviz.views.figure import Figure
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -51,9 +51,10 @@ def drawn_from(name: str) -> Callable[[], Figure]:
     def make() -> Figure:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / f"{name}.py"
-            file.write_text(README[name], encoding="utf-8")
+            program = {**README, **PROGRAMS}[name]
+            file.write_text(program, encoding="utf-8")
             with gv.record() as rec, contextlib.suppress(RuntimeError):
-                exec(compile(README[name], str(file), "exec"), {"torch": torch})
+                exec(compile(program, str(file), "exec"), {"torch": torch})
             return Figure(rec.graph)
 
     return make
@@ -152,8 +153,65 @@ def nodes() -> Figure:
     return show(loss)
 
 
+TRAINING = """\
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+x = torch.ones(2, 3)
+with torch.no_grad():
+    target = net(x) + 1
+loss = torch.nn.functional.mse_loss(net(x), target)
+loss.backward()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+opt.step()
+"""
+EIGHT_CUTS = """\
+a = torch.tensor([1., 2., 3.], requires_grad=True)
+b = a.detach()
+c = a.argmax()
+d = a > 2
+e = a.tolist()
+f = a.sum().item()
+g = a.data
+h = a.long()
+with torch.no_grad():
+    k = a * 2
+"""
+LONG_NAMES = """\
+the_first_weights = torch.tensor([1., 2., 3.], requires_grad=True)
+intermediate_result_one = the_first_weights * 1
+intermediate_result_two = the_first_weights * 2
+intermediate_result_three = the_first_weights * 3
+intermediate_result_four = the_first_weights * 4
+intermediate_result_five = the_first_weights * 5
+results = intermediate_result_one, intermediate_result_two, intermediate_result_three, intermediate_result_four
+loss = torch.stack([*results, intermediate_result_five]).sum()
+loss.backward()
+"""
+RENAMED = """\
+x = torch.ones(1, requires_grad=True)
+w = torch.ones(1, requires_grad=True)
+x = x.detach()
+y = x * w
+y.retain_grad()
+y.pow(2).backward()
+"""
+DETACHED_FACTOR = """\
+x = torch.tensor(2., requires_grad=True)
+y = x * x
+z = y.detach() * x + y
+z.backward()
+"""
+MOMENTUM = """\
+k, q = torch.nn.Linear(1, 1, bias=False), torch.nn.Linear(1, 1, bias=False)
+loss = (k(torch.ones(1, 1)) * q(torch.ones(1, 1))).sum()
+loss.backward()
+with torch.no_grad():
+    k.weight.copy_(k.weight * .9 + q.weight * .1)
+"""
+PROGRAMS = {"training_step": TRAINING, "eight_cuts": EIGHT_CUTS, "long_names": LONG_NAMES, "renamed": RENAMED,
+            "detached_factor": DETACHED_FACTOR, "momentum": MOMENTUM}  # fmt: skip
 MORE = {f.__name__: f for f in (many_cuts, twelve_cards, model, nine_leaves, no_grad_region, outputs, training, nodes)}
-ALL = {**{name: drawn_from(name) for name in README}, **MORE}
+ALL = {**{name: drawn_from(name) for name in (*README, *PROGRAMS)}, **MORE}
 every_picture = pytest.mark.parametrize("make", ALL.values(), ids=ALL.keys())
 
 

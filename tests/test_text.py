@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import textwrap
 
 import torch
@@ -94,3 +95,38 @@ def test_a_value_that_leaves_torch_is_a_cut_with_its_reason() -> None:
     assert n == 2
     assert "✂ value copied out · no gradient back" in text
     assert "a plain value, outside of torch" in text
+
+
+def text_of(*lines: str) -> str:
+    with gv.record() as rec, contextlib.suppress(RuntimeError):
+        exec("\n".join(lines), {"torch": torch})
+    return Figure(rec.graph).text
+
+
+def test_a_backward_that_cannot_start_says_so_on_the_card() -> None:
+    text = text_of("a = torch.ones(3, requires_grad=True)", "(a.detach() * 3).sum().backward()")
+    assert "backward() raises here: no grad_fn" in text
+    text = text_of("a = torch.ones(3, requires_grad=True)", "(a * 3).backward()")
+    assert "backward() raises here: RuntimeError: grad can be implicitly created only for scalar outputs" in text
+
+
+def test_a_call_that_raised_is_no_backward() -> None:
+    text = text_of("a = torch.ones(2, requires_grad=True)", "a @ torch.ones(3)")
+    assert "\nraised: " in text
+    assert "\nbackward" not in text
+
+
+def test_wrong_numbers_are_said() -> None:
+    lines = ["a = torch.ones(3, requires_grad=True)", "out = a.sigmoid()", "out.data.zero_()"]
+    assert "OVERWRITTEN, and its version did not move: backward would use wrong numbers" in text_of(*lines)
+    used = "OVERWRITTEN, and its version did not move: backward used wrong numbers"
+    assert used in text_of(*lines, "out.sum().backward()")
+
+
+def test_a_hook_that_empties_grad_is_told() -> None:
+    text = text_of(
+        "a = torch.ones(1, requires_grad=True)",
+        "a.register_post_accumulate_grad_hook(lambda t: setattr(t, 'grad', None))",
+        "a.sum().backward()",
+    )
+    assert ".grad: set to None by a hook" in text

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import html
 import os
-import tempfile
+import threading
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from .. import cards, dot, fold, nodes, render, text
+from .. import arrange, cards, dot, fold, nodes, render, text
 from ..graph import GradvizError, Graph
 from ..scene import Scene
 
@@ -38,6 +38,8 @@ class Figure:
     def __init__(self, graph: Graph, *, view: Literal["cards", "nodes"] = "cards", title: str | None = None) -> None:
         if view not in ("cards", "nodes"):
             raise GradvizError(f"view={view!r} is not a view; it is 'cards' or 'nodes'")
+        if not isinstance(graph, Graph):
+            raise GradvizError(f"Figure() draws a Graph, not {graph!r:.60}; gradviz.show(loss) draws a tensor's")
         self.graph = graph
         self.view = view
         self.title = title
@@ -50,7 +52,7 @@ class Figure:
     @cached_property
     def scene(self) -> Scene:
         """What is drawn."""
-        return fold.fold(self.whole, self.graph)
+        return arrange.arranged(fold.fold(self.whole, self.graph))
 
     @cached_property
     def source(self) -> str:
@@ -69,31 +71,25 @@ class Figure:
 
         return graphviz.Source(self.source)
 
-    @property
+    @cached_property
     def svg(self) -> str:
         """The picture.
 
         Raises:
             CannotDraw: there is no layout engine, or the graph is too large to lay out.
         """
-        return self._fitted[1]
+        titles = {f"n{c.id}": c.detail for c in self.scene.cards if c.detail}
+        return render.render(self._best_source, "svg", titles).decode()
 
     @cached_property
-    def _fitted(self) -> tuple[str, str]:
-        """DOT and SVG of the first arrangement that is no wider than a notebook's page, or of the narrowest."""
+    def _best_source(self) -> str:
+        """DOT of the arrangement that fits a notebook's page best."""
         if len(self.scene.cards) > fold.LIMIT:
             raise render.CannotDraw(
                 f"{len(self.scene.cards)} boxes are too many to draw, even folded, so this is the text. "
                 "To see a picture, show a tensor that is closer to the leaves, or record fewer lines."
             )
-        titles = {f"n{c.id}": c.detail for c in self.scene.cards if c.detail}
-        found: list[tuple[int, int, str, str]] = []
-        for source in dict.fromkeys(dot.dot(self.scene, row) for row in dot.ROWS):
-            svg = render.render(source, "svg", titles).decode()
-            found.append((render.size(svg)[0], len(found), source, svg))
-            if found[-1][0] <= WIDTH:
-                break
-        return min(found)[2:]
+        return render.best((dot.dot(self.scene, how) for how in dot.ARRANGEMENTS), WIDTH)
 
     @cached_property
     def alt(self) -> str:
@@ -143,17 +139,19 @@ class Figure:
             return (self.graph.to_json() + "\n").encode("utf-8", "surrogatepass")
         if suffix == "dot":
             return self.source.encode()
-        return self.svg.encode() if suffix == "svg" else render.render(self._fitted[0], suffix)
+        return self.svg.encode() if suffix == "svg" else render.render(self._best_source, suffix)
 
 
 def _write(target: Path, data: bytes) -> None:
     """All of it or nothing: a failure never leaves half a file, nor destroys the one that was there."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    target = target.resolve()  # a link stays a link
+    if not target.parent.is_dir():
+        raise GradvizError(f"cannot save {str(target)!r}: there is no folder {str(target.parent)!r}; make it first")
+    part = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(name, target.stat().st_mode if target.exists() else 0o644)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
+        part.write_bytes(data)
+        if target.exists():
+            part.chmod(target.stat().st_mode)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
