@@ -68,8 +68,9 @@ def side_by_side(box: Box, arrows: Sequence[Arrow]) -> bool:
     for a in arrows:
         after.setdefault(a.tail, []).append((a.kind, a.head))
     first, *others = box.members
-    if len(others) != 1 or ("cut", others[0]) not in after.get(first, ()) or any(a.head == first for a in arrows):
-        return False
+    above = [a for a in arrows if a.head == first]
+    if len(others) != 1 or ("cut", others[0]) not in after.get(first, ()) or len(above) > 1:
+        return False  # several arrows from above would run through the words of the frame
     seen: set[int] = set()
     todo = [head for _, head in after[first] if head != others[0]]
     while todo:
