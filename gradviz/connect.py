@@ -219,9 +219,12 @@ def is_connected(state: State, edges: set[Key]) -> bool:
     return any(e in edges for e in _edges_of(state))
 
 
+_FEW = 8  # inputs that are looked up one by one
+
+
 def is_plain(inputs: list[State], outputs: list[State], made: list[NodeRecord]) -> bool:
     """The common case, quickly: one result, one node, and every tracked input directly behind it."""
-    if not made or len(outputs) != 1 or made[-1].serial != outputs[0].node:
+    if not made or len(outputs) != 1 or made[-1].serial != outputs[0].node or len(inputs) > _FEW:
         return False
     behind = made[-1].next
     for state in inputs:

@@ -239,7 +239,7 @@ class Recorder(TorchFunctionMode):
     @staticmethod
     def _hands_back(call: CallRecord) -> bool:
         """Several inputs came back as they were (broadcast_tensors): nothing happened."""
-        return len(call.outputs) > 1 and all(any(out is s for s in call.inputs) for out in call.outputs)
+        return len(call.outputs) > 1 and {id(s) for s in call.outputs} <= {id(s) for s in call.inputs}
 
     def _settle(
         self, call: CallRecord, inputs: list[torch.Tensor], writes: list[Write], made: list[connect.NodeRecord]
