@@ -24,6 +24,10 @@ _C: Any = torch._C
 _is_copy_on_write = getattr(_C, "_is_cow_tensor", None)
 
 
+raw_number = operator.methodcaller("_sequence_nr")  # RAW_NO_NUMBER for an AccumulateGrad
+RAW_NO_NUMBER = _UINT64_MAX
+
+
 def sequence_number(node: Node) -> int:
     """The node's sequence number as a plain int for comparisons: ``NO_NUMBER`` for an AccumulateGrad."""
     number: int = node._sequence_nr()
@@ -37,11 +41,6 @@ def sequence_nr(node: Node) -> int | None:
     except Exception:
         return None
     return None if number == NO_NUMBER else number
-
-
-def metadata(node: Any) -> dict[str, Any]:
-    """The dictionary that a node carries with it for as long as it lives."""
-    return node.metadata  # type: ignore[no-any-return]
 
 
 def is_accumulate_grad(node: Node) -> bool:

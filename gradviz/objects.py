@@ -256,8 +256,10 @@ class Objects:
             return None
         start, nbytes = span
         block = self.blocks.get(start)
-        if block is not None and block.alive():
-            return block
+        if block is not None:
+            for member in block.members:
+                if member() is not None and member.state.block is block:
+                    return block
         if not found.made:
             # A tensor of unknown origin may look at memory we know through another storage (numpy).
             for other in self.blocks.values():

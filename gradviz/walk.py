@@ -65,7 +65,7 @@ class _Guard:
 
 
 def _guard(node: Node, next_functions: NextFunctions) -> None:
-    metadata = compat.metadata(node)
+    metadata: Any = node.metadata
     if _GUARD not in metadata:
         metadata[_GUARD] = _Guard([child for child, _ in next_functions if child is not None])
 
@@ -161,23 +161,23 @@ def guard_new(node: Node, next_functions: NextFunctions | None = None) -> int:
         >>> guard_new(b.grad_fn) == guard_new(b.grad_fn) == serial(b.grad_fn)
         True
     """
-    metadata = compat.metadata(node)
+    metadata: Any = node.metadata
     known = metadata.get(_SERIAL)
     if known is not None:
         return known  # type: ignore[no-any-return]
     metadata[_SERIAL] = result = next(_numbers)
     # Nodes below that nobody guarded are followed a little way, so that no chain of merely seen nodes can build up.
     budget, todo = _SETTLE, [(node, node.next_functions if next_functions is None else next_functions)]
-    number_of = compat.sequence_number
+    number_of, no_number = compat.raw_number, compat.RAW_NO_NUMBER
     for parent, functions in todo:
         number = number_of(parent)
         guarded = False
         for child, _ in functions:
-            if child is None or (below := number_of(child)) == compat.NO_NUMBER:
+            if child is None or (below := number_of(child)) == no_number:
                 continue
             if below >= number or below // _BLOCK != number // _BLOCK:
                 guarded = True
-            metadata = compat.metadata(child)
+            metadata = child.metadata
             if _SERIAL in metadata:
                 continue
             if budget:
