@@ -46,7 +46,7 @@ _NO_MEMORY = (Role.FLAG, Role.RETAIN, Role.DETACH_IN_PLACE, Role.GRAD_SET, Role.
 
 
 class Assembled:
-    """The names of a whole log, and its Graph at any step."""
+    """The names of a whole log, and its Graph at any step. Holds plain data only."""
 
     def __init__(self, recorder: Recorder) -> None:
         # In a full log a backward may have dropped its own beginning: the rest of it says nothing alone.
@@ -69,11 +69,6 @@ class Assembled:
         found = self._ids.objects.get(known)
         states = [t for t in self.graph.tensors if t.object_id == found]
         return states[-1] if states else None
-
-
-def assemble(recorder: Recorder) -> Assembled:
-    """Read the log. Holds plain data only."""
-    return Assembled(recorder)
 
 
 def _notes(recorder: Recorder) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -77,14 +78,25 @@ class Watch:
         recorder.note("called", call)
         run.watched = not self.graph.truncated
         if run.watched:
-            self._start()
+            try:
+                self._start()
+            except Exception:
+                self.stop()  # no hook may stay behind on the user's graph
+                raise
 
     def _start(self) -> None:
         for node, own in zip(self.graph.nodes, self.serials, strict=True):
             leaf = compat.is_accumulate_grad(node)
-            before = partial(self._before_leaf, own, node) if leaf else partial(self._before, own)
-            self.handles.append(node.register_prehook(before))
-            self.handles.append(node.register_hook(partial(self._after_leaf if leaf else self._after, own, node)))
+            before, after = (self._before_leaf, self._after_leaf) if leaf else (self._before, self._after)
+            self.handles.append(node.register_prehook(partial(self._quietly, before, own, node)))
+            self.handles.append(node.register_hook(partial(self._quietly, after, own, node)))
+
+    def _quietly(self, hook: Callable[..., None], own: int, node: Any, *grads: Any) -> None:
+        """A hook that raises would abort the user's backward."""
+        try:
+            hook(own, node, *grads)
+        except Exception as error:
+            self.recorder.failed(error)
 
     # --- hooks: return None, so that nothing changes -----------------------------------------------------------------
 
@@ -95,7 +107,7 @@ class Watch:
             return 0
         return None if any(t.ident == own for t in threading.enumerate()) else 1
 
-    def _before(self, own: int, grads: Any) -> None:
+    def _before(self, own: int, node: Any, grads: Any) -> None:
         if self._mine() is not None:
             self.current = own
 

@@ -59,8 +59,8 @@ _COMPARED_OUT = "equal allclose __contains__".split()
 
 # Functions whose very job is a change of dtype: an integer result is the caller's doing, not the function's nature.
 CASTS = frozenset(
-    """to type type_as long int short char byte bool half float double cpu cuda _to_copy copy_ __setitem__
-    index_put_ index_put index_copy_ masked_fill_ fill_ masked_scatter_ scatter_ where""".split()
+    """to type type_as long int short char byte bool _to_copy copy_ __setitem__ index_put_ index_put index_copy_
+    masked_fill_ fill_ masked_scatter_ scatter_""".split()
 )
 
 _ATTRIBUTE_VIEWS = frozenset({"T", "mT", "H", "mH", "real", "imag"})  # attributes that make a tensor

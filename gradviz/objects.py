@@ -4,7 +4,7 @@ NOTE [views]: reading ``grad_fn`` of a view whose memory was written makes torch
 program would have; the engine then runs nodes in another order. So the ``grad_fn`` of such a view is left unread until
 a call has used the view in a graph, which built the node anyway.
 
-An object is told apart by a weak reference beside its ``id()``, because ids of dead temporaries are reused at once.
+An ``Object`` is a weak reference: an ``id()`` alone does not tell tensors apart, it is reused at once.
 Every state is plain data, read right after the call that made it.
 """
 
@@ -20,9 +20,6 @@ from gradviz import _torch_compat as compat
 from gradviz._torch_compat import raw_base, raw_version
 from gradviz.functions import Role
 from gradviz.preview import LIMIT
-
-if TYPE_CHECKING:
-    from gradviz.calls import CallRecord
 
 if TYPE_CHECKING:
     from gradviz.calls import CallRecord

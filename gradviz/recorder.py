@@ -72,7 +72,11 @@ class Recorder(TorchFunctionMode):
         kwargs = kwargs or {}
         if _is_compiling():
             return func(*args, **kwargs)
-        name, role = self._roles.get(func) or self._describe(func)
+        try:
+            name, role = self._roles.get(func) or self._describe(func)
+        except Exception as error:  # a user's own overridable function may be any object, also one without a hash
+            self.failed(error)
+            return func(*args, **kwargs)
         if role is Role.IGNORED:
             if name == "_set_grad_enabled":
                 self.customs.note_grad_mode(bool(args[0]), sys._getframe(1))
@@ -91,7 +95,7 @@ class Recorder(TorchFunctionMode):
                 with compat.unobserved():
                     watching = watch(self, call, role, args, kwargs)
         except Exception as error:
-            self._failed(error)
+            self.failed(error)
         done = False
         try:
             result = func(*args, **kwargs)
@@ -109,14 +113,14 @@ class Recorder(TorchFunctionMode):
                     with alone():
                         self._after(call, watching, inputs, result)
             except Exception as error:
-                self._failed(error)
+                self.failed(error)
         return result
 
     def _describe(self, func: Callable[..., Any]) -> tuple[str, Role]:
         found = self._roles[func] = describe(func)
         return found
 
-    def _failed(self, error: Exception) -> None:
+    def failed(self, error: Exception) -> None:
         """Our own book-keeping failed: never the user's problem, but said in the notes."""
         text = f"{type(error).__name__}: {str(error)[:120]}"
         self.failures[text] = self.failures.get(text, 0) + 1
@@ -134,7 +138,7 @@ class Recorder(TorchFunctionMode):
                     with compat.unobserved():
                         watching.finish(())
             except Exception as failure:
-                self._failed(failure)
+                self.failed(failure)
             call.found = [*call.found, *self.nodes.collect()]
             self.note("raised", call)
 
@@ -363,4 +367,4 @@ class Recorder(TorchFunctionMode):
             if self.frames.custom(sys._getframe(1)) is None:  # else ``forward`` itself looks, and goes on
                 self.close(self.customs.leave())
         except Exception as error:
-            self._failed(error)
+            self.failed(error)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.overrides import handle_torch_function
 
-from gradviz.assemble import Assembled, assemble
+from gradviz.assemble import Assembled
 from gradviz.graph import Cut, Event, GradvizError, Graph, Tensor
 from gradviz.recorder import Recorder
 from gradviz.views.figure import Figure
@@ -65,6 +65,7 @@ class Recording:
         self._recorder.__exit__(kind, error, trace)  # type: ignore[no-untyped-call]
         self._recorder.finish()
         self._take_hints()
+        self._assembled.clear()  # made before these names were known
 
     def look_into(self, namespace: dict[str, Any]) -> Recording:
         """Before the block: in which variables to look for names, where they are not the caller's globals."""
@@ -75,7 +76,8 @@ class Recording:
         """Global variables that hold a tensor now name it, where nothing better does. The dict itself is let go."""
         namespace, self._namespace = self._namespace, None
         for name, value in list((namespace or {}).items()):
-            if isinstance(value, torch.Tensor) and not name.startswith("_"):
+            # By type: isinstance() would ask the class of a lazy object, which may run code or raise.
+            if issubclass(type(value), torch.Tensor) and not name.startswith("_"):
                 known = self._recorder.objects.known(value)
                 if known is not None and known.hint is None:
                     known.hint = name
@@ -84,7 +86,7 @@ class Recording:
         self._recorder.finish()
         length = self._recorder.dropped + len(self._recorder.log)
         if length not in self._assembled:
-            self._assembled = {length: assemble(self._recorder)}
+            self._assembled = {length: Assembled(self._recorder)}
         return self._assembled[length]
 
     @property

@@ -13,7 +13,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import gradviz as gv
-from gradviz import preview
+from gradviz import backward, preview
 from gradviz.graph import Accumulated, CutReason, SavedState
 
 
@@ -219,3 +219,75 @@ def test_misuse_is_told_clearly() -> None:
         with pytest.raises(gv.GradvizError, match=r"its graph can: rec.graph"):
             take(rec)
     assert copy.deepcopy(rec.graph) == rec.graph
+
+
+class LazyObject:
+    """Like the proxies of web frameworks: its class is only known while something is active."""
+
+    @property
+    def __class__(self) -> type:
+        raise RuntimeError("outside of context")
+
+
+def test_a_lazy_global_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "LAZY", LazyObject())
+    with gv.record() as rec:
+        GLOBAL.sum()
+    assert "GLOBAL" in names(rec)
+
+
+def test_an_overridable_function_without_a_hash() -> None:
+    class Double:
+        __hash__ = None  # type: ignore[assignment]
+
+        def __call__(self, t: torch.Tensor) -> torch.Tensor:
+            if torch.overrides.has_torch_function((t,)):
+                return torch.overrides.handle_torch_function(self, (t,), t)  # type: ignore[no-any-return]
+            return t * 2
+
+    with gv.record() as rec:
+        assert Double()(leaf()).tolist() == [2, 4]
+    assert "unhashable" in rec.graph.notes[0]
+
+
+def test_names_known_at_the_end_reach_a_graph_that_was_looked_at_before() -> None:
+    n = 3
+    with gv.record() as rec:
+        y = GLOBAL * n
+        del y
+        assert rec.graph.calls
+    assert "GLOBAL" in names(rec)
+
+
+def test_a_failure_of_ours_inside_a_hook_does_not_stop_the_backward(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise ValueError("ours")
+
+    a = leaf()
+    with gv.record() as rec:
+        loss = (a * 2).sum()
+        monkeypatch.setattr(backward.Watch, "_values", fail)
+        loss.backward()
+    assert a.grad is not None
+    assert a.grad.tolist() == [2, 2]
+    assert any("ours" in note for note in rec.graph.notes)
+
+
+def test_hooks_that_could_not_all_be_set_are_taken_away_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_hooks: list[Any] = []
+
+    def third_fails(*args: Any) -> Any:
+        if len(set_hooks) == 3:
+            raise ValueError("ours")
+        set_hooks.append(args)
+        return lambda *_: ran.append(1)
+
+    ran: list[int] = []
+    a = leaf()
+    loss = (a * 2).sum()
+    monkeypatch.setattr(backward, "partial", third_fails)
+    with gv.record() as rec:
+        loss.backward()
+    assert len(set_hooks) == 3
+    assert ran == []
+    assert any("ours" in note for note in rec.graph.notes)
