@@ -16,6 +16,7 @@ GAP = 3.5  # points between a chip and its line
 CLEAR = 0.7  # points that a chip keeps from everything but its line
 STEEP = 0.5  # share of a line's direction that goes down, above which it meets its card from above or below
 STEP = 3.0  # points between the samples of a line
+CELL = 24.0  # points; side of the squares by which the samples of lines are looked up
 # where on its line a chip stands, best first
 ALONG = (0.5, 0.46, 0.54, 0.42, 0.58, 0.38, 0.62, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82, 0.1, 0.9)
 
@@ -100,13 +101,11 @@ class Spline(NamedTuple):
 def _cubic(piece: list[Point]) -> Iterator[Point]:
     length = sum(math.dist(a, b) for a, b in itertools.pairwise(piece))
     steps = max(2, int(length / STEP))
+    (ax, ay), (bx, by), (cx, cy), (dx, dy) = piece
     for k in range(steps + 1):
         t = k / steps
-        weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
-        yield (
-            sum(w * x for w, (x, _) in zip(weights, piece, strict=True)),
-            sum(w * y for w, (_, y) in zip(weights, piece, strict=True)),
-        )
+        a, b, c, d = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
+        yield a * ax + b * bx + c * cx + d * dx, a * ay + b * by + c * cy + d * dy
 
 
 def _normals(points: list[Point]) -> list[Point]:
@@ -158,8 +157,7 @@ def place(
         frames: boxes whose border should not be covered.
         page: the picture so far; beyond it there is room, but better not.
     """
-    bounded = [(_bounds(line), line) for line in lines]
-    borders, taken = list(frames), list(solid)
+    near, borders, taken = _cells(lines), list(frames), list(solid)
     found, flaws = [chip.middle for chip in chips], 0
     # Words of frames first, then those of the shortest lines: long ones have the most places to choose from.
     for i in sorted(range(len(chips)), key=lambda i: (not chips[i].spots, len(lines[chips[i].line]))):
@@ -169,7 +167,9 @@ def place(
         for k, (away, middle) in enumerate(spots):
             rect = chip.at(middle)
             # Far from its own line, a chip must not come nearer to another one (6 points: the two lines of a pair).
-            cost = _cost(rect, bounded, taken, borders, max(CLEAR, away - 6)) + 0.02 * k + 5 * (not page.contains(rect))
+            cost = 0.02 * k + 5 * (not page.contains(rect)) + _boxes_cost(rect, taken, borders)
+            if cost < lowest:  # what is left to add is what takes longest
+                cost += _lines_cost(rect, near, max(CLEAR, away - 6))
             if cost < lowest:
                 best, lowest = middle, cost
             if cost < 3:
@@ -196,18 +196,30 @@ def _candidates(chip: Chip, line: list[Point]) -> Iterator[tuple[float, Point]]:
                 yield away, (x + side * nx * reach, y + side * ny * reach)
 
 
-def _bounds(line: list[Point]) -> Rect:
-    xs, ys = zip(*line, strict=True)
-    return Rect(min(xs), min(ys), max(xs), max(ys))
+Cells = dict[tuple[int, int], list[tuple[int, Point]]]
 
 
-def _cost(
-    rect: Rect, lines: list[tuple[Rect, list[Point]]], others: list[Rect], borders: list[Rect], gap: float
-) -> float:
-    cost = 100.0 * sum(rect.meets(other, CLEAR) for other in others)
-    for bounds, line in lines:
-        if rect.meets(bounds, gap) and any(rect.holds(point, gap) for point in line):
-            cost += 10 if any(rect.holds(point, CLEAR) for point in line) else 4
-    for border in borders:
-        cost += 3 * (rect.meets(border) and not border.contains(rect))
-    return cost
+def _cells(lines: list[list[Point]]) -> Cells:
+    """The samples of all lines, each with its line's number, by the square of the page that they lie in."""
+    cells: Cells = {}
+    for i, line in enumerate(lines):
+        for x, y in line:
+            cells.setdefault((int(x // CELL), int(y // CELL)), []).append((i, (x, y)))
+    return cells
+
+
+def _boxes_cost(rect: Rect, others: list[Rect], borders: list[Rect]) -> float:
+    covered = [other for other in others if rect.meets(other, CLEAR)]
+    crossed = [border for border in borders if rect.meets(border) and not border.contains(rect)]
+    return 100.0 * len(covered) + 3 * len(crossed)
+
+
+def _lines_cost(rect: Rect, near: Cells, gap: float) -> float:
+    """Ten for each line that the box covers, four for each that it comes closer to than ``gap``."""
+    close, covered = set[int](), set[int]()
+    for column in range(int((rect.x0 - gap) // CELL), int((rect.x1 + gap) // CELL) + 1):
+        for row in range(int((rect.y0 - gap) // CELL), int((rect.y1 + gap) // CELL) + 1):
+            for i, point in near.get((column, row), ()):
+                if i not in covered and rect.holds(point, gap):
+                    (covered if rect.holds(point, CLEAR) else close).add(i)
+    return 10.0 * len(covered) + 4 * len(close - covered)

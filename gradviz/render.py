@@ -65,18 +65,9 @@ def render(dot: str, format: str = "svg", titles: Mapping[str, str] | None = Non
     """
     if format not in FORMATS:
         raise GradvizError(f"cannot draw as {format!r}; the formats are {', '.join(FORMATS)}")
-    try:
-        if _pygraphviz() is not None:
-            laid_out, _ = _layout(dot)
-            with _lock:
-                drawn = bytes(_pygraphviz().AGraph(string=laid_out).draw(format=format, prog="nop2"))
-        else:
-            drawn = _system_dot(dot, format)
+    drawn = _drawn(dot, format)
+    with _told_plainly():
         return _finish(drawn, dot, titles or {}) if format == "svg" else drawn
-    except GradvizError:
-        raise
-    except Exception as error:  # whatever an engine trips over, a picture must not end a cell in a traceback
-        raise CannotDraw(f"the layout engine failed ({type(error).__name__}); use .text") from error
 
 
 def best(sources: Iterable[str], width: int) -> str:
@@ -84,13 +75,31 @@ def best(sources: Iterable[str], width: int) -> str:
 
     Where none is, the narrowest, and among those that are narrow enough the one in which the fewest words are hidden.
     """
-    found: list[tuple[int, int, int, str]] = []
-    for source in dict.fromkeys(sources):
-        too_wide = max(size(render(source).decode())[0] - width, 0)
-        found.append((too_wide, _layout(source)[1] if _pygraphviz() else 0, len(found), source))
-        if found[-1][:2] == (0, 0):
-            break
-    return min(found)[-1]
+    found: dict[str, tuple[int, int, int]] = {}
+    for source in sources:
+        if source not in found:
+            too_wide = max(_width(source) - width, 0)
+            flaws = _layout(source)[1] if _pygraphviz() else 0
+            found[source] = (too_wide, flaws, len(found))
+            if (too_wide, flaws) == (0, 0):
+                break
+    return min(found, key=found.__getitem__)
+
+
+def _width(dot: str) -> int:
+    root = re.search(rb'<svg width="([\d.]+)pt"', _drawn(dot, "svg"))
+    return round(float(root[1]) * 4 / 3) if root else 0
+
+
+@contextmanager
+def _told_plainly() -> Iterator[None]:
+    """Whatever an engine trips over, a picture must not end a cell in a traceback."""
+    try:
+        yield
+    except GradvizError:
+        raise
+    except Exception as error:
+        raise CannotDraw(f"the layout engine failed ({type(error).__name__}); use .text") from error
 
 
 # --- engines ----------------------------------------------------------------------------------------------------------
@@ -123,7 +132,17 @@ def _quiet() -> Iterator[None]:
             os.close(saved)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)  # live pictures come back to the states that they were in
+def _drawn(dot: str, format: str) -> bytes:
+    with _told_plainly():
+        if _pygraphviz() is None:
+            return _system_dot(dot, format)
+        laid_out, _ = _layout(dot)
+        with _lock:
+            return bytes(_pygraphviz().AGraph(string=laid_out).draw(format=format, prog="nop2"))
+
+
+@lru_cache(maxsize=64)
 def _layout(dot: str) -> tuple[str, int]:
     """The source with the place of everything, and how many of its words cover something."""
     with _lock:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
+
+from gradviz import render
 
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]  # they hold no doctests, and two share one module name
 
@@ -23,3 +26,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def overwrite_golden(request: pytest.FixtureRequest) -> bool:
     """True when the golden files are to be rewritten rather than compared."""
     return bool(request.config.getoption("--overwrite-golden"))
+
+
+@pytest.fixture
+def nothing_drawn_yet() -> Iterator[None]:
+    """For tests that exchange the layout engine: pictures drawn before or by it are not taken from the cache."""
+    caches = (render._drawn, render._layout)
+    for cache in caches:
+        cache.cache_clear()
+    yield
+    for cache in caches:
+        cache.cache_clear()

@@ -67,6 +67,7 @@ def test_an_unknown_suffix_is_an_error_that_lists_the_known_ones(figure: Figure,
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.usefixtures("nothing_drawn_yet")
 def test_a_failure_leaves_the_file_that_was_there(
     figure: Figure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +144,7 @@ def test_a_long_chain_is_folded_and_says_what_was_folded() -> None:
     assert figure.text.count("MulBackward0") > 100
 
 
+@pytest.mark.usefixtures("nothing_drawn_yet")
 def test_an_engine_that_fails_leaves_the_text(figure: Figure, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(dot: str) -> tuple[str, int]:
         raise ValueError("agread: bad input data")

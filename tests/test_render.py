@@ -48,6 +48,7 @@ def test_nothing_is_printed_to_stderr_not_even_the_first_time() -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.usefixtures("nothing_drawn_yet")
 def test_a_large_graph_is_laid_out_in_a_child_and_a_slow_one_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = "digraph { " + " ".join(f"n{i} -> n{i + 1};" for i in range(render.IN_PROCESS + 1)) + " }"
     assert render.render(chain).startswith(b"<svg")
@@ -56,6 +57,7 @@ def test_a_large_graph_is_laid_out_in_a_child_and_a_slow_one_is_given_up(monkeyp
         render.render(chain.replace("n0", "other"))
 
 
+@pytest.mark.usefixtures("nothing_drawn_yet")
 def test_without_any_engine_the_text_is_shown_with_how_to_install_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(render, "_pygraphviz", lambda: None)
     monkeypatch.setenv("PATH", "")
@@ -68,6 +70,7 @@ def test_without_any_engine_the_text_is_shown_with_how_to_install_one(monkeypatc
         render.render(SMALL)
 
 
+@pytest.mark.usefixtures("nothing_drawn_yet")
 def test_the_graphviz_package_is_used_where_pygraphviz_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     import graphviz
 
