@@ -6,7 +6,21 @@ import re
 from functools import cached_property
 
 from . import queries
-from .graph import Accumulated, Backward, Call, Edge, Graph, Node, Raised, SavedState, SavedTensor, Tensor, Wrote
+from .graph import (
+    Accumulated,
+    Backward,
+    Call,
+    Called,
+    Edge,
+    Graph,
+    Node,
+    NodeRan,
+    Raised,
+    SavedState,
+    SavedTensor,
+    Tensor,
+    Wrote,
+)
 from .scene import Row
 
 LISTED = 6  # nodes, contributions or runs of one card that are listed one by one
@@ -202,11 +216,27 @@ class RowWriter:
 
     def fate(self, node: Node, saved: SavedTensor) -> str:
         if saved.state is SavedState.OVERWRITTEN:
-            used = "used" if any(node.id in b.ran for b in self.graph.backwards) else "would use"
-            return f"OVERWRITTEN, and its version did not move: backward {used} wrong numbers"
+            return f"OVERWRITTEN, and its version did not move: backward {self.used(node, saved)} wrong numbers"
         tensor = self.graph.tensor.get(saved.tensor_id) if saved.tensor_id is not None else None
         now = self.last[tensor.object_id].version if tensor else None
         return "STALE: it was written since" if now is None else f"STALE: it is at version {now} now"
+
+    def used(self, node: Node, saved: SavedTensor) -> str:
+        """Whether the node ran after what it had saved was overwritten."""
+        tensor = self.graph.tensor.get(saved.tensor_id) if saved.tensor_id is not None else None
+        seen: list[str] = []  # of its making, the writes to what it saved, and its runs, in order
+        for event in self.graph.events:
+            if isinstance(event, NodeRan) and event.node_id == node.id:
+                seen.append("ran")
+            elif isinstance(event, Called) and event.call_id == node.call_id:
+                seen = []
+            elif tensor and isinstance(event, Wrote):
+                after = self.graph.tensor[event.after_id]
+                same = tensor.storage_id is not None and after.storage_id == tensor.storage_id
+                seen += ["written"] if same or after.object_id == tensor.object_id else []
+        if "ran" not in seen:
+            return "would use"
+        return "used" if "written" in seen[: len(seen) - seen[::-1].index("ran")] else "would now use"
 
     def start(self, node_id: int) -> str:
         """What a backward that began at this node began with."""

@@ -121,6 +121,9 @@ def test_wrong_numbers_are_said() -> None:
     assert "OVERWRITTEN, and its version did not move: backward would use wrong numbers" in text_of(*lines)
     used = "OVERWRITTEN, and its version did not move: backward used wrong numbers"
     assert used in text_of(*lines, "out.sum().backward()")
+    before = text_of(*lines[:2], "out.sum().backward(retain_graph=True)", lines[2])
+    assert used not in before, "that backward ran before the write"
+    assert "backward would now use wrong numbers" in before
 
 
 def test_a_hook_that_empties_grad_is_told() -> None:
