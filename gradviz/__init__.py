@@ -6,28 +6,39 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gradviz import controls
+    from gradviz.exploring import explore
     from gradviz.graph import GradvizError, Graph
     from gradviz.recording import Recording, record
     from gradviz.showing import show
     from gradviz.views.figure import Figure
+    from gradviz.views.page import export
+    from gradviz.views.player import play
+    from gradviz.views.widget import GraphWidget
 
 # Each name is loaded on first use, so that `import gradviz` costs next to nothing beside `import torch`.
 _HOME = {
     "Figure": "gradviz.views.figure",
     "GradvizError": "gradviz.graph",
     "Graph": "gradviz.graph",
+    "GraphWidget": "gradviz.views.widget",
     "Recording": "gradviz.recording",
+    "explore": "gradviz.exploring",
+    "export": "gradviz.views.page",
+    "play": "gradviz.views.player",
     "record": "gradviz.recording",
     "show": "gradviz.showing",
 }
-__all__ = ["Figure", "GradvizError", "Graph", "Recording", "record", "show"]
+__all__ = ["Figure", "GradvizError", "Graph", "GraphWidget", "Recording", "controls", "explore", "export", "play",
+           "record", "show"]  # fmt: skip
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'gradviz' has no attribute {name!r}; it has {', '.join(__all__)}")
-    value = getattr(importlib.import_module(_HOME[name]), name)
+    value = importlib.import_module("gradviz.controls") if name == "controls" else None
+    value = value or getattr(importlib.import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

@@ -12,34 +12,37 @@ LISTED = 6  # leaves that one small card names
 CUTS = 4  # cuts that leave one card; from here on their words stand in the cards at their ends
 
 
-def arranged(scene: Scene) -> Scene:
-    """The scene as it is drawn.
+def arranged(scene: Scene, like: Scene | None = None) -> Scene:
+    """The scene as it is drawn; ``like`` another one of the same cards and arrows, where one is given.
 
     One leaf that is tied to all steps of a loop makes the layout hang and the picture a fan, so each use gets a small
     card with its name. Leaves that a shaded region cuts off get one small card and one arrow for the whole region.
     """
-    made = {a.head for a in scene.arrows if a.kind != "of"}
-    leaves = {c.id: c for c in scene.cards if c.id not in made and c.kind != "node"}
-    uses = Counter(a.tail for a in scene.arrows if a.kind not in ("cut", "of"))
-    region = {i: k for k, box in enumerate(scene.boxes) if box.kind == "region" for i in box.members}
-    cut: dict[tuple[int, str], list[Arrow]] = {}
-    for a in scene.arrows:
+    like = like or scene
+    made = {a.head for a in like.arrows if a.kind != "of"}
+    leaves = {c.id: scene.cards[c.id] for c in like.cards if c.id not in made and c.kind != "node"}
+    uses = Counter(a.tail for a in like.arrows if a.kind not in ("cut", "of"))
+    region = {i: k for k, box in enumerate(like.boxes) if box.kind == "region" for i in box.members}
+    cut: dict[tuple[int, str], list[int]] = {}
+    for i, a in enumerate(like.arrows):
         if a.kind == "cut" and a.tail in leaves and a.tail not in region and a.head in region:
-            cut.setdefault((region[a.head], a.label), []).append(a)
+            cut.setdefault((region[a.head], a.label), []).append(i)
     cut = {into: same for into, same in cut.items() if len(same) > 1}
-    merged = {(a.tail, a.head) for same in cut.values() for a in same}
+    merged = {i for same in cut.values() for i in same}
     cards, arrows = list(scene.cards), list[Arrow]()
-    for a in scene.arrows:
-        if (a.tail, a.head) in merged:
+    for i, a in enumerate(scene.arrows):
+        if i in merged:
             continue
         if a.tail in leaves and a.kind not in ("cut", "of") and uses[a.tail] > USES:
-            cards.append(_tag([leaves[a.tail]], len(cards)))
+            cards.append(_tag([leaves[a.tail]], len(cards))._replace(absent=a.absent))
             a = a._replace(tail=cards[-1].id)
         arrows.append(a)
-    for same in cut.values():
+    for every in cut.values():
+        same = [scene.arrows[i] for i in every if not scene.arrows[i].absent] or [scene.arrows[every[0]]]
         heads = {a.head for a in same}
-        cards.append(_tag([leaves[i] for i in dict.fromkeys(a.tail for a in same)], len(cards)))
-        arrows.append(same[0]._replace(tail=cards[-1].id, head=min(heads), to_frame=len(heads) > 1))
+        tag = _tag([leaves[i] for i in dict.fromkeys(a.tail for a in same)], len(cards))
+        cards.append(tag._replace(absent=same[0].absent))
+        arrows.append(same[0]._replace(tail=tag.id, head=min(heads), to_frame=len(heads) > 1))
     return _short_cuts(scene._replace(cards=tuple(cards), arrows=tuple(arrows)))
 
 
@@ -47,7 +50,7 @@ def _tag(leaves: list[Card], number: int) -> Card:
     rows = [leaf.rows[0]._replace(text=leaf.name or leaf.title) for leaf in leaves]
     if len(rows) > LISTED:
         rows[LISTED - 1 :] = [Row("code", f"and {len(rows) - LISTED + 1} more")]
-    return Card(number, "tag", tuple(rows))
+    return Card(number, "tag", tuple(rows), tensor_ids=tuple(i for leaf in leaves for i in leaf.tensor_ids))
 
 
 def _short_cuts(scene: Scene) -> Scene:
@@ -57,7 +60,8 @@ def _short_cuts(scene: Scene) -> Scene:
     for i, a in enumerate(scene.arrows):
         if a.kind == "cut" and leaving[a.tail] >= CUTS:
             first, *rest = cards[a.head].rows
-            cards[a.head] = cards[a.head]._replace(rows=(first, Row("cut", a.label.partition(" · ")[0]), *rest))
+            if not a.absent:
+                cards[a.head] = cards[a.head]._replace(rows=(first, Row("cut", a.label.partition(" · ")[0]), *rest))
             arrows[i] = a._replace(label="✂")
     return scene._replace(cards=tuple(cards), arrows=tuple(arrows))
 

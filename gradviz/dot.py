@@ -29,6 +29,7 @@ PLANNED = 200  # cards; what has more is never laid out
 MAIN, COLUMN, NEAR = 30, 8, 8  # weights of the longest way, of cards under each other, of a name at its node
 NOTE = RowLook(theme.STATE_SIZE, "#333333")
 BREAKS = ")]}=·→+("
+LINE = 8  # points; less free room than this in a card is not seen
 
 
 class Arrangement(NamedTuple):
@@ -89,7 +90,7 @@ def dot(scene: Scene, how: Arrangement = ARRANGEMENTS[0]) -> str:
     Returns:
         Text for Graphviz, ending in a newline.
     """
-    beside = [] if how.columns else [(b.members[0], b.members[1]) for b in scene.boxes if side_by_side(b, scene.arrows)]
+    beside = _beside(scene, how)
     lines = [
         "digraph {",
         "  " + _attributes(rankdir="TB", newrank="true", bgcolor="transparent", nodesep=0.25, ranksep=0.34, pad=0.06,
@@ -98,7 +99,7 @@ def dot(scene: Scene, how: Arrangement = ARRANGEMENTS[0]) -> str:
         f"  node [{_attributes(shape='plain', fontname=theme.SANS, fontsize=theme.VALUE_SIZE)}];",
         f"  edge [{_attributes(fontname=theme.SANS, fontsize=theme.STATE_SIZE, arrowsize=0.8)}];",
     ]  # fmt: skip
-    frames = sorted(scene.boxes, key=lambda b: (-len(b.members), b.kind))
+    frames = _frames(scene)
     region = {m: f"cluster_{k}" for k, box in enumerate(frames) if box.kind == "region" for m in box.members}
     lines += _boxes(scene, frames, beside, how.chars)
     framed = {i for box in scene.boxes for i in box.members}
@@ -112,6 +113,43 @@ def dot(scene: Scene, how: Arrangement = ARRANGEMENTS[0]) -> str:
         lines.append(f'  n{a.tail} -> n{a.head} [key="e{i}" id="e{i}" {look}];')
     lines += [f"  n{upper} -> n{lower} [{_attributes(style='invis', weight=COLUMN)}];" for upper, lower in rows.columns]
     return "\n".join([*lines, "}"]) + "\n"
+
+
+class Piece(NamedTuple):
+    """What one part of a picture shows at one step. ``of``: "n3", "e4", "cluster_1", or "" for the legend."""
+
+    of: str
+    kind: str
+    label: str
+    title: str = ""
+
+
+def pieces(scene: Scene, how: Arrangement) -> list[Piece]:
+    """Everything in the scene that is not absent, for ``render.pieces``.
+
+    Args:
+        scene: one of several with the same cards, arrows and frames, of which one was laid out.
+        how: the arrangement of that layout.
+    """
+    beside = _beside(scene, how)
+    chips = [_chip(_label(a), theme.CHIPS[a.kind], (a.tail, a.head) in beside) if _label(a) else ""
+             for a in scene.arrows]  # fmt: skip
+    return [
+        Piece("", "legend", _footer(scene)),
+        *(Piece(f"cluster_{i}", box.kind, _box_chip(box, box.members in beside))
+          for i, box in enumerate(_frames(scene)) if not box.absent),
+        *(Piece(f"n{c.id}", c.kind, _label_of(c, how.chars), c.detail) for c in scene.cards if not c.absent),
+        *(Piece(f"e{i}", a.kind, chips[i]) for i, a in enumerate(scene.arrows) if not a.absent),
+    ]  # fmt: skip
+
+
+def _frames(scene: Scene) -> list[Box]:
+    return sorted(scene.boxes, key=lambda b: (-len(b.members), b.kind))
+
+
+def _beside(scene: Scene, how: Arrangement) -> list[tuple[int, int]]:
+    """Pairs of cards that share a frame and a row."""
+    return [] if how.columns else [(b.members[0], b.members[1]) for b in scene.boxes if side_by_side(b, scene.arrows)]
 
 
 def _attributes(*, end: str = "", **given: Any) -> str:
@@ -134,18 +172,28 @@ def _value(value: Any) -> str:
 
 
 def _card(card: Card, chars: int) -> str:
-    return f'n{card.id} [id="n{card.id}" label={_table(card.kind, card.rows, chars)}];'
+    return f'n{card.id} [id="n{card.id}" label={_label_of(card, chars)}];'
+
+
+def _label_of(card: Card, chars: int) -> str:
+    if not card.room:
+        return _table(card.kind, card.rows, chars)
+    height = int(max(_table_height(rows, chars) for rows in card.room)) + 4  # Graphviz rounds each line up
+    return _table(card.kind, card.rows, chars, _card_width(card, chars) - 10, height)
 
 
 @lru_cache(maxsize=4096)
-def _table(kind: str, rows: tuple[Row, ...], chars: int) -> str:
-    """Rows of one kind that follow each other share one coloured strip."""
+def _table(kind: str, rows: tuple[Row, ...], chars: int, width: float = 0, height: int = 0) -> str:
+    """Rows of one kind that follow each other share one coloured strip. Free room stays below them."""
     look = theme.CARDS[kind]
     style = "rounded,dashed" if look.dashed else "rounded"
-    body = "".join(_strip(theme.ROWS[kind], [line for row in same for line in _lines(row, chars)])
+    size = f' height="{height}"' if height else ""
+    below = int(height - _table_height(rows, chars) - 5)
+    body = "".join(_strip(theme.ROWS[kind], [line for row in same for line in _lines(row, chars)], width)
                    for kind, same in groupby(rows, key=lambda row: row.kind))  # fmt: skip
+    body += f'<tr><td height="{below}"></td></tr>' if below > LINE else ""
     return (
-        f'<<table border="{look.thick:g}" cellborder="0" cellspacing="2" cellpadding="2" style="{style}" '
+        f'<<table border="{look.thick:g}" cellborder="0" cellspacing="2" cellpadding="2"{size} style="{style}" '
         f'color="{look.line}" bgcolor="{look.fill}">{body}</table>>'
     )
 
@@ -159,8 +207,8 @@ def _lines(row: Row, chars: int) -> list[str]:
     )
 
 
-def _strip(look: RowLook, lines: list[str]) -> str:
-    width = max(_width(line, look) for line in lines) + 8
+def _strip(look: RowLook, lines: list[str], width: float) -> str:
+    width = max(width, *(_width(line, look) + 8 for line in lines))
     if not look.fill:
         return "".join(f'<tr><td width="{width:.0f}">{_text(line, look)}</td></tr>' for line in lines)
     fill = f'bgcolor="{look.fill}" style="rounded"'
@@ -181,6 +229,21 @@ def _width(line: str, look: RowLook) -> float:
 @lru_cache(maxsize=4096)
 def _table_width(rows: tuple[Row, ...], chars: int) -> float:
     return max((_width(line, theme.ROWS[row.kind]) for row in rows for line in _lines(row, chars)), default=0) + 18
+
+
+def _card_width(card: Card, chars: int) -> float:
+    return max(_table_width(rows, chars) for rows in card.room or (card.rows,))
+
+
+@lru_cache(maxsize=4096)
+def _table_height(rows: tuple[Row, ...], chars: int) -> float:
+    """As Graphviz adds it up: 1.2 font sizes a line, 2 points around each cell and between cells."""
+    height = 4.0
+    for kind, same in groupby(rows, key=lambda row: row.kind):
+        lines = sum(len(_lines(row, chars)) for row in same)
+        look = theme.ROWS[kind]
+        height += lines * 1.2 * look.size + (6 if look.fill else 4 * lines + 2)
+    return height
 
 
 # --- frames -----------------------------------------------------------------------------------------------------------
@@ -209,11 +272,15 @@ def _boxes(scene: Scene, order: list[Box], beside: list[tuple[int, int]], chars:
 
 def _box(box: Box, flat: bool) -> str:
     look = theme.BOXES[box.kind]
-    text = box.label if flat else box.label.replace(", ", " · ").replace(": ", " · ")  # two lines, beside an arrow
     return _attributes(
         style=look.style, color=look.line, fillcolor=look.fill if "filled" in look.style else "", penwidth=look.thick,
-        labeljust="r", labelloc="t", margin=10, label=_chip(text, look.chip, one_line=flat), end=";",
+        labeljust="r", labelloc="t", margin=10, label=_box_chip(box, flat), end=";",
     )  # fmt: skip
+
+
+def _box_chip(box: Box, flat: bool) -> str:
+    text = box.label if flat else box.label.replace(", ", " · ").replace(": ", " · ")  # two lines, beside an arrow
+    return _chip(text, theme.BOXES[box.kind].chip, one_line=flat)
 
 
 # --- arrows and chips -------------------------------------------------------------------------------------------------
@@ -279,7 +346,7 @@ def _chip_width(text: str, one_line: bool = False) -> float:
 def _plan(scene: Scene, beside: list[tuple[int, int]], how: Arrangement) -> Plan:
     if len(scene.cards) > PLANNED:
         return Plan([1] * len(scene.arrows), set(), [], set())
-    widths = {c.id: _table_width(c.rows, how.chars) for c in scene.cards}
+    widths = {c.id: _card_width(c, how.chars) for c in scene.cards}
     chips: dict[int, float] = {}
     for a in scene.arrows:
         if (a.tail, a.head) in beside:
@@ -297,7 +364,8 @@ def _plan(scene: Scene, beside: list[tuple[int, int]], how: Arrangement) -> Plan
 
 def _footer(scene: Scene) -> str:
     """The legend, on one line where there is room, and the notes under it."""
-    used = {a.kind for a in scene.arrows} | {c.kind for c in scene.cards} | {b.kind for b in scene.boxes}
+    things: list[Arrow | Card | Box] = [*scene.arrows, *scene.cards, *scene.boxes]
+    used = {thing.kind for thing in things if not thing.absent}
     if used & {"gradient", "raise"}:
         used = (used | {"forward"}) - ({"edge"} if "raise" in used else set())  # both are drawn beside a forward line
     lines: list[list[str]] = [[]]

@@ -35,15 +35,22 @@ def fold(scene: Scene, graph: Graph, limit: int = LIMIT) -> Scene:
         return scene
     small = scene
     for groups in _module_groups(scene, graph):
-        coarser = _contract(scene, groups) if len(small.cards) > COMFORT else small
+        coarser = contract(scene, groups) if len(small.cards) > COMFORT else small
         if not _fits(small, limit) or len(coarser.cards) >= FEW:
             small = coarser
     for grouping in (_by_line, _leaves, _leaves, _leaves, _chains):
         if not _fits(small, limit):
-            small = _contract(small, grouping(small, graph))
+            small = contract(small, grouping(small, graph))
     listed = "what is inside" if len(scene.cards) <= LINES else f"the first {LINES}"
     note = f"Folded: {len(scene.cards)} boxes are drawn as {len(small.cards)}. The text lists {listed}."
     return small._replace(notes=(*scene.notes, note))
+
+
+def groups(scene: Scene, graph: Graph) -> Groups:
+    """What ``fold`` makes one box of, for ``contract``; empty where nothing is folded."""
+    numbered = scene._replace(cards=tuple(c._replace(detail=str(c.id)) for c in scene.cards))
+    small = fold(numbered, graph).cards
+    return {int(m.detail): f"{c.title}\0{c.id}" for c in small for m in c.inside}
 
 
 def _fits(scene: Scene, limit: int) -> bool:
@@ -117,7 +124,8 @@ def _chains(scene: Scene, graph: Graph) -> Groups:
 # --- making one box of several ----------------------------------------------------------------------------------------
 
 
-def _contract(scene: Scene, groups: Groups) -> Scene:
+def contract(scene: Scene, groups: Groups) -> Scene:
+    """The scene with one box for each group of cards. What is absent takes part, but is not told of."""
     members: dict[str, list[Card]] = {}
     for card in scene.cards:
         members.setdefault(groups.get(card.id, f"\0{card.id}"), []).append(card)
@@ -135,17 +143,19 @@ def _contract(scene: Scene, groups: Groups) -> Scene:
 
 
 def _folded(number: int, name: str, members: list[Card]) -> Card:
+    members = [c for c in members if not c.absent] or members
     inside = tuple(m for c in members for m in (c.inside or (c,)))
     kinds = Counter(r.text.partition(" · ")[0] for c in inside for r in c.rows if r.kind == "grad_fn")
     kinds += Counter(c.title for c in inside if c.kind == "node")
     listed = [f"{kind} × {n}" if n > 1 else kind for kind, n in kinds.most_common(LISTED)]
     listed += [f"… {len(kinds) - LISTED} more kinds"] if len(kinds) > LISTED else []
-    rows = [Row("code", name), Row("state", f"{len(inside)} boxes folded"), *(Row("grad_fn", text) for text in listed)]
+    boxes = "1 box folded" if len(inside) == 1 else f"{len(inside)} boxes folded"
+    rows = [Row("code", name), Row("state", boxes), *(Row("grad_fn", text) for text in listed)]
     leaves = sum(c.kind == "leaf" for c in inside)
     rows += [Row("state", f"{leaves} leaves inside" if leaves > 1 else "1 leaf inside")] if leaves else []
     rows += [r for c in inside for r in c.rows if r.kind == "stale"][:3]
     calls = tuple(k for c in members for k in c.call_ids)
-    return Card(number, "fold", tuple(rows), call_ids=calls, inside=inside)
+    return Card(number, "fold", tuple(rows), call_ids=calls, inside=inside, absent=members[0].absent)
 
 
 def _arrows(arrows: tuple[Arrow, ...], place: dict[int, int]) -> Iterator[Arrow]:
@@ -154,11 +164,12 @@ def _arrows(arrows: tuple[Arrow, ...], place: dict[int, int]) -> Iterator[Arrow]
     for a in arrows:
         if place[a.tail] != place[a.head]:
             between.setdefault((place[a.tail], place[a.head], a.kind == "cut"), []).append(a)
-    for (tail, head, _), same in between.items():
+    for (tail, head, _), every in between.items():
+        same = [a for a in every if not a.absent] or every
         kind = min((a.kind for a in same), key=STRENGTH.index)
         alike = [a for a in same if a.kind == kind]
         label, mark = alike[0].label, alike[0].mark
         if len(alike) > 1:
             many = f"{label} × {len(alike)}" if kind == "cut" else f"{len(alike)} gradients"
             label, mark = many if label else "", ""
-        yield Arrow(tail, head, kind, label, mark)
+        yield Arrow(tail, head, kind, label, mark, absent=same[0].absent)

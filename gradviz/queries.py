@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from .graph import Accumulated, Edge, Graph, NodeKind, Tensor
+from .graph import Accumulated, Edge, Graph, NodeKind, Tensor, Wrote
 
 
 def latest_states(graph: Graph) -> dict[int, Tensor]:
@@ -104,3 +104,52 @@ def accumulate_nodes(graph: Graph) -> dict[int, int]:
         if edge and edge.node_id in graph.node and graph.node[edge.node_id].kind is NodeKind.ACCUMULATE_GRAD:
             table.setdefault(t.object_id, edge.node_id)
     return table
+
+
+def grads_now(graph: Graph) -> dict[int, str | None]:
+    """``.grad`` by object id, in the middle of a backward too: a leaf's state is read again only when that ends."""
+    leaf = {node: object_id for object_id, node in accumulate_nodes(graph).items()}
+    stored: dict[int, str | None] = {}
+    for e in graph.events:
+        if isinstance(e, Accumulated) and e.node_id in leaf:
+            stored[leaf[e.node_id]] = e.stored
+        elif isinstance(e, Wrote):
+            stored.pop(graph.tensor[e.after_id].object_id, None)
+    return {i: t.grad for i, t in latest_states(graph).items()} | stored
+
+
+def met(graph: Graph, at_node: Mapping[int, int], along: Mapping[tuple[int, int], int]) -> dict[int, int]:
+    """What a gradient that starts at a node meets on its way to the leaves, for every node at once.
+
+    Args:
+        graph: whose nodes and edges are walked.
+        at_node: a set of things, as the bits of a whole number, by node id.
+        along: the same for edges, by ``(node_id, next_index)``.
+
+    Returns:
+        By node id the union of the bits of all nodes and edges that a gradient can meet from there.
+
+    Example:
+        >>> from gradviz.graph import Node
+        >>> nodes = [Node(i, "", NodeKind.BACKWARD, None, (), None, None, False) for i in range(3)]
+        >>> met(Graph(nodes=nodes, edges=[Edge(2, 0, 1, 0)]), {0: 0b001, 1: 0b010, 2: 0b100}, {})
+        {0: 1, 1: 2, 2: 6}
+    """
+    found: dict[int, int] = {}
+    for node_id in reversed(gradient_order(graph, [n.id for n in graph.nodes])):
+        bits = at_node.get(node_id, 0)
+        for e in graph.edges_from.get(node_id, ()):
+            bits |= along.get((node_id, e.next_index), 0) | found.get(
+                -1 if e.next_node_id is None else e.next_node_id, 0
+            )
+        found[node_id] = bits
+    return found
+
+
+def sharing(tensors: Iterable[Tensor]) -> dict[int, list[Tensor]]:
+    """Tensors by the storage that several of them share."""
+    table: dict[int, list[Tensor]] = {}
+    for t in tensors:
+        if t.storage_id is not None:
+            table.setdefault(t.storage_id, []).append(t)
+    return {storage: members for storage, members in table.items() if len({t.object_id for t in members}) > 1}

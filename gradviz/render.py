@@ -19,6 +19,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from . import theme
+from .dot import Piece
 from .geometry import Chip, Point, Rect, Spline, corners, place
 from .graph import GradvizError
 
@@ -29,6 +30,9 @@ BYTES = 2 << 30
 APART = 2.6  # points between the middle of a pair and each of its two lines
 INSTALL = "to see pictures: pip install pygraphviz   (version 2 or later brings Graphviz along)"
 SVG = "{http://www.w3.org/2000/svg}"
+COMMON = {  # said once in a picture that is made of pieces, for there are many such pictures
+    "font-family": theme.SANS, "text-anchor": "middle", "{http://www.w3.org/XML/1998/namespace}space": "preserve",
+}  # fmt: skip
 
 _lock = threading.Lock()  # Graphviz keeps global state
 _CHILD = """
@@ -190,9 +194,7 @@ def _refined(laid_out: str) -> tuple[str, int]:
         if edge.attr["class"] in ("gradient", "raise"):
             lines.append(_add_forward(graph, edge, spline, f"{key}f"))
             spline = spline.beside(APART, back=True)
-            look = theme.GRADIENT if edge.attr["class"] == "gradient" else theme.RAISE
-            edge.attr.update(pos=spline.write(), color=look.colour, penwidth=f"{look.width}", dir="back",
-                             style="dashed" if look.dashed else "solid")  # fmt: skip
+            edge.attr.update(pos=spline.write(), **_back(edge.attr["class"]))
         lines.append(spline.samples())
         if edge.attr["xlabel"]:
             x, y = lines[-1][len(lines[-1]) // 2]
@@ -201,6 +203,13 @@ def _refined(laid_out: str) -> tuple[str, int]:
             chips.append((edge.attr, _chip(edge, len(lines) - 1)))
     flaws = _place_chips(graph, chips, lines) if len(chips) <= IN_PROCESS else 0
     return str(graph.string()), flaws
+
+
+def _back(kind: str) -> dict[str, str]:
+    """The line of a pair that leads back."""
+    look, tail = (theme.GRADIENT, "vee") if kind == "gradient" else (theme.RAISE, "tee")
+    style = "dashed" if look.dashed else "solid"
+    return {"color": look.colour, "penwidth": f"{look.width}", "dir": "back", "style": style, "arrowtail": tail}
 
 
 def _add_forward(graph: Any, edge: Any, spline: Spline, key: str) -> list[Point]:
@@ -250,6 +259,91 @@ def _rect(middle: str, width: str, height: str) -> Rect:
     x, y = map(float, middle.split(","))
     w, h = float(width) * 36, float(height) * 36  # half an inch's worth of points
     return Rect(x - w, y - h, x + w, y + h)
+
+
+# --- one layout, many pictures ----------------------------------------------------------------------------------------
+
+
+def keeps_places() -> bool:
+    """Whether ``pieces`` can draw: it needs pygraphviz."""
+    return _pygraphviz() is not None
+
+
+def pieces(dot: str, wanted: Iterable[Piece]) -> tuple[str, dict[Piece, str], str]:
+    """Parts of pictures as SVG, all drawn at once where one layout put them.
+
+    Args:
+        dot: the source that is laid out.
+        wanted: what stands there, in any number of looks.
+
+    Returns:
+        What an SVG begins with, each piece, and what it ends with: any choice of pieces in between is a picture.
+
+    Raises:
+        CannotDraw: as ``render``.
+    """
+    names = {piece: f"{piece.of or 'legend'}.{i}" for i, piece in enumerate(dict.fromkeys(wanted)) if piece.label
+             or piece.of}  # fmt: skip
+    laid_out, _ = _layout(dot)
+    with _told_plainly():
+        with _lock:
+            graph = _pygraphviz().AGraph(string=laid_out)
+            _add_pieces(graph, names)
+            drawn = bytes(graph.draw(format="svg", prog="nop2"))
+        root = ElementTree.fromstring(_finish(drawn, dot, {name: piece.title for piece, name in names.items()}))
+        page: Any = root.find(SVG + "g")
+        found = {group.get("id").partition("-")[2]: group for group in page.findall(SVG + "g")}
+        texts = {piece: _piece(piece, name, found) for piece, name in names.items()}
+        for child in list(page):
+            page.remove(child)
+        page.text = "\0"
+        for name, value in COMMON.items():
+            page.set(name, value)
+        start, end = ElementTree.tostring(root, encoding="unicode").split("\0")
+        return start, texts, end
+
+
+def _add_pieces(graph: Any, names: Mapping[Piece, str]) -> None:
+    """Each piece under its name, where the layout has the thing that it is a look of."""
+    edges = {key: _pygraphviz().Edge(graph, tail, head, key) for tail, head, key in graph.edges(keys=True)}
+    frames = dict(_frames(graph))
+    place = dict(graph.graph_attr).get("lp", "")
+    for piece, name in names.items():
+        if piece.of.startswith("cluster"):
+            graph.add_subgraph([], **{**frames[piece.of], "name": name, "id": name, "label": piece.label})
+        elif piece.of.startswith("e"):
+            edge, forward = edges[piece.of], edges.get(f"{piece.of}f")
+            look = edge.attr.to_dict()
+            if forward is not None and piece.kind in ("gradient", "raise"):
+                look |= _back(piece.kind)
+            elif forward is not None:
+                look = {**forward.attr.to_dict(), "lp": look["lp"]}
+            graph.add_edge(*edge, **{**look, "key": name, "id": name, "class": piece.kind, "label": piece.label})
+        else:
+            at = graph.get_node(piece.of).attr["pos"] if piece.of else place
+            graph.add_node(name, id=name, label=piece.label, pos=at)
+    graph.graph_attr["label"] = ""
+
+
+def _frames(graph: Any) -> Iterator[tuple[str, dict[str, str]]]:
+    for frame in graph.subgraphs():
+        yield str(frame.name), dict(frame.graph_attr)
+        yield from _frames(frame)
+
+
+def _piece(piece: Piece, name: str, found: Mapping[str, Any]) -> str:
+    group = found[name]
+    group.set("id", group.get("id").rpartition(".")[0])
+    parts = list(group) if not piece.of else [group]
+    if piece.kind in ("gradient", "raise"):
+        parts.append(found[f"{piece.of}f"])
+    for element in group.iter():
+        for key in [key for key, value in element.items() if COMMON.get(key) == value]:
+            del element.attrib[key]
+        for key in {"d", "points"}.intersection(element.keys()):
+            element.set(key, re.sub(r"(\.\d)\d+", r"\1", element.get(key)))
+    return "".join(ElementTree.tostring(part, encoding="unicode").replace(f' xmlns="{SVG[1:-1]}"', "")
+                   for part in parts)  # fmt: skip
 
 
 # --- SVG --------------------------------------------------------------------------------------------------------------

@@ -29,6 +29,8 @@ class Card(NamedTuple):
     node_ids: tuple[int, ...] = ()
     call_ids: tuple[int, ...] = ()
     inside: tuple[Card, ...] = ()  # the cards that this one stands for, when it is a fold
+    absent: bool = False  # in a picture of one step: it holds the place of a card of another step
+    room: tuple[tuple[Row, ...], ...] = ()  # rows that it has at other steps, for which its box is large enough
 
     @property
     def title(self) -> str:
@@ -49,6 +51,7 @@ class Arrow(NamedTuple):
     label: str = ""
     mark: str = ""  # "output 1" where a node has several outputs
     to_frame: bool = False  # it ends at the shaded region around its head: several cards in there read the value
+    absent: bool = False
 
 
 class Box(NamedTuple):
@@ -57,6 +60,7 @@ class Box(NamedTuple):
     kind: str
     label: str
     members: tuple[int, ...]
+    absent: bool = False
 
 
 class Scene(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from . import queries
-from .graph import Backward, Cut, Graph, NodeKind, Raised, SavedState, Tensor
+from .graph import Backward, Cut, Graph, NodeKind, Raised, SavedTensor, Tensor
 from .rows import code, error_text, names
 from .scene import LINES, Arrow, Card, Scene, describe
 from .theme import visible
@@ -91,7 +91,7 @@ def _reads(arrows: Iterable[Arrow], titles: dict[int, str]) -> Iterator[str]:
 def _node_details(graph: Graph, card: Card) -> Iterator[str]:
     """What the nodes of a card saved, and the slots of theirs that lead nowhere."""
     for node in (graph.node[n] for n in queries.gradient_order(graph, card.node_ids)):
-        saved = [_saved(graph, s.attribute, s.tensor_id, s.saved_version, s.state) for s in node.saved]
+        saved = [saved_text(graph, s) for s in node.saved]
         if saved:
             yield f"{node.name} saved {', '.join(saved)}"
         edges = graph.edges_from.get(node.id, ())
@@ -102,11 +102,13 @@ def _node_details(graph: Graph, card: Card) -> Iterator[str]:
             yield f"{node.name} was made earlier; what is behind it is not listed"
 
 
-def _saved(graph: Graph, attribute: str, tensor_id: int | None, version: int | None, state: SavedState) -> str:
-    tensor = graph.tensor.get(tensor_id) if tensor_id is not None else None
-    what = f"{attribute} = {tensor.name}" if tensor and tensor.name and tensor.name != attribute else attribute
-    at = "" if version is None else f" at version {version}"
-    return f"{what}{at} ({state.value})"
+def saved_text(graph: Graph, saved: SavedTensor) -> str:
+    """One saved tensor: what it is, at which version, and what has become of it."""
+    tensor = graph.tensor.get(saved.tensor_id) if saved.tensor_id is not None else None
+    named = tensor and tensor.name and tensor.name != saved.attribute
+    what = f"{saved.attribute} = {tensor.name}" if tensor and named else saved.attribute
+    at = "" if saved.saved_version is None else f" at version {saved.saved_version}"
+    return f"{what}{at} ({saved.state.value})"
 
 
 # --- the other sections -----------------------------------------------------------------------------------------------

@@ -50,6 +50,8 @@ def execute(path: Path) -> None:
     notebook.metadata = nbformat.from_dict(KEPT)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
+        for output in cell.get("outputs", ()):  # a live view belongs to its kernel; its words and picture stay
+            output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
     nbformat.validate(notebook)
     nbformat.write(notebook, path)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import importlib
 import os
 import threading
 from functools import cached_property
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import graphviz
 
 WIDTH = 860  # CSS pixels
-SUFFIXES = ("svg", "png", "pdf", "dot", "json")
+SUFFIXES = ("svg", "png", "pdf", "dot", "json", "html")
 
 
 class Figure:
@@ -122,7 +123,8 @@ class Figure:
         """Write the picture, its source or its graph to a file.
 
         Args:
-            path: its suffix says the format: .svg, .png, .pdf, .dot or .json (the graph, for ``Graph.from_json``).
+            path: its suffix says the format: .svg, .png, .pdf, .dot, .json (the graph, for ``Graph.from_json``) or
+                .html (one page with the live picture that needs no kernel and no network, as ``gv.export`` writes).
 
         Raises:
             GradvizError: another suffix, or the picture cannot be drawn. An existing file is then left as it was.
@@ -132,7 +134,10 @@ class Figure:
         if suffix not in SUFFIXES:
             known = ", ".join("." + s for s in SUFFIXES)
             raise GradvizError(f"cannot save {target.name!r}: the suffix says the format, and it is one of {known}")
-        _write(target, self._bytes(suffix))
+        if suffix == "html":  # it needs what is built upon figures
+            importlib.import_module("gradviz.views.page").export(self, target, title=self.title)
+        else:
+            _write(target, self._bytes(suffix))
 
     def _bytes(self, suffix: str) -> bytes:
         if suffix == "json":

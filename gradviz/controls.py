@@ -1,0 +1,247 @@
+"""The controls of ``gv.explore``: ready-made ones for users, and what turns ipywidgets' abbreviations into controls.
+
+The ready-made ones are abbreviations themselves, so they can be used in any number of explorations, and changed:
+``copy={**gv.controls.copies, "half": lambda t: t / 2}``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import torch
+
+from .graph import GradvizError
+
+NONE = object()  # "no default": None may be one
+BUTTONS = 5  # so many choices are shown as buttons, if their names take at most
+LETTERS = 60  # letters in all; else as a dropdown list
+CLICKS = 3  # an exported page has the states after so many clicks on a button
+
+grad_mode: dict[str, Any] = {
+    "none": contextlib.nullcontext,
+    "no_grad": torch.no_grad,
+    "inference_mode": torch.inference_mode,
+    "enable_grad": torch.enable_grad,
+}
+"""Context managers: the scenario writes ``with mode():``."""
+
+requires_grad = True
+"""A checkbox, ticked."""
+
+copies: dict[str, Any] = {
+    "clone": torch.Tensor.clone,
+    "detach": torch.Tensor.detach,
+    "detach + requires_grad_": lambda tensor: tensor.detach().requires_grad_(),
+    ".data": lambda tensor: tensor.data,
+    "copy_": lambda tensor: torch.empty_like(tensor).copy_(tensor),
+}
+"""Ways to copy a tensor: the scenario writes ``b = copy(a)``."""
+
+
+class Button(NamedTuple):
+    """A button; its value is how often it was clicked."""
+
+    label: str
+
+
+def button(label: str) -> Button:
+    """A button whose value is the number of clicks since the start or the last Reset.
+
+    Args:
+        label: what stands on it.
+
+    Returns:
+        An abbreviation for ``gv.explore``.
+
+    Example:
+        >>> import gradviz as gv
+        >>> from gradviz.controls import button
+        >>> @gv.explore(again=button("backward again"))
+        ... def scenario(again):
+        ...     a = torch.ones(1, requires_grad=True)
+        ...     for _ in range(1 + again):
+        ...         (a * 2).sum().backward()
+        >>> scenario.values
+        {'again': '0'}
+    """
+    return Button(label)
+
+
+class Control:
+    """One control: a widget, and what its states are called.
+
+    Attributes:
+        kind: "buttons", "dropdown", "checkbox", "slider" or "counter"; "other" for a widget of another sort.
+        choices: label -> value. Empty for "other"; for a counter, those that an exported page has.
+        start: the widget's state at the start, as ``put`` takes it.
+        label: what stands beside it, or on it.
+    """
+
+    def __init__(self, name: str, kind: str, widget: Any, choices: dict[str, Any]) -> None:
+        self.name, self.kind, self.widget, self.choices = name, kind, widget, choices
+        # A selection is told by its index: values may be tensors, whose == is no answer.
+        self.trait = "index" if hasattr(widget, "index") else "value"
+        self.start = self.raw
+        self.label = widget.description = widget.description or name
+
+    @property
+    def raw(self) -> Any:
+        """The widget's state."""
+        return getattr(self.widget, self.trait)
+
+    def put(self, raw: Any) -> None:
+        """Set the widget's state."""
+        setattr(self.widget, self.trait, raw)
+
+    @property
+    def place(self) -> int:
+        """Where the start stands among the choices."""
+        labels = list(self.choices)
+        return self.start or 0 if self.trait == "index" else labels.index(_say(self.start))
+
+    def read(self) -> tuple[str, Any]:
+        """Label and value now. The widget is asked once, since another thread may change it."""
+        raw = self.raw
+        if self.trait == "value":
+            return _say(raw), raw
+        return ("None", None) if raw is None else list(self.choices.items())[raw]
+
+    def find(self, given: Any) -> Any:
+        """The widget's state for a label or a value, as ``put`` takes it.
+
+        Raises:
+            GradvizError: there is no such label and no such value.
+        """
+        known, values = list(self.choices), list(self.choices.values())
+        if isinstance(given, str) and given in known:
+            place: int | None = known.index(given)
+        else:
+            place = next((i for i, v in enumerate(values) if _same(v, given)), None)
+        if place is not None:
+            return place if self.trait == "index" else values[place]
+        if self.kind in ("other", "counter"):
+            return given  # its widget has the last word
+        some = [*known[:3], "…", known[-1]] if len(known) > 12 else known
+        raise GradvizError(f"{self.name}={_say(given):.80} is not one of the control's states: {', '.join(some)}")
+
+
+def control(name: str, abbreviation: Any, default: Any = NONE) -> Control:
+    """Make a control as ``ipywidgets.interact`` would: bool -> checkbox, (min, max) -> slider, list -> choice, ...
+
+    Args:
+        name: of the parameter.
+        abbreviation: ipywidgets' own, a widget, a ``range``, or one of this module's.
+        default: the parameter's default: the state at the start.
+
+    Raises:
+        GradvizError: no control can be made of it, or it has no such state.
+    """
+    made = _control(name, abbreviation)
+    if default is not NONE:
+        made.put(made.find(default))
+        made.start = made.raw
+    return made
+
+
+def _control(name: str, abbreviation: Any) -> Control:
+    import ipywidgets
+
+    if isinstance(abbreviation, Button):
+        return Control(name, "counter", _counter(abbreviation.label), {str(n): n for n in range(CLICKS + 1)})
+    if isinstance(abbreviation, range) and len(abbreviation) and abbreviation.step > 0:
+        abbreviation = (abbreviation[0], abbreviation[-1], abbreviation.step)
+    if isinstance(abbreviation, ipywidgets.ValueWidget):
+        return _of_widget(name, abbreviation)
+    if isinstance(abbreviation, Iterable) and not isinstance(abbreviation, (str, tuple, type)):
+        return _choice(name, _choices(name, abbreviation))
+    try:
+        widget = ipywidgets.interactive.widget_from_abbrev(abbreviation)
+    except (ValueError, TypeError):  # (5, 1), or a step below 0
+        widget = None
+    if widget is None:
+        raise GradvizError(
+            f"no control can be made of {name}={abbreviation!r:.80}; expected a bool, a number, a text, (min, max) or "
+            "(min, max, step), a list or dict of choices, a widget, or one of gv.controls"
+        )
+    widget.style.description_width = "initial"  # the whole name is to be seen
+    widget.indent = False  # of a checkbox
+    return _of_widget(name, widget)
+
+
+def _of_widget(name: str, widget: Any) -> Control:
+    """A control around a widget as it is."""
+    import ipywidgets
+
+    if hasattr(widget, "index") and hasattr(widget, "label"):
+        kind = "buttons" if isinstance(widget, ipywidgets.ToggleButtons) else "dropdown"
+        return Control(name, kind, widget, _choices(name, widget.options))
+    if isinstance(widget, (ipywidgets.Checkbox, ipywidgets.ToggleButton)):
+        return Control(name, "checkbox", widget, {"False": False, "True": True})
+    if isinstance(widget, (ipywidgets.IntSlider, ipywidgets.FloatSlider)):
+        count = math.floor((widget.max - widget.min) / widget.step + 1e-9) + 1
+        values = [type(widget.min)(_say(widget.min + i * widget.step)) for i in range(count)]
+        return Control(name, "slider", widget, {_say(v): v for v in values})
+    return Control(name, "other", widget, {})
+
+
+def _choices(name: str, given: Iterable[Any]) -> dict[str, Any]:
+    """Label -> value. Callables are called by their names."""
+    found: dict[str, Any] = {}
+    mapping = isinstance(given, Mapping)
+    for item in given.items() if isinstance(given, Mapping) else given:
+        pair = mapping or (isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str))
+        label, value = item if pair else (getattr(item, "__name__", None) or _say(item), item)
+        if str(label) in found:
+            raise GradvizError(
+                f"{name} has two choices called {label!r:.80}; give a dict: {name}={{'a name': value, …}}"
+            )
+        found[str(label)] = value
+    if not found:
+        raise GradvizError(f"{name} has nothing to choose from; expected at least one choice")
+    return found
+
+
+def _choice(name: str, choices: dict[str, Any]) -> Control:
+    """Buttons where they are few and short, else a dropdown list."""
+    import ipywidgets
+
+    labels = list(choices)
+    style = {"description_width": "initial"}
+    if len(labels) > BUTTONS or sum(map(len, labels)) > LETTERS:
+        return Control(name, "dropdown", ipywidgets.Dropdown(options=labels, style=style), choices)
+    style["button_width"] = "auto"
+    says = [f"{name}: {label}" for label in labels]  # a screen reader hears what a button is for
+    return Control(name, "buttons", ipywidgets.ToggleButtons(options=labels, tooltips=says, style=style), choices)
+
+
+def _counter(label: str) -> Any:
+    """A button that counts its clicks and shows the count."""
+    import ipywidgets
+    from traitlets import CInt
+
+    widget = ipywidgets.Button(description=label, layout={"width": "auto"})
+    widget.add_traits(value=CInt(0, min=0))
+
+    def clicked(_: Any) -> None:
+        widget.value += 1
+
+    def show(change: Any) -> None:
+        widget.description = f"{label} ({change.new})" if change.new else label
+
+    widget.on_click(clicked)
+    widget.observe(show, "value")
+    return widget
+
+
+def _say(value: Any) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _same(a: Any, b: Any) -> bool:
+    try:
+        return a is b or bool(a == b)
+    except Exception:  # tensors of several elements, arrays
+        return False

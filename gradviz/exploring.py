@@ -1,0 +1,492 @@
+"""``gv.explore``: controls over a scenario function. Each change runs the function again and shows what it recorded.
+
+NOTE [where and when a scenario runs]
+torch's modes belong to a thread, and the reader's code to the main one: so a scenario runs on the main thread only.
+A control may tell of its change on another thread while a cell runs (a kernel's subshells). That only sets a mark
+under a lock and asks the kernel's event loop for a turn; the run reads the controls when it begins, and looks at the
+mark when it ends. So runs never overlap, changes in between are skipped, and the last state is always the one shown.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import importlib.util
+import inspect
+import io
+import itertools
+import random
+import signal
+import sys
+import textwrap
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from types import CodeType
+from typing import TYPE_CHECKING, Any, overload
+
+import torch
+
+from .controls import NONE, Control
+from .controls import control as make_control
+from .graph import GradvizError, Graph
+from .recording import Recording, record
+from .theme import visible
+from .views.figure import Figure
+from .views.state import state
+
+if TYPE_CHECKING:
+    from .views.widget import GraphWidget
+
+PRINTED = 4000  # characters of a scenario's output that are shown
+_PARTS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
+    (torch.get_rng_state, torch.set_rng_state),
+    (random.getstate, random.setstate),
+    (torch.is_grad_enabled, torch.set_grad_enabled),
+    (torch.get_default_dtype, torch.set_default_dtype),
+    (torch.is_warn_always_enabled, torch.set_warn_always),
+    (
+        lambda: (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()),
+        lambda state: torch.autograd.set_detect_anomaly(*state),
+    ),
+]
+_one_at_a_time = threading.RLock()  # of all explorations: random states and sys.stdout belong to the process
+
+
+def ambient() -> Callable[[], None]:
+    """What a scenario may change outside of itself: random states, grad mode, default dtype.
+
+    Returns:
+        A function that sets everything back to what it is now.
+    """
+    cuda = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    numpy = sys.modules.get("numpy")
+    more = [(torch.cuda.get_rng_state_all, torch.cuda.set_rng_state_all)] if cuda else []
+    more += [(numpy.random.get_state, numpy.random.set_state)] if numpy else []
+    parts = [(write, read()) for read, write in (*_PARTS, *more)]
+
+    def restore() -> None:
+        for write, value in parts:
+            write(value)
+        if not cuda and torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+            torch.cuda.manual_seed_all(torch.initial_seed())  # nobody could draw from it before
+
+    return restore
+
+
+class Turns:
+    """Calls ``run`` on the main thread as often as the newest state needs it: NOTE [where and when a scenario runs]."""
+
+    def __init__(self, run: Callable[[], None]) -> None:
+        self._run = run
+        self._lock = threading.Lock()
+        self._wanted = self._busy = False
+
+    def want(self) -> None:
+        """Something has changed: run now, if this is the main thread and nothing runs, else as soon as may be."""
+        with self._lock:
+            self._wanted = True
+            if self._busy:
+                return  # whoever is running looks at the mark when it is done
+        loop = getattr(_kernel(), "io_loop", None)
+        if loop is None or threading.current_thread() is threading.main_thread():
+            self._take()
+        else:
+            loop.add_callback(self._take_queued)
+
+    def _take(self) -> None:
+        while self._begins():
+            try:
+                self._run()
+            except BaseException:  # an interrupt ends one run, not the newer one that waits
+                self._busy = False
+                self._take()
+                raise
+            self._busy = False
+
+    def _begins(self) -> bool:
+        with self._lock:
+            if begins := self._wanted and not self._busy:
+                self._wanted, self._busy = False, True
+            return begins
+
+    def _take_queued(self) -> None:
+        """A turn from the event loop, where an interrupt would otherwise be ignored, and an exit end the kernel."""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            with contextlib.suppress(KeyboardInterrupt, SystemExit):  # the panel shows it as the scenario's error
+                self._take()
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+class Run:
+    """What one run of a scenario left: plain data.
+
+    Attributes:
+        labels: control -> label.
+        recording: what was recorded.
+        error: what the scenario raised, as "RuntimeError: …", or "".
+        printed: what it printed, and its warnings.
+        lines: the scenario's line that raised.
+    """
+
+    def __init__(self, chosen: dict[str, tuple[str, Any]]) -> None:
+        self.labels = {name: label for name, (label, _) in chosen.items()}
+        self.recording = record()
+        self.error = self.printed = ""
+        self.lines: tuple[int, ...] = ()
+
+    @cached_property
+    def figure(self) -> Figure:
+        """The picture."""
+        return self.recording.figure()
+
+    @cached_property
+    def state(self) -> dict[str, Any]:
+        """Everything that is shown."""
+        return state(self.figure, error=self.error, printed=self.printed, lines=self.lines)
+
+    def perform(self, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
+        """Run the scenario. What it raises is shown; what ends programs is passed on as well."""
+        printed = io.StringIO()
+
+        def warned(message: Warning | str, category: type[Warning], *_: Any) -> None:
+            print(f"{category.__name__}: {message}", file=printed)
+
+        try:
+            with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+                warnings.simplefilter("always")
+                warnings.showwarning = warned  # type: ignore[assignment]
+                with self.recording.look_into(getattr(function, "__globals__", {})):
+                    function(**arguments)
+        except BaseException as error:
+            self._failed(error, getattr(inspect.unwrap(function), "__code__", None))
+            if not isinstance(error, Exception):
+                raise
+        finally:
+            text = printed.getvalue().rstrip()
+            more = f"\n… {len(text) - PRINTED} more characters" if len(text) > PRINTED else ""
+            self.printed = text[:PRINTED] + more
+
+    def _failed(self, error: BaseException, code: CodeType | None) -> None:
+        """Keep an error's text and line; the error itself would hold tensors through its traceback."""
+        try:
+            said = f": {error}".rstrip(": ")
+        except Exception:
+            said = ": its text cannot be read"
+        self.error = visible(type(error).__name__ + said, 2000)
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code is code:
+                self.lines = (trace.tb_lineno,)
+            trace = trace.tb_next
+
+
+class Exploration:
+    """A scenario function with controls. Calling it calls the plain function.
+
+    Attributes:
+        code: the function's source: ``{"text": …, "first": its first line's number}``; empty when there is none.
+    """
+
+    def __init__(self, function: Callable[..., Any], abbreviations: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._controls = _controls(function, abbreviations)
+        self._begin = ambient()  # sets back to now
+        self._turns = Turns(self._rerun)
+        self._run: Run | None = None
+        self._graph_widget: GraphWidget | None = None
+        self._setting: int | None = None  # thread that is setting several controls
+        self._shown_in: object = None
+        self.code = _listing(function)
+        for control in self._controls.values():
+            control.widget.observe(self._changed, control.trait)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the plain function."""
+        return self._function(*args, **kwargs)
+
+    # --- controls ---------------------------------------------------------------------------------------------------
+
+    @property
+    def values(self) -> dict[str, str]:
+        """Control -> label of its state now."""
+        return {name: control.read()[0] for name, control in self._controls.items()}
+
+    @property
+    def controls(self) -> list[dict[str, Any]]:
+        """The controls as plain data, for an exported page."""
+        for control in self._controls.values():
+            if not control.choices:
+                raise GradvizError(
+                    f"the states of {control.name} ({type(control.widget).__name__}) cannot be listed; "
+                    f"expected choices: {control.name}=[…]"
+                )
+        return [
+            {"name": c.name, "label": c.label, "kind": c.kind, "options": list(c.choices), "start": c.place}
+            for c in self._controls.values()
+        ]
+
+    def set(self, **states: Any) -> Exploration:
+        """Set controls from code, by label or by value. The scenario runs once.
+
+        Args:
+            states: control=label or control=value.
+
+        Returns:
+            The exploration.
+
+        Raises:
+            GradvizError: there is no such control or state; then nothing is changed.
+        """
+        for name in states:
+            if name not in self._controls:
+                known = ", ".join(self._controls) or "none"
+                raise GradvizError(f"{self._name} has no control {name!r}; its controls are: {known}")
+        self._put([(self._controls[name], self._controls[name].find(given)) for name, given in states.items()])
+        return self
+
+    def reset(self) -> Exploration:
+        """Set every control to its start. The scenario runs once."""
+        self._put([(control, control.start) for control in self._controls.values()])
+        return self
+
+    def _put(self, states: list[tuple[Control, Any]]) -> None:
+        self._setting = threading.get_ident()
+        try:
+            for control, raw in states:
+                control.put(raw)
+        finally:
+            self._setting = None
+            self._turns.want()
+
+    def _changed(self, _: Any) -> None:
+        if self._setting != threading.get_ident():
+            self._turns.want()
+
+    # --- runs -------------------------------------------------------------------------------------------------------
+
+    def _rerun(self) -> None:
+        chosen = {name: control.read() for name, control in self._controls.items()}
+        run = Run(chosen)
+        try:
+            self._perform(run, chosen)
+        finally:
+            self._run = run
+            if self._graph_widget is not None:
+                with self._graph_widget.hold_sync():
+                    self._graph_widget.figure, self._graph_widget.state = run.figure, run.state
+
+    def _perform(self, run: Run, chosen: dict[str, tuple[str, Any]]) -> None:
+        with _one_at_a_time:
+            restore = ambient()
+            try:
+                self._begin()
+                torch.set_warn_always(True)  # a warning that comes once a process would mark one run of many
+                run.perform(self._function, {name: value for name, (_, value) in chosen.items()})
+            finally:
+                restore()
+
+    @property
+    def _last(self) -> Run:
+        if self._run is None:
+            self._turns.want()
+        if self._run is None:
+            raise GradvizError(f"{self._name} has not run yet: a cell is running; ask again when it has ended")
+        return self._run
+
+    @property
+    def recording(self) -> Recording:
+        """The recording of the last run."""
+        return self._last.recording
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the last run."""
+        return self.recording.graph
+
+    @property
+    def figure(self) -> Figure:
+        """The picture of the last run."""
+        return self._last.figure
+
+    @property
+    def error(self) -> str:
+        """What the last run raised, as "RuntimeError: …", or ""."""
+        return self._last.error
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Everything that is shown of the last run, as plain data."""
+        return self._last.state
+
+    @property
+    def text(self) -> str:
+        """The same in words: controls, picture, table, sentence, error."""
+        chosen = " ".join(f"{name}={visible(label)}" for name, label in self._last.labels.items())
+        return f"{chosen}\n\n{self.state['text']}" if chosen else str(self.state["text"])
+
+    def states(self) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
+        """Labels and state for every combination of the controls; the last control changes fastest.
+
+        Yields:
+            Control -> label, and what ``state`` is then. Neither the controls nor the last run change.
+
+        Raises:
+            GradvizError: a control's states cannot be listed.
+        """
+        names = [control["name"] for control in self.controls]
+        for pairs in itertools.product(*(control.choices.items() for control in self._controls.values())):
+            chosen = dict(zip(names, pairs, strict=True))
+            run = Run(chosen)
+            self._perform(run, chosen)
+            yield run.labels, run.state
+
+    def book(self) -> dict[str, Any]:
+        """All states and the controls that choose one, as plain data for an exported page."""
+        states = [state for _, state in self.states()]
+        return {"title": self._name, "code": self.code, "controls": self.controls, "states": states}
+
+    # --- views ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _name(self) -> str:
+        return str(getattr(self._function, "__name__", "scenario"))
+
+    @cached_property
+    def widget(self) -> Any:
+        """The panel, an ipywidgets Box."""
+        from .views.panel import panel
+        from .views.widget import GraphWidget
+
+        shown = self._graph_widget = GraphWidget(self.figure, state=self.state, code=self.code)
+        return panel([control.widget for control in self._controls.values()], shown, self.reset)
+
+    @property
+    def selected(self) -> Any:
+        """What is selected in the panel, as records of ``graph``; None when nothing is."""
+        return None if self._graph_widget is None else self._graph_widget.selection
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        bundle = self.widget._repr_mimebundle_()
+        view = {kind: data for kind, data in bundle.items() if kind.startswith("application/vnd.jupyter.widget-view")}
+        return {"text/plain": self.text, "text/html": self.figure.html, **view}
+
+    def _ipython_display_(self) -> None:
+        """Show the panel, once a cell: the decorator has done so when the cell ends with the decorated function."""
+        from IPython import get_ipython
+        from IPython.display import display
+
+        cell = (id(shell := get_ipython()), getattr(shell, "execution_count", None))
+        if cell != self._shown_in:
+            self._shown_in = cell
+            display(self._repr_mimebundle_(), raw=True)
+
+    def __repr__(self) -> str:
+        return f"<exploration of {self._name}: {' '.join(f'{n}={visible(v)}' for n, v in self.values.items())}>"
+
+
+# --- making one -------------------------------------------------------------------------------------------------------
+
+
+@overload
+def explore(function: Callable[..., Any], /, **abbreviations: Any) -> Exploration: ...
+@overload
+def explore(**abbreviations: Any) -> Callable[[Callable[..., Any]], Exploration]: ...
+def explore(function: Any = None, /, **abbreviations: Any) -> Any:
+    """Put controls over a scenario: each change runs the function again and shows what autograd did.
+
+    In a notebook the panel is displayed at once, as ``ipywidgets.interact`` does.
+
+    Args:
+        function: ordinary PyTorch; its parameters are the controls.
+        abbreviations: parameter=what makes its control, as for ``ipywidgets.interact``: a bool, (min, max), a
+            ``range``, a list or dict of choices (also of functions), a widget, or one of ``gv.controls``. A parameter
+            that is left out takes its default as the abbreviation.
+
+    Returns:
+        An Exploration, or a decorator that makes one.
+
+    Raises:
+        GradvizError: a parameter has no control or a control no parameter, or ipywidgets or anywidget is missing.
+
+    Example:
+        >>> import torch
+        >>> @explore(copy=[torch.Tensor.clone, torch.Tensor.detach], requires_grad=True)
+        ... def scenario(copy, requires_grad):
+        ...     a = torch.ones(2, requires_grad=requires_grad)
+        ...     b = copy(a)
+        >>> scenario.set(copy="detach").values
+        {'copy': 'detach', 'requires_grad': 'True'}
+        >>> [cut.reason.value for cut in scenario.graph.cuts]
+        ['detach']
+    """
+    missing = [name for name in ("ipywidgets", "anywidget") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise GradvizError(
+            f"gv.explore needs {' and '.join(missing)}, not installed here: pip install ipywidgets anywidget "
+            "(gv.record and gv.show work without)"
+        )
+
+    def made(function: Callable[..., Any]) -> Exploration:
+        exploration = Exploration(function, abbreviations)
+        if _kernel() is not None:
+            exploration._ipython_display_()
+        return exploration
+
+    return made if function is None else made(function)
+
+
+def _kernel() -> Any:
+    """The notebook kernel that this process is, if it is one."""
+    ipython = sys.modules.get("IPython")
+    return getattr(ipython.get_ipython(), "kernel", None) if ipython else None
+
+
+def _controls(function: Callable[..., Any], abbreviations: dict[str, Any]) -> dict[str, Control]:
+    if not callable(function) or inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        raise GradvizError(f"gv.explore got {function!r:.80}; expected an ordinary function (def scenario(…): …)")
+    parameters = inspect.signature(function).parameters
+    unknown = abbreviations.keys() - parameters.keys()
+    if unknown:
+        known = ", ".join(parameters) or "none"
+        raise GradvizError(f"no parameter for {', '.join(sorted(unknown))}=; the function's parameters are: {known}")
+    found = {}
+    for name, parameter in parameters.items():
+        default = NONE if parameter.default is parameter.empty else parameter.default
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise GradvizError(f"parameter {parameter} cannot have a control; expected one that is called {name}=…")
+        if name in abbreviations:
+            found[name] = make_control(name, abbreviations[name], default)
+        elif default is not NONE:
+            found[name] = make_control(name, default)
+        else:
+            raise GradvizError(
+                f"parameter {name} has no control; give one, e.g. gv.explore({name}=[1, 2]), or a default"
+            )
+    return found
+
+
+def _listing(function: Callable[..., Any]) -> dict[str, Any]:
+    """The source below the decorators, numbered as the recorded calls number it."""
+    try:
+        lines, first = inspect.getsourcelines(inspect.unwrap(function))
+        text = textwrap.dedent("".join(lines))
+        node = ast.parse(text).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError):
+        return {}
+    if not isinstance(node, ast.FunctionDef):
+        return {}
+    return {
+        "text": "".join(text.splitlines(True)[node.lineno - 1 :]).rstrip(),
+        "first": max(first, 1) + node.lineno - 1,
+    }
+
+
+def _cropped(text: str) -> str:
+    text = text.rstrip()
+    return text if len(text) <= PRINTED else f"{text[:PRINTED]}\n… {len(text) - PRINTED} more characters"

@@ -1,0 +1,127 @@
+"""One event of a recording in one sentence, and where in the code it stands. Knows no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .graph import Accumulated, Call, Called, Freed, Graph, NodeRan, Raised, Source, Tensor, Wrote
+from .rows import code, error_text
+from .scene import describe
+from .theme import visible
+
+LISTED = 6  # nodes that one sentence names
+
+
+class Story:
+    """What the last event of a graph was, in one sentence, and where in the code it stands."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.event = graph.events[-1] if graph.events else None
+        self.calls_of_runs = {b.run: graph.call[b.call_id] for b in graph.backwards if b.call_id in graph.call}
+
+    def error(self) -> str:
+        return error_text(self.event) if isinstance(self.event, Raised) else ""
+
+    def sources(self) -> tuple[Source, ...]:
+        event = self.event
+        if event is None:
+            return ()
+        if isinstance(event, (Called, Wrote, Raised)):
+            calls = [self.graph.call.get(event.call_id)]
+        else:
+            made = self.graph.node[event.node_id].call_id if not isinstance(event, Freed) else None
+            calls = [self.calls_of_runs.get(event.run), self.graph.call.get(-1 if made is None else made)]
+        return tuple(dict.fromkeys(c.source for c in calls if c and c.source))
+
+    def sentence(self) -> str:
+        event, text = self.event, "Nothing has happened yet."
+        if isinstance(event, Called):
+            text = self.called(self.graph.call[event.call_id])
+        elif isinstance(event, Wrote):
+            text = self.wrote(event)
+        elif isinstance(event, NodeRan):
+            text = self.ran(event)
+        elif isinstance(event, Accumulated):
+            text = (f"{self.node(event.node_id)}: arrives {event.incoming}, was {event.before}, "
+                    f"stored {event.stored}.")  # fmt: skip
+        elif isinstance(event, Freed):
+            names = [self.node(n) for n in event.node_ids[:LISTED]]
+            more = [f"{len(event.node_ids) - LISTED} more nodes"] if len(event.node_ids) > LISTED else []
+            text = f"{self.where(self.calls_of_runs.get(event.run))} freed what {_and([*names, *more])} had saved."
+        elif isinstance(event, Raised):
+            during = "" if event.node_id is None else f" while {self.node(event.node_id)} ran"
+            text = f"{self.where(self.graph.call.get(event.call_id))} raised {error_text(event)}{during}."
+        return visible(text, 500)
+
+    def called(self, call: Call) -> str:
+        run = next((b for b in self.graph.backwards if b.call_id == call.id), None)
+        objects = {self.graph.tensor[i].object_id for i in call.inputs}
+        made = [t for t in (self.graph.tensor[o] for o in call.outputs) if t.id not in call.inputs]
+        new = [self.made(t) for t in made if t.object_id not in objects]
+        changed = [self.name(t.id) + (f", whose grad_fn is {fn} now" if (fn := self.grad_fn(t)) else "")
+                   for t in made if t.object_id in objects]  # fmt: skip
+        parts = [f"made {_and(new)}"] if new else []
+        parts += [f"changed {_and(changed)}"] if changed else []
+        if run is not None:
+            starts = "starts" if run.watched else "ran unwatched"
+            parts = [f"{starts} at {_and([self.node(n) for n in run.roots]) or 'no node'}"]
+        cuts = (c for c in self.graph.cuts if c.call_id == call.id)
+        ends = (f" ✂ {c.reason.value}: no gradient goes back from {self.name(c.output_id)} to {self.name(c.input_id)}."
+                for c in cuts)  # fmt: skip
+        return f"{self.where(call)} {' and '.join(parts) or 'ran'}.{''.join(ends)}"
+
+    def made(self, tensor: Tensor) -> str:
+        if grad_fn := self.grad_fn(tensor):
+            return f"{self.name(tensor.id)} with {grad_fn}"
+        tracked = "a leaf that requires grad" if tensor.requires_grad and tensor.is_leaf else "not tracked"
+        return f"{self.name(tensor.id)}, {tracked if tensor.requires_grad is not None else 'tracked or not'}"
+
+    def wrote(self, event: Wrote) -> str:
+        before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
+        pairs = [("version", before.version, after.version), (".grad", before.grad, after.grad),
+                 ("requires_grad", before.requires_grad, after.requires_grad)]  # fmt: skip
+        if after.is_leaf is not None:  # not known of a view whose memory was written: its grad_fn is made anew
+            pairs.append(("grad_fn", self.grad_fn(before), self.grad_fn(after)))
+        pairs += [("values", before.values, after.values)] if before.version == after.version else []
+        what = ", ".join(f"{word} {was} → {now}" for word, was, now in pairs if was != now) or "nothing visible"
+        name, where = self.name(after.id), self.where(self.graph.call.get(event.call_id))
+        return f"{where} changed {name}{', which shares that memory' if event.alias else ''}: {what}."
+
+    def grad_fn(self, tensor: Tensor) -> str | None:
+        edge = tensor.gradient_edge
+        node = None if tensor.is_leaf or not edge else self.graph.node.get(edge.node_id)
+        return node.name if node else None
+
+    def ran(self, event: NodeRan) -> str:
+        nexts = {e.next_index: e.next_node_id for e in self.graph.edges_from.get(event.node_id, ())}
+        sent = [f"{value} to {self.node(nexts[i])}" for i, value in enumerate(event.sent)
+                if value is not None and nexts.get(i) is not None]  # fmt: skip
+        arrived = _and([value or "nothing" for value in event.arrived]) or "nothing"
+        return f"{self.node(event.node_id)} ran: {arrived} arrived" + (f", sent {_and(sent)}." if sent else ".")
+
+    def node(self, node_id: int | None) -> str:
+        node = self.graph.node[node_id or 0]
+        if node.leaf_id is not None:
+            return f"{node.name} of {self.name(node.leaf_id)}"
+        call = self.graph.call.get(-1 if node.call_id is None else node.call_id)
+        return f"{node.name} ({code(call)})" if call else node.name
+
+    def name(self, tensor_id: int | None) -> str:
+        tensor = self.graph.tensor.get(-1 if tensor_id is None else tensor_id)
+        if tensor is None:
+            return "a plain value"
+        return tensor.name or f"an unnamed tensor ({describe(tensor)})"
+
+    def where(self, call: Call | None) -> str:
+        if call is None:
+            return "An earlier call"
+        return f"Line {call.source.line}: {code(call)}" if call.source else code(call)
+
+
+def _and(parts: Sequence[str]) -> str:
+    """
+    >>> _and(["a"]), _and(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

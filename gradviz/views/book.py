@@ -1,0 +1,95 @@
+"""A recording as a book: one precomputed state a step, for the player and the exported page."""
+
+from __future__ import annotations
+
+import linecache
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from .._places import display_name
+from ..graph import GradvizError
+from ..recording import Recording
+from ..steps import LIMIT, Step, steps
+from ..table import Keys
+from .state import state
+
+LISTED = 60  # lines of a file that are listed whole; of a longer one, those that the recording stands on
+
+
+def book(recording: Recording, *, title: str | None = None, start: int = 0) -> dict[str, Any]:
+    """All steps of a recording as precomputed states, with one control that steps through them.
+
+    Args:
+        recording: a finished recording.
+        title: a heading.
+        start: as for ``play``.
+    """
+    return book_of(recording, steps_of(recording, start), title)
+
+
+def steps_of(recording: Recording, start: int) -> list[Step]:
+    """The steps of what has to be a recording."""
+    if not isinstance(recording, Recording):
+        raise GradvizError(
+            f"play() shows a recording, not {type(recording).__name__}: with gradviz.record() as rec: …; then play(rec)"
+        )
+    return steps(recording, start)
+
+
+def book_of(recording: Recording, shown: Sequence[Step], title: str | None) -> dict[str, Any]:
+    """The book of some steps of a recording."""
+    total, first, last = len(recording.events), shown[0].number, shown[-1].number
+    code, file = _listing(recording)
+    extent = f"{total:,} events" if total != 1 else "1 event"
+    if last - first < total:
+        extent = f"events {first + 1:,}–{last:,} of {total:,}"
+        more = f"play(rec, start={last}) shows what follows" if last < total else "play(rec) shows the first"
+        extent += f"; {more}, at most {min(LIMIT, last - first)} at a time"
+    control = {"name": "step", "label": "step", "kind": "steps", "options": [str(s.number) for s in shown], "start": 0}
+    states = [_state(step, file) for step in shown]
+    for part in ("cards", "arrows"):
+        _keep_keys([state[part] for state in states])
+    return {"title": f"{title or 'Recording'} ({extent})", "code": code, "controls": [control], "states": states}
+
+
+def _keep_keys(states: list[dict[str, Any]]) -> None:
+    """Key by key as in the last state that has the card: among more cards of one name, it was "#2" there."""
+    keys: dict[str, str] = {}
+    unique = Keys()
+    for things in reversed(states):
+        for i, thing in things.items():
+            keys[i] = thing["key"] = keys[i] if i in keys else unique(thing["key"])
+
+
+def _state(step: Step, file: str) -> dict[str, Any]:
+    """The step as a front end draws it, with the ids that its picture has."""
+    shown = state(step.figure, error=step.error, lines=[s.line for s in step.sources if s.file == file])
+    ids = step.ids or {i: i for i in (*shown["cards"], *shown["arrows"])}
+
+    def card(one: dict[str, Any]) -> dict[str, Any]:
+        return {**one, **{key: [ids[i] for i in one[key]] for key in ("lit", "memory")}}
+
+    shown |= {
+        "cards": {ids[i]: card(one) for i, one in shown["cards"].items()},
+        "arrows": {ids[i]: one for i, one in shown["arrows"].items()},
+        "table": [{**row, "card": ids.get(row["card"], "")} for row in shown["table"]],
+        "sentence": step.sentence,
+        "text": step.sentence + "\n\n" + shown["text"].replace(f"\n\n{shown['sentence']}", ""),
+        "active": list(step.active),
+    }
+    if "svg" in step.figure.__dict__:  # also where there is nothing to see yet
+        shown |= {"svg": step.figure.svg, "problem": ""}
+    return shown | ({"problem": step.problem} if step.problem else {})
+
+
+def _listing(recording: Recording) -> tuple[dict[str, Any], str]:
+    """The code of the recorded block, where its file or cell can still be read, and the name of that file."""
+    home = recording._recorder.home
+    path = home.co_filename if home else ""
+    file, lines = display_name(path), linecache.getlines(path)
+    used = sorted({c.source.line for c in recording.graph.calls if c.source and c.source.file == file})
+    if not used or used[-1] > len(lines):
+        return {}, file
+    first, last = (1, len(lines)) if len(lines) <= LISTED else (used[0], min(used[-1], used[0] + 3 * LISTED))
+    return {"text": textwrap.dedent("".join(lines[first - 1 : last])).rstrip(), "first": first}, file

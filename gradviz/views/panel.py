@@ -1,0 +1,27 @@
+"""The panel of ``gv.explore``: controls and code beside the picture. ``static/panel.css`` says what goes where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+def panel(controls: Sequence[Any], graph_widget: Any, reset: Callable[[], Any]) -> Any:
+    """Lay out the controls and the graph widget.
+
+    Args:
+        controls: ipywidgets.
+        graph_widget: shows picture, sentence, error, code and table, each in its place.
+        reset: called when the Reset button is clicked.
+
+    Returns:
+        An ipywidgets Box.
+    """
+    import ipywidgets
+
+    button = ipywidgets.Button(description="Reset", tooltip="Set all controls to their start", layout={"width": "auto"})
+    button.on_click(lambda _: reset())
+    column = ipywidgets.VBox([*controls, *([button] if controls else [])]).add_class("gradviz-controls")
+    grid = ipywidgets.Box([column, graph_widget]).add_class("gradviz-panel")
+    # A container query asks for the width of something around the grid.
+    return ipywidgets.Box([grid]).add_class("gradviz-room")

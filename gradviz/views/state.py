@@ -1,0 +1,233 @@
+"""Everything that a live picture, a player or an exported page shows at one moment, as one plain dict."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .. import explaining, queries, render, rows, table, text
+from ..graph import Call, Graph, Node, Tensor
+from ..scene import Arrow, Card
+from ..theme import visible
+from .figure import Figure
+
+KINDS = {
+    "leaf": "leaf", "result": "result", "untracked": "not tracked", "node": "node", "accumulate": "AccumulateGrad",
+    "tag": "name of a leaf", "fold": "folded", "raised": "raised an error",
+}  # fmt: skip
+FACT = 160  # characters
+LISTED = 12  # saved tensors, or boxes of a fold, that one fact names
+WALKED = {"gradient", "forward", "edge"}  # arrows along which a gradient edge may lead
+
+
+def state(figure: Figure, *, error: str = "", printed: str = "", lines: Sequence[int] = ()) -> dict[str, Any]:
+    """One state of a live picture.
+
+    Args:
+        figure: the picture.
+        error: what the scenario raised, as "RuntimeError: …".
+        printed: what it printed, and its warnings.
+        lines: source lines to highlight whatever is selected.
+
+    Returns:
+        Plain data for JSON: the SVG, its words, and for every card and arrow what it is, what is known of it and
+        what lights up with it. ``problem`` says why there is no picture where ``svg`` is empty.
+
+    Example:
+        >>> from gradviz.graph import Graph
+        >>> shown = state(Figure(Graph()), printed="hello")
+        >>> shown["problem"], shown["printed"], shown["cards"]
+        ('Nothing was recorded, so there is no picture.', 'hello', {})
+    """
+    svg, problem = "", "Nothing was recorded, so there is no picture."
+    try:
+        if figure.scene.cards:
+            svg, problem = figure.svg, ""
+    except render.CannotDraw as why:
+        problem = str(why)
+    cards = [c for c in figure.scene.cards if svg and not c.absent]
+    arrows = {i: a for i, a in enumerate(figure.scene.arrows) if svg and not a.absent}
+    listed = table.rows(figure.graph, (c for c in figure.whole.cards if not c.absent))
+    sentence = explaining.summary(figure.graph, error)
+    twin = [figure.text, table.text(listed), sentence, error if error not in sentence else "", printed]
+    drawn = {i: f"n{c.id}" for c in reversed(cards) if c.kind != "tag" for i in _tensor_ids(c)}
+    return {
+        "svg": svg,
+        "problem": problem,
+        "alt": figure.alt,
+        "text": "\n\n".join(part for part in twin if part),
+        "sentence": sentence,
+        "error": error,
+        "printed": printed,
+        **_Describer(figure.graph, cards, arrows).described(),
+        "table": [{"key": r.key, "card": drawn.get(r.tensor_id, ""), "cells": list(r.cells)} for r in listed],
+        "lines": list(lines),
+    }
+
+
+def _whole(card: Card) -> tuple[Card, ...]:
+    return card.inside or (card,)
+
+
+def _tensor_ids(card: Card) -> list[int]:
+    return [i for c in _whole(card) for i in c.tensor_ids]
+
+
+def _node_ids(card: Card) -> list[int]:
+    return [i for c in _whole(card) for i in c.node_ids]
+
+
+def _name(card: Card) -> str:
+    """What it is called whatever made it: the variable, else the code, else the node."""
+    assigned = re.match(r"([^\W\d]\w*) = ", card.title)
+    return card.name or (assigned[1] if assigned else card.title)
+
+
+class _Describer:
+    """Writes the ``cards`` and ``arrows`` of one state. What several cards need is looked up once."""
+
+    def __init__(self, graph: Graph, cards: Sequence[Card], arrows: Mapping[int, Arrow]) -> None:
+        self.graph, self.cards, self.arrows = graph, cards, arrows
+        self.names = {c.id: _name(c) for c in cards}
+        self.keys = self.unique_keys()
+        self.card_of = {n: c.id for c in cards for n in _node_ids(c)}
+        self.grads = queries.grads_now(graph)
+        self.sent = queries.sent_gradients(graph)
+        self.arrived: dict[int, dict[int, str]] = {}  # by node, by output
+        for (node_id, output), value in queries.arrived_gradients(graph).items():
+            self.arrived.setdefault(node_id, {})[output] = value
+        self.storages = {s.id: s for s in graph.storages}
+        self.memory: dict[int | None, list[Card]] = {}  # by storage
+        for c in cards:
+            for storage in self.storages_of(c):
+                self.memory.setdefault(storage, []).append(c)
+
+    def unique_keys(self) -> dict[int, str]:
+        """Names, made unique. The name tag of a leaf is known by what reads it, a node by what it belongs to."""
+        key = table.Keys()
+        readers = {a.tail: self.names[a.head] for a in self.arrows.values()}
+        keys = {}
+        for c in self.cards:
+            calls = self.calls(c) if c.kind == "node" else []
+            about = (
+                readers.get(c.id, "") if c.kind == "tag" else rows.code(calls[0]).partition(" = ")[0] if calls else ""
+            )
+            keys[c.id] = key(visible(f"{self.names[c.id]} of {about}" if about else self.names[c.id]))
+        return keys
+
+    def storages_of(self, card: Card) -> set[int]:
+        found = {self.graph.tensor[i].storage_id for c in _whole(card) for i in c.tensor_ids[-1:]}
+        return {storage for storage in found if storage is not None}
+
+    def calls(self, card: Card) -> list[Call]:
+        made = card.call_ids or [self.graph.node[n].call_id for n in card.node_ids[:1]]
+        return [self.graph.call[i] for i in made if i is not None and i in self.graph.call]
+
+    def described(self) -> dict[str, Any]:
+        key = table.Keys()
+        lit = _Lights(self.graph, self.cards, self.arrows, self.card_of)
+        arrows = {}
+        for i, a in self.arrows.items():
+            look = visible(" ".join(part for part in (a.kind, a.mark, a.label) if part), FACT)
+            arrows[f"e{i}"] = {"key": key(f"{self.keys[a.tail]}→{self.keys[a.head]}"), "look": look}
+        return {"cards": {f"n{c.id}": self.card(c, lit.of(c)) for c in self.cards}, "arrows": arrows}
+
+    def card(self, card: Card, lit: list[str]) -> dict[str, Any]:
+        calls = self.calls(card)
+        at = {c.source.line for c in (calls if card.inside else calls[:1]) if c.source}
+        same = {c.id for storage in self.storages_of(card) for c in self.memory[storage]}
+        label = (card.title, KINDS.get(card.kind, ""), *(r.text for r in card.rows if r.kind == "values"))
+        return {
+            "key": self.keys[card.id],
+            "look": "\n".join(visible(r.text) for r in card.rows),
+            "label": ", ".join(visible(part) for part in label[:3] if part),
+            "facts": [[name, visible(value, FACT)] for name, value in self.facts(card, calls) if value],
+            "line": at.pop() if len(at) == 1 else None,
+            "lit": lit,
+            "memory": [f"n{i}" for i in sorted(same)] if len(same) > 1 else [],
+        }
+
+    def facts(self, card: Card, calls: list[Call]) -> Iterator[tuple[str, str]]:
+        """Everything known of what the card stands for, as labels and short values."""
+        if card.inside:
+            yield "inside", _listed([_name(c) for c in card.inside])
+        elif card.tensor_ids:
+            yield from self.tensor_facts(card, self.graph.tensor[card.tensor_ids[-1]])
+        for node_id in queries.gradient_order(self.graph, card.node_ids):
+            yield from self.node_facts(card, self.graph.node[node_id])
+        for call in calls[:1]:
+            yield "module", call.module or ""
+            yield "line", f"{call.source.line}: {rows.code(call)}" if call.source and not card.inside else ""
+
+    def tensor_facts(self, card: Card, t: Tensor) -> Iterator[tuple[str, str]]:
+        yield "shape", table.word(None if t.shape is None else list(t.shape))
+        yield "values", t.values or ""
+        for name in ("dtype", "device", "requires_grad", "is_leaf", "retains_grad", "version"):
+            yield name, table.word(getattr(t, name))
+        yield "grad_fn", table.grad_fn(self.graph, t)
+        yield "grad", table.grad(t, self.grads[t.object_id])
+        if t.gradient_edge and card.kind != "tag":
+            yield "gradient arrived", self.arrived.get(t.gradient_edge.node_id, {}).get(t.gradient_edge.output_nr, "")
+        storage = None if t.storage_id is None else self.storages.get(t.storage_id)
+        size = table.UNKNOWN if storage is None or storage.nbytes is None else f"{storage.nbytes} bytes"
+        others = [self.names[c.id] for c in self.memory.get(t.storage_id, ()) if c.id != card.id and c.kind != "tag"]
+        yield "storage", f"{size}, shared with {_listed(others)}" if others else size
+        if t.base_id is not None and (base := self.graph.tensor.get(t.base_id)):
+            yield "view of", base.name or "an unnamed tensor"
+            yield "stride, offset", f"{table.word(t.stride and list(t.stride))}, {table.word(t.storage_offset)}"
+
+    def node_facts(self, card: Card, node: Node) -> Iterator[tuple[str, str]]:
+        if not card.tensor_ids:
+            yield "node", node.name
+            yield "gradient arrived", ", ".join(self.arrived.get(node.id, {}).values())
+        for e in self.graph.edges_from.get(node.id, ()):
+            value, to = self.sent.get((node.id, e.next_index)), self.card_of.get(e.next_node_id)  # type: ignore[arg-type]
+            if value and to is not None and to != card.id:
+                yield "gradient sent", f"{value} to {self.names[to]}"
+        yield f"{node.name} saved", _listed([text.saved_text(self.graph, s) for s in node.saved])
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:LISTED]) + (f" … {len(names)} in all" if len(names) > LISTED else "")
+
+
+class _Lights:
+    """Which cards and arrows a gradient from a card meets. Sets of them are bits of whole numbers, cards first."""
+
+    def __init__(
+        self, graph: Graph, cards: Sequence[Card], arrows: Mapping[int, Arrow], card_of: Mapping[int, int]
+    ) -> None:
+        self.graph = graph
+        self.names = [*(f"n{c.id}" for c in cards), *(f"e{i}" for i in arrows)]
+        card = {c.id: c for c in cards}
+        place = {c.id: i for i, c in enumerate(cards)}
+        self.own = {i: 1 << bit for i, bit in place.items()}  # a card, and what lights up whenever it does
+        between: dict[tuple[int, int], int] = {}  # (tail, head) -> arrows
+        for bit, a in enumerate(arrows.values(), len(cards)):
+            output = card[a.tail].kind == "node" and card[a.head].kind == "result" and not _node_ids(card[a.head])
+            if a.kind == "of" or (output and a.kind in WALKED):
+                self.own[a.head] |= 1 << bit | self.own[a.tail]
+            elif a.kind in WALKED:
+                between[a.tail, a.head] = between.get((a.tail, a.head), 0) | 1 << bit
+        ends: dict[tuple[int, int], set[int]] = {}  # (node, output) -> the cards of the tensors that it gave
+        for c in cards:
+            for edge in (graph.tensor[i].gradient_edge for i in _tensor_ids(c)):
+                ends.setdefault((edge.node_id, edge.output_nr) if edge else (-1, 0), set()).add(c.id)
+        along: dict[tuple[int, int], int] = {}
+        for e in graph.edges:
+            head, tail = card_of.get(e.node_id), card_of.get(-1 if e.next_node_id is None else e.next_node_id)
+            for i in {tail, *ends.get((e.next_node_id or 0, e.input_nr), ())} if tail is not None else ():
+                if head is not None and i is not None and (i, head) in between:
+                    along[e.node_id, e.next_index] = (
+                        along.get((e.node_id, e.next_index), 0) | between[i, head] | self.own[i]
+                    )
+        self.met = queries.met(graph, {n: self.own[i] for n, i in card_of.items()}, along)
+
+    def of(self, card: Card) -> list[str]:
+        """The ids that light up with a card."""
+        edges = (self.graph.tensor[i].gradient_edge for i in _tensor_ids(card))
+        bits = self.own[card.id]
+        for node in {*_node_ids(card), *(e.node_id for e in edges if e)}:
+            bits |= self.met.get(node, 0)
+        return [name for i, name in enumerate(self.names) if bits >> i & 1]

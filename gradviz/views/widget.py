@@ -1,0 +1,138 @@
+"""The live picture: one anywidget that is given finished states and gives back what the reader selects."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from ..graph import Call, GradvizError, Graph, Node, Tensor
+from ..scene import Card
+from .figure import Figure
+from .state import state
+
+try:
+    import anywidget
+    from traitlets import Dict, Int, Unicode, observe, validate
+except ImportError as missing:
+    raise GradvizError(
+        "a live picture needs anywidget, and it is not installed; mend: pip install anywidget   "
+        "(show() and record() work without it)"
+    ) from missing
+
+SCRIPTS = ("picture.js", "panel.js", "book.js", "widget.js")  # one module in the end: a widget has one file
+STYLES = ("live.css", "panel.css", "book.css")
+NO_STATE: dict[str, Any] = {"svg": "", "cards": {}, "arrows": {}, "table": [], "lines": []}
+
+
+def static(*names: str) -> str:
+    """The text of those files of ``static/`` that exist, one after the other."""
+    found = (files(__package__) / "static" / name for name in names)
+    return "\n".join(file.read_text(encoding="utf-8") for file in found if file.is_file())
+
+
+class Selection(NamedTuple):
+    """What the selected card stands for: records of the figure's graph."""
+
+    card: Card
+    tensors: tuple[Tensor, ...]
+    nodes: tuple[Node, ...]
+    calls: tuple[Call, ...]
+
+
+class GraphWidget(anywidget.AnyWidget):
+    """A live picture: pan, zoom, hover for details, select with mouse or keyboard.
+
+    Args:
+        shown: a Figure, a Recording or a Graph. Left out: nothing yet, or what the traits say.
+        traits: ``state`` (made by ``views.state.state``), ``code`` (a listing), ``book`` (precomputed states, shown
+            instead of ``state``), ``step`` (which of them), ``selected`` (id of a card, or "").
+
+    Raises:
+        GradvizError: ``shown`` is none of these.
+
+    Example:
+        >>> from gradviz.graph import Graph
+        >>> GraphWidget(Graph()).selected
+        ''
+    """
+
+    _esm = static(*SCRIPTS)
+    _css = static(*STYLES)
+
+    state = Dict(NO_STATE).tag(sync=True)
+    code = Dict().tag(sync=True)
+    book = Dict().tag(sync=True)
+    step = Int(0).tag(sync=True)
+    selected = Unicode("").tag(sync=True)
+
+    def __init__(self, shown: Any = None, **traits: Any) -> None:
+        self.figure: Figure | None = None if shown is None else _figure(shown)
+        self._selected_key = ""
+        if self.figure is not None:
+            traits.setdefault("state", state(self.figure))
+        super().__init__(**traits)
+
+    def show(self, shown: Any, **extras: Any) -> None:
+        """Show another figure, in one message.
+
+        Args:
+            shown: a Figure, a Recording or a Graph.
+            extras: ``error``, ``printed`` and ``lines``, as ``views.state.state`` takes them.
+        """
+        self.figure = _figure(shown)
+        new = state(self.figure, **extras)
+        with self.hold_sync():
+            self.state = new
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The state that the reader sees: of the book where there is one."""
+        states = self.book.get("states") or [self.state]
+        return {**NO_STATE, **states[min(max(self.step, 0), len(states) - 1)]}
+
+    @property
+    def selection(self) -> Selection | None:
+        """What is selected, or None. A book of states without ``figure`` has no records to give."""
+        cards = {f"n{c.id}": c for c in self.figure.scene.cards} if self.figure else {}
+        card = cards.get(self.selected)
+        if card is None or self.figure is None:
+            return None
+        graph, whole = self.figure.graph, card.inside or (card,)
+        return Selection(
+            card,
+            tuple(graph.tensor[i] for c in whole for i in c.tensor_ids if i in graph.tensor),
+            tuple(graph.node[i] for c in whole for i in c.node_ids if i in graph.node),
+            tuple(graph.call[i] for c in whole for i in c.call_ids if i in graph.call),
+        )
+
+    @validate("selected")
+    def _known(self, proposal: Any) -> str:
+        return str(proposal["value"]) if proposal["value"] in self.shown["cards"] else ""
+
+    @observe("selected", "state", "book", "step")
+    def _keep_selection(self, change: Any) -> None:
+        """Ids are numbers within one picture; what stays selected in the next one is the card of the same key."""
+        cards = self.shown["cards"]
+        here = cards.get(self.selected, {}).get("key", "")
+        if change["name"] == "selected" or not self._selected_key:
+            self._selected_key = here
+        elif here != self._selected_key:
+            self.selected = next((i for i, c in cards.items() if c["key"] == self._selected_key), "")
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """The widget, the picture for pages without a kernel, and the text for screen readers and ``nbval``."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is None:
+            return None
+        data, metadata = bundle
+        html = {"text/html": self.figure.html} if self.figure is not None else {}
+        return {**data, "text/plain": self.shown.get("text") or "An empty picture.", **html}, metadata
+
+
+def _figure(shown: Any) -> Figure:
+    if isinstance(shown, Graph):
+        return Figure(shown)
+    made = shown.figure() if callable(getattr(shown, "figure", None)) else shown  # a Recording makes its figure
+    if not isinstance(made, Figure):
+        raise GradvizError(f"a live picture shows a Figure, a Recording or a Graph, not {type(shown).__name__}")
+    return made

@@ -1,0 +1,424 @@
+"""The front end alone: the same script that the widget loads, on a bare page without a notebook or a kernel."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+import gradviz as gv
+from gradviz.views.state import state
+from gradviz.views.widget import static
+
+torch = pytest.importorskip("torch")
+SHOTS = Path(os.environ.get("GRADVIZ_SHOTS", Path(__file__).parents[1] / "artefacts"))
+SCRIPT = static("picture.js", "panel.js") + "\nwindow.gv = {mountPanel, cleanSvg};"
+PROBES = (Path(__file__).parent / "probes.js").read_text(encoding="utf-8")
+PAGE = '<!doctype html><body style="margin:20px"><div id="one" style="width:880px"></div><div id="two"></div>'
+DARK = "--jp-layout-color0:#111;--jp-layout-color1:#212121;--jp-ui-font-color0:rgba(255,255,255,1)"
+EVIL = "window.ran = true"
+HEAD = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 9 9" '
+HOSTILE = {
+    "script": f"{HEAD}><script>{EVIL}</script></svg>",
+    "onload": f'{HEAD} onload="{EVIL}"><g onload="{EVIL}" onmouseover="{EVIL}"/></svg>',
+    "link": f'{HEAD}><a href="javascript:{EVIL}"><text>x</text></a><a xlink:href="javascript:{EVIL}"/></svg>',
+    "html": f'{HEAD}><foreignObject><img xmlns="http://www.w3.org/1999/xhtml" src="x" onerror="{EVIL}"/>'
+    "</foreignObject></svg>",
+    "style": f'{HEAD}><style>@import "http://evil.test/x.css"</style><g style="fill:url(http://evil.test/x)"/></svg>',
+    "paint": f'{HEAD}><path d="M0 0" fill="url(http://evil.test/x#y)" stroke="url(#z)"/></svg>',
+    "image": f'{HEAD}><image href="data:image/svg+xml,&lt;svg onload=&quot;{EVIL}&quot;/&gt;"/></svg>',
+    "use": f'{HEAD}><use href="http://evil.test/x.svg#y"/><filter/><mask/></svg>',
+    "animate": f'{HEAD}><text><animate attributeName="href" values="javascript:{EVIL}"/><set/>x</text></svg>',
+    "transform": f'{HEAD}><g transform="url(javascript:{EVIL})" class="gv-panel node evil" id="x-evil"/></svg>',
+    "namespace": f'{HEAD}><script xmlns="http://www.w3.org/1999/xhtml">{EVIL}</script></svg>',
+    "deep": HEAD + ">" + "<g>" * 3000 + f"<script>{EVIL}</script>" + "</g>" * 3000 + "</svg>",
+}
+REFUSED = {
+    "entity": '<!DOCTYPE svg [<!ENTITY x "<script>window.ran=true</script>">]>' + HEAD + "><text>&x;</text></svg>",
+    "html": "<html xmlns='http://www.w3.org/1999/xhtml'><script>window.ran = true</script></html>",
+    "malformed": HEAD + "><g></svg>",
+    "no size": '<svg xmlns="http://www.w3.org/2000/svg"/>',
+}
+
+
+def course(copy: str) -> None:
+    a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    b = a.clone() if copy == "clone" else a.detach()
+    c = a * 2
+    d = b * 3
+    loss = (c + d).sum()
+    loss.backward()
+
+
+def chain(length: int) -> None:
+    h = x = torch.tensor([0.5, 0.25], requires_grad=True)
+    for _ in range(length):
+        h = torch.tanh(h)
+    (h + x.detach()).sum().backward()
+
+
+def recorded(program: Any, *given: Any) -> dict[str, Any]:
+    with gv.record() as rec:
+        program(*given)
+    return state(rec.figure())
+
+
+@pytest.fixture(scope="module")
+def states() -> dict[str, Any]:
+    return {"clone": recorded(course, "clone"), "detach": recorded(course, "detach"), "tall": recorded(chain, 15)}
+
+
+@pytest.fixture
+def page(browser: Browser, states: dict[str, Any]) -> Iterator[Page]:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    strangers: list[str] = []
+    page.on("request", lambda request: strangers.append(request.url))
+    page.set_content(PAGE)
+    page.add_style_tag(content=static("live.css"))
+    page.add_script_tag(content=SCRIPT, type="module")
+    page.add_script_tag(content=PROBES, type="module")
+    page.wait_for_function("window.gv && window.probes")
+    page.evaluate(
+        """states => { window.S = states; window.picked = [];
+        window.P = gv.mountPanel(document.getElementById("one"), {onSelect: card => picked.push(card)}); }""",
+        states,
+    )
+    yield page
+    assert (errors, strangers, page.evaluate("window.ran")) == ([], [], None)
+    page.close()
+
+
+def shoot(page: Page, name: str) -> None:
+    SHOTS.mkdir(exist_ok=True)
+    page.screenshot(path=SHOTS / f"front-end-{name}.png")
+
+
+def card(page: Page, key: str) -> str:
+    """The selector of the card of that key in the state shown last."""
+    found = page.evaluate("key => Object.entries(now.cards).find(([, c]) => c.key === key)[0]", key)
+    return f'#one [data-gv="{found}"]'
+
+
+def show(page: Page, name: str) -> None:
+    page.evaluate("name => { window.now = S[name]; P.show(now); }", name)
+
+
+# --- safety -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_nothing_hostile_survives(page: Page, kind: str) -> None:
+    left = page.evaluate(
+        "text => { const svg = gv.cleanSvg(text, 'p'); document.body.append(svg); return probes.left(svg); }",
+        HOSTILE[kind],
+    )
+    page.wait_for_timeout(30)
+    assert set(left) <= {"g", "path", "text", "d=M0 0", "class=gv-node"}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_is_not_plain_svg_is_refused_and_the_text_is_shown(page: Page, kind: str) -> None:
+    assert page.evaluate("text => gv.cleanSvg(text, 'p')", REFUSED[kind]) is None
+    page.evaluate("svg => P.show({...S.clone, svg, text: '<script>window.ran=true</script>'})", REFUSED[kind])
+    assert page.locator(".gv-twin").text_content() == "<script>window.ran=true</script>"
+    assert page.locator(".gv-problem").is_visible()
+    assert not page.locator(".gv-view").is_visible()
+
+
+def test_real_pictures_lose_nothing_but_titles(page: Page, states: dict[str, Any]) -> None:
+    for name in states:
+        assert page.evaluate("text => probes.lost(text)", states[name]["svg"]) == 0
+
+
+def test_text_is_never_markup(page: Page) -> None:
+    evil = f'<img src=x onerror="{EVIL}"><script>{EVIL}</script>'
+    page.evaluate(
+        """evil => { const s = structuredClone(S.detach);
+        Object.assign(s, {sentence: evil, error: evil, printed: evil, alt: evil});
+        for (const c of Object.values(s.cards))
+            Object.assign(c, {key: evil + c.key, label: evil, facts: [[evil, evil]]});
+        for (const r of s.table) r.cells.fill(evil);
+        P.setCode({text: evil, first: 1}); P.show(s); P.select("n0"); }""",
+        evil,
+    )
+    page.locator("#one .gv-node").first.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".gv-facts dd").text_content() == evil
+    assert page.locator("#one img, #one script").count() == 0
+    page.wait_for_timeout(50)
+
+
+def test_two_pictures_share_no_id(page: Page) -> None:
+    show(page, "detach")
+    page.evaluate("gv.mountPanel(document.getElementById('two')).show(S.detach)")
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(ids) == len(set(ids)) > 30
+
+
+# --- selection, keyboard, facts ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["clone", "detach", "tall"])
+def test_selecting_lights_what_the_state_says(page: Page, states: dict[str, Any], name: str) -> None:
+    show(page, name)
+    everything = {g["name"] for g in page.evaluate("probes.groups()")}
+    for key, one in states[name]["cards"].items():
+        page.evaluate("key => P.select(key)", key)
+        lit = {key, *one["lit"], *one["memory"]}
+        expected = {g for g in everything if g in lit or g.removesuffix("f") in lit}
+        groups = page.evaluate("probes.groups()")
+        assert {g["name"] for g in groups if g["lit"]} == expected
+        assert {g["name"] for g in groups if g["dim"]} == everything - expected
+        assert page.locator(".gv-mark-memory").count() == len(one["memory"])
+        assert page.locator('#one [aria-pressed="true"]').get_attribute("data-gv") == key
+    page.evaluate("P.select('n999')")
+    assert page.locator(".gv-dim, .gv-mark-selected").count() == 0
+
+
+def test_mouse_selects_and_the_background_deselects(page: Page) -> None:
+    page.evaluate("P.setCode({text: 'x\\n'.repeat(200), first: 1})")
+    show(page, "detach")
+    page.locator(card(page, "c")).click()
+    line = page.evaluate("now.cards[picked.at(-1)].line")
+    assert page.locator(".gv-here .gv-number").text_content() == str(line)
+    assert page.evaluate("document.querySelector('.gv-here').getBoundingClientRect().bottom <= "
+                         "document.querySelector('.gv-code').getBoundingClientRect().bottom + 1")  # fmt: skip
+    assert page.locator("tr.gv-selected .gv-name").text_content() == "c"
+    page.locator(".gv-view").click(position={"x": 5, "y": 200})
+    assert page.evaluate("[picked.length, picked.at(-1), P.selected]") == [2, "", ""]
+    page.locator("summary").click()
+    page.get_by_role("button", name="loss", exact=True).click()
+    assert page.evaluate("now.cards[picked.at(-1)].key") == "loss"
+
+
+def test_keyboard_alone_is_enough(page: Page) -> None:
+    show(page, "detach")
+    page.locator(".gv-view").focus()
+    page.keyboard.press("Tab")
+    seen = [page.evaluate("document.activeElement.dataset.gv")]
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+        seen.append(page.evaluate("document.activeElement.dataset.gv"))
+    assert sorted(seen) == [f"n{i}" for i in range(6)]
+    assert page.locator('#one .gv-node[tabindex="0"]').count() == 1
+    page.keyboard.press("Home")
+    assert page.evaluate("now.cards[document.activeElement.dataset.gv].key") == "a"
+    for key, where in zip(
+        ["ArrowDown", "ArrowDown", "ArrowUp", "End", "ArrowUp"], ["c", "c + d", "c", "loss", "c + d"], strict=True
+    ):
+        page.keyboard.press(key)
+        assert page.evaluate("now.cards[document.activeElement.dataset.gv].key") == where
+    facts = page.locator(".gv-facts")
+    assert facts.is_visible()
+    assert facts.locator("dt").all_text_contents() == page.evaluate(
+        "now.cards[document.activeElement.dataset.gv].facts.map(f => f[0])"
+    )
+    page.keyboard.press("Enter")
+    assert page.evaluate("now.cards[picked.at(-1)].key") == "c + d"
+    page.keyboard.press("Escape")
+    assert not facts.is_visible()
+    assert page.evaluate("P.selected") != ""
+    page.keyboard.press("Escape")
+    assert page.evaluate("[P.selected, picked.at(-1)]") == ["", ""]
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "gv-tool gv-tool-fit"
+
+
+def test_keys_that_are_used_do_not_reach_the_notebook(page: Page) -> None:
+    show(page, "detach")
+    page.evaluate("window.heard = []; addEventListener('keydown', e => heard.push(e.key))")
+    page.locator(card(page, "a")).focus()
+    for key in ["ArrowDown", "Enter", "Escape", "0", "f", "+", "-", "Shift+ArrowLeft", "x", "Control+f"]:
+        page.keyboard.press(key)
+    assert page.evaluate("heard.filter(k => !['Shift', 'Control'].includes(k))") == ["x", "f"]
+    assert page.locator("[data-lm-suppress-shortcuts]").count() == 1
+
+
+def test_the_card_of_facts_stands_beside_its_card_and_in_the_window(page: Page) -> None:
+    page.set_viewport_size({"width": 920, "height": 600})
+    show(page, "detach")
+    for one in page.locator("#one .gv-node").all():
+        one.hover()
+        page.locator(".gv-facts").wait_for()
+        page.wait_for_timeout(150)
+        facts, own = page.locator(".gv-facts").bounding_box(), one.bounding_box()
+        assert facts is not None
+        assert own is not None
+        assert min(facts["x"], facts["y"]) >= 0
+        assert facts["x"] + facts["width"] <= 920
+        assert facts["y"] + facts["height"] <= 600
+        apart = (facts["x"] >= own["x"] + own["width"] or facts["x"] + facts["width"] <= own["x"]
+                 or facts["y"] >= own["y"] + own["height"] or facts["y"] + facts["height"] <= own["y"])  # fmt: skip
+        assert apart
+        page.mouse.move(2, 2)
+        page.locator(".gv-facts").wait_for(state="hidden")
+
+
+# --- pan and zoom -----------------------------------------------------------------------------------------------------
+
+PLACE, TEXT_SIZE, INSIDE = "probes.place()", "probes.textSize()", "probes.inside()"
+
+
+def test_a_picture_starts_readable_and_fit_shows_the_whole(page: Page) -> None:
+    show(page, "detach")
+    assert page.evaluate(INSIDE)
+    assert page.evaluate(TEXT_SIZE) >= 9.3
+    assert not page.locator(".gv-hint").is_visible()
+    page.evaluate("P.select('n0')")
+    show(page, "tall")
+    assert page.evaluate(TEXT_SIZE) >= 11
+    assert not page.evaluate(INSIDE)
+    assert page.locator(".gv-hint").is_visible()
+    assert page.evaluate("document.querySelector('.gv-view').dataset.more") == "bottom"
+    page.get_by_role("button", name="Fit").click()
+    assert page.evaluate(INSIDE)
+    page.get_by_role("button", name="Reset").click()
+    assert page.evaluate(TEXT_SIZE) >= 11
+
+
+def test_drag_wheel_and_keys_move_the_picture_and_a_plain_wheel_does_not(page: Page) -> None:
+    show(page, "tall")
+    at = [page.evaluate(PLACE)]
+    page.mouse.move(100, 300)
+    page.mouse.wheel(0, 100)
+    assert page.evaluate(PLACE) == at[0]
+    page.mouse.down()
+    page.mouse.move(100, 200, steps=4)
+    page.mouse.up()
+    assert page.evaluate("picked") == []
+    at.append(page.evaluate(PLACE))
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    page.wait_for_timeout(50)
+    at.append(page.evaluate(PLACE))
+    page.locator(".gv-view").focus()
+    for key in ["ArrowDown", "+"]:
+        page.keyboard.press(key)
+        at.append(page.evaluate(PLACE))
+    assert len(set(at)) == len(at)
+    for _ in range(60):
+        page.keyboard.press("ArrowDown")
+    assert page.locator("#one .gv-node").last.is_visible()
+    boxes = [b for n in page.locator("#one .gv-node").all() if (b := n.bounding_box())]
+    assert any(b["y"] + b["height"] > 60 for b in boxes)  # it cannot be lost out of sight
+
+
+def test_the_readers_place_is_kept_and_the_page_does_not_jump(page: Page) -> None:
+    show(page, "clone")
+    height = page.locator(".gv-view").bounding_box()
+    show(page, "detach")
+    assert page.locator(".gv-view").bounding_box()["height"] >= height["height"]  # type: ignore[index]
+    tallest = page.locator(".gv-view").bounding_box()["height"]  # type: ignore[index]
+    show(page, "clone")
+    assert page.locator(".gv-view").bounding_box()["height"] == tallest  # type: ignore[index]
+    page.get_by_role("button", name="Zoom in").click()
+    scale = page.evaluate(PLACE).split("scale")[1]
+    show(page, "detach")
+    assert page.evaluate(PLACE).split("scale")[1] == scale
+
+
+# --- what changed -----------------------------------------------------------------------------------------------------
+
+
+def test_what_changed_is_marked_on_cards_arrows_and_cells(page: Page, states: dict[str, Any]) -> None:
+    show(page, "clone")
+    assert page.locator("#one .gv-changed, #one .gv-mark-changed").count() == 0
+    show(page, "detach")
+    before, after = states["clone"], states["detach"]
+    expected = set()
+    for kind in ("cards", "arrows"):
+        looks = {x["key"]: x["look"] for x in before[kind].values()}
+        expected |= {i for i, x in after[kind].items() if looks.get(x["key"]) != x["look"]}
+    marked = page.evaluate("probes.changed()")
+    assert set(marked) == expected != set()
+    old = {row["key"]: row["cells"] for row in before["table"]}
+    cells = {(r["key"], i) for r in after["table"] for i, c in enumerate(r["cells"]) if old[r["key"]][i] != c}
+    found = page.evaluate("probes.cells()")
+    assert {tuple(x) for x in found} == cells
+    assert page.locator("td.gv-changed .gv-sign").count() == len(cells)
+    assert page.locator(".gv-changes").text_content().startswith("a.grad: [5, 5, 5] → [2, 2, 2]")  # type: ignore[union-attr]
+    assert "changed" in (page.locator(card(page, "a")).get_attribute("aria-label") or "")
+    page.evaluate("P.show(structuredClone(now))")  # the same state again: its marks stay
+    assert page.locator("#one g.gv-changed").count() == len(marked)
+    page.evaluate("P.show(now, null)")
+    assert page.locator("#one .gv-changed").count() == 0
+
+
+def test_areas_that_stay_the_same_are_not_touched(page: Page) -> None:
+    show(page, "clone")
+    page.evaluate("() => { probes.watch(); P.setCode({}); P.show(structuredClone(S.clone)); }")
+    page.evaluate("P.show({...structuredClone(S.clone), printed: 'hello'})")
+    page.wait_for_timeout(20)
+    assert set(page.evaluate("writes")) <= {"gv-area gv-printed", "gv-marks"}
+    assert page.locator(".gv-printed").text_content() == "hello"
+
+
+def test_the_same_card_stays_selected_and_focused_under_another_id(page: Page) -> None:
+    show(page, "clone")
+    page.locator(card(page, "loss")).focus()
+    page.keyboard.press("Enter")
+    page.evaluate("() => { window.now = probes.renumbered(S.detach); P.show(now); }")
+    assert page.evaluate("[P.selected, picked.at(-1), document.activeElement.dataset.gv]") == ["n0", "n0", "n0"]
+    page.evaluate("P.show({...S.detach, cards: {}, table: []})")
+    assert page.evaluate("[P.selected, picked.at(-1)]") == ["", ""]
+
+
+def test_the_last_of_many_wins(page: Page) -> None:
+    page.evaluate("for (let i = 0; i < 100; i++) P.show(i % 3 ? S.clone : S.tall); P.show(S.detach)")
+    assert page.locator("#one .gv-node").count() == 6
+    assert page.locator(".gv-said").text_content() == page.evaluate("S.detach.sentence")
+    assert page.locator("tbody tr").count() == page.evaluate("S.detach.table.length")
+
+
+# --- looks ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "page-dark"])
+def test_text_is_readable_in_light_and_dark(page: Page, theme: str) -> None:
+    if theme == "page-dark":
+        page.evaluate("document.documentElement.style.colorScheme = 'dark'")
+    else:  # as JupyterLab says it
+        page.evaluate("theme => { document.body.dataset.jpThemeLight = String(theme === 'light'); }", theme)
+        page.evaluate(
+            "dark => { document.body.style.cssText += dark; }", f"background:#111;{DARK}" if theme == "dark" else ""
+        )
+    page.evaluate("P.setCode({text: 'def f():\\n    pass', first: 3}); document.querySelector('details').open = true")
+    show(page, "clone")
+    show(page, "detach")
+    page.evaluate("window.now = {...now, error: 'RuntimeError: no', printed: 'said', lines: [4]}; P.show(now, S.clone)")
+    page.locator(card(page, "a")).focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert page.evaluate("probes.lowContrast()") == []
+    shoot(page, theme)
+
+
+@pytest.mark.parametrize("width", [400, 880, 1200])
+def test_nothing_sticks_out_sideways(page: Page, width: int) -> None:
+    page.evaluate("width => { document.getElementById('one').style.width = width + 'px'; }", width)
+    page.evaluate("P.setCode({text: 'x = ' + 'y'.repeat(400), first: 1})")
+    page.evaluate("document.querySelector('details').open = true")
+    show(page, "clone")
+    show(page, "detach")
+    page.evaluate("P.show({...now, error: 'E'.repeat(400), printed: 'p'.repeat(400), sentence: 's'.repeat(400)})")
+    page.wait_for_timeout(60)
+    assert page.evaluate("probes.outside()") == []
+    assert page.evaluate("document.getElementById('one').scrollWidth") <= width
+
+
+def test_screen_readers_get_the_areas_in_order(page: Page) -> None:
+    page.evaluate("P.setCode({text: 'a = 1', first: 1})")
+    show(page, "detach")
+    order = page.evaluate("[...document.getElementById('one').children].map(e => e.className.split('gv-').at(-1))")
+    assert order == ["sentence", "error", "printed", "picture", "code", "table"]
+    tree = page.locator("#one").aria_snapshot()
+    assert "a, leaf, [1, 2, 3]" in tree
+    assert page.locator(".gv-view").get_attribute("aria-label") == page.evaluate("now.alt")
+    assert [page.locator(s).get_attribute("aria-live") for s in (".gv-sentence", ".gv-error")] == ["polite", "polite"]

@@ -1,0 +1,401 @@
+"""The sentence under a picture: its numbers are torch's, and what it claims is so."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+
+import programs
+import pytest
+import torch
+
+import gradviz as gv
+from gradviz import preview
+from gradviz.explaining import LIMIT, summary
+from gradviz.graph import Graph
+
+Named = dict[str, torch.Tensor]
+PROGRAMS: list[tuple[Callable[[Named], None], str]] = []
+
+
+def says(pattern: str) -> Callable[[Callable[[Named], None]], Callable[[Named], None]]:
+    def add(program: Callable[[Named], None]) -> Callable[[Named], None]:
+        PROGRAMS.append((program, pattern))
+        return program
+
+    return add
+
+
+def leaf(*values: float) -> torch.Tensor:
+    return torch.tensor(list(values or (1.0, 2.0, 3.0)), requires_grad=True)
+
+
+def finish(named: Named, a: torch.Tensor, b: torch.Tensor) -> None:
+    c = a * 2
+    d = b * 3
+    loss = (c + d).sum()
+    named |= {"a": a, "b": b, "c": c, "d": d, "loss": loss}
+    loss.backward()
+
+
+@says(r"^a\.grad is \[5, 5, 5\]: \[3, 3, 3\] came back through b = a\.clone\(\) and \[2, 2, 2\] through c = a \* 2\.")
+def clone(named: Named) -> None:
+    a = leaf()
+    b = a.clone()
+    finish(named, a, b)
+
+
+@says(r"^✂ Line \d+: detach\(\) cuts b from a: no gradient goes back to a this way\. a\.grad is \[2, 2, 2\]: ")
+def detach(named: Named) -> None:
+    a = leaf()
+    b = a.detach()
+    finish(named, a, b)
+
+
+@says(r"^✂ .*detach\(\) cuts b from a: .* b\.grad is \[3, 3, 3\]: .*; a\.grad is \[2, 2, 2\]: ")
+def detach_and_track(named: Named) -> None:
+    a = leaf()
+    b = a.detach().requires_grad_()
+    finish(named, a, b)
+
+
+@says(r"^✂ Line \d+: no_grad cuts b from a: ")
+def no_grad(named: Named) -> None:
+    a = leaf()
+    with torch.no_grad():
+        b = a.clone()
+    finish(named, a, b)
+
+
+@says(r"^Line \d+: loss\.backward\(\) raises RuntimeError, because loss has no grad_fn\. ✂ .*no_grad cuts b from a: ")
+def no_grad_everywhere(named: Named) -> None:
+    a = leaf()
+    with torch.no_grad():
+        b = a * 2
+        loss = b.sum()
+    loss.backward()
+
+
+@says(r"^✂ Line \d+: inference_mode cuts b from a: ")
+def inference_mode(named: Named) -> None:
+    a = leaf()
+    with torch.inference_mode():
+        b = a.clone()
+    named |= {"a": a, "b": b}
+    (a * 2).sum().backward()
+
+
+@says(r"^✂ Line \d+: \.data cuts b from a: ")
+def data(named: Named) -> None:
+    a = leaf()
+    b = a.data
+    finish(named, a, b)
+
+
+@says(r"^a\.grad is \[5, 5, 5\]: \[3, 3, 3\] came back through b\.copy_\(a\) and ")
+def copy_(named: Named) -> None:
+    a = leaf()
+    b = torch.zeros(3)
+    b.copy_(a)
+    finish(named, a, b)
+
+
+@says(r"^✂ .*an in-place write under no_grad cuts b from a: .* a\.grad is None: no gradient path leads there from loss")
+def copy_under_no_grad(named: Named) -> None:
+    a = leaf()
+    b = leaf(0.0, 0.0, 0.0)
+    with torch.no_grad():
+        b.copy_(a)
+    loss = b.sum()
+    named |= {"a": a, "b": b}
+    loss.backward()
+
+
+@says(r"^a\.grad is \[5, 5, 5\]: \[3, 3, 3\] arrived and was added to \[2, 2, 2\] from before\.$")
+def two_backwards(named: Named) -> None:
+    a = named["a"] = leaf()
+    (a * 2).sum().backward()
+    (a * 3).sum().backward()
+
+
+@says(r"b\.grad is \[4, 8, 12\]: it is not a leaf, and retain_grad\(\) kept it\.$")
+def retain_grad(named: Named) -> None:
+    a = leaf()
+    b = a * 2
+    b.retain_grad()
+    loss = (b * b).sum()
+    named |= {"a": a, "b": b}
+    loss.backward()
+
+
+@says(r"b is not a leaf: its gradient \[1, 1, 1\] passed through and was not kept\.$")
+def not_kept(named: Named) -> None:
+    a = leaf()
+    b = a * 2
+    loss = b.sum()
+    named |= {"a": a, "b": b}
+    loss.backward()
+
+
+@says(r"^Line \d+: loss\.backward\(\) raises RuntimeError, because loss has no grad_fn\. ✂ Line \d+: detach\(\) cuts ")
+def no_grad_fn(named: Named) -> None:
+    a = leaf()
+    b = a.detach() * 2
+    loss = b.sum()
+    loss.backward()
+
+
+@says(r"has no grad_fn\. Nothing that it was computed from requires grad\.$")
+def never_tracked(named: Named) -> None:
+    x = torch.ones(3)
+    loss = (x * 2).sum()
+    loss.backward()
+
+
+@says(
+    r"^b\.grad is None: no gradient path leads there from loss\. a\.grad is \[3, 3, 3\]: it came back through a \* 3\.$"
+)
+def two_leaves(named: Named) -> None:
+    a, b = leaf(), leaf()
+    c = b * 2
+    loss = (a * 3).sum()
+    named |= {"a": a, "b": b, "c": c}
+    loss.backward()
+
+
+@says(
+    r"^b = a\.exp\(\) saved b at version 0 and b\.add_\(1\) in line \d+ wrote it since: backward raises RuntimeError\.$"
+)
+def stale(named: Named) -> None:
+    a = leaf()
+    b = a.exp()
+    c = b * 2
+    b.add_(1)
+    named["a"] = a
+    c.sum().backward()
+
+
+@says(r"saved w at version 0 and w\.mul_\(2\) in line \d+ wrote it since: backward would raise\. ")
+def stale_before_backward(named: Named) -> None:
+    a, w = leaf(), torch.ones(3)
+    c = a * w
+    w.mul_(2)
+    named |= {"a": a, "c": c}
+
+
+@says(r"^w was overwritten after c = a \* w saved it: backward uses wrong numbers\. a\.grad is \[99, 1, 1\]")
+def silently_wrong(named: Named) -> None:
+    a, w = leaf(), torch.ones(3)
+    c = a * w
+    w.data[0] = 99
+    named["a"] = a
+    c.sum().backward()
+
+
+@says(r"raises RuntimeError: an earlier backward freed what MulBackward0 of a \* a had saved\.")
+def second_backward(named: Named) -> None:
+    a = named["a"] = leaf()
+    loss = (a * a).sum()
+    loss.backward()
+    loss.backward()
+
+
+@says(r"^Line \d+: a\.numpy\(\) raises RuntimeError: Can't call numpy\(\) on Tensor that requires grad")
+def numpy(named: Named) -> None:
+    a = named["a"] = leaf()
+    a.numpy()
+
+
+@says(r"^The code stops with ZeroDivisionError: ")
+def other_error(named: Named) -> None:
+    a = named["a"] = leaf()
+    named["b"] = a * (1 / 0)
+
+
+@says(r"^loss can send gradients to a and w; no backward has run here\.$")
+def no_backward(named: Named) -> None:
+    a, w = leaf(), leaf()
+    loss = (a * w).sum()
+    named |= {"a": a, "w": w, "loss": loss}
+
+
+@says(
+    r"^✂ .*detach\(\) cuts b from a: .* b and a share one block of memory: an in-place write to one shows in the other"
+)
+def shared(named: Named) -> None:
+    a = leaf()
+    b = a.detach()
+    named |= {"a": a, "b": b}
+
+
+@says(r"^✂ .* b\[0\] = 99 in line \d+ changed a too, which shares that memory\.$")
+def written_through(named: Named) -> None:
+    a = leaf()
+    b = a.detach()
+    b[0] = 99
+    named |= {"a": a, "b": b}
+
+
+@says(r"^Nothing was recorded\.$")
+def nothing(named: Named) -> None:
+    pass
+
+
+@says(r"^Nothing here requires grad, so autograd records nothing\.$")
+def constants(named: Named) -> None:
+    x = torch.ones(3)
+    named["y"] = x + 1
+
+
+@says(r"^No tensor here has a grad_fn: autograd has recorded no step\.$")
+def leaf_alone(named: Named) -> None:
+    named["a"] = leaf()
+
+
+@says(r"^a\.grad was \[2, 2, 2\] after backward and is None now\.")
+def zeroed(named: Named) -> None:
+    a = named["a"] = leaf()
+    (a * 2).sum().backward()
+    a.grad = None
+
+
+@says(r"^The earlier w\.grad is \[2, 4, 6\]: \[1, 2, 3\] and \[1, 2, 3\] came back through w \* w\.")
+def rebound(named: Named) -> None:
+    w = leaf()
+    loss = (w * w).sum()
+    loss.backward()
+    assert w.grad is not None
+    w = w - 0.1 * w.grad
+    named["result"] = w
+
+
+@says(r"^autograd\.grad returned \[2, 2, 2\] for a and filled no \.grad\.$")
+def autograd_grad(named: Named) -> None:
+    a = named["a"] = leaf()
+    (g,) = torch.autograd.grad((a * 2).sum(), a)
+    named["g"] = g
+
+
+@says(r"^✂ .*item\(\), which copies the value out of the graph, cuts the value from a\.sum\(\): ")
+def item(named: Named) -> None:
+    a = named["a"] = leaf()
+    s = a.sum().item()
+    (a * s).sum().backward()
+
+
+@says(r"detach\(\) cuts b from a: .* this way\. a\.grad is \[1, 1, 1\]: it came back through b \+= a")
+def linked_again(named: Named) -> None:
+    a = leaf()
+    b = a.detach()
+    b += a
+    named |= {"a": a, "b": b}
+    b.sum().backward()
+
+
+@says(
+    r"^dead\.weight\.grad and dead\.bias\.grad are None: .* 4 of the 6 leaves that require grad received a gradient\."
+)
+def many_leaves(named: Named) -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))
+    dead = torch.nn.Linear(3, 1)
+    used = dead(torch.ones(1, 3))
+    named["used"] = used
+    model(torch.ones(1, 3)).sum().backward()
+
+
+def run(program: Callable[[Named], None]) -> tuple[str, Named, str]:
+    named: Named = {}
+    error = ""
+    with gv.record() as rec:
+        try:
+            program(named)
+        except Exception as raised:
+            error = f"{type(raised).__name__}: {raised}"
+    return summary(rec.graph, error), named, error
+
+
+@pytest.mark.parametrize(("program", "pattern"), PROGRAMS, ids=[p.__name__ for p, _ in PROGRAMS])
+def test_what_it_says(program: Callable[[Named], None], pattern: str) -> None:
+    said, named, error = run(program)
+    assert re.search(pattern, said), said
+    assert len(said) <= LIMIT
+    assert said.endswith((".", "…"))
+    assert (" raises " in said) is bool(error) or said.startswith("The code stops"), said
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # .grad of a non-leaf
+        grads = {name: t.grad for name, t in named.items()}
+    for name, value in re.findall(r"(?<!earlier )\b(\w+)\.grad is (None|\S.*?)(?=[:.;](?: |$))", said):
+        grad = grads[name]
+        assert value == ("None" if grad is None else preview.values(grad.tolist())), said
+    for name in re.findall(r"(?<!: )\b(\w+) is not a leaf", said):
+        assert not named[name].is_leaf
+
+
+@pytest.mark.parametrize(("program", "pattern"), PROGRAMS, ids=[p.__name__ for p, _ in PROGRAMS])
+def test_at_every_step_it_stays_short_and_survives(program: Callable[[Named], None], pattern: str) -> None:
+    with gv.record() as rec:
+        try:
+            program({})
+        except Exception:
+            assert pattern
+    for step in range(len(rec.events) + 1):
+        said = summary(rec.at(step))
+        assert len(said) <= LIMIT
+        assert "no backward has run" not in said or not rec.at(step).backwards
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_of_random_programs_it_says_what_torch_says(seed: int) -> None:
+    program = programs.build(programs.statement_seeds(seed), risky=seed % 3 == 0)
+    values: Named = {**programs.NAMES}
+    statements = program.split(f"<random {seed}>")
+    for line, code in statements:
+        if line < program.start:
+            exec(code, values)
+    error = ""
+    with gv.record() as rec:
+        try:
+            for line, code in statements:
+                if line >= program.start:
+                    exec(code, values)
+        except Exception as raised:
+            error = f"{type(raised).__name__}: {raised}"
+    said = summary(rec.graph, error)
+    assert 0 < len(said) <= LIMIT
+    for name, value in re.findall(r"(?<!earlier )(?<![\w.\])])([a-z]\w*)\.grad is (None|\S.*?)(?=[:.;](?: |$))", said):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # .grad of a non-leaf
+            grad = values[name].grad
+        small = None if grad is None or grad.numel() > preview.LIMIT else grad.tolist()
+        assert value == ("None" if grad is None else preview.of(tuple(grad.shape), small)), said
+
+
+def test_in_the_middle_of_a_backward_what_is_stored_counts() -> None:
+    with gv.record() as rec:
+        a, w = leaf(), leaf()
+        (a * 2 + w * 3).sum().backward()
+    said = [summary(rec.at(step)) for step in range(len(rec.events) + 1)]
+    assert not any("is None" in s or "after backward" in s for s in said)
+    assert any(("a.grad is [2, 2, 2]" in s) is not ("w.grad is [3, 3, 3]" in s) for s in said)
+
+
+def test_a_graph_that_was_only_read_claims_no_history() -> None:
+    a = leaf()
+    loss = (a * 2).sum()
+    loss.backward(retain_graph=True)
+    said = summary(gv.show(loss, names={"a": a, "loss": loss}).graph)
+    assert said == "loss can send gradients to a."
+    assert summary(Graph()) == "Nothing was recorded."
+
+
+def test_long_values_are_shortened_before_words_are() -> None:
+    leaves = [torch.full((8,), 1 / 3, requires_grad=True) for _ in range(3)]
+    with gv.record() as rec:
+        first, second, third = leaves
+        (first * 0.123456 + second * 0.234567 + third * 0.345678).sum().backward()
+    said = summary(rec.graph)
+    assert len(said) <= LIMIT
+    assert said.endswith(".")
+    assert [name for name in ("first", "second", "third") if f"{name}.grad is" in said] == ["first", "second", "third"]

@@ -1,0 +1,180 @@
+"""One file with every state in it: what is refused, what the file holds, and that user text breaks out of nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html.parser
+import json
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import gradviz as gv
+from gradviz.views.figure import Figure
+from gradviz.views.page import export, page
+from gradviz.views.state import state
+
+HOSTILE = ["</script><script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "\u2028\u2029", "\ud800", "{{data}}",
+           "<!--", "]]>", "\x00", "a=b&c#d", "ü %41 +"]  # fmt: skip
+
+
+def recording() -> gv.Recording:
+    a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with gv.record() as rec:
+        (a.clone() * 2).sum().backward()
+    return rec
+
+
+def small_book(*options: str) -> dict[str, Any]:
+    shown = state(Figure(recording().graph))
+    control = {"name": "copy", "label": "copy", "kind": "buttons", "options": list(options), "start": 0}
+    return {"title": "t", "code": {"text": "b = copy(a)", "first": 1}, "controls": [control],
+            "states": [{**shown, "sentence": o} for o in options]}  # fmt: skip
+
+
+class Scenario:
+    """As much of an exploration as a page needs."""
+
+    def __init__(self, book: dict[str, Any]) -> None:
+        self.made, self.runs = book, 0
+        self.controls = book["controls"]
+
+    def book(self) -> dict[str, Any]:
+        self.runs += 1
+        return self.made
+
+
+class Parts(html.parser.HTMLParser):
+    """Tags with their attributes, and the text of the scripts and the style."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.inside: dict[str, str] = {}
+        self.now = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self.now = dict(attrs).get("id") or dict(attrs).get("type") or tag
+
+    def handle_data(self, data: str) -> None:
+        self.inside[self.now] = self.inside.get(self.now, "") + data
+
+    def handle_endtag(self, tag: str) -> None:
+        self.now = ""
+
+
+def held(path: Path) -> Any:
+    return json.loads(zlib.decompress(base64.b64decode(Parts(path.read_text(encoding="utf-8")).inside["gv-data"])))
+
+
+def test_a_scenario_becomes_a_book(tmp_path: Path) -> None:
+    book = small_book("clone", "detach", "data")
+    export(Scenario(book), tmp_path / "a.html")
+    assert held(tmp_path / "a.html") == book
+    export(Scenario(book), tmp_path / "b.html", title="Mine")
+    assert held(tmp_path / "b.html") == {**book, "title": "Mine"}
+
+
+def test_a_recording_becomes_its_steps(tmp_path: Path) -> None:
+    rec = recording()
+    export(rec, tmp_path / "a.html")
+    book = held(tmp_path / "a.html")
+    (control,) = book["controls"]
+    assert control["kind"] == "steps"
+    assert len(book["states"]) == len(control["options"]) > 3
+
+
+def test_a_figure_becomes_one_state(tmp_path: Path) -> None:
+    figure = Figure(recording().graph)
+    export(figure, str(tmp_path / "a.html"))
+    book = held(tmp_path / "a.html")
+    assert book["controls"] == []
+    assert [s["svg"] for s in book["states"]] == [figure.svg]
+
+
+def test_the_same_book_gives_the_same_bytes() -> None:
+    assert page(small_book("x", "y")) == page(small_book("x", "y"))
+
+
+def test_too_many_states_are_refused_before_anything_runs(tmp_path: Path) -> None:
+    controls = [{"name": n, "label": n, "kind": "slider", "options": list(map(str, range(size))), "start": 0}
+                for n, size in (("copy", 4), ("mode", 4), ("k", 256))]  # fmt: skip
+    scenario = Scenario({**small_book("x"), "controls": controls})
+    with pytest.raises(gv.GradvizError) as raised:
+        export(scenario, tmp_path / "a.html")
+    assert str(raised.value) == (
+        "this scenario has 4,096 states (copy 4 × mode 4 × k 256); at most 256 are exported: "
+        "give k fewer values, or raise limit="
+    )
+    assert scenario.runs == 0
+    assert not list(tmp_path.iterdir())
+
+
+def test_too_many_steps_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(gv.GradvizError, match=r"this recording has \d+ steps; at most 2 .* or raise limit="):
+        export(recording(), tmp_path / "a.html", limit=2)
+
+
+def test_errors_say_how_to_mend_them(tmp_path: Path) -> None:
+    rec = recording()
+    with pytest.raises(gv.GradvizError, match=r"cannot export to 'a.pdf': a page's name ends in .html"):
+        export(rec, tmp_path / "a.pdf")
+    with pytest.raises(gv.GradvizError, match=r"there is no folder .*nowhere.*make it first"):
+        export(rec, tmp_path / "nowhere" / "a.html")
+    with pytest.raises(gv.GradvizError, match=r"cannot export 3: expected what .*explore made .* or a Figure"):
+        export(3, tmp_path / "a.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "a.html"
+    target.write_text("old")
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        export(Scenario(small_book("x")), target)
+    assert [p.name for p in tmp_path.iterdir()] == ["a.html"]
+    assert target.read_text() == "old"
+
+
+def test_the_policy_names_exactly_our_script_and_style() -> None:
+    parts = Parts(page(small_book("x", "y")).decode())
+    (policy,) = (a["content"] for t, a in parts.tags if t == "meta" and "http-equiv" in a)
+    assert policy is not None
+    for kind, inside in (("script-src", "module"), ("style-src", "style")):
+        digest = base64.b64encode(hashlib.sha256(parts.inside[inside].encode()).digest()).decode()
+        assert f"{kind} 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+@pytest.mark.parametrize("word", HOSTILE)
+def test_user_text_breaks_out_of_nothing(word: str, tmp_path: Path) -> None:
+    book = small_book(word, "plain")
+    book["title"], book["code"]["text"], book["controls"][0]["label"] = word, word, word
+    for made in book["states"]:
+        made.update(alt=word, text=word, error=word, printed=word)
+    export(Scenario(book), tmp_path / "a.html")
+    assert held(tmp_path / "a.html") == book
+    tame = Parts(page(small_book("x", "plain")).decode())
+    text = (tmp_path / "a.html").read_bytes().decode()  # it is UTF-8, whatever the user wrote
+    assert [t for t, _ in Parts(text).tags] == [t for t, _ in tame.tags]
+
+
+LOADING = r"</?(script|style)|<!--|@import|url\(|\bimport\b[^;]*\bfrom\b|https?://(?!www\.w3\.org/)"
+WRITING = r"\.(inner|outer)HTML|insertAdjacentHTML|\beval\(|new Function|document\.write"
+
+
+def test_our_scripts_and_styles_hold_nothing_that_ends_their_element_or_loads() -> None:
+    sources = [f for f in (Path(gv.__file__).parent / "views" / "static").iterdir() if f.suffix in (".js", ".css")]
+    assert sources
+    for file in sources:
+        text = file.read_text(encoding="utf-8")
+        assert not re.search(f"{LOADING}|{WRITING}", text), file

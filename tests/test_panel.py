@@ -1,0 +1,147 @@
+"""The panel: what lies in it, what a change sends to the page, and when it is displayed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from IPython.testing.globalipapp import start_ipython
+
+from gradviz import controls, exploring
+from gradviz.exploring import Exploration, explore
+from gradviz.views.state import state
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+@pytest.fixture
+def exploration() -> Exploration:
+    @explore(copy=[torch.Tensor.clone, torch.Tensor.detach], again=controls.button("backward again"), k=(1, 5))
+    def scenario(copy: Any, again: int, k: int) -> None:
+        a = torch.tensor([1.0, 2.0], requires_grad=True)
+        b = copy(a)
+        for _ in range(1 + again):
+            (a * 2 + b * k).sum().backward()
+
+    return scenario
+
+
+def parts(exploration: Exploration) -> tuple[Any, Any, Any]:
+    """Controls, Reset button, graph widget."""
+    (grid,) = exploration.widget.children
+    column, shown = grid.children
+    assert tuple(box._dom_classes[0] for box in (exploration.widget, grid, column)) == (
+        "gradviz-room",
+        "gradviz-panel",
+        "gradviz-controls",
+    )
+    return column.children[:-1], column.children[-1], shown
+
+
+def test_every_control_has_a_whole_name_and_a_reset_stands_below(exploration: Exploration) -> None:
+    widgets, reset, shown = parts(exploration)
+    assert [w.description for w in widgets] == ["copy", "backward again", "k"]
+    assert [w.style.description_width for w in widgets if hasattr(w.style, "description_width")] == ["initial"] * 2
+    assert widgets[0].tooltips == ("copy: clone", "copy: detach")
+    assert (reset.description, reset.tooltip) == ("Reset", "Set all controls to their start")
+    assert shown.code == exploration.code
+    assert shown.state == exploration.state == state(exploration.figure)
+
+
+def test_a_click_is_one_message_and_the_state_of_a_fresh_run(
+    exploration: Exploration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    widgets, reset, shown = parts(exploration)
+    sent: list[dict[str, Any]] = []
+    monkeypatch.setattr(shown, "send_state", lambda key=None: sent.append(shown.get_state(key)))
+    start = dict(shown.state)
+    widgets[0].index = 1
+    widgets[1].click()
+    widgets[2].value = 4
+    assert [set(message) for message in sent] == [{"state"}] * 3
+    assert shown.figure is exploration.figure
+    row = next(row["cells"] for row in sent[-1]["state"]["table"] if row["cells"][0] == "a")
+    assert row[2] == "[4, 4]"  # two backwards that meet a * 2 only
+    reset.click()
+    assert len(sent) == 4
+    assert sent[3]["state"] == start
+
+
+def test_an_error_reaches_the_page_with_its_line(exploration: Exploration) -> None:
+    @explore(requires_grad=controls.requires_grad)
+    def scenario(requires_grad: bool) -> None:
+        a = torch.ones(2, requires_grad=requires_grad)
+        a.sum().backward()
+
+    _, _, shown = parts(scenario)
+    assert shown.state["error"] == ""
+    scenario.set(requires_grad=False)
+    assert shown.state["error"].startswith("RuntimeError: element 0 of tensors does not require grad")
+    assert shown.state["lines"] == [scenario.code["first"] + 2]
+    assert shown.state["cards"]
+
+
+def test_what_is_selected_comes_back_as_records(exploration: Exploration) -> None:
+    assert exploration.selected is None
+    _, _, shown = parts(exploration)
+    assert exploration.selected is None
+    shown.selected = next(i for i, card in shown.state["cards"].items() if card["key"] == "b")
+    found = exploration.selected
+    assert [t.name for t in found.tensors] == ["b"]
+    assert [call.function for call in found.calls] == ["clone"]
+    exploration.set(copy="detach")  # still the card of b, in another picture
+    assert [call.function for call in exploration.selected.calls] == ["detach"]
+
+
+def test_a_selection_that_moves_is_in_the_same_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    @explore(first=False)
+    def scenario(first: bool) -> None:
+        if first:
+            z = torch.ones(1, requires_grad=True)
+            y = z * 2  # noqa: F841
+        a = torch.ones(2, requires_grad=True)
+        b = a * 2  # noqa: F841
+
+    _, _, shown = parts(scenario)
+    shown.selected = next(i for i, card in shown.state["cards"].items() if card["key"] == "b")
+    before, sent = shown.selected, []
+    monkeypatch.setattr(shown, "send_state", lambda key=None: sent.append(shown.get_state(key)))
+    scenario.set(first=True)
+    assert shown.selected != before
+    assert [set(message) for message in sent] == [{"state", "selected"}]
+
+
+def test_it_displays_text_picture_and_widget(exploration: Exploration) -> None:
+    bundle = exploration._repr_mimebundle_()
+    assert bundle.keys() == {"text/plain", "text/html", VIEW}
+    assert bundle["text/plain"] == exploration.text
+    assert bundle["text/html"] == exploration.figure.html
+    assert bundle[VIEW]["model_id"] == exploration.widget.model_id
+
+
+CELL = """
+import gradviz.exploring
+@gradviz.exploring.explore(k=[1, 2])
+def scenario(k):
+    return k
+"""
+
+
+def test_in_a_notebook_a_cell_shows_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = start_ipython() or __import__("IPython").get_ipython()
+    shown: list[Any] = []
+    monkeypatch.setattr("IPython.display.display", lambda bundle, raw: shown.append(bundle))
+
+    def run(code: str) -> int:
+        shown.clear()
+        assert shell.run_cell(code, store_history=True).success
+        return len(shown)
+
+    assert run(CELL) == 0  # a terminal
+    monkeypatch.setattr(exploring, "_kernel", lambda: object())
+    assert run(CELL) == 1
+    assert run(CELL + "scenario.set(k=2)") == 1
+    assert run("scenario") == 1
+    assert "k=2" in shown[0]["text/plain"]
+    assert run("scenario.set(k=1);") == 0
