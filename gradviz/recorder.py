@@ -260,7 +260,7 @@ class Recorder(TorchFunctionMode):
             made = made + self.nodes.collect()
         if self.nodes.unplaced:
             self.nodes.unplaced = False
-            made = connect.with_results(made, call.outputs + [after for _, after, _ in writes])
+            connect.tie_results(made, call.outputs + [after for _, after, _ in writes])
         return made
 
     def _writes(self, call: CallRecord, inputs: list[torch.Tensor]) -> list[Write]:
@@ -354,7 +354,7 @@ class Recorder(TorchFunctionMode):
 
     def _drop(self) -> None:
         log = self.log
-        self.nodes.leaves.clear()  # their records may be among those that go: they are noted again when met
+        self.nodes.forget_leaves()
         log.popleft()
         self.dropped += 1
         while log and log[0][0] not in ("called", "raised"):
