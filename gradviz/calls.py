@@ -122,6 +122,22 @@ class Frames:
         self._kinds[id(code)] = kind, code
         return kind
 
+    def plain(self, frame: FrameType | None) -> Site | None:
+        """The site where the user's own code made the call, as nearly always; None: ``look`` has to tell."""
+        kinds, found = self._kinds, []
+        while frame is not None:
+            code = frame.f_code
+            known = kinds.get(id(code))
+            if known is None or known[0] > _BOTTOM:
+                return None
+            if len(found) == 2 * SITE_DEPTH:
+                break
+            found += (code, frame.f_lasti)
+            if known[0] == _BOTTOM:
+                break
+            frame = frame.f_back
+        return tuple(found)
+
     def site(self, frame: FrameType | None) -> Site:
         """The innermost user frames as (code, position)."""
         return self.look(frame).site

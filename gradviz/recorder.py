@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from gradviz import _torch_compat as compat
 from gradviz import connect
 from gradviz.backward import Watch, watch
-from gradviz.calls import CallRecord, Frames, Look
+from gradviz.calls import CallRecord, Frames
 from gradviz.custom import Custom, CustomFunctions, Write
 from gradviz.functions import Role, describe
 from gradviz.objects import Object, Objects, State
@@ -33,6 +33,8 @@ _is_compiling, _functorch_active, _outer_modes = compat.is_compiling, compat.fun
 _grad_enabled, _inference_enabled = torch.is_grad_enabled, torch.is_inference_mode_enabled
 _BACKWARD = (Role.BACKWARD, Role.GRAD)
 _CHANGES_OWN = (Role.FLAG, Role.DETACH_IN_PLACE, Role.DATA_SET, Role.GRAD_SET, Role.RETAIN)
+_OPERATION, _IGNORED = Role.OPERATION, Role.IGNORED
+_OPERATIONS = (Role.OPERATION, Role.FUSED)
 _NO_CUT = (Role.BACKWARD, Role.GRAD, Role.GRAD_SET, Role.RETAIN)
 
 
@@ -77,7 +79,7 @@ class Recorder(TorchFunctionMode):
         except Exception as error:  # a user's own overridable function may be any object, also one without a hash
             self.failed(error)
             return func(*args, **kwargs)
-        if role is Role.IGNORED:
+        if role is _IGNORED:
             if name == "_set_grad_enabled":
                 self.customs.note_grad_mode(bool(args[0]), sys._getframe(1))
             return func(*args, **kwargs)
@@ -178,19 +180,23 @@ class Recorder(TorchFunctionMode):
         for key, value in kwargs.items():
             tensors_in(value, found)
             places.extend([key] * (len(found) - len(places)))
-        look = self.frames.look(frame)
-        call.site = look[0]
-        if not look[1]:
-            self._look(call, found, look)
-        see = self.objects.see
-        call.inputs = [see(tensor).state for tensor in found]
+        site = self.frames.plain(frame)
+        if site is None:
+            self._look(call, found, frame)
+        else:
+            call.site = site
+        see, states = self.objects.see, call.inputs
+        for tensor in found:
+            states.append(see(tensor).state)
         if self.nodes.new:
             call.found = self.nodes.collect()
         return call
 
-    def _look(self, call: CallRecord, found: list[torch.Tensor], look: Look) -> None:
-        """A call that the user's code did not make itself: the module that runs, torch's own bookkeeping."""
-        _, _, bookkeeping, inner, outer = look
+    def _look(self, call: CallRecord, found: list[torch.Tensor], frame: FrameType) -> None:
+        """A call that the user's code may not have made itself: the module that runs, torch's own bookkeeping."""
+        call.site, direct, bookkeeping, inner, outer = self.frames.look(frame)
+        if direct:
+            return
         call.direct, call.bookkeeping = False, bookkeeping
         if bookkeeping:
             for tensor in found:
@@ -210,12 +216,16 @@ class Recorder(TorchFunctionMode):
 
     def _after(self, call: CallRecord, watching: Watch | None, inputs: list[torch.Tensor], result: Any) -> None:
         returned: list[torch.Tensor] = []
-        tensors_in(result, returned)
+        if isinstance(result, _TENSOR):
+            returned.append(result)
+        else:
+            tensors_in(result, returned)
         running = self.customs.running
         if running is not None and call is running.call:
             running.saw(self.objects, inputs, returned)
             return
-        writes = self._writes(call, inputs)
+        quiet = call.role is _OPERATION and not compat.moved(inputs, call.inputs)  # as nearly always
+        writes = [] if quiet else self._writes(call, inputs)
         if call.bookkeeping:
             writes = [w for w in writes if not w[0].object.internal]
             if not writes:
@@ -223,17 +233,18 @@ class Recorder(TorchFunctionMode):
         if isinstance(result, (tuple, list)):
             call.returned = len(returned)
         objects = self.objects
-        call.outputs = [(objects.known(t) or objects.make(t, call)).state for t in returned]
+        for tensor in returned:
+            call.outputs.append((objects.known(tensor) or objects.make(tensor, call)).state)
         made = self.nodes.collect()
         if made and (objects.deferred or self.nodes.unplaced):
             made = self._settle(call, inputs, writes, made)
-        if call.role not in _NO_CUT and not call.bookkeeping:
+        if writes or not connect.is_plain(call.inputs, call.outputs, made):
             self._prove_cuts(call, made, writes, returned)
         call.nodes = made
         if watching is not None:
             watching.finish(result)
             call.nodes = made + self.nodes.collect()
-        elif writes or call.cuts or (call.outputs and not self._hands_back(call)):
+        elif writes or call.cuts or len(call.outputs) == 1 or (call.outputs and not self._hands_back(call)):
             self.log.append(("called", call))
             if len(self.log) > self.max_events:
                 self._drop()
@@ -243,7 +254,7 @@ class Recorder(TorchFunctionMode):
     @staticmethod
     def _hands_back(call: CallRecord) -> bool:
         """Several inputs came back as they were (broadcast_tensors): nothing happened."""
-        return len(call.outputs) > 1 and {id(s) for s in call.outputs} <= {id(s) for s in call.inputs}
+        return {id(s) for s in call.outputs} <= {id(s) for s in call.inputs}
 
     def _settle(
         self, call: CallRecord, inputs: list[torch.Tensor], writes: list[Write], made: list[connect.NodeRecord]
@@ -265,9 +276,7 @@ class Recorder(TorchFunctionMode):
 
     def _writes(self, call: CallRecord, inputs: list[torch.Tensor]) -> list[Write]:
         """(before, after, by alias) of every tensor that the call changed in place."""
-        fused = call.function.startswith("_fused_")
-        if call.role is Role.OPERATION and not fused and not compat.moved(inputs, call.inputs):
-            return []  # as nearly always
+        fused = call.role is Role.FUSED
         versions = [compat.version(tensor) for tensor in inputs]
         writes: list[Write] = []
         for at, (tensor, before) in enumerate(zip(inputs, call.inputs, strict=True)):
@@ -310,7 +319,7 @@ class Recorder(TorchFunctionMode):
         self, call: CallRecord, made: list[connect.NodeRecord], writes: list[Write], returned: list[torch.Tensor]
     ) -> None:
         """Only what the walk proves is called a cut; docs/decisions.md says what counts."""
-        if not writes and connect.is_plain(call.inputs, call.outputs, made):
+        if call.role in _NO_CUT or call.bookkeeping:
             return
         judged = connect.judged(call, writes)
         if not judged:
@@ -324,7 +333,7 @@ class Recorder(TorchFunctionMode):
         for state in judged:
             if connect.is_connected(state, edges) or any(state is c[0] for c in cuts):
                 continue
-            if not (call.grad_mode and call.role is Role.OPERATION and connect.leads_to(read, state, call.inputs)):
+            if not (call.grad_mode and call.role in _OPERATIONS and connect.leads_to(read, state, call.inputs)):
                 cuts.append((state, target, connect.reason(call, target, wrote)))
         if cuts:
             call.cuts = cuts
