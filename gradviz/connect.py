@@ -86,7 +86,11 @@ class Nodes:
             return slot[0]  # type: ignore[no-any-return]
         number = _raw_number(node)
         if number < self.start:
-            return self._older(node)
+            own = serial(node)
+            if own not in self.stubs:
+                self.stubs.add(own)
+                self.new.append(NodeRecord(own, compat.node_name(node), compat.is_custom(node), stub=True))
+            return own
         todo: list[Any] = []
         first = self._record(node, number, todo)
         steps = 0
@@ -94,13 +98,6 @@ class Nodes:
             steps += 1
             self.record(todo.pop(), todo)
         return first
-
-    def _older(self, node: Any) -> int:
-        own = serial(node)
-        if own not in self.stubs:
-            self.stubs.add(own)
-            self.new.append(NodeRecord(own, compat.node_name(node), compat.is_custom(node), stub=True))
-        return own
 
     def record(self, node: Any, todo: list[Any], *, again: bool = False) -> int:
         """Record one node, whatever its age; young nodes behind it are added to ``todo``. Returns its serial."""
@@ -134,7 +131,7 @@ class Nodes:
         record = _blank(NodeRecord)
         record.serial, record.name, record.custom, record.leaf = own, name, custom, None
         record.sequence_nr = None if number == _NO_NUMBER else number
-        record.next, record.saved, record.stub = behind, self._saved(node) if saves else (), False
+        record.next, record.saved, record.stub = tuple(behind), self._saved(node) if saves else (), False
         self.new.append(record)
         return own
 
@@ -160,22 +157,15 @@ class Nodes:
     def accumulate_grad(self, node: Any) -> int:
         """AccumulateGrad is made anew when nothing holds it, so it is known by its leaf."""
         tensor = compat.leaf_of(node)
-        if tensor is None:  # the leaf is gone: nothing but this node tells of it
-            return self._unowned(node)
-        leaf = self.see(tensor)
-        if leaf.accumulate_grad is None:
-            leaf.accumulate_grad = serial(node)
-        if leaf.accumulate_grad not in self.leaves:
-            self.leaves.add(leaf.accumulate_grad)
-            self.met.add(leaf.accumulate_grad)
-            self.new.append(NodeRecord(leaf.accumulate_grad, "AccumulateGrad", leaf=leaf.state))
-        return leaf.accumulate_grad
-
-    def _unowned(self, node: Any) -> int:
-        own = serial(node)
+        leaf = None if tensor is None else self.see(tensor)
+        if leaf is None:  # nothing but this node tells of it
+            own = serial(node)
+        else:
+            own = leaf.accumulate_grad = serial(node) if leaf.accumulate_grad is None else leaf.accumulate_grad
+            self.leaves.add(own)
         if own not in self.met:
             self.met.add(own)
-            self.new.append(NodeRecord(own, "AccumulateGrad"))
+            self.new.append(NodeRecord(own, "AccumulateGrad", leaf=None if leaf is None else leaf.state))
         return own
 
     def _saved(self, node: Any) -> tuple[Saved, ...]:

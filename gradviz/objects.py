@@ -26,19 +26,20 @@ if TYPE_CHECKING:
     from gradviz.calls import CallRecord
 
 
-class Block:
-    """One block of memory, alive while a recorded object lives in it. ``start`` and ``nbytes`` give its byte range."""
+class Block(list["Object"]):
+    """One block of memory: the objects in it. ``start`` and ``nbytes`` give its byte range."""
 
-    __slots__ = ("device", "members", "nbytes", "start")
+    __slots__ = ("device", "nbytes", "start")
     start: int
     nbytes: int
     device: torch.device
-    members: list[Object]
+    __hash__ = object.__hash__  # type: ignore[assignment]
+    __eq__ = object.__eq__
 
     def alive(self) -> list[Object]:
         """The objects that still live here (one may have moved away through ``.data =``)."""
-        self.members = [m for m in self.members if m() is not None and m.state.block is self]
-        return self.members
+        self[:] = [m for m in self if m() is not None and m.state.block is self]
+        return self
 
 
 class Object(weakref.ref[torch.Tensor]):
@@ -65,12 +66,12 @@ class Object(weakref.ref[torch.Tensor]):
 
 
 def _forgetting(home: weakref.ref[Objects]) -> Callable[[Any], None]:
-    """What to do when a tensor is gone: forget it at once, so that a long loop leaves nothing behind, no cycle either."""
+    """A tensor that is gone is forgotten at once, so that a long loop leaves nothing behind, no cycle either."""
 
     def died(found: Any) -> None:
-        objects = home()
-        if objects is not None and objects.by_id.get(found.key) is found:
-            del objects.by_id[found.key]
+        objects: Any = home()
+        if objects is not None and objects.by_id.get(key := found.key) is found:
+            del objects.by_id[key]
             if hasattr(found, "state"):  # an interrupt may come before it is read
                 del found.state
 
@@ -84,7 +85,7 @@ class State:
     object: Object
     shape: tuple[int, ...] | None
     stride: tuple[int, ...] | None
-    storage_offset: int | None
+    storage_offset: Any  # int or None
     dtype: torch.dtype | None
     device: torch.device | None
     requires_grad: bool | None
@@ -142,30 +143,36 @@ class Objects:
         block = self.blocks.get(start)
         if block is None or len({m.counter for m in block.alive()}) != 1:
             return None
-        return block.members[0].state
+        return block[0].state
 
     def see(self, tensor: torch.Tensor) -> Object:
         """The object of ``tensor``, its state up to date."""
-        found = self.by_id.get(id(tensor))
-        if found is not None and found() is tensor:
-            state = found.state
-            try:
-                changed = raw_version(tensor) != state.version or tensor.requires_grad is not state.requires_grad
-            except RuntimeError:  # an inference tensor counts no versions
-                changed = state.version is not None
-            if changed:
-                self.refresh(found, tensor, settled=compat.base_of(tensor) is None)
-            return found
-        found = self._add(tensor, made=False)
-        # A view that nobody has written to has the grad_fn that it was made with.
-        self.refresh(found, tensor, settled=compat.base_of(tensor) is None or compat.version(tensor) == 0)
+        return self.states([tensor])[0].object
+
+    def states(self, tensors: list[torch.Tensor]) -> list[State]:
+        """The states of tensors, up to date."""
+        by_id, found = self.by_id, []
+        for tensor in tensors:
+            own = by_id.get(id(tensor))
+            if own is not None and own() is tensor:
+                state = own.state
+                try:
+                    changed = raw_version(tensor) != state.version or tensor.requires_grad is not state.requires_grad
+                except RuntimeError:  # an inference tensor counts no versions
+                    changed = state.version is not None
+                if changed:
+                    state = self.refresh(own, tensor, settled=compat.base_of(tensor) is None)
+            else:
+                # A view that nobody has written to has the grad_fn that it was made with.
+                settled = compat.base_of(tensor) is None or compat.version(tensor) == 0
+                state = self.refresh(self._add(tensor, made=False), tensor, settled=settled)
+            found.append(state)
         return found
 
     def _add(self, tensor: torch.Tensor, *, made: bool) -> Object:
         found = Object(tensor, self._died)
-        found.key = key = id(tensor)
-        found.made, found.counter = made, object()
-        self.by_id[key] = found
+        found.key, found.made, found.counter = id(tensor), made, object()
+        self.by_id[found.key] = found
         return found
 
     def make(self, tensor: torch.Tensor, call: CallRecord) -> Object:
@@ -174,7 +181,7 @@ class Objects:
         state = self.refresh(added, tensor)
         if state.base is not None:
             added.counter = state.base.counter
-        elif state.block is not None and len(state.block.members) > 1 and call.role is not _DATA_GET:
+        elif state.block is not None and len(state.block) > 1 and call.role is not _DATA_GET:
             for before in call.inputs:
                 if before.block is state.block:
                     added.counter = before.object.counter
@@ -197,7 +204,7 @@ class Objects:
         found.state = state
         block = state.block
         if block is not None and (before is None or before.block is not block):
-            block.members.append(found)
+            block.append(found)
         return state
 
     def _read_ordinary(self, found: Object, t: torch.Tensor) -> State:
@@ -213,10 +220,7 @@ class Objects:
         state.grad = self._grad(found, t) if (is_leaf and requires_grad) or retains else None
         state.block = self._block(found, t)
         state.base = None if base is None else self.known(base)
-        if grad_fn is None:
-            state.node, state.output_nr = None, 0
-        else:
-            state.node, state.output_nr = self.meet(grad_fn), t.output_nr
+        state.node, state.output_nr = (None, 0) if grad_fn is None else (self.meet(grad_fn), t.output_nr)
         state.tracked = requires_grad and (not is_leaf or base is None or compat.takes_gradient(t))
         return state
 
@@ -262,7 +266,7 @@ class Objects:
         start, nbytes = span
         block = self.blocks.get(start)
         if block is not None:
-            for member in block.members:
+            for member in block:
                 if member() is not None and member.state.block is block:
                     return block
         if not found.made:
@@ -276,5 +280,5 @@ class Objects:
             self.blocks = {at: b for at, b in self.blocks.items() if b.alive()}
             self._sweep_at = max(1024, 2 * len(self.blocks))
         self.blocks[start] = block = Block()
-        block.start, block.nbytes, block.device, block.members = start, nbytes, t.device, []
+        block.start, block.nbytes, block.device = start, nbytes, t.device
         return block

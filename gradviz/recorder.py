@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from gradviz import _torch_compat as compat
 from gradviz import connect
 from gradviz.backward import Watch, watch
-from gradviz.calls import CallRecord, Frames
+from gradviz.calls import CallRecord, Frames, Look
 from gradviz.custom import Custom, CustomFunctions, Write
 from gradviz.functions import Role, describe
 from gradviz.objects import Object, Objects, State
@@ -31,6 +31,7 @@ _NESTED = (tuple, list, dict)
 # Looked up once: every recorded call asks them.
 _is_compiling, _functorch_active, _outer_modes = compat.is_compiling, compat.functorch_active, compat.outer_modes
 _grad_enabled, _inference_enabled = torch.is_grad_enabled, torch.is_inference_mode_enabled
+_blank = object.__new__  # quicker than calling the class
 _BACKWARD = (Role.BACKWARD, Role.GRAD)
 _CHANGES_OWN = (Role.FLAG, Role.DETACH_IN_PLACE, Role.DATA_SET, Role.GRAD_SET, Role.RETAIN)
 _OPERATION, _IGNORED = Role.OPERATION, Role.IGNORED
@@ -62,6 +63,7 @@ class Recorder(TorchFunctionMode):
         self.frames = Frames()
         self.customs = CustomFunctions(self.frames, self.objects)
         self.runs = 0
+        self._places: dict[tuple[int | str, ...], tuple[int | str, ...]] = {}  # each kept once
         self.home: CodeType | None = None  # the code that entered the recording
         self._roles: dict[Any, tuple[str, Role]] = {}
 
@@ -75,7 +77,7 @@ class Recorder(TorchFunctionMode):
         if _is_compiling():
             return func(*args, **kwargs)
         try:
-            name, role = self._roles.get(func) or self._describe(func)
+            name, role = self._roles.get(func) or self._roles.setdefault(func, describe(func))
         except Exception as error:  # a user's own overridable function may be any object, also one without a hash
             self.failed(error)
             return func(*args, **kwargs)
@@ -118,10 +120,6 @@ class Recorder(TorchFunctionMode):
                 self.failed(error)
         return result
 
-    def _describe(self, func: Callable[..., Any]) -> tuple[str, Role]:
-        found = self._roles[func] = describe(func)
-        return found
-
     def failed(self, error: Exception) -> None:
         """Our own book-keeping failed: never the user's problem, but said in the notes."""
         text = f"{type(error).__name__}: {str(error)[:120]}"
@@ -147,13 +145,7 @@ class Recorder(TorchFunctionMode):
     # --- before ----------------------------------------------------------------------------------------------------
 
     def _before(
-        self,
-        name: str,
-        role: Role,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        found: list[torch.Tensor],
-        frame: FrameType,
+        self, name: str, role: Role, args: tuple[Any, ...], kwargs: dict[str, Any], found: list[Any], frame: FrameType
     ) -> CallRecord | None:
         if _functorch_active():
             self.failures.setdefault("inside torch.func transforms nothing is recorded", 0)
@@ -165,11 +157,10 @@ class Recorder(TorchFunctionMode):
             if running is not None:
                 tensors_in((args, kwargs), found)
                 return running.call
-        call = CallRecord(name, role, grad_mode)
-        if inference_mode:
-            call.inference_mode = True
-        call.arity = len(args)
-        places = call.args_at
+        call = _blank(CallRecord)
+        call.function, call.role, call.arity, call.outputs = name, role, len(args), []
+        call.grad_mode, call.inference_mode = grad_mode, inference_mode
+        places: list[int | str] = []
         for at, value in enumerate(args):
             if isinstance(value, _TENSOR):
                 found.append(value)
@@ -180,23 +171,19 @@ class Recorder(TorchFunctionMode):
         for key, value in kwargs.items():
             tensors_in(value, found)
             places.extend([key] * (len(found) - len(places)))
-        site = self.frames.plain(frame)
-        if site is None:
-            self._look(call, found, frame)
-        else:
-            call.site = site
-        see, states = self.objects.see, call.inputs
-        for tensor in found:
-            states.append(see(tensor).state)
+        call.args_at = self._places.setdefault(place := tuple(places), place)
+        look = self.frames.look(frame)
+        call.site = look[0]
+        if not look[1]:
+            self._look(call, found, look)
+        call.inputs = self.objects.states(found)
         if self.nodes.new:
             call.found = self.nodes.collect()
         return call
 
-    def _look(self, call: CallRecord, found: list[torch.Tensor], frame: FrameType) -> None:
-        """A call that the user's code may not have made itself: the module that runs, torch's own bookkeeping."""
-        call.site, direct, bookkeeping, inner, outer = self.frames.look(frame)
-        if direct:
-            return
+    def _look(self, call: CallRecord, found: list[torch.Tensor], look: Look) -> None:
+        """A call that the user's code did not make itself: the module that runs, torch's own bookkeeping."""
+        _, _, bookkeeping, inner, outer = look
         call.direct, call.bookkeeping = False, bookkeeping
         if bookkeeping:
             for tensor in found:
@@ -209,23 +196,20 @@ class Recorder(TorchFunctionMode):
         for tensor in found:
             if isinstance(tensor, torch.nn.Parameter):
                 own = self.objects.see(tensor)
-                if own.parameter is None and (name := self.frames.parameter(root, tensor)) is not None:
+                if own.parameter is None and (name := self.frames.named(root, tensor)) is not None:
                     own.parameter = name, (call.module[0], call.module[1], "")
 
     # --- after -----------------------------------------------------------------------------------------------------
 
     def _after(self, call: CallRecord, watching: Watch | None, inputs: list[torch.Tensor], result: Any) -> None:
         returned: list[torch.Tensor] = []
-        if isinstance(result, _TENSOR):
-            returned.append(result)
-        else:
-            tensors_in(result, returned)
+        tensors_in(result, returned)
         running = self.customs.running
         if running is not None and call is running.call:
             running.saw(self.objects, inputs, returned)
             return
-        quiet = call.role is _OPERATION and not compat.moved(inputs, call.inputs)  # as nearly always
-        writes = [] if quiet else self._writes(call, inputs)
+        # As nearly always: nothing was written.
+        writes = self._writes(call, inputs) if call.role is not _OPERATION or compat.moved(inputs, call.inputs) else []
         if call.bookkeeping:
             writes = [w for w in writes if not w[0].object.internal]
             if not writes:
@@ -243,18 +227,14 @@ class Recorder(TorchFunctionMode):
         call.nodes = made
         if watching is not None:
             watching.finish(result)
-            call.nodes = made + self.nodes.collect()
-        elif writes or call.cuts or len(call.outputs) == 1 or (call.outputs and not self._hands_back(call)):
+            call.nodes = [*call.nodes, *self.nodes.collect()]
+        elif writes or call.cuts or len(returned) == 1 or {id(s) for s in call.outputs} - {id(s) for s in call.inputs}:
+            # Several inputs that came back as they were (broadcast_tensors) are no event: nothing happened.
             self.log.append(("called", call))
             if len(self.log) > self.max_events:
                 self._drop()
         for write in writes:
             self.note("wrote", call, *write)
-
-    @staticmethod
-    def _hands_back(call: CallRecord) -> bool:
-        """Several inputs came back as they were (broadcast_tensors): nothing happened."""
-        return {id(s) for s in call.outputs} <= {id(s) for s in call.inputs}
 
     def _settle(
         self, call: CallRecord, inputs: list[torch.Tensor], writes: list[Write], made: list[connect.NodeRecord]
