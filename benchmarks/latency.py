@@ -94,7 +94,7 @@ CLICK = """async ([cell, name]) => {
     const seen = () => {
         const img = area.querySelector("img[alt]");
         if (img) return img.complete && (img.alt.includes("\\u2702") === (name === "detach"));
-        const drawn = [...area.querySelectorAll("svg g.node text")].map(t => t.textContent).join(" ");
+        const drawn = [...area.querySelectorAll(":is(.node, .gv-node) text")].map(t => t.textContent).join(" ");
         return drawn.includes("b = copy") || drawn.includes("copy(a)")
             ? drawn.includes("CloneBackward0") === (name === "clone") : false;
     };
@@ -125,7 +125,7 @@ def opened(scenario: str) -> Iterator[Page]:
         page.goto(f"{lab.url}lab/tree/latency.ipynb?token={lab.token}&reset")
         page.wait_for_function("() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel")
         page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
-        page.wait_for_function("() => document.querySelectorAll('.jp-CodeCell')[3]?.querySelector('svg g.node')")
+        page.wait_for_function("() => document.querySelectorAll('.jp-CodeCell')[3]?.querySelector('.gv-node')")
         page.wait_for_timeout(1000)
         yield page
         browser.close()

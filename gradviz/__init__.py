@@ -23,6 +23,7 @@ _HOME = {
     "Graph": "gradviz.graph",
     "GraphWidget": "gradviz.views.widget",
     "Recording": "gradviz.recording",
+    "controls": "gradviz.controls",
     "explore": "gradviz.exploring",
     "export": "gradviz.views.page",
     "play": "gradviz.views.player",
@@ -37,8 +38,8 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'gradviz' has no attribute {name!r}; it has {', '.join(__all__)}")
-    value = importlib.import_module("gradviz.controls") if name == "controls" else None
-    value = value or getattr(importlib.import_module(_HOME[name]), name)
+    home = importlib.import_module(_HOME[name])
+    value = home if home.__name__ == f"gradviz.{name}" else getattr(home, name)
     globals()[name] = value
     return value
 

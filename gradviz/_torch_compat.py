@@ -36,10 +36,7 @@ def sequence_number(node: Node) -> int:
 
 def sequence_nr(node: Node) -> int | None:
     """The node's sequence number. Per thread, rising; None for an AccumulateGrad, which has none."""
-    try:
-        number = sequence_number(node)
-    except Exception:
-        return None
+    number = sequence_number(node)
     return None if number == NO_NUMBER else number
 
 
@@ -155,12 +152,10 @@ def version(tensor: torch.Tensor) -> int | None:
 
 def moved(tensors: list[torch.Tensor], states: list[Any]) -> bool:
     """Has the version of any tensor changed from that of its state? Quick for the ordinary answer, no."""
-    at = 0
     try:
-        for tensor in tensors:
-            if tensor._version != states[at].version:
+        for tensor, state in zip(tensors, states, strict=True):
+            if tensor._version != state.version:
                 return True
-            at += 1
     except RuntimeError:  # an inference tensor
         return any(version(t) != s.version for t, s in zip(tensors, states, strict=True))
     return False

@@ -158,7 +158,7 @@ class Replay:
         known = self.records.get(record.serial)
         if known is None or known[0].stub:
             self.records[record.serial] = (record, call_id, index)
-        for serial, _, name in record.next:
+        for serial, _, name, _ in record.next:
             if serial is not None:
                 self.node(serial, name)
         for saved in record.saved:
@@ -265,7 +265,7 @@ class Replay:
                     None if record.leaf is None else latest[record.leaf.object], call_id, record.stub,
                 )
             )  # fmt: skip
-            for index, (to, input_nr, _) in enumerate(record.next):
+            for index, (to, input_nr, _, _) in enumerate(record.next):
                 edges.append(Edge(node_id, index, None if to is None else self.node_ids[to], input_nr))
         return nodes, edges
 

@@ -14,7 +14,7 @@ import sysconfig
 import weakref
 from collections.abc import Sequence
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -55,17 +55,10 @@ _COPY = copy.deepcopy.__code__
 _USER, _BOTTOM, _WRAPPER, _LIBRARY, _BOOKKEEPING, _MODULE, _MODULE_PART = range(7)
 
 
-class Look(NamedTuple):
-    """What the stack tells of a call. Holds frames: never store it."""
-
-    site: Site
-    direct: bool  # the user's own code made the call, so its arguments are the written ones
-    bookkeeping: bool  # torch's own: inside an optimizer, nn.init, a module's constructor or state_dict
-    inner: FrameType | None  # innermost and outermost nn.Module call under way
-    outer: FrameType | None
-
-
-_look = tuple.__new__
+# What the stack tells of a call: its site; did the user's own code make it, so that its arguments are the written ones;
+# is it torch's own bookkeeping (inside an optimizer, nn.init, a module's constructor or state_dict); the innermost and
+# outermost nn.Module call under way. Holds frames: never store it.
+Look = tuple[Site, bool, bool, "FrameType | None", "FrameType | None"]
 
 
 class CallRecord:
@@ -90,7 +83,8 @@ class CallRecord:
     def __init__(self, function: str, role: Role, grad_mode: bool) -> None:
         self.function, self.role, self.grad_mode = function, role, grad_mode
         self.inputs: list[State] = []
-        self.args_at: list[int | str] = []  # where each input stood: position, ~position inside a list, or keyword
+        # Where each input stood: position, ~position inside a list, or keyword.
+        self.args_at: tuple[int | str, ...] = ()
         self.outputs: list[State] = []
 
 
@@ -106,7 +100,7 @@ class Frames:
         self._kinds: dict[int, tuple[int, CodeType]] = {}  # by id: hashing a code object is slow
         self._paths: weakref.WeakKeyDictionary[torch.nn.Module, dict[int, str]] = weakref.WeakKeyDictionary()
 
-    def _kind(self, code: CodeType) -> int:
+    def _kind(self, code: CodeType) -> tuple[int, CodeType]:
         name = code.co_filename
         if name.startswith(_OPTIMIZERS) or name == _INIT or (name.startswith(_LAYERS) and code.co_name in _KEEPING):
             kind = _BOOKKEEPING
@@ -119,12 +113,12 @@ class Frames:
         else:
             # Below the user's top level stands only what runs it (IPython, pytest): no need to look further.
             kind = _BOTTOM if code.co_name == "<module>" else _USER
-        self._kinds[id(code)] = kind, code
-        return kind
+        self._kinds[id(code)] = found = kind, code
+        return found
 
     def site(self, frame: FrameType | None) -> Site:
         """The innermost user frames as (code, position)."""
-        return self.look(frame).site
+        return self.look(frame)[0]
 
     def look(self, frame: FrameType | None) -> Look:
         """One pass up the stack."""
@@ -134,8 +128,7 @@ class Frames:
         found: list[Any] = []
         while frame is not None:
             code = frame.f_code
-            known = kinds.get(id(code))
-            kind = self._kind(code) if known is None else known[0]
+            kind = (kinds.get(id(code)) or self._kind(code))[0]
             if kind <= _BOTTOM:
                 if not closed:
                     found += (code, frame.f_lasti)
@@ -157,7 +150,7 @@ class Frames:
                 direct = False
                 bookkeeping = bookkeeping or kind == _BOOKKEEPING
             frame = frame.f_back
-        return _look(Look, (tuple(found), direct, bookkeeping, inner, outer))
+        return tuple(found), direct, bookkeeping, inner, outer
 
     def custom(self, frame: FrameType | None) -> FrameType | None:
         """The outermost ``Function.apply`` on the stack."""
@@ -171,14 +164,10 @@ class Frames:
     def module(self, inner: FrameType, outer: FrameType) -> tuple[tuple[Site, str, str], torch.nn.Module]:
         """The nn.Module that is running, (call site and class of the root, path below it), and the root itself."""
         module, root = inner.f_locals["self"], outer.f_locals["self"]
-        path = "" if module is root else self._named(root, module) or "?"
+        path = "" if module is root else self.named(root, module) or "?"
         return (self.site(outer.f_back), type(root).__name__, path), root
 
-    def parameter(self, root: torch.nn.Module, tensor: torch.Tensor) -> str | None:
-        """The name of a parameter below ``root``, as ``root.named_parameters()`` has it."""
-        return self._named(root, tensor)
-
-    def _named(self, root: torch.nn.Module, what: Any) -> str | None:
+    def named(self, root: torch.nn.Module, what: Any) -> str | None:
         """Path of a module or parameter below ``root``; looked up anew when the root has changed."""
         paths = self._paths.get(root)
         if paths is None or id(what) not in paths:

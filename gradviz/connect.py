@@ -5,7 +5,8 @@ Nodes are known by a serial kept in their own metadata, never by ``id()`` and ne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -14,7 +15,7 @@ from gradviz import _torch_compat as compat
 from gradviz.functions import CASTS, Role
 from gradviz.graph import CutReason, SavedState
 from gradviz.objects import Object, State
-from gradviz.walk import serial
+from gradviz.walk import _BLOCK, SLOT, Slot, _guard, guard_new, new_serial, serial
 
 if TYPE_CHECKING:
     from gradviz.calls import CallRecord
@@ -23,16 +24,17 @@ if TYPE_CHECKING:
 STEP_LIMIT = 10_000  # nodes followed behind one call
 
 
-class NodeRecord(NamedTuple):
-    """One node as it was when it was met. ``next``: (serial | None, input_nr, name) a slot of next_functions."""
+@dataclass(slots=True)
+class NodeRecord:
+    """One node as it was when it was met. ``next``: its slots of next_functions."""
 
     serial: int
     name: str
-    custom: bool
-    leaf: State | None  # AccumulateGrad only
-    sequence_nr: int | None
-    next: tuple[tuple[int | None, int, str], ...]
-    saved: tuple[Saved, ...]
+    custom: bool = False
+    leaf: State | None = None  # AccumulateGrad only
+    sequence_nr: int | None = None
+    next: Sequence[Slot] = ()
+    saved: Sequence[Saved] = ()
     stub: bool = False  # older than the recording: only its name was read
 
 
@@ -47,7 +49,8 @@ class Saved(NamedTuple):
     status: SavedState
 
 
-_row = tuple.__new__
+_blank, _row = object.__new__, tuple.__new__  # quicker than calling the class
+_raw_number, _NO_NUMBER = compat.raw_number, compat.RAW_NO_NUMBER
 _NEVER_RESULTS = frozenset({"self", "other", "exponent", "input", "weight", "mat1", "mat2", "mask", "condition"})
 
 
@@ -56,7 +59,7 @@ class Nodes:
 
     def __init__(self) -> None:
         self.start = compat.next_sequence_nr()
-        self.met: set[int] = set()
+        self.met: set[int] = set()  # recorded
         self.stubs: set[int] = set()
         self.leaves: set[int] = set()  # AccumulateGrad nodes by which leaves are known
         self.unplaced = False  # was a tensor saved that may be a result of the call?
@@ -66,6 +69,11 @@ class Nodes:
         self.known: Callable[[torch.Tensor], Object | None]
         self.kin: Callable[[int], State | None]
 
+    def forget_leaves(self) -> None:
+        """Note every leaf again when it is met: its record may be among those that a full log drops."""
+        self.met -= self.leaves
+        self.leaves.clear()
+
     def collect(self) -> list[NodeRecord]:
         """Hand over the nodes met since the last time."""
         new, self.new = self.new, []
@@ -73,19 +81,18 @@ class Nodes:
 
     def meet(self, node: Any) -> int:
         """The serial of ``node``; the node and what is younger than the recording behind it are recorded."""
-        first = serial(node)
-        if first in self.met:
-            return first
-        number = compat.sequence_nr(node)
-        if number is not None and number < self.start:
-            if first not in self.stubs:
-                self.stubs.add(first)
-                self.new.append(
-                    NodeRecord(first, compat.node_name(node), compat.is_custom(node), None, None, (), (), True)
-                )
-            return first
+        slot = node.metadata.get(SLOT)
+        if slot is not None and slot[0] in self.met:
+            return slot[0]  # type: ignore[no-any-return]
+        number = _raw_number(node)
+        if number < self.start:
+            own = serial(node)
+            if own not in self.stubs:
+                self.stubs.add(own)
+                self.new.append(NodeRecord(own, compat.node_name(node), compat.is_custom(node), stub=True))
+            return own
         todo: list[Any] = []
-        self._record(node, first, number, todo)
+        first = self._record(node, number, todo)
         steps = 0
         while todo and steps < STEP_LIMIT:
             steps += 1
@@ -95,29 +102,47 @@ class Nodes:
     def record(self, node: Any, todo: list[Any], *, again: bool = False) -> int:
         """Record one node, whatever its age; young nodes behind it are added to ``todo``. Returns its serial."""
         own = serial(node)
-        if again or own not in self.met:
-            self._record(node, own, compat.sequence_nr(node), todo)
+        return own if own in self.met and not again else self._record(node, _raw_number(node), todo)
+
+    def _record(self, node: Any, number: int, todo: list[Any]) -> int:
+        metadata, functions = node.metadata, node.next_functions
+        slot, met = metadata.get(SLOT), self.met
+        lowest, guarded = number - number % _BLOCK, False
+        behind: list[Slot] = []
+        for child, input_nr in functions:
+            if child is None:
+                behind.append((None, input_nr, "", 0))
+                continue
+            below = child.metadata.get(SLOT)
+            if below is None or below[0] not in met:
+                guard_new(node, functions)
+                below = self._behind(child, todo)
+            elif not lowest <= below[3] < number and below[3] != _NO_NUMBER:
+                guarded = True
+            behind.append(below if input_nr == 0 else (below[0], input_nr, below[2], below[3]))
+        name, custom, saves = self._kinds.get(type(node)) or self.kind(node)
+        if slot is None and (slot := metadata.get(SLOT)) is None:
+            # A new node over known ones: what `guard_new` does, in one pass with the above.
+            metadata[SLOT] = slot = (new_serial(), 0, name, number)
+            if guarded:
+                _guard(node, functions)
+        own: int = slot[0]
+        met.add(own)
+        record = _blank(NodeRecord)
+        record.serial, record.name, record.custom, record.leaf = own, name, custom, None
+        record.sequence_nr = None if number == _NO_NUMBER else number
+        record.next, record.saved, record.stub = tuple(behind), self._saved(node) if saves else (), False
+        self.new.append(record)
         return own
 
-    def _record(self, node: Any, own: int, number: int | None, todo: list[Any]) -> None:
-        self.met.add(own)
-        slots: list[tuple[int | None, int, str]] = []
-        for child, input_nr in node.next_functions:
-            if child is None:
-                slots.append((None, input_nr, ""))
-                continue
-            below = serial(child)
-            name = self.kind(child)[0]
-            if name == "AccumulateGrad":
-                if below not in self.leaves:
-                    below = self.accumulate_grad(child)
-            elif below not in self.met and self.is_young(child):
-                todo.append(child)
-            slots.append((below, input_nr, name))
-        name, custom, saves = self.kind(node)
-        saved = self._saved(node) if saves else ()
-        row = (own, name, custom, None, number, tuple(slots), saved, False)
-        self.new.append(_row(NodeRecord, row))
+    def _behind(self, child: Any, todo: list[Any]) -> Slot:
+        """The slot of a child that was not met yet, or is older than the recording."""
+        below, number, name = serial(child), _raw_number(child), self.kind(child)[0]
+        if name == "AccumulateGrad":
+            below = self.accumulate_grad(child)
+        elif below not in self.met and number >= self.start:
+            todo.append(child)
+        return below, 0, name, number
 
     def kind(self, node: Any) -> tuple[str, bool, bool]:
         """(name, custom Function?, may it save tensors?): the same for every node of a class, so looked up once."""
@@ -129,29 +154,18 @@ class Nodes:
                 self._kinds[cls] = found
         return found
 
-    def is_young(self, node: Any) -> bool:
-        """Made since the recording began (numbers are per thread, so this may miss another thread's nodes)."""
-        number = compat.sequence_nr(node)
-        return number is None or number >= self.start
-
     def accumulate_grad(self, node: Any) -> int:
         """AccumulateGrad is made anew when nothing holds it, so it is known by its leaf."""
         tensor = compat.leaf_of(node)
-        if tensor is None:  # the leaf is gone: nothing but this node tells of it
-            return self._unowned(node)
-        leaf = self.see(tensor)
-        if leaf.accumulate_grad is None:
-            leaf.accumulate_grad = serial(node)
-        if leaf.accumulate_grad not in self.leaves:
-            self.leaves.add(leaf.accumulate_grad)
-            self.new.append(NodeRecord(leaf.accumulate_grad, "AccumulateGrad", False, leaf.state, None, (), ()))
-        return leaf.accumulate_grad
-
-    def _unowned(self, node: Any) -> int:
-        own = serial(node)
+        leaf = None if tensor is None else self.see(tensor)
+        if leaf is None:  # nothing but this node tells of it
+            own = serial(node)
+        else:
+            own = leaf.accumulate_grad = serial(node) if leaf.accumulate_grad is None else leaf.accumulate_grad
+            self.leaves.add(own)
         if own not in self.met:
             self.met.add(own)
-            self.new.append(NodeRecord(own, "AccumulateGrad", False, None, None, (), ()))
+            self.new.append(NodeRecord(own, "AccumulateGrad", leaf=None if leaf is None else leaf.state))
         return own
 
     def _saved(self, node: Any) -> tuple[Saved, ...]:
@@ -182,8 +196,8 @@ class Nodes:
         return Saved(attribute, None, start, kin, version, status)
 
 
-def with_results(nodes: list[NodeRecord], outputs: list[State]) -> list[NodeRecord]:
-    """The nodes, their saved results tied to the outputs: same memory, made by this very node."""
+def tie_results(nodes: list[NodeRecord], outputs: list[State]) -> None:
+    """The nodes' saved results tied to the outputs: same memory, made by this very node."""
     by_node: dict[int | None, list[State]] = {}
     for state in outputs:
         by_node.setdefault(state.node, []).append(state)
@@ -195,10 +209,8 @@ def with_results(nodes: list[NodeRecord], outputs: list[State]) -> list[NodeReco
                     return saved._replace(state=state, version=state.version)
         return saved
 
-    return [
-        n._replace(saved=tuple(tie(n, s) for s in n.saved)) if any(s.start is not None for s in n.saved) else n
-        for n in nodes
-    ]
+    for node in nodes:
+        node.saved = [tie(node, s) for s in node.saved]
 
 
 Key = tuple[Any, int]  # a gradient edge: (node serial, output_nr), or (leaf object, 0)
@@ -230,7 +242,7 @@ def is_plain(inputs: list[State], outputs: list[State], made: list[NodeRecord]) 
     for state in inputs:
         if state.tracked:
             own = state.node if state.node is not None else state.object.accumulate_grad
-            for to, nr, _ in behind:
+            for to, nr, _, _ in behind:
                 if to == own and nr == state.output_nr:
                     break
             else:
@@ -250,7 +262,7 @@ def reached(outputs: Iterable[State], nodes: Iterable[NodeRecord]) -> set[Key]:
         found.add(edge)
         node = by_serial.get(edge[0])
         if node is not None:
-            todo.extend((s, nr) for s, nr, _ in node.next if s is not None)
+            todo.extend((s, nr) for s, nr, _, _ in node.next if s is not None)
     return found
 
 
@@ -282,7 +294,7 @@ def unexplained(inputs: list[State], made: list[NodeRecord]) -> bool:
     """Do the new nodes lead somewhere that no input is known to stand for? Then a view's grad_fn was built anew."""
     explained: set[Key] = {e for state in inputs for e in _edges_of(state)}
     own = {n.serial for n in made if n.name != "AccumulateGrad"}
-    slots = {(s, nr) for n in made for s, nr, _ in n.next if s is not None}
+    slots = {(s, nr) for n in made for s, nr, _, _ in n.next if s is not None}
     return len(own) > 1 or any(slot not in explained and slot[0] not in own for slot in slots)
 
 

@@ -131,16 +131,15 @@ class CustomFunctions:
     def _begin(self, apply: FrameType, place: tuple[int, Site]) -> Custom:
         given = apply.f_locals  # torch's own frame, see NOTE [frames are read, never kept] in calls.py
         call = CallRecord(f"{given['cls'].__name__}.apply", Role.OPERATION, self.grad_mode)
-        look = self.frames.look(apply.f_back)
-        call.site, call.direct, call.bookkeeping = look.site, look.direct, look.bookkeeping
+        call.site, call.direct, call.bookkeeping, inner, outer = self.frames.look(apply.f_back)
         call.inference_mode = torch.is_inference_mode_enabled()
-        if look.inner is not None and look.outer is not None:
-            call.module, _ = self.frames.module(look.inner, look.outer)
+        if inner is not None and outer is not None:
+            call.module, _ = self.frames.module(inner, outer)
         call.arity = len(given["args"])
         for at, value in enumerate(given["args"]):
             if isinstance(value, torch.Tensor):
                 call.inputs.append(self.objects.see(value).state)
-                call.args_at.append(at)
+                call.args_at += (at,)
         return Custom(call, place)
 
     def leave(self) -> Custom | None:

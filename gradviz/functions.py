@@ -17,6 +17,7 @@ class Role(Enum):
     """How a recording treats a torch function."""
 
     OPERATION = auto()
+    FUSED = auto()  # a fused optimizer step: it writes and counts no version
     IGNORED = auto()  # reads metadata, prints, registers hooks: never a cut and not worth an event
     FACTORY = auto()  # reads only the shape of its first tensor (zeros_like, new_empty)
     SHAPE_OF_OTHER = auto()  # reads only the shape or dtype of every tensor but the first (expand_as)
@@ -83,7 +84,7 @@ def describe(func: Callable[..., Any]) -> tuple[str, Role]:
     """The name that a learner would write for ``func``, and its role.
 
     >>> describe(torch.Tensor.data.__get__), describe(torch.Tensor.mul)[0]
-    (('data', <Role.DATA_GET: 7>), 'mul')
+    (('data', <Role.DATA_GET: 8>), 'mul')
     """
     name = getattr(func, "__name__", None) or type(func).__name__
     if name in ("__get__", "__set__", "__delete__"):
@@ -93,7 +94,8 @@ def describe(func: Callable[..., Any]) -> tuple[str, Role]:
         return "backward", Role.BACKWARD
     if func is torch.autograd.grad:
         return "autograd.grad", Role.GRAD
-    return name.split(".")[0], _BY_NAME.get(name.split(".")[0], Role.OPERATION)
+    name = name.split(".")[0]
+    return name, _BY_NAME.get(name, Role.FUSED if name.startswith("_fused_") else Role.OPERATION)
 
 
 def _attribute_role(attribute: str, access: str) -> Role:

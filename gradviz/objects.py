@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -25,19 +26,20 @@ if TYPE_CHECKING:
     from gradviz.calls import CallRecord
 
 
-class Block:
-    """One block of memory, alive while a recorded object lives in it. ``start`` and ``nbytes`` give its byte range."""
+class Block(list["Object"]):
+    """One block of memory: the objects in it. ``start`` and ``nbytes`` give its byte range."""
 
-    __slots__ = ("device", "members", "nbytes", "start")
-
-    def __init__(self, start: int, nbytes: int, device: torch.device) -> None:
-        self.start, self.nbytes, self.device = start, nbytes, device
-        self.members: list[Object] = []
+    __slots__ = ("device", "nbytes", "start")
+    start: int
+    nbytes: int
+    device: torch.device
+    __hash__ = object.__hash__  # type: ignore[assignment]
+    __eq__ = object.__eq__
 
     def alive(self) -> list[Object]:
         """The objects that still live here (one may have moved away through ``.data =``)."""
-        self.members = [m for m in self.members if m() is not None and m.state.block is self]
-        return self.members
+        self[:] = [m for m in self if m() is not None and m.state.block is self]
+        return self
 
 
 class Object(weakref.ref[torch.Tensor]):
@@ -46,7 +48,7 @@ class Object(weakref.ref[torch.Tensor]):
     Rare facts stay at the class's default: an Object is made for every result of every call.
     """
 
-    __slots__ = ("__dict__", "counter", "home", "key", "made", "state")
+    __slots__ = ("__dict__", "counter", "key", "made", "state")
     deferred = False  # its grad_fn was not read, see NOTE [views]
     internal = False  # an optimizer's own: momentum buffers and the like
     hint: str | None = None  # a global variable that held it when the block ended
@@ -54,7 +56,6 @@ class Object(weakref.ref[torch.Tensor]):
     parameter: tuple[str, Any] | None = None  # (own name, module that it belongs to, as in CallRecord.module)
     state: State
     key: int  # the id() of the tensor
-    home: weakref.ref[Objects]
     made: bool  # by a recorded call
     counter: object  # a tensor, its views and its detached aliases count their versions together; .data does not
 
@@ -64,22 +65,27 @@ class Object(weakref.ref[torch.Tensor]):
     __ne__ = object.__ne__
 
 
-def _died(found: Any) -> None:
-    """A tensor is gone: forget it at once, so that a long loop leaves nothing behind, no cycle either."""
-    objects = found.home()
-    if objects is not None and objects.by_id.get(found.key) is found:
-        del objects.by_id[found.key]
-        if hasattr(found, "state"):  # an interrupt may come before it is read
-            del found.state
+def _forgetting(home: weakref.ref[Objects]) -> Callable[[Any], None]:
+    """A tensor that is gone is forgotten at once, so that a long loop leaves nothing behind, no cycle either."""
+
+    def died(found: Any) -> None:
+        objects: Any = home()
+        if objects is not None and objects.by_id.get(key := found.key) is found:
+            del objects.by_id[key]
+            if hasattr(found, "state"):  # an interrupt may come before it is read
+                del found.state
+
+    return died
 
 
-class State(NamedTuple):
+@dataclass(slots=True)
+class State:
     """What one tensor object was at one moment. Fields as in ``graph.Tensor``; ``node`` is a node serial."""
 
     object: Object
     shape: tuple[int, ...] | None
     stride: tuple[int, ...] | None
-    storage_offset: int | None
+    storage_offset: Any  # int or None
     dtype: torch.dtype | None
     device: torch.device | None
     requires_grad: bool | None
@@ -95,8 +101,9 @@ class State(NamedTuple):
     tracked: bool  # takes part in gradients at that moment
 
 
-_new_state = tuple.__new__
+_blank = object.__new__  # quicker than calling the class
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
+_DATA_GET = Role.DATA_GET
 
 
 def read(read_field: Callable[[], Any]) -> Any:
@@ -117,7 +124,7 @@ class Objects:
     """The objects of one recording. ``reads_gpu``: copy values from devices other than the CPU too."""
 
     def __init__(self, reads_gpu: bool, meet: Callable[[Any], int]) -> None:
-        self._own = weakref.ref(self)
+        self._died = _forgetting(weakref.ref(self))
         self._sweep_at = 1024
         self.deferred = False  # was any grad_fn ever left unread?
         self.by_id: dict[int, Object] = {}
@@ -136,39 +143,45 @@ class Objects:
         block = self.blocks.get(start)
         if block is None or len({m.counter for m in block.alive()}) != 1:
             return None
-        return block.members[0].state
+        return block[0].state
 
     def see(self, tensor: torch.Tensor) -> Object:
         """The object of ``tensor``, its state up to date."""
-        found = self.by_id.get(id(tensor))
-        if found is not None and found() is tensor:
-            state = found.state
-            try:
-                changed = raw_version(tensor) != state.version or tensor.requires_grad is not state.requires_grad
-            except RuntimeError:  # an inference tensor counts no versions
-                changed = state.version is not None
-            if changed:
-                self.refresh(found, tensor, settled=compat.base_of(tensor) is None)
-            return found
-        return self.add(tensor, made=False)
+        return self.states([tensor])[0].object
 
-    def add(self, tensor: torch.Tensor, *, made: bool) -> Object:
-        """A new object. ``made``: by a recorded call, otherwise it was only met."""
-        found = Object(tensor, _died)
-        found.key, found.home, found.made, found.counter = id(tensor), self._own, made, object()
+    def states(self, tensors: list[torch.Tensor]) -> list[State]:
+        """The states of tensors, up to date."""
+        by_id, found = self.by_id, []
+        for tensor in tensors:
+            own = by_id.get(id(tensor))
+            if own is not None and own() is tensor:
+                state = own.state
+                try:
+                    changed = raw_version(tensor) != state.version or tensor.requires_grad is not state.requires_grad
+                except RuntimeError:  # an inference tensor counts no versions
+                    changed = state.version is not None
+                if changed:
+                    state = self.refresh(own, tensor, settled=compat.base_of(tensor) is None)
+            else:
+                # A view that nobody has written to has the grad_fn that it was made with.
+                settled = compat.base_of(tensor) is None or compat.version(tensor) == 0
+                state = self.refresh(self._add(tensor, made=False), tensor, settled=settled)
+            found.append(state)
+        return found
+
+    def _add(self, tensor: torch.Tensor, *, made: bool) -> Object:
+        found = Object(tensor, self._died)
+        found.key, found.made, found.counter = id(tensor), made, object()
         self.by_id[found.key] = found
-        # A view that nobody has written to has the grad_fn that it was made with.
-        settled = made or compat.base_of(tensor) is None or compat.version(tensor) == 0
-        self.refresh(found, tensor, settled=settled)
         return found
 
     def make(self, tensor: torch.Tensor, call: CallRecord) -> Object:
         """The object of a tensor that ``call`` returned. A view or alias of an input counts versions with it."""
-        added = self.add(tensor, made=True)
-        state = added.state
+        added = self._add(tensor, made=True)
+        state = self.refresh(added, tensor)
         if state.base is not None:
             added.counter = state.base.counter
-        elif state.block is not None and len(state.block.members) > 1 and call.role is not Role.DATA_GET:
+        elif state.block is not None and len(state.block) > 1 and call.role is not _DATA_GET:
             for before in call.inputs:
                 if before.block is state.block:
                     added.counter = before.object.counter
@@ -186,31 +199,30 @@ class Objects:
         except Exception:
             state = self._read_guarded(found, t)
         before: State | None = getattr(found, "state", None)
-        if state == before:
+        if before is not None and state == before:
             return before
         found.state = state
-        if state.block is not None and (before is None or before.block is not state.block):
-            state.block.members.append(found)
+        block = state.block
+        if block is not None and (before is None or before.block is not block):
+            block.append(found)
         return state
 
     def _read_ordinary(self, found: Object, t: torch.Tensor) -> State:
-        requires_grad = t.requires_grad
+        state = _blank(State)
+        state.object, state.shape, state.stride, state.storage_offset = found, t.shape, t.stride(), t.storage_offset()
+        state.dtype, state.device, state.version, base = t.dtype, t.device, raw_version(t), raw_base(t)
+        state.requires_grad = requires_grad = t.requires_grad
         grad_fn = t.grad_fn if requires_grad else None
-        is_leaf = grad_fn is None
-        retains = t.retains_grad
-        base = raw_base(t)
+        state.is_leaf = is_leaf = grad_fn is None
+        state.retains_grad = retains = t.retains_grad
         small = t.numel() <= LIMIT and (t.is_cpu or (self.reads_gpu and not t.is_meta))
-        return _new_state(
-            State,
-            (
-                found, t.shape, t.stride(), t.storage_offset(), t.dtype, t.device, requires_grad, is_leaf, retains,
-                raw_version(t), t.tolist() if small else None,
-                self._grad(found, t) if (is_leaf and requires_grad) or retains else None,
-                self._block(found, t), None if base is None else self.known(base),
-                None if grad_fn is None else self.meet(grad_fn), 0 if grad_fn is None else t.output_nr,
-                requires_grad and (not is_leaf or base is None or compat.takes_gradient(t)),
-            ),
-        )  # fmt: skip
+        state.values = t.tolist() if small else None
+        state.grad = self._grad(found, t) if (is_leaf and requires_grad) or retains else None
+        state.block = self._block(found, t)
+        state.base = None if base is None else self.known(base)
+        state.node, state.output_nr = (None, 0) if grad_fn is None else (self.meet(grad_fn), t.output_nr)
+        state.tracked = requires_grad and (not is_leaf or base is None or compat.takes_gradient(t))
+        return state
 
     def _read_guarded(self, found: Object, t: torch.Tensor) -> State:
         requires_grad = read(lambda: t.requires_grad)
@@ -254,7 +266,7 @@ class Objects:
         start, nbytes = span
         block = self.blocks.get(start)
         if block is not None:
-            for member in block.members:
+            for member in block:
                 if member() is not None and member.state.block is block:
                     return block
         if not found.made:
@@ -267,5 +279,6 @@ class Objects:
         if len(self.blocks) > self._sweep_at:
             self.blocks = {at: b for at, b in self.blocks.items() if b.alive()}
             self._sweep_at = max(1024, 2 * len(self.blocks))
-        self.blocks[start] = block = Block(start, nbytes, t.device)
+        self.blocks[start] = block = Block()
+        block.start, block.nbytes, block.device = start, nbytes, t.device
         return block

@@ -31,8 +31,11 @@ _NESTED = (tuple, list, dict)
 # Looked up once: every recorded call asks them.
 _is_compiling, _functorch_active, _outer_modes = compat.is_compiling, compat.functorch_active, compat.outer_modes
 _grad_enabled, _inference_enabled = torch.is_grad_enabled, torch.is_inference_mode_enabled
+_blank = object.__new__  # quicker than calling the class
 _BACKWARD = (Role.BACKWARD, Role.GRAD)
 _CHANGES_OWN = (Role.FLAG, Role.DETACH_IN_PLACE, Role.DATA_SET, Role.GRAD_SET, Role.RETAIN)
+_OPERATION, _IGNORED = Role.OPERATION, Role.IGNORED
+_OPERATIONS = (Role.OPERATION, Role.FUSED)
 _NO_CUT = (Role.BACKWARD, Role.GRAD, Role.GRAD_SET, Role.RETAIN)
 
 
@@ -60,6 +63,7 @@ class Recorder(TorchFunctionMode):
         self.frames = Frames()
         self.customs = CustomFunctions(self.frames, self.objects)
         self.runs = 0
+        self._places: dict[tuple[int | str, ...], tuple[int | str, ...]] = {}  # each kept once
         self.home: CodeType | None = None  # the code that entered the recording
         self._roles: dict[Any, tuple[str, Role]] = {}
 
@@ -73,11 +77,11 @@ class Recorder(TorchFunctionMode):
         if _is_compiling():
             return func(*args, **kwargs)
         try:
-            name, role = self._roles.get(func) or self._describe(func)
+            name, role = self._roles.get(func) or self._roles.setdefault(func, describe(func))
         except Exception as error:  # a user's own overridable function may be any object, also one without a hash
             self.failed(error)
             return func(*args, **kwargs)
-        if role is Role.IGNORED:
+        if role is _IGNORED:
             if name == "_set_grad_enabled":
                 self.customs.note_grad_mode(bool(args[0]), sys._getframe(1))
             return func(*args, **kwargs)
@@ -116,10 +120,6 @@ class Recorder(TorchFunctionMode):
                 self.failed(error)
         return result
 
-    def _describe(self, func: Callable[..., Any]) -> tuple[str, Role]:
-        found = self._roles[func] = describe(func)
-        return found
-
     def failed(self, error: Exception) -> None:
         """Our own book-keeping failed: never the user's problem, but said in the notes."""
         text = f"{type(error).__name__}: {str(error)[:120]}"
@@ -145,13 +145,7 @@ class Recorder(TorchFunctionMode):
     # --- before ----------------------------------------------------------------------------------------------------
 
     def _before(
-        self,
-        name: str,
-        role: Role,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        found: list[torch.Tensor],
-        frame: FrameType,
+        self, name: str, role: Role, args: tuple[Any, ...], kwargs: dict[str, Any], found: list[Any], frame: FrameType
     ) -> CallRecord | None:
         if _functorch_active():
             self.failures.setdefault("inside torch.func transforms nothing is recorded", 0)
@@ -163,11 +157,10 @@ class Recorder(TorchFunctionMode):
             if running is not None:
                 tensors_in((args, kwargs), found)
                 return running.call
-        call = CallRecord(name, role, grad_mode)
-        if inference_mode:
-            call.inference_mode = True
-        call.arity = len(args)
-        places = call.args_at
+        call = _blank(CallRecord)
+        call.function, call.role, call.arity, call.outputs = name, role, len(args), []
+        call.grad_mode, call.inference_mode = grad_mode, inference_mode
+        places: list[int | str] = []
         for at, value in enumerate(args):
             if isinstance(value, _TENSOR):
                 found.append(value)
@@ -178,12 +171,12 @@ class Recorder(TorchFunctionMode):
         for key, value in kwargs.items():
             tensors_in(value, found)
             places.extend([key] * (len(found) - len(places)))
+        call.args_at = self._places.setdefault(place := tuple(places), place)
         look = self.frames.look(frame)
         call.site = look[0]
         if not look[1]:
             self._look(call, found, look)
-        see = self.objects.see
-        call.inputs = [see(tensor).state for tensor in found]
+        call.inputs = self.objects.states(found)
         if self.nodes.new:
             call.found = self.nodes.collect()
         return call
@@ -203,7 +196,7 @@ class Recorder(TorchFunctionMode):
         for tensor in found:
             if isinstance(tensor, torch.nn.Parameter):
                 own = self.objects.see(tensor)
-                if own.parameter is None and (name := self.frames.parameter(root, tensor)) is not None:
+                if own.parameter is None and (name := self.frames.named(root, tensor)) is not None:
                     own.parameter = name, (call.module[0], call.module[1], "")
 
     # --- after -----------------------------------------------------------------------------------------------------
@@ -215,7 +208,8 @@ class Recorder(TorchFunctionMode):
         if running is not None and call is running.call:
             running.saw(self.objects, inputs, returned)
             return
-        writes = self._writes(call, inputs)
+        # As nearly always: nothing was written.
+        writes = self._writes(call, inputs) if call.role is not _OPERATION or compat.moved(inputs, call.inputs) else []
         if call.bookkeeping:
             writes = [w for w in writes if not w[0].object.internal]
             if not writes:
@@ -223,27 +217,24 @@ class Recorder(TorchFunctionMode):
         if isinstance(result, (tuple, list)):
             call.returned = len(returned)
         objects = self.objects
-        call.outputs = [(objects.known(t) or objects.make(t, call)).state for t in returned]
+        for tensor in returned:
+            call.outputs.append((objects.known(tensor) or objects.make(tensor, call)).state)
         made = self.nodes.collect()
         if made and (objects.deferred or self.nodes.unplaced):
             made = self._settle(call, inputs, writes, made)
-        if call.role not in _NO_CUT and not call.bookkeeping:
+        if writes or not connect.is_plain(call.inputs, call.outputs, made):
             self._prove_cuts(call, made, writes, returned)
         call.nodes = made
         if watching is not None:
             watching.finish(result)
-            call.nodes = made + self.nodes.collect()
-        elif writes or call.cuts or (call.outputs and not self._hands_back(call)):
+            call.nodes = [*call.nodes, *self.nodes.collect()]
+        elif writes or call.cuts or len(returned) == 1 or {id(s) for s in call.outputs} - {id(s) for s in call.inputs}:
+            # Several inputs that came back as they were (broadcast_tensors) are no event: nothing happened.
             self.log.append(("called", call))
             if len(self.log) > self.max_events:
                 self._drop()
         for write in writes:
             self.note("wrote", call, *write)
-
-    @staticmethod
-    def _hands_back(call: CallRecord) -> bool:
-        """Several inputs came back as they were (broadcast_tensors): nothing happened."""
-        return len(call.outputs) > 1 and {id(s) for s in call.outputs} <= {id(s) for s in call.inputs}
 
     def _settle(
         self, call: CallRecord, inputs: list[torch.Tensor], writes: list[Write], made: list[connect.NodeRecord]
@@ -260,14 +251,12 @@ class Recorder(TorchFunctionMode):
             made = made + self.nodes.collect()
         if self.nodes.unplaced:
             self.nodes.unplaced = False
-            made = connect.with_results(made, call.outputs + [after for _, after, _ in writes])
+            connect.tie_results(made, call.outputs + [after for _, after, _ in writes])
         return made
 
     def _writes(self, call: CallRecord, inputs: list[torch.Tensor]) -> list[Write]:
         """(before, after, by alias) of every tensor that the call changed in place."""
-        fused = call.function.startswith("_fused_")
-        if call.role is Role.OPERATION and not fused and not compat.moved(inputs, call.inputs):
-            return []  # as nearly always
+        fused = call.role is Role.FUSED
         versions = [compat.version(tensor) for tensor in inputs]
         writes: list[Write] = []
         for at, (tensor, before) in enumerate(zip(inputs, call.inputs, strict=True)):
@@ -310,7 +299,7 @@ class Recorder(TorchFunctionMode):
         self, call: CallRecord, made: list[connect.NodeRecord], writes: list[Write], returned: list[torch.Tensor]
     ) -> None:
         """Only what the walk proves is called a cut; docs/decisions.md says what counts."""
-        if not writes and connect.is_plain(call.inputs, call.outputs, made):
+        if call.role in _NO_CUT or call.bookkeeping:
             return
         judged = connect.judged(call, writes)
         if not judged:
@@ -324,7 +313,7 @@ class Recorder(TorchFunctionMode):
         for state in judged:
             if connect.is_connected(state, edges) or any(state is c[0] for c in cuts):
                 continue
-            if not (call.grad_mode and call.role is Role.OPERATION and connect.leads_to(read, state, call.inputs)):
+            if not (call.grad_mode and call.role in _OPERATIONS and connect.leads_to(read, state, call.inputs)):
                 cuts.append((state, target, connect.reason(call, target, wrote)))
         if cuts:
             call.cuts = cuts
@@ -354,7 +343,7 @@ class Recorder(TorchFunctionMode):
 
     def _drop(self) -> None:
         log = self.log
-        self.nodes.leaves.clear()  # their records may be among those that go: they are noted again when met
+        self.nodes.forget_leaves()
         log.popleft()
         self.dropped += 1
         while log and log[0][0] not in ("called", "raised"):

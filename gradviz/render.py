@@ -26,6 +26,7 @@ from .graph import GradvizError
 FORMATS = ("svg", "png", "pdf")
 IN_PROCESS = 120  # edges; above, a child process lays out, because in here nothing could stop it
 SECONDS = 20
+TRIES = 3
 BYTES = 2 << 30
 APART = 2.6  # points between the middle of a pair and each of its two lines
 INSTALL = "to see pictures: pip install pygraphviz   (version 2 or later brings Graphviz along)"
@@ -69,15 +70,14 @@ def render(dot: str, format: str = "svg", titles: Mapping[str, str] | None = Non
     """
     if format not in FORMATS:
         raise GradvizError(f"cannot draw as {format!r}; the formats are {', '.join(FORMATS)}")
-    drawn = _drawn(dot, format)
-    with _told_plainly():
-        return _finish(drawn, dot, titles or {}) if format == "svg" else drawn
+    return _svg(dot, tuple((titles or {}).items())) if format == "svg" else _drawn(dot, format)
 
 
 def best(sources: Iterable[str], width: int) -> str:
     """The first of several sources of one picture that is no wider than ``width`` CSS pixels and hides nothing.
 
-    Where none is, the narrowest, and among those that are narrow enough the one in which the fewest words are hidden.
+    Where none is, the narrowest, and among those that are narrow enough the one in which the fewest words are hidden;
+    three of those are tried, for each costs as much as the picture.
     """
     found: dict[str, tuple[int, int, int]] = {}
     for source in sources:
@@ -85,7 +85,7 @@ def best(sources: Iterable[str], width: int) -> str:
             too_wide = max(_width(source) - width, 0)
             flaws = _layout(source)[1] if _pygraphviz() else 0
             found[source] = (too_wide, flaws, len(found))
-            if (too_wide, flaws) == (0, 0):
+            if (too_wide, flaws) == (0, 0) or sum(not wide for wide, *_ in found.values()) == TRIES:
                 break
     return min(found, key=found.__getitem__)
 
@@ -353,6 +353,13 @@ def size(svg: str) -> tuple[int, int]:
     """Width and height of one of our SVGs, in CSS pixels."""
     found = re.search(r'<svg[^>]*? width="(\d+)"[^>]*? height="(\d+)"', svg)
     return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+@lru_cache(maxsize=64)
+def _svg(dot: str, titles: tuple[tuple[str, str], ...]) -> bytes:
+    drawn = _drawn(dot, "svg")
+    with _told_plainly():
+        return _finish(drawn, dot, dict(titles))
 
 
 def _finish(svg: bytes, dot: str, titles: Mapping[str, str]) -> bytes:

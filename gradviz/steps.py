@@ -205,7 +205,7 @@ def _in_terms_of(union: Scene, keys: Sequence[Key], scene: Scene) -> Scene:
 
 def _svgs(scenes: Sequence[Scene]) -> tuple[list[str] | None, str]:
     """One SVG a step, or None where each step has to be laid out for itself, and why there is none."""
-    if not render.keeps_places():
+    if not render.keeps_places() or not scenes[-1].cards:
         return None, ""
     if len(scenes[-1].cards) > fold.LIMIT:
         return None, (f"{len(scenes[-1].cards)} boxes are too many to draw, even folded, so this is the text. "

@@ -21,7 +21,7 @@ from __future__ import annotations
 import gc
 import itertools
 from _thread import get_ident
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,13 +30,14 @@ from torch.autograd.graph import Node
 import gradviz._torch_compat as compat
 
 NextFunctions = tuple[tuple["Node | None", int], ...]
+Slot = tuple["int | None", int, str, int]  # (serial or None, input_nr, name, raw sequence number)
 
 _BLOCK = 256  # longest unguarded path; nesting is at most twice this, about 100 KB of stack
 _SETTLE = 64  # how far below a new node `guard_new` looks for nodes it has met before
 _GUARD = "gradviz.guard"
-_SERIAL = "gradviz.serial"
+SLOT = "gradviz.slot"  # (serial, 0, name, raw sequence number): what an edge to this node says of it
 
-_numbers = itertools.count()
+new_serial: Callable[[], int] = itertools.count().__next__
 _pending: dict[int, list[Any]] = {}
 
 
@@ -65,6 +66,7 @@ class _Guard:
 
 
 def _guard(node: Node, next_functions: NextFunctions) -> None:
+    """Let the children outlive this node by a moment (NOTE [release guards])."""
     metadata: Any = node.metadata
     if _GUARD not in metadata:
         metadata[_GUARD] = _Guard([child for child, _ in next_functions if child is not None])
@@ -162,13 +164,14 @@ def guard_new(node: Node, next_functions: NextFunctions | None = None) -> int:
         True
     """
     metadata: Any = node.metadata
-    known = metadata.get(_SERIAL)
+    known = metadata.get(SLOT)
     if known is not None:
-        return known  # type: ignore[no-any-return]
-    metadata[_SERIAL] = result = next(_numbers)
+        return known[0]  # type: ignore[no-any-return]
+    number_of, no_number, name_of = compat.raw_number, compat.RAW_NO_NUMBER, compat.node_name
+    result = new_serial()
+    metadata[SLOT] = (result, 0, name_of(node), number_of(node))
     # Nodes below that nobody guarded are followed a little way, so that no chain of merely seen nodes can build up.
     budget, todo = _SETTLE, [(node, node.next_functions if next_functions is None else next_functions)]
-    number_of, no_number = compat.raw_number, compat.RAW_NO_NUMBER
     for parent, functions in todo:
         number = number_of(parent)
         guarded = False
@@ -178,11 +181,11 @@ def guard_new(node: Node, next_functions: NextFunctions | None = None) -> int:
             if below >= number or below // _BLOCK != number // _BLOCK:
                 guarded = True
             metadata = child.metadata
-            if _SERIAL in metadata:
+            if SLOT in metadata:
                 continue
             if budget:
                 budget -= 1
-                metadata[_SERIAL] = next(_numbers)
+                metadata[SLOT] = (new_serial(), 0, name_of(child), below)
                 todo.append((child, child.next_functions))
             else:
                 guarded = True

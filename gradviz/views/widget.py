@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import zlib
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -28,6 +30,16 @@ def static(*names: str) -> str:
     """The text of those files of ``static/`` that exist, one after the other."""
     found = (files(__package__) / "static" / name for name in names)
     return "\n".join(file.read_text(encoding="utf-8") for file in found if file.is_file())
+
+
+def _state_sent(state: dict[str, Any], widget: Any) -> dict[str, Any]:
+    """Without the text twin, which the page shows only in the place of a picture."""
+    return {**state, "text": ""} if state.get("svg") else state
+
+
+def _book_sent(book: dict[str, Any], widget: Any) -> dict[str, Any]:
+    """Deflated: the states of a book repeat each other."""
+    return {"packed": zlib.compress(json.dumps(book).encode(), 6)} if book.get("states") else {}
 
 
 class Selection(NamedTuple):
@@ -59,9 +71,9 @@ class GraphWidget(anywidget.AnyWidget):
     _esm = static(*SCRIPTS)
     _css = static(*STYLES)
 
-    state = Dict(NO_STATE).tag(sync=True)
+    state = Dict(NO_STATE).tag(sync=True, to_json=_state_sent)
     code = Dict().tag(sync=True)
-    book = Dict().tag(sync=True)
+    book = Dict().tag(sync=True, to_json=_book_sent)
     step = Int(0).tag(sync=True)
     selected = Unicode("").tag(sync=True)
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
-from lab import FLAGS, INSTALL, LOCAL, Lab, Tab, find_chromium, jupyterlab
-from playwright.sync_api import Browser, Route, sync_playwright
+from lab import FLAGS, INSTALL, Lab, Tab, find_chromium, jupyterlab, new_tab
+from playwright.sync_api import Browser, sync_playwright
 
 collect_ignore = ["watch"]  # its sitecustomize.py is for other processes than this one
 
@@ -34,23 +32,5 @@ def lab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture
 def tab(browser: Browser) -> Iterator[Tab]:
-    strangers: list[str] = []
-
-    def stay_here(route: Route) -> None:
-        if urlsplit(route.request.url).hostname in LOCAL:
-            route.continue_()
-        else:
-            strangers.append(route.request.url)
-            route.abort()
-
-    def note_socket(socket: Any) -> None:
-        if urlsplit(socket.url).hostname not in LOCAL:
-            strangers.append(socket.url)
-
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    context.route(lambda url: not url.startswith(("data:", "blob:")), stay_here)
-    page = context.new_page()
-    page.on("websocket", note_socket)
-    page.set_default_timeout(90_000)
-    yield Tab(page, strangers)
-    context.close()
+    with new_tab(browser) as opened:
+        yield opened

@@ -13,9 +13,10 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page, Route
 
 ROOT = Path(__file__).parents[2]
 WATCH = Path(__file__).parent / "watch"  # holds the sitecustomize.py that notes contacts
@@ -80,6 +81,31 @@ def jupyterlab(home: Path) -> Iterator[Lab]:
     finally:
         server.terminate()
         server.wait(30)
+
+
+@contextmanager
+def new_tab(browser: Browser, width: int = 1440, height: int = 900) -> Iterator[Tab]:
+    """A tab that may load from this machine only."""
+    strangers: list[str] = []
+
+    def stay_here(route: Route) -> None:
+        if urlsplit(route.request.url).hostname in LOCAL:
+            route.continue_()
+        else:
+            strangers.append(route.request.url)
+            route.abort()
+
+    def note_socket(socket: Any) -> None:
+        if urlsplit(socket.url).hostname not in LOCAL:
+            strangers.append(socket.url)
+
+    context = browser.new_context(viewport={"width": width, "height": height})
+    context.route(lambda url: not url.startswith(("data:", "blob:")), stay_here)
+    page = context.new_page()
+    page.on("websocket", note_socket)
+    page.set_default_timeout(90_000)
+    yield Tab(page, strangers)
+    context.close()
 
 
 def _address(server: subprocess.Popen[bytes], home: Path, token: str) -> str:

@@ -1,6 +1,9 @@
 // The widget's two sides: traits of the Python model, and the panel or book that is drawn from them.
 
-/** Draws the newest traits once a frame, however many changes came. All state is in traits, so it can be called again. */
+/**
+ * Draws the newest traits at once, and then at most once a frame, however many changes came. All state is in traits, so
+ * it can be called again.
+ */
 function renderWidget({ model, el }) {
   let [telling, drawing] = [false, false];
   /** What one event changes goes to Python in one message: a selection is only valid in its own step. */
@@ -15,18 +18,32 @@ function renderWidget({ model, el }) {
   }
   const onSelect = (card) => tell("selected", card);
   const onState = (step) => tell("step", step);
-  let [mounted, book, frame] = [null, null, 0];
+  let [mounted, book, frame, waiting] = [null, null, 0, false];
+  let [packed, unpacked] = [null, null]; // a book as it came, and as it is once that is done
 
+  function currentBook() {
+    const given = model.get("book");
+    if (!given?.packed) return given?.states?.length ? given : null;
+    if (given !== packed) {
+      [packed, unpacked] = [given, null];
+      unpackBook(given.packed).then((ready) => {
+        if (packed !== given) return;
+        unpacked = ready;
+        soon();
+      });
+    }
+    return unpacked;
+  }
   function mount() {
     mounted?.destroy();
-    book = model.get("book")?.states?.length && typeof mountBook === "function" ? model.get("book") : null;
+    book = currentBook();
     const host = book ? htmlNode("div") : el;
     if (book) el.replaceChildren(host);
     mounted = book ? mountBook(host, book, { onSelect, onState, start: model.get("step") }) : mountPanel(el, { onSelect });
   }
   function draw() {
-    [frame, drawing] = [0, true]; // what Python says is not said back to it
-    if (!mounted || (model.get("book")?.states?.length ? model.get("book") : null) !== book) mount();
+    [waiting, drawing] = [false, true]; // what Python says is not said back to it
+    if (!mounted || currentBook() !== book) mount();
     if (book) {
       if (mounted.index !== model.get("step")) mounted.go(model.get("step"));
     } else {
@@ -37,7 +54,14 @@ function renderWidget({ model, el }) {
     drawing = false;
   }
   function soon() {
-    frame ||= requestAnimationFrame(draw);
+    if (waiting) return;
+    waiting = true;
+    if (frame) return; // one was drawn in this frame already
+    queueMicrotask(draw); // by then all traits of the message are set
+    frame = requestAnimationFrame(() => {
+      frame = 0;
+      if (waiting) draw();
+    });
   }
   const names = ["state", "code", "book", "selected", "step"].map((name) => `change:${name}`);
   for (const name of names) model.on(name, soon);
