@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import torch
 
+from ._places import display_name
 from .controls import NONE, Control
 from .controls import control as make_control
 from .graph import GradvizError, Graph
@@ -133,7 +134,8 @@ class Run:
         lines: the scenario's line that raised.
     """
 
-    def __init__(self, chosen: dict[str, tuple[str, Any]]) -> None:
+    def __init__(self, chosen: dict[str, tuple[str, Any]], file: str | None) -> None:
+        self.file = file
         self.labels = {name: label for name, (label, _) in chosen.items()}
         self.recording = record()
         self.error = self.printed = ""
@@ -147,7 +149,7 @@ class Run:
     @cached_property
     def state(self) -> dict[str, Any]:
         """Everything that is shown."""
-        return state(self.figure, error=self.error, printed=self.printed, lines=self.lines)
+        return state(self.figure, error=self.error, printed=self.printed, lines=self.lines, file=self.file)
 
     def perform(self, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
         """Run the scenario. What it raises is shown; what ends programs is passed on as well."""
@@ -189,7 +191,8 @@ class Exploration:
     """A scenario function with controls. Calling it calls the plain function.
 
     Attributes:
-        code: the function's source: ``{"text": …, "first": its first line's number}``; empty when there is none.
+        code: the function's source: ``{"text": …, "first": its first line's number, "file": …}``; empty when there
+            is none.
     """
 
     def __init__(self, function: Callable[..., Any], abbreviations: dict[str, Any]) -> None:
@@ -272,7 +275,7 @@ class Exploration:
 
     def _rerun(self) -> None:
         chosen = {name: control.read() for name, control in self._controls.items()}
-        run = Run(chosen)
+        run = Run(chosen, self.code.get("file"))
         try:
             self._perform(run, chosen)
         finally:
@@ -342,7 +345,7 @@ class Exploration:
         names = [control["name"] for control in self.controls]
         for pairs in itertools.product(*(control.choices.items() for control in self._controls.values())):
             chosen = dict(zip(names, pairs, strict=True))
-            run = Run(chosen)
+            run = Run(chosen, self.code.get("file"))
             self._perform(run, chosen)
             yield run.labels, run.state
 
@@ -484,9 +487,5 @@ def _listing(function: Callable[..., Any]) -> dict[str, Any]:
     return {
         "text": "".join(text.splitlines(True)[node.lineno - 1 :]).rstrip(),
         "first": max(first, 1) + node.lineno - 1,
+        "file": display_name(inspect.unwrap(function).__code__.co_filename),
     }
-
-
-def _cropped(text: str) -> str:
-    text = text.rstrip()
-    return text if len(text) <= PRINTED else f"{text[:PRINTED]}\n… {len(text) - PRINTED} more characters"

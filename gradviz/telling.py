@@ -72,10 +72,11 @@ class Story:
         return f"{self.where(call)} {' and '.join(parts) or 'ran'}.{''.join(ends)}"
 
     def made(self, tensor: Tensor) -> str:
+        name = tensor.name or "a tensor"  # the code that made it stands before it
         if grad_fn := self.grad_fn(tensor):
-            return f"{self.name(tensor.id)} with {grad_fn}"
+            return f"{name} with {grad_fn}"
         tracked = "a leaf that requires grad" if tensor.requires_grad and tensor.is_leaf else "not tracked"
-        return f"{self.name(tensor.id)}, {tracked if tensor.requires_grad is not None else 'tracked or not'}"
+        return f"{name}, {tracked if tensor.requires_grad is not None else 'tracked or not'}"
 
     def wrote(self, event: Wrote) -> str:
         before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
@@ -111,7 +112,8 @@ class Story:
         tensor = self.graph.tensor.get(-1 if tensor_id is None else tensor_id)
         if tensor is None:
             return "a plain value"
-        return tensor.name or f"an unnamed tensor ({describe(tensor)})"
+        made = next((c for c in self.graph.calls if tensor.id in c.outputs and tensor.id not in c.inputs), None)
+        return tensor.name or (code(made) if made else f"an unnamed tensor ({describe(tensor)})")
 
     def where(self, call: Call | None) -> str:
         if call is None:

@@ -64,7 +64,8 @@ def _keep_keys(states: list[dict[str, Any]]) -> None:
 
 def _state(step: Step, file: str) -> dict[str, Any]:
     """The step as a front end draws it, with the ids that its picture has."""
-    shown = state(step.figure, error=step.error, lines=[s.line for s in step.sources if s.file == file])
+    lines = [s.line for s in step.sources if s.file == file]
+    shown = state(step.figure, error=step.error, lines=lines, file=file, sentence=step.sentence)
     ids = step.ids or {i: i for i in (*shown["cards"], *shown["arrows"])}
 
     def card(one: dict[str, Any]) -> dict[str, Any]:
@@ -74,8 +75,6 @@ def _state(step: Step, file: str) -> dict[str, Any]:
         "cards": {ids[i]: card(one) for i, one in shown["cards"].items()},
         "arrows": {ids[i]: one for i, one in shown["arrows"].items()},
         "table": [{**row, "card": ids.get(row["card"], "")} for row in shown["table"]],
-        "sentence": step.sentence,
-        "text": step.sentence + "\n\n" + shown["text"].replace(f"\n\n{shown['sentence']}", ""),
         "active": list(step.active),
     }
     if "svg" in step.figure.__dict__:  # also where there is nothing to see yet

@@ -21,7 +21,15 @@ LISTED = 12  # saved tensors, or boxes of a fold, that one fact names
 WALKED = {"gradient", "forward", "edge"}  # arrows along which a gradient edge may lead
 
 
-def state(figure: Figure, *, error: str = "", printed: str = "", lines: Sequence[int] = ()) -> dict[str, Any]:
+def state(
+    figure: Figure,
+    *,
+    error: str = "",
+    printed: str = "",
+    lines: Sequence[int] = (),
+    file: str | None = None,
+    sentence: str | None = None,
+) -> dict[str, Any]:
     """One state of a live picture.
 
     Args:
@@ -29,6 +37,8 @@ def state(figure: Figure, *, error: str = "", printed: str = "", lines: Sequence
         error: what the scenario raised, as "RuntimeError: …".
         printed: what it printed, and its warnings.
         lines: source lines to highlight whatever is selected.
+        file: where the listing comes from; a card made in another file has no line in it.
+        sentence: what happened, where the caller knows better than ``explaining.summary``.
 
     Returns:
         Plain data for JSON: the SVG, its words, and for every card and arrow what it is, what is known of it and
@@ -49,8 +59,8 @@ def state(figure: Figure, *, error: str = "", printed: str = "", lines: Sequence
     cards = [c for c in figure.scene.cards if svg and not c.absent]
     arrows = {i: a for i, a in enumerate(figure.scene.arrows) if svg and not a.absent}
     listed = table.rows(figure.graph, (c for c in figure.whole.cards if not c.absent))
-    sentence = explaining.summary(figure.graph, error)
-    twin = [figure.text, table.text(listed), sentence, error if error not in sentence else "", printed]
+    sentence = explaining.summary(figure.graph, error) if sentence is None else sentence
+    twin = [sentence, error if error not in sentence else "", figure.text, table.text(listed), printed]
     drawn = {i: f"n{c.id}" for c in reversed(cards) if c.kind != "tag" for i in _tensor_ids(c)}
     return {
         "svg": svg,
@@ -60,7 +70,7 @@ def state(figure: Figure, *, error: str = "", printed: str = "", lines: Sequence
         "sentence": sentence,
         "error": error,
         "printed": printed,
-        **_Describer(figure.graph, cards, arrows).described(),
+        **_Describer(figure.graph, cards, arrows, file).described(),
         "table": [{"key": r.key, "card": drawn.get(r.tensor_id, ""), "cells": list(r.cells)} for r in listed],
         "lines": list(lines),
     }
@@ -87,8 +97,8 @@ def _name(card: Card) -> str:
 class _Describer:
     """Writes the ``cards`` and ``arrows`` of one state. What several cards need is looked up once."""
 
-    def __init__(self, graph: Graph, cards: Sequence[Card], arrows: Mapping[int, Arrow]) -> None:
-        self.graph, self.cards, self.arrows = graph, cards, arrows
+    def __init__(self, graph: Graph, cards: Sequence[Card], arrows: Mapping[int, Arrow], file: str | None) -> None:
+        self.graph, self.cards, self.arrows, self.file = graph, cards, arrows, file
         self.names = {c.id: _name(c) for c in cards}
         self.keys = self.unique_keys()
         self.card_of = {n: c.id for c in cards for n in _node_ids(c)}
@@ -135,7 +145,11 @@ class _Describer:
 
     def card(self, card: Card, lit: list[str]) -> dict[str, Any]:
         calls = self.calls(card)
-        at = {c.source.line for c in (calls if card.inside else calls[:1]) if c.source}
+        at = {
+            c.source.line
+            for c in (calls if card.inside else calls[:1])
+            if c.source and self.file in (None, c.source.file)
+        }
         same = {c.id for storage in self.storages_of(card) for c in self.memory[storage]}
         label = (card.title, KINDS.get(card.kind, ""), *(r.text for r in card.rows if r.kind == "values"))
         return {

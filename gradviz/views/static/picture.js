@@ -335,6 +335,7 @@ function mountPicture(el, { id, onSelect = () => {} }) {
 
   let [state, drawn, selected, changed] = [{ cards: {}, arrows: {} }, null, "", new Map()];
   let [cards, groups, boxes, order] = [new Map(), [], new Map(), []];
+  let ceiling = 0; // of the picture, as its own numbers count
 
   // -- drawing
 
@@ -363,6 +364,7 @@ function mountPicture(el, { id, onSelect = () => {} }) {
     }
     const [left, top, w, h] = svg.getAttribute("viewBox").split(" ").map(Number);
     const graph = svg.querySelector(".gv-graph") ?? svg;
+    ceiling = top - (Number(/translate\(\S+[ ,](\S+)\)/.exec(graph.getAttribute("transform"))?.[1]) || 0);
     groups = [...graph.querySelectorAll(".gv-node, .gv-edge, .gv-cluster")];
     let smallest = Infinity;
     for (const text of svg.querySelectorAll("text")) smallest = Math.min(smallest, parseFloat(text.getAttribute("font-size")) || Infinity);
@@ -438,7 +440,8 @@ function mountPicture(el, { id, onSelect = () => {} }) {
       const at = word && (cards.has(name) ? box(name) : chipOf(group));
       if (!at) continue;
       if (at.w) outlines.push(outline("gv-mark-changed", grown(at, cards.has(name) ? 2 : 1)));
-      flags.push(cards.has(name) ? tag("gv-tag-changed", at.x + at.w - 2 - word.length * 6.7, at.y - 8.5, word) : diamond(at));
+      const above = Math.max(at.y - 8.5, ceiling - 1.5); // whole also on the topmost card
+      flags.push(cards.has(name) ? tag("gv-tag-changed", at.x + at.w - 2 - word.length * 6.7, above, word) : diamond(at));
     }
     for (const one of memory) {
       outlines.push(outline("gv-mark-memory", grown(box(one), 4)));

@@ -66,7 +66,9 @@ function renderWidget({ model, el }) {
   const names = ["state", "code", "book", "selected", "step"].map((name) => `change:${name}`);
   for (const name of names) model.on(name, soon);
   draw();
+  const unhelp = helpControls(el);
   return () => {
+    unhelp();
     for (const name of names) model.off(name, soon);
     cancelAnimationFrame(frame);
     mounted?.destroy();
