@@ -2,14 +2,15 @@
 
 from pathlib import Path
 
-from benchmarks import capture, recording
+from benchmarks import capture, latency, recording
 
 HEAD = """# Benchmarks
 
 Written by `python -m benchmarks` (a few minutes; close other programs first). One part alone is printed by
-`python -m benchmarks.capture` or `python -m benchmarks.recording`. Absolute times differ between machines and with
+`python -m benchmarks.capture`, `.recording` or `.latency`. Absolute times differ between machines and with
 what else runs; the ratios are taken within one run.
 
 """
 
-Path("docs/benchmarks.md").write_text(HEAD + capture.main() + "\n" + recording.main(), encoding="utf-8")
+sections = [part.main() for part in (capture, recording, latency)]
+Path("docs/benchmarks.md").write_text(HEAD + "\n".join(sections), encoding="utf-8")

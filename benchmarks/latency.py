@@ -1,8 +1,12 @@
-"""Click to painted in JupyterLab: ``python -m benchmarks.latency``. Needs Chromium and the packages of the tests."""
+"""Click to painted, in JupyterLab and in an exported page, and what the import costs: ``python -m benchmarks.latency``.
+
+Needs Chromium and the packages of the tests.
+"""
 
 from __future__ import annotations
 
 import statistics
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -10,12 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
+import torch
 from playwright.sync_api import Page, sync_playwright
 
+import gradviz as gv
 from benchmarks.common import conditions, spread, table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
-from lab import FLAGS, find_chromium, jupyterlab  # noqa: E402  (the browser tests' own helpers)
+from lab import FLAGS, find_chromium, jupyterlab
 
 REPEATS = 50
 SCENARIOS = {
@@ -88,7 +94,7 @@ LIVE = """
 live = gv.explore(scenario, copy=copies)
 """
 
-# Clicks, and counts from the click to the second frame after the page holds the other picture.
+# Clicks, and counts from the click to the end of the frame that shows the other picture.
 CLICK = """async ([cell, name]) => {
     const area = document.querySelectorAll(".jp-CodeCell")[cell].querySelector(".jp-OutputArea");
     const seen = () => {
@@ -103,11 +109,14 @@ CLICK = """async ([cell, name]) => {
     await frame();
     const start = performance.now();
     button.click();
-    while (!seen()) {
-        if (performance.now() - start > 20000) throw new Error("nothing was painted");
-        await frame();
-    }
+    await new Promise((done, failed) => {
+        setTimeout(failed, 20000, new Error("nothing was painted"));
+        const look = () => seen() && done();
+        new MutationObserver(look).observe(area, {subtree: true, childList: true, attributes: true});
+        area.addEventListener("load", look, true);
+    });
     await frame();
+    await new Promise((done) => setTimeout(done)); // after the frame
     return performance.now() - start;
 }"""
 
@@ -142,6 +151,58 @@ def measure(page: Page) -> dict[int, list[float]]:
     return found
 
 
+# The same in an exported page; the handler alone, and to the end of the frame.
+TOGGLE = """async (times) => {
+    const boxes = [...document.querySelectorAll(".gv-controls input[type=radio]")];
+    const frame = () => new Promise(requestAnimationFrame);
+    const found = [];
+    for (let i = 0; i < times; i++) {
+        await frame();
+        const start = performance.now();
+        boxes[(i + 1) % 2].click();
+        const handled = performance.now() - start;
+        document.body.offsetHeight; // layout, without waiting for the screen's next refresh
+        found.push([handled, performance.now() - start]);
+    }
+    return found;
+}"""
+
+
+def exported(code: str) -> list[list[float]]:
+    """Milliseconds of a toggle in an exported page: the handler, and with layout."""
+    names: dict[str, object] = {"torch": torch}
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        source = Path(folder) / "scenario.py"
+        source.write_text(code)
+        exec(compile(code, str(source), "exec"), names)  # a file, so that the page has a listing
+        copies = {"clone": torch.Tensor.clone, "detach": torch.Tensor.detach}
+        gv.export(gv.explore(names["scenario"], copy=copies), Path(folder) / "page.html")  # type: ignore[call-overload]
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.goto(f"file://{folder}/page.html")
+        page.wait_for_selector(".gv-node")
+        found: list[list[float]] = page.evaluate(TOGGLE, REPEATS + 2)[2:]
+        browser.close()
+    return found
+
+
+IMPORT = """
+import time, torch
+start = time.perf_counter()
+import gradviz
+bare = time.perf_counter()
+gradviz.record, gradviz.show
+print(bare - start, time.perf_counter() - start)
+"""
+
+
+def imports() -> tuple[list[float], list[float]]:
+    """Seconds that ``import gradviz`` adds to ``import torch``: alone, and with what ``record`` and ``show`` need."""
+    runs = [subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True).stdout.split()
+            for _ in range(7)]  # fmt: skip
+    return [float(run[0]) for run in runs], [float(run[1]) for run in runs]
+
+
 def main() -> str:
     """Measures and returns the section of the results page."""
     rows = []
@@ -154,6 +215,11 @@ def main() -> str:
             rows.append([name, way, spread(found[cell], digits=0), f"{p95:.0f}",
                          f"{statistics.median(found[cell]) / floor:.2f}"])  # fmt: skip
     head = ["picture", "way", "ms, median (lowest–highest)", "p95", "× bare"]
+    pages = []
+    for name, scenario in SCENARIOS.items():
+        handled, whole = zip(*exported(scenario), strict=True)
+        pages.append([name, spread(handled), spread(whole)])
+    bare, used = imports()
     return f"""## Live pictures
 
 Conditions: {conditions()}; JupyterLab in headless Chromium.
@@ -162,6 +228,13 @@ Click to painted, {REPEATS} clicks, the three ways taking turns on one page. The
 made before; `gv.explore` runs the scenario, records it, draws it and sends picture, table and sentence.
 
 {table(head, rows)}
+
+A toggle in an exported page, {REPEATS} of them:
+
+{table(["picture", "handler, ms", "with layout, ms"], pages)}
+
+`import gradviz` after `import torch`: {spread(bare, 1000)} ms; with what `record` and `show` load on first use:
+{spread(used, 1000)} ms.
 """
 
 

@@ -36,7 +36,8 @@ from .graph import GradvizError, Graph
 from .recording import Recording, record
 from .theme import visible
 from .views.figure import Figure
-from .views.state import state
+from .views.state import state, text_of
+from .walk import without_collector
 
 if TYPE_CHECKING:
     from .views.widget import GraphWidget
@@ -149,7 +150,15 @@ class Run:
     @cached_property
     def state(self) -> dict[str, Any]:
         """Everything that is shown."""
-        return state(self.figure, error=self.error, printed=self.printed, lines=self.lines, file=self.file)
+        with without_collector():  # a pass over all of torch's objects would come between click and picture
+            return state(
+                self.figure, error=self.error, printed=self.printed, lines=self.lines, file=self.file, words=False
+            )
+
+    @cached_property
+    def whole(self) -> dict[str, Any]:
+        """The same with its text twin."""
+        return {**self.state, "text": text_of(self.figure, self.state)}
 
     def perform(self, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
         """Run the scenario. What it raises is shown; what ends programs is passed on as well."""
@@ -325,7 +334,7 @@ class Exploration:
     @property
     def state(self) -> dict[str, Any]:
         """Everything that is shown of the last run, as plain data."""
-        return self._last.state
+        return self._last.whole
 
     @property
     def text(self) -> str:
@@ -347,7 +356,7 @@ class Exploration:
             chosen = dict(zip(names, pairs, strict=True))
             run = Run(chosen, self.code.get("file"))
             self._perform(run, chosen)
-            yield run.labels, run.state
+            yield run.labels, run.whole
 
     def book(self) -> dict[str, Any]:
         """All states and the controls that choose one, as plain data for an exported page."""
@@ -366,7 +375,7 @@ class Exploration:
         from .views.panel import panel
         from .views.widget import GraphWidget
 
-        shown = self._graph_widget = GraphWidget(self.figure, state=self.state, code=self.code)
+        shown = self._graph_widget = GraphWidget(self.figure, state=self._last.state, code=self.code)
         return panel([control.widget for control in self._controls.values()], shown, self.reset)
 
     @property

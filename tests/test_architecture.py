@@ -19,8 +19,8 @@ PLAIN = ["graph", "preview", "theme", "geometry", "_places", "names", "scene", "
          "arrange", "fold", "nodes", "levels", "dot", "text", "render", "views", "views.figure", "table", "explaining",
          "telling", "views.state"]  # fmt: skip
 LIVE = ["functions", "_torch_compat", "objects", "walk", "connect", "calls", "custom", "backward", "recorder",
-        "naming", "assemble", "capture", "recording", "showing", "steps", "views.widget", "views.book", "views.player", "controls",
-        "views.panel", "exploring", "views.page", "magic"]  # fmt: skip
+        "naming", "assemble", "capture", "recording", "showing", "steps", "views.widget", "views.book", "views.player",
+        "controls", "views.panel", "exploring", "views.page", "magic"]  # fmt: skip
 ORDER = [*PLAIN, *LIVE, "__init__"]
 
 PROCESSES = {"subprocess", "multiprocessing", "concurrent", "asyncio"}

@@ -29,6 +29,7 @@ def state(
     lines: Sequence[int] = (),
     file: str | None = None,
     sentence: str | None = None,
+    words: bool = True,
 ) -> dict[str, Any]:
     """One state of a live picture.
 
@@ -39,6 +40,7 @@ def state(
         lines: source lines to highlight whatever is selected.
         file: where the listing comes from; a card made in another file has no line in it.
         sentence: what happened, where the caller knows better than ``explaining.summary``.
+        words: whether to write ``text``, too; what is only looked at does not need it.
 
     Returns:
         Plain data for JSON: the SVG, its words, and for every card and arrow what it is, what is known of it and
@@ -59,21 +61,28 @@ def state(
     cards = [c for c in figure.scene.cards if svg and not c.absent]
     arrows = {i: a for i, a in enumerate(figure.scene.arrows) if svg and not a.absent}
     listed = table.rows(figure.graph, (c for c in figure.whole.cards if not c.absent))
-    sentence = explaining.summary(figure.graph, error) if sentence is None else sentence
-    twin = [sentence, error if error not in sentence else "", figure.text, table.text(listed), printed]
     drawn = {i: f"n{c.id}" for c in reversed(cards) if c.kind != "tag" for i in _tensor_ids(c)}
-    return {
+    found = {
         "svg": svg,
         "problem": problem,
         "alt": figure.alt,
-        "text": "\n\n".join(part for part in twin if part),
-        "sentence": sentence,
+        "text": "",
+        "sentence": explaining.summary(figure.graph, error) if sentence is None else sentence,
         "error": error,
         "printed": printed,
         **_Describer(figure.graph, cards, arrows, file).described(),
         "table": [{"key": r.key, "card": drawn.get(r.tensor_id, ""), "cells": list(r.cells)} for r in listed],
         "lines": list(lines),
     }
+    return {**found, "text": text_of(figure, found)} if words or not svg else found
+
+
+def text_of(figure: Figure, shown: Mapping[str, Any]) -> str:
+    """The text twin of a state of this figure: sentence, error, picture, table and what was printed."""
+    listed = table.text([table.TableRow(row["key"], -1, tuple(row["cells"])) for row in shown["table"]])
+    error = "" if shown["error"] in shown["sentence"] else shown["error"]
+    parts = (shown["sentence"], error, figure.text, listed, shown["printed"])
+    return "\n\n".join(part for part in parts if part)
 
 
 def _whole(card: Card) -> tuple[Card, ...]:
