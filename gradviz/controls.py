@@ -18,6 +18,7 @@ from .graph import GradvizError
 NONE = object()  # "no default": None may be one
 BUTTONS = 5  # so many choices are shown as buttons, if their names take at most
 LETTERS = 60  # letters in all; else as a dropdown list
+LISTED = 1000  # values of a slider that are listed; one with more works, and cannot be exported
 CLICKS = 3  # an exported page has the states after so many clicks on a button
 
 grad_mode: dict[str, Any] = {
@@ -75,7 +76,8 @@ class Control:
 
     Attributes:
         kind: "buttons", "dropdown", "checkbox", "slider" or "counter"; "other" for a widget of another sort.
-        choices: label -> value. Empty for "other"; for a counter, those that an exported page has.
+        choices: label -> value. Empty for "other" and for very long sliders; for a counter, those that an exported
+            page has.
         start: the widget's state at the start, as ``put`` takes it.
         label: what stands beside it, or on it.
     """
@@ -83,9 +85,11 @@ class Control:
     def __init__(self, name: str, kind: str, widget: Any, choices: dict[str, Any]) -> None:
         self.name, self.kind, self.widget, self.choices = name, kind, widget, choices
         # A selection is told by its index: values may be tensors, whose == is no answer.
-        self.trait = "index" if hasattr(widget, "index") else "value"
+        self.trait = "value" if isinstance(getattr(widget, "index", ()), tuple) else "index"
         self.start = self.raw
         self.label = widget.description = widget.description or name
+        if getattr(widget, "tooltip", name) is None:
+            widget.tooltip = self.label  # else its label shows the word "null"
 
     @property
     def raw(self) -> Any:
@@ -116,13 +120,11 @@ class Control:
             GradvizError: there is no such label and no such value.
         """
         known, values = list(self.choices), list(self.choices.values())
-        if isinstance(given, str) and given in known:
-            place: int | None = known.index(given)
-        else:
-            place = next((i for i, v in enumerate(values) if _same(v, given)), None)
-        if place is not None:
-            return place if self.trait == "index" else values[place]
-        if self.kind in ("other", "counter"):
+        alike = [known.index(given)] if isinstance(given, str) and given in known else []
+        alike += [i for i, v in enumerate(values) if v is given] or [i for i, v in enumerate(values) if _same(v, given)]
+        if alike:
+            return alike[0] if self.trait == "index" else values[alike[0]]
+        if not known or (self.kind == "counter" and isinstance(given, int) and given >= 0):
             return given  # its widget has the last word
         some = [*known[:3], "…", known[-1]] if len(known) > 12 else known
         raise GradvizError(f"{self.name}={_say(given):.80} is not one of the control's states: {', '.join(some)}")
@@ -141,6 +143,10 @@ def control(name: str, abbreviation: Any, default: Any = NONE) -> Control:
     """
     made = _control(name, abbreviation)
     if default is not NONE:
+        widget = made.widget
+        if made.kind == "slider" and _is_number(default) and widget.min <= default <= widget.max:
+            widget.value = default
+            made = _of_widget(name, widget)  # which lists it, between two steps as well
         made.put(made.find(default))
         made.start = made.raw
     return made
@@ -155,17 +161,22 @@ def _control(name: str, abbreviation: Any) -> Control:
         abbreviation = (abbreviation[0], abbreviation[-1], abbreviation.step)
     if isinstance(abbreviation, ipywidgets.ValueWidget):
         return _of_widget(name, abbreviation)
-    if isinstance(abbreviation, Iterable) and not isinstance(abbreviation, (str, tuple, type)):
-        return _choice(name, _choices(name, abbreviation))
     try:
+        if isinstance(abbreviation, Iterable) and not isinstance(abbreviation, (str, tuple, type)):
+            return _choice(name, _choices(name, abbreviation))
         widget = ipywidgets.interactive.widget_from_abbrev(abbreviation)
-    except (ValueError, TypeError):  # (5, 1), or a step below 0
+    except (ValueError, TypeError, OverflowError):  # (5, 1), a step below 0, a tensor of no dimension
         widget = None
-    if widget is None:
+    if widget is None or not math.isfinite(getattr(widget, "max", 0)):
         raise GradvizError(
             f"no control can be made of {name}={abbreviation!r:.80}; expected a bool, a number, a text, (min, max) or "
             "(min, max, step), a list or dict of choices, a widget, or one of gv.controls"
         )
+    if isinstance(widget, ipywidgets.FloatSlider):
+        given = isinstance(abbreviation, tuple) and len(abbreviation) == 3
+        if not given and widget.max - widget.min < 10 * widget.step:  # which is a long one for a learning rate
+            widget.step = float(f"{(widget.max - widget.min) / 40:.1g}") or widget.step
+        widget.readout_format = ".4g"
     widget.style.description_width = "initial"  # the whole name is to be seen
     widget.indent = False  # of a checkbox
     return _of_widget(name, widget)
@@ -175,14 +186,17 @@ def _of_widget(name: str, widget: Any) -> Control:
     """A control around a widget as it is."""
     import ipywidgets
 
-    if hasattr(widget, "index") and hasattr(widget, "label"):
+    if hasattr(widget, "index") and hasattr(widget, "label") and not isinstance(widget.index, tuple):
         kind = "buttons" if isinstance(widget, ipywidgets.ToggleButtons) else "dropdown"
         return Control(name, kind, widget, _choices(name, widget.options))
     if isinstance(widget, (ipywidgets.Checkbox, ipywidgets.ToggleButton)):
         return Control(name, "checkbox", widget, {"False": False, "True": True})
     if isinstance(widget, (ipywidgets.IntSlider, ipywidgets.FloatSlider)):
         count = math.floor((widget.max - widget.min) / widget.step + 1e-9) + 1
-        values = [type(widget.min)(_say(widget.min + i * widget.step)) for i in range(count)]
+        steps = range(count) if count <= LISTED else ()
+        values = [type(widget.min)(_say(widget.min + i * widget.step)) for i in steps]
+        if values and _say(widget.value) not in map(_say, values):
+            values = sorted([*values, widget.value])
         return Control(name, "slider", widget, {_say(v): v for v in values})
     return Control(name, "other", widget, {})
 
@@ -238,6 +252,10 @@ def _counter(label: str) -> Any:
 
 def _say(value: Any) -> str:
     return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -268,10 +268,17 @@ class Exploration:
         return self
 
     def _put(self, states: list[tuple[Control, Any]]) -> None:
+        from traitlets import TraitError  # comes with ipywidgets
+
         self._setting = threading.get_ident()
+        before = [(control, control.raw) for control, _ in states]
         try:
             for control, raw in states:
                 control.put(raw)
+        except TraitError as refused:  # a text field is given a number, say
+            for control, raw in before:
+                control.put(raw)
+            raise GradvizError(f"{self._name} cannot be set so: {refused}") from None
         finally:
             self._setting = None
             self._turns.want()
@@ -460,7 +467,8 @@ def _kernel() -> Any:
 
 
 def _controls(function: Callable[..., Any], abbreviations: dict[str, Any]) -> dict[str, Control]:
-    if not callable(function) or inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+    others = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+    if not callable(function) or any(is_other(function) for is_other in others):
         raise GradvizError(f"gv.explore got {function!r:.80}; expected an ordinary function (def scenario(…): …)")
     parameters = inspect.signature(function).parameters
     unknown = abbreviations.keys() - parameters.keys()

@@ -142,3 +142,31 @@ def test_the_copies_share_memory_and_gradients_as_their_names_say() -> None:
         ".data": (True, False, True),
         "copy_": (False, True, False),
     }
+
+
+@pytest.mark.parametrize("abbreviation", [(0, 10**9), range(10**9), (0.0, 1e6, 1e-3)])
+def test_a_long_slider_works_and_lists_nothing(abbreviation: Any) -> None:
+    made = control("k", abbreviation)
+    assert (made.kind, made.choices) == ("slider", {})
+    made.put(made.find(7))
+    assert made.read()[1] == 7
+
+
+def test_a_learning_rate_can_be_moved_and_starts_where_it_is() -> None:
+    for made in (control("lr", 0.01), control("lr", 0.01, 0.01), control("lr", (0.001, 0.1), 0.01)):
+        assert made.read() == ("0.01", 0.01)
+        assert list(made.choices)[made.place] == "0.01"
+        assert len(made.choices) > 30
+        assert list(made.choices.values()) == sorted(made.choices.values())
+
+
+@pytest.mark.parametrize("abbreviation", [float("inf"), float("nan"), torch.tensor(2.0)], ids=str)
+def test_what_makes_no_slider_is_told(abbreviation: Any) -> None:
+    with pytest.raises(GradvizError, match="no control can be made of k="):
+        control("k", abbreviation)
+
+
+def test_a_choice_that_is_the_same_object_goes_before_one_that_is_equal() -> None:
+    made = control("k", [0, False])
+    made.put(made.find(False))
+    assert made.read() == ("False", False)

@@ -501,3 +501,13 @@ def test_threads_without_an_event_loop_never_run_at_once() -> None:
     assert most == 1
     assert seen[-1] == wanted[-1]
     assert len(seen) <= 200
+
+
+def test_a_control_that_refuses_leaves_the_others_as_they_were() -> None:
+    @explore(n=controls.button("again"), k=[1, 2])
+    def scenario(n: int, k: int) -> None:
+        torch.ones(k)
+
+    with pytest.raises(GradvizError, match="n=-1 is not one of the control's states"):
+        scenario.set(k=2, n=-1)
+    assert scenario.values == {"n": "0", "k": "1"}
