@@ -62,6 +62,7 @@ class Watch:
         self.handles: list[Any] = []
         self.current: int | None = None
         self.before: dict[int, Value | None] = {}
+        self.arrived: dict[int, tuple[Value | None, ...]] = {}  # read before the node may write into it
         self.wanted = [recorder.objects.see(t).state for t in wanted if isinstance(t, torch.Tensor)]
         starts = [get_gradient_edge(t).node for t in roots if t.requires_grad]
         self.graph = walk(starts, WATCH_LIMIT)
@@ -110,10 +111,12 @@ class Watch:
     def _before(self, own: int, node: Any, grads: Any) -> None:
         if self._mine() is not None:
             self.current = own
+            self.arrived[own] = self._values(grads)
 
     def _before_leaf(self, own: int, node: Any, grads: Any) -> None:
         if self._mine() is not None:
             self.current = own
+            self.arrived[own] = self._values(grads)
             leaf = compat.leaf_of(node)
             self.before[own] = None if leaf is None else self._value(leaf.grad)
 
@@ -122,15 +125,14 @@ class Watch:
         if thread is not None:
             self.current = None
             self.run.ran.append(own)
-            values = self._values(arrived), self._values(sent)
-            self.recorder.note("ran", self.run, own, *values, thread)
+            self.recorder.note("ran", self.run, own, self.arrived.pop(own), self._values(sent), thread)
 
     def _after_leaf(self, own: int, node: Any, sent: Any, arrived: Any) -> None:
         thread = self._mine()
         if thread is not None:
             self.current = None
             self.run.ran.append(own)
-            incoming = self._values(arrived)
+            incoming = self.arrived.pop(own)
             leaf = compat.leaf_of(node)
             self.recorder.note("ran", self.run, own, incoming, (), thread)
             if incoming[0] is not None:  # an undefined gradient is not added

@@ -142,6 +142,11 @@ class Run:
         self.error = self.printed = ""
         self.lines: tuple[int, ...] = ()
 
+    @property
+    def settings(self) -> str:
+        """The controls in words."""
+        return " ".join(f"{name}={visible(label)}" for name, label in self.labels.items())
+
     @cached_property
     def figure(self) -> Figure:
         """The picture."""
@@ -151,9 +156,10 @@ class Run:
     def state(self) -> dict[str, Any]:
         """Everything that is shown."""
         with without_collector():  # a pass over all of torch's objects would come between click and picture
-            return state(
+            shown = state(
                 self.figure, error=self.error, printed=self.printed, lines=self.lines, file=self.file, words=False
             )
+        return {**shown, "settings": self.settings}
 
     @cached_property
     def whole(self) -> dict[str, Any]:
@@ -346,8 +352,8 @@ class Exploration:
     @property
     def text(self) -> str:
         """The same in words: controls, picture, table, sentence, error."""
-        chosen = " ".join(f"{name}={visible(label)}" for name, label in self._last.labels.items())
-        return f"{chosen}\n\n{self.state['text']}" if chosen else str(self.state["text"])
+        parts = (self._last.settings, str(self.state["text"]))
+        return "\n\n".join(part for part in parts if part)
 
     def states(self) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
         """Labels and state for every combination of the controls; the last control changes fastest.

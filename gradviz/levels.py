@@ -1,4 +1,4 @@
-"""Which cards move to another row, so that the picture is no wider than a notebook. Knows no Graphviz.
+"""Which row each card stands in, so that the picture is no wider than a notebook. Knows no Graphviz.
 
 Graphviz puts every card as high, or as close to its reader, as it can; nine leaves of one ``stack`` then stand side
 by side. Here a row that is full sends what comes next to the row below it, or above it where nothing made the card.
@@ -67,7 +67,7 @@ def plan(
             row = min(rows.level[h] - ((card, h) not in same) for h in after[card])
             rows.put(card, row, -1)
     level = rows.level
-    spans = [max(level[h] - level[t], 1) if {t, h} & rows.moved else 1 for t, h in links]
+    spans = [max(level[h] - level[t], 1) for t, h in links]  # else a card may stand between two rows, and needs its own
     long = {(t, h) for t, h in links if level[h] - level[t] > 1}
     return Plan(spans, long, rows.columns, _main_way(level, before, strong))
 
@@ -80,7 +80,6 @@ class _Rows:
         self.level: dict[int, int] = {}
         self.used: dict[int, float] = defaultdict(float)
         self.open: dict[int, list[int]] = defaultdict(list)  # cards of a row that another can stand in line with
-        self.moved: set[int] = set()
         self.columns: list[Link] = []
         self.frame: dict[int, int] = {}  # the frame of a card, by its first card
         self.taken: set[tuple[int, int]] = set()  # rows of a frame
@@ -107,11 +106,9 @@ class _Rows:
             self.taken.add((self.frame[card], row))
         else:
             self.used[row] += self.widths[card] + SPACE
-        if row != wanted:
-            self.moved.add(card)
-            if card not in self.frame and self.open[row - step]:  # or it would only move sideways
-                mate = self.open[row - step].pop(0)
-                self.columns.append((mate, card) if step > 0 else (card, mate))
+        if row != wanted and card not in self.frame and self.open[row - step]:  # or it would only move sideways
+            mate = self.open[row - step].pop(0)
+            self.columns.append((mate, card) if step > 0 else (card, mate))
         if card not in self.frame:
             self.open[row].append(card)
 

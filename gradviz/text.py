@@ -185,7 +185,8 @@ def alt(graph: Graph, scene: Scene, title: str | None = None) -> str:
     cards = [c for c in scene.cards if c.kind not in ("tag", "accumulate")]
     shown = ", ".join(visible(c.name or c.title, 40) for c in cards[:8])
     more = f" and {len(cards) - 8} more" if len(cards) > 8 else ""
-    first = f"{visible(title) if title else 'Picture of a ' + what}: {len(cards)} boxes, {shown}{more}."
+    first = f"{visible(title) if title else 'Picture of a ' + what}: "
+    first += f"{len(cards)} {'box' if len(cards) == 1 else 'boxes'}, {shown}{more}." if cards else "nothing yet."
     facts = [visible(cut_text(graph, cut).split(" by ")[0], 80) for cut in graph.cuts[:2]]
     facts += [f"{t.name}.grad is {visible(t.grad, 60)}" for t in _leaves_with_grad(graph)[:3]]
     facts += [f"{e.error} is raised" for e in graph.events if isinstance(e, Raised)][:1]

@@ -46,7 +46,9 @@ def test_every_control_has_a_whole_name_and_a_reset_stands_below(exploration: Ex
     assert widgets[0].tooltips == ("copy: clone", "copy: detach")
     assert (reset.description, reset.tooltip) == ("Reset", "Set all controls to their start")
     assert shown.code == exploration.code
-    assert {**shown.state, "text": exploration.state["text"]} == exploration.state == state(exploration.figure)
+    settings = "copy=clone again=0 k=3"
+    assert {**shown.state, "text": exploration.state["text"]} == exploration.state
+    assert exploration.state == {**state(exploration.figure), "settings": settings}
 
 
 def test_a_click_is_one_message_and_the_state_of_a_fresh_run(

@@ -838,3 +838,25 @@ def test_bookkeeping_is_marked():
     assert marked
     assert not any(c.function in ("relu", "mul", "sum", "backward") for c in marked)
     assert rec.find(p).values == "[0.8, 0.8, 0.8]"
+
+
+def test_what_arrived_is_what_came_before_a_hook_or_the_node_itself_wrote_into_it():
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.mul_(2)
+
+    a = torch.ones(2, requires_grad=True)
+    a.register_post_accumulate_grad_hook(lambda p: (p.grad.mul_(5), None)[1])
+    with gv.record() as rec:
+        (Twice.apply(a * 3) * torch.ones(2)).sum().backward()
+    ran = {rec.graph.node[e.node_id].name: e.arrived for e in rec.events if isinstance(e, NodeRan)}
+    assert ran["TwiceBackward"] == ("[1, 1]",)
+    assert ran["AccumulateGrad"] == ("[6, 6]",)
+    (stored,) = (e for e in rec.events if isinstance(e, Accumulated))
+    assert (stored.incoming, stored.before, stored.stored) == ("[6, 6]", None, "[30, 30]")
+    assert a.grad.tolist() == [30, 30]

@@ -320,17 +320,18 @@ function mountPicture(el, { id, onSelect = () => {} }) {
   const ring = svgNode("g", { class: "gv-marks", "aria-hidden": "true" });
   const bar = htmlNode("div", "gv-toolbar");
   const hint = htmlNode("span", "gv-hint", "Drag to see the rest, or");
+  const settings = htmlNode("span", "gv-settings"); // of the controls, when this was run
   const plain = htmlNode("div", "gv-plain");
   canvas.append(stage);
   frame.append(canvas);
   el.append(plain, frame, bar);
 
   const view = makeView(frame, stage, (more) => {
-    hint.classList.toggle("gv-hidden", !more);
+    hint.classList.toggle("gv-hidden", !more || !cards.size);
     facts.close();
   });
   const facts = makeFacts(el, id);
-  bar.append(hint, toolButton("fit", () => view.fit()), toolButton("reset", () => view.reset()),
+  bar.append(settings, hint, toolButton("fit", () => view.fit()), toolButton("reset", () => view.reset()),
     toolButton("out", () => view.zoom(0.8)), toolButton("in", () => view.zoom(1.25)));
 
   let [state, drawn, selected, changed] = [{ cards: {}, arrows: {} }, null, "", new Map()];
@@ -394,6 +395,7 @@ function mountPicture(el, { id, onSelect = () => {} }) {
     const key = state.cards[focused]?.key;
     facts.close();
     [state, changed] = [next, changes];
+    settings.textContent = settings.title = next.settings ?? "";
     if (next.svg !== drawn || !next.svg) {
       redraw(next);
       frame.setAttribute("aria-label", next.alt || "picture");

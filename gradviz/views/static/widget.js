@@ -1,6 +1,44 @@
 // The widget's two sides: traits of the Python model, and the panel or book that is drawn from them.
 
 /**
+ * The controls of gv.explore are ipywidgets': this gives them what they lack for keyboards and screen readers.
+ * Returns a function that ends it.
+ */
+function helpControls(el) {
+  let [frame, controls] = [requestAnimationFrame(begin), null];
+  const observer = new MutationObserver(dress);
+  function begin() {
+    frame = el.isConnected ? 0 : requestAnimationFrame(begin);
+    controls = el.closest(".gradviz-panel")?.querySelector(".gradviz-controls");
+    if (!controls) return;
+    controls.onkeydown = (event) => { // else an arrow key leaves the cell, and "d" pressed twice deletes it
+      const own = event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && event.key === "Enter");
+      if (!own) event.stopPropagation();
+    };
+    observer.observe(controls, { subtree: true, childList: true, attributeFilter: ["class"] });
+    dress();
+  }
+  function dress() {
+    const name = (whole, part) => part?.setAttribute("aria-label", whole.querySelector(".widget-label")?.textContent ?? "");
+    for (const slider of controls.querySelectorAll(".widget-slider")) {
+      name(slider, slider.querySelector("[role=slider]"));
+      name(slider, slider.querySelector(".widget-readout"));
+    }
+    for (const group of controls.querySelectorAll(".widget-toggle-buttons")) {
+      group.setAttribute("role", "group");
+      name(group, group);
+      for (const button of group.querySelectorAll("button")) {
+        button.setAttribute("aria-pressed", String(button.classList.contains("mod-active")));
+      }
+    }
+  }
+  return () => {
+    cancelAnimationFrame(frame);
+    observer.disconnect();
+  };
+}
+
+/**
  * Draws the newest traits at once, and then at most once a frame, however many changes came. All state is in traits, so
  * it can be called again.
  */

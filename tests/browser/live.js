@@ -1,0 +1,62 @@
+// What the tests of the live part ask of a notebook's page.
+window.live = {
+    rooms: () => [...document.querySelectorAll(".jp-OutputArea :is(.gradviz-room, .gv-room)")],
+    seen(room) {
+        if (!room) return null;
+        const text = group => [...group.querySelectorAll("text")].map(t => t.textContent).join("|");
+        const cell = td => [...td.childNodes].filter(n => !n.classList?.contains("gv-sign")).map(n => n.textContent);
+        const all = (selector, of) => [...room.querySelectorAll(selector)].map(of);
+        return {
+            cards: all(".gv-canvas .gv-node", text),
+            arrows: all(".gv-canvas .gv-edge", text),
+            table: all("tbody tr", tr => [...tr.cells].map(td => cell(td).join(""))),
+            said: room.querySelector(".gv-said")?.textContent,
+            error: room.querySelector(".gv-error")?.textContent,
+        };
+    },
+    same: (a, b) => JSON.stringify(a) === JSON.stringify(b),
+    idle: () => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === "idle",
+    async python(code) {
+        const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+        const future = kernel.requestExecute({code, store_history: false}, false);
+        let said = "";
+        future.onIOPub = ({content}) => { said += content.text ?? content.evalue ?? ""; };
+        await future.done;
+        return said.trim();
+    },
+    /** Clicks and keys at speed: [selector, "click", a key or a value, ms to wait]. */
+    rapid: async ([room, clicks]) => {
+        const press = (element, key) => element.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+        for (const [selector, what, pause] of clicks) {
+            const element = live.rooms()[room].querySelector(selector);
+            if (what === "click") element.click();
+            else if (what.startsWith("Arrow")) press(element, what);
+            else { element.value = what; element.dispatchEvent(new Event("change", {bubbles: true})); }
+            if (pause) await new Promise(resolve => setTimeout(resolve, pause));
+        }
+    },
+    /** Titles of the lit and of the dimmed cards. */
+    lit: i => {
+        const all = [...live.rooms()[i].querySelectorAll(".gv-node")];
+        const titles = name => all.filter(g => g.classList.contains(name)).map(g => g.querySelector("text").textContent);
+        return [titles("gv-lit").sort(), titles("gv-dim").sort()];
+    },
+    /** Where the parts of a panel stand, and what is cut off. */
+    boxes: i => {
+        const room = live.rooms()[i];
+        const box = ({left, top, right, bottom}) => ({left, top, right, bottom});
+        const of = name => box(room.querySelector(`.gradviz-${name}, .gv-${name}`).getBoundingClientRect());
+        const names = ["controls", "sentence", "error", "code", "view", "table", "toolbar"];
+        const said = [...room.querySelectorAll(".gradviz-controls :is(button, label), .gv-controls button, summary, "
+            + ".gv-tool, .gv-said, .gv-changes, .gv-error, .gv-line, .widget-readout")];
+        return {
+            ...Object.fromEntries(names.map(name => [name, of(name)])),
+            room: box(room.getBoundingClientRect()),
+            window: box(room.closest(".jp-WindowedPanel-outer").getBoundingClientRect()),
+            cut: said.filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth).map(e => e.textContent),
+            line: [...room.querySelectorAll(".gv-now, .gv-here")].map(e => box(e.getBoundingClientRect())),
+            hidden: room.querySelector(".gv-view").dataset.more,
+            folded: !room.querySelector("details").open,
+        };
+    },
+};

@@ -1,0 +1,246 @@
+"""What the tests of the live part drive: a notebook, what its panels show, and what they should show."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import torch
+from lab import Lab
+from playwright.sync_api import Page, TimeoutError
+
+import gradviz as gv
+from gradviz.steps import steps
+from gradviz.views.state import state
+
+Seen = dict[str, Any]
+LIVE = (Path(__file__).parent / "live.js").read_text(encoding="utf-8")
+HEAD = "import time, torch, gradviz as gv"
+# Every kind of control. The decorator is one line, so the scenario's lines have the same numbers without it.
+ALL_LABELS: dict[str, dict[str, Any]] = {
+    "copy": {"clone": torch.Tensor.clone, "detach": torch.Tensor.detach},
+    "mode": gv.controls.grad_mode,
+    "function": {f: getattr(torch, f) for f in ("relu", "sin", "exp", "tanh", "square", "sigmoid")},
+    "requires_grad": {"True": True, "False": False},
+    "k": {str(k): k for k in range(1, 6)},
+    "scale": {f"{s:g}": s for s in (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)},
+    "again": {str(n): n for n in range(99)},
+}
+ALL_START = {"copy": "clone", "mode": "none", "function": "relu", "requires_grad": "True", "k": "3", "scale": "1.5",
+             "again": "0"}  # fmt: skip
+ALL_CONTROLS = (
+    "copy=[torch.Tensor.clone, torch.Tensor.detach], mode=gv.controls.grad_mode, k=(1, 5), scale=(0.5, 3.0, 0.5), "
+    "function=[torch.relu, torch.sin, torch.exp, torch.tanh, torch.square, torch.sigmoid], requires_grad=True, "
+    "again=gv.controls.button('backward again')"
+)
+ALL = """
+def everything(copy, mode, function, requires_grad, k, scale, again):
+    a = torch.tensor([1., 2., 3.], requires_grad=requires_grad)
+    with mode():
+        b = copy(a)
+    c = function(a) * k
+    loss = (c + b * scale).sum()
+    for _ in range(1 + again):
+        loss.backward()
+"""
+COURSE_START = {"copy": "clone", "mode": "none", "requires_grad": "True"}
+COURSE_LABELS = {
+    "copy": gv.controls.copies,
+    "mode": gv.controls.grad_mode,
+    "requires_grad": {"True": True, "False": False},
+}
+COURSE_CONTROLS = "copy=gv.controls.copies, mode=gv.controls.grad_mode, requires_grad=gv.controls.requires_grad"
+COURSE = """
+def course(copy, mode, requires_grad):
+    a = torch.tensor([1., 2., 3.], requires_grad=requires_grad)
+    with mode():
+        b = copy(a)
+    c = a * 2
+    d = b * 3
+    loss = (c + d).sum()
+    loss.backward()
+"""
+PLAY = """
+with gv.record() as rec:
+    a = torch.tensor([1., 2., 3.], requires_grad=True)
+    b = a.clone()
+    c = a * 2
+    d = b * 3
+    loss = (c + d).sum()
+    loss.backward()
+"""
+EVERYTHING, FIRST, SECOND, PLAYER = range(4)  # the panels of the notebook, from top to bottom
+CELLS = (HEAD, f"@gv.explore({ALL_CONTROLS}){ALL}", f"@gv.explore({COURSE_CONTROLS}){COURSE}", "course",
+         f"{PLAY[1:]}player = gv.play(rec)\nplayer")  # fmt: skip
+
+
+def write_notebook(lab: Lab, name: str, cells: tuple[str, ...] = CELLS) -> None:
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    made = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
+    made.cells = [nbformat.v4.new_code_cell(code) for code in cells]
+    nbformat.write(made, lab.folder / name)
+
+
+# --- what should be shown: the same code under record() in this process -----------------------------------------------
+
+
+class Oracle:
+    """Runs scenarios of the notebook here, without ``explore``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def of(self, source: str, options: dict[str, dict[str, Any]], labels: dict[str, str]) -> Seen:
+        """What the panel of a scenario should show when its controls stand at these labels."""
+        file = self.folder / f"{abs(hash(source))}.py"
+        file.write_text(source)
+        linecache.checkcache(str(file))
+        scope: dict[str, Any] = {"torch": torch}
+        exec(compile(source, str(file), "exec"), scope)
+        function = next(v for v in scope.values() if hasattr(v, "__code__"))
+        error, recording = "", gv.record()
+        try:
+            with recording:
+                function(**{name: options[name][label] for name, label in labels.items()})
+        except RuntimeError as raised:
+            error = f"RuntimeError: {raised}"
+        return seen_in(state(recording.figure(), error=error))
+
+    def recorded(self) -> gv.Recording:
+        """The recording that the player shows."""
+        file = self.folder / "play.py"
+        file.write_text(PLAY[1:])
+        scope: dict[str, Any] = {"torch": torch, "gv": gv}
+        exec(compile(PLAY[1:], str(file), "exec"), scope)
+        recording: gv.Recording = scope["rec"]
+        return recording
+
+    def played(self) -> Seen:
+        """What the player's last step shows."""
+        return seen_in(state(self.recorded().figure()))
+
+    def steps(self) -> list[str]:
+        """The sentences of the player's steps."""
+        return [step.sentence for step in steps(self.recorded())]
+
+    def labels(self, **labels: str) -> dict[str, str]:
+        """Where the controls of ``everything`` stand, these changed."""
+        return {**ALL_START, **labels}
+
+    def options(self, control: str) -> list[str]:
+        return list(ALL_LABELS[control])
+
+    def everything(self, **labels: str) -> Seen:
+        return self.of(ALL, ALL_LABELS, {**ALL_START, **labels})
+
+    def course(self, **labels: str) -> Seen:
+        return self.of(COURSE, COURSE_LABELS, {**COURSE_START, **labels})
+
+
+def seen_in(shown: dict[str, Any]) -> Seen:
+    """What a reader sees of a state: the texts in its picture, the cells of its table, the sentence and the error."""
+    groups: dict[str, list[str]] = {"node": [], "edge": []}
+    for group in ET.fromstring(shown["svg"]).iter("{http://www.w3.org/2000/svg}g"):
+        kind = (group.get("class") or "").split(" ")[0]
+        if kind in groups:
+            texts = group.iter("{http://www.w3.org/2000/svg}text")
+            groups[kind].append("|".join("".join(t.itertext()) for t in texts))
+    table = [[str(cell) for cell in row["cells"]] for row in shown["table"]]
+    return {"cards": groups["node"], "arrows": groups["edge"], "table": table, "said": shown["sentence"],
+            "error": shown["error"]}  # fmt: skip
+
+
+# --- what is shown ----------------------------------------------------------------------------------------------------
+
+
+class Panel:
+    """One panel of the open notebook, and the ways to handle it."""
+
+    def __init__(self, page: Page, index: int) -> None:
+        self.page, self.index = page, index
+        self.room = page.locator(".jp-OutputArea :is(.gradviz-room, .gv-room)").nth(index)
+
+    def seen(self) -> Seen:
+        found: Seen = self.page.evaluate("i => live.seen(live.rooms()[i])", self.index)
+        return found
+
+    def shows(self, expected: Seen) -> None:
+        """Waits until a reader sees exactly this."""
+        self.until("(seen, wanted) => live.same(seen, wanted)", expected)
+
+    def until(self, test: str, wanted: Seen) -> None:
+        try:
+            self.page.wait_for_function(
+                f"([i, wanted]) => ({test})(live.seen(live.rooms()[i]), wanted)", arg=[self.index, wanted],
+                timeout=15_000,
+            )  # fmt: skip
+        except TimeoutError:
+            assert self.seen() == wanted
+
+    def top(self) -> None:
+        """Scrolls to where the panel begins."""
+        self.room.evaluate("e => e.scrollIntoView()")
+
+    def reach(self, selector: str, most: int = 60) -> None:
+        """Presses Tab until this has the focus."""
+        for _ in range(most):
+            if self.page.evaluate("s => document.activeElement.matches(s)", selector):
+                return
+            self.page.keyboard.press("Tab")
+        raise AssertionError(f"Tab does not reach {selector}")
+
+    def python(self, code: str) -> str:
+        """What a cell with this code prints."""
+        return run_python(self.page, code)
+
+    def until_python(self, code: str, wanted: str) -> None:
+        """Waits until a cell with this code prints that."""
+        try:
+            self.page.wait_for_function(
+                "async ([code, wanted]) => await live.python(code) === wanted", arg=[code, wanted], timeout=15_000
+            )
+        except TimeoutError:
+            assert self.python(code) == wanted
+
+    def card(self, title: str) -> str:
+        """The id of the card that begins with this."""
+        found: str = self.room.locator(".gv-node").evaluate_all(
+            "(all, title) => all.find(g => g.querySelector('text').textContent === title).dataset.gv", title
+        )
+        return found
+
+    def drawing(self) -> str:
+        """The picture without marks and focus: its whole markup, ids made plain."""
+        markup: str = self.room.locator(".gv-canvas").evaluate("""canvas => {
+            const copy = canvas.cloneNode(true);
+            copy.querySelectorAll(".gv-marks").forEach(e => e.remove());
+            for (const e of copy.querySelectorAll("*"))
+                for (const name of [...e.attributes].map(a => a.name))
+                    if (/^(id|class|tabindex|aria-.*)$/.test(name)) e.removeAttribute(name);
+            return copy.innerHTML;
+        }""")
+        return re.sub(r"<g></g>", "", markup)
+
+
+def run_python(page: Page, code: str) -> str:
+    said: str = page.evaluate("code => live.python(code)", code)
+    return said
+
+
+def open_lab(page: Page, lab: Lab, name: str, tail: str = "&reset") -> None:
+    page.goto(f"{lab.url}lab/tree/{name}?token={lab.token}{tail}")
+    page.evaluate(LIVE)
+    page.wait_for_function("() => live.idle()")
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
+
+
+def run_all(page: Page, panels: int = 4) -> None:
+    page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    page.wait_for_function(
+        "n => live.rooms().length === n && live.rooms().every(r => r.querySelector('.gv-said')?.textContent)",
+        arg=panels,
+    )

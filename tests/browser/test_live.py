@@ -1,0 +1,523 @@
+"""``gv.explore`` and ``gv.play`` in JupyterLab, as a reader handles them; what is right is computed in this process."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from lab import ROOT, Lab, Tab, new_tab
+from live import (
+    CELLS,
+    EVERYTHING,
+    FIRST,
+    LIVE,
+    PLAYER,
+    SECOND,
+    Oracle,
+    Panel,
+    open_lab,
+    run_all,
+    run_python,
+    write_notebook,
+)  # fmt: skip
+from playwright.sync_api import Browser, Page, expect
+
+ARTEFACTS = ROOT / "tests" / "artefacts"
+HIGHEST = 604  # CSS pixels that an output has in a window of 1280 × 720
+
+
+@pytest.fixture(scope="module")
+def oracle(tmp_path_factory: pytest.TempPathFactory) -> Oracle:
+    return Oracle(tmp_path_factory.mktemp("oracle"))
+
+
+@pytest.fixture(scope="module")
+def complaints() -> list[str]:
+    return []
+
+
+def listen(page: Page, complaints: list[str]) -> None:
+    page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+
+
+@pytest.fixture(scope="module")
+def live(browser: Browser, lab: Lab, complaints: list[str]) -> Iterator[Tab]:
+    """A notebook with four panels that has been run, in a small window with the file browser open."""
+    write_notebook(lab, "live.ipynb")
+    with new_tab(browser, 1280, 720) as tab:
+        listen(tab.page, complaints)
+        open_lab(tab.page, lab, "live.ipynb")
+        run_all(tab.page)
+        yield tab
+
+
+@pytest.fixture
+def page(live: Tab, oracle: Oracle) -> Page:
+    """The notebook with every panel at its start and nothing selected."""
+    run_python(live.page, "everything.reset(); course.reset(); player.step = 0\nfor w in (everything, course): "
+                          "w._graph_widget.selected = ''")  # fmt: skip
+    live.page.mouse.move(1, 1)
+    for panel, expected in ((EVERYTHING, oracle.everything()), (FIRST, oracle.course()), (SECOND, oracle.course())):
+        Panel(live.page, panel).shows(expected)
+    return live.page
+
+
+# --- controls ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_control_by_mouse(page: Page, oracle: Oracle) -> None:
+    panel = Panel(page, EVERYTHING)
+    panel.top()
+    start = oracle.everything()
+    panel.shows(start)
+    now: dict[str, str] = {}
+
+    def then(**labels: str) -> None:
+        now.update(labels)
+        panel.shows(oracle.everything(**now))
+        assert panel.python("print(everything.values)") == str(oracle.labels(**now))
+
+    button = lambda name: panel.room.get_by_role("button", name=name, exact=True)  # noqa: E731
+    button("detach").click()
+    then(copy="detach")
+    button("no_grad").click()
+    then(mode="no_grad")
+    panel.room.get_by_role("combobox").select_option("tanh")
+    then(function="tanh")
+    panel.room.get_by_role("checkbox").click()
+    then(requires_grad="False")
+    panel.room.get_by_role("checkbox").click()
+    then(requires_grad="True")
+    track, handle = (panel.room.locator(s) for s in (".noUi-base", ".noUi-handle"))
+    box = track.nth(0).bounding_box()
+    assert box
+    page.mouse.click(box["x"] + 0.75 * box["width"], box["y"] + box["height"] / 2)
+    then(k="4")
+    box = track.nth(1).bounding_box()
+    assert box
+    handle.nth(1).hover()
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + 2, steps=9)
+    page.mouse.up()
+    then(scale="2.5")
+    button("backward again").click()
+    then(again="1")
+    button("backward again (1)").click()
+    then(again="2")
+    panel.room.locator(".gradviz-controls").get_by_role("button", name="Reset").click()
+    panel.shows(start)
+
+
+def test_every_control_by_keyboard(page: Page, oracle: Oracle) -> None:
+    panel = Panel(page, EVERYTHING)
+    panel.top()
+    panel.room.get_by_role("button", name="clone", exact=True).focus()
+    now: dict[str, str] = {}
+    for selector, key, labels in (
+        ("[data-value=detach]", "Space", {"copy": "detach"}),
+        ("[data-value=no_grad]", "Enter", {"mode": "no_grad"}),
+        ("select", "ArrowDown", {"function": "sin"}),
+        ("input[type=checkbox]", "Space", {"requires_grad": "False"}),
+        ("input[type=checkbox]", "Space", {"requires_grad": "True"}),
+        (".noUi-handle[aria-valuemax='5.0']", "ArrowRight", {"k": "4"}),
+        (".noUi-handle[aria-valuemax='3.0']", "ArrowLeft", {"scale": "1"}),
+        (".widget-button", "Enter", {"again": "1"}),
+    ):
+        panel.reach(selector)
+        page.keyboard.press(key)
+        now |= labels
+        panel.shows(oracle.everything(**now))
+    panel.reach(".widget-button[title^='Set all']")
+    page.keyboard.press("Space")
+    panel.shows(oracle.everything())
+    count = page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets.length")
+    assert count == 5, "keys reached the notebook"
+
+
+def test_after_200_rapid_clicks_the_last_state_is_shown(page: Page, oracle: Oracle) -> None:
+    choose, now, clicks = random.Random(0), oracle.labels(), list[tuple[str, str, int]]()
+    for _ in range(200):
+        kind = choose.choice(["copy", "mode", "function", "requires_grad", "k", "again"])
+        if kind == "requires_grad":
+            now[kind], action = str(now[kind] != "True"), ("input[type=checkbox]", "click")
+        elif kind == "k":
+            key, step = choose.choice([("ArrowLeft", -1), ("ArrowRight", 1)])
+            now[kind], action = str(min(max(int(now[kind]) + step, 1), 5)), (".noUi-handle", key)
+        elif kind == "again":
+            now[kind], action = str(int(now[kind]) + 1), (".widget-button", "click")
+        else:
+            now[kind] = choose.choice(list(oracle.options(kind)))
+            action = ("select", now[kind]) if kind == "function" else (f"[data-value='{now[kind]}']", "click")
+        clicks.append((*action, choose.choice([0, 0, 5, 30])))
+    panel = Panel(page, EVERYTHING)
+    page.evaluate("([room, clicks]) => live.rapid([room, clicks])", [EVERYTHING, clicks])
+    panel.shows(oracle.everything(**now))
+    assert panel.python("print(everything.values)") == str(now)
+    panel.shows(oracle.everything(**now))  # and nothing comes after it
+    one = panel.room.locator("[data-value].mod-active")
+    assert one.all_text_contents() == [now["copy"], now["mode"]]
+
+
+def test_clicks_while_a_cell_runs_are_answered_when_it_ends(page: Page, oracle: Oracle) -> None:
+    panel = Panel(page, FIRST)
+    panel.top()
+    page.evaluate("() => { window.slow = live.python('time.sleep(3); print(course.values[\"copy\"])'); }")
+    page.wait_for_function("() => !live.idle()")
+    for name in ("detach", "copy_", ".data"):
+        panel.room.get_by_role("button", name=name, exact=True).click()
+    assert page.evaluate("!live.idle()"), "the cell ended too soon for this test"
+    panel.shows(oracle.course(copy=".data"))
+    assert page.evaluate("slow") in (".data", "clone")  # a kernel with or without subshells
+    assert panel.python("print(course.values['copy'], torch.is_grad_enabled())") == ".data True"
+    panel.shows(oracle.course(copy=".data"))
+
+
+# --- selection --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["mouse", "keyboard"])
+def test_selecting_a_card_reaches_python_and_escape_takes_it_back(page: Page, oracle: Oracle, way: str) -> None:
+    panel = Panel(page, FIRST)
+    panel.top()
+    title = "d = b * 3"
+    if way == "mouse":
+        panel.room.locator(f"[data-gv={panel.card(title)}]").click()
+    else:
+        panel.room.locator(".gv-view").focus()
+        page.keyboard.press("Tab")
+        for _ in range(9):
+            if page.evaluate("document.activeElement.querySelector('text').textContent") == title:
+                break
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+    ask = "s = course.selected; print(s and [s.card.title, [t.name for t in s.tensors], [c.function for c in s.calls]])"
+    panel.until_python(ask, "['d = b * 3', ['d'], ['mul']]")
+    assert panel.python("print(course._graph_widget.selected)") == panel.card(title)
+    assert page.evaluate("live.lit(1)") == [["a", "b = copy(a)", "d = b * 3"], ["c + d", "c = a * 2", LOSS]]
+    assert panel.room.locator(".gv-here .gv-source").all_text_contents() == ["    d = b * 3\n"]
+    for _ in range(2):  # one for the card of facts, if it is open
+        if panel.room.locator(".gv-selecting").count():
+            page.keyboard.press("Escape")
+    panel.until_python(ask, "None")
+    assert page.evaluate("live.lit(1)") == [[], []]
+    assert panel.room.locator(".gv-here").count() == 0
+
+
+LOSS = "loss = (c + d).sum()"
+
+
+def test_what_shares_memory_lights_up_and_stays_selected_in_the_next_picture(page: Page, oracle: Oracle) -> None:
+    panel = Panel(page, FIRST)
+    panel.top()
+    panel.room.get_by_role("button", name="detach", exact=True).click()
+    panel.shows(oracle.course(copy="detach"))
+    panel.room.locator(f"[data-gv={panel.card('b = copy(a)')}]").click()
+    assert page.evaluate("live.lit(1)")[0] == ["a", "b = copy(a)"]
+    assert panel.room.locator(".gv-tag-memory").count() == 2
+    panel.until_python("print([c.function for c in course.selected.calls])", "['detach']")
+    panel.room.get_by_role("button", name="clone", exact=True).click()
+    panel.shows(oracle.course())
+    panel.until_python("print([c.function for c in course.selected.calls])", "['clone']")
+    assert panel.room.locator(".gv-tag-memory").count() == 0
+
+
+# --- time travel ------------------------------------------------------------------------------------------------------
+
+
+def test_the_player_goes_forward_and_back_to_the_same_pictures(page: Page, oracle: Oracle) -> None:
+    panel = Panel(page, PLAYER)
+    panel.top()
+    press = lambda name: panel.room.get_by_role("button", name=name, exact=True).click()  # noqa: E731
+    at = lambda step: panel.until_python("print(player.step)", str(step))  # noqa: E731
+    last = int(panel.python("print(len(player.states) - 1)"))
+    said = oracle.steps()
+    assert len(said) == last + 1
+    forward = []
+    for step in range(last + 1):
+        forward.append(panel.drawing())
+        assert panel.seen()["said"] == said[step]
+        press("Next step")
+    assert len(set(forward)) > last / 2
+    at(last)
+    assert panel.seen()["cards"] == oracle.played()["cards"]
+    assert panel.seen()["table"] == oracle.played()["table"]
+    for step in reversed(range(last + 1)):
+        assert panel.drawing() == forward[step], f"step {step}"
+        press("Step back")
+    at(0)
+
+    panel.room.get_by_role("slider", name="step").focus()
+    for key, step in (
+        ("End", last),
+        ("ArrowLeft", last - 1),
+        ("ArrowLeft", last - 2),
+        ("ArrowRight", last - 1),
+        ("Home", 0),
+    ):
+        page.keyboard.press(key)
+        at(step)
+        assert panel.drawing() == forward[step]
+    box = panel.room.get_by_role("slider", name="step").bounding_box()
+    assert box
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    at(last // 2)
+    assert panel.drawing() == forward[last // 2]
+    press("Last step")
+    for _ in range(2):
+        press("Step back")
+    press("Play")
+    panel.room.get_by_role("button", name="Pause", exact=True).wait_for()
+    panel.room.get_by_role("button", name="Play", exact=True).wait_for()  # it stops at the end by itself
+    at(last)
+    assert panel.drawing() == forward[last]
+    panel.python("player.step = 3")
+    panel.until("(seen, wanted) => seen.said === wanted.said", {"said": said[3]})
+    assert panel.drawing() == forward[3]
+
+
+# --- together ---------------------------------------------------------------------------------------------------------
+
+
+def test_panels_of_one_page_do_not_collide(page: Page, oracle: Oracle) -> None:
+    doubled = page.evaluate("""() => {
+        const ids = [...document.querySelectorAll(".jp-OutputArea [id]")].map(e => e.id);
+        return ids.filter((id, i) => ids.indexOf(id) !== i);
+    }""")
+    assert doubled == []
+    first, second, other = (Panel(page, i) for i in (FIRST, SECOND, EVERYTHING))
+    first.top()
+    before = other.seen(), Panel(page, PLAYER).drawing()
+    first.room.locator(f"[data-gv={first.card('a')}]").click()
+    first.room.get_by_role("button", name="detach", exact=True).click()
+    for view in (first, second):  # two views of one exploration are one
+        view.shows(oracle.course(copy="detach"))
+        assert view.room.locator("[data-value].mod-active").all_text_contents() == ["detach", "none"]
+        view.until_python("print(course.selected.card.title)", "a")
+        assert view.room.locator(".gv-node.gv-lit text").first.text_content() == "a"
+    assert (other.seen(), Panel(page, PLAYER).drawing()) == before
+    for panel in (other, Panel(page, PLAYER)):
+        assert panel.room.locator(".gv-lit, .gv-selecting").count() == 0
+    assert first.python("print(everything.selected, player.selection)") == "None None"
+    second.room.locator(".gradviz-controls").get_by_role("button", name="Reset").click()
+    for view in (first, second):
+        view.shows(oracle.course())
+
+
+TREE = """
+- group "copy":
+  - text: copy
+  - button "clone"
+  - button "detach" [pressed]
+- group "mode":
+  - text: mode
+  - button "none" [pressed]
+  - button "no_grad"
+  - button "inference_mode"
+  - button "enable_grad"
+- text: function
+- combobox "function"
+- checkbox "requires_grad" [checked]
+- text: requires_grad k
+- slider "k"
+- text: 3 scale
+- slider "scale"
+- text: "1.50"
+- button "backward again"
+- button "Reset"
+- paragraph: /detach\\(\\) cuts b from a/
+- paragraph: /What changed/
+- group /Picture of a computation and its gradients/:
+  - img:
+    - button "a, leaf, [1, 2, 3], changed"
+    - button "b = copy(a), not tracked, [1, 2, 3], changed"
+    - button "function(a), result, [1, 2, 3]"
+- button /Fit/
+- button /Reset/
+- button "Zoom out"
+- button "Zoom in"
+- region "Code"
+- group: /Tensors \\(7\\)/
+"""
+PLAYER_TREE = """
+- group "Controls":
+  - group "step":
+    - button "First step"
+    - button "Step back"
+    - button "Play"
+    - button "Next step"
+    - button "Last step"
+  - slider "step": "1"
+  - status: /step 1 of \\d+/
+- paragraph: /Line 2/
+- group /Picture of a computation and its gradients/:
+  - img:
+    - button "a, leaf, [1, 2, 3], new"
+- region "Code"
+- group: /Tensors/
+"""
+
+
+def test_the_accessibility_tree_says_what_a_reader_sees(page: Page, oracle: Oracle) -> None:
+    panel, player = Panel(page, EVERYTHING), Panel(page, PLAYER)
+    panel.top()
+    panel.room.get_by_role("button", name="detach", exact=True).click()
+    panel.shows(oracle.everything(copy="detach"))
+    expect(panel.room).to_match_aria_snapshot(TREE)
+    for name in ("sentence", "error"):
+        assert panel.room.locator(f".gv-{name}").get_attribute("aria-live") == "polite"
+    titles = panel.room.locator("[title]").evaluate_all("all => all.map(e => e.title)")
+    assert not {"null", "None", "undefined"} & set(titles)
+    player.room.get_by_role("button", name="Next step").click()
+    expect(player.room).to_match_aria_snapshot(PLAYER_TREE)
+
+
+# --- looks ------------------------------------------------------------------------------------------------------------
+
+STATES: dict[str, dict[str, str]] = {
+    "start": {}, "detach": {"copy": "detach"}, "again": {"copy": "detach + requires_grad_"},
+    "error": {"requires_grad": "False"}, "no_grad": {"mode": "no_grad"}, "copy_": {"copy": "copy_"},
+}  # fmt: skip
+
+
+def inside(inner: dict[str, float], outer: dict[str, float]) -> bool:
+    low = all(inner[side] >= outer[side] - 1 for side in ("left", "top"))
+    return low and all(inner[side] <= outer[side] + 1 for side in ("right", "bottom"))
+
+
+def fits(page: Page, index: int) -> Any:
+    """Nothing that changes needs scrolling, and nothing is cut off."""
+    found = page.evaluate("i => live.boxes(i)", index)
+    assert found["room"]["bottom"] - found["room"]["top"] <= HIGHEST
+    for name in ("controls", "sentence", "error", "code", "view", "table", "toolbar"):
+        assert inside(found[name], found["room"]) or found[name]["right"] == 0, name  # an empty table is not there
+        assert inside(found[name], found["window"]) or found[name]["right"] == 0, name
+    for line in found["line"]:
+        assert inside(line, found["code"])
+    assert not found["cut"]
+    assert found["folded"]
+    for name in ("sentence", "code"):
+        assert found[name]["right"] <= found["view"]["left"], f"{name} does not stand beside the picture"
+        assert found[name]["top"] >= found["controls"]["bottom"], f"{name} does not stand under the controls"
+    return found
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_a_panel_fits_a_small_window_in_light_and_dark(page: Page, oracle: Oracle, theme: str) -> None:
+    ARTEFACTS.mkdir(exist_ok=True)
+    page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
+    page.wait_for_function("light => document.body.dataset.jpThemeLight === light", arg=str("Light" in theme).lower())
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
+    shoot = lambda name: page.screenshot(path=ARTEFACTS / f"live-{theme.split()[-1].lower()}-{name}.png")  # noqa: E731
+    panel, player = Panel(page, FIRST), Panel(page, PLAYER)
+    panel.top()
+    for name, labels in STATES.items():
+        panel.python(f"course.reset().set(**{labels})")
+        panel.shows(oracle.course(**labels))
+        found = fits(page, FIRST)
+        assert found["hidden"] == "", f"{name}: part of the picture is out of sight"
+        assert found["view"]["left"] >= found["controls"]["right"]
+        shoot(name)
+    panel.python("course.reset()")
+    panel.shows(oracle.course())
+    panel.room.locator(f"[data-gv={panel.card('d = b * 3')}]").hover()
+    panel.room.locator(".gv-facts").wait_for()
+    shoot("hover")
+    page.mouse.down()
+    page.mouse.up()
+    page.mouse.move(1, 1)
+    panel.room.locator(".gv-here").wait_for()
+    fits(page, FIRST)
+    shoot("selected")
+    Panel(page, EVERYTHING).top()
+    fits(page, EVERYTHING)
+    shoot("everything")
+    player.top()
+    for step in (0, 10, len(oracle.steps()) - 1):
+        player.python(f"player.step = {step}")
+        player.until("(seen, wanted) => seen.said === wanted.said", {"said": oracle.steps()[step]})
+        found = fits(page, PLAYER)
+        assert found["hidden"] == "", f"step {step}: part of the picture is out of sight"
+        shoot(f"player-{step}")
+
+
+# --- coming back ------------------------------------------------------------------------------------------------------
+
+STOP = "async () => { await window.jupyterapp.shell.currentWidget.sessionContext.shutdown(); }"
+RESTART = "async () => { await window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart(); }"
+
+
+def test_a_page_that_is_opened_again_and_a_new_kernel(browser: Browser, lab: Lab, oracle: Oracle) -> None:
+    write_notebook(lab, "again.ipynb", CELLS[:3])
+    complaints: list[str] = []
+    with new_tab(browser, 1280, 720) as tab:
+        page, panel = tab.page, Panel(tab.page, FIRST)
+        listen(page, complaints)
+        press = lambda name: panel.room.get_by_role("button", name=name, exact=True).click()  # noqa: E731
+        open_lab(page, lab, "again.ipynb")
+        run_all(page, 2)
+        press("detach")
+        panel.shows(oracle.course(copy="detach"))
+        page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+        cell = json.loads((lab.folder / "again.ipynb").read_text(encoding="utf-8"))["cells"][2]
+        assert "<img alt=" in "".join(cell["outputs"][0]["data"]["text/html"])  # for pages without a kernel
+
+    with new_tab(browser, 1280, 720) as tab:  # closed, and opened again: the kernel has gone on
+        page, panel = tab.page, Panel(tab.page, FIRST)
+        listen(page, complaints)
+        open_lab(page, lab, "again.ipynb")
+        panel.shows(oracle.course(copy="detach"))
+        press("copy_")
+        panel.shows(oracle.course(copy="copy_"))
+        assert not complaints
+
+        page.evaluate(RESTART)
+        page.wait_for_function("() => live.idle()")
+        panel.top()
+        panel.room.locator(".gv-node").first.click()  # what needs no kernel still works
+        panel.room.locator(".gv-selecting").wait_for()
+        press("detach")
+        panel.shows(oracle.course(copy="copy_"))  # what was true is still there, and all of it
+        panel.room.locator(".widget-toggle-buttons.jupyter-widgets-disconnected").first.wait_for()
+        page.screenshot(path=ARTEFACTS / "live-no-kernel.png")
+        run_all(page, 2)
+        panel.shows(oracle.course())
+        press("detach")
+        panel.shows(oracle.course(copy="detach"))
+        page.evaluate(STOP)
+        press("copy_")
+        panel.shows(oracle.course(copy="detach"))
+        assert not tab.strangers
+
+
+def test_notebook_7_is_live_too(browser: Browser, lab: Lab, oracle: Oracle) -> None:
+    write_notebook(lab, "seven.ipynb", CELLS[:3])
+    complaints: list[str] = []
+    with new_tab(browser, 1280, 720) as tab:
+        page, panel = tab.page, Panel(tab.page, FIRST)
+        listen(page, complaints)
+        page.goto(f"{lab.url}notebooks/seven.ipynb?token={lab.token}")
+        page.evaluate(LIVE)
+        page.locator(".jp-Notebook .jp-Cell").nth(2).wait_for()
+        page.locator(".jp-NotebookPanel [data-status=idle]").first.wait_for()
+        complaints.clear()  # of Notebook 7 itself, while it starts
+        page.get_by_text("Run", exact=True).first.click()
+        page.get_by_text("Run All Cells", exact=True).click()
+        panel.shows(oracle.course())
+        panel.room.get_by_role("button", name="detach", exact=True).click()
+        panel.shows(oracle.course(copy="detach"))
+        panel.room.locator("select, .gv-node").first.focus()
+        page.keyboard.press("Enter")
+        panel.room.locator(".gv-selecting").wait_for()
+        page.screenshot(path=ARTEFACTS / "live-notebook-7.png")
+        assert not tab.strangers
+    assert not complaints
+
+
+def test_nothing_left_the_machine_and_nothing_complained(live: Tab, lab: Lab, complaints: list[str]) -> None:
+    assert not live.strangers
+    assert not lab.contacts.exists(), lab.contacts.read_text()
+    assert not complaints
