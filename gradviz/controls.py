@@ -176,7 +176,7 @@ def _control(name: str, abbreviation: Any) -> Control:
         given = isinstance(abbreviation, tuple) and len(abbreviation) == 3
         if not given and widget.max - widget.min < 10 * widget.step:  # which is a long one for a learning rate
             widget.step = float(f"{(widget.max - widget.min) / 40:.1g}") or widget.step
-        widget.readout_format = ".4g"
+            widget.readout_format = ".3g"
     widget.style.description_width = "initial"  # the whole name is to be seen
     widget.indent = False  # of a checkbox
     return _of_widget(name, widget)

@@ -34,6 +34,7 @@ from .controls import NONE, Control
 from .controls import control as make_control
 from .graph import GradvizError, Graph
 from .recording import Recording, record
+from .table import COLUMNS
 from .theme import visible
 from .views.figure import Figure
 from .views.state import state, text_of
@@ -168,7 +169,7 @@ class Run:
 
     def perform(self, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
         """Run the scenario. What it raises is shown; what ends programs is passed on as well."""
-        printed = io.StringIO()
+        printed, code = io.StringIO(), getattr(inspect.unwrap(function), "__code__", None)
 
         def warned(message: Warning | str, category: type[Warning], *_: Any) -> None:
             print(f"{category.__name__}: {message}", file=printed)
@@ -177,10 +178,10 @@ class Run:
             with contextlib.redirect_stdout(printed), warnings.catch_warnings():
                 warnings.simplefilter("always")
                 warnings.showwarning = warned  # type: ignore[assignment]
-                with self.recording.look_into(getattr(function, "__globals__", {})):
+                with self.recording.look_into(getattr(function, "__globals__", {}), code):
                     function(**arguments)
         except BaseException as error:
-            self._failed(error, getattr(inspect.unwrap(function), "__code__", None))
+            self._failed(error, code)
             if not isinstance(error, Exception):
                 raise
         finally:
@@ -348,6 +349,16 @@ class Exploration:
     def state(self) -> dict[str, Any]:
         """Everything that is shown of the last run, as plain data."""
         return self._last.whole
+
+    @property
+    def sentence(self) -> str:
+        """What happened to the gradient in the last run, in one or two sentences."""
+        return str(self._last.state["sentence"])
+
+    @property
+    def tensors(self) -> dict[str, dict[str, str]]:
+        """The tensor table of the last run: name -> column -> what it says."""
+        return {row["key"]: dict(zip(COLUMNS, row["cells"], strict=True)) for row in self._last.state["table"]}
 
     @property
     def text(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any
 
 import torch
@@ -49,7 +49,7 @@ class Recording:
             raise GradvizError("this recording was used already; expected a new one: with gv.record() as rec")
         self._thread = threading.get_ident()
         frame = sys._getframe(1)
-        self._recorder.home = frame.f_code
+        self._recorder.home = self._recorder.home or frame.f_code
         self._namespace = self._namespace or frame.f_globals
         self._recorder.__enter__()  # type: ignore[no-untyped-call]
         return self
@@ -67,9 +67,9 @@ class Recording:
         self._take_hints()
         self._assembled.clear()  # made before these names were known
 
-    def look_into(self, namespace: dict[str, Any]) -> Recording:
-        """Before the block: in which variables to look for names, where they are not the caller's globals."""
-        self._namespace = namespace
+    def look_into(self, namespace: dict[str, Any], home: CodeType | None = None) -> Recording:
+        """Before the block: whose variables and whose code are the user's own, where they are not the caller's."""
+        self._namespace, self._recorder.home = namespace, home
         return self
 
     def _take_hints(self) -> None:

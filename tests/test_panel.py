@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
-from IPython.testing.globalipapp import start_ipython
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 from gradviz import controls, exploring
 from gradviz.exploring import Exploration, explore
@@ -130,8 +133,16 @@ def scenario(k):
 """
 
 
-def test_in_a_notebook_a_cell_shows_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    shell = start_ipython() or __import__("IPython").get_ipython()
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    """A shell of its own, which leaves neither cells nor hooks behind."""
+    before = sys.displayhook, sys.excepthook
+    yield InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+    InteractiveShell.clear_instance()
+    sys.displayhook, sys.excepthook = before
+
+
+def test_in_a_notebook_a_cell_shows_it_once(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[Any] = []
     monkeypatch.setattr("IPython.display.display", lambda bundle, raw: shown.append(bundle))
 

@@ -335,6 +335,7 @@ TREE = """
     - button "a, leaf, [1, 2, 3], changed"
     - button "b = copy(a), not tracked, [1, 2, 3], changed"
     - button "function(a), result, [1, 2, 3]"
+- text: /copy=detach mode=none .* k=3 scale=1.5 again=0/
 - button /Fit/
 - button /Reset/
 - button "Zoom out"
