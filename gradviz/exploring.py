@@ -43,6 +43,7 @@ from .walk import without_collector
 if TYPE_CHECKING:
     from .views.widget import GraphWidget
 
+HAND_OVER = 0.1  # seconds that a control's own thread waits for the main one, which may be busy with a cell
 PRINTED = 4000  # characters of a scenario's output that are shown
 _PARTS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
     (torch.get_rng_state, torch.set_rng_state),
@@ -97,7 +98,11 @@ class Turns:
         if loop is None or threading.current_thread() is threading.main_thread():
             self._take()
         else:
-            loop.add_callback(self._take_queued)
+            done = threading.Event()
+            loop.add_callback(self._take_queued, done)
+            # The new picture goes out before the kernel says that it is idle again: small messages in front of a large
+            # one can hold it up by 40 ms on their way to the page (TCP's delayed acknowledgements).
+            done.wait(HAND_OVER)
 
     def _take(self) -> None:
         while self._begins():
@@ -115,13 +120,14 @@ class Turns:
                 self._wanted, self._busy = False, True
             return begins
 
-    def _take_queued(self) -> None:
+    def _take_queued(self, done: threading.Event) -> None:
         """A turn from the event loop, where an interrupt would otherwise be ignored, and an exit end the kernel."""
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             with contextlib.suppress(KeyboardInterrupt, SystemExit):  # the panel shows it as the scenario's error
                 self._take()
         finally:
+            done.set()
             signal.signal(signal.SIGINT, before)
 
 
