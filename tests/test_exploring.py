@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import importlib.util
 import random
@@ -381,8 +382,8 @@ class Loop:
     def __init__(self) -> None:
         self.waiting: list[Callable[[], None]] = []
 
-    def add_callback(self, callback: Callable[[], None]) -> None:
-        self.waiting.append(callback)
+    def add_callback(self, callback: Callable[..., None], *given: Any) -> None:
+        self.waiting.append(functools.partial(callback, *given))
 
     def turn(self) -> None:
         while self.waiting:
@@ -392,6 +393,7 @@ class Loop:
 @pytest.fixture
 def loop(monkeypatch: pytest.MonkeyPatch) -> Loop:
     found = Loop()
+    monkeypatch.setattr(exploring, "HAND_OVER", 0.001)  # nobody turns the loop while a test clicks
     monkeypatch.setattr(exploring, "_kernel", lambda: types.SimpleNamespace(io_loop=found))
     monkeypatch.setattr(Exploration, "_ipython_display_", lambda self: None)
     return found
