@@ -54,7 +54,7 @@ class Assembled:
         whole = {id(c) for c in calls} | {id(c.run) for c in calls}
         self.log = [e for e in recorder.log if id(e[1]) in whole]
         self.notes = _notes(recorder)
-        self.names = Names(calls, recorder.home)
+        self.names = Names(calls, recorder)
         self.last = {id(e[1]): i for i, e in enumerate(self.log) if e[0] in ("ran", "accumulated", "freed")}
         self._ids = Replay(self)
         with without_collector():
@@ -228,7 +228,7 @@ class Replay:
             nodes=nodes,
             edges=edges,
             calls=[self._call(i, record) for i, record in enumerate(self.calls)],
-            tensors=[self._tensor(i, state) for i, state in enumerate(self.states)],
+            tensors=[self._tensor(i, state, step) for i, state in enumerate(self.states)],
             storages=[Storage(i, b.nbytes, str(b.device)) for b, i in self.blocks.items()],
             cuts=self.cuts,
             gradients=self.gradients,
@@ -304,7 +304,7 @@ class Replay:
             record.bookkeeping,
         )
 
-    def _tensor(self, tensor_id: int, s: State) -> Tensor:
+    def _tensor(self, tensor_id: int, s: State, step: int) -> Tensor:
         edge = None
         if s.node is not None:
             edge = GradientEdge(self.node_ids[s.node], s.output_nr) if s.node in self.node_ids else None
@@ -313,8 +313,9 @@ class Replay:
         base = None
         if s.base is not None:
             base = self.first_state.get(s.base)
+        name = self.whole.names.at_the_end(self.tensor_names[tensor_id], s.object, whole=step == len(self.whole.log))
         return Tensor(
-            tensor_id, self.tensor_names[tensor_id], self.objects[s.object],
+            tensor_id, name, self.objects[s.object],
             None if s.shape is None else tuple(s.shape), None if s.stride is None else tuple(s.stride),
             s.storage_offset, None if s.dtype is None else str(s.dtype).removeprefix("torch."),
             None if s.device is None else str(s.device), s.requires_grad, s.is_leaf, s.retains_grad,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from . import queries, rows
-from .graph import Call, CutReason, Graph, Node, NodeKind, Raised, SavedState, Tensor, Wrote
+from .graph import Call, Cut, CutReason, Graph, Node, NodeKind, Raised, SavedState, Tensor, Wrote
 from .theme import shorten, visible
 
 LIMIT = 240  # characters of both sentences together
@@ -35,7 +37,8 @@ def summary(graph: Graph, error: str = "") -> str:
 
     Returns:
         At most two sentences and 240 characters, the same for the same code in every process. Errors come first,
-        then cuts, then the gradients that came back; what the graph does not prove is left out.
+        then a cut that lost a gradient, then the gradients that came back, and cuts that lost none last; what the
+        graph does not prove is left out.
 
     Example:
         >>> summary(Graph())
@@ -45,12 +48,13 @@ def summary(graph: Graph, error: str = "") -> str:
     for sentence in _Teller(graph).sentences(error):
         sentence = "T" + sentence[1:] if sentence.startswith("the ") else sentence
         sentence = sentence if len(sentence) <= LIMIT else shorten(sentence, SHORT)
-        if not told or len(f"{told[0]} {sentence}") <= LIMIT:
+        if not told or (sentence != told[0] and len(f"{told[0]} {sentence}") <= LIMIT):
             told.append(sentence)
         if len(told) == 2:
             break
-    if not told and all(t.is_leaf for t in graph.tensors):
-        return "No tensor here has a grad_fn: autograd has recorded no step."
+    if not told:
+        said = "tensor has a grad_fn" if all(t.is_leaf for t in graph.tensors) else "gradient came back"
+        told = [f"No recorded {said}.", *(f"{note[:1].upper()}{note[1:]}." for note in graph.notes[:1])]
     return visible(" ".join(told), LIMIT)
 
 
@@ -61,7 +65,6 @@ class _Teller:
         self.graph = graph
         self.last = queries.latest_states(graph)
         self.grads = queries.grads_now(graph)
-        self.current = {t.name: i for i, t in self.last.items() if t.name}
         self.backward_calls = {b.call_id for b in graph.backwards}
 
     def sentences(self, error: str) -> Iterator[str]:
@@ -72,23 +75,24 @@ class _Teller:
         elif error:
             yield f"The code stops with {_first_line(error)}."
         yield from self.saved()
-        yield from self.cuts()
+        yield from self.cuts(lost=True)
         yield from self.missing()
         yield from self.gradients()
         yield from self.before_backward()
         yield from self.memory()
         if not raised:
             yield from self.passed()
+        yield from self.cuts(lost=False)
 
     # --- words ------------------------------------------------------------------------------------------------------
 
     def name(self, tensor_id: int | None) -> str:
-        """A tensor's name, or the code that made it. What another tensor is called by now says so."""
+        """A tensor's name, or the code that made it. What had the name earlier has it with its line."""
         t = self.graph.tensor.get(-1 if tensor_id is None else tensor_id)
         if t is None:
             return "the value"
         if t.name:
-            return t.name if self.current.get(t.name, t.object_id) == t.object_id else f"the earlier {t.name}"
+            return t.name
         return self.code(self.makers.get(t.id)) or "an unnamed tensor"
 
     def code(self, call: Call | None) -> str:
@@ -114,31 +118,35 @@ class _Teller:
     def leaf_bits(self) -> dict[int, int]:
         return queries.met(self.graph, {node: 1 << i for i, node in enumerate(self.leaves)}, {})
 
-    def reaches(self, t: Tensor | None) -> int:
-        """Which leaves a gradient from ``t`` reaches, as bits."""
-        if t is None or t.gradient_edge is None:
-            return int(bool(t and t.is_leaf and t.requires_grad))
-        return self.leaf_bits.get(t.gradient_edge.node_id, 0)
+    def below(self, node_id: int) -> list[Tensor]:
+        """The leaves that a gradient which meets a node reaches."""
+        bits = self.leaf_bits.get(node_id, 0)
+        return [leaf for i, leaf in enumerate(self.leaves.values()) if bits >> i & 1]
 
-    def reached(self, t: Tensor | None) -> list[str]:
-        """Their names."""
-        bits = self.reaches(t)
-        if t and not t.gradient_edge:
-            return [self.name(t.id)] if bits else []
-        return [self.name(leaf.id) for i, leaf in enumerate(self.leaves.values()) if bits >> i & 1]
+    def reached(self, tensor_id: int | None) -> list[Tensor]:
+        """The leaves that a gradient from this tensor reaches."""
+        t = self.graph.tensor.get(-1 if tensor_id is None else tensor_id)
+        if t and t.gradient_edge:
+            return self.below(t.gradient_edge.node_id)
+        return [t] if t and t.is_leaf and t.requires_grad else []
 
-    def ancestors(self, tensor_ids: Iterable[int]) -> set[int]:
-        """Everything that these tensors were computed from, cut or not."""
+    def ancestors(self, tensor_ids: Iterable[int], tracked: bool = False) -> set[int]:
+        """Everything that these tensors were computed from, cut or not.
+
+        With ``tracked`` only where a gradient might have gone: not through integers and bools, nor from a leaf to what
+        was written into it.
+        """
+        backward = self.backward_calls
+        stop = {t.id for t in self.graph.tensors if tracked and (t.dtype or "").startswith(("bool", "int", "uint"))}
+        made = {c.id: set() if c.bookkeeping or c.id in backward else {*c.outputs} for c in self.graph.calls}
+        for e in (e for e in self.graph.events if isinstance(e, Wrote) and e.call_id not in backward):
+            made[e.call_id].add(e.after_id)
+            before = self.graph.tensor[e.before_id]
+            stop |= {e.after_id} if tracked and before.is_leaf and before.requires_grad else set()
         found = set(tensor_ids)
-        written: dict[int, list[int]] = {}
-        for e in self.graph.events:
-            if isinstance(e, Wrote) and e.call_id not in self.backward_calls:
-                written.setdefault(e.call_id, []).append(e.after_id)
         for call in reversed(self.graph.calls):
-            made = () if call.id in self.backward_calls or call.bookkeeping else call.outputs
-            if not found.isdisjoint((*made, *written.get(call.id, ()))):
-                found.update(call.inputs)
-        return found
+            found.update(() if found.isdisjoint(made[call.id] - stop) else call.inputs)
+        return found - stop
 
     # --- errors and saved tensors -----------------------------------------------------------------------------------
 
@@ -169,12 +177,13 @@ class _Teller:
                 t = self.graph.tensor.get(-1 if s.tensor_id is None else s.tensor_id)
                 what = self.name(t.id) if t else s.attribute
                 if s.state is SavedState.OVERWRITTEN:
-                    yield f"{what} was overwritten after {self.made_by(node)} saved it: backward uses wrong numbers."
+                    used = rows.RowWriter(self.graph).used(node, s)
+                    yield f"{what} was overwritten after {self.made_by(node)} saved it: backward {used} wrong numbers."
                 elif s.state is SavedState.STALE:
                     at = "" if s.saved_version is None else f" at version {s.saved_version}"
-                    end = f"raises {failed[node.id].error}" if node.id in failed else "would raise"
-                    wrote = self.writer(t, s.saved_version)
-                    yield f"{self.made_by(node)} saved {what}{at} and {wrote}: backward {end}."
+                    error = failed.get(node.id)
+                    end = f"backward raises {error.error}" if error else "a backward through it would raise"
+                    yield f"{self.made_by(node)} saved {what}{at} and {self.writer(t, s.saved_version)}: {end}."
 
     def writer(self, saved: Tensor | None, version: int | None) -> str:
         """Who moved a saved tensor past the version at which it was saved."""
@@ -192,15 +201,26 @@ class _Teller:
 
     # --- cuts -------------------------------------------------------------------------------------------------------
 
-    def cuts(self) -> Iterator[str]:
-        """The cut that matters most: on the way to the last root, and with leaves behind it."""
-        if not self.graph.cuts:
+    @cached_property
+    def losing(self) -> set[Cut]:
+        """The cuts by which a leaf lost its only path, or a loss (without one: a result) one of its paths."""
+        begun = {i for c in self.graph.calls if c.id in self.backward_calls for i in c.inputs}
+        ends = begun or {t.id for t in self.last.values()} - {i for c in self.graph.calls for i in c.inputs}
+        tracked = self.ancestors(ends, tracked=True)
+        fed = {None, *self.ancestors(begun)} if begun else set()  # a value that left torch may have come back
+        there = {leaf.object_id for b in self.graph.backwards for root in b.roots for leaf in self.below(root)}
+        lost = {c for c in self.graph.cuts if {leaf.object_id for leaf in self.reached(c.input_id)} - there}
+        return {c for c in self.graph.cuts if c.output_id in tracked or (c in lost and c.output_id in fed)}
+
+    def cuts(self, lost: bool) -> Iterator[str]:
+        """The cut that matters most, if it lost a gradient or if it lost none: on the way to the last root."""
+        found = [c for c in self.graph.cuts if self.reached(c.input_id)]
+        if any(c in self.losing for c in found) is not lost:
             return
         behind = self.ancestors(self.graph.roots[-1:])
-        found = [c for c in self.graph.cuts if self.reaches(self.graph.tensor.get(c.input_id))]
-        found.sort(key=lambda c: c.output_id not in behind)
+        found.sort(key=lambda c: (c not in self.losing, c.output_id not in behind))
         for cut in found[:1]:
-            leaves = self.reached(self.graph.tensor[cut.input_id])
+            leaves = [self.name(leaf.id) for leaf in self.reached(cut.input_id)]
             call = self.graph.call.get(cut.call_id)
             who = CUTTERS.get(cut.reason, cut.reason.value).format(call.function if call else "a call")
             source, result = self.name(cut.input_id), self.name(cut.output_id)
@@ -213,72 +233,88 @@ class _Teller:
 
     def missing(self) -> Iterator[str]:
         """Leaves to which no path leads from where backward began."""
-        roots = {r for b in self.graph.backwards for r in b.roots}
+        runs = [b for b in self.graph.backwards if b.kind == "backward" and b.call_id in self.graph.call]
+        roots = {r for b in runs for r in b.roots}
         met = [self.graph.node[n] for n in queries.reachable(self.graph, roots) if n in self.graph.node]
         if not roots or any(n.leaf_id is None if n.kind is NodeKind.ACCUMULATE_GRAD else n.stub for n in met):
             return
         there = {self.graph.tensor[n.leaf_id].object_id for n in met if n.leaf_id is not None}
-        without = [
-            self.name(t.id)
-            for t in self.last.values()
-            if t.name and t.is_leaf and t.requires_grad and self.grads[t.object_id] is None and t.object_id not in there
-        ]
-        if without:
+        none = [t for t in self.last.values() if t.name == rows.bare(t.name) and t.is_leaf and t.requires_grad]
+        none = [t for t in none if self.grads[t.object_id] is None]
+        if without := [self.name(t.id) for t in none if t.object_id not in there]:
             verb = "is None: no gradient path leads" if len(without) == 1 else "are None: no gradient path leads"
-            starts = list(dict.fromkeys(self.name(i) for i in self.graph.roots))
+            starts = list(dict.fromkeys(self.name(i) for b in runs for i in self.graph.call[b.call_id].inputs[:1]))
             yield f"{_several([f'{n}.grad' for n in without])} {verb} there from {_several(starts)}."
+        met_by = [self.leaves[node].object_id for node in queries.accumulations(self.graph) if node in self.leaves]
+        waiting = [self.name(t.id) for t in none if t.object_id in there.difference(met_by)]
+        if waiting and all(b.watched for b in runs) and not any(isinstance(e, Raised) for e in self.graph.events):
+            yield f"No gradient has arrived at {_several(waiting)}, though a path leads there."
 
     def gradients(self) -> Iterator[str]:
         told = list(self.leaf_gradients())
-        if len(told) > FEW:
-            leaves = sum(bool(t.is_leaf and t.requires_grad) for t in self.last.values())
-            yield f"{len(told)} of the {leaves} leaves that require grad received a gradient."
+        done = queries.accumulations(self.graph)
+        met = {t.object_id: node in done for node, t in self.leaves.items()}
+        leaves = [t for t in self.last.values() if t.is_leaf and t.requires_grad and (t.name or t.object_id in met)]
+        if len(told) > FEW and leaves:
+            got = sum(met.get(t.object_id, False) for t in leaves)
+            now = sum(self.grads[t.object_id] is not None for t in leaves)
+            since = f"; {now} have a .grad now" if now != got else ""
+            yield f"{got} of the {len(leaves)} leaves that require grad received a gradient{since}."
         elif told:
-            yield "; ".join(told) + "."
+            text = "; ".join(map("".join, told))
+            yield f"{text if len(shorten(text, SHORT)) < LIMIT else '; '.join(short for short, _ in told)}."
         for run in self.graph.backwards[-1:]:
             given = [f"{value} for {self.name(i)}" for i, value in run.returned]
             if 0 < len(given) <= FEW:
                 yield f"autograd.grad returned {_several(given)} and filled no .grad."
+        asked = (i for c in self.graph.calls if c.function == "retain_grad" for i in c.inputs)
+        kept = {self.graph.tensor[i].object_id for i in asked}
         for t in self.last.values():
             if t.retains_grad and t.grad is not None and not t.is_leaf:
-                yield f"{self.name(t.id)}.grad is {t.grad}: it is not a leaf, and retain_grad() kept it."
+                why = "retain_grad() kept it" if t.object_id in kept else "its retains_grad is True"
+                yield f"{self.name(t.id)}.grad is {t.grad}: it is not a leaf, and {why}."
 
-    def leaf_gradients(self) -> Iterator[str]:
+    def leaf_gradients(self) -> Iterator[tuple[str, str]]:
+        """What is stored, and how it came about where the numbers add up: a hook may have changed them."""
         sent, into = queries.sent_by_run(self.graph), queries.edges_into(self.graph)
         for node, done in queries.accumulations(self.graph).items():
             t, last = self.leaves.get(node), done[-1]
-            if t is None or last.stored is None:
+            if t is None:
                 continue
-            grad = f"{self.name(t.id)}.grad"
+            grad, now = f"{self.name(t.id)}.grad", self.grads[t.object_id]
             through: dict[str, list[str]] = {}
             for e in into.get(node, ()):
                 if value := sent.get((last.run, e.node_id, e.next_index)):
                     through.setdefault(self.made_by(self.graph.node[e.node_id]), []).append(value)
+            values = [value for values in through.values() for value in values]
+            digits = 4e-3 if t.dtype in ("bfloat16", "float16") else 6e-4
+            known = _add_up(values if last.before is None else [last.incoming, last.before], str(last.stored), digits)
             parts = [f"{' and '.join(values)} through {code}" for code, values in through.items()]
             parts[:1] = [p.replace(" through ", " came back through ", 1) for p in parts[:1]]
-            number = sum(map(len, through.values()))
-            if not t.requires_grad:
-                yield f"{grad} was {last.stored} after backward"
-            elif (now := self.grads[t.object_id]) != last.stored:
-                yield f"{grad} was {last.stored} after backward and is {now} now"
+            why = f": {' and '.join(parts)}"
+            if last.stored is None:
+                why = f": {last.incoming} arrived, and a hook set it to None"
             elif last.before is not None:
-                yield f"{grad} is {last.stored}: {last.incoming} arrived and was added to {last.before} from before"
-            elif number > FEW:
-                yield f"{grad} is {last.stored}: {number} gradients came back"
-            elif number == 1:
-                yield f"{grad} is {last.stored}: it came back through {next(iter(through))}"
+                why = f": {last.incoming} arrived and was added to {last.before} from before"
+            elif len(values) > FEW:
+                why = f": {len(values)} gradients came back"
+            elif known and len(values) == 1:
+                why = f": it came back through {next(iter(through))}"
+            if now == last.stored:
+                yield f"{grad} is {last.stored}", why if known is not False else ""
             else:
-                yield f"{grad} is {last.stored}" + (f": {' and '.join(parts)}" if parts else "")
+                still = f" and is {now} now" if t.requires_grad or now is not None else ""
+                yield f"{grad} was {last.stored} after backward{still}", ""
 
     def before_backward(self) -> Iterator[str]:
         if self.graph.backwards:
             return
         if not self.graph.tensors:
             yield "Nothing was recorded."
-        elif all(t.requires_grad is False for t in self.graph.tensors):
+        elif all(t.requires_grad is False for t in self.graph.tensors) and not self.graph.notes:
             yield "Nothing here requires grad, so autograd records nothing."
         for root in self.graph.roots[-1:]:
-            if leaves := self.reached(self.graph.tensor.get(root)):
+            if leaves := [self.name(leaf.id) for leaf in self.reached(root)]:
                 known = self.graph.calls and not self.graph.notes  # a graph that was only read may have had a backward
                 end = "; no backward has run here." if known else "."
                 yield f"{self.name(root)} can send gradients to {_several(leaves)}{end}"
@@ -310,6 +346,22 @@ class _Teller:
                 shows = ": an in-place write to one shows in the other" if same and one.shape is not None else ""
                 yield f"{self.name(two.id)} and {self.name(one.id)} share one block of memory{shows}."
                 return
+
+
+def _add_up(parts: Sequence[str], total: str, digits: float = 6e-4) -> bool | None:
+    """Whether numbers add up, as far as their digits tell. None where these are not numbers.
+
+    >>> _add_up(["[2, 0.3333]", "[3, 0.3333]"], "[5, 0.6667]"), _add_up(["2"], "20"), _add_up(["3×4 values"], "1 value")
+    (True, False, None)
+    """
+    try:
+        lists = [[complex(n) for n in re.findall(r"[^][, ]+", text)] for text in (*parts, total)]
+    except ValueError:
+        return None if parts else False
+    if not parts or len({len(numbers) for numbers in lists}) > 1:
+        return False
+    columns = ((sum(given), whole, sum(map(abs, (*given, whole)))) for *given, whole in zip(*lists, strict=True))
+    return all(abs(s - whole) <= digits * size < math.inf or repr(s) == repr(whole) for s, whole, size in columns)
 
 
 def _first_line(error: str) -> str:

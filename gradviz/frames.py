@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from .graph import Call, Graph
+from .rows import bare
 from .scene import Box, Card, Row, count
 
 
@@ -40,7 +41,7 @@ def _memory(graph: Graph, cards: list[Card]) -> list[Box]:
     for members in groups.values():
         if len({graph.tensor[c.tensor_ids[-1]].object_id for c in members}) < 2:
             continue
-        word = "name" if all(c.name and times[c.name] == 1 for c in members) else "tensor"
+        word = "name" if all(times[c.name] == 1 and c.name == bare(c.name) != "" for c in members) else "tensor"
         found.append(Box("memory", f"one block of memory, {count(len(members), word)}", tuple(c.id for c in members)))
     return found
 

@@ -110,7 +110,7 @@ class Tensor(NamedTuple):
     """
 
     id: int
-    name: str | None
+    name: str | None  # "b (line 3)": what was b there, and is not any more or not for certain
     object_id: int
     shape: tuple[int, ...] | None  # elements per dimension
     stride: tuple[int, ...] | None  # elements

@@ -46,6 +46,7 @@ class Named(NamedTuple):
     swaps: bool = False  # a binary operator between two non-literals: torch may get them in the other order
     each: bool = False  # a for loop: ``targets`` names every element of the result in turn
     callee: str | None = None  # the object called, as ``net`` in ``net(x)``; None for what a module holds (``F.relu``)
+    depth: int = 0  # which of the site's frames has the statement that binds ``targets``
 
     def outputs(self, count: int | None) -> tuple[str | None, ...]:
         """Names of the tensors that the call returned.
@@ -137,6 +138,7 @@ class _Binding(NamedTuple):
     unpacked: bool = False
     each: bool = False
     shown: Any = None  # the node whose text is shown, where it is not the call's own
+    depth: int = 0
 
 
 def _describe(places: list[Place], written: set[Any]) -> Named:
@@ -159,6 +161,7 @@ def _describe(places: list[Place], written: set[Any]) -> Named:
         swaps,
         bound.each,
         _object_called(first),
+        bound.depth,
     )
 
 
@@ -178,7 +181,8 @@ def _binding(places: list[Place], written: set[Any]) -> _Binding:
         if not (_returns_result_of(place, places[depth - 1].code) if depth else _is_direct(place)):
             break
         if place.is_store:
-            return _Binding((dotted(node.value),), shown=statement_of(node))  # y[0] = 5, x.data = y write into y, x
+            # y[0] = 5, x.data = y write into y, x
+            return _Binding((dotted(node.value),), shown=statement_of(node), depth=depth)
         value, path, passed = _climb(node, path)
         walrus += [w.target for w in passed]
         if passed and not depth:
@@ -194,7 +198,7 @@ def _binding(places: list[Place], written: set[Any]) -> _Binding:
             targets, path = (targets, path[1:]) if path[0][1] >= 0 else ([], ())
         elif targets and not depth and not path and not written.intersection(targets):
             shown = binder if isinstance(binder, (ast.Assign, ast.AnnAssign, ast.AugAssign)) else shown
-        return _bind(walrus, targets, path, written)._replace(shown=shown, each=each and bool(targets))
+        return _bind(walrus, targets, path, written)._replace(shown=shown, each=each and bool(targets), depth=depth)
     return _bind(walrus, [], (), written)._replace(shown=shown)
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import dis
+import ast
 import re
+from functools import cached_property
 from itertools import pairwise
-from types import CodeType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gradviz import names
+from gradviz._places import locate, statement_of
+from gradviz.bindings import COMPREHENSIONS, bindings, is_bound_since, is_conditional, scope_of
 from gradviz.graph import Source
 
 if TYPE_CHECKING:
     from gradviz.calls import CallRecord, Site
     from gradviz.objects import Object, State
+    from gradviz.recorder import Recorder
 
 
 def _not_last(calls: list[CallRecord]) -> set[int]:
@@ -33,14 +36,10 @@ def _pairs(site: Site) -> names.Site:
     return tuple(zip(site[::2], site[1::2], strict=True))
 
 
-def _rebinds(code: CodeType, name: str) -> bool:
-    return any(i.opname.startswith("STORE_") and i.argval == name for i in dis.get_instructions(code))
-
-
 class Names:
     """Names and source text of every call of a log, and the name of every tensor state."""
 
-    def __init__(self, calls: list[CallRecord], home: CodeType | None) -> None:
+    def __init__(self, calls: list[CallRecord], recorder: Recorder) -> None:
         calls = list({id(c): c for c in calls}.values())
         sites = [_pairs(c.site) for c in calls]
         roots = {c.module[0] for c in calls if c.module is not None}
@@ -52,7 +51,14 @@ class Names:
         self._outer: set[Object] = set()  # named where the recording began, not inside a helper
         self._own: dict[int, str] = {}
         self._unbound = _not_last(calls)
-        self._home = home
+        is_module = recorder.home_at is None or (recorder.home and recorder.home.co_name == "<module>")
+        self._home, self._globals = recorder.home, recorder.globals if is_module else None
+        self._nodes: dict[tuple[int, int], Any] = {}
+        self._block = self._node((recorder.home, recorder.home_at)) if recorder.home_at else None
+        # The last proof of what a variable of a scope is: the object, the statement, did it bind the name, outermost?
+        self._proofs: dict[tuple[Any, str], tuple[Object, Any, bool, bool]] = {}
+        self._recorded: set[tuple[Any, str]] = set()
+        self._lines: dict[tuple[Object, str], int] = {}
         for call in calls:
             self._inputs(call)
             if id(call) not in self._unbound:
@@ -69,6 +75,7 @@ class Names:
             given.update(named.keywords)
         for state, at in zip(call.inputs, call.args_at, strict=False):
             own = state.object
+            self._prove(call.site, given.get(at), own)
             if own in self._outer or (own in self._first and not self._is_outer(call.site)):
                 continue
             name, site = given.get(at), call.site
@@ -76,6 +83,7 @@ class Names:
                 name = f"{self.module(own.parameter[1])}.{own.parameter[0]}"
             elif name is not None and not own.made:
                 name, site = self._as_the_caller_says(name, site)
+                self._prove(site, name, own)
             if name and (own not in self._first or not own.made):
                 self._first[own] = name
                 if self._is_outer(site):
@@ -92,7 +100,12 @@ class Names:
             parameters = code.co_varnames[: code.co_argcount]
             caller = names.resolve([_pairs(outside)])[0]
             called = caller is not None and (caller.callee or "").split(".")[-1] == code.co_name
-            if caller is None or not called or name not in parameters or _rebinds(code, name):
+            if (
+                caller is None
+                or not called
+                or name not in parameters
+                or name in dict(bindings(scope_of(self._node(site))))
+            ):
                 break
             passed = dict(zip(parameters, caller.arguments, strict=False)).get(name) or caller.keywords.get(name)
             if passed is None:
@@ -107,9 +120,48 @@ class Names:
             return
         given = {id(s) for s in call.inputs}  # handed back as it is: it keeps the name it has
         for state, name in zip(call.outputs, named.outputs(call.returned), strict=False):
+            self._prove(call.site[2 * named.depth :], name, state.object, binds=True, always=not named.depth)
             if name and id(state) not in given:
                 self._own.setdefault(id(state), name)
                 self._first.setdefault(state.object, name)
+
+    def _node(self, site: Site) -> Any:
+        key = (id(site[0]), site[1])
+        return self._nodes[key] if key in self._nodes else self._nodes.setdefault(key, locate(*site[:2]).node)
+
+    def _prove(self, site: Site, name: str | None, own: Object, *, binds: bool = False, always: bool = False) -> None:
+        """Here the variable ``name`` is ``own``. ``always``: whenever this binds it, a recorded call does."""
+        node = self._node(site) if name else None
+        if not name or node is None:
+            return
+        statement = statement_of(node)
+        scope = scope_of(statement if binds else node)
+        outer = self._is_outer(site) and not isinstance(scope, COMPREHENSIONS)
+        self._proofs.pop((scope, name), None)  # the newest stands last
+        self._proofs[scope, name] = own, statement, binds, outer
+        self._recorded |= {(statement, name)} if always and not is_conditional(statement) else set()
+        self._lines.setdefault((own, name), statement.lineno)
+
+    @cached_property
+    def _held(self) -> dict[str, Object | None]:
+        """Which object every variable is at the end; None where that is not certain."""
+        found: dict[str, Object | None] = {}
+        proofs = sorted(self._proofs.items(), key=lambda p: p[1][3])  # the outermost code has the last word
+        for (scope, name), (own, statement, binds, _) in proofs:
+            block = self._block if self._block is not None and scope_of(self._block) is scope else None
+            lost = is_bound_since(scope, name, statement, binds, self._recorded, block)
+            found[name] = None if lost else own
+            if self._globals is not None and isinstance(scope, ast.Module) and name.isidentifier():
+                found[name] = self._globals.get(name)
+        return found
+
+    def at_the_end(self, name: str | None, own: Object, *, whole: bool) -> str | None:
+        """``name`` where that is still this object, else another variable that is, else with the line where it was."""
+        if name is None or self._held.get(name, own) is own:
+            return name
+        others = [n for n, o in self._held.items() if o is own and whole]
+        line = self._lines.get((own, name))
+        return others[-1] if others else f"{name} (line {line})" if line else f"another {name}"
 
     def module(self, module: tuple[Site, str, str] | None) -> str | None:
         """``"net.fc"``: the variable of the root module where it is known, else its class, and the path below it."""

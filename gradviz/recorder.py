@@ -65,6 +65,8 @@ class Recorder(TorchFunctionMode):
         self.runs = 0
         self._places: dict[tuple[int | str, ...], tuple[int | str, ...]] = {}  # each kept once
         self.home: CodeType | None = None  # the code that entered the recording
+        self.home_at: int | None = None  # the position of its with statement
+        self.globals: dict[str, Any] | None = None  # objects that are variables of the user's module, at the end
         self._roles: dict[Any, tuple[str, Role]] = {}
 
     # --- around each call ------------------------------------------------------------------------------------------

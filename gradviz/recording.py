@@ -49,6 +49,7 @@ class Recording:
             raise GradvizError("this recording was used already; expected a new one: with gv.record() as rec")
         self._thread = threading.get_ident()
         frame = sys._getframe(1)
+        self._recorder.home_at = None if self._namespace else frame.f_lasti
         self._recorder.home = self._recorder.home or frame.f_code
         self._namespace = self._namespace or frame.f_globals
         self._recorder.__enter__()  # type: ignore[no-untyped-call]
@@ -75,11 +76,12 @@ class Recording:
     def _take_hints(self) -> None:
         """Global variables that hold a tensor now name it, where nothing better does. The dict itself is let go."""
         namespace, self._namespace = self._namespace, None
+        self._recorder.globals = found = {}
         for name, value in list((namespace or {}).items()):
             # By type: isinstance() would ask the class of a lazy object, which may run code or raise.
-            if issubclass(type(value), torch.Tensor) and not name.startswith("_"):
-                known = self._recorder.objects.known(value)
-                if known is not None and known.hint is None:
+            if issubclass(type(value), torch.Tensor):
+                found[name] = known = self._recorder.objects.known(value)
+                if known is not None and known.hint is None and not name.startswith("_"):
                     known.hint = name
 
     def _now(self) -> Assembled:

@@ -135,21 +135,22 @@ class RowWriter:
         What a library did to a named tensor (``kaiming_uniform_``) is left out too.
         """
         tensor, name = states[-1], states[-1].name
+        word = bare(name)
         made = [c for c in calls if not c.bookkeeping or "step" in code(c)]  # an optimizer's step, not nn.init
         first = bool(made) and states[0].id in made[0].outputs and states[0].id not in made[0].inputs
         outputs = len(made[0].outputs) if first else 0
         lines: list[str] = []
-        if name and not (first and outputs == 1 and made[0].inputs):
+        if name and not (first and outputs == 1 and (made[0].inputs or word != name)):
             lines = [name]  # made before the recording, by a factory, or by one call with several results
         elif not made or outputs > 1:
             lines = ["unnamed" if not made else f"output {made[0].outputs.index(states[0].id)}"]
         for call in made[1:] if lines and first else made:
             line = code(call)
-            if lines and lines[-1] in line and (lines[-1] != name or line.startswith(f"{name} = ")):
+            if lines and lines[-1] in line and (lines[-1] != name or line.startswith(f"{word} = ")):
                 lines.pop()
-            if not name or first or call.bookkeeping or _mentions(line, name):
+            if not name or first or call.bookkeeping or _mentions(line, word):
                 lines.append(line + (self.written_comment(tensor, call) if lines else ""))
-        if name and not any(_mentions(line, name) for line in lines):
+        if name and not any(_mentions(line, word) for line in lines):
             lines.insert(0, name)
         counted = {line: lines.count(line) for line in lines}
         return [
@@ -323,6 +324,15 @@ def error_text(event: Raised) -> str:
     """Error and first line of its message; memory addresses differ from run to run, so they go."""
     message = re.sub(r"0x[0-9a-fA-F]{4,}", "0x…", event.message.strip().partition("\n")[0])
     return f"{event.error}: {message}" if message else event.error
+
+
+def bare(name: str | None) -> str:
+    """A name as the code has it. What is called otherwise by now, or may be, has the line where it was that.
+
+    >>> bare("b"), bare("b (line 3)"), bare(None)
+    ('b', 'b', '')
+    """
+    return re.sub(r" \(line \d+\)$", "", name or "")
 
 
 def _mentions(code: str, name: str) -> bool:

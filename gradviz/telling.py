@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .graph import Accumulated, Call, Called, Freed, Graph, NodeRan, Raised, Source, Tensor, Wrote
+from .graph import Accumulated, Call, Called, Cut, Freed, Graph, NodeRan, Raised, Source, Tensor, Wrote
 from .rows import code, error_text
 from .scene import describe
 from .theme import visible
 
 LISTED = 6  # nodes that one sentence names
+SETTERS = {"__setitem__": "", "data": ".data", "grad": ".grad", "requires_grad": ".requires_grad"}
 
 
 class Story:
@@ -51,25 +52,37 @@ class Story:
             text = f"{self.where(self.calls_of_runs.get(event.run))} freed what {_and([*names, *more])} had saved."
         elif isinstance(event, Raised):
             during = "" if event.node_id is None else f" while {self.node(event.node_id)} ran"
-            text = f"{self.where(self.graph.call.get(event.call_id))} raised {error_text(event)}{during}."
+            text = f"{self.where(self.graph.call.get(event.call_id))} raised {error_text(event).rstrip('.')}{during}."
         return visible(text, 500)
 
     def called(self, call: Call) -> str:
         run = next((b for b in self.graph.backwards if b.call_id == call.id), None)
-        objects = {self.graph.tensor[i].object_id for i in call.inputs}
+        before = {self.graph.tensor[i].object_id: self.graph.tensor[i] for i in call.inputs}
         made = [t for t in (self.graph.tensor[o] for o in call.outputs) if t.id not in call.inputs]
-        new = [self.made(t) for t in made if t.object_id not in objects]
-        changed = [self.name(t.id) + (f", whose grad_fn is {fn} now" if (fn := self.grad_fn(t)) else "")
-                   for t in made if t.object_id in objects]  # fmt: skip
+        new = [self.made(t) for t in made if t.object_id not in before]
         parts = [f"made {_and(new)}"] if new else []
-        parts += [f"changed {_and(changed)}"] if changed else []
+        parts += [self.changed(before[t.object_id], t) for t in made if t.object_id in before]
+        if call.inputs and not call.outputs and call.function in SETTERS:
+            parts = [f"writes {self.name(call.inputs[0])}{SETTERS[call.function]}"]
         if run is not None:
             starts = "starts" if run.watched else "ran unwatched"
             parts = [f"{starts} at {_and([self.node(n) for n in run.roots]) or 'no node'}"]
         cuts = (c for c in self.graph.cuts if c.call_id == call.id)
-        ends = (f" ✂ {c.reason.value}: no gradient goes back from {self.name(c.output_id)} to {self.name(c.input_id)}."
-                for c in cuts)  # fmt: skip
+        ends = (f" ✂ {c.reason.value}: no gradient goes back {self.way(c)}." for c in cuts)
         return f"{self.where(call)} {' and '.join(parts) or 'ran'}.{''.join(ends)}"
+
+    def changed(self, before: Tensor, after: Tensor) -> str:
+        name, grad_fn = self.name(after.id), self.grad_fn(after)
+        if before.version == after.version and before.requires_grad != after.requires_grad:
+            return f"switches requires_grad of {name} {'on' if after.requires_grad else 'off'}"
+        verb = "changed" if before.version == after.version is not None else "writes"
+        return f"{verb} {name}" + (f", whose grad_fn is {grad_fn} now" if grad_fn else "")
+
+    def way(self, cut: Cut) -> str:
+        ends = [self.graph.tensor[i].object_id for i in (cut.input_id, cut.output_id) if i is not None]
+        if len(ends) == 2 and ends[0] == ends[1]:
+            return f"through {self.name(cut.output_id)}"
+        return f"from {self.name(cut.output_id)} to {self.name(cut.input_id)}"
 
     def made(self, tensor: Tensor) -> str:
         name = tensor.name or "a tensor"  # the code that made it stands before it
@@ -81,7 +94,8 @@ class Story:
     def wrote(self, event: Wrote) -> str:
         before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
         pairs = [("version", before.version, after.version), (".grad", before.grad, after.grad),
-                 ("requires_grad", before.requires_grad, after.requires_grad)]  # fmt: skip
+                 ("requires_grad", before.requires_grad, after.requires_grad),
+                 ("retains_grad", bool(before.retains_grad), bool(after.retains_grad))]  # fmt: skip
         if after.is_leaf is not None:  # not known of a view whose memory was written: its grad_fn is made anew
             pairs.append(("grad_fn", self.grad_fn(before), self.grad_fn(after)))
         pairs += [("values", before.values, after.values)] if before.version == after.version else []

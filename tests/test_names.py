@@ -483,7 +483,7 @@ class TestCells:
         self.cell(shell, "def f(u):\n    return u * 3")
         self.cell(shell, "y = f(a)")
         (named,) = resolve(sites)
-        assert named == Named("cell [1]", 2, "u * 3", ("y",), False, ("u", None), {})
+        assert named == Named("cell [1]", 2, "u * 3", ("y",), False, ("u", None), {}, depth=1)
 
     def test_equal_code_in_two_cells(self, shell: Any) -> None:
         self.cell(shell, "y = a * 2")

@@ -16,7 +16,7 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz import preview
+from gradviz import preview, rows
 from gradviz.graph import Accumulated, Graph, NodeKind, NodeRan, SavedState
 
 PROGRAMS, BLOCK = 2000, 50
@@ -250,7 +250,7 @@ def check_freed(graph: Graph, ran: tuple[int, ...]) -> None:
 
 def variable(graph: Graph, tensor_id: int | None) -> str | None:
     """The variable that holds a tensor; "a.data" names a value that none holds."""
-    name = None if tensor_id is None else graph.tensor[tensor_id].name
+    name = None if tensor_id is None else rows.bare(graph.tensor[tensor_id].name)
     return name if name and name.isidentifier() else None
 
 

@@ -18,6 +18,7 @@ from gradviz import arrange, cards, fold, render, steps
 from gradviz.dot import VALUE_CHARS
 from gradviz.graph import Accumulated, Freed, NodeRan
 from gradviz.scene import Scene
+from gradviz.telling import Story
 from gradviz.theme import ROWS, shorten
 
 
@@ -308,6 +309,56 @@ def test_writes_and_cuts_have_their_sentence() -> None:
     assert "b.mul_(2) changed v, which shares that memory: version 0 → 1." in told
     assert "e = a.detach() made e, not tracked. ✂ detach: no gradient goes back from e to a." in told
     assert "f = a * 2 made f, not tracked. ✂ no_grad: no gradient goes back from f to a." in told
+
+
+def test_a_write_says_what_it_writes() -> None:
+    with gv.record() as rec:
+        a = torch.tensor([1.0, 2.0], requires_grad=True)
+        b = torch.ones(2)
+        b.mul_(3)
+        b[0] = 7.0
+        torch.add(b, 1, out=b)
+        b.data = torch.zeros(2)
+        b.requires_grad_()
+        b.requires_grad = False
+        b.requires_grad_(False)
+        c = a * 2
+        c.retain_grad()
+        c.detach_()
+        (a * a).sum().backward()
+        a.grad = None
+    told = list(sentences(rec))
+    for said in (
+        "b.mul_(3) writes b.",
+        "b[0] = 7.0 writes b.",
+        "torch.add(b, 1, out=b) writes b.",
+        "b.data = torch.zeros(2) writes b.data.",
+        "b.requires_grad_() switches requires_grad of b on.",
+        "b.requires_grad = False writes b.requires_grad. "
+        "✂ requires_grad switched off: no gradient goes back through b.",
+        "c.retain_grad() changed c: retains_grad False → True.",
+        "c.detach_() switches requires_grad of c off. ✂ detach_: no gradient goes back through c.",
+        "a.grad = None writes a.grad.",
+    ):
+        assert said in told, told
+    assert not any(re.search(r"changed \w+\.|nothing visible|from (\w+) to \1\b", said) for said in told)
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_a_step_says_something_and_stops_once(number: int) -> None:
+    program = programs.build(programs.statement_seeds(number), risky=True)
+    values = dict(programs.NAMES)
+    with gv.record() as rec:
+        try:
+            for _, code in program.split("<program>"):
+                exec(code, values)
+        except Exception:
+            assert rec.events
+    for k in range(len(rec.events) + 1):
+        said = Story(steps.graph_at(rec, k)).sentence()
+        assert said.endswith(".")
+        assert not re.search(r"\.\.$|\. while|[^.]\.\. ", said), said
+        assert not re.search(r"changed [\w.]+(?: and [\w.]+)?\.$", said), said
 
 
 def test_an_error_has_its_sentence() -> None:

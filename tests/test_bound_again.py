@@ -1,0 +1,182 @@
+"""A variable that is given to another tensor, by whatever statement: nothing calls the old tensor by its name."""
+
+from __future__ import annotations
+
+import linecache
+import random
+import re
+import textwrap
+import warnings
+from typing import Any
+
+import pytest
+import torch
+
+import gradviz as gv
+from gradviz import explaining, preview, queries, table
+from gradviz.views.figure import Figure
+
+NAMES = "abcd"
+PRELUDE = """
+import contextlib
+import torch
+from torch import nn
+
+def same(b):
+    return b
+
+def twice(c):
+    a = c * 2
+    b = a
+    c = b
+    return a
+
+def other(a, flag):
+    return a * 2 if flag else a
+
+def leaf(value):
+    return torch.full((2,), float(value)).requires_grad_()
+"""
+
+
+class Writer:
+    """Writes one random program over four variables that are tensors all the time."""
+
+    def __init__(self, seed: int, plain: bool = True) -> None:
+        self.random = random.Random(seed)
+        self.value, self.plain = 2, plain
+
+    def number(self) -> int:
+        self.value += 1
+        return self.value
+
+    def statement(self, depth: int, looped: bool) -> list[str]:
+        pick, number = self.random.choice, self.number()
+        v, u, w = (pick(NAMES) for _ in range(3))
+        recorded = [
+            f"{v} = leaf({number})",
+            f"{v} = torch.full((2,), {number}.0, requires_grad=True)",
+            f"{v} = {u} * {number}",
+            f"{v} = {u}.detach().requires_grad_()",
+            f"{v}, {u} = ({u} * 2, {u} * {number})" if u != v else f"{v} = {v} * 2",
+            f"({v} * {number}).sum().backward(retain_graph=True)",
+            f"({v} * {u}).sum().backward(retain_graph=True)",
+        ]
+        renames = [
+            f"{v} = {u}",
+            f"{v} = {w} = {u}",
+            f"{v}, {u} = {u}, {v}",
+            f"{v} = nn.Parameter(torch.full((2,), {number}.0))",
+            f"{v} = same({u})",
+            f"{v} = twice({u})",
+            f"{v} = other({u}, {pick(['True', 'False'])})",
+            f"({v} := {u})",
+            f"{v} = {u} * {number} if {pick(['True', 'False'])} else {w}",
+            f"{v} = [{u}, {w}][{pick('01')}]",
+            f"{v}, {w} = {u} * {number}, {u}",
+            f"kept = [x * 2 for x in ({u}, {w})]; {v} = kept[0]",
+            f"{v} = {u}.to(torch.float32)",
+            f"{v} = [x for x in ({u}, {w})][{pick('01')}]",
+            f"{v} = [{w} * 3 for {w} in ({u}, {v})][{pick('01')}]",
+            f"del {v}; {v} = {u}",
+            f"{v} = (lambda {w}: {w} * 2)({u})",
+            f"{v} = [twice({u}), same({w})][{pick('01')}]",
+            f"{v} = torch.stack([{u}, {w}]).unbind()[{pick('01')}]",
+            f"{v}, {w} = torch.stack([{u}, {w}])",
+        ]
+        blocks = [
+            f"if {pick(['True', 'False'])}:",
+            f"for _ in range({pick('0123')}):",
+            f"for {v} in ({u}, {w}):",
+            f"for {v} in [{u} * 2, {w}]:",
+            f"with contextlib.nullcontext({u}) as {v}:",
+            "with torch.no_grad():",
+            f"for step in range({pick('123')}):",
+            f"for {v} in torch.stack([{u}, {w}]):",
+            f"for a, b in (({u}, {w}), ({w} * 2, {u})):",
+            f"while torch.rand(()) < 0.{pick('258')}:",
+            "try:",
+        ]
+        if self.plain and depth < 3 and self.random.random() < 0.25:
+            block = pick(blocks)
+            lines = [
+                line for _ in range(pick([1, 2, 3])) for line in self.statement(depth + 1, looped or "for" in block)
+            ]
+            if block.startswith("with torch.no_grad"):
+                lines = [re.sub(r"\(.*backward.*", "pass", line) for line in lines]
+            body = [block, *("    " + line for line in lines)]
+            return [*body, "finally:", f"    {v} = {u}"] if block == "try:" else body
+        if looped and self.plain and self.random.random() < 0.15:
+            return [f"if {pick(['True', 'False'])}:", f"    {pick(['break', 'continue'])}"]
+        return [pick(renames if self.plain and self.random.random() < 0.5 else recorded)]
+
+    def program(self) -> str:
+        lines = [f"{v} = leaf({self.number()})" for v in NAMES]
+        for _ in range(self.random.randint(2, 9)):
+            lines += self.statement(0, looped=False)
+        return "\n".join(lines)
+
+
+def run(body: str, way: str, name: str) -> tuple[Any, dict[str, torch.Tensor]]:
+    """The recording, and what the variables were in the end."""
+    end = "final.update(a=a, b=b, c=c, d=d)"
+    if way == "scenario":
+        text = f"{PRELUDE}\ndef f(x=True):\n{textwrap.indent(body, '    ')}\n    {end}\n"
+    elif way == "block":
+        body = f"with gv.record() as rec:\n{textwrap.indent(body, '    ')}\n{end}\na = b = c = d = leaf(1)"
+        text = f"{PRELUDE}\ndef f():\n    for _ in range(1):\n{textwrap.indent(body, ' ' * 8)}\n    return rec\n"
+    else:
+        text = f"{PRELUDE}\nwith gv.record() as rec:\n{textwrap.indent(body, '    ')}\n{end}\n"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    final: dict[str, torch.Tensor] = {}
+    space: dict[str, Any] = {"final": final, "gv": gv, "__name__": "bound"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(compile(text, name, "exec", dont_inherit=True), space)
+        if way == "scenario":
+            live = gv.explore(space["f"])
+            assert live.state["table"]
+            return live._run.recording, final
+        return (space["f"]() if way == "block" else space["rec"]), final
+
+
+def check(rec: Any, final: dict[str, torch.Tensor], body: str) -> None:
+    graph = rec.graph
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # .grad of a non-leaf
+        grads = {n: None if t.grad is None else preview.values(t.grad.tolist()) for n, t in final.items()}
+    states = queries.latest_states(graph).values()
+    named = [t for t in states if t.name in final]
+    assert len({t.name for t in named}) == len(named), body
+    for t in named:
+        mine = rec.find(final[t.name])
+        if mine is None or mine.object_id != t.object_id:
+            pytest.fail(f"{t.name} is another tensor:\n{body}", pytrace=False)
+    rows = [dict(zip(table.COLUMNS, r.cells, strict=True)) for r in table.rows(graph, Figure(graph).whole.cards)]
+    for row in (r for r in rows if r["name"] in final):
+        assert row["value"] == preview.values(final[row["name"]].tolist()), body
+        assert row["grad"].partition(" (")[0] in (grads[row["name"]] or "None", "not tracked"), body
+    said = " ".join([explaining.summary(graph), *explaining._Teller(graph).sentences("")])
+    for name, value in re.findall(r"(?<![\w.])([a-d])\.grad is (None|\S.*?)(?=[:.;](?: |$))", said):
+        assert (grads[name] or "None") == value, f"{said}\n{body}"
+
+
+@pytest.mark.parametrize("way", ["scenario", "block", "module"])
+@pytest.mark.parametrize("block", range(10))
+def test_what_has_a_name_is_that_variable(block: int, way: str) -> None:
+    for seed in range(block * 30, block * 30 + 30):
+        body = Writer(seed).program()
+        try:
+            rec, final = run(body, way, f"<bound {way} {seed}>")
+        except RuntimeError:
+            continue  # a backward of what does not require grad
+        check(rec, final, body)
+
+
+@pytest.mark.parametrize("way", ["scenario", "block", "module"])
+def test_what_only_calls_bind_keeps_its_name(way: str) -> None:
+    for seed in range(40):
+        body = Writer(seed, plain=False).program()
+        rec, final = run(body, way, f"<calls {way} {seed}>")
+        check(rec, final, body)
+        assert {n: rec.find(t).name for n, t in final.items()} == {n: n for n in final}, body
