@@ -72,15 +72,22 @@ def entry(
     (state.shape, state.stride, state.storage_offset, state.dtype, state.device, state.requires_grad, state.version,
      base, state.retains_grad, state.output_nr, grad_fn, on_cpu) = compat.facts(t)  # fmt: skip
     start, nbytes = compat.storage_range(t) or (0, 0)
-    if base is not None or state.retains_grad or state.requires_grad is (grad_fn is None):
-        return None  # a view or a leaf
+    if state.retains_grad or state.requires_grad is (grad_fn is None):
+        return None  # a leaf
     if not on_cpu or not start or len(objects.blocks) > objects.sweep_at:
         return None
-    for member in objects.blocks.get(start, ()):
-        if member() is not None:
-            return None  # an alias
+    shared = objects.blocks.get(start)
+    if base is not None:
+        state.base = viewed = by_id.get(id(base))
+        if viewed is None or viewed() is not base or shared is None or viewed.state.block is not shared:
+            return None
+    else:
+        state.base = None
+        for member in shared or ():
+            if member() is not None:
+                return None  # an alias
     state.values = t.tolist() if t.numel() <= LIMIT else None
-    state.base = state.grad = None
+    state.grad = None
     slot: Any = None
     behind, reached, saved, guarded = [], [], [], False
     if grad_fn is not None:
@@ -92,7 +99,7 @@ def entry(
         for child, input_nr in functions:
             below = (None, input_nr, "", 0) if child is None else child.metadata.get(SLOT)
             if child is not None:
-                if input_nr or below is None or below[0] not in nodes.met:
+                if input_nr or below is None or (below[0] not in nodes.met and below[3] >= nodes.start):
                     return None
                 reached.append(below[0])
                 guarded = guarded or not (lowest <= below[3] < number or below[3] == _NO_NUMBER)
@@ -128,9 +135,14 @@ def entry(
         if guarded:
             _guard(grad_fn, functions)
     state.object = by_id[key] = found = Object(t, objects.died)
-    found.key, found.made, found.counter, found.state = key, True, object(), state
-    state.block = objects.blocks[start] = block = Block((found,))
-    block.start, block.nbytes, block.device = start, nbytes, state.device
+    found.key, found.made, found.state = key, True, state
+    if base is None:
+        found.counter, state.block = object(), (block := Block((found,)))
+        objects.blocks[start] = block
+        block.start, block.nbytes, block.device = start, nbytes, state.device
+    else:
+        found.counter, state.block = viewed.counter, shared
+        shared.append(found)
     return ("quick", name, site, state, slot, tuple(behind), tuple(saved), *states)
 
 
