@@ -120,6 +120,26 @@ class Frames:
         """The innermost user frames as (code, position)."""
         return self.look(frame)[0]
 
+    def plain(self, frame: FrameType | None) -> Site | None:
+        """The site of a call of the user's own code; None where more has to be said of it (see ``look``)."""
+        kinds = self._kinds
+        found: list[Any] = []
+        while frame is not None:
+            code = frame.f_code
+            kind = kinds.get(id(code))
+            if kind is None:
+                return None
+            if kind[0] <= _BOTTOM:
+                if len(found) == 2 * SITE_DEPTH:
+                    break
+                found += (code, frame.f_lasti)
+                if kind[0] == _BOTTOM:
+                    break
+            elif found or kind[0] != _WRAPPER:
+                return None
+            frame = frame.f_back
+        return tuple(found)
+
     def look(self, frame: FrameType | None) -> Look:
         """One pass up the stack."""
         kinds = self._kinds

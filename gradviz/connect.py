@@ -54,6 +54,11 @@ _raw_number, _NO_NUMBER = compat.raw_number, compat.RAW_NO_NUMBER
 _NEVER_RESULTS = frozenset({"self", "other", "exponent", "input", "weight", "mat1", "mat2", "mask", "condition"})
 
 
+def constant(attribute: str, data: torch.Tensor) -> bool:
+    """Did a node save a constant, such as the 2 of ``a * 2``? Asked of a tensor that is none of the known ones."""
+    return attribute in _NEVER_RESULTS and not data.requires_grad and compat.base_of(data) is None
+
+
 class Nodes:
     """The nodes of one recording, met one call at a time."""
 
@@ -63,7 +68,7 @@ class Nodes:
         self.stubs: set[int] = set()
         self.leaves: set[int] = set()  # AccumulateGrad nodes by which leaves are known
         self.unplaced = False  # was a tensor saved that may be a result of the call?
-        self._kinds: dict[type, tuple[str, bool, bool]] = {}
+        self.kinds: dict[type, tuple[str, bool, Sequence[tuple[str, str]]]] = {}  # see `kind`
         self.new: list[NodeRecord] = []  # met since the recorder last collected them
         self.see: Callable[[torch.Tensor], Object]  # Objects.see, set by the recorder
         self.known: Callable[[torch.Tensor], Object | None]
@@ -120,7 +125,7 @@ class Nodes:
             elif not lowest <= below[3] < number and below[3] != _NO_NUMBER:
                 guarded = True
             behind.append(below if input_nr == 0 else (below[0], input_nr, below[2], below[3]))
-        name, custom, saves = self._kinds.get(type(node)) or self.kind(node)
+        name, custom, saves = self.kinds.get(type(node)) or self.kind(node)
         if slot is None and (slot := metadata.get(SLOT)) is None:
             # A new node over known ones: what `guard_new` does, in one pass with the above.
             metadata[SLOT] = slot = (new_serial(), 0, name, number)
@@ -144,14 +149,14 @@ class Nodes:
             todo.append(child)
         return below, 0, name, number
 
-    def kind(self, node: Any) -> tuple[str, bool, bool]:
-        """(name, custom Function?, may it save tensors?): the same for every node of a class, so looked up once."""
+    def kind(self, node: Any) -> tuple[str, bool, Sequence[tuple[str, str]]]:
+        """(name, custom Function?, what it may save): the same for every node of a class, so looked up once."""
         cls = type(node)
-        found = self._kinds.get(cls)
+        found = self.kinds.get(cls)
         if found is None:
-            found = compat.node_name(node), compat.is_custom(node), bool(compat.raw_names(cls))
+            found = compat.node_name(node), compat.is_custom(node), compat.raw_names(cls)
             if cls.__name__ != "CppFunction":  # one class for many kinds of nodes
-                self._kinds[cls] = found
+                self.kinds[cls] = found
         return found
 
     def accumulate_grad(self, node: Any) -> int:
@@ -184,8 +189,8 @@ class Nodes:
     def _saved_other(self, attribute: str, data: torch.Tensor, status: SavedState, version: int | None) -> Saved:
         """A saved tensor that is no object we know: a result, a view that the call made of an input, a constant."""
         base, kin = compat.base_of(data), None
-        if base is None and attribute in _NEVER_RESULTS and not data.requires_grad:
-            return _row(Saved, (attribute, None, None, None, version, status))  # a constant, such as the 2 of a * 2
+        if constant(attribute, data):
+            return _row(Saved, (attribute, None, None, None, version, status))
         span = compat.storage_range(data)
         start = None if span is None else span[0]
         if base is not None and (known := self.known(base)) is not None:

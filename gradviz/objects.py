@@ -124,8 +124,8 @@ class Objects:
     """The objects of one recording. ``reads_gpu``: copy values from devices other than the CPU too."""
 
     def __init__(self, reads_gpu: bool, meet: Callable[[Any], int]) -> None:
-        self._died = _forgetting(weakref.ref(self))
-        self._sweep_at = 1024
+        self.died = _forgetting(weakref.ref(self))
+        self.sweep_at = 1024
         self.deferred = False  # was any grad_fn ever left unread?
         self.by_id: dict[int, Object] = {}
         self.blocks: dict[int, Block] = {}
@@ -170,7 +170,7 @@ class Objects:
         return found
 
     def _add(self, tensor: torch.Tensor, *, made: bool) -> Object:
-        found = Object(tensor, self._died)
+        found = Object(tensor, self.died)
         found.key, found.made, found.counter = id(tensor), made, object()
         self.by_id[found.key] = found
         return found
@@ -276,9 +276,9 @@ class Objects:
                 if inside and other.device == t.device and other.alive():
                     self.blocks[start] = other
                     return other
-        if len(self.blocks) > self._sweep_at:
+        if len(self.blocks) > self.sweep_at:
             self.blocks = {at: b for at, b in self.blocks.items() if b.alive()}
-            self._sweep_at = max(1024, 2 * len(self.blocks))
+            self.sweep_at = max(1024, 2 * len(self.blocks))
         self.blocks[start] = block = Block()
         block.start, block.nbytes, block.device = start, nbytes, t.device
         return block

@@ -17,7 +17,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from gradviz import _torch_compat as compat
-from gradviz import connect
+from gradviz import connect, quick
 from gradviz.backward import Watch, watch
 from gradviz.calls import CallRecord, Frames, Look
 from gradviz.custom import Custom, CustomFunctions, Write
@@ -85,12 +85,20 @@ class Recorder(TorchFunctionMode):
             if name == "_set_grad_enabled":
                 self.customs.note_grad_mode(bool(args[0]), sys._getframe(1))
             return func(*args, **kwargs)
-        call = watching = None
+        call = watching = site = states = None
         inputs: list[torch.Tensor] = []
         # Our own reading is not for the user's subclasses, nor for modes outside this one.
         alone = compat.unobserved if types or _outer_modes() else None
         try:
-            if alone is None:
+            if role is _OPERATION and self._is_ordinary():
+                states = quick.given(self.objects, args, kwargs)
+                site = None if states is None else self.frames.plain(sys._getframe(1))
+        except Exception:
+            site = None  # an inference tensor, for example
+        try:
+            if site is not None:
+                pass
+            elif alone is None:
                 call = self._before(name, role, args, kwargs, inputs, sys._getframe(1))
             else:
                 with alone():
@@ -108,7 +116,21 @@ class Recorder(TorchFunctionMode):
             if watching is not None:
                 watching.stop()
             if not done:
+                if site is not None:
+                    call = quick.record(name, site, states)
                 self._raised(call, watching)
+        if site is not None:
+            try:
+                entry = quick.entry(self.objects, self.nodes, name, site, states, args, result)
+            except Exception:
+                entry = None  # a sparse tensor, for example
+            if entry is not None:
+                self.log.append(entry)
+                if len(self.log) > self.max_events:
+                    self._drop()
+                return result
+            call = quick.record(name, site, states)
+            inputs = [value for value, state in zip(args, states, strict=True) if state is not None]
         if call is not None:
             try:
                 if alone is None:
@@ -119,6 +141,17 @@ class Recorder(TorchFunctionMode):
             except Exception as error:
                 self.failed(error)
         return result
+
+    def _is_ordinary(self) -> bool:
+        """May this be a usual call, see quick.py? No mode is on, and nothing is left to be noted before it."""
+        return (
+            _grad_enabled()
+            and not _outer_modes()
+            and not _inference_enabled()
+            and not _functorch_active()
+            and self.customs.running is None
+            and not self.nodes.new
+        )
 
     def failed(self, error: Exception) -> None:
         """Our own book-keeping failed: never the user's problem, but said in the notes."""
@@ -346,7 +379,7 @@ class Recorder(TorchFunctionMode):
         self.nodes.forget_leaves()
         log.popleft()
         self.dropped += 1
-        while log and log[0][0] not in ("called", "raised"):
+        while log and log[0][0] not in ("called", "raised", "quick"):
             log.popleft()
             self.dropped += 1
 
