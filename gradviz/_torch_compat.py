@@ -240,7 +240,6 @@ is_compiling = torch.compiler.is_compiling
 functorch_active: Callable[[], bool] = getattr(_C, "_are_functorch_transforms_active", bool)
 outer_modes: Callable[[], int] = getattr(_C, "_len_torch_function_stack", int)  # modes that would see what we call now
 raw_version = operator.attrgetter("_version")  # raises where torch does, unlike version()
-raw_base = operator.attrgetter("_base")
 
 
 def module_call_code() -> CodeType:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gradviz import preview
+from gradviz.calls import unfold
 from gradviz.functions import Role
 from gradviz.graph import (
     Accumulated,
@@ -32,7 +33,6 @@ from gradviz.graph import (
     Wrote,
 )
 from gradviz.naming import Names
-from gradviz.quick import unfold
 from gradviz.walk import without_collector
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from gradviz import _torch_compat as compat
-from gradviz import connect, quick
+from gradviz import connect
 from gradviz.backward import Watch, watch
-from gradviz.calls import CallRecord, Frames, Look
+from gradviz.calls import CallRecord, Frames, Look, Site, usual_call
 from gradviz.custom import Custom, CustomFunctions, Write
 from gradviz.functions import Role, describe
 from gradviz.objects import Object, Objects, State
@@ -85,27 +85,18 @@ class Recorder(TorchFunctionMode):
             if name == "_set_grad_enabled":
                 self.customs.note_grad_mode(bool(args[0]), sys._getframe(1))
             return func(*args, **kwargs)
-        call = watching = site = states = None
+        call = watching = usual = None
         inputs: list[torch.Tensor] = []
-        # Our own reading is not for the user's subclasses, nor for modes outside this one.
-        alone = compat.unobserved if types or _outer_modes() else None
         try:
-            if role is _OPERATION and self._is_ordinary():
-                states = quick.given(self.objects, args, kwargs)
-                site = None if states is None else self.frames.plain(sys._getframe(1))
+            usual = self._usual(args, kwargs, sys._getframe(1)) if role is _OPERATION and name[-1] != "_" else None
         except Exception:
-            site = None  # an inference tensor, for example
+            usual = None  # an inference tensor counts no versions
         try:
-            if site is not None:
-                pass
-            elif alone is None:
-                call = self._before(name, role, args, kwargs, inputs, sys._getframe(1))
-            else:
-                with alone():
+            if usual is None:
+                with compat.unobserved():  # our own reading is not for the user's subclasses, nor for other modes
                     call = self._before(name, role, args, kwargs, inputs, sys._getframe(1))
-            if call is not None and role in _BACKWARD:
-                with compat.unobserved():
-                    watching = watch(self, call, role, args, kwargs)
+                    if call is not None and role in _BACKWARD:
+                        watching = watch(self, call, role, args, kwargs)
         except Exception as error:
             self.failed(error)
         done = False
@@ -116,42 +107,35 @@ class Recorder(TorchFunctionMode):
             if watching is not None:
                 watching.stop()
             if not done:
-                if site is not None:
-                    call = quick.record(name, site, states)
-                self._raised(call, watching)
-        if site is not None:
+                self._raised(call if usual is None else usual_call(name, *usual), watching)
+        if usual is not None:
             try:
-                entry = quick.entry(self.objects, self.nodes, name, site, states, args, result)
+                entry = connect.entry(self.objects, self.nodes, name, *usual, args, result)
             except Exception:
-                entry = None  # a sparse tensor, for example
+                entry = None  # a sparse tensor, for example: read with more care below
             if entry is not None:
-                self.log.append(entry)
-                if len(self.log) > self.max_events:
-                    self._drop()
+                self._log(entry)
                 return result
-            call = quick.record(name, site, states)
-            inputs = [value for value, state in zip(args, states, strict=True) if state is not None]
+            call = usual_call(name, *usual)
+            tensors_in(args, inputs)
         if call is not None:
             try:
-                if alone is None:
+                with compat.unobserved():
                     self._after(call, watching, inputs, result)
-                else:
-                    with alone():
-                        self._after(call, watching, inputs, result)
             except Exception as error:
                 self.failed(error)
         return result
 
-    def _is_ordinary(self) -> bool:
-        """May this be a usual call, see quick.py? No mode is on, and nothing is left to be noted before it."""
-        return (
-            _grad_enabled()
-            and not _outer_modes()
-            and not _inference_enabled()
-            and not _functorch_active()
-            and self.customs.running is None
-            and not self.nodes.new
-        )
+    def _usual(self, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> tuple[Site, list[Any]] | None:
+        """The site and the inputs of what may become a usual call: by the user's code, in no mode."""
+        mode = not _grad_enabled() or _inference_enabled() or _functorch_active() or _outer_modes()
+        if mode or self.customs.running is not None or self.nodes.new:
+            return None
+        states = connect.given(self.objects, args, kwargs)
+        if states is None:
+            return None
+        site, direct, _, inner, _ = self.frames.look(frame)
+        return (site, states) if direct and inner is None else None
 
     def failed(self, error: Exception) -> None:
         """Our own book-keeping failed: never the user's problem, but said in the notes."""
@@ -263,9 +247,7 @@ class Recorder(TorchFunctionMode):
             call.nodes = [*call.nodes, *self.nodes.collect()]
         elif writes or call.cuts or len(returned) == 1 or {id(s) for s in call.outputs} - {id(s) for s in call.inputs}:
             # Several inputs that came back as they were (broadcast_tensors) are no event: nothing happened.
-            self.log.append(("called", call))
-            if len(self.log) > self.max_events:
-                self._drop()
+            self.note("called", call)
         for write in writes:
             self.note("wrote", call, *write)
 
@@ -369,8 +351,12 @@ class Recorder(TorchFunctionMode):
     # --- the log ---------------------------------------------------------------------------------------------------
 
     def note(self, kind: str, *what: Any) -> None:
-        """Add an entry to the log; a full log drops its oldest call with all that belongs to it."""
-        self.log.append((kind, *what))
+        """Add an entry to the log."""
+        self._log((kind, *what))
+
+    def _log(self, entry: connect.Entry) -> None:
+        """A full log drops its oldest call with all that belongs to it."""
+        self.log.append(entry)
         if len(self.log) > self.max_events:
             self._drop()
 
@@ -379,7 +365,7 @@ class Recorder(TorchFunctionMode):
         self.nodes.forget_leaves()
         log.popleft()
         self.dropped += 1
-        while log and log[0][0] not in ("called", "raised", "quick"):
+        while log and log[0][0] not in ("called", "raised", "usual"):
             log.popleft()
             self.dropped += 1
 

@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).parents[1] / "gradviz"
 PLAIN = ["graph", "preview", "theme", "geometry", "_places", "names", "scene", "queries", "rows", "frames", "cards",
          "arrange", "fold", "nodes", "levels", "dot", "text", "render", "views", "views.figure", "table", "explaining",
          "telling", "views.state"]  # fmt: skip
-LIVE = ["functions", "_torch_compat", "objects", "walk", "connect", "calls", "custom", "backward", "quick", "recorder",
+LIVE = ["functions", "_torch_compat", "objects", "walk", "connect", "calls", "custom", "backward", "recorder",
         "naming", "assemble", "capture", "recording", "showing", "steps", "views.widget", "views.book", "views.player",
         "controls", "views.panel", "exploring", "views.page", "magic"]  # fmt: skip
 ORDER = [*PLAIN, *LIVE, "__init__"]
