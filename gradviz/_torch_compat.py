@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from types import CodeType
 from typing import Any
@@ -150,15 +150,21 @@ def version(tensor: torch.Tensor) -> int | None:
         return None
 
 
-def moved(tensors: list[torch.Tensor], states: list[Any]) -> bool:
+def moved(tensors: Sequence[Any], states: Sequence[Any]) -> bool:
     """Has the version of any tensor changed from that of its state? Quick for the ordinary answer, no."""
     try:
-        for tensor, state in zip(tensors, states, strict=True):
-            if tensor._version != state.version:
+        for tensor, state in zip(tensors, states):  # noqa: B905  quicker; they are equally long
+            if state is not None and tensor._version != state.version:
                 return True
     except RuntimeError:  # an inference tensor
-        return any(version(t) != s.version for t, s in zip(tensors, states, strict=True))
+        return any(s is not None and version(t) != s.version for t, s in zip(tensors, states, strict=True))
     return False
+
+
+def facts(t: torch.Tensor) -> tuple[Any, ...]:
+    """What a recording keeps of an ordinary tensor, in one go. Raises for one that is not."""
+    return (t.shape, t.stride(), t.storage_offset(), t.dtype, t.device, t.requires_grad, t._version,
+            t._base, t.retains_grad, t.output_nr, t.grad_fn, t.is_cpu)  # fmt: skip
 
 
 def base_of(tensor: torch.Tensor) -> torch.Tensor | None:
@@ -234,7 +240,6 @@ is_compiling = torch.compiler.is_compiling
 functorch_active: Callable[[], bool] = getattr(_C, "_are_functorch_transforms_active", bool)
 outer_modes: Callable[[], int] = getattr(_C, "_len_torch_function_stack", int)  # modes that would see what we call now
 raw_version = operator.attrgetter("_version")  # raises where torch does, unlike version()
-raw_base = operator.attrgetter("_base")
 
 
 def module_call_code() -> CodeType:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gradviz import preview
+from gradviz.calls import unfold
 from gradviz.functions import Role
 from gradviz.graph import (
     Accumulated,
@@ -50,9 +51,10 @@ class Assembled:
 
     def __init__(self, recorder: Recorder) -> None:
         # In a full log a backward may have dropped its own beginning: the rest of it says nothing alone.
-        calls = [e[1] for e in recorder.log if e[0] in ("called", "raised")]
+        log = [unfold(e) for e in recorder.log]
+        calls = [e[1] for e in log if e[0] in ("called", "raised")]
         whole = {id(c) for c in calls} | {id(c.run) for c in calls}
-        self.log = [e for e in recorder.log if id(e[1]) in whole]
+        self.log = [e for e in log if id(e[1]) in whole]
         self.notes = _notes(recorder)
         self.names = Names(calls, recorder)
         self.last = {id(e[1]): i for i, e in enumerate(self.log) if e[0] in ("ran", "accumulated", "freed")}

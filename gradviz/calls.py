@@ -88,6 +88,27 @@ class CallRecord:
         self.outputs: list[State] = []
 
 
+def usual_call(name: str, site: Site, states: Sequence[State | None]) -> CallRecord:
+    """The record of a usual call, as the general way has it before the call runs."""
+    call = CallRecord(name, Role.OPERATION, True)
+    call.site, call.arity = site, len(states)
+    call.args_at = tuple(at for at, state in enumerate(states) if state is not None)
+    call.inputs = [state for state in states if state is not None]
+    return call
+
+
+def unfold(logged: tuple[Any, ...]) -> tuple[Any, ...]:
+    """An entry of the log as the general way would have made it."""
+    if logged[0] != "usual":
+        return logged
+    _, name, site, output, slot, behind, saved, *states = logged
+    call = usual_call(name, site, states)
+    call.outputs = [output]
+    if slot is not None:
+        call.nodes = [NodeRecord(slot[0], slot[2], sequence_nr=slot[3], next=behind, saved=saved)]
+    return "called", call
+
+
 def _is_standard(name: str) -> bool:
     """Does a file belong to Python's standard library (copy, functools, contextlib)?"""
     return name.startswith("<frozen") or (name.startswith(_STANDARD) and not any(d in name for d in _INSTALLED))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -14,7 +15,8 @@ import torch
 from gradviz import _torch_compat as compat
 from gradviz.functions import CASTS, Role
 from gradviz.graph import CutReason, SavedState
-from gradviz.objects import Object, State
+from gradviz.objects import Block, Object, Objects, State
+from gradviz.preview import LIMIT
 from gradviz.walk import _BLOCK, SLOT, Slot, _guard, guard_new, new_serial, serial
 
 if TYPE_CHECKING:
@@ -54,6 +56,11 @@ _raw_number, _NO_NUMBER = compat.raw_number, compat.RAW_NO_NUMBER
 _NEVER_RESULTS = frozenset({"self", "other", "exponent", "input", "weight", "mat1", "mat2", "mask", "condition"})
 
 
+def constant(attribute: str, data: torch.Tensor) -> bool:
+    """Did a node save a constant, such as the 2 of ``a * 2``? Asked of a tensor that is none of the known ones."""
+    return attribute in _NEVER_RESULTS and not data.requires_grad and compat.base_of(data) is None
+
+
 class Nodes:
     """The nodes of one recording, met one call at a time."""
 
@@ -63,7 +70,7 @@ class Nodes:
         self.stubs: set[int] = set()
         self.leaves: set[int] = set()  # AccumulateGrad nodes by which leaves are known
         self.unplaced = False  # was a tensor saved that may be a result of the call?
-        self._kinds: dict[type, tuple[str, bool, bool]] = {}
+        self.kinds: dict[type, tuple[str, bool, Sequence[tuple[str, str]]]] = {}  # see `kind`
         self.new: list[NodeRecord] = []  # met since the recorder last collected them
         self.see: Callable[[torch.Tensor], Object]  # Objects.see, set by the recorder
         self.known: Callable[[torch.Tensor], Object | None]
@@ -105,53 +112,32 @@ class Nodes:
         return own if own in self.met and not again else self._record(node, _raw_number(node), todo)
 
     def _record(self, node: Any, number: int, todo: list[Any]) -> int:
-        metadata, functions = node.metadata, node.next_functions
-        slot, met = metadata.get(SLOT), self.met
-        lowest, guarded = number - number % _BLOCK, False
-        behind: list[Slot] = []
-        for child, input_nr in functions:
-            if child is None:
-                behind.append((None, input_nr, "", 0))
-                continue
-            below = child.metadata.get(SLOT)
-            if below is None or below[0] not in met:
-                guard_new(node, functions)
-                below = self._behind(child, todo)
-            elif not lowest <= below[3] < number and below[3] != _NO_NUMBER:
-                guarded = True
-            behind.append(below if input_nr == 0 else (below[0], input_nr, below[2], below[3]))
-        name, custom, saves = self._kinds.get(type(node)) or self.kind(node)
-        if slot is None and (slot := metadata.get(SLOT)) is None:
-            # A new node over known ones: what `guard_new` does, in one pass with the above.
-            metadata[SLOT] = slot = (new_serial(), 0, name, number)
-            if guarded:
-                _guard(node, functions)
-        own: int = slot[0]
-        met.add(own)
-        record = _blank(NodeRecord)
-        record.serial, record.name, record.custom, record.leaf = own, name, custom, None
-        record.sequence_nr = None if number == _NO_NUMBER else number
-        record.next, record.saved, record.stub = tuple(behind), self._saved(node) if saves else (), False
-        self.new.append(record)
+        functions = node.next_functions
+        own = guard_new(node, functions)
+        behind = tuple((None, nr, "", 0) if child is None else self._behind(child, nr, todo) for child, nr in functions)
+        name, custom, saves = self.kind(node)
+        self.met.add(own)
+        known_number, saved = None if number == _NO_NUMBER else number, self._saved(node) if saves else ()
+        self.new.append(NodeRecord(own, name, custom, None, known_number, behind, saved))
         return own
 
-    def _behind(self, child: Any, todo: list[Any]) -> Slot:
-        """The slot of a child that was not met yet, or is older than the recording."""
-        below, number, name = serial(child), _raw_number(child), self.kind(child)[0]
-        if name == "AccumulateGrad":
-            below = self.accumulate_grad(child)
-        elif below not in self.met and number >= self.start:
-            todo.append(child)
-        return below, 0, name, number
+    def _behind(self, child: Any, input_nr: int, todo: list[Any]) -> Slot:
+        below, _, name, number = child.metadata.get(SLOT) or (serial(child), 0, self.kind(child)[0], _raw_number(child))
+        if below not in self.met:
+            if name == "AccumulateGrad":
+                below = self.accumulate_grad(child)
+            elif number >= self.start:
+                todo.append(child)
+        return below, input_nr, name, number
 
-    def kind(self, node: Any) -> tuple[str, bool, bool]:
-        """(name, custom Function?, may it save tensors?): the same for every node of a class, so looked up once."""
+    def kind(self, node: Any) -> tuple[str, bool, Sequence[tuple[str, str]]]:
+        """(name, custom Function?, what it may save): the same for every node of a class, so looked up once."""
         cls = type(node)
-        found = self._kinds.get(cls)
+        found = self.kinds.get(cls)
         if found is None:
-            found = compat.node_name(node), compat.is_custom(node), bool(compat.raw_names(cls))
+            found = compat.node_name(node), compat.is_custom(node), compat.raw_names(cls)
             if cls.__name__ != "CppFunction":  # one class for many kinds of nodes
-                self._kinds[cls] = found
+                self.kinds[cls] = found
         return found
 
     def accumulate_grad(self, node: Any) -> int:
@@ -184,8 +170,8 @@ class Nodes:
     def _saved_other(self, attribute: str, data: torch.Tensor, status: SavedState, version: int | None) -> Saved:
         """A saved tensor that is no object we know: a result, a view that the call made of an input, a constant."""
         base, kin = compat.base_of(data), None
-        if base is None and attribute in _NEVER_RESULTS and not data.requires_grad:
-            return _row(Saved, (attribute, None, None, None, version, status))  # a constant, such as the 2 of a * 2
+        if constant(attribute, data):
+            return _row(Saved, (attribute, None, None, None, version, status))
         span = compat.storage_range(data)
         start = None if span is None else span[0]
         if base is not None and (known := self.known(base)) is not None:
@@ -213,6 +199,122 @@ def tie_results(nodes: list[NodeRecord], outputs: list[State]) -> None:
         node.saved = [tie(node, s) for s in node.saved]
 
 
+# --- the usual call ---------------------------------------------------------------------------------------------------
+#
+# Known tensors in, one new tensor out, one new node that leads straight to all of them: nearly every call is like that,
+# and then nothing has to be proven. So it is noted in one straight line. Everything is read before anything is changed:
+# whatever turns out to be unusual is left to the general way, as if nothing had been tried. Both give the same graph.
+
+# Logged as one flat tuple, which costs the garbage collector less than records do; ``calls.unfold`` makes these of it:
+# "usual", function, site, result, slot of its node, edges, saved tensors, then the state or None of each argument.
+Entry = tuple[Any, ...]
+
+_TENSOR, _PARAMETER = torch.Tensor, torch.nn.Parameter
+_NO_TENSORS = frozenset({int, float, bool, complex, str, NoneType, torch.Size, torch.dtype, torch.device})
+_AVAILABLE, _raw_version = SavedState.AVAILABLE, compat.raw_version
+
+
+def given(objects: Objects, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+    """For each positional argument its state, None for a number. None if any is a list, or a new or changed tensor."""
+    by_id: dict[int, Any] = objects.by_id
+    deferred, states = objects.deferred, []
+    for value in args:
+        kind = type(value)
+        if kind is _TENSOR or kind is _PARAMETER:
+            own = by_id.get(id(value))
+            if own is None or own() is not value or (deferred and own.deferred):
+                return None
+            state = own.state
+            if _raw_version(value) != state.version or value.requires_grad is not state.requires_grad:
+                return None
+            states.append(state)
+        elif kind in _NO_TENSORS:
+            states.append(None)
+        else:
+            return None
+    return None if kwargs and any(type(value) not in _NO_TENSORS for value in kwargs.values()) else states
+
+
+def entry(
+    objects: Objects, nodes: Nodes, name: str, site: Any, states: Sequence[State | None], args: Any, t: Any
+) -> Entry | None:
+    """The log's entry for a usual call that has just returned ``t``; None, and nothing changed, for any other call."""
+    key, by_id, met = id(t), objects.by_id, nodes.met
+    if type(t) is not _TENSOR or ((own := by_id.get(key)) is not None and own() is t) or compat.moved(args, states):
+        return None  # no new tensor, or an input was written
+    state = _blank(State)
+    (state.shape, state.stride, state.storage_offset, state.dtype, state.device, state.requires_grad, state.version,
+     base, state.retains_grad, state.output_nr, grad_fn, on_cpu) = compat.facts(t)  # fmt: skip
+    start, nbytes = compat.storage_range(t) or (0, 0)
+    tracked, full = grad_fn is not None, len(objects.blocks) > objects.sweep_at
+    if state.retains_grad or state.requires_grad is not tracked or not on_cpu or not start or full:
+        return None
+    block: Any = objects.blocks.get(start)
+    viewed: Any = None if base is None else by_id.get(id(base))
+    if base is None:
+        for member in block or ():
+            if member() is not None:
+                return None  # memory that is known, and yet no view
+    elif viewed is None or viewed() is not base or block is None or viewed.state.block is not block:
+        return None
+    state.values = t.tolist() if t.numel() <= LIMIT else None
+    slot: Any = None
+    behind, reached, saved, guarded = [], [], [], False
+    if tracked:
+        metadata, functions, number = grad_fn.metadata, grad_fn.next_functions, _raw_number(grad_fn)
+        kind = nodes.kinds.get(type(grad_fn)) or nodes.kind(grad_fn)
+        if SLOT in metadata or kind[1] or not nodes.start <= number < _NO_NUMBER:
+            return None
+        lowest = number - number % _BLOCK
+        for child, input_nr in functions:
+            if child is None:
+                behind.append((None, input_nr, "", 0))
+                continue
+            below = child.metadata.get(SLOT)
+            if input_nr or below is None or (below[0] not in met and below[3] >= nodes.start):
+                return None
+            guarded = guarded or not (lowest <= below[3] < number or below[3] == _NO_NUMBER)
+            reached.append(below[0])
+            behind.append(below)
+        for attribute, short in kind[2]:
+            raw = getattr(grad_fn, attribute)
+            data = raw.data  # raises for a list of saved tensors
+            if raw.unpack_hook is not None or (data is None and raw.unpack() is not None):
+                return None
+            if data is not None:
+                own, version = by_id.get(id(data)), _raw_version(data)
+                if own is not None and own() is data and own.state.version == version:
+                    known: Any = own.state
+                elif own is None and constant(short, data):
+                    known = None
+                elif compat.storage_range(data) == (start, nbytes) and base is None:
+                    known = state  # the result, as another object
+                else:
+                    return None
+                saved.append(_row(Saved, (short, known, None, None, version, _AVAILABLE)))
+    for before in states:
+        if before is not None and before.tracked:
+            node = before.object.accumulate_grad if before.node is None else before.node
+            if node not in reached or before.output_nr:
+                return None
+    # It is a usual call. Nothing below can fail.
+    if tracked:
+        metadata[SLOT] = slot = (new_serial(), 0, kind[0], number)
+        met.add(slot[0])
+        if guarded:
+            _guard(grad_fn, functions)
+    state.is_leaf, state.tracked, state.node = not tracked, tracked, slot and slot[0]
+    state.grad, state.base = None, viewed
+    state.object = by_id[key] = found = Object(t, objects.died)
+    found.key, found.made, found.state = key, True, state
+    if base is None:
+        objects.blocks[start] = block = Block()
+        block.start, block.nbytes, block.device = start, nbytes, state.device
+    found.counter, state.block = object() if base is None else viewed.counter, block
+    block.append(found)
+    return ("usual", name, site, state, slot, tuple(behind), tuple(saved), *states)
+
+
 Key = tuple[Any, int]  # a gradient edge: (node serial, output_nr), or (leaf object, 0)
 
 
@@ -231,23 +333,13 @@ def is_connected(state: State, edges: set[Key]) -> bool:
     return any(e in edges for e in _edges_of(state))
 
 
-_FEW = 8  # inputs that are looked up one by one
-
-
 def is_plain(inputs: list[State], outputs: list[State], made: list[NodeRecord]) -> bool:
-    """The common case, quickly: one result, one node, and every tracked input directly behind it."""
-    if not made or len(outputs) != 1 or made[-1].serial != outputs[0].node or len(inputs) > _FEW:
+    """Quickly: one result, and its node leads straight to every tracked input?"""
+    if not made or len(outputs) != 1 or made[-1].serial != outputs[0].node:
         return False
-    behind = made[-1].next
-    for state in inputs:
-        if state.tracked:
-            own = state.node if state.node is not None else state.object.accumulate_grad
-            for to, nr, _, _ in behind:
-                if to == own and nr == state.output_nr:
-                    break
-            else:
-                return False
-    return True
+    behind = {(to, nr) for to, nr, _, _ in made[-1].next if to is not None}
+    own = [(s.object.accumulate_grad if s.node is None else s.node, s.output_nr) for s in inputs if s.tracked]
+    return behind.issuperset(own)
 
 
 def reached(outputs: Iterable[State], nodes: Iterable[NodeRecord]) -> set[Key]:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradviz import _torch_compat as compat
-from gradviz._torch_compat import raw_base, raw_version
 from gradviz.functions import Role
 from gradviz.preview import LIMIT
 
@@ -124,8 +123,8 @@ class Objects:
     """The objects of one recording. ``reads_gpu``: copy values from devices other than the CPU too."""
 
     def __init__(self, reads_gpu: bool, meet: Callable[[Any], int]) -> None:
-        self._died = _forgetting(weakref.ref(self))
-        self._sweep_at = 1024
+        self.died = _forgetting(weakref.ref(self))
+        self.sweep_at = 1024
         self.deferred = False  # was any grad_fn ever left unread?
         self.by_id: dict[int, Object] = {}
         self.blocks: dict[int, Block] = {}
@@ -156,11 +155,7 @@ class Objects:
             own = by_id.get(id(tensor))
             if own is not None and own() is tensor:
                 state = own.state
-                try:
-                    changed = raw_version(tensor) != state.version or tensor.requires_grad is not state.requires_grad
-                except RuntimeError:  # an inference tensor counts no versions
-                    changed = state.version is not None
-                if changed:
+                if compat.version(tensor) != state.version or tensor.requires_grad is not state.requires_grad:
                     state = self.refresh(own, tensor, settled=compat.base_of(tensor) is None)
             else:
                 # A view that nobody has written to has the grad_fn that it was made with.
@@ -170,7 +165,7 @@ class Objects:
         return found
 
     def _add(self, tensor: torch.Tensor, *, made: bool) -> Object:
-        found = Object(tensor, self._died)
+        found = Object(tensor, self.died)
         found.key, found.made, found.counter = id(tensor), made, object()
         self.by_id[found.key] = found
         return found
@@ -209,18 +204,16 @@ class Objects:
 
     def _read_ordinary(self, found: Object, t: torch.Tensor) -> State:
         state = _blank(State)
-        state.object, state.shape, state.stride, state.storage_offset = found, t.shape, t.stride(), t.storage_offset()
-        state.dtype, state.device, state.version, base = t.dtype, t.device, raw_version(t), raw_base(t)
-        state.requires_grad = requires_grad = t.requires_grad
-        grad_fn = t.grad_fn if requires_grad else None
+        (state.shape, state.stride, state.storage_offset, state.dtype, state.device, requires_grad, state.version, base,
+         retains, state.output_nr, grad_fn, on_cpu) = compat.facts(t)  # fmt: skip
+        state.object, state.requires_grad, state.retains_grad = found, requires_grad, retains
         state.is_leaf = is_leaf = grad_fn is None
-        state.retains_grad = retains = t.retains_grad
-        small = t.numel() <= LIMIT and (t.is_cpu or (self.reads_gpu and not t.is_meta))
+        small = t.numel() <= LIMIT and (on_cpu or (self.reads_gpu and not t.is_meta))
         state.values = t.tolist() if small else None
         state.grad = self._grad(found, t) if (is_leaf and requires_grad) or retains else None
         state.block = self._block(found, t)
         state.base = None if base is None else self.known(base)
-        state.node, state.output_nr = (None, 0) if grad_fn is None else (self.meet(grad_fn), t.output_nr)
+        state.node = None if grad_fn is None else self.meet(grad_fn)
         state.tracked = requires_grad and (not is_leaf or base is None or compat.takes_gradient(t))
         return state
 
@@ -276,9 +269,9 @@ class Objects:
                 if inside and other.device == t.device and other.alive():
                     self.blocks[start] = other
                     return other
-        if len(self.blocks) > self._sweep_at:
+        if len(self.blocks) > self.sweep_at:
             self.blocks = {at: b for at, b in self.blocks.items() if b.alive()}
-            self._sweep_at = max(1024, 2 * len(self.blocks))
+            self.sweep_at = max(1024, 2 * len(self.blocks))
         self.blocks[start] = block = Block()
         block.start, block.nbytes, block.device = start, nbytes, t.device
         return block

@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from gradviz import _torch_compat as compat
 from gradviz import connect
 from gradviz.backward import Watch, watch
-from gradviz.calls import CallRecord, Frames, Look
+from gradviz.calls import CallRecord, Frames, Look, Site, usual_call
 from gradviz.custom import Custom, CustomFunctions, Write
 from gradviz.functions import Role, describe
 from gradviz.objects import Object, Objects, State
@@ -87,19 +87,18 @@ class Recorder(TorchFunctionMode):
             if name == "_set_grad_enabled":
                 self.customs.note_grad_mode(bool(args[0]), sys._getframe(1))
             return func(*args, **kwargs)
-        call = watching = None
+        call = watching = usual = None
         inputs: list[torch.Tensor] = []
-        # Our own reading is not for the user's subclasses, nor for modes outside this one.
-        alone = compat.unobserved if types or _outer_modes() else None
         try:
-            if alone is None:
-                call = self._before(name, role, args, kwargs, inputs, sys._getframe(1))
-            else:
-                with alone():
+            usual = self._usual(args, kwargs, sys._getframe(1)) if role is _OPERATION and name[-1] != "_" else None
+        except Exception:
+            usual = None  # an inference tensor counts no versions
+        try:
+            if usual is None:
+                with compat.unobserved():  # our own reading is not for the user's subclasses, nor for other modes
                     call = self._before(name, role, args, kwargs, inputs, sys._getframe(1))
-            if call is not None and role in _BACKWARD:
-                with compat.unobserved():
-                    watching = watch(self, call, role, args, kwargs)
+                    if call is not None and role in _BACKWARD:
+                        watching = watch(self, call, role, args, kwargs)
         except Exception as error:
             self.failed(error)
         done = False
@@ -110,17 +109,35 @@ class Recorder(TorchFunctionMode):
             if watching is not None:
                 watching.stop()
             if not done:
-                self._raised(call, watching)
+                self._raised(call if usual is None else usual_call(name, *usual), watching)
+        if usual is not None:
+            try:
+                entry = connect.entry(self.objects, self.nodes, name, *usual, args, result)
+            except Exception:
+                entry = None  # a sparse tensor, for example: read with more care below
+            if entry is not None:
+                self._log(entry)
+                return result
+            call = usual_call(name, *usual)
+            tensors_in(args, inputs)
         if call is not None:
             try:
-                if alone is None:
+                with compat.unobserved():
                     self._after(call, watching, inputs, result)
-                else:
-                    with alone():
-                        self._after(call, watching, inputs, result)
             except Exception as error:
                 self.failed(error)
         return result
+
+    def _usual(self, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> tuple[Site, list[Any]] | None:
+        """The site and the inputs of what may become a usual call: by the user's code, in no mode."""
+        mode = not _grad_enabled() or _inference_enabled() or _functorch_active() or _outer_modes()
+        if mode or self.customs.running is not None or self.nodes.new:
+            return None
+        states = connect.given(self.objects, args, kwargs)
+        if states is None:
+            return None
+        site, direct, _, inner, _ = self.frames.look(frame)
+        return (site, states) if direct and inner is None else None
 
     def failed(self, error: Exception) -> None:
         """Our own book-keeping failed: never the user's problem, but said in the notes."""
@@ -232,9 +249,7 @@ class Recorder(TorchFunctionMode):
             call.nodes = [*call.nodes, *self.nodes.collect()]
         elif writes or call.cuts or len(returned) == 1 or {id(s) for s in call.outputs} - {id(s) for s in call.inputs}:
             # Several inputs that came back as they were (broadcast_tensors) are no event: nothing happened.
-            self.log.append(("called", call))
-            if len(self.log) > self.max_events:
-                self._drop()
+            self.note("called", call)
         for write in writes:
             self.note("wrote", call, *write)
 
@@ -338,8 +353,12 @@ class Recorder(TorchFunctionMode):
     # --- the log ---------------------------------------------------------------------------------------------------
 
     def note(self, kind: str, *what: Any) -> None:
-        """Add an entry to the log; a full log drops its oldest call with all that belongs to it."""
-        self.log.append((kind, *what))
+        """Add an entry to the log."""
+        self._log((kind, *what))
+
+    def _log(self, entry: connect.Entry) -> None:
+        """A full log drops its oldest call with all that belongs to it."""
+        self.log.append(entry)
         if len(self.log) > self.max_events:
             self._drop()
 
@@ -348,7 +367,7 @@ class Recorder(TorchFunctionMode):
         self.nodes.forget_leaves()
         log.popleft()
         self.dropped += 1
-        while log and log[0][0] not in ("called", "raised"):
+        while log and log[0][0] not in ("called", "raised", "usual"):
             log.popleft()
             self.dropped += 1
 

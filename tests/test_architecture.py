@@ -25,7 +25,7 @@ ORDER = [*PLAIN, *LIVE, "__init__"]
 
 PROCESSES = {"subprocess", "multiprocessing", "concurrent", "asyncio"}
 LAYOUT = {"graphviz", "pygraphviz"}
-MOST_LINES = 7000  # docs/decisions.md says why it is not 4000, and what has to go before more may come
+MOST_LINES = 7300  # docs/decisions.md says why it is not 4000, and what has to go before more may come
 NOT_CODE = {tokenize.ENCODING, tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
             tokenize.ENDMARKER}  # fmt: skip
 

@@ -1,0 +1,96 @@
+"""The quick way to note a usual call and the general way give the same graph."""
+
+from __future__ import annotations
+
+import warnings
+
+import programs
+import pytest
+import torch
+from test_oracle import run_recorded
+
+import gradviz as gv
+from gradviz import connect
+from gradviz.graph import Graph
+
+PROGRAMS, BLOCK = 400, 50
+
+
+# Without the first no call is taken for a usual one; without the second the general way takes over after it has run.
+WAYS = pytest.mark.parametrize("without", ["given", "entry"])
+
+
+def numbered(graph: Graph) -> Graph:
+    """Torch's numbers of nodes go on from run to run: only their order is the same."""
+    order = sorted(n.sequence_nr for n in graph.nodes if n.sequence_nr is not None)
+    return graph.replace(
+        nodes=[n._replace(sequence_nr=n.sequence_nr and order.index(n.sequence_nr)) for n in graph.nodes]
+    )
+
+
+def compared(run, without: str, monkeypatch) -> int:
+    """Runs with and without the quick way, and compares. Returns how many calls were noted the quick way."""
+    quick = run()
+    with monkeypatch.context() as patch:
+        patch.setattr(connect, without, lambda *_: None)
+        general = run()
+    assert numbered(quick.graph).to_json() == numbered(general.graph).to_json()
+    found = [sum(kind == "usual" for kind, *_ in rec._recorder.log) for rec in (quick, general)]
+    assert found[1] == 0
+    return found[0]
+
+
+@pytest.fixture
+def filled_memory():
+    """``empty_like`` gives what lies in memory, unless torch is asked to fill it."""
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+@WAYS
+@pytest.mark.parametrize("first", range(0, PROGRAMS, BLOCK))
+@pytest.mark.usefixtures("filled_memory")
+def test_random_programs(first, without, monkeypatch):
+    def run():
+        torch.manual_seed(0)
+        return run_recorded(program, "<program>")[1]
+
+    found = 0
+    for seed in range(first, first + BLOCK):
+        program = programs.build(programs.statement_seeds(seed))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found += compared(run, without, monkeypatch)
+    assert found > 2 * BLOCK  # else this compares nothing
+
+
+@WAYS
+def test_a_loop_on_known_tensors(without, monkeypatch):
+    def run():
+        h = torch.ones(3, requires_grad=True)
+        w = torch.nn.Parameter(torch.full((3,), 0.5))
+        old = w * 2
+        with gv.record() as rec:
+            for _ in range(300):  # longer than an unguarded path
+                k = torch.sigmoid(h * w + 1.0)
+                h = torch.sub(k.view(3, 1).sum(dim=1), old, alpha=0.25)
+            h.sum().backward()
+        return rec
+
+    assert compared(run, without, monkeypatch) > 1500
+
+
+@WAYS
+def test_a_call_that_raises(without, monkeypatch):
+    def run():
+        h = torch.ones(3, requires_grad=True)
+        with gv.record() as rec:
+            k = h * 2
+            k = k * h
+            with pytest.raises(RuntimeError):
+                torch.matmul(k, h.view(1, 3))
+            k = k + h
+        return rec
+
+    assert compared(run, without, monkeypatch) == 3
