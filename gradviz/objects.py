@@ -210,7 +210,7 @@ class Objects:
         state.is_leaf = is_leaf = grad_fn is None
         small = t.numel() <= LIMIT and (on_cpu or (self.reads_gpu and not t.is_meta))
         state.values = t.tolist() if small else None
-        state.grad = self._grad(found, t) if (is_leaf and requires_grad) or retains else None
+        state.grad = self._grad(found, t) if is_leaf or retains else None
         state.block = self._block(found, t)
         state.base = None if base is None else self.known(base)
         state.node = None if grad_fn is None else self.meet(grad_fn)

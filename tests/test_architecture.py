@@ -16,8 +16,8 @@ PACKAGE = Path(__file__).parents[1] / "gradviz"
 
 # A module imports only modules that stand before it. PLAIN ones work on plain data and know no torch.
 PLAIN = ["graph", "preview", "theme", "geometry", "_places", "bindings", "names", "scene", "queries", "rows", "frames",
-         "cards", "arrange", "fold", "nodes", "levels", "dot", "text", "render", "views", "views.figure", "table", "explaining",
-         "telling", "views.state"]  # fmt: skip
+         "cards", "arrange", "fold", "nodes", "levels", "dot", "text", "render", "views", "views.figure", "table",
+         "explaining", "telling", "views.state"]  # fmt: skip
 LIVE = ["functions", "_torch_compat", "objects", "walk", "connect", "calls", "custom", "backward", "recorder",
         "naming", "assemble", "capture", "recording", "showing", "steps", "views.widget", "views.book", "views.player",
         "controls", "views.panel", "exploring", "views.page", "magic"]  # fmt: skip

@@ -22,6 +22,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import gradviz as gv
+from gradviz import rows
 from gradviz.graph import CutReason
 
 PROGRAMS = []
@@ -51,6 +52,7 @@ def actual_cuts(graph) -> list[tuple[int, CutReason, str, str]]:
 
     def variable(tensor_id):
         name = None if tensor_id is None else graph.tensor[tensor_id].name
+        name = rows.bare(name)
         return name if name and name.isidentifier() else "_"  # "a.data" and "layer.weight" are not variables
 
     return [
