@@ -35,6 +35,7 @@ def bindings(scope: Any) -> list[tuple[str, Any]]:
     return found
 
 
+@functools.lru_cache(maxsize=1024)
 def is_conditional(statement: Any) -> bool:
     """Whether a part of the statement may be left out when it runs."""
     return any(isinstance(part, (ast.IfExp, ast.BoolOp)) for part in ast.walk(statement))

@@ -12,6 +12,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import gradviz as gv
+from gradviz import rows
 from gradviz.graph import Accumulated, Freed, Graph, NodeKind, NodeRan, Raised, SavedState, Wrote
 
 # tensors that refuse ordinary questions ---------------------------------------------------------------------------
@@ -770,8 +771,8 @@ def test_names_when_a_variable_is_bound_again():
         x = x * 2
         second = x
         x = x * 3
-    assert [rec.find(t).name for t in (second, x)] == ["x", "x"]
-    assert rec.find(first).name in ("x", "first")
+    start = test_names_when_a_variable_is_bound_again.__code__.co_firstlineno
+    assert [rec.find(t).name for t in (first, second, x)] == [f"x (line {start + 2})", f"x (line {start + 4})", "x"]
     assert len({rec.find(t).object_id for t in (first, second, x)}) == 3
 
 
