@@ -12,7 +12,6 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import gradviz as gv
-from gradviz import rows
 from gradviz.graph import Accumulated, Freed, Graph, NodeKind, NodeRan, Raised, SavedState, Wrote
 
 # tensors that refuse ordinary questions ---------------------------------------------------------------------------
