@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gradviz import controls
+    from gradviz import controls, lesson
     from gradviz.exploring import explore
     from gradviz.graph import GradvizError, Graph
     from gradviz.recording import Recording, record
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from gradviz.views.page import export
     from gradviz.views.player import play
     from gradviz.views.widget import GraphWidget
+    from gradviz.why.entry import explain
+    from gradviz.why.moving import will_it_move
+    from gradviz.why.reaching import reach
 
 # Each name is loaded on first use, so that `import gradviz` costs next to nothing beside `import torch`.
 _HOME = {
@@ -24,14 +27,18 @@ _HOME = {
     "GraphWidget": "gradviz.views.widget",
     "Recording": "gradviz.recording",
     "controls": "gradviz.controls",
+    "explain": "gradviz.why.entry",
     "explore": "gradviz.exploring",
     "export": "gradviz.views.page",
+    "lesson": "gradviz.lesson",
     "play": "gradviz.views.player",
+    "reach": "gradviz.why.reaching",
     "record": "gradviz.recording",
     "show": "gradviz.showing",
+    "will_it_move": "gradviz.why.moving",
 }
-__all__ = ["Figure", "GradvizError", "Graph", "GraphWidget", "Recording", "controls", "explore", "export", "play",
-           "record", "show"]  # fmt: skip
+__all__ = ["Figure", "GradvizError", "Graph", "GraphWidget", "Recording", "controls", "explain", "explore", "export",
+           "lesson", "play", "reach", "record", "show", "will_it_move"]  # fmt: skip
 __version__ = "0.1.0"
 
 

@@ -58,13 +58,18 @@ class Place(NamedTuple):
         return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
 
 
-def locate(code: CodeType, lasti: int) -> Place:
-    """The place of one (code object, ``f_lasti``) pair."""
+@functools.lru_cache(maxsize=1024)  # a live picture asks for the same ones at every click
+def _instruction(code: CodeType, lasti: int) -> tuple[int, str, int]:
+    """Where the instruction itself stands, its name and its line."""
     while dis.opname[code.co_code[lasti]] in ("CACHE", "EXTENDED_ARG"):
         lasti += -2 if dis.opname[code.co_code[lasti]] == "CACHE" else 2
-    opname = dis.opname[code.co_code[lasti]]
     lines = (line for start, end, line in code.co_lines() if start <= lasti < end and line)
-    line = next(lines, code.co_firstlineno)
+    return lasti, dis.opname[code.co_code[lasti]], next(lines, code.co_firstlineno)
+
+
+def locate(code: CodeType, lasti: int) -> Place:
+    """The place of one (code object, ``f_lasti``) pair."""
+    lasti, opname, line = _instruction(code, lasti)
     # executing reads these four attributes of a frame and nothing else.
     frame: Any = types.SimpleNamespace(f_code=code, f_lasti=lasti, f_lineno=line, f_globals={})
     try:
@@ -209,13 +214,13 @@ def is_module(receiver: Any, source: Source) -> bool:
         receiver = receiver.value
     if not isinstance(receiver, ast.Name):
         return False
-    variables = getattr(_shell(), "user_ns", {}) if display_name(source.filename).startswith("cell") else {}
-    if receiver.id in variables:
+    variables = getattr(shell(), "user_ns", {})
+    if receiver.id in variables and display_name(source.filename).startswith("cell"):
         return isinstance(variables[receiver.id], (types.ModuleType, types.FunctionType, type))
     return receiver.id in _imported(source) or receiver.id in _USUAL_MODULES
 
 
-def _shell() -> Any:
+def shell() -> Any:
     """The running IPython shell; IPython is not imported for it."""
     return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
 
@@ -227,7 +232,7 @@ def display_name(filename: str) -> str:
         >>> display_name("/home/me/train.py"), display_name("<ipython-input-3-0123456789ab>")
         ('train.py', 'cell [3]')
     """
-    name_of: Any = getattr(getattr(_shell(), "compile", None), "format_code_name", None)
+    name_of: Any = getattr(getattr(shell(), "compile", None), "format_code_name", None)
     label = (name_of(filename) if name_of else None) or ("", "")
     number = re.search(r"(\d+)", label[1]) or re.match(r"<ipython-input-(\d+)-", filename)
     if number:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from types import CodeType
@@ -52,6 +53,11 @@ def leaf_of(node: Node) -> torch.Tensor | None:
     except Exception:
         return None
     return leaf if isinstance(leaf, torch.Tensor) else None
+
+
+def has_hooks(tensor: torch.Tensor) -> bool:
+    """Did the user put hooks on the gradient of this tensor?"""
+    return bool(getattr(tensor, "_backward_hooks", None))
 
 
 def is_custom(node: Any) -> bool:
@@ -239,6 +245,7 @@ def next_sequence_nr() -> int:
 is_compiling = torch.compiler.is_compiling
 functorch_active: Callable[[], bool] = getattr(_C, "_are_functorch_transforms_active", bool)
 outer_modes: Callable[[], int] = getattr(_C, "_len_torch_function_stack", int)  # modes that would see what we call now
+dispatch_modes: Callable[[], int] = getattr(_C, "_len_torch_dispatch_stack", int)
 raw_version = operator.attrgetter("_version")  # raises where torch does, unlike version()
 
 
@@ -262,3 +269,28 @@ def output_count(node: Any) -> int:
         return len(node._input_metadata)
     except Exception:
         return 0
+
+
+# ---- optimizers ----------------------------------------------------------------------------------------------------
+
+
+def step_obstacle(optimizer: Any) -> str | None:
+    """Why a step of this optimizer cannot be tried on a copy without running code of the user's; None if it can be."""
+    kind, home = type(optimizer), sys.modules[torch.optim.Optimizer.__module__]  # torch.optim hides the submodule
+    name, replaced = kind.__name__, vars(optimizer).get("step")
+    methods = [m for m in (getattr(kind, "step", None), getattr(kind, "_init_group", None), replaced) if m is not None]
+    hooks = ("_global_optimizer_pre_hooks", "_global_optimizer_post_hooks")
+    own = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks")
+    if any(not str(getattr(m, "__module__", "")).startswith("torch.optim.") for m in methods):
+        return f"step() of this {name} is not torch's own, and it is not run to find out"
+    if replaced is not None and not getattr(replaced, "_wrapped_by_lr_sched", hasattr(replaced, "_with_counter")):
+        return f"step() of this {name} was replaced, and it is not run to find out"
+    if any(getattr(home, h, None) for h in hooks) or any(getattr(optimizer, h, None) for h in own):
+        return "step() has hooks, and they are not run to find out"
+    if isinstance(optimizer, torch.optim.LBFGS):
+        return "LBFGS runs a closure, which computes new gradients"
+    if optimizer.defaults.get("differentiable") or any(g.get("differentiable") for g in optimizer.param_groups):
+        return "differentiable=True: its step is part of a graph, and is not tried"
+    if _C._len_torch_dispatch_stack():
+        return "a TorchDispatchMode is active, and would see the trial"
+    return None

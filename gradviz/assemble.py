@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gradviz import preview
+from gradviz import preview, queries
 from gradviz.calls import unfold
 from gradviz.functions import Role
 from gradviz.graph import (
@@ -15,6 +16,7 @@ from gradviz.graph import (
     Backward,
     Call,
     Called,
+    Changed,
     Cut,
     Edge,
     Event,
@@ -22,6 +24,7 @@ from gradviz.graph import (
     Gradient,
     GradientEdge,
     Graph,
+    Hooked,
     Node,
     NodeKind,
     NodeRan,
@@ -38,6 +41,7 @@ from gradviz.walk import without_collector
 if TYPE_CHECKING:
     from gradviz.backward import Run
     from gradviz.calls import CallRecord
+    from gradviz.changes import Slot, Value
     from gradviz.connect import NodeRecord, Saved
     from gradviz.objects import Block, Object, State
     from gradviz.recorder import Recorder
@@ -52,12 +56,12 @@ class Assembled:
     def __init__(self, recorder: Recorder) -> None:
         # In a full log a backward may have dropped its own beginning: the rest of it says nothing alone.
         log = [unfold(e) for e in recorder.log]
-        calls = [e[1] for e in log if e[0] in ("called", "raised")]
+        calls = [e[1] for e in log if e[0] in ("called", "raised", "hooked")]
         whole = {id(c) for c in calls} | {id(c.run) for c in calls}
         self.log = [e for e in log if id(e[1]) in whole]
         self.notes = _notes(recorder)
         self.names = Names(calls, recorder)
-        self.last = {id(e[1]): i for i, e in enumerate(self.log) if e[0] in ("ran", "accumulated", "freed")}
+        self.last = {id(e[1]): i for i, e in enumerate(self.log) if e[0] in ("ran", "changed", "accumulated", "freed")}
         self._ids = Replay(self)
         with without_collector():
             self.graph = self._ids.run(len(self.log))
@@ -69,8 +73,15 @@ class Assembled:
     def tensor_of(self, known: Object) -> Tensor | None:
         """The last state of an object in the whole graph."""
         found = self._ids.objects.get(known)
-        states = [t for t in self.graph.tensors if t.object_id == found]
-        return states[-1] if states else None
+        return None if found is None else self._latest.get(found)
+
+    @cached_property
+    def _latest(self) -> dict[int, Tensor]:
+        return queries.latest_states(self.graph)
+
+    def storage_of(self, block: Block) -> int | None:
+        """The id of a block of memory in the whole graph."""
+        return self._ids.blocks.get(block)
 
 
 def _notes(recorder: Recorder) -> tuple[str, ...]:
@@ -89,6 +100,19 @@ def _notes(recorder: Recorder) -> tuple[str, ...]:
                 "so its gradients are not known"
             )
     return tuple(notes)
+
+
+def _norms(run: Run, values: Any) -> tuple[str | None, ...]:
+    """The norms that were measured, as short as the values of small tensors."""
+    places = [None if v is None else v[2] for v in values]
+    found = [None if at is None or run.norms[at] is None else f"{run.norms[at]:.4g}" for at in places]
+    return tuple(found) if any(found) else ()
+
+
+def _with_norm(run: Run, value: Value) -> str:
+    """A value; of a large one how large it is, because its shape alone never changes."""
+    size = None if value[2] is None else run.norms[value[2]]
+    return preview.of(*value[:2]) + ("" if size is None else f" of norm {size:.4g}")
 
 
 class Replay:
@@ -197,24 +221,44 @@ class Replay:
         if record.role is Role.DATA_SET:
             self.swapped[after.object] = index
         elif record.role not in _NO_MEMORY and not alias and after.block is not None:
-            self.block_writes.setdefault(after.block, []).append((index, after.object.counter))
+            counter = None if record.role is Role.FUSED else after.object.counter  # a fused step moves no version
+            self.block_writes.setdefault(after.block, []).append((index, counter))
 
     def _ran(self, index: int, run: Run, serial: int, arrived: Any, sent: Any, thread: int) -> None:
         node_id = self.node(serial, "Node")
         self.runs[id(run)][1].append(node_id)
-        shown = [[None if v is None else preview.of(*v) for v in values] for values in (arrived, sent)]
+        shown = [[None if v is None else preview.of(*v[:2]) for v in values] for values in (arrived, sent)]
         for nr, text in enumerate(shown[0]):
             if text is not None:
                 self.gradients.append(Gradient(run.number, node_id, nr, None, text, thread))
         for nr, text in enumerate(shown[1]):
             if text is not None:
                 self.gradients.append(Gradient(run.number, node_id, None, nr, text, thread))
-        self.events.append(NodeRan(run.number, node_id, tuple(shown[0]), tuple(shown[1]), thread))
+        self.events.append(NodeRan(run.number, node_id, tuple(shown[0]), tuple(shown[1]), thread,
+                                   _norms(run, arrived), _norms(run, sent)))  # fmt: skip
 
-    def _accumulated(self, index: int, run: Run, serial: int, incoming: Any, before: Any, stored: Any) -> None:
-        shown = [None if v is None else preview.of(*v) for v in (incoming, before, stored)]
+    def _hooked(self, index: int, record: CallRecord) -> None:
+        call_id = self.call(record)
+        for node in (*record.found, *record.nodes):
+            self._meet(index, node, None)
+        self.events.append(Hooked(call_id, self.tensor(record.inputs[0])))
+
+    def _changed(self, index: int, run: Run, at: Slot, before: Value | None, after: Value, hooks: Any) -> None:
+        shown = [None if v is None else _with_norm(run, v) for v in (before, after)]
+        self.events.append(Changed(run.number, self.node(at[0], "Node"), at[1], shown[0], str(shown[1]),
+                                   self._those(hooks)))  # fmt: skip
+
+    def _those(self, calls: list[CallRecord]) -> tuple[int, ...]:
+        return tuple(self.call_ids[id(c)] for c in calls if id(c) in self.call_ids)  # the others were dropped
+
+    def _accumulated(
+        self, index: int, run: Run, serial: int, incoming: Any, before: Any, stored: Any, added: Any, hooks: Any
+    ) -> None:
+        arrived, *shown = [None if v is None else preview.of(*v[:2]) for v in (incoming, before, stored, added)]
         node_id = self.node(serial, "AccumulateGrad")
-        self.events.append(Accumulated(run.number, node_id, shown[0] or "undefined", shown[1], shown[2]))
+        self.events.append(
+            Accumulated(run.number, node_id, arrived or "undefined", shown[0], shown[1], shown[2], self._those(hooks))
+        )
 
     def _freed(self, index: int, run: Run, serials: list[int]) -> None:
         self.freed.update(dict.fromkeys(serials, index))
@@ -244,7 +288,7 @@ class Replay:
         runs = [r for r in self.calls if r.run is not None]
         if runs:
             return list(dict.fromkeys(self.tensor_ids[id(s)] for r in runs for s in r.inputs[:1]))
-        used = {id(s) for r in self.calls for s in r.inputs}
+        used = {id(s) for r in self.calls if r.role is not Role.HOOK for s in r.inputs}
         return [i for r in self.calls for s in r.outputs if id(s) not in used and s.node is not None
                 for i in (self.tensor_ids[id(s)],)]  # fmt: skip
 
@@ -297,7 +341,7 @@ class Replay:
         return Call(
             call_id,
             record.function,
-            tuple(self.tensor_ids[id(s)] for s in record.inputs),
+            tuple(self.tensor_ids[id(s)] for s in record.inputs if record.role is not Role.HOOK or record.error),
             tuple(self.tensor_ids[id(s)] for s in record.outputs if id(s) in self.tensor_ids),
             record.grad_mode,
             record.inference_mode,
@@ -329,7 +373,7 @@ class Replay:
         over = self.whole.last.get(id(run), -1) < step
         returned = []
         for state, value in run.returned if over else ():
-            returned.append((self.tensor(state), None if value is None else preview.of(*value)))
+            returned.append((self.tensor(state), None if value is None else preview.of(*value[:2])))
         at = None if run.raised_at is None or not over else self.node_ids.get(run.raised_at)
         roots = tuple(self.node_ids[s] for s in run.roots if s in self.node_ids)
         return Backward(run.number, call_id, run.kind, roots, tuple(ran), tuple(returned), at, run.watched)

@@ -6,14 +6,18 @@ import threading
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import torch
 from torch.autograd.graph import get_gradient_edge
 
 from gradviz import _torch_compat as compat
+from gradviz.changes import Sums, Value, ones, put_in
 from gradviz.functions import Role
 from gradviz.graph import SavedState
+from gradviz.norms import norm, norm_there, read_there
 from gradviz.objects import Object, State, read
+from gradviz.preview import LIMIT
 from gradviz.walk import walk
 
 if TYPE_CHECKING:
@@ -22,18 +26,17 @@ if TYPE_CHECKING:
 
 WATCH_LIMIT = 20_000  # nodes; hooks on more would be felt
 
-Value = tuple[tuple[int, ...] | None, Any]  # shape and, if small, elements
-
 
 class Run:
     """One run of the engine, as plain data."""
 
-    __slots__ = ("kind", "number", "raised_at", "ran", "returned", "roots", "watched")
+    __slots__ = ("kind", "norms", "number", "raised_at", "ran", "returned", "roots", "watched")
 
     def __init__(self, number: int, kind: str) -> None:
         self.number, self.kind = number, kind
         self.roots: list[int] = []
         self.ran: list[int] = []
+        self.norms: list[Any] = []  # numbers; on another device tensors until stop() reads them, None if that failed
         self.returned: list[tuple[State, Value | None]] = []
         self.raised_at: int | None = None
         self.watched = True
@@ -45,26 +48,47 @@ def watch(recorder: Recorder, call: CallRecord, role: Role, args: tuple[Any, ...
     recorder.runs += 1
     call.run = run
     given = args[0] if args else kwargs.get("tensors", kwargs.get("outputs"))
-    roots = [given] if isinstance(given, torch.Tensor) else [t for t in given or () if isinstance(t, torch.Tensor)]
+    every = [given] if isinstance(given, torch.Tensor) else list(given or ())
+    roots = [t for t in every if isinstance(t, torch.Tensor)]
     wanted: Any = (args[1] if len(args) > 1 else kwargs.get("inputs")) if role is Role.GRAD else ()
     wanted = [wanted] if isinstance(wanted, torch.Tensor) else list(wanted or ())
-    return Watch(recorder, call, run, roots, wanted)
+    gradients = _given(role, len(roots), args, kwargs) if len(every) == len(roots) else None
+    return Watch(recorder, call, run, roots, wanted, gradients)
+
+
+def _given(role: Role, roots: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+    """The gradient that each root starts with: a tensor, or None for ones. None where that is not clear."""
+    at = 2 if role is Role.GRAD else 1
+    words = ("gradient", "grad_tensors", "grad_outputs")
+    found = args[at] if len(args) > at else next((kwargs[w] for w in words if kwargs.get(w) is not None), None)
+    if found is None or isinstance(found, torch.Tensor):
+        return [found] * roots
+    return list(found) if len(found) == roots else None
+
+
+def _shape(tensor: torch.Tensor) -> tuple[int, ...] | None:
+    return read(lambda: tuple(tensor.shape))  # type: ignore[no-any-return]
 
 
 class Watch:
     """The hooks of one run. ``stop`` takes them away whatever happened; ``finish`` reads what has become of things."""
 
     def __init__(
-        self, recorder: Recorder, call: CallRecord, run: Run, roots: list[torch.Tensor], wanted: list[torch.Tensor]
-    ) -> None:
+        self, recorder: Recorder, call: CallRecord, run: Run, roots: list[torch.Tensor], wanted: list[torch.Tensor],
+        given: list[Any] | None,
+    ) -> None:  # fmt: skip
         self.recorder, self.call, self.run = recorder, call, run
         self.thread = threading.get_ident()
         self.handles: list[Any] = []
         self.current: int | None = None
         self.before: dict[int, Value | None] = {}
         self.arrived: dict[int, tuple[Value | None, ...]] = {}  # read before the node may write into it
+        self.measured: dict[int, tuple[ref[torch.Tensor], int | None, Value]] = {}  # by id(), while they live
         self.wanted = [recorder.objects.see(t).state for t in wanted if isinstance(t, torch.Tensor)]
-        starts = [get_gradient_edge(t).node for t in roots if t.requires_grad]
+        self.sums_known = given is not None  # not where backward began at edges, too
+        tracked = zip(roots, given or roots, strict=True)
+        begun = [(get_gradient_edge(t), t, g) for t, g in tracked if t.requires_grad]
+        starts = [edge.node for edge, _, _ in begun]
         self.graph = walk(starts, WATCH_LIMIT)
         nodes = recorder.nodes
         self.serials: list[int] = []
@@ -79,6 +103,10 @@ class Watch:
         recorder.note("called", call)
         run.watched = not self.graph.truncated
         if run.watched:
+            at = ((self.serials[self.graph.index[e.node]], e.output_nr) for e, _, _ in begun)
+            values = (ones(_shape(t)) if g is None else self._value(g) for _, t, g in begun)
+            self.sums = Sums(self.graph, self.serials, zip(at, values, strict=True))
+            self.hooks, self.hooks_after = recorder.hooks.standing()
             try:
                 self._start()
             except Exception:
@@ -111,12 +139,12 @@ class Watch:
     def _before(self, own: int, node: Any, grads: Any) -> None:
         if self._mine() is not None:
             self.current = own
-            self.arrived[own] = self._values(grads)
+            self.arrived[own] = self._arriving(own, grads)
 
     def _before_leaf(self, own: int, node: Any, grads: Any) -> None:
         if self._mine() is not None:
             self.current = own
-            self.arrived[own] = self._values(grads)
+            self.arrived[own] = self._arriving(own, grads)
             leaf = compat.leaf_of(node)
             self.before[own] = None if leaf is None else self._value(leaf.grad)
 
@@ -125,7 +153,9 @@ class Watch:
         if thread is not None:
             self.current = None
             self.run.ran.append(own)
-            self.recorder.note("ran", self.run, own, self.arrived.pop(own), self._values(sent), thread)
+            values = self._measured(sent)
+            self.sums.add(own, sent, values)
+            self.recorder.note("ran", self.run, own, self.arrived.pop(own), values, thread)
 
     def _after_leaf(self, own: int, node: Any, sent: Any, arrived: Any) -> None:
         thread = self._mine()
@@ -137,16 +167,67 @@ class Watch:
             self.recorder.note("ran", self.run, own, incoming, (), thread)
             if incoming[0] is not None:  # an undefined gradient is not added
                 stored = None if leaf is None else self._value(leaf.grad)
-                self.recorder.note("accumulated", self.run, own, incoming[0], self.before.get(own), stored)
+                before, dtype = self.before.get(own), torch.float32 if leaf is None else leaf.dtype
+                total = None if leaf is None else put_in(incoming[0], before, stored, dtype)
+                hooks = self.hooks_after.get(own, ())
+                self.recorder.note("accumulated", self.run, own, incoming[0], before, stored, total, hooks)
 
-    def _values(self, grads: Any) -> tuple[Value | None, ...]:
-        return tuple(map(self._value, grads))
+    def _arriving(self, own: int, grads: Any) -> tuple[Value | None, ...]:
+        """What arrives at a node, and what was changed on its way there."""
+        values = self._measured(grads)
+        for nr, (grad, value) in enumerate(zip(grads, values, strict=True)):
+            if value is not None:
+                self._compare((own, nr), grad, value)
+        return values
+
+    def _compare(self, slot: tuple[int, int], grad: torch.Tensor, value: Value) -> None:
+        hooks = self.hooks.get(slot, [])
+        if not self.sums_known:
+            return
+        with compat.unobserved():
+            found = self.sums.changed(slot, grad, value, self.run.norms, bool(hooks))
+        if found is not None:
+            self.recorder.note("changed", self.run, slot, found[0], value, hooks)
+
+    def _measured(self, grads: Any) -> tuple[Value | None, ...]:
+        """What arrives or is sent, with norms. What one node sends arrives as the same object where it is the only one,
+        and nothing wrote into it: then it is not measured again."""
+        found: list[Value | None] = []
+        with compat.unobserved():
+            for grad in grads:
+                if not isinstance(grad, torch.Tensor):
+                    found.append(None)
+                    continue
+                last = self.measured.get(id(grad))
+                if last is not None and last[0]() is grad and last[1] == compat.raw_version(grad):
+                    found.append(last[2])
+                    continue
+                size = self._norm(grad)
+                if size is None:
+                    found.append(self._value(grad))
+                    continue
+                value = tuple(grad.shape), None, len(self.run.norms)
+                self.run.norms.append(size)
+                self.measured[id(grad)] = ref(grad), compat.raw_version(grad), value
+                found.append(value)
+        return tuple(found)
+
+    def _norm(self, grad: torch.Tensor) -> Any:
+        """The 2-norm. Reading another device would wait for each node: there it stays a tensor until the end."""
+        try:
+            if grad.numel() <= LIMIT:
+                return None
+            if grad.is_cpu:
+                return norm(grad)
+            return norm_there(grad) if self.recorder.objects.reads_gpu else None
+        except Exception:
+            return None  # what is not plain memory
 
     def _value(self, grad: Any) -> Value | None:
         if not isinstance(grad, torch.Tensor):
             return None
         with compat.unobserved():
-            return read(lambda: tuple(grad.shape)), read(lambda: self.recorder.objects.values(grad))
+            return read(lambda: tuple(grad.shape)), read(lambda: self.recorder.objects.values(grad)), None
 
     # --- afterwards --------------------------------------------------------------------------------------------------
 
@@ -155,13 +236,24 @@ class Watch:
         for handle in self.handles:
             handle.remove()
         self.handles.clear()
+        self.measured.clear()
         self.run.raised_at = self.current
+        try:
+            with compat.unobserved():
+                read_there(self.run.norms)
+        except Exception as error:
+            self.run.norms = [n if isinstance(n, float) else None for n in self.run.norms]
+            self.recorder.failed(error)
 
     def finish(self, returned: Any) -> None:
         """Read new gradients and released nodes, then let go of the graph."""
         recorder, run = self.recorder, self.run
         if run.kind == "grad":
             run.returned = [(s, self._value(g)) for s, g in zip(self.wanted, returned, strict=False)]
+            for (state, value), grad in zip(run.returned, returned, strict=False):
+                at = state.object.accumulate_grad if state.node is None else state.node
+                if value is not None and at is not None and run.watched:  # no node ran there
+                    self._compare((at, state.output_nr), grad, value)
             tensors = [g for g in returned if isinstance(g, torch.Tensor)]
             self.call.returned = len(tensors)
             objects = recorder.objects
@@ -193,6 +285,7 @@ class Watch:
                 if tensor.grad is not None:
                     own = objects.known(tensor.grad)
                     if own is not None:
+                        own.gradient_of = known
                         self._refresh(own, tensor.grad)
                     elif tensor.grad.grad_fn is not None:
                         objects.see(tensor.grad)

@@ -31,12 +31,15 @@ SITE_DEPTH = 3  # frames kept of a site: a returned result takes its name from t
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _OPTIMIZERS = os.path.join(_TORCH, "optim") + os.sep
 _INIT = torch.nn.init.__file__
+_GRAPH = torch.autograd.graph.__file__
 _LAYERS = os.path.join(_TORCH, "nn", "modules") + os.sep
 # What a module does with its parameters outside forward.
 _KEEPING = frozenset(
     """__init__ reset_parameters _reset_parameters _fill_padding_idx_with_zero _apply state_dict _save_to_state_dict
     load_state_dict _load_from_state_dict""".split()
 )
+# To find a leaf's AccumulateGrad they make a view of it, which nobody asked for.
+_ASKING = frozenset(("get_gradient_edge", "_get_grad_fn_or_grad_acc"))
 _OWN = os.path.dirname(__file__) + os.sep
 _STANDARD = tuple(os.path.realpath(sysconfig.get_path(p)) + os.sep for p in ("stdlib", "platstdlib"))
 _INSTALLED = ("site-packages", "dist-packages")
@@ -56,8 +59,8 @@ _USER, _BOTTOM, _WRAPPER, _LIBRARY, _BOOKKEEPING, _MODULE, _MODULE_PART = range(
 
 
 # What the stack tells of a call: its site; did the user's own code make it, so that its arguments are the written ones;
-# is it torch's own bookkeeping (inside an optimizer, nn.init, a module's constructor or state_dict); the innermost and
-# outermost nn.Module call under way. Holds frames: never store it.
+# is it torch's own bookkeeping (inside an optimizer, nn.init, get_gradient_edge, a module's constructor or state_dict);
+# the innermost and outermost nn.Module call under way. Holds frames: never store it.
 Look = tuple[Site, bool, bool, "FrameType | None", "FrameType | None"]
 
 
@@ -123,7 +126,9 @@ class Frames:
 
     def _kind(self, code: CodeType) -> tuple[int, CodeType]:
         name = code.co_filename
-        if name.startswith(_OPTIMIZERS) or name == _INIT or (name.startswith(_LAYERS) and code.co_name in _KEEPING):
+        keeping = name.startswith(_LAYERS) and code.co_name in _KEEPING
+        asking = name == _GRAPH and code.co_name in _ASKING
+        if name.startswith(_OPTIMIZERS) or name == _INIT or keeping or asking:
             kind = _BOOKKEEPING
         elif name == _MODULE_FILE:
             kind = _MODULE if code is _MODULE_CALL else _MODULE_PART

@@ -69,24 +69,29 @@ def _check(tensors: tuple[Any, ...], names: Any, model: Any, limit: Any) -> None
         raise GradvizError("capture() was given no tensor; pass the tensor whose graph you want, e.g. capture(loss)")
     for i, given in enumerate(tensors):
         if not isinstance(given, torch.Tensor):
-            raise GradvizError(f"capture() was given {_describe(given)} as argument {i + 1}; {_mend(given)}")
+            raise GradvizError(f"capture() was given {described(given)} as argument {i + 1}; {_mend(given)}")
     if names is not None:
         if not isinstance(names, Mapping):
-            raise GradvizError(f"names= was given {_describe(names)}; expected a mapping, e.g. names={{'loss': loss}}")
+            raise GradvizError(f"names= was given {described(names)}; expected a mapping, e.g. names={{'loss': loss}}")
         for key, given in names.items():
             if not isinstance(key, str):
                 raise GradvizError(f"names= was given the key {key!r}; expected a string, e.g. names={{'loss': loss}}")
             if not isinstance(given, torch.Tensor):
-                raise GradvizError(f"names= was given {_describe(given)} for {key!r}; {_mend(given)}")
+                raise GradvizError(f"names= was given {described(given)} for {key!r}; {_mend(given)}")
     if model is not None and not callable(getattr(model, "named_parameters", None)):
         raise GradvizError(
-            f"model= was given {_describe(model)}; expected a torch.nn.Module, whose named_parameters() are used"
+            f"model= was given {described(model)}; expected a torch.nn.Module, whose named_parameters() are used"
         )
     if not isinstance(limit, int) or limit < 1:
         raise GradvizError(f"limit= was given {limit!r}; expected a number of nodes, at least 1, e.g. limit=10_000")
 
 
-def _describe(given: Any) -> str:
+def described(given: Any) -> str:
+    """What was given, in the words of an error.
+
+    >>> described(3), described([torch.ones(1), None])
+    ('the int 3', 'a list of 2 (1 of them tensors)')
+    """
     kind = type(given).__name__
     if isinstance(given, (list, tuple, set, dict)):
         tensors = sum(isinstance(x, torch.Tensor) for x in (given.values() if isinstance(given, dict) else given))

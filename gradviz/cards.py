@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from . import frames, queries
-from .graph import Call, Cut, Edge, Graph, NodeKind, Raised, Tensor, Wrote
+from .graph import Call, Cut, Edge, Graph, Hooked, NodeKind, Raised, Tensor, Wrote
 from .rows import RowWriter
 from .scene import Arrow, Card, Scene, describe
 
@@ -44,7 +46,7 @@ class _Builder:
         self.output_of: dict[_Draft, tuple[int, int]] = {}
         self.drafts: list[_Draft] = []
         self.last = queries.latest_states(graph)
-        self.sent = queries.sent_gradients(graph)
+        self.sent = queries.sent_labels(graph)
         self.arrived = queries.arrived_gradients(graph)
         self.into = queries.edges_into(graph)
         self.cuts = {(c.call_id, c.input_id): c for c in graph.cuts}
@@ -91,6 +93,7 @@ class _Builder:
 
     def place_states(self) -> None:
         """One card an object. An in-place call adds a line to it, unless that would make the picture a circle."""
+        hooked = {e.call_id: e.tensor_id for e in self.graph.events if isinstance(e, Hooked)}
         for call in self.graph.calls:
             writes = self.writes.get(call.id, [])
             backward = call.id in self.backward_calls  # autograd.grad: its results are cards, its inputs no readers
@@ -104,6 +107,9 @@ class _Builder:
                     self.place_result(o, call, inputs)
             for w in writes:
                 self.place(w.after_id, (call.id, 1))
+            if call.id in hooked:
+                self.place(hooked[call.id], (call.id, 0))
+                self.of_state[hooked[call.id]].calls.append(call)
         for t in self.graph.tensors:
             self.place(t.id, (len(self.graph.calls), t.id))
         for draft in self.drafts:
@@ -148,11 +154,13 @@ class _Builder:
         return draft
 
     def drop_hidden(self) -> None:
-        """Leave out unnamed values that no gradient and no cut touches: constants on their way into a call."""
+        """Leave out unnamed values that no gradient and no cut touches: constants on their way into a call, and a .grad
+        that only backward and the optimizer write."""
         keep = {self.of_state[r] for r in self.graph.roots if r in self.of_state}
         for cut in self.graph.cuts:
             keep |= {self.of_state[i] for i in (cut.input_id, cut.output_id) if i is not None and i in self.of_state}
-        written = {w.after_id for writes in self.writes.values() for w in writes}
+        quiet = {call.id for call in self.graph.calls if call.bookkeeping} | set(self.backward_calls)
+        written = {w.after_id for call_id, writes in self.writes.items() if call_id not in quiet for w in writes}
         for draft in self.drafts:
             if any(t.name or t.gradient_edge or t.requires_grad or t.id in written for t in draft.states):
                 keep.add(draft)
@@ -258,7 +266,7 @@ class _Builder:
         paths = self.gradient_paths()
         pairs = sorted({*uses, *paths, *cuts}, key=lambda p: (index[p[1]], index[p[0]]))
         for tail, head in pairs:
-            arrows = [self.gradient_arrow(e) for e in paths.get((tail, head), ())]
+            arrows = self.gradient_arrows(paths.get((tail, head), ()))
             if (tail, head) in cuts:
                 arrows.append(("cut", f"✂ {cuts[tail, head].reason.value} · no gradient back", ""))
             if not arrows:
@@ -299,6 +307,15 @@ class _Builder:
             if tail is not head:
                 paths.setdefault((tail, head), []).append(e)
         return paths
+
+    def gradient_arrows(self, edges: Iterable[Edge]) -> list[tuple[str, str, str]]:
+        """One an edge; but a view that was written has nodes of both its times, which read the same value once."""
+        arrows, first = [], dict[tuple[str, str, str], int]()
+        for e in edges:
+            arrow = self.gradient_arrow(e)
+            if arrow[0] != "forward" or first.setdefault(arrow, e.node_id) == e.node_id:
+                arrows.append(arrow)
+        return arrows
 
     def gradient_arrow(self, edge: Edge) -> tuple[str, str, str]:
         drawn = (edge.next_node_id, edge.input_nr) in self.of_output

@@ -108,7 +108,10 @@ class Control:
 
     def read(self) -> tuple[str, Any]:
         """Label and value now. The widget is asked once, since another thread may change it."""
-        raw = self.raw
+        return self.at(self.raw)
+
+    def at(self, raw: Any) -> tuple[str, Any]:
+        """Label and value of one of the widget's states."""
         if self.trait == "value":
             return _say(raw), raw
         return ("None", None) if raw is None else list(self.choices.items())[raw]

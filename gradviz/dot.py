@@ -44,7 +44,8 @@ class Arrangement(NamedTuple):
 
 
 ARRANGEMENTS = (
-    *(Arrangement(600), Arrangement(520)),
+    Arrangement(600),
+    Arrangement(520),
     *(Arrangement(row, True, chars) for chars in (UNSET, 28, 22) for row in (600, 530, 465, 400, 340, 280)),
 )  # from the best-looking to the narrowest
 
@@ -77,7 +78,7 @@ def _break_here(text: str, i: int) -> int:
         return i + 60
     if text[i - 1] in " ," or (text[i] == "." and not text[i + 1 : i + 2].isdigit()):
         return i + 40
-    return i + 25 if text[i - 1] in BREAKS else i
+    return i + (25 if text[i - 1] in BREAKS else 10 if text[i - 1] == "_" else 0)
 
 
 def dot(scene: Scene, how: Arrangement = ARRANGEMENTS[0]) -> str:
@@ -323,17 +324,30 @@ def _chip_lines(text: str, one_line: bool = False) -> list[str]:
     """A reason and what follows from it stand under each other, unless the chip lies along a level arrow."""
     if one_line:
         return wrap(text, 60, 1)
-    return [line for part in shorten(text, VALUE_CHARS).split(" · ") for line in wrap(part, CHIP_CHARS, 2)]
+    return [line for part in shorten(text, VALUE_CHARS).split(" · ") for line in _steps(part)]
+
+
+def _steps(text: str) -> list[str]:
+    """
+    >>> _steps("1 → hook → 10"), _steps("[1, 1, 1] → hook → [10, 10, 10]")
+    (['1 → hook → 10'], ['[1, 1, 1] → hook', '→ [10, 10, 10]'])
+    """
+    lines: list[str] = []
+    for part in text.replace(" → ", "\n→ ").split("\n"):
+        if lines and len(lines[-1]) + len(part) < CHIP_CHARS:
+            lines[-1] += f" {part}"
+        else:
+            lines += wrap(part, CHIP_CHARS, 2)
+    return lines
 
 
 def _chip(text: str, look: theme.ChipLook, one_line: bool = False) -> str:
     row = RowLook(theme.STATE_SIZE, look.colour, bold=True)
-    lines = _chip_lines(text, one_line)
-    width = max(_width(line, row) for line in lines)
-    text = "<br/>".join(_text(line, row) for line in lines)
+    width = _chip_width(text, one_line) - 4  # the cell adds 2 points on each side
+    text = "<br/>".join(_text(line, row) for line in _chip_lines(text, one_line))
     return (
         '<<table border="0" cellborder="0" cellspacing="0" cellpadding="2"><tr><td style="rounded" '
-        f'bgcolor="{look.fill}" width="{width + 6:.0f}">{text}</td></tr></table>>'
+        f'bgcolor="{look.fill}" width="{width:.0f}">{text}</td></tr></table>>'
     )
 
 

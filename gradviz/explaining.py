@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from . import queries, rows
 from .graph import Call, Cut, CutReason, Graph, Node, NodeKind, Raised, SavedState, Tensor, Wrote
+from .scene import joined
 from .theme import shorten, visible
 
 LIMIT = 240  # characters of both sentences together
@@ -88,23 +89,25 @@ class _Teller:
 
     def name(self, tensor_id: int | None) -> str:
         """A tensor's name, or the code that made it. What had the name earlier has it with its line."""
-        t = self.graph.tensor.get(-1 if tensor_id is None else tensor_id)
+        t = self.graph.tensor.get(tensor_id)
         if t is None:
             return "the value"
         if t.name:
             return t.name
-        return self.code(self.makers.get(t.id)) or "an unnamed tensor"
+        return self.code(self.makers.get(t.object_id)) or "an unnamed tensor"
 
     def code(self, call: Call | None) -> str:
         return visible(rows.code(call), CODE) if call else ""
 
     @cached_property
     def makers(self) -> dict[int, Call]:
-        return {o: c for c in reversed(self.graph.calls) for o in c.outputs if o not in c.inputs}
+        """Object -> the call that made it; what was written or got a .grad since is the same object."""
+        made = [(o, c) for c in reversed(self.graph.calls) for o in c.outputs if o not in c.inputs]
+        return {self.graph.tensor[o].object_id: c for o, c in made}
 
     def made_by(self, node: Node) -> str:
         """The code behind a node."""
-        return self.code(self.graph.call.get(-1 if node.call_id is None else node.call_id)) or node.name
+        return self.code(self.graph.call.get(node.call_id)) or node.name
 
     # --- where gradients can go -------------------------------------------------------------------------------------
 
@@ -115,7 +118,7 @@ class _Teller:
         return {node: self.last[i] for i, node in sorted(nodes.items())}
 
     @cached_property
-    def leaf_bits(self) -> dict[int, int]:
+    def leaf_bits(self) -> Mapping[int | None, int]:
         return queries.met(self.graph, {node: 1 << i for i, node in enumerate(self.leaves)}, {})
 
     def below(self, node_id: int) -> list[Tensor]:
@@ -125,7 +128,7 @@ class _Teller:
 
     def reached(self, tensor_id: int | None) -> list[Tensor]:
         """The leaves that a gradient from this tensor reaches."""
-        t = self.graph.tensor.get(-1 if tensor_id is None else tensor_id)
+        t = self.graph.tensor.get(tensor_id)
         if t and t.gradient_edge:
             return self.below(t.gradient_edge.node_id)
         return [t] if t and t.is_leaf and t.requires_grad else []
@@ -156,7 +159,7 @@ class _Teller:
         root = (
             self.graph.tensor.get(call.inputs[0]) if call and call.inputs and call.id in self.backward_calls else None
         )
-        node = self.graph.node.get(-1 if event.node_id is None else event.node_id)
+        node = self.graph.node.get(event.node_id)
         if root and root.requires_grad is False and "require grad" in event.message:
             yield f"{start}, because {self.name(root.id)} has no grad_fn."
             origins = [self.graph.tensor[i] for i in self.ancestors([root.id]) if i in self.graph.tensor]
@@ -174,7 +177,7 @@ class _Teller:
         failed = {e.node_id: e for e in self.graph.events if isinstance(e, Raised) and "inplace" in e.message}
         for node in self.graph.nodes:
             for s in node.saved:
-                t = self.graph.tensor.get(-1 if s.tensor_id is None else s.tensor_id)
+                t = self.graph.tensor.get(s.tensor_id)
                 what = self.name(t.id) if t else s.attribute
                 if s.state is SavedState.OVERWRITTEN:
                     used = rows.RowWriter(self.graph).used(node, s)
@@ -210,7 +213,9 @@ class _Teller:
         fed = {None, *self.ancestors(begun)} if begun else set()  # a value that left torch may have come back
         there = {leaf.object_id for b in self.graph.backwards for root in b.roots for leaf in self.below(root)}
         lost = {c for c in self.graph.cuts if {leaf.object_id for leaf in self.reached(c.input_id)} - there}
-        return {c for c in self.graph.cuts if c.output_id in tracked or (c in lost and c.output_id in fed)}
+        written = {e.after_id for e in self.graph.events if isinstance(e, Wrote)}.intersection(self.ancestors(ends))
+        lost |= {c for c in self.graph.cuts if c.reason is CutReason.INTEGER_DTYPE and c.output_id in written}
+        return {c for c in self.graph.cuts if c.output_id in tracked or (c in lost and c.output_id in fed | written)}
 
     def cuts(self, lost: bool) -> Iterator[str]:
         """The cut that matters most, if it lost a gradient or if it lost none: on the way to the last root."""
@@ -222,7 +227,9 @@ class _Teller:
         for cut in found[:1]:
             leaves = [self.name(leaf.id) for leaf in self.reached(cut.input_id)]
             call = self.graph.call.get(cut.call_id)
-            who = CUTTERS.get(cut.reason, cut.reason.value).format(call.function if call else "a call")
+            function = call.function if call else "a call"
+            function = function.strip("_") if function.startswith("__") else function  # __deepcopy__, __float__
+            who = CUTTERS.get(cut.reason, cut.reason.value).format(function)
             source, result = self.name(cut.input_id), self.name(cut.output_id)
             ends = [self.graph.tensor[i].object_id for i in (cut.input_id, cut.output_id) if i is not None]
             what = f"{result} off" if len(ends) == 2 and ends[0] == ends[1] else f"{result} from {source}"
@@ -263,6 +270,7 @@ class _Teller:
         elif told:
             text = "; ".join(map("".join, told))
             yield f"{text if len(shorten(text, SHORT)) < LIMIT else '; '.join(short for short, _ in told)}."
+        yield from self.changed()
         for run in self.graph.backwards[-1:]:
             given = [f"{value} for {self.name(i)}" for i, value in run.returned]
             if 0 < len(given) <= FEW:
@@ -277,6 +285,7 @@ class _Teller:
     def leaf_gradients(self) -> Iterator[tuple[str, str]]:
         """What is stored, and how it came about where the numbers add up: a hook may have changed them."""
         sent, into = queries.sent_by_run(self.graph), queries.edges_into(self.graph)
+        changes = queries.changes(self.graph)
         for node, done in queries.accumulations(self.graph).items():
             t, last = self.leaves.get(node), done[-1]
             if t is None:
@@ -288,16 +297,30 @@ class _Teller:
                     through.setdefault(self.made_by(self.graph.node[e.node_id]), []).append(value)
             values = [value for values in through.values() for value in values]
             digits = 4e-3 if t.dtype in ("bfloat16", "float16") else 6e-4
-            known = _add_up(values if last.before is None else [last.incoming, last.before], str(last.stored), digits)
+            change = changes.get((last.run, node, 0))
+            total = str(last.stored if last.added is None else last.added)
+            if last.before is None:
+                known = _add_up(values, str(change.before) if change else total, digits)
+            else:
+                known = _add_up([last.incoming, last.before], total, digits)
             parts = [f"{' and '.join(values)} through {code}" for code, values in through.items()]
             parts[:1] = [p.replace(" through ", " came back through ", 1) for p in parts[:1]]
-            why = f": {' and '.join(parts)}"
-            if last.stored is None:
-                why = f": {last.incoming} arrived, and a hook set it to None"
+            why, made = f": {' and '.join(parts)}", ""
+            if change and last.before is None:
+                made = f", and {_by(change.hooks)} made that {last.incoming}"
+            if last.added is not None:
+                made += f", and {_by(last.hooks)} made that {last.stored}"
+            if last.stored is None and t.requires_grad is False:  # AccumulateGrad asks the tensor when it runs
+                why = f": {last.incoming} arrived, but {self.name(t.id)} does not require grad any more"
+            elif last.stored is None:
+                why = f": {last.incoming} arrived, and {_by(last.hooks)} set it to None"
             elif last.before is not None:
-                why = f": {last.incoming} arrived and was added to {last.before} from before"
+                was = f"{_by(change.hooks)} made {change.before} {last.incoming}, which" if change else ""
+                why = f": {was or f'{last.incoming} arrived and'} was added to {last.before} from before{made}"
             elif len(values) > FEW:
-                why = f": {len(values)} gradients came back"
+                why = f": {len(values)} gradients came back{made}"
+            elif made:
+                why += made
             elif known and len(values) == 1:
                 why = f": it came back through {next(iter(through))}"
             if now == last.stored:
@@ -305,6 +328,19 @@ class _Teller:
             else:
                 still = f" and is {now} now" if t.requires_grad or now is not None else ""
                 yield f"{grad} was {last.stored} after backward{still}", ""
+
+    def changed(self) -> Iterator[str]:
+        """The first gradient of the last run that changed between two nodes; what a leaf stores is told already."""
+        last = self.graph.backwards[-1].run if self.graph.backwards else None
+        found = [c for c in queries.changes(self.graph).values() if c.run == last and c.before != c.after]
+        told = queries.accumulations(self.graph)
+        found = [c for c in found if c.node_id not in told]
+        for c in found[:1]:
+            at = [t for t in self.graph.tensors if t.gradient_edge == (c.node_id, c.input_nr)]
+            name = self.name(at[-1].id) if at else self.made_by(self.graph.node[c.node_id])
+            more = f" (1 of {len(found)} changes)" if len(found) > 1 else ""
+            by = f"by {_by(c.hooks)}" if c.hooks else "on its way, it is not known by what"
+            yield f"The gradient of {name} was changed from {c.before or 'nothing'} to {c.after} {by}{more}."
 
     def before_backward(self) -> Iterator[str]:
         if self.graph.backwards:
@@ -364,6 +400,10 @@ def _add_up(parts: Sequence[str], total: str, digits: float = 6e-4) -> bool | No
     return all(abs(s - whole) <= digits * size < math.inf or repr(s) == repr(whole) for s, whole, size in columns)
 
 
+def _by(hooks: Sequence[int]) -> str:
+    return "something unknown" if not hooks else "a hook" if len(hooks) == 1 else f"{len(hooks)} hooks"
+
+
 def _first_line(error: str) -> str:
     return visible(error.strip().partition("\n")[0], CODE * 3).rstrip(".")
 
@@ -377,5 +417,4 @@ def _several(names: Sequence[str]) -> str:
     >>> _several(["a"]), _several(["a", "b", "c"]), _several(list("abcde"))
     ('a', 'a, b and c', 'a, b and 3 more')
     """
-    listed = [*names[:2], f"{len(names) - 2} more"] if len(names) > FEW else list(names)
-    return " and ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)
+    return joined([*names[:2], f"{len(names) - 2} more"] if len(names) > FEW else names)

@@ -21,6 +21,7 @@ import signal
 import sys
 import textwrap
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -29,7 +30,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import torch
 
-from ._places import display_name
+from ._places import display_name, shell
 from .controls import NONE, Control
 from .controls import control as make_control
 from .graph import GradvizError, Graph
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from .views.widget import GraphWidget
 
 HAND_OVER = 0.1  # seconds that a control's own thread waits for the main one, which may be busy with a cell
+SENDING = 0.001  # seconds in which the thread that sends has the interpreter to itself
+REMEMBERED = 12  # settings whose last picture is kept
 PRINTED = 4000  # characters of a scenario's output that are shown
 _PARTS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
     (torch.get_rng_state, torch.set_rng_state),
@@ -149,10 +152,23 @@ class Run:
         self.error = self.printed = ""
         self.lines: tuple[int, ...] = ()
 
+    @classmethod
+    def of(cls, recording: Recording) -> Run:
+        """The same of a recording that is there already."""
+        run = cls({}, None)
+        run.recording = recording
+        return run
+
     @property
     def settings(self) -> str:
         """The controls in words."""
         return " ".join(f"{name}={visible(label)}" for name, label in self.labels.items())
+
+    def take_over(self, before: Run) -> None:
+        """Picture and state of an earlier run, where that left the same: making them is most of the work."""
+        left, then = ((r.settings, r.error, r.printed, r.lines) for r in (self, before))
+        if left == then and self.graph.same_but_numbered(before.graph):
+            self.figure, self.state = before.figure.of(self.graph), before.state
 
     @cached_property
     def figure(self) -> Figure:
@@ -162,16 +178,30 @@ class Run:
     @cached_property
     def state(self) -> dict[str, Any]:
         """Everything that is shown."""
-        with without_collector():  # a pass over all of torch's objects would come between click and picture
-            shown = state(
-                self.figure, error=self.error, printed=self.printed, lines=self.lines, file=self.file, words=False
-            )
+        shown = state(
+            self.figure, error=self.error, printed=self.printed, lines=self.lines, file=self.file, words=False
+        )
         return {**shown, "settings": self.settings}
 
     @cached_property
     def whole(self) -> dict[str, Any]:
         """The same with its text twin."""
         return {**self.state, "text": text_of(self.figure, self.state)}
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        return self.recording.graph
+
+    @property
+    def sentence(self) -> str:
+        """What happened to the gradient, in one or two sentences."""
+        return str(self.state["sentence"])
+
+    @property
+    def tensors(self) -> dict[str, dict[str, str]]:
+        """The tensor table: name -> column -> what it says."""
+        return {row["key"]: dict(zip(COLUMNS, row["cells"], strict=True)) for row in self.state["table"]}
 
     def perform(self, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
         """Run the scenario. What it raises is shown; what ends programs is passed on as well."""
@@ -224,6 +254,8 @@ class Exploration:
         self._begin = ambient()  # sets back to now
         self._turns = Turns(self._rerun)
         self._run: Run | None = None
+        self._afresh = False  # the next picture is a beginning, not a change
+        self._runs: dict[str, Run] = {}  # the last one of each of the newest settings
         self._graph_widget: GraphWidget | None = None
         self._setting: int | None = None  # thread that is setting several controls
         self._shown_in: object = None
@@ -268,15 +300,20 @@ class Exploration:
         Raises:
             GradvizError: there is no such control or state; then nothing is changed.
         """
+        self._put([(self._controls[name], raw) for name, raw in self._find(states).items()])
+        return self
+
+    def _find(self, states: dict[str, Any]) -> dict[str, Any]:
+        """Control -> its widget's state for these labels or values."""
         for name in states:
             if name not in self._controls:
                 known = ", ".join(self._controls) or "none"
                 raise GradvizError(f"{self._name} has no control {name!r}; its controls are: {known}")
-        self._put([(self._controls[name], self._controls[name].find(given)) for name, given in states.items()])
-        return self
+        return {name: self._controls[name].find(given) for name, given in states.items()}
 
     def reset(self) -> Exploration:
-        """Set every control to its start. The scenario runs once."""
+        """Set every control to its start. The scenario runs once, and nothing is marked as changed."""
+        self._afresh = True
         self._put([(control, control.start) for control in self._controls.values()])
         return self
 
@@ -310,8 +347,22 @@ class Exploration:
         finally:
             self._run = run
             if self._graph_widget is not None:
-                with self._graph_widget.hold_sync():
-                    self._graph_widget.figure, self._graph_widget.state = run.figure, run.state
+                self._recall(run)
+                with without_collector():  # a pass over all of torch's objects would come between click and picture
+                    with self._graph_widget.hold_sync():
+                        shown = {**run.state, "afresh": True} if self._afresh else run.state
+                        self._graph_widget.figure, self._graph_widget.state = run.figure, shown
+                    time.sleep(SENDING)
+            self._afresh = False
+
+    def _recall(self, run: Run) -> None:
+        """Readers come back to the settings that they were in."""
+        before = self._runs.pop(run.settings, None)
+        self._runs[run.settings] = run
+        if before is not None:
+            run.take_over(before)
+        elif len(self._runs) > REMEMBERED:
+            del self._runs[next(iter(self._runs))]
 
     def _perform(self, run: Run, chosen: dict[str, tuple[str, Any]]) -> None:
         with _one_at_a_time:
@@ -359,18 +410,46 @@ class Exploration:
     @property
     def sentence(self) -> str:
         """What happened to the gradient in the last run, in one or two sentences."""
-        return str(self._last.state["sentence"])
+        return self._last.sentence
 
     @property
     def tensors(self) -> dict[str, dict[str, str]]:
         """The tensor table of the last run: name -> column -> what it says."""
-        return {row["key"]: dict(zip(COLUMNS, row["cells"], strict=True)) for row in self._last.state["table"]}
+        return self._last.tensors
 
     @property
     def text(self) -> str:
         """The same in words: controls, picture, table, sentence, error."""
         parts = (self._last.settings, str(self.state["text"]))
         return "\n\n".join(part for part in parts if part)
+
+    def choose(self, states: dict[str, Any]) -> dict[str, tuple[str, Any]]:
+        """Label and value of every control with these states, labels or values; the others at their start.
+
+        Raises:
+            GradvizError: there is no such control or state.
+        """
+        raw = {name: control.start for name, control in self._controls.items()} | self._find(states)
+        return {name: control.at(raw[name]) for name, control in self._controls.items()}
+
+    def run(self, **states: Any) -> Run:
+        """Run the scenario once with these states, other controls at their start. Nothing that is shown changes.
+
+        Args:
+            states: control=label or control=value, as for ``set``.
+
+        Returns:
+            What the run left: ``labels``, ``recording``, ``graph``, ``figure``, ``tensors``, ``sentence``, ``error``.
+
+        Raises:
+            GradvizError: there is no such control or state.
+        """
+        return self._fresh(self.choose(states))
+
+    def _fresh(self, chosen: dict[str, tuple[str, Any]]) -> Run:
+        run = Run(chosen, self.code.get("file"))
+        self._perform(run, chosen)
+        return run
 
     def states(self) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
         """Labels and state for every combination of the controls; the last control changes fastest.
@@ -383,9 +462,7 @@ class Exploration:
         """
         names = [control["name"] for control in self.controls]
         for pairs in itertools.product(*(control.choices.items() for control in self._controls.values())):
-            chosen = dict(zip(names, pairs, strict=True))
-            run = Run(chosen, self.code.get("file"))
-            self._perform(run, chosen)
+            run = self._fresh(dict(zip(names, pairs, strict=True)))
             yield run.labels, run.whole
 
     def book(self) -> dict[str, Any]:
@@ -420,10 +497,9 @@ class Exploration:
 
     def _ipython_display_(self) -> None:
         """Show the panel, once a cell: the decorator has done so when the cell ends with the decorated function."""
-        from IPython import get_ipython
         from IPython.display import display
 
-        cell = (id(shell := get_ipython()), getattr(shell, "execution_count", None))
+        cell = (id(shell()), getattr(shell(), "execution_count", None))
         if cell != self._shown_in:
             self._shown_in = cell
             display(self._repr_mimebundle_(), raw=True)
@@ -467,10 +543,9 @@ def explore(function: Any = None, /, **abbreviations: Any) -> Any:
         >>> [cut.reason.value for cut in scenario.graph.cuts]
         ['detach']
     """
-    missing = [name for name in ("ipywidgets", "anywidget") if importlib.util.find_spec(name) is None]
-    if missing:
+    if absent := missing():
         raise GradvizError(
-            f"gv.explore needs {' and '.join(missing)}, not installed here: pip install ipywidgets anywidget "
+            f"gv.explore needs {absent}, not installed here: pip install ipywidgets anywidget "
             "(gv.record and gv.show work without)"
         )
 
@@ -483,10 +558,14 @@ def explore(function: Any = None, /, **abbreviations: Any) -> Any:
     return made if function is None else made(function)
 
 
+def missing() -> str:
+    """What live pictures need and is not installed, in words, or ""."""
+    return " and ".join(name for name in ("ipywidgets", "anywidget") if importlib.util.find_spec(name) is None)
+
+
 def _kernel() -> Any:
     """The notebook kernel that this process is, if it is one."""
-    ipython = sys.modules.get("IPython")
-    return getattr(ipython.get_ipython(), "kernel", None) if ipython else None
+    return getattr(shell(), "kernel", None)
 
 
 def _controls(function: Callable[..., Any], abbreviations: dict[str, Any]) -> dict[str, Control]:

@@ -58,7 +58,8 @@ def _regions(graph: Graph, cards: list[Card]) -> list[Box]:
     members: dict[int, list[int]] = {}
     for card in cards:
         made = graph.call[card.call_ids[0]] if card.call_ids else None
-        if made and words[run_of[made.id]] and not made.bookkeeping and card.kind != "leaf":
+        hook = made is not None and made.function.startswith("register_")  # the card is older than the hook on it
+        if made and words[run_of[made.id]] and not (made.bookkeeping or hook) and card.kind != "leaf":
             members.setdefault(run_of[made.id], []).append(card.id)
     return [Box("region", f"{words[r]}: not recorded", tuple(ids)) for r, ids in members.items()]
 

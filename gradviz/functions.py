@@ -12,13 +12,15 @@ from typing import Any
 
 import torch
 
+from gradviz.queries import FACTORIES, SHAPE_OF_OTHER
+
 
 class Role(Enum):
     """How a recording treats a torch function."""
 
     OPERATION = auto()
     FUSED = auto()  # a fused optimizer step: it writes and counts no version
-    IGNORED = auto()  # reads metadata, prints, registers hooks: never a cut and not worth an event
+    IGNORED = auto()  # reads metadata, prints: never a cut and not worth an event
     FACTORY = auto()  # reads only the shape of its first tensor (zeros_like, new_empty)
     SHAPE_OF_OTHER = auto()  # reads only the shape or dtype of every tensor but the first (expand_as)
     DETACH = auto()
@@ -28,6 +30,7 @@ class Role(Enum):
     GRAD_SET = auto()
     FLAG = auto()
     RETAIN = auto()  # retain_grad
+    HOOK = auto()  # register_hook: seen, and what it does later is seen by what arrives
     COPIED_OUT = auto()  # the value leaves as a number, list or array, or is copied into a fresh tensor
     COMPARED_OUT = auto()  # the answer is a Python bool: equal, allclose, in
     BACKWARD = auto()
@@ -39,17 +42,10 @@ _IGNORED = """
     __dlpack_device__ size dim ndimension stride numel nelement element_size itemsize nbytes storage_offset storage
     untyped_storage _typed_storage storage_type data_ptr is_contiguous is_floating_point is_complex is_signed
     is_inference is_conj is_neg is_set_to is_shared is_pinned is_coalesced is_distributed is_same_size get_device
-    register_hook register_post_accumulate_grad_hook has_names rename_ share_memory_ result_type can_cast
+    has_names rename_ share_memory_ result_type can_cast
     dense_dim sparse_dim _dimI _dimV dim_order _is_view _is_zerotensor _nnz q_scale q_zero_point qscheme
     _set_grad_enabled _record_function_enter_new _record_function_exit manual_seed typename is_tensor is_storage
 """.split()
-
-_FACTORIES = """
-    empty_like zeros_like ones_like rand_like randn_like randint_like full_like new_empty new_zeros new_ones new_full
-    new_empty_strided new
-""".split()
-
-_SHAPE_OF_OTHER = "expand_as view_as reshape_as type_as to resize_as_ resize_as_sparse_ sum_to_size".split()
 
 _COPIED_OUT = """
     item tolist numpy __array__ __array_wrap__ __bool__ __float__ __int__ __index__ __complex__ is_nonzero tensor
@@ -68,8 +64,8 @@ _ATTRIBUTE_VIEWS = frozenset({"T", "mT", "H", "mH", "real", "imag"})  # attribut
 
 _BY_NAME: dict[str, Role] = {
     **dict.fromkeys(_IGNORED, Role.IGNORED),
-    **dict.fromkeys(_FACTORIES, Role.FACTORY),
-    **dict.fromkeys(_SHAPE_OF_OTHER, Role.SHAPE_OF_OTHER),
+    **dict.fromkeys(FACTORIES, Role.FACTORY),
+    **dict.fromkeys(SHAPE_OF_OTHER, Role.SHAPE_OF_OTHER),
     **dict.fromkeys(_COPIED_OUT, Role.COPIED_OUT),
     **dict.fromkeys(_COMPARED_OUT, Role.COMPARED_OUT),
     "detach": Role.DETACH,
@@ -77,6 +73,8 @@ _BY_NAME: dict[str, Role] = {
     "detach_copy": Role.DETACH,
     "requires_grad_": Role.FLAG,
     "retain_grad": Role.RETAIN,
+    "register_hook": Role.HOOK,
+    "register_post_accumulate_grad_hook": Role.HOOK,
 }
 
 

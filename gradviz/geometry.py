@@ -160,7 +160,7 @@ def place(
     near, borders, taken = _cells(lines), list(frames), list(solid)
     found, flaws = [chip.middle for chip in chips], 0
     # Words of frames first, then those of the shortest lines: long ones have the most places to choose from.
-    for i in sorted(range(len(chips)), key=lambda i: (not chips[i].spots, len(lines[chips[i].line]))):
+    for i in sorted(range(len(chips)), key=lambda i: 0 if chips[i].spots else len(lines[chips[i].line])):
         chip = chips[i]
         best, lowest = chip.middle, math.inf
         spots = ((0.0, spot) for spot in chip.spots) if chip.spots else _candidates(chip, lines[chip.line])

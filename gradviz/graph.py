@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import types
 import typing
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar, Union, overload
@@ -192,24 +192,57 @@ class Wrote(NamedTuple):
     alias: bool
 
 
+class Hooked(NamedTuple):
+    """Event: a call put a hook on the gradient of this tensor; which kind of hook, its function says."""
+
+    call_id: int
+    tensor_id: int
+
+
+class Changed(NamedTuple):
+    """Event: what arrives at a node is not what the engine had for it. None stands for an undefined gradient.
+
+    ``hooks`` are the calls that had put hooks there; empty where none was seen, so that it is not known by what.
+    """
+
+    run: int
+    node_id: int
+    input_nr: int
+    before: str | None
+    after: str
+    hooks: tuple[int, ...]
+
+
 class NodeRan(NamedTuple):
-    """Event: the engine ran a node. None stands for an undefined gradient."""
+    """Event: the engine ran a node. None stands for an undefined gradient.
+
+    ``arrived_norms`` and ``sent_norms`` are the 2-norms ("0.25", "nan", "inf") of what ``arrived`` and ``sent`` show
+    by its shape alone, None for the others; empty where none was measured.
+    """
 
     run: int
     node_id: int
     arrived: tuple[str | None, ...]
     sent: tuple[str | None, ...]
     thread: int
+    arrived_norms: tuple[str | None, ...] = ()
+    sent_norms: tuple[str | None, ...] = ()
 
 
 class Accumulated(NamedTuple):
-    """Event: AccumulateGrad added what arrived to the leaf's .grad (``before`` None: there was none)."""
+    """Event: AccumulateGrad added what arrived to the leaf's .grad (``before`` None: there was none).
+
+    ``added``: what that was, where it is not what is ``stored`` in the end. ``hooks``: the calls that had put hooks
+    there, to run after it.
+    """
 
     run: int
     node_id: int
     incoming: str
     before: str | None
     stored: str | None
+    added: str | None = None
+    hooks: tuple[int, ...] = ()
 
 
 class Freed(NamedTuple):
@@ -228,7 +261,7 @@ class Raised(NamedTuple):
     message: str
 
 
-Event = Union[Called, Wrote, NodeRan, Accumulated, Freed, Raised]
+Event = Union[Called, Wrote, Hooked, Changed, NodeRan, Accumulated, Freed, Raised]
 
 
 class Backward(NamedTuple):
@@ -350,27 +383,33 @@ class Graph:
         """A copy with some fields exchanged."""
         return Graph(**{**{f: getattr(self, f) for f in self.FIELDS}, **changes})
 
-    # Look-ups that several readers need; each is made once, on first use.
+    def same_but_numbered(self, other: Graph) -> bool:
+        """Equal but for ``sequence_nr``, with which torch numbers the nodes of the whole process."""
+        first, second = ([(*n[:3], *n[4:]) for n in graph.nodes] for graph in (self, other))
+        fields = self.FIELDS.keys() - {"nodes"}
+        return first == second and all(getattr(self, f) == getattr(other, f) for f in fields)
+
+    # Look-ups that several readers need; each is made once, on first use. ``get(None)`` finds nothing.
 
     @cached_property
-    def node(self) -> dict[int, Node]:
+    def node(self) -> Mapping[int | None, Node]:
         """Nodes by id."""
         return {n.id: n for n in self.nodes}
 
     @cached_property
-    def tensor(self) -> dict[int, Tensor]:
+    def tensor(self) -> Mapping[int | None, Tensor]:
         """Tensor states by id."""
         return {t.id: t for t in self.tensors}
 
     @cached_property
-    def call(self) -> dict[int, Call]:
+    def call(self) -> Mapping[int | None, Call]:
         """Calls by id."""
         return {c.id: c for c in self.calls}
 
     @cached_property
-    def edges_from(self) -> dict[int, list[Edge]]:
+    def edges_from(self) -> Mapping[int | None, list[Edge]]:
         """Edges by the id of the node that they leave, in ``next_index`` order."""
-        table: dict[int, list[Edge]] = {}
+        table: dict[int | None, list[Edge]] = {}
         for e in self.edges:
             table.setdefault(e.node_id, []).append(e)
         return table
@@ -427,4 +466,6 @@ def _decode(kind: Any, value: Any) -> Any:
         return kind(value)
     if kind not in _hints:
         _hints[kind] = list(typing.get_type_hints(kind).values())
-    return kind(*(_decode(h, v) for h, v in zip(_hints[kind], value, strict=True)))
+    if len(value) > len(_hints[kind]):
+        raise ValueError(f"{kind.__name__} has {len(value)} fields")
+    return kind(*(_decode(h, v) for h, v in zip(_hints[kind], value, strict=False)))  # last ones may have defaults

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import inspect
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -100,7 +101,7 @@ class Named(NamedTuple):
         return tuple(name if tensor else None for name, tensor in zip(padded, tensors))  # noqa: B905
 
 
-def resolve(sites: Iterable[Site]) -> list[Named | None]:
+def resolve(sites: Iterable[Site], located: dict[tuple[int, int], Place] | None = None) -> list[Named | None]:
     """Names, lines and source text for the calls of one recording.
 
     Give all sites of a recording at once: that ``y[0] = a * 2`` is followed by a recorded ``__setitem__`` proves
@@ -108,6 +109,7 @@ def resolve(sites: Iterable[Site]) -> list[Named | None]:
 
     Args:
         sites: for each call, (code object, ``f_lasti``) of the innermost user frame, then of its callers.
+        located: (id of the code object, ``f_lasti``) -> its place, where that is known already; it is added to.
 
     Returns:
         One entry per site, in the same order; None for an empty site.
@@ -118,7 +120,8 @@ def resolve(sites: Iterable[Site]) -> list[Named | None]:
     """
     sites = list(sites)
     # By id: equal code objects may stand in different cells.
-    found: dict[tuple[int, int], Place] = {}
+    found = {} if located is None else located
+    label = functools.cache(display_name)
     for site in sites:
         for code, lasti in site:
             if (id(code), lasti) not in found:
@@ -129,7 +132,7 @@ def resolve(sites: Iterable[Site]) -> list[Named | None]:
     named: dict[tuple[tuple[int, int], ...], Named | None] = {(): None}
     for chain in chains:
         if chain not in named:
-            named[chain] = _describe([found[key] for key in chain], written)
+            named[chain] = _describe([found[key] for key in chain], written, label)
     return [named[chain] for chain in chains]
 
 
@@ -141,9 +144,9 @@ class _Binding(NamedTuple):
     depth: int = 0
 
 
-def _describe(places: list[Place], written: set[Any]) -> Named:
+def _describe(places: list[Place], written: set[Any], label: Callable[[str], str]) -> Named:
     first, node = places[0], places[0].node
-    file = display_name(first.code.co_filename)
+    file = label(first.code.co_filename)
     if node is None:
         return Named(file, first.line, None, None, False, (), {})
     bound = _binding(places, written)
@@ -322,7 +325,9 @@ def _object_called(place: Place) -> str | None:
     node = place.node
     if not isinstance(node, ast.Call) or _by_builtin(node) or is_module(node.func, place.source):
         return None
-    return dotted(node.func)
+    made = node.func.value if isinstance(node.func, ast.Attribute) else None
+    maker = callee_of(made.func) if isinstance(made, ast.Call) else None
+    return f"{maker}(…).{callee_of(node.func)}" if maker else dotted(node.func)
 
 
 def _arguments(place: Place) -> tuple[list[Any], bool]:

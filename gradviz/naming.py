@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from gradviz import names
-from gradviz._places import locate, statement_of
+from gradviz._places import Place, locate, statement_of
 from gradviz.bindings import COMPREHENSIONS, bindings, is_bound_since, is_conditional, scope_of
 from gradviz.graph import Source
 
@@ -44,7 +44,8 @@ class Names:
         sites = [_pairs(c.site) for c in calls]
         roots = {c.module[0] for c in calls if c.module is not None}
         roots |= {s.object.parameter[1][0] for c in calls for s in c.inputs if s.object.parameter is not None}
-        found = names.resolve([*sites, *map(_pairs, roots)])
+        self._places: dict[tuple[int, int], Place] = {}
+        found = names.resolve([*sites, *map(_pairs, roots)], self._places)
         self.of_call = {id(c): n for c, n in zip(calls, found, strict=False)}
         self._of_root = dict(zip(roots, found[len(calls) :], strict=True))
         self._first: dict[Object, str] = {}
@@ -53,7 +54,6 @@ class Names:
         self._unbound = _not_last(calls)
         is_module = recorder.home_at is None or (recorder.home and recorder.home.co_name == "<module>")
         self._home, self._globals = recorder.home, recorder.globals if is_module else None
-        self._nodes: dict[tuple[int, int], Any] = {}
         self._block = self._node((recorder.home, recorder.home_at)) if recorder.home_at else None
         # The last proof of what a variable of a scope is: the object, the statement, did it bind the name, outermost?
         self._proofs: dict[tuple[Any, str], tuple[Object, Any, bool, bool]] = {}
@@ -98,7 +98,7 @@ class Names:
         while len(site) > 2 and not self._is_outer(site):
             code, outside = site[0], site[2:]
             parameters = code.co_varnames[: code.co_argcount]
-            caller = names.resolve([_pairs(outside)])[0]
+            caller = names.resolve([_pairs(outside)], self._places)[0]
             called = caller is not None and (caller.callee or "").split(".")[-1] == code.co_name
             if (
                 caller is None
@@ -127,7 +127,9 @@ class Names:
 
     def _node(self, site: Site) -> Any:
         key = (id(site[0]), site[1])
-        return self._nodes[key] if key in self._nodes else self._nodes.setdefault(key, locate(*site[:2]).node)
+        if key not in self._places:
+            self._places[key] = locate(*site[:2])
+        return self._places[key].node
 
     def _prove(self, site: Site, name: str | None, own: Object, *, binds: bool = False, always: bool = False) -> None:
         """Here the variable ``name`` is ``own``. ``always``: whenever this binds it, a recorded call does."""
@@ -177,7 +179,8 @@ class Names:
         if named is None:
             return None
         code, bound = named.code, self._own.get(id(call.outputs[0])) if len(call.outputs) == 1 else None
-        if not call.direct and not call.bookkeeping and (id(call) in self._unbound or call.module is None):
+        is_inside = not call.direct and not call.bookkeeping and (id(call) in self._unbound or call.module is None)
+        if is_inside and (named.callee or "").split(".")[-1] != call.function:  # net.requires_grad_() says it already
             # Of the calls that a module makes at one site, only the last made what is written there.
             inside = self.module(call.module) or named.callee
             code = f"{inside}: {call.function}" if inside else call.function
@@ -189,8 +192,15 @@ class Names:
         return Source(named.file, named.line, code)
 
     def of_state(self, state: State, current: dict[Object, str]) -> str | None:
-        """Its own name, else the name that the object had before."""
+        """Its own name, else the name that the object had before; a .grad that nobody read is named by its tensor."""
         name = self._own.get(id(state))
         if name is not None:
             current[state.object] = name
-        return current.get(state.object) or self._first.get(state.object) or state.object.hint
+        owner = state.object.gradient_of
+        if (name := self._latest(state.object, current)) is None and owner is not None:
+            name = self._latest(owner, current)
+            return name and f"{name}.grad"
+        return name
+
+    def _latest(self, own: Object, current: dict[Object, str]) -> str | None:
+        return current.get(own) or self._first.get(own) or own.hint

@@ -22,7 +22,7 @@ def scene(graph: Graph) -> Scene:
     place = {node_id: i for i, node_id in enumerate(ids)}
     write = RowWriter(graph)
     cards = [_pill(graph, graph.node[n], place[n], write) for n in ids]
-    sent = queries.sent_gradients(graph)
+    sent = queries.sent_labels(graph)
     arrows = [
         Arrow(place[next_node], i, "edge", sent.get((node_id, slot), ""), _output(output_nr))
         for i, node_id in enumerate(ids)
@@ -36,10 +36,11 @@ def scene(graph: Graph) -> Scene:
 def _pill(graph: Graph, node: Node, number: int, write: RowWriter) -> Card:
     name, kind = node.name, "node"
     if node.kind is NodeKind.ACCUMULATE_GRAD:
-        kind, leaf = "accumulate", graph.tensor.get(-1 if node.leaf_id is None else node.leaf_id)
+        kind, leaf = "accumulate", graph.tensor.get(node.leaf_id)
         name = f"AccumulateGrad of {leaf.name}" if leaf and leaf.name else "AccumulateGrad"
     start = write.start(node.id)
     rows = [Row("state", name), *([Row("state", start)] if start else []), *write.saved_rows([node.id])]
+    rows += write.changed_rows([node.id], None)
     return Card(number, kind, tuple(rows), node_ids=(node.id,))
 
 

@@ -52,6 +52,7 @@ class Object(weakref.ref[torch.Tensor]):
     internal = False  # an optimizer's own: momentum buffers and the like
     hint: str | None = None  # a global variable that held it when the block ended
     accumulate_grad: int | None = None  # serial of its AccumulateGrad
+    gradient_of: Object | None = None  # the tensor whose .grad it was when a backward ended
     parameter: tuple[str, Any] | None = None  # (own name, module that it belongs to, as in CallRecord.module)
     state: State
     key: int  # the id() of the tensor

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from .graph import Accumulated, Edge, Graph, NodeKind, Tensor, Wrote
+from .graph import Accumulated, Call, Changed, Edge, Graph, NodeKind, Tensor, Wrote
+
+# Functions that read only the shape or dtype of their first tensor, and of every tensor but the first.
+FACTORIES = frozenset(
+    """empty_like zeros_like ones_like rand_like randn_like randint_like full_like new_empty new_zeros new_ones new_full
+    new_empty_strided new""".split()
+)
+SHAPE_OF_OTHER = frozenset("expand_as view_as reshape_as type_as to resize_as_ resize_as_sparse_ sum_to_size".split())
+
+
+def read_by(call: Call) -> tuple[int, ...]:
+    """The inputs whose values a call reads, and not only their shape."""
+    return () if call.function in FACTORIES else call.inputs[:1] if call.function in SHAPE_OF_OTHER else call.inputs
 
 
 def latest_states(graph: Graph) -> dict[int, Tensor]:
@@ -53,6 +65,38 @@ def after_all(ids: Iterable[int], before: Mapping[int, Sequence[int | None]]) ->
 def sent_gradients(graph: Graph) -> dict[tuple[int, int], str]:
     """What the last run that used an edge sent along it, by ``(node_id, next_index)``."""
     return {(g.node_id, g.next_index): g.preview for g in graph.gradients if g.next_index is not None}
+
+
+def changes(graph: Graph) -> dict[tuple[int, int, int], Changed]:
+    """Gradients that did not arrive as they were sent, by ``(run, node_id, input_nr)``."""
+    return {(e.run, e.node_id, e.input_nr): e for e in graph.events if isinstance(e, Changed)}
+
+
+def sent_labels(graph: Graph) -> dict[tuple[int, int], str]:
+    """``sent_gradients``, each with what became of it before it arrived. A sum of several is not told there."""
+    sent, changed = sent_gradients(graph), changes(graph)
+    if not changed:
+        return sent
+    into = {(e.node_id, e.next_index): (e.next_node_id, e.input_nr) for e in graph.edges}
+    last: dict[tuple[int, int], int] = {}
+    parts: dict[tuple[int, int | None, int], list[tuple[int, int]]] = {}
+    for g in graph.gradients:
+        if g.next_index is not None and (slot := into.get((g.node_id, g.next_index))) is not None:
+            parts.setdefault((g.run, *slot), []).append((g.node_id, g.next_index))
+            last[g.node_id, g.next_index] = g.run
+    for at, change in changed.items():
+        if len(edges := parts.get(at, [])) == 1 and last[edges[0]] == change.run:
+            sent[edges[0]] = way(change.before, change.after, change.hooks)
+    return sent
+
+
+def way(before: str | None, after: str | None, hooks: Sequence[int]) -> str:
+    """
+    >>> way("1", "10", [3]), way("1", "10", [3, 5]), way(None, "10", [])
+    ('1 → hook → 10', '1 → 2 hooks → 10', 'nothing → unknown change → 10')
+    """
+    by = "unknown change" if not hooks else "hook" if len(hooks) == 1 else f"{len(hooks)} hooks"
+    return f"{before or 'nothing'} → {by} → {after}"
 
 
 def arrived_gradients(graph: Graph) -> dict[tuple[int, int], str]:
@@ -118,7 +162,7 @@ def grads_now(graph: Graph) -> dict[int, str | None]:
     return {i: t.grad for i, t in latest_states(graph).items()} | stored
 
 
-def met(graph: Graph, at_node: Mapping[int, int], along: Mapping[tuple[int, int], int]) -> dict[int, int]:
+def met(graph: Graph, at_node: Mapping[int | None, int], along: Mapping[tuple[int, int], int]) -> dict[int | None, int]:
     """What a gradient that starts at a node meets on its way to the leaves, for every node at once.
 
     Args:
@@ -135,20 +179,18 @@ def met(graph: Graph, at_node: Mapping[int, int], along: Mapping[tuple[int, int]
         >>> met(Graph(nodes=nodes, edges=[Edge(2, 0, 1, 0)]), {0: 0b001, 1: 0b010, 2: 0b100}, {})
         {0: 1, 1: 2, 2: 6}
     """
-    found: dict[int, int] = {}
+    found: dict[int | None, int] = {}
     for node_id in reversed(gradient_order(graph, [n.id for n in graph.nodes])):
         bits = at_node.get(node_id, 0)
         for e in graph.edges_from.get(node_id, ()):
-            bits |= along.get((node_id, e.next_index), 0) | found.get(
-                -1 if e.next_node_id is None else e.next_node_id, 0
-            )
+            bits |= along.get((node_id, e.next_index), 0) | found.get(e.next_node_id, 0)
         found[node_id] = bits
     return found
 
 
-def sharing(tensors: Iterable[Tensor]) -> dict[int, list[Tensor]]:
+def sharing(tensors: Iterable[Tensor]) -> Mapping[int | None, list[Tensor]]:
     """Tensors by the storage that several of them share."""
-    table: dict[int, list[Tensor]] = {}
+    table: dict[int | None, list[Tensor]] = {}
     for t in tensors:
         if t.storage_id is not None:
             table.setdefault(t.storage_id, []).append(t)

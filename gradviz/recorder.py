@@ -20,6 +20,7 @@ from gradviz import _torch_compat as compat
 from gradviz import connect
 from gradviz.backward import Watch, watch
 from gradviz.calls import CallRecord, Frames, Look, Site, usual_call
+from gradviz.changes import Hooks
 from gradviz.custom import Custom, CustomFunctions, Write
 from gradviz.functions import Role, describe
 from gradviz.objects import Object, Objects, State
@@ -36,7 +37,7 @@ _BACKWARD = (Role.BACKWARD, Role.GRAD)
 _CHANGES_OWN = (Role.FLAG, Role.DETACH_IN_PLACE, Role.DATA_SET, Role.GRAD_SET, Role.RETAIN)
 _OPERATION, _IGNORED = Role.OPERATION, Role.IGNORED
 _OPERATIONS = (Role.OPERATION, Role.FUSED)
-_NO_CUT = (Role.BACKWARD, Role.GRAD, Role.GRAD_SET, Role.RETAIN)
+_NO_CUT = (Role.BACKWARD, Role.GRAD, Role.GRAD_SET, Role.RETAIN, Role.HOOK)
 
 
 def tensors_in(value: Any, found: list[torch.Tensor], depth: int = 4) -> None:
@@ -63,6 +64,7 @@ class Recorder(TorchFunctionMode):
         self.frames = Frames()
         self.customs = CustomFunctions(self.frames, self.objects)
         self.runs = 0
+        self.hooks = Hooks(maxlen=max_events)
         self._places: dict[tuple[int | str, ...], tuple[int | str, ...]] = {}  # each kept once
         self.home: CodeType | None = None  # the code that entered the recording
         self.home_at: int | None = None  # the position of its with statement
@@ -247,6 +249,9 @@ class Recorder(TorchFunctionMode):
         if watching is not None:
             watching.finish(result)
             call.nodes = [*call.nodes, *self.nodes.collect()]
+        elif call.role is Role.HOOK:
+            self.hooks.note(call, result)
+            self.note("hooked", call)
         elif writes or call.cuts or len(returned) == 1 or {id(s) for s in call.outputs} - {id(s) for s in call.inputs}:
             # Several inputs that came back as they were (broadcast_tensors) are no event: nothing happened.
             self.note("called", call)
@@ -367,7 +372,7 @@ class Recorder(TorchFunctionMode):
         self.nodes.forget_leaves()
         log.popleft()
         self.dropped += 1
-        while log and log[0][0] not in ("called", "raised", "usual"):
+        while log and log[0][0] not in ("called", "raised", "usual", "hooked"):
             log.popleft()
             self.dropped += 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import threading
 from types import CodeType, TracebackType
@@ -10,6 +11,7 @@ from typing import Any
 import torch
 from torch.overrides import handle_torch_function
 
+from gradviz import _torch_compat as compat
 from gradviz.assemble import Assembled
 from gradviz.graph import Cut, Event, GradvizError, Graph, Tensor
 from gradviz.recorder import Recorder
@@ -124,6 +126,39 @@ class Recording:
         """The last recorded state of a tensor that is still alive, or None if it was not seen."""
         known = self._recorder.objects.known(tensor)
         return None if known is None else self._now().tensor_of(known)
+
+    def living(self) -> list[torch.Tensor]:
+        """The tensors that it met and that are still alive."""
+        return [t for own in list(self._recorder.objects.by_id.values()) if (t := own()) is not None]
+
+    def memory_of(self, tensor: torch.Tensor) -> int | None:
+        """The id, in ``graph.storages``, of the memory of a tensor; None if no recorded tensor lay there."""
+        span = compat.storage_range(tensor)
+        block = None if span is None else self._recorder.objects.blocks.get(span[0])
+        return None if block is None else self._now().storage_of(block)
+
+    def explain(self, *subjects: Any, error: BaseException | None = None) -> Any:
+        """Why is a gradient None, zero or wrong, or why did this raise: ``gv.explain`` with this recording.
+
+        Args:
+            subjects: tensors, losses, modules, optimizers, and collections of them. Left out, every tracked leaf that
+                this recording met and that is still alive.
+            error: what was raised, if that is the question; the error that ended the recording needs not be given.
+
+        Returns:
+            A ``gradviz.why.explanation.Explanation``.
+
+        Raises:
+            GradvizError: there is nothing to explain, or a subject is none of the above.
+
+        Example:
+            >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+            >>> with record() as rec:
+            ...     loss = w.detach().sum()
+            >>> rec.explain(w, loss).cause
+            'no_grad_fn'
+        """
+        return importlib.import_module("gradviz.why.entry").explain(*subjects, error=error, recording=self)
 
     def figure(self, view: str = "cards") -> Figure:
         """The picture: ``"cards"`` or the raw ``"nodes"``."""

@@ -239,6 +239,8 @@ def _place_chips(graph: Any, chips: list[tuple[Any, Chip]], lines: list[list[Poi
             words.append((frame.graph_attr, _words(frame.graph_attr, box)))
     chips = words + chips
     page = Rect(*map(float, graph.graph_attr["bb"].split(",")))
+    if graph.graph_attr.get("lp"):  # the legend; a drawing of someone else has none
+        cards.append(_rect(*(graph.graph_attr[key] for key in ("lp", "lwidth", "lheight"))))
     middles, flaws = place([chip for _, chip in chips], lines, cards, frames, page)
     for (attributes, chip), middle in zip(chips, middles, strict=True):
         attributes["lp"] = f"{middle[0]:.2f},{middle[1]:.2f}"

@@ -11,8 +11,11 @@ from .graph import (
     Backward,
     Call,
     Called,
+    Changed,
     Edge,
+    GradientEdge,
     Graph,
+    Hooked,
     Node,
     NodeRan,
     Raised,
@@ -35,18 +38,22 @@ class RowWriter:
         self.last = queries.latest_states(graph)
         self.sent = queries.sent_by_run(graph)
         self.arrived = {(g.run, g.node_id): g.preview for g in graph.gradients if g.input_nr is not None}
+        self.changed = queries.changes(graph)
+        self.last_run = {g.node_id: g.run for g in graph.gradients if g.input_nr is not None}
         self.accumulated = queries.accumulations(graph)
         self.leaf_node = queries.accumulate_nodes(graph)
         self.wrote: dict[tuple[int, int], list[Wrote]] = {}
         for w in (e for e in graph.events if isinstance(e, Wrote)):
             self.wrote.setdefault((w.call_id, graph.tensor[w.after_id].object_id), []).append(w)
+        self.hooks = {e.call_id for e in graph.events if isinstance(e, Hooked)}
         self.raised = {e.call_id: e for e in graph.events if isinstance(e, Raised)}
         self.started: dict[int, list[Backward]] = {}  # by node
         self.refusals: dict[int, tuple[Backward, Raised]] = {}  # by the tensor that backward was called on
         self.given_back: dict[int, list[str]] = {}  # what autograd.grad returned, by object
         for run in graph.backwards:
             for i, value in run.returned:
-                self.given_back.setdefault(graph.tensor[i].object_id, []).append(str(value))
+                said = self.as_it_came(run.run, graph.tensor[i].gradient_edge, str(value))
+                self.given_back.setdefault(graph.tensor[i].object_id, []).append(said)
             if run.call_id in self.raised and run.call_id in graph.call and not run.ran and run.raised_at is None:
                 self.refusals |= dict.fromkeys(graph.call[run.call_id].inputs, (run, self.raised[run.call_id]))
             for root in run.roots:
@@ -88,7 +95,10 @@ class RowWriter:
         if kind == "leaf":
             rows += [*said, *(self.leaf_rows(tensor) if leaf else []), *self.node_rows(nodes)]
         else:
-            rows += [*self.node_rows(nodes), *said, *self.returned(tensor)]
+            edge = tensor.gradient_edge if output is not None else None
+            rows += [*self.node_rows(nodes), *said, *self.changed_rows(nodes, edge), *self.returned(tensor)]
+            if kind == "untracked" and tensor.is_leaf and tensor.grad is not None:  # optimizers look at it
+                rows.append(Row("accumulate", f".grad is still {tensor.grad}"))
         return kind, rows + self.retained(tensor) + self.refused(states)
 
     def tracking(self, states: list[Tensor]) -> tuple[str, list[Row]]:
@@ -123,8 +133,8 @@ class RowWriter:
         if calls:
             return [Row("code", code(calls[0])), Row("untracked", "a plain value, outside of torch")]
         nodes = queries.gradient_order(self.graph, nodes)
-        call = self.graph.call.get(self.graph.node[nodes[0]].call_id or 0) if nodes else None
-        rows = [Row("code", code(call))] if call and self.graph.node[nodes[0]].call_id is not None else []
+        call = self.graph.call.get(self.graph.node[nodes[0]].call_id) if nodes else None
+        rows = [Row("code", code(call))] if call else []
         return [*rows, Row("state", names(self.graph, nodes)), *self.saved_rows(nodes)]
 
     # --- code and values --------------------------------------------------------------------------------------------
@@ -148,13 +158,16 @@ class RowWriter:
             line = code(call)
             if lines and lines[-1] in line and (lines[-1] != name or line.startswith(f"{word} = ")):
                 lines.pop()
-            if not name or first or call.bookkeeping or _mentions(line, word):
+            if not name or first or call.bookkeeping or _mentions(line, word) or call.id in self.hooks:
                 lines.append(line + (self.written_comment(tensor, call) if lines else ""))
         if name and not any(_mentions(line, word) for line in lines):
             lines.insert(0, name)
         counted = {line: lines.count(line) for line in lines}
+        hooks = {code(c) for c in made if c.id in self.hooks}
+        counts = {line: "times" if line in hooks else "writes" for line in lines}
         return [
-            line if n == 1 else f"{line}{', ' if '  # ' in line else '  # '}{n} writes" for line, n in counted.items()
+            line if n == 1 else f"{line}{', ' if '  # ' in line else '  # '}{n} {counts[line]}"
+            for line, n in counted.items()
         ]
 
     def written_comment(self, tensor: Tensor, call: Call) -> str:
@@ -210,7 +223,7 @@ class RowWriter:
         return rows
 
     def saved_name(self, saved: SavedTensor) -> str:
-        tensor = self.graph.tensor.get(saved.tensor_id) if saved.tensor_id is not None else None
+        tensor = self.graph.tensor.get(saved.tensor_id)
         if saved.attribute == "result" or tensor is None or not tensor.name:
             return saved.attribute
         return tensor.name
@@ -218,13 +231,13 @@ class RowWriter:
     def fate(self, node: Node, saved: SavedTensor) -> str:
         if saved.state is SavedState.OVERWRITTEN:
             return f"OVERWRITTEN, and its version did not move: backward {self.used(node, saved)} wrong numbers"
-        tensor = self.graph.tensor.get(saved.tensor_id) if saved.tensor_id is not None else None
+        tensor = self.graph.tensor.get(saved.tensor_id)
         now = self.last[tensor.object_id].version if tensor else None
         return "STALE: it was written since" if now is None else f"STALE: it is at version {now} now"
 
     def used(self, node: Node, saved: SavedTensor) -> str:
         """Whether the node ran after what it had saved was overwritten."""
-        tensor = self.graph.tensor.get(saved.tensor_id) if saved.tensor_id is not None else None
+        tensor = self.graph.tensor.get(saved.tensor_id)
         seen: list[str] = []  # of its making, the writes to what it saved, and its runs, in order
         for event in self.graph.events:
             if isinstance(event, NodeRan) and event.node_id == node.id:
@@ -246,8 +259,30 @@ class RowWriter:
             return ""
         last = runs[-1]
         value = self.arrived.get((last.run, node_id))
+        if value and not any((last.run, e.node_id, e.next_index) in self.sent for e in self.into.get(node_id, ())):
+            value = next((way(c) for at, c in self.changed.items() if at[:2] == (last.run, node_id)), value)
         text = f"{_word(last)} starts with {value}" if value else f"{_word(last)} starts here"
         return text if len(runs) == 1 else f"{text}, {len(runs)} times"
+
+    def changed_rows(self, nodes: list[int], edge: GradientEdge | None) -> list[Row]:
+        """What was changed on its way to these nodes, or to one output, where no arrow has room for it: a sum, and
+        what went from one node of the card to the next."""
+        rows = []
+        for at, change in self.changed.items():
+            here = edge == at[1:] if edge else change.node_id in nodes
+            if here and change.run == self.last_run.get(change.node_id):
+                into = [e for e in self.into.get(change.node_id, ()) if e.input_nr == change.input_nr]
+                parts = [(e, s) for e in into if (s := self.sent.get((change.run, e.node_id, e.next_index)))]
+                if len(parts) > 1:
+                    rows.append(f"engine adds {_sum([s for _, s in parts])} · {way(change)}")
+                elif parts and parts[0][0].node_id in nodes:
+                    rows.append(f"{way(change)} before {self.graph.node[change.node_id].name}")
+        return [Row("accumulate", text) for text in dict.fromkeys(rows)][-LISTED:]
+
+    def as_it_came(self, run: int, edge: GradientEdge | None, value: str) -> str:
+        """A gradient, with what it was before the hooks there."""
+        change = self.changed.get((run, *edge)) if edge else None
+        return way(change) if change else value
 
     # --- leaves -----------------------------------------------------------------------------------------------------
 
@@ -276,17 +311,17 @@ class RowWriter:
         ]
         rows = []
         if len(parts) > 1:
-            listed = " + ".join(parts if len(parts) <= LISTED else [*parts[:2], "…", parts[-1]])
-            many = len(parts) > LISTED or len(listed) > LONG
-            short = f"{len(parts)} gradients" + (f": {listed}" if len(listed) <= LONG else "")
-            rows.append(f"engine adds {short if many else listed}")
+            rows.append(f"engine adds {_sum(parts)}")
         once = "arrives once:" if len(parts) > 1 else "arrives"
-        rows.append(f"AccumulateGrad · {once} {event.incoming}")
+        rows.append(f"AccumulateGrad · {once} {self.incoming(event)}")
         rows.append(f".grad: {_stored(event)}")
         return [Row("accumulate", text) for text in rows]
 
+    def incoming(self, event: Accumulated) -> str:
+        return self.as_it_came(event.run, GradientEdge(event.node_id, 0), event.incoming)
+
     def many_runs(self, done: list[Accumulated]) -> list[Row]:
-        lines = [f"backward {e.run + 1}: arrives {e.incoming} · .grad {_stored(e)}" for e in done]
+        lines = [f"backward {e.run + 1}: arrives {self.incoming(e)} · .grad {_stored(e)}" for e in done]
         if len(lines) > LISTED:
             lines = [*lines[:2], f"… {len(lines) - 3} more …", lines[-1]]
         return [Row("accumulate", "AccumulateGrad adds to what is stored"), *(Row("accumulate", t) for t in lines)]
@@ -305,7 +340,22 @@ class RowWriter:
 
 
 def _stored(event: Accumulated) -> str:
-    return "set to None by a hook" if event.stored is None else f"{event.before} → {event.stored}"
+    if event.stored is None:
+        return f"set to None by {'a hook' if event.hooks else 'something unknown'}"
+    if event.added is not None:
+        return f"{event.before} → {queries.way(event.added, event.stored, event.hooks)}"
+    return f"{event.before} → {event.stored}"
+
+
+def _sum(parts: list[str]) -> str:
+    listed = " + ".join(parts if len(parts) <= LISTED else [*parts[:2], "…", parts[-1]])
+    if len(parts) <= LISTED and len(listed) <= LONG:
+        return listed
+    return f"{len(parts)} gradients" + (f": {listed}" if len(listed) <= LONG else "")
+
+
+def way(change: Changed) -> str:
+    return queries.way(change.before, change.after, change.hooks)
 
 
 def _word(run: Backward) -> str:

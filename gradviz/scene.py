@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from .graph import Tensor
@@ -78,6 +79,14 @@ def describe(tensor: Tensor) -> str:
     shape = "shape unknown" if tensor.shape is None else str(list(tensor.shape))
     device = tensor.device if tensor.device not in (None, "cpu") else None
     return " ".join(str(part) for part in (tensor.dtype, shape, device, *flags) if part)
+
+
+def joined(parts: Sequence[str]) -> str:
+    """
+    >>> joined([]), joined(["a"]), joined(["a", "b", "c"])
+    ('', 'a', 'a, b and c')
+    """
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def count(number: int, noun: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from . import cards, dot, fold, queries, render
 from .arrange import arranged
-from .graph import Accumulated, Freed, Graph, NodeRan, Source, Wrote
+from .graph import Accumulated, Changed, Freed, Graph, Hooked, NodeRan, Source, Wrote
 from .scene import Arrow, Box, Card, Row, Scene
 from .telling import Story
 from .views.figure import WIDTH, Figure
@@ -58,7 +58,7 @@ def steps(recording: Recording, start: int = 0) -> list[Step]:
     last = min(start + LIMIT, len(recording.events))
     last = min(last, start + max(LEAST, WORK // max(last, 1)))
     graphs = [graph_at(recording, k) for k in range(start, last + 1)]
-    over = {e.run: k for k, e in enumerate(recording.events) if isinstance(e, (NodeRan, Accumulated, Freed))}
+    over = {e.run: k for k, e in enumerate(recording.events) if isinstance(e, (Changed, NodeRan, Accumulated, Freed))}
     wholes = [_so_far(cards.scene(graph), any(over.get(b.run, 0) >= start + k for b in graph.backwards))
               for k, graph in enumerate(graphs)]  # fmt: skip
     scenes = _drawn_alike(wholes, graphs[-1])
@@ -81,16 +81,9 @@ def steps(recording: Recording, start: int = 0) -> list[Step]:
 def graph_at(recording: Recording, step: int) -> Graph:
     """With the ``.grad`` that a running backward has filled already; its leaves get a new state when it is over."""
     graph = recording.at(step)
-    stored: dict[int, str | None] = {}
-    for event in graph.events:
-        if isinstance(event, Accumulated):
-            leaf = graph.node[event.node_id].leaf_id
-            if leaf is not None:
-                stored[graph.tensor[leaf].object_id] = event.stored
-        elif isinstance(event, Wrote):
-            stored.pop(graph.tensor[event.after_id].object_id, None)
-    now = {t.id: t._replace(grad=stored[t.object_id]) for t in queries.latest_states(graph).values()
-           if t.object_id in stored}  # fmt: skip
+    grads = queries.grads_now(graph)
+    now = {t.id: t._replace(grad=grads[t.object_id]) for t in queries.latest_states(graph).values()
+           if t.grad != grads[t.object_id]}  # fmt: skip
     return graph.replace(tensors=[now.get(t.id, t) for t in graph.tensors]) if now else graph
 
 
@@ -263,12 +256,14 @@ def _active(graph: Graph, scene: Scene, before: Scene) -> tuple[str, ...]:
     """What the last event is about: its cards, and the arrows that it changed."""
     event = graph.events[-1]
     nodes, tensors, calls = set[int](), set[int](), set[int]()
-    if isinstance(event, (NodeRan, Accumulated)):
+    if isinstance(event, (Changed, NodeRan, Accumulated)):
         nodes = {event.node_id}
     elif isinstance(event, Freed):
         nodes = {*event.node_ids}
     elif isinstance(event, Wrote):
         tensors = {event.after_id}
+    elif isinstance(event, Hooked):
+        tensors = {event.tensor_id}
     else:
         call = graph.call[event.call_id]
         tensors = {*call.outputs, *(() if call.outputs else call.inputs[:1])}

@@ -65,9 +65,7 @@ def rows(graph: Graph, cards: Iterable[Card]) -> list[TableRow]:
     found = []
     for i in list(shown)[:LINES]:
         t = last[i]
-        others = [
-            shown[o.object_id] for o in shared.get(-1 if t.storage_id is None else t.storage_id, ()) if o is not t
-        ]
+        others = [shown[o.object_id] for o in shared.get(t.storage_id, ()) if o is not t]
         cells = (shown[i], *_cells(graph, t, grads[i]), _storage(t, others))
         found.append(TableRow(key(visible(shown[i])), t.id, tuple(visible(c) for c in cells)))
     if len(shown) > LINES:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from .graph import Accumulated, Call, Called, Cut, Freed, Graph, NodeRan, Raised, Source, Tensor, Wrote
+from . import queries
+from .graph import Accumulated, Call, Called, Changed, Cut, Freed, Graph, Hooked, NodeRan, Raised, Source, Tensor, Wrote
 from .rows import code, error_text
-from .scene import describe
+from .scene import describe, joined
 from .theme import visible
 
 LISTED = 6  # nodes that one sentence names
@@ -28,11 +27,13 @@ class Story:
         event = self.event
         if event is None:
             return ()
-        if isinstance(event, (Called, Wrote, Raised)):
+        if isinstance(event, (Called, Wrote, Hooked, Raised)):
             calls = [self.graph.call.get(event.call_id)]
+        elif isinstance(event, Changed):
+            calls = [self.calls_of_runs.get(event.run), *map(self.graph.call.get, event.hooks)]
         else:
-            made = self.graph.node[event.node_id].call_id if not isinstance(event, Freed) else None
-            calls = [self.calls_of_runs.get(event.run), self.graph.call.get(-1 if made is None else made)]
+            made = None if isinstance(event, Freed) else self.graph.node[event.node_id].call_id
+            calls = [self.calls_of_runs.get(event.run), self.graph.call.get(made)]
         return tuple(dict.fromkeys(c.source for c in calls if c and c.source))
 
     def sentence(self) -> str:
@@ -41,32 +42,50 @@ class Story:
             text = self.called(self.graph.call[event.call_id])
         elif isinstance(event, Wrote):
             text = self.wrote(event)
+        elif isinstance(event, Hooked):
+            call, name = self.graph.call[event.call_id], self.name(event.tensor_id)
+            when = f", to run when {name}.grad is filled" if "accumulate" in call.function else ""
+            text = f"{self.where(call)} puts a hook on {name}{when}."
+        elif isinstance(event, Changed):
+            text = self.changed_on_its_way(event)
         elif isinstance(event, NodeRan):
             text = self.ran(event)
         elif isinstance(event, Accumulated):
             text = (f"{self.node(event.node_id)}: arrives {event.incoming}, was {event.before}, "
                     f"stored {event.stored}.")  # fmt: skip
+            if event.added is not None:
+                text = f"{text[:-1]}: {queries.way(event.added, event.stored, event.hooks)}."
         elif isinstance(event, Freed):
             names = [self.node(n) for n in event.node_ids[:LISTED]]
             more = [f"{len(event.node_ids) - LISTED} more nodes"] if len(event.node_ids) > LISTED else []
-            text = f"{self.where(self.calls_of_runs.get(event.run))} freed what {_and([*names, *more])} had saved."
+            text = f"{self.where(self.calls_of_runs.get(event.run))} freed what {joined([*names, *more])} had saved."
         elif isinstance(event, Raised):
             during = "" if event.node_id is None else f" while {self.node(event.node_id)} ran"
             text = f"{self.where(self.graph.call.get(event.call_id))} raised {error_text(event).rstrip('.')}{during}."
         return visible(text, 500)
+
+    def changed_on_its_way(self, event: Changed) -> str:
+        way = queries.way(event.before, event.after, event.hooks)
+        if not event.hooks:
+            return f"On its way to {self.node(event.node_id)} the gradient was changed, it is not known by what: {way}."
+        on = next(e.tensor_id for e in self.graph.events if isinstance(e, Hooked) and e.call_id in event.hooks)
+        by = f"the {'hook' if len(event.hooks) == 1 else f'{len(event.hooks)} hooks'} on {self.name(on)}"
+        if event.before == event.after:  # a large one: its numbers are not kept
+            return f"The gradient went through {by}: {way}."
+        return f"T{by[1:]} changed the gradient: {way}."
 
     def called(self, call: Call) -> str:
         run = next((b for b in self.graph.backwards if b.call_id == call.id), None)
         before = {self.graph.tensor[i].object_id: self.graph.tensor[i] for i in call.inputs}
         made = [t for t in (self.graph.tensor[o] for o in call.outputs) if t.id not in call.inputs]
         new = [self.made(t) for t in made if t.object_id not in before]
-        parts = [f"made {_and(new)}"] if new else []
+        parts = [f"made {joined(new)}"] if new else []
         parts += [self.changed(before[t.object_id], t) for t in made if t.object_id in before]
         if call.inputs and not call.outputs and call.function in SETTERS:
             parts = [f"writes {self.name(call.inputs[0])}{SETTERS[call.function]}"]
         if run is not None:
             starts = "starts" if run.watched else "ran unwatched"
-            parts = [f"{starts} at {_and([self.node(n) for n in run.roots]) or 'no node'}"]
+            parts = [f"{starts} at {joined([self.node(n) for n in run.roots]) or 'no node'}"]
         cuts = (c for c in self.graph.cuts if c.call_id == call.id)
         ends = (f" ✂ {c.reason.value}: no gradient goes back {self.way(c)}." for c in cuts)
         return f"{self.where(call)} {' and '.join(parts) or 'ran'}.{''.join(ends)}"
@@ -112,18 +131,18 @@ class Story:
         nexts = {e.next_index: e.next_node_id for e in self.graph.edges_from.get(event.node_id, ())}
         sent = [f"{value} to {self.node(nexts[i])}" for i, value in enumerate(event.sent)
                 if value is not None and nexts.get(i) is not None]  # fmt: skip
-        arrived = _and([value or "nothing" for value in event.arrived]) or "nothing"
-        return f"{self.node(event.node_id)} ran: {arrived} arrived" + (f", sent {_and(sent)}." if sent else ".")
+        arrived = joined([value or "nothing" for value in event.arrived]) or "nothing"
+        return f"{self.node(event.node_id)} ran: {arrived} arrived" + (f", sent {joined(sent)}." if sent else ".")
 
     def node(self, node_id: int | None) -> str:
-        node = self.graph.node[node_id or 0]
+        node = self.graph.node[node_id]
         if node.leaf_id is not None:
             return f"{node.name} of {self.name(node.leaf_id)}"
-        call = self.graph.call.get(-1 if node.call_id is None else node.call_id)
+        call = self.graph.call.get(node.call_id)
         return f"{node.name} ({code(call)})" if call else node.name
 
     def name(self, tensor_id: int | None) -> str:
-        tensor = self.graph.tensor.get(-1 if tensor_id is None else tensor_id)
+        tensor = self.graph.tensor.get(tensor_id)
         if tensor is None:
             return "a plain value"
         made = next((c for c in self.graph.calls if tensor.id in c.outputs and tensor.id not in c.inputs), None)
@@ -133,11 +152,3 @@ class Story:
         if call is None:
             return "An earlier call"
         return f"Line {call.source.line}: {code(call)}" if call.source else code(call)
-
-
-def _and(parts: Sequence[str]) -> str:
-    """
-    >>> _and(["a"]), _and(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

@@ -27,7 +27,7 @@ def text(graph: Graph, scene: Scene, title: str | None = None) -> str:
     sections = [
         [visible(title)] if title else [],
         _cards(graph, scene),
-        _section("cut:", _cuts(graph)),
+        _section("cut:", (cut_text(graph, cut) for cut in graph.cuts)),
         _section("memory:", _boxes(scene, "memory")),
         _section("not recorded:", _boxes(scene, "region")),
         _section("backward", _backwards(graph)),
@@ -104,7 +104,7 @@ def _node_details(graph: Graph, card: Card) -> Iterator[str]:
 
 def saved_text(graph: Graph, saved: SavedTensor) -> str:
     """One saved tensor: what it is, at which version, and what has become of it."""
-    tensor = graph.tensor.get(saved.tensor_id) if saved.tensor_id is not None else None
+    tensor = graph.tensor.get(saved.tensor_id)
     named = tensor and tensor.name and tensor.name != saved.attribute
     what = f"{saved.attribute} = {tensor.name}" if tensor and named else saved.attribute
     at = "" if saved.saved_version is None else f" at version {saved.saved_version}"
@@ -115,18 +115,13 @@ def saved_text(graph: Graph, saved: SavedTensor) -> str:
 
 
 def _name(graph: Graph, tensor_id: int | None) -> str:
-    tensor = graph.tensor.get(tensor_id) if tensor_id is not None else None
+    tensor = graph.tensor.get(tensor_id)
     if tensor is None:
         return "a value outside of torch"
     if tensor.name:
         return tensor.name
     made = next((c for c in graph.calls if tensor.id in c.outputs and c.source and c.source.code), None)
     return str(made.source.code) if made and made.source else f"a tensor ({describe(tensor)})"
-
-
-def _cuts(graph: Graph) -> Iterator[str]:
-    for cut in graph.cuts:
-        yield cut_text(graph, cut)
 
 
 def cut_text(graph: Graph, cut: Cut) -> str:

@@ -65,7 +65,7 @@ CARDS: Final[dict[str, CardLook]] = {
 
 
 class Stroke(NamedTuple):
-    """One drawn line. ``head`` is the arrow head where the line arrives; ``bar`` stands at its source."""
+    """One drawn line."""
 
     colour: str
     width: float

@@ -9,6 +9,7 @@ import hypothesis
 import pytest
 
 from gradviz import render
+from gradviz.views import figure
 
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]  # they hold no doctests, and two share one module name
 
@@ -22,6 +23,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--overwrite-golden", action="store_true", help="rewrite tests/golden/ from what the code gives")
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Two workers walk a set of functions in two orders, and then refuse to run at all: ask for an order at once."""
+    for mark in metafunc.definition.iter_markers("parametrize"):
+        if isinstance(mark.args[1], set | frozenset):
+            raise pytest.UsageError(f"{metafunc.definition.nodeid}: parametrize got a set, give it a list")
+
+
 @pytest.fixture
 def overwrite_golden(request: pytest.FixtureRequest) -> bool:
     """True when the golden files are to be rewritten rather than compared."""
@@ -31,7 +39,7 @@ def overwrite_golden(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture
 def nothing_drawn_yet() -> Iterator[None]:
     """For tests that exchange the layout engine: pictures drawn before or by it are not taken from the cache."""
-    caches = (render._drawn, render._layout, render._svg)
+    caches = (figure._best_source, render._drawn, render._layout, render._svg)
     for cache in caches:
         cache.cache_clear()
     yield

@@ -57,6 +57,23 @@ def test_several_outputs_of_one_node() -> None:
     assert [a.label for a in drawn.arrows if a.tail == pill.id] == ["1", "1"]
 
 
+def test_a_row_of_a_buffer_reads_the_buffer_once() -> None:
+    """Its card has the nodes of before and after the write, and both lead to the buffer."""
+    with gv.record() as rec:
+        a = torch.ones(3, requires_grad=True)
+        rows = torch.zeros(2, 3)
+        rows[0].copy_(a)
+        rows[1].copy_(a * 2)
+        rows.sum().backward()
+    drawn = cards(rec.graph)
+    pairs = [(drawn.cards[a.tail].name, drawn.cards[a.head].name) for a in drawn.arrows]
+    assert pairs.count(("rows", "rows[1]")) == 1
+    with gv.record() as rec:
+        square = a * a
+    assert [x.kind for x in cards(rec.graph).arrows] == ["forward"] * 2, "both edges of one node are drawn"
+    assert square is not None
+
+
 def test_both_uses_of_a_square_are_drawn() -> None:
     with gv.record() as rec:
         a = torch.tensor(3.0, requires_grad=True)
@@ -86,6 +103,34 @@ def test_constants_on_their_way_into_a_call_are_not_drawn() -> None:
         b = a * x + torch.ones(2)
     assert b is not None
     assert titles(rec.graph) == ["a", "x", "a * x", "b = a * x + torch.ones(2)"]
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_a_grad_that_only_backward_and_the_optimizer_write_is_not_drawn(momentum: float) -> None:
+    with gv.record() as rec:
+        w = torch.ones(1, requires_grad=True)
+        optimizer = torch.optim.SGD([w], lr=0.1, momentum=momentum)
+        for _ in range(2):
+            optimizer.zero_grad(set_to_none=False)
+            (w * 2).sum().backward()
+            optimizer.step()
+    assert "unnamed" not in " ".join(titles(rec.graph))
+    with gv.record() as rec:
+        w.grad.zero_()
+    assert "w.grad" in titles(rec.graph), "written by the reader's own line, it is drawn"
+
+
+def test_a_frozen_leaf_shows_the_grad_that_it_still_has() -> None:
+    def left(clear: bool) -> list[str]:
+        with gv.record() as rec:
+            w = torch.ones(1, requires_grad=True)
+            (w * 2).sum().backward()
+            w.requires_grad_(False)
+            w.grad = None if clear else w.grad
+        return rows(rec.graph, "w")
+
+    assert left(clear=False)[-2:] == ["not tracked · grad_fn None", ".grad is still [2]"]
+    assert left(clear=True)[-1] == "not tracked · grad_fn None"
 
 
 def test_what_ran_under_no_grad_stands_in_a_shaded_region() -> None:

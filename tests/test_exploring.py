@@ -513,3 +513,55 @@ def test_a_control_that_refuses_leaves_the_others_as_they_were() -> None:
     with pytest.raises(GradvizError, match="n=-1 is not one of the control's states"):
         scenario.set(k=2, n=-1)
     assert scenario.values == {"n": "0", "k": "1"}
+
+
+def counted_scenario(counts: bool) -> Exploration:
+    """One that gives ``b`` other values at every run, or the same ones."""
+    runs = iter(range(100))
+
+    @explore(copy=[torch.Tensor.clone, torch.Tensor.detach])
+    def scenario(copy: Any) -> None:
+        a = torch.full((2,), float(next(runs) if counts else 7), requires_grad=True)
+        b = copy(a)
+        (a * 2 + b * 3).sum().backward()
+
+    return scenario
+
+
+def test_a_state_that_comes_back_is_not_drawn_again_and_is_that_of_the_new_run() -> None:
+    exploration = counted_scenario(counts=False)
+    first = exploration.widget and exploration.set(copy="detach").figure
+    numbers = [node.sequence_nr for node in first.graph.nodes]
+    again = exploration.set(copy="clone").set(copy="detach")
+    assert again.figure.svg is first.svg
+    assert again.figure.graph is again.graph
+    assert [node.sequence_nr for node in again.graph.nodes] != numbers  # torch goes on counting
+    assert again.run(copy="detach").whole == again.state  # as when it is made anew
+
+
+def test_a_scenario_that_does_something_else_in_the_same_state_is_drawn_anew() -> None:
+    exploration = counted_scenario(counts=True)
+    assert exploration.widget
+    seen = [exploration.set(copy=copy).state["table"][1]["cells"][1] for copy in ("detach", "clone", "detach", "clone")]
+    assert seen == ["[1, 1]", "[2, 2]", "[3, 3]", "[4, 4]"]
+    assert "b = copy(a)\n    [5, 5]" in exploration.set(copy="detach").text
+
+
+def test_only_the_pictures_of_the_newest_settings_are_kept() -> None:
+    exploration = explore(lambda k: torch.ones(k), k=range(2, 40))
+    assert exploration.widget
+    for k in range(3, 39):
+        exploration.set(k=k)
+    assert len(exploration._runs) <= exploring.REMEMBERED
+
+
+def test_a_reset_is_a_beginning_and_no_change() -> None:
+    exploration = counted_scenario(counts=False)
+    assert exploration.widget
+    shown = exploration._graph_widget
+    assert shown is not None
+    for _ in range(2):
+        assert exploration.set(copy="detach")
+        assert "afresh" not in shown.state
+        assert exploration.reset()
+        assert shown.state["afresh"]

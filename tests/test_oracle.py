@@ -147,7 +147,7 @@ def compare(program: programs.Program, name: str = "<program>") -> None:
         same(where + "watched", ours.watched, True)
         same(where + "kind", ours.kind, expected.kind)
         same(where + "line of the call", graph.call[ours.call_id].source.line, expected.line)
-        compare_nodes(where, graph, twin, run, ours)
+        compare_nodes(where, graph, run, ours)
         if expected.kind == "backward":
             bound = {n for n in expected.reach if n in object_names.values()}
             theirs = run.leaves(twin.leaf_names)
@@ -167,7 +167,7 @@ def compare(program: programs.Program, name: str = "<program>") -> None:
     if program.backwards[-1].frees:
         check_freed(graph, graph.backwards[-1].ran)
     compare_cuts(program, graph)
-    compare_tensors(program, twin, values, rec)
+    compare_tensors(twin, values, rec)
     if len(program.lines) % 8 == 0:
         compare_steps(rec)
 
@@ -187,7 +187,7 @@ def leaves_behind(graph: Graph, roots: tuple[int, ...]) -> set[int]:
     return found
 
 
-def compare_nodes(where: str, graph: Graph, twin: Twin, run: Run, ours) -> None:
+def compare_nodes(where: str, graph: Graph, run: Run, ours) -> None:
     """Same graph behind the roots, and the same nodes ran in the same order with the same gradients."""
     pairs = {}
     todo = list(zip([edge.node for edge in run.roots], ours.roots, strict=True))
@@ -280,7 +280,7 @@ def compare_cuts(program: programs.Program, graph: Graph) -> None:
     same("each cut once", len(keys), len(set(keys)))
 
 
-def compare_tensors(program: programs.Program, twin: Twin, values: dict[str, object], rec) -> None:
+def compare_tensors(twin: Twin, values: dict[str, object], rec) -> None:
     """The latest state of every live tensor is what the tensor says itself; memory is shared where torch shares it."""
     for theirs, name in twin.leaf_names.items():
         mine = values.get(name)

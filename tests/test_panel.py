@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -66,14 +67,16 @@ def test_a_click_is_one_message_and_the_state_of_a_fresh_run(
     widgets[2].value = 4
     assert [set(message) for message in sent] == [{"state"}] * 3
     assert shown.figure is exploration.figure
-    row = next(row["cells"] for row in sent[-1]["state"]["table"] if row["cells"][0] == "a")
+    shown_to_page = [json.loads(message["state"]) for message in sent]
+    row = next(row["cells"] for row in shown_to_page[-1]["table"] if row["cells"][0] == "a")
     assert row[2] == "[4, 4]"  # two backwards that meet a * 2 only
     reset.click()
     assert len(sent) == 4
-    assert sent[3]["state"] == {**start, "text": ""}  # which the page shows only without a picture
+    # The page shows the text only without a picture, and is told that nothing is to be marked as changed.
+    assert json.loads(sent[3]["state"]) == {**start, "text": "", "afresh": True}
 
 
-def test_an_error_reaches_the_page_with_its_line(exploration: Exploration) -> None:
+def test_an_error_reaches_the_page_with_its_line() -> None:
     @explore(requires_grad=controls.requires_grad)
     def scenario(requires_grad: bool) -> None:
         a = torch.ones(2, requires_grad=requires_grad)

@@ -208,8 +208,29 @@ loss.backward()
 with torch.no_grad():
     k.weight.copy_(k.weight * .9 + q.weight * .1)
 """
+ROWS_OF_A_BUFFER = """\
+a = torch.tensor([1., 2., 3.], requires_grad=True)
+b = torch.tensor([4., 5., 6.], requires_grad=True)
+rows = torch.zeros(2, 3)
+rows[0].copy_(a)
+rows[1].copy_(b)
+loss = (rows * torch.tensor([[2.], [3.]])).sum()
+loss.backward()
+"""
+HOOKS = """\
+x = torch.tensor([1., 2., 3.], requires_grad=True)
+x.register_hook(lambda grad: grad / 3)
+y = x / 3
+y.register_hook(lambda grad: grad * 10)
+z = y.exp()
+y.grad_fn.register_prehook(lambda grads: (grads[0] + 1,))
+z.register_hook(print)
+loss = (z * 2 + z / 7).sum()
+loss.backward()
+"""
 PROGRAMS = {"training_step": TRAINING, "eight_cuts": EIGHT_CUTS, "long_names": LONG_NAMES, "renamed": RENAMED,
-            "detached_factor": DETACHED_FACTOR, "momentum": MOMENTUM}  # fmt: skip
+            "detached_factor": DETACHED_FACTOR, "momentum": MOMENTUM, "rows_of_a_buffer": ROWS_OF_A_BUFFER,
+            "hooks": HOOKS}  # fmt: skip
 MORE = {f.__name__: f for f in (many_cuts, twelve_cards, model, nine_leaves, no_grad_region, outputs, training, nodes)}
 ALL = {**{name: drawn_from(name) for name in (*README, *PROGRAMS)}, **MORE}
 every_picture = pytest.mark.parametrize("make", ALL.values(), ids=ALL.keys())
@@ -233,7 +254,9 @@ def test_no_words_cover_a_card_other_words_or_a_line(make: Callable[[], Figure])
     cards = [max(g.shapes, key=lambda r: r.x1 - r.x0) for g in picture.of("node")]
     for (_, one), (_, other) in itertools.combinations(chips, 2):
         assert not one.meets(other), (one, other)
+    legend = [t.room for g in picture.of("graph") for t in g.texts]
     for kind, chip in chips:
+        assert not any(chip.meets(sign) for sign in legend), (kind, chip)
         for card in cards:
             assert not chip.meets(card), (kind, chip, card)
         for group in picture.groups:

@@ -601,6 +601,27 @@ def test_flag_switched_off_before_backward():
     assert [rec.graph.tensor[rec.graph.node[e.node_id].leaf_id].name for e in stored] == ["b"]
 
 
+def test_a_gradient_that_nobody_read_is_named_by_its_tensor():
+    a = torch.ones(2, requires_grad=True)
+    net = nn.Linear(2, 1, bias=False)
+    with gv.record() as rec:
+        for _ in range(2):
+            (net(a) + a.sum()).backward()
+            torch._foreach_zero_([a.grad, net.weight.grad])
+            (net(a) + a.sum()).backward()
+    written = [rec.graph.tensor[e.after_id] for e in rec.events if isinstance(e, Wrote)]
+    assert {t.name for t in written} == {"a", "a.grad", "net.weight", "net.weight.grad"}
+
+
+def test_what_a_module_does_to_its_parameters_reads_as_written():
+    net = nn.Linear(2, 1, bias=False)
+    with gv.record() as rec:
+        net(torch.ones(2)).backward()
+        net.requires_grad_(False)
+    (cut,) = rec.graph.cuts
+    assert rec.graph.call[cut.call_id].source.code == "net.requires_grad_(False)"
+
+
 # saved tensors ---------------------------------------------------------------------------------------------------
 
 OPERATIONS = {"exp": torch.exp, "sigmoid": torch.sigmoid, "x*2": lambda t: t * 2, "x**2": lambda t: t**2}
@@ -825,6 +846,19 @@ def test_states_over_time():
     assert [t.grad for t in rec.at(wrote + 1).tensors if t.name == "a"][-1] == "[2]"
     assert [t.grad for t in rec.at(1).tensors if t.name == "a"] == [None]
     assert rec.find(a).grad is None
+
+
+def test_asking_for_the_accumulate_grad_node_leaves_no_card():
+    with gv.record() as rec:
+        leaf = torch.ones(2, requires_grad=True)
+        node = torch.autograd.graph.get_gradient_edge(leaf).node
+        seen = []
+        node.register_prehook(lambda grads: seen.append(grads[0].tolist()))
+        (leaf * 2 + leaf * 3).sum().backward()
+    assert seen == [[5.0, 5.0]]
+    assert not any("view" in call.function for call in rec.graph.calls)
+    assert "view_as" not in rec.figure().text
+    assert "arrives once: [5, 5]" in rec.figure().text
 
 
 def test_bookkeeping_is_marked():

@@ -8,8 +8,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+import torch
 
-from gradviz import render
+from gradviz import record, render
 from gradviz.graph import GradvizError, Graph, Tensor
 from gradviz.views.figure import Figure
 
@@ -81,3 +82,16 @@ def test_the_graphviz_package_is_used_where_pygraphviz_is_missing(monkeypatch: p
     monkeypatch.setattr(render, "_pygraphviz", lambda: None)
     monkeypatch.setattr(graphviz.Source, "pipe", pipe)
     assert render.size(render.render(SMALL).decode()) == (13, 27)
+
+
+def test_two_cards_in_one_frame_need_no_line_between_them() -> None:
+    with record() as rec:
+        a = torch.ones(2, requires_grad=True)
+        b = torch.nn.Parameter(a)
+        with torch.no_grad():
+            b[0] = 2.0
+    assert "one block of memory" in rec.figure().svg
+
+
+def test_a_drawing_of_someone_else_without_a_legend_is_drawn() -> None:
+    assert b"<svg" in render.render('digraph { a -> b [label="x"] }', "svg")

@@ -7,11 +7,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 import torch
+from recordings import Copy, course
 
 import gradviz as gv
 from gradviz import preview, render
@@ -19,23 +20,6 @@ from gradviz.graph import Graph
 from gradviz.table import COLUMNS
 from gradviz.views.figure import Figure
 from gradviz.views.state import state
-
-Copy = Callable[[torch.Tensor], torch.Tensor]
-
-
-def course(
-    copy: Copy = torch.clone, mode: Callable[[], AbstractContextManager[Any]] = nullcontext, requires_grad: bool = True
-) -> gv.Recording:
-    with gv.record() as rec:
-        a = torch.tensor([1.0, 2.0, 3.0], requires_grad=requires_grad)
-        with mode():
-            b = copy(a)
-        c = a * 2
-        d = b * 3
-        loss = (c + d).sum()
-        if loss.requires_grad:
-            loss.backward()
-    return rec
 
 
 def by_key(shown: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -247,7 +231,7 @@ def test_nothing_recorded_and_nothing_drawable() -> None:
     assert empty["problem"]
 
 
-def test_without_a_layout_engine_the_words_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_layout_engine_the_words_stay(monkeypatch: pytest.MonkeyPatch, nothing_drawn_yet: None) -> None:
     figure = course(torch.detach).figure()
 
     def cannot(*_: object, **__: object) -> None:

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import programs
 import pytest
 import torch
+from recordings import course
 from svg import SVG, read
 from test_oracle import run_recorded
 
@@ -20,17 +21,6 @@ from gradviz.graph import Accumulated, Freed, NodeRan
 from gradviz.scene import Scene
 from gradviz.telling import Story
 from gradviz.theme import ROWS, shorten
-
-
-def two_ways() -> gv.Recording:
-    with gv.record() as rec:
-        a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-        b = a.clone()
-        c = a * 2
-        d = b * 3
-        loss = (c + d).sum()
-        loss.backward()
-    return rec
 
 
 def written() -> gv.Recording:
@@ -92,7 +82,7 @@ def many_leaves() -> gv.Recording:
     return rec
 
 
-PROGRAMS = [two_ways, written, raised, twice, copied_out, many_leaves]
+PROGRAMS = [course, written, raised, twice, copied_out, many_leaves]
 
 
 def bare(text: str) -> str:
@@ -268,7 +258,7 @@ def test_folded_steps_fold_alike() -> None:
 
 def test_what_is_too_large_to_draw_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fold, "LIMIT", 1)
-    every = steps.steps(two_ways())
+    every = steps.steps(course())
     assert all("record fewer lines" in step.problem for step in every)
     assert every[2].sentence.endswith("made b with CloneBackward0.")
     assert "CloneBackward0" in every[-1].figure.text
@@ -277,7 +267,7 @@ def test_what_is_too_large_to_draw_is_told_in_words(monkeypatch: pytest.MonkeyPa
 def test_without_pygraphviz_each_step_is_laid_out_for_itself(
     monkeypatch: pytest.MonkeyPatch, nothing_drawn_yet: None
 ) -> None:
-    rec = two_ways()
+    rec = course()
     monkeypatch.setattr(render, "keeps_places", lambda: False)
     step = steps.steps(rec)[3]
     assert (step.problem, step.ids) == ("", {})
@@ -293,9 +283,9 @@ def sentences(rec: gv.Recording) -> Iterator[str]:
 
 
 def test_each_event_has_its_sentence() -> None:
-    told = list(sentences(two_ways()))
+    told = list(sentences(course()))
     assert told[0] == "Nothing has happened yet."
-    assert "b = a.clone() made b with CloneBackward0." in told
+    assert "b = copy(a) made b with CloneBackward0." in told
     assert "loss.backward() starts at SumBackward0 (loss = (c + d).sum())." in told
     assert "MulBackward0 (c = a * 2) ran: [1, 1, 1] arrived, sent [2, 2, 2] to AccumulateGrad of a." in told
     assert "AccumulateGrad of a: arrives [5, 5, 5], was None, stored [5, 5, 5]." in told
@@ -377,11 +367,13 @@ def test_gradients_accumulate_over_two_backwards() -> None:
 
 
 def test_a_step_stands_on_the_line_that_runs_and_on_the_line_whose_node_runs() -> None:
-    rec = two_ways()
-    first = two_ways.__code__.co_firstlineno
-    by_sentence = {step.sentence: [s.line - first for s in step.sources] for step in steps.steps(rec)}
-    assert next(v for k, v in by_sentence.items() if "made c" in k) == [4]
-    assert next(v for k, v in by_sentence.items() if k.startswith("MulBackward0 (c")) == [7, 4]
+    rec = course()
+    by_sentence = {step.sentence: [s.code for s in step.sources] for step in steps.steps(rec)}
+    assert next(v for k, v in by_sentence.items() if "made c" in k) == ["c = a * 2"]
+    assert next(v for k, v in by_sentence.items() if k.startswith("MulBackward0 (c")) == [
+        "loss.backward()",
+        "c = a * 2",
+    ]
     assert by_sentence["Nothing has happened yet."] == []
 
 
@@ -462,7 +454,7 @@ def test_dropped_events_are_said_at_every_step() -> None:
 
 
 def test_a_long_recording_is_shown_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    rec = two_ways()
+    rec = course()
     monkeypatch.setattr(steps, "LIMIT", 4)
     assert [step.number for step in steps.steps(rec)] == [0, 1, 2, 3, 4]
     assert [step.number for step in steps.steps(rec, 13)] == list(range(13, len(rec.events) + 1))

@@ -12,10 +12,7 @@ import torch
 
 import gradviz as gv
 from gradviz.graph import GradvizError
-
-pytest.importorskip("anywidget")
-
-from gradviz.views.widget import GraphWidget, static
+from gradviz.views.widget import GraphWidget
 
 
 def recorded(copy: str = "detach") -> gv.Recording:
@@ -119,7 +116,6 @@ def test_the_script_is_one_module_that_asks_the_network_for_nothing() -> None:
     assert "http" not in script.replace("http://www.w3.org/2000/svg", "")
     assert "url(" not in style
     assert "@import" not in style
-    assert static("no such file") == ""
 
 
 def test_without_anywidget_it_says_what_to_install_and_pictures_still_work() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+import copy
 import html
 import importlib
 import os
 import threading
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -44,6 +45,12 @@ class Figure:
         self.graph = graph
         self.view = view
         self.title = title
+
+    def of(self, graph: Graph) -> Figure:
+        """The figure of a graph that is ``same_but_numbered``; what was made for this one is not made again."""
+        figure = copy.copy(self)
+        figure.graph = graph
+        return figure
 
     @cached_property
     def whole(self) -> Scene:
@@ -90,7 +97,7 @@ class Figure:
                 f"{len(self.scene.cards)} boxes are too many to draw, even folded, so this is the text. "
                 "To see a picture, show a tensor that is closer to the leaves, or record fewer lines."
             )
-        return render.best((dot.dot(self.scene, how) for how in dot.ARRANGEMENTS), WIDTH)
+        return _best_source(self.scene)
 
     @cached_property
     def alt(self) -> str:
@@ -137,7 +144,7 @@ class Figure:
         if suffix == "html":  # it needs what is built upon figures
             importlib.import_module("gradviz.views.page").export(self, target, title=self.title)
         else:
-            _write(target, self._bytes(suffix))
+            write(place_of(target), self._bytes(suffix))
 
     def _bytes(self, suffix: str) -> bytes:
         if suffix == "json":
@@ -147,11 +154,21 @@ class Figure:
         return self.svg.encode() if suffix == "svg" else render.render(self._best_source, suffix)
 
 
-def _write(target: Path, data: bytes) -> None:
-    """All of it or nothing: a failure never leaves half a file, nor destroys the one that was there."""
-    target = target.resolve()  # a link stays a link
+@lru_cache(maxsize=64)  # live pictures come back to the states that they were in
+def _best_source(scene: Scene) -> str:
+    return render.best((dot.dot(scene, how) for how in dot.ARRANGEMENTS), WIDTH)
+
+
+def place_of(path: Path) -> Path:
+    """Where a file is to be written, in a folder that exists."""
+    target = path.resolve()  # a link stays a link
     if not target.parent.is_dir():
         raise GradvizError(f"cannot save {str(target)!r}: there is no folder {str(target.parent)!r}; make it first")
+    return target
+
+
+def write(target: Path, data: bytes) -> None:
+    """All of it or nothing: a failure never leaves half a file, nor destroys the one that was there."""
     part = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
         part.write_bytes(data)

@@ -10,14 +10,14 @@ import math
 import os
 import re
 import zlib
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from ..graph import GradvizError
 from ..recording import Recording
+from . import static
 from .book import book as recording_book
-from .figure import Figure, _write
+from .figure import Figure, place_of, write
 from .state import state
 
 LIMIT = 256
@@ -52,12 +52,9 @@ def export(what: Any, path: str | os.PathLike[str], *, title: str | None = None,
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise GradvizError(f"cannot export to {target.name!r}: a page's name ends in .html")
-    if not target.resolve().parent.is_dir():
-        raise GradvizError(
-            f"cannot export to {str(target)!r}: there is no folder {str(target.parent)!r}; make it first"
-        )
+    target = place_of(target)
     book = _book(what, limit)
-    _write(target, page({**book, "title": title or book.get("title") or "gradviz"}))
+    write(target, page({**book, "title": title or book.get("title") or "gradviz"}))
 
 
 def _book(what: Any, limit: int) -> dict[str, Any]:
@@ -97,8 +94,8 @@ def page(book: dict[str, Any]) -> bytes:
     """
     from .. import __version__
 
-    script = _joined(SCRIPTS) + "\nawait mountPage();\n"
-    style = _joined(STYLES)
+    script = static(*SCRIPTS) + "\nawait mountPage();\n"
+    style = static(*STYLES)
     data = json.dumps(book, separators=(",", ":"), sort_keys=True).encode()
     parts = {
         "policy": f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; "
@@ -111,7 +108,7 @@ def page(book: dict[str, Any]) -> bytes:
         "script": script,
     }
     # One pass: what is put in is not looked at again, whatever it holds.
-    filled = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _static("page.html"))
+    filled = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], static("page.html"))
     return filled.encode()
 
 
@@ -134,14 +131,6 @@ def _first(book: dict[str, Any]) -> str:
 def _shown(text: str) -> str:
     """For a page, where half of a surrogate pair cannot stand."""
     return html.escape(text).encode("utf-8", "replace").decode()
-
-
-def _static(name: str) -> str:
-    return (files(__package__) / "static" / name).read_text(encoding="utf-8")
-
-
-def _joined(names: tuple[str, ...]) -> str:
-    return "\n".join(_static(name) for name in names)
 
 
 def _hash(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The panel of ``gv.explore``: controls and code beside the picture. ``static/panel.css`` says what goes where."""
+"""Controls and code beside the picture: ``gv.explore``, questions. ``static/panel.css`` says what goes where."""
 
 from __future__ import annotations
 
@@ -21,7 +21,14 @@ def panel(controls: Sequence[Any], graph_widget: Any, reset: Callable[[], Any]) 
 
     button = ipywidgets.Button(description="Reset", tooltip="Set all controls to their start", layout={"width": "auto"})
     button.on_click(lambda _: reset())
-    column = ipywidgets.VBox([*controls, *([button] if controls else [])]).add_class("gradviz-controls")
+    return room([*controls, *([button] if controls else [])], graph_widget)
+
+
+def room(controls: Sequence[Any], graph_widget: Any) -> Any:
+    """The same without a Reset button."""
+    import ipywidgets
+
+    column = ipywidgets.VBox(controls).add_class("gradviz-controls")
     grid = ipywidgets.Box([column, graph_widget]).add_class("gradviz-panel")
     # A container query asks for the width of something around the grid.
     return ipywidgets.Box([grid]).add_class("gradviz-room")

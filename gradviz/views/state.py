@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import explaining, queries, render, rows, table, text
-from ..graph import Call, Graph, Node, Tensor
+from ..graph import Call, Graph, Node, Storage, Tensor
 from ..scene import Arrow, Card
 from ..theme import visible
 from .figure import Figure
@@ -58,9 +58,8 @@ def state(
             svg, problem = figure.svg, ""
     except render.CannotDraw as why:
         problem = str(why)
-    cards = [c for c in figure.scene.cards if svg and not c.absent]
-    arrows = {i: a for i, a in enumerate(figure.scene.arrows) if svg and not a.absent}
-    listed = table.rows(figure.graph, (c for c in figure.whole.cards if not c.absent))
+    cards, arrows = (figure.scene.cards, figure.scene.arrows) if svg else ((), ())
+    listed = table.rows(figure.graph, figure.whole.cards)
     drawn = {i: f"n{c.id}" for c in reversed(cards) if c.kind != "tag" for i in _tensor_ids(c)}
     found = {
         "svg": svg,
@@ -106,17 +105,17 @@ def _name(card: Card) -> str:
 class _Describer:
     """Writes the ``cards`` and ``arrows`` of one state. What several cards need is looked up once."""
 
-    def __init__(self, graph: Graph, cards: Sequence[Card], arrows: Mapping[int, Arrow], file: str | None) -> None:
+    def __init__(self, graph: Graph, cards: Sequence[Card], arrows: Sequence[Arrow], file: str | None) -> None:
         self.graph, self.cards, self.arrows, self.file = graph, cards, arrows, file
         self.names = {c.id: _name(c) for c in cards}
         self.keys = self.unique_keys()
-        self.card_of = {n: c.id for c in cards for n in _node_ids(c)}
+        self.card_of: dict[int | None, int] = {n: c.id for c in cards for n in _node_ids(c)}
         self.grads = queries.grads_now(graph)
-        self.sent = queries.sent_gradients(graph)
+        self.sent = queries.sent_labels(graph)
         self.arrived: dict[int, dict[int, str]] = {}  # by node, by output
         for (node_id, output), value in queries.arrived_gradients(graph).items():
             self.arrived.setdefault(node_id, {})[output] = value
-        self.storages = {s.id: s for s in graph.storages}
+        self.storages: dict[int | None, Storage] = {s.id: s for s in graph.storages}
         self.memory: dict[int | None, list[Card]] = {}  # by storage
         for c in cards:
             for storage in self.storages_of(c):
@@ -125,7 +124,7 @@ class _Describer:
     def unique_keys(self) -> dict[int, str]:
         """Names, made unique. The name tag of a leaf is known by what reads it, a node by what it belongs to."""
         key = table.Keys()
-        readers = {a.tail: self.names[a.head] for a in self.arrows.values()}
+        readers = {a.tail: self.names[a.head] for a in self.arrows}
         keys = {}
         for c in self.cards:
             calls = self.calls(c) if c.kind == "node" else []
@@ -141,13 +140,13 @@ class _Describer:
 
     def calls(self, card: Card) -> list[Call]:
         made = card.call_ids or [self.graph.node[n].call_id for n in card.node_ids[:1]]
-        return [self.graph.call[i] for i in made if i is not None and i in self.graph.call]
+        return [self.graph.call[i] for i in made if i in self.graph.call]
 
     def described(self) -> dict[str, Any]:
         key = table.Keys()
         lit = _Lights(self.graph, self.cards, self.arrows, self.card_of)
         arrows = {}
-        for i, a in self.arrows.items():
+        for i, a in enumerate(self.arrows):
             look = visible(" ".join(part for part in (a.kind, a.mark, a.label) if part), FACT)
             arrows[f"e{i}"] = {"key": key(f"{self.keys[a.tail]}→{self.keys[a.head]}"), "look": look}
         return {"cards": {f"n{c.id}": self.card(c, lit.of(c)) for c in self.cards}, "arrows": arrows}
@@ -192,11 +191,11 @@ class _Describer:
         yield "grad", table.grad(t, self.grads[t.object_id])
         if t.gradient_edge and card.kind != "tag":
             yield "gradient arrived", self.arrived.get(t.gradient_edge.node_id, {}).get(t.gradient_edge.output_nr, "")
-        storage = None if t.storage_id is None else self.storages.get(t.storage_id)
+        storage = self.storages.get(t.storage_id)
         size = table.UNKNOWN if storage is None or storage.nbytes is None else f"{storage.nbytes} bytes"
         others = [self.names[c.id] for c in self.memory.get(t.storage_id, ()) if c.id != card.id and c.kind != "tag"]
         yield "storage", f"{size}, shared with {_listed(others)}" if others else size
-        if t.base_id is not None and (base := self.graph.tensor.get(t.base_id)):
+        if base := self.graph.tensor.get(t.base_id):
             yield "view of", base.name or "an unnamed tensor"
             yield "stride, offset", f"{table.word(t.stride and list(t.stride))}, {table.word(t.storage_offset)}"
 
@@ -205,7 +204,7 @@ class _Describer:
             yield "node", node.name
             yield "gradient arrived", ", ".join(self.arrived.get(node.id, {}).values())
         for e in self.graph.edges_from.get(node.id, ()):
-            value, to = self.sent.get((node.id, e.next_index)), self.card_of.get(e.next_node_id)  # type: ignore[arg-type]
+            value, to = self.sent.get((node.id, e.next_index)), self.card_of.get(e.next_node_id)
             if value and to is not None and to != card.id:
                 yield "gradient sent", f"{value} to {self.names[to]}"
         yield f"{node.name} saved", _listed([text.saved_text(self.graph, s) for s in node.saved])
@@ -219,32 +218,31 @@ class _Lights:
     """Which cards and arrows a gradient from a card meets. Sets of them are bits of whole numbers, cards first."""
 
     def __init__(
-        self, graph: Graph, cards: Sequence[Card], arrows: Mapping[int, Arrow], card_of: Mapping[int, int]
+        self, graph: Graph, cards: Sequence[Card], arrows: Sequence[Arrow], card_of: Mapping[int | None, int]
     ) -> None:
         self.graph = graph
-        self.names = [*(f"n{c.id}" for c in cards), *(f"e{i}" for i in arrows)]
+        self.names = [*(f"n{c.id}" for c in cards), *(f"e{i}" for i in range(len(arrows)))]
         card = {c.id: c for c in cards}
         place = {c.id: i for i, c in enumerate(cards)}
         self.own = {i: 1 << bit for i, bit in place.items()}  # a card, and what lights up whenever it does
         between: dict[tuple[int, int], int] = {}  # (tail, head) -> arrows
-        for bit, a in enumerate(arrows.values(), len(cards)):
+        for bit, a in enumerate(arrows, len(cards)):
             output = card[a.tail].kind == "node" and card[a.head].kind == "result" and not _node_ids(card[a.head])
             if a.kind == "of" or (output and a.kind in WALKED):
                 self.own[a.head] |= 1 << bit | self.own[a.tail]
             elif a.kind in WALKED:
                 between[a.tail, a.head] = between.get((a.tail, a.head), 0) | 1 << bit
-        ends: dict[tuple[int, int], set[int]] = {}  # (node, output) -> the cards of the tensors that it gave
+        ends: dict[tuple[int | None, int], set[int]] = {}  # (node, output) -> the cards of the tensors that it gave
         for c in cards:
-            for edge in (graph.tensor[i].gradient_edge for i in _tensor_ids(c)):
-                ends.setdefault((edge.node_id, edge.output_nr) if edge else (-1, 0), set()).add(c.id)
+            for edge in filter(None, (graph.tensor[i].gradient_edge for i in _tensor_ids(c))):
+                ends.setdefault((edge.node_id, edge.output_nr), set()).add(c.id)
         along: dict[tuple[int, int], int] = {}
         for e in graph.edges:
-            head, tail = card_of.get(e.node_id), card_of.get(-1 if e.next_node_id is None else e.next_node_id)
-            for i in {tail, *ends.get((e.next_node_id or 0, e.input_nr), ())} if tail is not None else ():
+            head, tail = card_of.get(e.node_id), card_of.get(e.next_node_id)
+            for i in {tail, *ends.get((e.next_node_id, e.input_nr), ())} if tail is not None else ():
                 if head is not None and i is not None and (i, head) in between:
-                    along[e.node_id, e.next_index] = (
-                        along.get((e.node_id, e.next_index), 0) | between[i, head] | self.own[i]
-                    )
+                    slot = (e.node_id, e.next_index)
+                    along[slot] = along.get(slot, 0) | between[i, head] | self.own[i]
         self.met = queries.met(graph, {n: self.own[i] for n, i in card_of.items()}, along)
 
     def of(self, card: Card) -> list[str]:

@@ -106,18 +106,12 @@ function bookCounter(control, id, choose) {
   return { element, set };
 }
 
-function bookIcon(name) {
-  const svg = svgNode("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" });
-  svg.append(svgNode("path", { d: BOOK_ICONS[name] }));
-  return svg;
-}
-
 function bookSteps(control, id, choose) {
   const last = control.options.length - 1;
   let now = 0;
   let timer = 0;
   const button = (name, label, action) => bookNode(
-    "button", { type: "button", className: "gv-icon", title: label, ariaLabel: label, onclick: action }, bookIcon(name));
+    "button", { type: "button", className: "gv-icon", title: label, ariaLabel: label, onclick: action }, icon(BOOK_ICONS[name]));
   const pause = () => {
     clearTimeout(timer);
     timer = 0;
@@ -142,7 +136,7 @@ function bookSteps(control, id, choose) {
   const dress = () => {
     const label = timer ? "Pause" : "Play";
     play.title = play.ariaLabel = label;
-    play.replaceChildren(bookIcon(label.toLowerCase()));
+    play.replaceChildren(icon(BOOK_ICONS[label.toLowerCase()]));
   };
   const range = bookNode("input", { type: "range", id, className: "gv-range", min: 0, max: last, step: 1 });
   range.oninput = () => go(range.valueAsNumber);
@@ -192,7 +186,7 @@ function bookScaled(state, scale) {
 
 // Puts a book into `el`. `addresses` is for a page of its own: it then owns the address bar and the presenter keys.
 function mountBook(el, book, { onSelect, onState, start, addresses = false } = {}) {
-  const id = `gv${Math.random().toString(36).slice(2, 10)}`; // each widget of a page has a copy of this module, so no count
+  const id = freeId();
   const first = bookIndex(book, book.controls.map((control) => control.start ?? 0));
   let index = addresses ? bookVisit(book, location.hash, start ?? first) : (start ?? first);
   let [shown, writing, scale] = [undefined, 0, 1];
@@ -268,12 +262,6 @@ function mountBook(el, book, { onSelect, onState, start, addresses = false } = {
       panel.show(bookScaled(book.states[index], scale), null);
     },
     select: panel.select,
-    set(name, option) {
-      const i = book.controls.findIndex((c) => c.name === name);
-      const place = book.controls[i]?.options.indexOf(String(option)) ?? -1;
-      if (place < 0) throw new RangeError(`no option ${option} of ${name} in this book`);
-      go(bookIndex(book, bookPlaces(book, index).with(i, place)));
-    },
     destroy() {
       rows.forEach((row) => row.pause?.());
       clearTimeout(writing);

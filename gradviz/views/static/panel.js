@@ -15,8 +15,9 @@ const cellText = (value) => (value === true ? "True" : value === false ? "False"
  * Returns {marks: Map id -> "new" | "changed", cells: Map "row key/column" -> the text before ("" for a new row), words}.
  */
 function changesBetween(before, after) {
+  const nothing = !before?.svg && !before?.problem; // was shown: not even why there is no picture
   const [marks, cells, words] = [new Map(), new Map(), []];
-  if (!before || strangers(before.cards, after.cards)) return { marks, cells, words };
+  if (nothing || strangers(before.cards, after.cards)) return { marks, cells, words };
   for (const kind of ["cards", "arrows"]) {
     const looks = new Map(Object.values(before[kind]).map(({ key, look }) => [key, look]));
     for (const [id, { key, look }] of Object.entries(after[kind])) {
@@ -63,6 +64,16 @@ function write(node, text) {
 /** A listing with line numbers. `mark(lines, line)`: the lines a step stands on, and the one of the selected card. */
 function makeListing(el) {
   let lines = new Map(); // number -> element
+  let row = null; // the one that must be seen
+
+  function reveal() {
+    if (!row || el.scrollHeight <= el.clientHeight) return;
+    const [top, bottom] = [row.offsetTop - el.offsetTop, row.offsetTop - el.offsetTop + row.offsetHeight];
+    if (top < el.scrollTop) el.scrollTop = top - row.offsetHeight;
+    else if (bottom > el.scrollTop + el.clientHeight) el.scrollTop = bottom - el.clientHeight + row.offsetHeight;
+  }
+  const observer = new ResizeObserver(reveal); // it is lower when the table is folded
+  observer.observe(el);
   return {
     set({ text = "", first = 1 }) {
       el.hidden = !text;
@@ -84,17 +95,21 @@ function makeListing(el) {
         if (number === selected || current.includes(number)) row.setAttribute("aria-current", number === selected ? "true" : "step");
         else row.removeAttribute("aria-current");
       }
-      const row = lines.get(selected) ?? lines.get(current.at(-1));
-      if (!row || el.scrollHeight <= el.clientHeight) return;
-      const [top, bottom] = [row.offsetTop - el.offsetTop, row.offsetTop - el.offsetTop + row.offsetHeight];
-      if (top < el.scrollTop) el.scrollTop = top - row.offsetHeight;
-      else if (bottom > el.scrollTop + el.clientHeight) el.scrollTop = bottom - el.clientHeight + row.offsetHeight;
+      const next = lines.get(selected) ?? lines.get(current.at(-1)) ?? null;
+      if (row && !next) el.scrollTop = 0; // back from where an error was
+      row = next;
+      reveal();
     },
+    destroy: () => observer.disconnect(),
   };
 }
 
-/** The tensors as a folded table. Cells are written in place; a row that stands for a card selects it. */
+/**
+ * The tensors as a folded table, written when it is unfolded: the rows of a large picture take longer than all the rest.
+ * Cells are written in place; a row that stands for a card selects it.
+ */
 function makeTable(el, choose) {
+  let [rows, cells, selected, written] = [[], new Map(), "", true];
   const summary = htmlNode("summary");
   const scroll = htmlNode("div", "gv-scroll");
   const table = htmlNode("table");
@@ -128,28 +143,42 @@ function makeTable(el, choose) {
     const sign = was ? htmlNode("span", "gv-sign", " (changed)") : htmlNode("span", "gv-sign gv-word", "new");
     cell.replaceChildren(content, ...(was === undefined ? [] : [sign]));
   }
+  function writeRows() {
+    if (written || !el.open) return;
+    written = true;
+    while (body.rows.length > rows.length) body.deleteRow(-1);
+    rows.forEach((row, i) => {
+      const line = body.rows[i] ?? body.insertRow();
+      line.dataset.card = row.card ?? "";
+      row.cells.forEach((value, column) => {
+        const cell = line.cells[column] ?? line.insertCell();
+        fill(cell, cellText(value), cells.get(`${row.key}/${column}`), column === 0 && Boolean(row.card));
+      });
+    });
+    select(selected);
+  }
+  function select(id) {
+    selected = id;
+    if (!el.open) return;
+    for (const line of body.rows) {
+      const on = Boolean(id) && line.dataset.card === id;
+      line.classList.toggle("gv-selected", on);
+      if (on) line.setAttribute("aria-current", "true");
+      else line.removeAttribute("aria-current");
+    }
+  }
+  el.addEventListener("toggle", () => {
+    writeRows();
+    select(selected);
+  });
   return {
-    show(rows, cells) {
+    show(nextRows, changes) {
+      [rows, cells, written] = [nextRows, changes, false];
       el.hidden = !rows.length;
       write(summary, `Tensors (${rows.length})${cells.size ? ` · ${cells.size} changed` : ""}`);
-      while (body.rows.length > rows.length) body.deleteRow(-1);
-      rows.forEach((row, i) => {
-        const line = body.rows[i] ?? body.insertRow();
-        line.dataset.card = row.card ?? "";
-        row.cells.forEach((value, column) => {
-          const cell = line.cells[column] ?? line.insertCell();
-          fill(cell, cellText(value), cells.get(`${row.key}/${column}`), column === 0 && Boolean(row.card));
-        });
-      });
+      writeRows();
     },
-    select(id) {
-      for (const line of body.rows) {
-        const on = Boolean(id) && line.dataset.card === id;
-        line.classList.toggle("gv-selected", on);
-        if (on) line.setAttribute("aria-current", "true");
-        else line.removeAttribute("aria-current");
-      }
-    },
+    select,
   };
 }
 
@@ -204,7 +233,7 @@ function mountPanel(el, { onSelect = () => {}, id = freeId() } = {}) {
     const state = { ...NO_STATE, ...given };
     const again = shown && previous === shown && shown.svg === state.svg && JSON.stringify(shown) === JSON.stringify(state);
     if (again) return; // its marks stay
-    const changes = changesBetween(previous && { ...NO_STATE, ...previous }, state);
+    const changes = changesBetween(state.afresh || !previous ? null : { ...NO_STATE, ...previous }, state);
     const key = shown?.cards[selected]?.key; // ids are numbers in one picture; the key is what stays
     const kept = Object.keys(state.cards).find((card) => key !== undefined && state.cards[card].key === key) ?? "";
     shown = state;
@@ -231,6 +260,7 @@ function mountPanel(el, { onSelect = () => {}, id = freeId() } = {}) {
       select(selected);
     },
     destroy() {
+      listing.destroy();
       picture.destroy();
       el.replaceChildren();
       el.classList.remove("gv-root");

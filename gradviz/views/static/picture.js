@@ -139,22 +139,27 @@ function nearest(boxes, from, direction) {
 function makeView(frame, stage, onMove) {
   let page = null; // {w, h, natural, smallest}
   let mode = "start"; // or "fit", "panned", "zoomed"
-  let [scale, x, y, width, height, tall, measured] = [1, 0, 0, 0, 0, 0, ""];
+  let [scale, x, y, width, height, most, tall, measured] = [1, 0, 0, 0, 0, 0, 0, ""];
 
   // Not a custom property, which everything in the picture would inherit and be styled again for.
   const tallness = (pixels) => `min(var(--gv-height, 528px), ${pixels}px)`;
 
-  function measure() {
+  /** Asks the browser, which then lays out the page: once a width, not once a picture. */
+  function measureFrame() {
     if (frame.clientWidth !== width) tall = 0;
     width = frame.clientWidth;
+    frame.style.height = tallness(1e6);
+    most = frame.clientHeight;
+    measured = "";
+  }
+  function measure() {
     const need = Math.ceil(page.h * page.natural) + 2 * MARGIN;
-    frame.style.height = tallness(Math.max(need, tall));
-    height = frame.clientHeight; // now the most that it may have
+    height = Math.min(most, Math.max(need, tall)); // the most that it may have
     const start = startScale();
     tall = Math.max(tall, Math.min(height, Math.ceil(page.h * start) + 2 * MARGIN));
     frame.style.height = tallness(tall);
     height = Math.min(height, tall);
-    measured = `${page.w} ${page.h} ${width}`;
+    measured = `${page.w} ${page.h}`;
   }
   const wholeScale = () => Math.min(page.natural, (width - 2 * MARGIN) / page.w, (height - 2 * MARGIN) / page.h);
   const startScale = () => {
@@ -184,11 +189,17 @@ function makeView(frame, stage, onMove) {
       const same = page && next.w === page.w && next.h === page.h;
       page = next;
       if (!same && mode === "panned") mode = "start";
-      view.resize();
+      view.refit();
     },
+    /** The frame may have another size. */
     resize() {
       if (!page || !frame.clientWidth) return; // in a closed tab of the page: the observer calls again
-      if (measured !== `${page.w} ${page.h} ${frame.clientWidth}`) measure();
+      measureFrame();
+      view.refit();
+    },
+    refit() {
+      if (!width) return view.resize();
+      if (measured !== `${page.w} ${page.h}`) measure();
       if (mode === "start") settle("start", startScale());
       else if (mode === "fit") settle("fit", wholeScale());
       else place();
@@ -291,15 +302,19 @@ const TOOLS = { // label, what it says, icon
   reset: ["Reset", "Back to the view at the start", "M3.5 8.5a4.5 4.5 0 1 0 1.6-3.9M4.6 1.6v3.3h3.3"],
 };
 
+function icon(d) {
+  const svg = svgNode("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" });
+  svg.append(svgNode("path", { d }));
+  return svg;
+}
+
 function toolButton(name, act) {
-  const [label, title, icon] = TOOLS[name];
+  const [label, title, drawn] = TOOLS[name];
   const button = htmlNode("button", `gv-tool gv-tool-${name}`);
   button.type = "button";
   button.title = title;
   button.setAttribute("aria-label", label ? `${label}: ${title.toLowerCase()}` : title);
-  const svg = svgNode("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" });
-  svg.append(svgNode("path", { d: icon }));
-  button.append(svg, label);
+  button.append(icon(drawn), label);
   button.addEventListener("click", act);
   return button;
 }

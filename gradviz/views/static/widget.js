@@ -5,14 +5,18 @@
  * Returns a function that ends it.
  */
 function helpControls(el) {
-  let [frame, controls] = [requestAnimationFrame(begin), null];
+  let [frame, controls, panel] = [requestAnimationFrame(begin), null, null];
   const observer = new MutationObserver(dress);
   function begin() {
     frame = el.isConnected ? 0 : requestAnimationFrame(begin);
-    controls = el.closest(".gradviz-panel")?.querySelector(".gradviz-controls");
+    panel = el.closest(".gradviz-panel");
+    controls = panel?.querySelector(".gradviz-controls");
     if (!controls) return;
+    if (panel.classList.contains("gradviz-question")) panel.tabIndex = -1; // a click into it gives it the focus
+    panel.onkeydown = present;
     controls.onkeydown = (event) => { // else an arrow key leaves the cell, and "d" pressed twice deletes it
       const own = event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && event.key === "Enter");
+      present(event);
       if (!own) event.stopPropagation();
     };
     observer.observe(controls, { subtree: true, childList: true, attributeFilter: ["class"] });
@@ -31,6 +35,16 @@ function helpControls(el) {
         button.setAttribute("aria-pressed", String(button.classList.contains("mod-active")));
       }
     }
+  }
+  /** A question before a class: A to D are its answers, R reveals. */
+  function present(event) {
+    if (!panel.classList.contains("gradviz-present") || event.ctrlKey || event.metaKey || event.altKey) return;
+    const [key, answers] = [event.key.toLowerCase(), [...controls.querySelectorAll("button")]];
+    const reveal = answers.pop();
+    const button = key === "r" ? reveal : answers[["a", "b", "c", "d"].indexOf(key)];
+    if (!button) return;
+    button.click();
+    event.stopPropagation(); // to the notebook "b" is a new cell
   }
   return () => {
     cancelAnimationFrame(frame);
@@ -58,6 +72,7 @@ function renderWidget({ model, el }) {
   const onState = (step) => tell("step", step);
   let [mounted, book, frame, waiting] = [null, null, 0, false];
   let [packed, unpacked] = [null, null]; // a book as it came, and as it is once that is done
+  let [written, state] = ["", null]; // a state as it came, and read
 
   function currentBook() {
     const given = model.get("book");
@@ -86,7 +101,8 @@ function renderWidget({ model, el }) {
       if (mounted.index !== model.get("step")) mounted.go(model.get("step"));
     } else {
       mounted.setCode(model.get("code"));
-      mounted.show(model.get("state"));
+      if (model.get("state") !== written) state = JSON.parse(written = model.get("state"));
+      mounted.show(state);
     }
     mounted.select(model.get("selected"));
     drawing = false;

@@ -1,0 +1,62 @@
+"""Small tables of words, as text and as HTML. Knows no torch."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+from ..scene import LINES
+from ..theme import visible
+
+CELL = 200  # characters of one cell
+
+
+def shown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The cells that fit: the last row says how many more there are."""
+    found = [list(head), *([visible(cell, CELL) for cell in row] for row in rows[:LINES])]
+    if len(rows) > LINES:
+        found.append([f"… and {len(rows) - LINES:,} more, not listed", *[""] * (len(head) - 1)])
+    return found
+
+
+def as_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Aligned columns.
+
+    Args:
+        head: a title a column.
+        rows: as many cells each.
+
+    Returns:
+        The lines; "" where there is no row.
+
+    Example:
+        >>> print(as_text(["name", "verdict"], [["w", "moves"], ["bias", "stays"]]))
+        name  verdict
+        w     moves
+        bias  stays
+    """
+    if not rows:
+        return ""
+    lines = shown(head, rows)
+    widths = [max(map(len, column)) for column in zip(*(line for line in lines if any(line[1:])), strict=True)]
+    return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+
+
+def as_html(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The same as an HTML table. Every word of it is escaped.
+
+    >>> print(as_html("t", ["name"], [["<b>"]]))
+    <p>t</p><table>
+    <tr><th style="text-align: left">name</th></tr>
+    <tr><td style="text-align: left">&lt;b&gt;</td></tr></table>
+    """
+    first, *rest = shown(head, rows)
+    lines = [_row("th", first), *(_row("td", line) for line in rest)] if rows else []
+    table = "\n".join(["<table>", *lines]) + "</table>" if lines else ""
+    return f"<p>{html.escape(visible(title, 1000))}</p>{table}"
+
+
+def _row(tag: str, cells: Sequence[str]) -> str:
+    """Words read from the left; JupyterLab sets the cells of tables from the right."""
+    opening = f'<{tag} style="text-align: left">'
+    return f"<tr>{''.join(f'{opening}{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"

@@ -1,0 +1,199 @@
+"""%gradviz why, and the explanation below a recorded cell, in a real shell."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from traitlets.config import Config
+
+import gradviz as gv
+
+SETUP = """%load_ext gradviz
+import torch
+from torch import nn
+a = torch.tensor([1.0, 2.0], requires_grad=True)
+net = nn.Linear(2, 1)
+"""
+WRITTEN = "\nb = a.exp()\nb += 1\nloss = b.sum()\nloss.backward()"
+NO_GRAD = "\nwith torch.no_grad():\n    out = net(torch.ones(1, 2))\nloss = out.sum()\nloss.backward()"
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    """The one shell that display() talks to, without history on disk."""
+    made = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+    for name in ("last_exc", "last_value", "last_type", "last_traceback"):
+        if hasattr(sys, name):
+            delattr(sys, name)
+    made.run_cell(SETUP)
+    yield made
+    made.run_cell("%unload_ext gradviz")
+    InteractiveShell.clear_instance()
+    for name in ("last_exc", "last_value", "last_type", "last_traceback"):
+        if hasattr(sys, name):
+            delattr(sys, name)
+
+
+def shown(shell: InteractiveShell, cell: str) -> list[str]:
+    """The plain text of everything that a cell displays."""
+    with capture_output() as captured:
+        shell.run_cell(cell)
+    return [output.data["text/plain"] for output in captured.outputs]
+
+
+def test_an_error_of_autograd_is_explained_below_the_picture(shell: InteractiveShell) -> None:
+    with capture_output() as captured:
+        shell.run_cell("%%gradviz" + WRITTEN)
+    (below,) = captured.outputs
+    picture, _, told = below.data["text/plain"].rpartition("\n\n")
+    assert "ExpBackward0" in picture
+    assert told.startswith("b += 1 wrote b in place after ExpBackward0 had saved it.")
+    assert "line 3, b += 1" in told
+    assert "<img" in below.data["text/html"]
+    assert "b += 1 wrote b in place" in below.data["text/html"].partition("<img")[2]
+    assert "modified by an inplace operation" in captured.stdout  # the traceback stands above it, as ever
+
+
+@pytest.mark.parametrize("code", ["1 / 0", "a @ torch.ones(5)", "raise KeyboardInterrupt"])
+def test_another_error_gets_no_explanation(shell: InteractiveShell, code: str) -> None:
+    assert not [text for text in shown(shell, f"%%gradviz\n{code}") if "[not known]" in text or "Why " in text]
+
+
+def test_why_in_the_next_cell_has_names_and_lines(shell: InteractiveShell) -> None:
+    shown(shell, "%%gradviz" + NO_GRAD)
+    (told,) = shown(shell, "%gradviz why")
+    assert told.startswith("Nothing can train: loss has no grad_fn.")
+    assert "no_grad" in told
+    assert "line 3, net(" in told or "line 3, out = net(" in told
+    assert shown(shell, "%gradviz why") == [told]  # asking twice is answered twice
+    shown(shell, "import math\nprint(a.grad)")
+    assert shown(shell, "%gradviz why") == [told]  # looking changes nothing
+
+
+def test_why_without_a_recording_says_what_one_would_add(shell: InteractiveShell) -> None:
+    shown(shell, WRITTEN)
+    (told,) = shown(shell, "%gradviz why")
+    assert "[modified in place]" in told
+    assert "%%gradviz on its cell would add" in told
+    assert "line" not in told.replace("the line", "")
+
+
+def test_the_failed_frame_is_asked_before_the_notebook(shell: InteractiveShell) -> None:
+    shown(shell, "loss = (a * 2).sum()")
+    shown(shell, "def train(inner):\n    total_loss = (inner * 2).detach().sum()\n    total_loss.backward()\ntrain(a)")
+    (told,) = shown(shell, "%gradviz why")
+    assert "has no grad_fn" in told
+
+
+def test_after_a_backward_it_equals_explain(shell: InteractiveShell) -> None:
+    shown(shell, "1 / 0")
+    shown(shell, "%%gradviz\nloss = net(torch.ones(1, 2)).detach().sum() + (a * 2).sum()\nloss.backward()")
+    (told,) = shown(shell, "%gradviz why")
+    names = shell.user_ns
+    from gradviz import magic
+
+    recording = magic._loaded[shell].recording
+    tensors = {n: t for n, t in names.items() if isinstance(t, torch.Tensor) and not n.startswith("_")}
+    assert told == str(gv.explain(names["net"], names["loss"], recording=recording, names=tensors))
+    assert "ZeroDivision" not in told
+
+
+TWO = """
+teacher, student = nn.Linear(2, 1), nn.Linear(2, 1)
+opt = torch.optim.SGD(student.parameters(), lr=0.1)
+x = torch.ones(3, 2)
+"""
+
+
+def test_a_model_that_the_loss_does_not_meet_is_not_asked_about(shell: InteractiveShell) -> None:
+    shown(shell, TWO)
+    shown(shell, "%%gradviz\nloss = (student(x) - teacher(x).detach()).pow(2).sum()\nloss.backward()")
+    (told,) = shown(shell, "%gradviz why")
+    assert told.startswith("Healthy: 2 of 2 trainable parameters have a gradient.")
+
+
+def test_a_healthy_model_does_not_hide_the_one_that_is_to_learn(shell: InteractiveShell) -> None:
+    shown(shell, TWO)
+    shown(shell, "%%gradviz\nloss = (teacher(x) - student(x).detach()).pow(2).sum()\nloss.backward()")
+    (told,) = shown(shell, "%gradviz why")
+    assert not told.startswith("Healthy")
+    assert "student.detach" in told or "student(x).detach()" in told
+    assert "teacher: 2 of 2 parameters reached · student: 0 of 2" in told
+
+
+def test_models_of_other_cells_and_a_loss_for_validation_are_not_asked_about(shell: InteractiveShell) -> None:
+    shown(shell, TWO)
+    shown(shell, "first, last = nn.Linear(2, 2), nn.Linear(2, 1)\nopt2 = torch.optim.SGD(first.parameters(), lr=0.1)")
+    shown(shell, "%%gradviz\ntrain_loss = last(first(x).detach()).mean()\ntrain_loss.backward()\nopt2.step()")
+    shown(shell, "with torch.no_grad():\n    val_loss = last(first(x)).mean()")
+    (told,) = shown(shell, "%gradviz why")
+    assert "first.{weight,bias}: .grad is None: detach cuts it" in told
+    assert "student" not in told
+
+
+def test_a_recorded_loss_without_a_model_is_asked_about_alone(shell: InteractiveShell) -> None:
+    shown(shell, "opt = torch.optim.SGD(net.parameters(), lr=0.1)")
+    shown(shell, "%%gradviz\nloss = (a * 2).sum()\nloss.backward()")
+    (told,) = shown(shell, "%gradviz why")
+    assert told.startswith("Healthy: the graph of loss leads to a;")
+
+
+def test_a_recording_of_another_loss_is_not_used(shell: InteractiveShell) -> None:
+    shown(shell, "%%gradviz\nloss = net(torch.ones(1, 2)).sum()\nloss.backward()")
+    shown(shell, "other = nn.Linear(2, 1)\nloss = torch.tensor(other(torch.ones(1, 2)).item(), requires_grad=True)")
+    shown(shell, "del net")
+    (told,) = shown(shell, "%gradviz why")
+    assert "no call of this run" not in told
+    assert not told.startswith("Healthy")
+
+
+def test_an_older_recorded_error_is_not_taken_for_a_newer_one(shell: InteractiveShell) -> None:
+    shown(shell, "%%gradviz" + NO_GRAD)
+    shown(shell, "other = (a > 0).sum()\nother.backward()")
+    (told,) = shown(shell, "%gradviz why")
+    assert "no_grad" not in told
+    assert "net(" not in told
+
+
+def test_an_error_from_before_the_extension_was_loaded(shell: InteractiveShell) -> None:
+    shown(shell, "%unload_ext gradviz")
+    shown(shell, "a.numpy()")
+    shown(shell, "%load_ext gradviz")
+    (told,) = shown(shell, "%gradviz why")
+    assert "[numpy on tracked]" in told
+
+
+def test_nothing_to_explain_says_so(shell: InteractiveShell) -> None:
+    shell.user_ns.pop("net")
+    with capture_output() as captured:
+        result = shell.run_cell("%gradviz why")
+    assert not result.success
+    assert "found neither an error, nor a model, nor a loss" in captured.stdout + captured.stderr
+
+
+def test_asking_keeps_nothing_of_the_error_alive(shell: InteractiveShell) -> None:
+    shown(shell, "%%gradviz\ndef fail():\n    big = a.exp()\n    big.requires_grad_(False)\nfail()")
+    error: Any = sys.last_value
+    traced = error.__traceback__
+    while traced.tb_next is not None and "big" not in traced.tb_frame.f_locals:
+        traced = traced.tb_next
+    big = weakref.ref(traced.tb_frame.f_locals["big"])
+    (told,) = shown(shell, "%gradviz why")
+    assert "[requires grad non leaf]" in told
+    del error, traced
+    for name in ("last_exc", "last_value", "last_type", "last_traceback"):
+        if hasattr(sys, name):
+            delattr(sys, name)
+    shell.InteractiveTB.tb = None
+    shell.SyntaxTB.tb = None
+    shell.run_cell("pass")  # IPython lets the last result go
+    gc.collect()
+    assert big() is None
