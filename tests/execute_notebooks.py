@@ -24,7 +24,7 @@ KEPT = {  # of the notebook's own metadata: enough for Jupyter to choose a kerne
 
 def chosen(names: list[str]) -> list[Path]:
     """The notebooks whose names start with one of ``names``; all of them without any."""
-    paths = sorted(FOLDER.glob("*.ipynb"))
+    paths = sorted(FOLDER.glob("[0-9]*.ipynb"))
     unknown = [n for n in names if not any(p.name.startswith(Path(n).stem) for p in paths)]
     if unknown:
         have = ", ".join(p.stem for p in paths) or "nothing"

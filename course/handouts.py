@@ -1,0 +1,151 @@
+"""Two A4 handouts for a class: four programs to draw gradients into, and the same with the answers.
+
+Pictures and answers come from running the programs.
+"""
+
+from __future__ import annotations
+
+import html
+import linecache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+import gradviz
+from gradviz.scene import Arrow, Row, Scene
+from gradviz.views.figure import Figure
+
+PROGRAM = """\
+a = torch.tensor([1., 2., 3.], requires_grad=True)
+{way}
+c = a * 2
+d = b * 3
+loss = (c + d).sum()
+loss.backward()
+"""
+WAYS = {
+    "clone()": "b = a.clone()",
+    "detach()": "b = a.detach()",
+    ".data": "b = a.data",
+    "copy_()": "b = torch.zeros(3)\nb.copy_(a)",
+}
+BOXES = [("shared", "linked"), ("shared", "cut"), ("own", "linked"), ("own", "cut")]
+STYLE = """
+@page { size: A4; margin: 12mm; }
+:root { color-scheme: light; }
+body { max-width: 186mm; margin: 0 auto; padding: 0; background: #fff; color: #000; font-size: 10pt; }
+h1 { margin: 0 0 2mm; font-size: 15pt; }
+section { display: grid; grid-template-columns: 90mm 1fr; gap: 1mm 2mm; margin: 0 0 3mm; padding: 3mm 0 0;
+  border: none; border-top: .3mm solid #999; border-radius: 0; break-inside: avoid; }
+h2 { grid-column: 1 / -1; margin: 0; font-size: 12pt; }
+pre { margin: 0 0 2mm; font-size: 7.6pt; line-height: 1.45; }
+img { max-width: 100%; max-height: 84mm; width: auto; height: auto; justify-self: center; }
+section p { margin: 0 0 2mm; }
+.blank { display: inline-block; min-width: 24mm; border-bottom: .3mm solid #000; }
+table { width: 100%; border-collapse: collapse; break-inside: avoid; }
+th, td { width: 33%; height: 13mm; padding: 1mm 2mm; border: .3mm solid #000;
+  text-align: left; vertical-align: middle; }
+"""
+
+
+class Drawn(NamedTuple):
+    """One program of the handout, run."""
+
+    name: str
+    code: str
+    blank: Figure
+    key: Figure
+    grad: str
+    memory: str  # shared or own
+    gradient: str  # linked or cut
+
+
+def drawn(name: str) -> Drawn:
+    """Run one of the four programs, with and without its last line."""
+    code = PROGRAM.format(way=WAYS[name])
+    figure, names = run(code)
+    [before, _] = code.split("loss.backward()")
+    blank, _ = run(before)
+    return Drawn(
+        name,
+        code,
+        without_answers(blank),
+        figure,
+        str([int(number) for number in names["a"].grad.tolist()]),
+        "shared" if names["a"].data_ptr() == names["b"].data_ptr() else "own",
+        "linked" if names["a"].grad.tolist() == [5.0, 5.0, 5.0] else "cut",
+    )
+
+
+def run(code: str) -> tuple[Figure, dict[str, Any]]:
+    """The picture of a program, and its variables."""
+    names: dict[str, Any] = {"torch": torch}
+    file = f"handout {hash(code)}.py"
+    linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
+    compiled = compile(code, file, "exec")
+    with gradviz.record().look_into(names, compiled) as recording:
+        exec(compiled, names)
+    return recording.figure(), names
+
+
+def without_answers(figure: Figure) -> Figure:
+    """The way of the values only: what is shared and what is cut is to be drawn in."""
+    scene: Scene = figure.scene
+    arrows = tuple(Arrow(arrow.tail, arrow.head, "forward") for arrow in scene.arrows)
+    boxes = tuple(box for box in scene.boxes if box.kind != "memory")
+    kept = {"code", "values"}
+    cards = tuple(
+        card._replace(
+            detail="",
+            kind="result" if card.kind == "untracked" else card.kind,
+            rows=tuple(Row(r.kind, r.text.replace(" in new memory", "")) for r in card.rows if r.kind in kept),
+        )
+        for card in scene.cards
+    )
+    figure.__dict__["alt"] = "The way of the values; that of the gradient is to be drawn in."
+    figure.__dict__["scene"] = scene._replace(cards=cards, arrows=arrows, boxes=boxes, notes=())
+    return figure
+
+
+def sheet(programs: list[Drawn], *, key: bool) -> str:
+    """The body of a handout."""
+    line = '<span class="blank"></span>'
+    parts = []
+    for number, program in enumerate(programs, 1):
+        figure = program.key if key else program.blank
+        shares, flows = ("yes" if program.memory == "shared" else "no", "yes" if program.gradient == "linked" else "no")
+        parts.append(
+            f"<section><h2>{number}. {html.escape(program.name)}</h2>\n<div><pre>{html.escape(program.code)}</pre>"
+            f"<p>a.grad = {program.grad if key else line}</p>"
+            f"<p>Does b share the memory of a? {shares if key else line}</p>"
+            f"<p>Does the gradient flow back from b to a? {flows if key else line}</p></div>\n{figure.html}</section>"
+        )
+    boxes = {box: ", ".join(p.name for p in programs if (p.memory, p.gradient) == box) for box in BOXES}
+    cell = {box: html.escape(text) if key else "" for box, text in boxes.items()}
+    rows = "".join(
+        f"<tr><th>memory {memory}</th><td>{cell[memory, 'linked']}</td><td>{cell[memory, 'cut']}</td></tr>"
+        for memory in ("shared", "own")
+    )
+    task = (
+        "Thick arrows are the gradient that came back. Along dashed arrows with scissors no gradient comes back."
+        if key
+        else "The arrows are the way of the values. Draw in, with a second colour, the way of the gradient after "
+        "<code>loss.backward()</code>, with its numbers; cross out what is cut; put a frame around tensors that share "
+        "memory."
+    )
+    return (
+        f"<h1>Copy or cut?{' Key' if key else ''}</h1>\n<p>{task}</p>\n{''.join(parts)}\n<section><h2>5. The table</h2>"
+        f'<table style="grid-column: 1 / -1"><tr><th></th><th>gradient linked</th><th>gradient cut</th></tr>{rows}'
+        f"</table></section>"
+    )
+
+
+def write(folder: Path) -> None:
+    """Write ``handout.html`` and ``handout_key.html``."""
+    from .site import document
+
+    folder.mkdir(parents=True, exist_ok=True)
+    programs = [drawn(name) for name in WAYS]
+    for name, key in (("handout.html", False), ("handout_key.html", True)):
+        (folder / name).write_text(document("Copy or cut?", sheet(programs, key=key), STYLE), encoding="utf-8")

@@ -1,0 +1,164 @@
+"""The habits of the course that a machine can check."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import ledger
+import pytest
+
+from course import books
+
+BOOKS = pytest.mark.parametrize("book", books.notebooks(), ids=lambda b: b.path.stem)
+MOST_LINES, MOST_QUESTIONS = 12, 5
+MOST_HIDDEN = 22  # of a question's cell, which starts folded: the code that is asked about, and up to four answers
+OTHER_TAGS = {"exercise", "raises-exception", "nbval-ignore-output", "nbval-raises-exception", "nbval-skip"}
+EXTRA = re.compile(r"E\d\d")  # what the course shows beyond the notes
+FINE_PRINT = re.compile(r"Fine print \(\d+ minutes\)")
+EXPLORED = re.compile(r"^@gv\.explore\(.*?\)\n(?:@.*\n)*def (\w+)", re.MULTILINE | re.DOTALL)
+
+
+def complaints(book: books.Notebook) -> list[str]:
+    """What is not as in the rest of the course."""
+    return [*opening(book), *sections(book), *cells(book), *fine_print(book), *explorations(book)]
+
+
+def opening(book: books.Notebook) -> list[str]:
+    """The first cell says what to expect."""
+    top = book.cells[0].source
+    signs = [f"# {book.number} ", "**Time:**", "**You will do.**", "**You will learn.**", "**You need.**"]
+    found = [f"the first cell has no {sign!r}" for sign in signs if sign not in top]
+    return found + ["the first cell is no text"] * (book.cells[0].kind != "markdown")
+
+
+def sections(book: books.Notebook) -> list[str]:
+    """Sections are numbered, and what to keep is said."""
+    texts = [text for _, text in book.headings]
+    numbers = [int(match[1]) for match in (re.match(r"(\d+)\. ", text) for text in texts) if match]
+    found = [] if numbers == list(range(1, len(numbers) + 1)) and numbers else [f"sections are numbered {numbers}"]
+    return found + ([] if "Keep this" in texts else ["there is no heading Keep this"])
+
+
+def cells(book: books.Notebook) -> list[str]:
+    """Cells are short, questions few, tags known."""
+    found = []
+    for cell in book.code:
+        hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
+        if (lines := len(cell.source.strip().splitlines())) > (MOST_HIDDEN if hidden else MOST_LINES):
+            found.append(f"cell {cell.id} has {lines} lines")
+        known = {*books.SCENARIOS, *books.CLAIMS, *OTHER_TAGS}
+        if unknown := [tag for tag in cell.tags if tag not in known and not EXTRA.fullmatch(tag)]:
+            found.append(f"cell {cell.id} has the unknown tags {sorted(unknown)}")
+    questions = sum(cell.source.count("lesson.question(") for cell in book.code)
+    return found + [f"{questions} questions"] * (questions > MOST_QUESTIONS)
+
+
+def fine_print(book: books.Notebook) -> list[str]:
+    """Fine print is folded and comes last, after what to keep."""
+    found, parts = [], [(cell, heading) for cell in book.cells for heading in cell.headings]
+    for place, (cell, (level, text)) in enumerate(parts):
+        if "fine print" in text.lower():
+            if level != 2 or not FINE_PRINT.fullmatch(text):
+                found.append(f"the heading {text!r} is not ## Fine print (N minutes)")
+            if cell.metadata.get("jp-MarkdownHeadingCollapsed") is not True or cell.headings != [(level, text)]:
+                found.append("the fine print is not folded, or its cell has other headings, too")
+            later = [heading for _, heading in parts[place + 1 :]]
+            found += [f"after the fine print comes {t!r}" for lv, t in later if lv <= 2 or t == "Keep this"]
+    return found
+
+
+def explorations(book: books.Notebook) -> list[str]:
+    """What one can click is set from code as well, in a later cell, so that nbval notices a broken control."""
+    found = []
+    for place, cell in enumerate(book.code):
+        later = "\n".join(c.source for c in book.code[place + 1 :])
+        for name in EXPLORED.findall(cell.source):
+            if not re.search(rf"\b{name}\.(reset\(\)\.)?(set|run)\(", later) or f"{name}.reset();" not in later:
+                found.append(f"no later cell calls {name}.set(…) and {name}.reset();")
+        if "@gv.explore" in cell.source and not EXPLORED.search(cell.source):
+            found.append(f"cell {cell.id}: what does @gv.explore stand over?")
+    return found
+
+
+@BOOKS
+def test_a_notebook_keeps_the_habits_of_the_course(book: books.Notebook) -> None:
+    assert complaints(book) == []
+
+
+def test_notebooks_are_numbered_one_by_one() -> None:
+    numbers = [book.number for book in books.notebooks()]
+    assert len(set(numbers)) == len(numbers)
+
+
+def untaught() -> list[str]:
+    """Scenarios without a cell, and claims that stand in no cell and are no mere slip."""
+    found = [id for id in books.SCENARIOS if not any(books.tagged(id))]
+    return found + [id for id in books.CLAIMS if id not in books.SLIPS and not any(books.tagged(id))]
+
+
+def test_every_scenario_and_claim_is_walked_through_by_a_cell() -> None:
+    assert untaught() == []
+
+
+def test_every_claim_is_in_the_ledger_also_the_slips() -> None:
+    assert set(books.SLIPS) < set(books.CLAIMS) == set(ledger.CLAIMS)
+
+
+# --- the check itself can fail ----------------------------------------------------------------------------------------
+
+TOP = "# 07 Title\n**Time:** 1\n**You will do.** x\n**You will learn.** y\n**You need.** z"
+FOLDED = {"jp-MarkdownHeadingCollapsed": True}
+GOOD = [
+    ("markdown", TOP, {}),
+    ("code", "import torch", {}),
+    ("markdown", "### 1. Look", {}),
+    ("code", "@gv.explore(a=[1, (2)])\ndef look(a):\n    pass", {"tags": ["S13"]}),
+    ("code", "look.set(a=2)\nlook.reset();", {"tags": ["C046"]}),
+    ("markdown", "### Keep this", {}),
+    ("markdown", "## Fine print (2 minutes)", FOLDED),
+    ("markdown", "### 2. Look closely", {}),
+]
+
+
+def made(folder: Path, changes: dict[int, tuple]) -> books.Notebook:
+    listed = [changes.get(place, cell) for place, cell in enumerate(GOOD)]
+    raw = [{"id": f"c{i}", "cell_type": kind, "source": s, "metadata": m} for i, (kind, s, m) in enumerate(listed)]
+    path = folder / "07_x.ipynb"
+    path.write_text(json.dumps({"cells": raw}), encoding="utf-8")
+    return books.read(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, ""),
+        ({0: ("markdown", TOP.replace("Time", "When"), {})}, "the first cell has no '**Time:**'"),
+        ({0: ("markdown", TOP.replace("# 07", "# 08"), {})}, "the first cell has no '# 07 '"),
+        ({0: ("code", TOP, {})}, "the first cell is no text"),
+        ({2: ("markdown", "### 2. Look", {})}, "sections are numbered [2, 2]"),
+        ({5: ("markdown", "text", {})}, "there is no heading Keep this"),
+        ({1: ("code", "1\n" * 13, {})}, "cell c1 has 13 lines"),
+        ({1: ("code", "1", {"tags": ["S46"]})}, "cell c1 has the unknown tags ['S46']"),
+        ({1: ("code", "lesson.question()\n" * 6, {})}, "6 questions"),
+        ({6: ("markdown", "## Fine print (2 minutes)", {})}, "the fine print is not folded"),
+        ({6: ("markdown", "## Fine print", FOLDED)}, "is not ## Fine print (N minutes)"),
+        ({7: ("markdown", "### 2. Look\n## More", {})}, "after the fine print comes 'More'"),
+        ({4: ("code", "1", {})}, "no later cell calls look.set(…) and look.reset();"),
+        ({4: ("code", "look.set(a=2)", {})}, "no later cell calls look.set(…) and look.reset();"),
+    ],
+)
+def test_a_complaint_says_what_is_wrong(changes: dict[int, tuple], said: str, tmp_path: Path) -> None:
+    found = complaints(made(tmp_path, changes))
+    assert any(said in complaint for complaint in found) if said else found == []
+
+
+def test_a_lost_tag_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = [id for id in [*books.SCENARIOS, *books.CLAIMS] if id not in books.SLIPS]
+    all_of_them = made(tmp_path, {1: ("code", "1", {"tags": wanted})})
+    monkeypatch.setattr(books, "notebooks", lambda: (all_of_them,))
+    assert untaught() == []
+    all_of_them.code[0].tags.remove("S45")
+    all_of_them.code[0].tags.remove("C150")
+    assert untaught() == ["S45", "C150"]
