@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, Page, Route
 
 ROOT = Path(__file__).parents[2]
+ARTEFACTS = ROOT / "tests" / "artefacts"  # screenshots to look at
 WATCH = Path(__file__).parent / "watch"  # holds the sitecustomize.py that notes contacts
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 INSTALL = "no Chromium found: install one (apt-get install chromium), or name its path in GRADVIZ_CHROMIUM"
@@ -80,7 +81,11 @@ def jupyterlab(home: Path) -> Iterator[Lab]:
         yield Lab(_address(server, home, token), token, folder, contacts)
     finally:
         server.terminate()
-        server.wait(30)
+        try:
+            server.wait(30)
+        except subprocess.TimeoutExpired:  # it waits for a kernel; no test is about how it ends
+            server.kill()
+            server.wait(30)
 
 
 @contextmanager
@@ -106,6 +111,21 @@ def new_tab(browser: Browser, width: int = 1440, height: int = 900) -> Iterator[
     page.set_default_timeout(90_000)
     yield Tab(page, strangers)
     context.close()
+
+
+def change_theme(page: Page, theme: str) -> None:
+    page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
+    page.wait_for_function("light => document.body.dataset.jpThemeLight === light", arg=str("Light" in theme).lower())
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
+
+
+def reach(page: Page, selector: str) -> None:
+    """Presses Tab until this has the focus."""
+    for _ in range(60):
+        if page.evaluate("s => document.activeElement.matches(s)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not reach {selector}")
 
 
 def _address(server: subprocess.Popen[bytes], home: Path, token: str) -> str:

@@ -1,8 +1,18 @@
 // What the tests of the live part ask of a notebook's page.
 window.live = {
     rooms: () => [...document.querySelectorAll(".jp-OutputArea :is(.gradviz-room, .gv-room)")],
-    seen(room) {
-        if (!room) return null;
+    /** The table is written when it is unfolded: so it is, and folded again. */
+    async seen(room) {
+        const details = room?.querySelector("details.gv-table");
+        if (!details) return null;
+        if (!details.open) {
+            const unfolded = new Promise(resolve => details.addEventListener("toggle", resolve, {once: true}));
+            details.open = true;
+            await unfolded;
+            const found = await live.seen(room);
+            details.open = false;
+            return found;
+        }
         const text = group => [...group.querySelectorAll("text")].map(t => t.textContent).join("|");
         const cell = td => [...td.childNodes].filter(n => !n.classList?.contains("gv-sign")).map(n => n.textContent);
         const all = (selector, of) => [...room.querySelectorAll(selector)].map(of);
@@ -42,8 +52,14 @@ window.live = {
         return [titles("gv-lit").sort(), titles("gv-dim").sort()];
     },
     /** Where the parts of a panel stand, and what is cut off. */
-    boxes: i => {
+    boxes: async i => {
         const room = live.rooms()[i];
+        const layout = () => JSON.stringify([...room.querySelectorAll(".gv-area, .gv-line")].map(e => e.getBoundingClientRect()));
+        for (let before = "", same = 0; same < 4;) { // what follows a change of size comes frames later
+            await new Promise(requestAnimationFrame);
+            same = layout() === before ? same + 1 : 0;
+            before = layout();
+        }
         const box = ({left, top, right, bottom}) => ({left, top, right, bottom});
         const of = name => box(room.querySelector(`.gradviz-${name}, .gv-${name}`).getBoundingClientRect());
         const names = ["controls", "sentence", "error", "code", "view", "table", "toolbar"];

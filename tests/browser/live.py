@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import linecache
 import re
+import time
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import torch
 from lab import Lab
-from playwright.sync_api import Page, TimeoutError
+from playwright.sync_api import Page
 
 import gradviz as gv
 from gradviz.steps import steps
@@ -173,25 +175,20 @@ class Panel:
         self.until("(seen, wanted) => live.same(seen, wanted)", expected)
 
     def until(self, test: str, wanted: Seen) -> None:
-        try:
-            self.page.wait_for_function(
-                f"([i, wanted]) => ({test})(live.seen(live.rooms()[i]), wanted)", arg=[self.index, wanted],
-                timeout=15_000,
-            )  # fmt: skip
-        except TimeoutError:
+        code = f"async ([i, wanted]) => ({test})(await live.seen(live.rooms()[i]), wanted)"
+        if not self._comes(lambda: bool(self.page.evaluate(code, [self.index, wanted]))):
             assert self.seen() == wanted
+
+    def _comes(self, look: Callable[[], bool]) -> bool:
+        """Looks again and again: ``wait_for_function`` takes the promise of an answer for a yes."""
+        end = time.monotonic() + 15
+        while not (found := look()) and time.monotonic() < end:
+            self.page.wait_for_timeout(30)
+        return found
 
     def top(self) -> None:
         """Scrolls to where the panel begins."""
         self.room.evaluate("e => e.scrollIntoView()")
-
-    def reach(self, selector: str, most: int = 60) -> None:
-        """Presses Tab until this has the focus."""
-        for _ in range(most):
-            if self.page.evaluate("s => document.activeElement.matches(s)", selector):
-                return
-            self.page.keyboard.press("Tab")
-        raise AssertionError(f"Tab does not reach {selector}")
 
     def python(self, code: str) -> str:
         """What a cell with this code prints."""
@@ -199,11 +196,7 @@ class Panel:
 
     def until_python(self, code: str, wanted: str) -> None:
         """Waits until a cell with this code prints that."""
-        try:
-            self.page.wait_for_function(
-                "async ([code, wanted]) => await live.python(code) === wanted", arg=[code, wanted], timeout=15_000
-            )
-        except TimeoutError:
+        if not self._comes(lambda: self.python(code) == wanted):
             assert self.python(code) == wanted
 
     def card(self, title: str) -> str:

@@ -12,16 +12,16 @@ from urllib.parse import quote
 
 import pytest
 import torch
-from lab import ROOT
+from lab import ARTEFACTS, reach
 from playwright.sync_api import Browser, Page, expect
+from recordings import course
 
-import gradviz as gv
 from gradviz.views import page as pages
 from gradviz.views.figure import Figure
 from gradviz.views.state import state
 
-ARTEFACTS = ROOT / "tests" / "artefacts"
-KINDS = {"buttons": ["clone", "detach", "data"], "dropdown": ["none", "no_grad"], "checkbox": ["False", "True"],
+COPIES = {"clone": torch.clone, "detach": torch.detach, "data": lambda t: t.data}
+KINDS = {"buttons": [*COPIES], "dropdown": ["none", "no_grad"], "checkbox": ["False", "True"],
          "slider": ["1", "2", "3"], "counter": ["0", "1", "2"]}  # fmt: skip
 NAMES = dict(zip(KINDS, ("copy", "mode", "requires_grad", "k", "backward"), strict=True))
 START = {"copy": "clone", "mode": "none", "requires_grad": "True", "k": "1", "backward": "0"}
@@ -33,17 +33,6 @@ LISTING = {"text": "b = copy(a)\nc = a * 2\nd = b * 3\nloss = (c + d).sum()\n", 
 Open = Callable[..., Page]
 
 
-def recording(copy: str = "clone") -> gv.Recording:
-    a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    with gv.record() as rec:
-        b = a.data if copy == "data" else getattr(a, copy)()
-        c = a * 2
-        d = b * 3
-        loss = (c + d).sum()
-        loss.backward()
-    return rec
-
-
 def sentence(labels: dict[str, str]) -> str:
     return " ".join(f"{name}={value}" for name, value in labels.items())
 
@@ -51,7 +40,7 @@ def sentence(labels: dict[str, str]) -> str:
 @pytest.fixture(scope="module")
 def scenario() -> dict[str, Any]:
     """A book with every kind of control; each state says what it is."""
-    drawn = {copy: state(Figure(recording(copy).graph)) for copy in KINDS["buttons"]}
+    drawn = {name: state(course(copy).figure()) for name, copy in COPIES.items()}
     states = []
     for values in itertools.product(*KINDS.values()):
         labels = dict(zip(NAMES.values(), values, strict=True))
@@ -66,7 +55,7 @@ def scenario() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def player() -> dict[str, Any]:
-    rec = recording()
+    rec = course()
     states = [{**state(Figure(rec.at(i))), "sentence": f"this is step {i}"} for i in range(len(rec.events) + 1)]
     control = {"name": "step", "label": "step", "kind": "steps", "options": [*map(str, range(len(states)))], "start": 0}
     return {"title": "Step by step", "code": LISTING, "controls": [control], "states": states}
@@ -149,30 +138,22 @@ def test_every_control_by_mouse(visit: Open, scenario: dict[str, Any]) -> None:
 
 def test_every_control_by_keyboard(visit: Open, scenario: dict[str, Any]) -> None:
     page = visit(scenario)
-
-    def reach(selector: str) -> None:
-        for _ in range(40):
-            if page.evaluate("s => document.activeElement.matches(s)", selector):
-                return
-            page.keyboard.press("Tab")
-        raise AssertionError(f"Tab never reaches {selector}")
-
-    reach(".gv-buttons input")
+    reach(page, ".gv-buttons input")
     page.keyboard.press("ArrowRight")
     says(page, copy="detach")
-    reach("select")
+    reach(page, "select")
     page.keyboard.press("ArrowDown")
     says(page, copy="detach", mode="no_grad")
-    reach("input[type=checkbox]")
+    reach(page, "input[type=checkbox]")
     page.keyboard.press("Space")
     says(page, copy="detach", mode="no_grad", requires_grad="False")
-    reach(".gv-slider input")
+    reach(page, ".gv-slider input")
     page.keyboard.press("End")
     says(page, copy="detach", mode="no_grad", requires_grad="False", k="3")
-    reach(".gv-control-counter button")
+    reach(page, ".gv-control-counter button")
     page.keyboard.press("Enter")
     says(page, copy="detach", mode="no_grad", requires_grad="False", k="3", backward="1")
-    reach(".gv-reset")
+    reach(page, ".gv-reset")
     page.keyboard.press("Enter")
     says(page)
 
@@ -248,7 +229,8 @@ def test_a_player_goes_there_and_back(visit: Open, player: dict[str, Any]) -> No
 def test_a_player_plays(visit: Open, player: dict[str, Any], motion: str) -> None:
     last = len(player["states"]) - 1
     page = visit(player, f"#step={last}", reduced_motion=motion)
-    page.clock.install()
+    page.clock.install(time=0)
+    page.clock.pause_at(1000)  # else it goes on by itself as well, and a busy machine counts one step more
     at_step(page, last)
     page.get_by_role("slider", name="step").focus()
     page.keyboard.press("Space")  # at the end: from the start
@@ -387,7 +369,6 @@ def test_states_to_print_are_chosen_on_the_page(visit: Open, player: dict[str, A
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_is_looked_at(visit: Open, scenario: dict[str, Any], player: dict[str, Any], scheme: str) -> None:
-    ARTEFACTS.mkdir(exist_ok=True)
     for name, book in (("scenario", scenario), ("player", player)):
         for query in ("", "?present"):
             page = visit(book, f"{query}#copy=detach&step=9", color_scheme=scheme)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+import torch
+from lab import ARTEFACTS
+from playwright.sync_api import Browser, Page, expect
+from recordings import course
 
 import gradviz as gv
+from gradviz.views import static
 from gradviz.views.state import state
-from gradviz.views.widget import static
 
-torch = pytest.importorskip("torch")
-SHOTS = Path(os.environ.get("GRADVIZ_SHOTS", Path(__file__).parents[1] / "artefacts"))
 SCRIPT = static("picture.js", "panel.js") + "\nwindow.gv = {mountPanel, cleanSvg};"
 PROBES = (Path(__file__).parent / "probes.js").read_text(encoding="utf-8")
 PAGE = '<!doctype html><body style="margin:20px"><div id="one" style="width:880px"></div><div id="two"></div>'
@@ -45,31 +45,19 @@ REFUSED = {
 }
 
 
-def course(copy: str) -> None:
-    a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    b = a.clone() if copy == "clone" else a.detach()
-    c = a * 2
-    d = b * 3
-    loss = (c + d).sum()
-    loss.backward()
-
-
-def chain(length: int) -> None:
-    h = x = torch.tensor([0.5, 0.25], requires_grad=True)
-    for _ in range(length):
-        h = torch.tanh(h)
-    (h + x.detach()).sum().backward()
-
-
-def recorded(program: Any, *given: Any) -> dict[str, Any]:
+def chain(length: int) -> gv.Recording:
     with gv.record() as rec:
-        program(*given)
-    return state(rec.figure())
+        h = x = torch.tensor([0.5, 0.25], requires_grad=True)
+        for _ in range(length):
+            h = torch.tanh(h)
+        (h + x.detach()).sum().backward()
+    return rec
 
 
 @pytest.fixture(scope="module")
 def states() -> dict[str, Any]:
-    return {"clone": recorded(course, "clone"), "detach": recorded(course, "detach"), "tall": recorded(chain, 15)}
+    recordings = {"clone": course(), "detach": course(torch.detach), "tall": chain(15)}
+    return {name: state(rec.figure()) for name, rec in recordings.items()}
 
 
 @pytest.fixture
@@ -95,8 +83,7 @@ def page(browser: Browser, states: dict[str, Any]) -> Iterator[Page]:
 
 
 def shoot(page: Page, name: str) -> None:
-    SHOTS.mkdir(exist_ok=True)
-    page.screenshot(path=SHOTS / f"front-end-{name}.png")
+    page.screenshot(path=ARTEFACTS / f"front-end-{name}.png")
 
 
 def card(page: Page, key: str) -> str:
@@ -189,10 +176,11 @@ def test_mouse_selects_and_the_background_deselects(page: Page) -> None:
     assert page.locator(".gv-here .gv-number").text_content() == str(line)
     assert page.evaluate("document.querySelector('.gv-here').getBoundingClientRect().bottom <= "
                          "document.querySelector('.gv-code').getBoundingClientRect().bottom + 1")  # fmt: skip
+    page.locator("summary").click()
     assert page.locator("tr.gv-selected .gv-name").text_content() == "c"
     page.locator(".gv-view").click(position={"x": 5, "y": 200})
     assert page.evaluate("[picked.length, picked.at(-1), P.selected]") == [2, "", ""]
-    page.locator("summary").click()
+    assert page.locator("tr.gv-selected").count() == 0
     page.get_by_role("button", name="loss", exact=True).click()
     assert page.evaluate("now.cards[picked.at(-1)].key") == "loss"
 
@@ -338,6 +326,8 @@ def test_what_changed_is_marked_on_cards_arrows_and_cells(page: Page, states: di
         expected |= {i for i, x in after[kind].items() if looks.get(x["key"]) != x["look"]}
     marked = page.evaluate("probes.changed()")
     assert set(marked) == expected != set()
+    page.locator("summary").click()
+    page.locator("td").first.wait_for()
     old = {row["key"]: row["cells"] for row in before["table"]}
     cells = {(r["key"], i) for r in after["table"] for i, c in enumerate(r["cells"]) if old[r["key"]][i] != c}
     found = page.evaluate("probes.cells()")
@@ -349,6 +339,14 @@ def test_what_changed_is_marked_on_cards_arrows_and_cells(page: Page, states: di
     assert page.locator("#one g.gv-changed").count() == len(marked)
     page.evaluate("P.show(now, null)")
     assert page.locator("#one .gv-changed").count() == 0
+
+
+def test_a_beginning_has_no_marks(page: Page) -> None:
+    show(page, "clone")
+    show(page, "detach")
+    assert page.locator("#one g.gv-changed").count()
+    page.evaluate("P.show({...S.clone, afresh: true})")
+    assert page.locator("#one .gv-changed, #one .gv-mark-changed").count() == 0
 
 
 def test_areas_that_stay_the_same_are_not_touched(page: Page) -> None:
@@ -374,7 +372,8 @@ def test_the_last_of_many_wins(page: Page) -> None:
     page.evaluate("for (let i = 0; i < 100; i++) P.show(i % 3 ? S.clone : S.tall); P.show(S.detach)")
     assert page.locator("#one .gv-node").count() == 6
     assert page.locator(".gv-said").text_content() == page.evaluate("S.detach.sentence")
-    assert page.locator("tbody tr").count() == page.evaluate("S.detach.table.length")
+    page.locator("summary").click()
+    expect(page.locator("tbody tr")).to_have_count(page.evaluate("S.detach.table.length"))
 
 
 # --- looks ------------------------------------------------------------------------------------------------------------

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import ROOT, WATCH, Lab, Tab
+from lab import ARTEFACTS, ROOT, WATCH, Lab, Tab, change_theme
 from playwright.sync_api import Page
 
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-ARTEFACTS = ROOT / "tests" / "artefacts"
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
 PICTURE = "data:image/svg+xml;base64,"
 
 OPEN = """() => {
@@ -32,7 +31,33 @@ RUN_ALL = """async () => {
     const {commands, shell} = window.jupyterapp;
     await commands.execute("notebook:clear-all-cell-outputs");
     await commands.execute("notebook:run-all-cells");
-    return shell.currentWidget.content.model.toJSON().cells;
+    const cells = () => shell.currentWidget.content.model.toJSON().cells;
+    // The command ends at the first cell that raises on purpose (raises-exception); the cells after it run on.
+    const waits = c => c.cell_type === "code" && c.source.length && c.execution_count === null;
+    for (let i = 0; i < 600 && cells().some(waits); i++) await new Promise(done => setTimeout(done, 100));
+    return cells();
+}"""
+
+# In the notebook's kernel, after all of its cells: every question can be answered, and no key is written down.
+QUESTIONS = """
+import inspect as _inspect
+from gradviz import lesson as _lesson
+_problems = []
+for _asked in list(_lesson._shown):
+    try:
+        _asked.check()
+        _used = _inspect.getclosurevars(_asked._truth).globals.items()
+        _problems += [f"{_asked.text!r}: its truth needs {n}, which other cells may change"
+                      for n, value in _used if not callable(value) and n != "torch"]
+        _problems += [f"{_asked.text!r}: the answer without a Wrong is the right one"] * (not all(_asked._replies))
+    except Exception as _error:
+        _problems.append(f"{_asked.text!r}: {_error}")
+"""
+IN_KERNEL = """async (code) => {
+    const {kernel} = window.jupyterapp.shell.currentWidget.sessionContext.session;
+    const reply = await kernel.requestExecute({code, silent: true, store_history: false,
+        user_expressions: {problems: "_problems", asked: "len(_lesson._shown)"}}).done;
+    return Object.values(reply.content.user_expressions ?? {}).map(e => e.data["text/plain"]);
 }"""
 
 # One entry for every picture: what a reader hears, and whether it is all there and all inside its output area.
@@ -60,7 +85,8 @@ def live_cells(path: Path) -> int:
 
 
 # Each live picture, and whether all of its panel is inside its output area.
-LIVE = """() => [...document.querySelectorAll(".jp-OutputArea-output .gv-view")].map(view => {
+# A question's picture comes with its answer; tests/browser/test_questions.py looks at it.
+LIVE = """() => [...document.querySelectorAll(".jp-OutputArea-output .gv-view:not(.gradviz-question *)")].map(view => {
     const panel = view.closest(".gradviz-room, .gv-room") ?? view.closest(".gv-root");
     const [inner, outer] = [panel, view.closest(".jp-OutputArea-output")].map(e => e.getBoundingClientRect());
     return {label: view.getAttribute("aria-label"), inside: inner.left > outer.left - 1 && inner.right < outer.right + 1
@@ -93,7 +119,6 @@ def looks(page: Page, expected: int) -> list[dict[str, Any]]:
 
 def screenshot(page: Page, name: str) -> None:
     """The whole notebook, screen by screen from the top, as images below tests/artefacts/."""
-    ARTEFACTS.mkdir(exist_ok=True)
     page.set_viewport_size({"width": 1440, "height": 1500})
     scroller = page.locator(".jp-WindowedPanel-outer").first
     height = scroller.evaluate("e => e.scrollHeight")
@@ -101,13 +126,6 @@ def screenshot(page: Page, name: str) -> None:
         scroller.evaluate("(e, top) => { e.scrollTop = top; }", top)
         page.screenshot(path=ARTEFACTS / f"{name}-{number:02}.png")
     page.set_viewport_size({"width": 1440, "height": 900})
-
-
-def change_theme(page: Page, theme: str) -> None:
-    page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
-    light = str("Light" in theme).lower()
-    page.wait_for_function(f"() => document.body.dataset.jpThemeLight === '{light}'")
-    page.locator("#jupyterlab-splash").wait_for(state="detached")
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
@@ -126,6 +144,10 @@ def test_notebook_runs_and_shows_its_pictures(lab: Lab, tab: Tab, path: Path) ->
         committed = [o["ename"] for o in wanted[cell["id"]]["outputs"] if o["output_type"] == "error"]
         assert errors == committed, f"code cell {number}: {cell['source']}"
         assert cell["execution_count"] == number
+
+    problems, asked = page.evaluate(IN_KERNEL, QUESTIONS)
+    assert problems == "[]"
+    assert int(asked) == sum("lesson.question(" in "".join(c["source"]) for c in code)
 
     for theme in ("JupyterLab Light", "JupyterLab Dark"):
         change_theme(page, theme)

@@ -1,0 +1,75 @@
+"""The site, built as ``make site`` does and opened from disk with the network cut."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lab import ARTEFACTS, ROOT
+from playwright.sync_api import Browser, Page
+
+WATCH = """window.broken = [];
+    addEventListener("securitypolicyviolation", e => broken.push(`${e.violatedDirective} ${e.blockedURI}`));"""
+
+
+@pytest.fixture(scope="module")
+def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    built = subprocess.run([sys.executable, "-m", "course.site", folder], cwd=ROOT, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    assert re.search(r"^\d+ pages, \d+\.\d MB: open ", built.stdout)
+    return folder
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    with browser.new_context(offline=True) as context:
+        opened = context.new_page()
+        opened.add_init_script(WATCH)
+        opened.on("pageerror", lambda error: pytest.fail(str(error)))
+        yield opened
+
+
+def links(page: Page) -> list[str]:
+    found: list[str] = page.evaluate("() => [...document.links].map(a => a.href)")
+    return found
+
+
+def test_the_index_leads_to_every_page_of_every_notebook(site: Path, page: Page) -> None:
+    page.goto(f"file://{site}/index.html")
+    page.screenshot(path=ARTEFACTS / "site-index.png", full_page=True)
+    found = [link for link in links(page) if "/class/" not in link]
+    written = {p for p in site.rglob("*.html") if p.parent.name != "class" and p.name != "index.html"}
+    assert {Path(link.removeprefix("file://")) for link in found} == written
+    notebooks = {p.stem for p in (ROOT / "notebooks").glob("[0-9]*.ipynb")}
+    assert {p.parent.name for p in written} == notebooks
+
+
+@pytest.mark.parametrize("name", ["handout", "handout_key"])
+def test_a_handout_is_one_sheet_of_a4_printed_on_both_sides(site: Path, page: Page, name: str) -> None:
+    page.goto(f"file://{site}/class/{name}.html")
+    page.screenshot(path=ARTEFACTS / f"{name}.png", full_page=True)
+    printed = page.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 2
+    boxes = {tuple(map(float, box.split())) for box in re.findall(rb"/MediaBox\s*\[([^\]]*)\]", printed)}
+    assert all(abs(box[2] - 595) < 2 and abs(box[3] - 842) < 2 for box in boxes)  # points
+    wide = page.evaluate(
+        "() => [...document.querySelectorAll('pre, img')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+    )
+    assert wide == [], "code runs into the picture"
+
+
+def test_the_route_leads_to_enlarged_pages(site: Path, page: Page) -> None:
+    page.goto(f"file://{site}/class/index.html")
+    page.screenshot(path=ARTEFACTS / "class-route.png", full_page=True)
+    screens = [link for link in links(page) if "?present" in link]
+    assert len(screens) >= 5
+    for link in screens:
+        page.goto(link)
+        page.locator(".gv-view").first.wait_for()
+        assert page.evaluate("() => document.documentElement.classList.contains('gv-present')")
+        assert page.evaluate("() => broken") == []
