@@ -7,22 +7,28 @@ PY     := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test lint format clean
+.PHONY: help lab site test lint format clean
 
 help:
-	@echo "make lab     open JupyterLab in notebooks/"
+	@echo "make lab     open JupyterLab at the course's start page"
 	@echo "make test    run every test: unit, golden, property, doctest, notebooks, browser"
+	@echo "make site    write the live scenarios as pages, with handouts for a class"
 	@echo "make lint    ruff and mypy"
 	@echo "make format  let ruff lay out the code"
 	@echo "make clean   remove the environment and everything that the tools made"
 
 lab: $(READY)
-	cd notebooks && ../$(PY) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root)
+	$(PY) -m jupyterlab --LabApp.default_url="/lab/tree/notebooks/index.ipynb" \
+		$(if $(filter 0,$(shell id -u)),--allow-root)
+
+# Every live scenario as a page that opens from disk, with an index and what a class needs: build/site/index.html
+site: $(READY)
+	$(PY) -m course.site
 
 # loadscope keeps the cells of one notebook, and the tests of one module, in order on one worker.
 test: $(READY)
 	$(PY) -m pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout 120 \
-		--nbval-sanitize-with tests/nbval_sanitize.cfg tests gradviz README.md notebooks $(ARGS)
+		--nbval-sanitize-with tests/nbval_sanitize.cfg tests gradviz README.md docs/why.md notebooks $(ARGS)
 
 lint: $(READY)
 	$(PY) -m ruff check .
