@@ -53,11 +53,11 @@ def scenario(copy):
 """,
 }
 HEAD = """
-import torch, gradviz as gv, anywidget, traitlets, ipywidgets, contextlib
+import itertools, torch, gradviz as gv, anywidget, traitlets, ipywidgets
 from IPython.display import HTML, display
 copies = {"clone": torch.Tensor.clone, "detach": torch.Tensor.detach}
 """
-# The three ways to the same picture. Only the last one runs the scenario again at every click.
+# Ways to the same picture. The first two swap what was made before; the others run the scenario again at every click.
 BARE = """
 class Bare(anywidget.AnyWidget):
     _esm = '''export default { render({ model, el }) {
@@ -87,11 +87,34 @@ with out:
     display(HTML(figures["clone"].html))
 display(buttons, out)
 """
+OUTPUT_AGAIN = """
+buttons_again, out_again = ipywidgets.ToggleButtons(options=list(copies)), ipywidgets.Output()
+def record_and_show(change):
+    out_again.clear_output(wait=True)
+    with gv.record() as rec:
+        scenario(copies[change["new"]])
+    with out_again:
+        display(HTML(rec.figure().html))
+buttons_again.observe(record_and_show, "value")
+record_and_show({"new": "clone"})
+display(buttons_again, out_again)
+"""
 LIVE = """
 live = gv.explore(scenario, copy=copies)
 """
+NEW = """
+count = itertools.count(1)
+{}
+new = gv.explore(scenario, copy=copies)
+"""
 
-WAYS = {1: "bare anywidget, ready SVG", 2: "Output + display, ready SVG", 3: "gv.explore"}  # by cell
+WAYS = {  # by cell
+    1: "bare anywidget, ready SVG",
+    2: "Output + display, ready SVG",
+    3: "Output + display, run again",
+    4: "gv.explore, run again",
+    5: "gv.explore, run again, every picture new",
+}
 
 # Clicks, and counts from the click to the end of the frame that shows the other picture.
 CLICK = """async ([cell, name]) => {
@@ -122,26 +145,28 @@ CLICK = """async ([cell, name]) => {
 
 @contextmanager
 def opened(scenario: str) -> Iterator[Page]:
-    """A notebook with the three ways, run, in JupyterLab in headless Chromium."""
+    """A notebook with all ways, run, in JupyterLab in headless Chromium."""
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     book = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
-    book.cells = [nbformat.v4.new_code_cell(code) for code in (HEAD + scenario, BARE, OUTPUT, LIVE)]
+    new = NEW.format(scenario.replace("[1., 2., 3.]", "[1., 2., float(next(count))]"))
+    cells = (HEAD + scenario, BARE, OUTPUT, OUTPUT_AGAIN, LIVE, new)
+    book.cells = [nbformat.v4.new_code_cell(code) for code in cells]
     with tempfile.TemporaryDirectory() as home, jupyterlab(Path(home)) as lab, sync_playwright() as playwright:
         nbformat.write(book, lab.folder / "latency.ipynb")
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
-        page = browser.new_page(viewport={"width": 1440, "height": 2400})
+        page = browser.new_page(viewport={"width": 1440, "height": 4200})
         page.goto(f"{lab.url}lab/tree/latency.ipynb?token={lab.token}&reset")
         page.wait_for_function("() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel")
         page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
-        page.wait_for_function("() => document.querySelectorAll('.jp-CodeCell')[3]?.querySelector('.gv-node')")
+        page.wait_for_function("() => document.querySelectorAll('.jp-CodeCell')[5]?.querySelector('.gv-node')")
         page.wait_for_timeout(1000)
         yield page
         browser.close()
 
 
 def measure(page: Page, pause: int) -> dict[int, list[float]]:
-    """Milliseconds of every click, by cell; the three take turns."""
-    found: dict[int, list[float]] = {1: [], 2: [], 3: []}
+    """Milliseconds of every click, by cell; the ways take turns."""
+    found: dict[int, list[float]] = {cell: [] for cell in WAYS}
     for repeat in range(REPEATS + 2):
         for cell, times in found.items():
             took = page.evaluate(CLICK, [cell, ("detach", "clone")[repeat % 2]])
@@ -225,11 +250,12 @@ def main() -> str:
 
 Conditions: {conditions()}; JupyterLab in headless Chromium.
 
-Click to painted, {REPEATS} clicks, the three ways taking turns on one page, with {hand} ms between two clicks
-("a hand") or {speed} ms ("at speed"). The first two ways only swap a picture that was made before; `gv.explore` runs
-the scenario, records it, draws it and sends picture, table and sentence. What waits behind small messages on the way
-from server to page comes up to 40 ms late (TCP's delayed acknowledgements); the states of `gv.explore` are long enough
-not to.
+Click to painted, {REPEATS} clicks, the ways taking turns on one page, with {hand} ms between two clicks
+("a hand") or {speed} ms ("at speed"). The first two ways only swap a picture that was made before. "Run again": the
+scenario is run, recorded and drawn at every click; `gv.explore` also sends table and sentence, and takes the drawing
+over from an earlier click when its run came to the same. In the last way it never does, since a number differs every
+time. What waits behind small messages on the way from server to page comes up to 40 ms late (TCP's delayed
+acknowledgements); the states of `gv.explore` are long enough not to.
 
 {table(head, rows)}
 
