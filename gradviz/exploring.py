@@ -165,10 +165,13 @@ class Run:
         return " ".join(f"{name}={visible(label)}" for name, label in self.labels.items())
 
     def take_over(self, before: Run) -> None:
-        """Picture and state of an earlier run, where that left the same: making them is most of the work."""
+        """Picture and state of an earlier run, where that left the same; else how its picture is arranged, where only
+        numbers differ. Making them is most of the work."""
         left, then = ((r.settings, r.error, r.printed, r.lines) for r in (self, before))
         if left == then and self.graph.same_but_numbered(before.graph):
             self.figure, self.state = before.figure.of(self.graph), before.state
+        else:
+            self.figure.arrange_like(before.figure)
 
     @cached_property
     def figure(self) -> Figure:
@@ -341,13 +344,13 @@ class Exploration:
 
     def _rerun(self) -> None:
         chosen = {name: control.read() for name, control in self._controls.items()}
-        run = Run(chosen, self.code.get("file"))
+        run, before = Run(chosen, self.code.get("file")), self._run
         try:
             self._perform(run, chosen)
         finally:
             self._run = run
             if self._graph_widget is not None:
-                self._recall(run)
+                self._recall(run, before)
                 with without_collector():  # a pass over all of torch's objects would come between click and picture
                     with self._graph_widget.hold_sync():
                         shown = {**run.state, "afresh": True} if self._afresh else run.state
@@ -355,13 +358,13 @@ class Exploration:
                     time.sleep(SENDING)
             self._afresh = False
 
-    def _recall(self, run: Run) -> None:
-        """Readers come back to the settings that they were in."""
-        before = self._runs.pop(run.settings, None)
+    def _recall(self, run: Run, last: Run | None) -> None:
+        """Readers come back to the settings that they were in, and move a slider a step further."""
+        before = self._runs.pop(run.settings, last)
         self._runs[run.settings] = run
         if before is not None:
             run.take_over(before)
-        elif len(self._runs) > REMEMBERED:
+        if len(self._runs) > REMEMBERED:
             del self._runs[next(iter(self._runs))]
 
     def _perform(self, run: Run, chosen: dict[str, tuple[str, Any]]) -> None:

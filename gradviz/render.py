@@ -15,13 +15,15 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from . import theme
-from .dot import Piece
+from .dot import ARRANGEMENTS, Arrangement, Piece
+from .dot import dot as write_dot
 from .geometry import Chip, Point, Rect, Spline, corners, place
 from .graph import GradvizError
+from .scene import Scene
 
 FORMATS = ("svg", "png", "pdf")
 IN_PROCESS = 120  # edges; above, a child process lays out, because in here nothing could stop it
@@ -73,21 +75,39 @@ def render(dot: str, format: str = "svg", titles: Mapping[str, str] | None = Non
     return _svg(dot, tuple((titles or {}).items())) if format == "svg" else _drawn(dot, format)
 
 
-def best(sources: Iterable[str], width: int) -> str:
-    """The first of several sources of one picture that is no wider than ``width`` CSS pixels and hides nothing.
+class Flaws(NamedTuple):
+    """What is wrong with a picture: CSS pixels that it is too wide, and how many of its words are hidden."""
+
+    too_wide: int = 0
+    hidden: int = 0
+
+
+class Arranged(NamedTuple):
+    """The source of a scene in one of the arrangements."""
+
+    source: str
+    how: Arrangement
+    flaws: Flaws
+
+
+@lru_cache(maxsize=64)  # live pictures come back to the states that they were in
+def best(scene: Scene, width: int, like: Arranged | None = None) -> Arranged:
+    """The first arrangement of a scene that is no wider than ``width`` CSS pixels and hides nothing.
 
     Where none is, the narrowest, and among those that are narrow enough the one in which the fewest words are hidden;
-    three of those are tried, for each costs as much as the picture.
+    three of those are tried, for each costs as much as the picture. The one that a picture ``like`` this one has is
+    tried first, and taken if it has no more flaws here.
     """
-    found: dict[str, tuple[int, int, int]] = {}
-    for source in sources:
+    found: dict[str, Arranged] = {}
+    for how in (like.how, *ARRANGEMENTS) if like else ARRANGEMENTS:
+        source = write_dot(scene, how)
         if source not in found:
-            too_wide = max(_width(source) - width, 0)
-            flaws = _layout(source)[1] if _pygraphviz() else 0
-            found[source] = (too_wide, flaws, len(found))
-            if (too_wide, flaws) == (0, 0) or sum(not wide for wide, *_ in found.values()) == TRIES:
+            flaws = Flaws(max(_width(source) - width, 0), _layout(source)[1] if _pygraphviz() else 0)
+            found[source] = Arranged(source, how, flaws)
+            enough = flaws <= like.flaws if like else flaws == Flaws()
+            if enough or sum(not tried.flaws.too_wide for tried in found.values()) == TRIES:
                 break
-    return min(found, key=found.__getitem__)
+    return min(found.values(), key=lambda tried: tried.flaws)
 
 
 def _width(dot: str) -> int:

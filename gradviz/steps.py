@@ -204,17 +204,9 @@ def _svgs(scenes: Sequence[Scene]) -> tuple[list[str] | None, str]:
         return None, (f"{len(scenes[-1].cards)} boxes are too many to draw, even folded, so this is the text. "
                       "To see pictures, record fewer lines.")  # fmt: skip
     whole = _whole(scenes)
-    sources: dict[str, dot.Arrangement] = {}
-
-    def arrangements() -> Iterator[str]:
-        for how in dot.ARRANGEMENTS:
-            source = dot.dot(whole, how)
-            sources.setdefault(source, how)
-            yield source
-
     try:
-        source = render.best(arrangements(), WIDTH)
-        wanted = [dot.pieces(scene, sources[source]) for scene in scenes]
+        source, how, _ = render.best(whole, WIDTH)
+        wanted = [dot.pieces(scene, how) for scene in scenes]
         start, drawn, end = render.pieces(source, (piece for step in wanted for piece in step))
     except render.CannotDraw as why:
         return None, str(why)

@@ -9,7 +9,6 @@ import hypothesis
 import pytest
 
 from gradviz import render
-from gradviz.views import figure
 
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]  # they hold no doctests, and two share one module name
 
@@ -39,7 +38,7 @@ def overwrite_golden(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture
 def nothing_drawn_yet() -> Iterator[None]:
     """For tests that exchange the layout engine: pictures drawn before or by it are not taken from the cache."""
-    caches = (figure._best_source, render._drawn, render._layout, render._svg)
+    caches = (render.best, render._drawn, render._layout, render._svg)
     for cache in caches:
         cache.cache_clear()
     yield

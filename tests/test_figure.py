@@ -175,3 +175,42 @@ def test_show_says_what_it_draws(given: object, message: str) -> None:
         show(given)  # type: ignore[arg-type]
     with pytest.raises(GradvizError, match=r"Figure\(\) draws a Graph"):
         Figure(given)  # type: ignore[arg-type]
+
+
+def wide(numbers: list[float], copy: str = "clone") -> Figure:
+    """A picture that the first arrangement does not suit: its cards stand side by side, wider than a page."""
+    with gv.record() as rec:
+        a = torch.tensor(numbers, requires_grad=True)
+        w = torch.tensor([0.5, 0.5, 0.5], requires_grad=True)
+        b = getattr(a, copy)()
+        c = a * 2
+        d = b * w
+        e = c + d
+        f = e.exp()
+        loss = ((f - c) * w + e).sum()
+        loss.backward()
+    return Figure(rec.graph)
+
+
+def test_a_picture_in_which_only_numbers_differ_keeps_its_arrangement(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, after, stranger = wide([1.0, 2.0, 3.0]), wide([1.0, 2.0, 4.0]), wide([1.0, 2.0, 3.0], "detach")
+    assert before.svg
+    tried: list[str] = []
+    real = render._layout
+    monkeypatch.setattr(render, "_layout", lambda source: tried.append(source) or real(source))
+    after.arrange_like(before)
+    assert after.svg != before.svg
+    assert after._drawn.how == before._drawn.how
+    assert after._drawn.flaws <= before._drawn.flaws
+    assert set(tried) == {after._drawn.source}, "one layout is enough"
+    stranger.arrange_like(before)
+    assert stranger._like is None
+
+
+def test_an_arrangement_is_not_kept_where_it_does_not_suit() -> None:
+    narrow, broad = wide([1.0, 2.0, 3.0]), wide([1.23456e-7, 2.34567e-7, 3.45678e-7])
+    assert narrow.svg
+    broad.arrange_like(narrow)
+    assert broad._like is narrow._drawn
+    assert broad._drawn.how != narrow._drawn.how
+    assert not broad._drawn.flaws.too_wide

@@ -8,7 +8,7 @@ import html
 import importlib
 import os
 import threading
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -45,12 +45,22 @@ class Figure:
         self.graph = graph
         self.view = view
         self.title = title
+        self._like: render.Arranged | None = None
 
     def of(self, graph: Graph) -> Figure:
         """The figure of a graph that is ``same_but_numbered``; what was made for this one is not made again."""
         figure = copy.copy(self)
         figure.graph = graph
         return figure
+
+    def arrange_like(self, other: Figure) -> None:
+        """Keep the arrangement of a drawn figure with the same cards and arrows, where it suits as well.
+
+        Then nothing jumps when only numbers change, and the other arrangements need not be tried.
+        """
+        drawn = other.__dict__.get("_drawn")
+        if drawn is not None and _outline(self.scene) == _outline(other.scene):
+            self._like = drawn
 
     @cached_property
     def whole(self) -> Scene:
@@ -87,17 +97,17 @@ class Figure:
             CannotDraw: there is no layout engine, or the graph is too large to lay out.
         """
         titles = {f"n{c.id}": c.detail for c in self.scene.cards if c.detail}
-        return render.render(self._best_source, "svg", titles).decode()
+        return render.render(self._drawn.source, "svg", titles).decode()
 
     @cached_property
-    def _best_source(self) -> str:
-        """DOT of the arrangement that fits a notebook's page best."""
+    def _drawn(self) -> render.Arranged:
+        """The arrangement that fits a notebook's page best."""
         if len(self.scene.cards) > fold.LIMIT:
             raise render.CannotDraw(
                 f"{len(self.scene.cards)} boxes are too many to draw, even folded, so this is the text. "
                 "To see a picture, show a tensor that is closer to the leaves, or record fewer lines."
             )
-        return _best_source(self.scene)
+        return render.best(self.scene, WIDTH, self._like)
 
     @cached_property
     def alt(self) -> str:
@@ -151,12 +161,13 @@ class Figure:
             return (self.graph.to_json() + "\n").encode("utf-8", "surrogatepass")
         if suffix == "dot":
             return self.source.encode()
-        return self.svg.encode() if suffix == "svg" else render.render(self._best_source, suffix)
+        return self.svg.encode() if suffix == "svg" else render.render(self._drawn.source, suffix)
 
 
-@lru_cache(maxsize=64)  # live pictures come back to the states that they were in
-def _best_source(scene: Scene) -> str:
-    return render.best((dot.dot(scene, how) for how in dot.ARRANGEMENTS), WIDTH)
+def _outline(scene: Scene) -> tuple[Any, ...]:
+    """Which cards and arrows there are, whatever is written on them."""
+    cards = [(c.id, c.kind, [row.kind for row in c.rows]) for c in scene.cards]
+    return cards, [a._replace(label="") for a in scene.arrows], [box._replace(label="") for box in scene.boxes]
 
 
 def place_of(path: Path) -> Path:
