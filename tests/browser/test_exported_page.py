@@ -201,6 +201,21 @@ def test_presenter_keys_step_through_the_states(visit: Open, scenario: dict[str,
     page.get_by_role("slider", name="step").focus()
     page.keyboard.press("PageDown")
     at_step(page, 1)
+    page = visit(player, f"#step={len(player['states']) - 1}")
+    page.keyboard.press("PageDown")  # a story has an end
+    at_step(page, len(player["states"]) - 1)
+
+
+def test_presenter_keys_lead_around_all_states(visit: Open, scenario: dict[str, Any]) -> None:
+    page, count = visit(scenario), len(scenario["states"])
+    said = [page.locator(".gv-said").inner_text()]
+    for _ in range(count):
+        page.keyboard.press("PageDown")
+        said.append(page.locator(".gv-said").inner_text())
+    assert said[0] == said[-1]
+    assert len(set(said)) == count
+    page.keyboard.press("PageUp")
+    assert page.locator(".gv-said").inner_text() == said[-2]
 
 
 def test_a_player_goes_there_and_back(visit: Open, player: dict[str, Any]) -> None:

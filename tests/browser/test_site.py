@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from lab import ARTEFACTS, ROOT
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 WATCH = """window.broken = [];
     addEventListener("securitypolicyviolation", e => broken.push(`${e.violatedDirective} ${e.blockedURI}`));"""
@@ -47,6 +47,19 @@ def test_the_index_leads_to_every_page_of_every_notebook(site: Path, page: Page)
     assert {Path(link.removeprefix("file://")) for link in found} == written
     notebooks = {p.stem for p in (ROOT / "notebooks").glob("[0-9]*.ipynb")}
     assert {p.parent.name for p in written} == notebooks
+
+
+def test_every_page_opens_from_disk_and_steps_on(site: Path, page: Page) -> None:
+    written = [p for p in site.rglob("*.html") if p.parent.name != "class" and p.name != "index.html"]
+    assert written
+    for path in written:
+        page.goto(f"file://{path}")
+        expect(page.locator(".gv-view, .gv-problem").first).to_be_visible()
+        expect(page.locator("h1")).to_have_text(re.compile(rf"^{path.parent.name[:2]} "))
+        before = page.evaluate("() => location.hash")
+        page.keyboard.press("PageDown")
+        page.wait_for_function("before => location.hash !== before", arg=before)
+        assert page.evaluate("() => broken") == [], path
 
 
 @pytest.mark.parametrize("name", ["handout", "handout_key"])

@@ -244,7 +244,8 @@ function mountBook(el, book, { onSelect, onState, start, addresses = false } = {
     const taken = "select, textarea, input:not([type=checkbox], [type=radio], .gv-range)"; // they need these keys
     if (turn && book.states.length > 1 && !event.target.closest?.(taken)) {
       event.preventDefault();
-      go(index + turn);
+      const [steps, count] = [rows.some((row) => row.pause), book.states.length];
+      go(steps ? index + turn : (index + turn + count) % count); // controls may start anywhere, so their states go round
     } else if (event.target === document.body) rows.find((row) => row.key)?.key(event);
   }
 
