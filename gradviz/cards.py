@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from . import frames, queries
-from .graph import Call, Cut, Edge, Graph, Hooked, NodeKind, Raised, Tensor, Wrote
+from .graph import Call, Cut, CutReason, Edge, Graph, Hooked, NodeKind, Raised, Tensor, Wrote
 from .rows import RowWriter
 from .scene import Arrow, Card, Scene, describe
 
@@ -264,9 +264,13 @@ class _Builder:
         for (node_id, _), draft in self.of_output.items():
             uses.setdefault((self.of_node[node_id], draft), 0)
         paths = self.gradient_paths()
+        detached = self.detached()
         pairs = sorted({*uses, *paths, *cuts}, key=lambda p: (index[p[1]], index[p[0]]))
         for tail, head in pairs:
             arrows = self.gradient_arrows(paths.get((tail, head), ()))
+            if arrows and head in detached and all(kind == "forward" for kind, *_ in arrows):
+                cuts.setdefault((tail, head), detached[head])
+                arrows = []
             if (tail, head) in cuts:
                 arrows.append(("cut", f"✂ {cuts[tail, head].reason.value} · no gradient back", ""))
             if not arrows:
@@ -292,6 +296,15 @@ class _Builder:
                     cuts[tail, head] = cut
                 elif head is not tail:
                     uses[tail, head] = uses.get((tail, head), 0) + 1
+
+    def detached(self) -> dict[_Draft, Cut]:
+        """Cards that ``detach_`` cut from what they were made of, with no other node left that leads to theirs."""
+        found = {}
+        for cut in self.graph.cuts:
+            draft = self.of_state.get(cut.input_id) if cut.reason is CutReason.DETACH_IN_PLACE else None
+            if draft and not any(e.node_id not in draft.nodes for n in draft.nodes for e in self.into.get(n, ())):
+                found[draft] = cut
+        return found
 
     def gradient_paths(self) -> dict[tuple[_Draft, _Draft], list[Edge]]:
         """Edges between two cards, by the value's (source, result)."""

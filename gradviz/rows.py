@@ -257,12 +257,18 @@ class RowWriter:
         runs = self.started.get(node_id, [])
         if not runs:
             return ""
-        last = runs[-1]
-        value = self.arrived.get((last.run, node_id))
-        if value and not any((last.run, e.node_id, e.next_index) in self.sent for e in self.into.get(node_id, ())):
-            value = next((way(c) for at, c in self.changed.items() if at[:2] == (last.run, node_id)), value)
-        text = f"{_word(last)} starts with {value}" if value else f"{_word(last)} starts here"
-        return text if len(runs) == 1 else f"{text}, {len(runs)} times"
+        values = [self.start_value(run.run, node_id) for run in runs]
+        word, value, often = _word(runs[-1]), values[-1], len(runs)
+        if often > 1 and len({*values}) > 1:
+            return f"{word} starts here {often} times" + (f", last with {value}" if value else "")
+        text = f"{word} starts with {value}" if value else f"{word} starts here"
+        return text if often == 1 else f"{text} both times" if often == 2 else f"{text} all {often} times"
+
+    def start_value(self, run: int, node_id: int) -> str | None:
+        value = self.arrived.get((run, node_id))
+        if value and not any((run, e.node_id, e.next_index) in self.sent for e in self.into.get(node_id, ())):
+            return next((way(c) for at, c in self.changed.items() if at[:2] == (run, node_id)), value)
+        return value
 
     def changed_rows(self, nodes: list[int], edge: GradientEdge | None) -> list[Row]:
         """What was changed on its way to these nodes, or to one output, where no arrow has room for it: a sum, and

@@ -44,6 +44,35 @@ def test_an_in_place_call_that_reads_its_own_result_gets_a_second_card() -> None
     assert all(a.tail < a.head for a in drawn.arrows), "values never flow in a circle"
 
 
+def test_detach_in_place_cuts_the_arrows_into_its_card() -> None:
+    with gv.record() as rec:
+        a = torch.ones(2, requires_grad=True)
+        x = torch.ones(2)
+        b = a * x
+        b.detach_()
+        (a * b).sum().backward()
+    drawn = cards(rec.graph)
+    into = {drawn.cards[arrow.tail].name: arrow for arrow in drawn.arrows if drawn.cards[arrow.head].name == "b"}
+    assert (into["a"].kind, into["a"].label) == ("cut", "✂ detach_ · no gradient back")
+    assert into["x"].kind == "forward", "nothing was there to cut"
+    assert b.grad_fn is None
+
+
+@pytest.mark.parametrize("backward", [True, False])
+def test_what_was_made_before_detach_in_place_still_leads_back(backward: bool) -> None:
+    with gv.record() as rec:
+        a = torch.ones(2, requires_grad=True)
+        b = a * 2
+        c = b * 3
+        b.detach_()
+        if backward:
+            c.sum().backward()
+    drawn = cards(rec.graph)
+    into = [arrow.kind for arrow in drawn.arrows if drawn.cards[arrow.head].name == "b"]
+    assert into == ["gradient" if backward else "forward"]
+    assert c.grad_fn is not None
+
+
 def test_several_outputs_of_one_node() -> None:
     with gv.record() as rec:
         a = torch.ones(2, requires_grad=True)

@@ -50,6 +50,14 @@ def test_the_whole_story_of_a_detach() -> None:
         backward 1 · loss.backward() in line {source.line + 3} · nodes ran: {ran}""")
 
 
+def test_backwards_that_start_with_different_gradients() -> None:
+    with gv.record() as rec:
+        y = torch.tensor(3.0, requires_grad=True) * 2
+        for start in (1.0, 5.0, 7.0):
+            y.backward(torch.tensor(start), retain_graph=True)
+    assert "MulBackward0 · backward() starts here 3 times, last with 7" in Figure(rec.graph).text
+
+
 def test_several_backwards_are_told_apart() -> None:
     with gv.record() as rec:
         a = torch.tensor(3.0, requires_grad=True)
@@ -60,7 +68,7 @@ def test_several_backwards_are_told_apart() -> None:
     assert "AccumulateGrad adds to what is stored" in text
     assert "backward 1: arrives 6 · .grad None → 6" in text
     assert "backward 2: arrives 6 · .grad 6 → 12" in text
-    assert "backward() starts with 1, 2 times" in text
+    assert "backward() starts with 1 both times" in text
 
 
 def test_autograd_grad_returns_and_stores_nothing() -> None:
