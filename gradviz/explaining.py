@@ -29,12 +29,13 @@ CUTTERS = {
 }  # the other reasons stand in the sentence as they are: .data, no_grad
 
 
-def summary(graph: Graph, error: str = "") -> str:
+def summary(graph: Graph, error: str = "", file: str | None = None) -> str:
     """What happened to the gradient here.
 
     Args:
         graph: what was recorded or captured.
         error: what the code raised, as "RuntimeError: …".
+        file: whose lines the reader sees; a line of another file is then left unsaid. None: all are said.
 
     Returns:
         At most two sentences and 240 characters, the same for the same code in every process. Errors come first,
@@ -46,7 +47,7 @@ def summary(graph: Graph, error: str = "") -> str:
         'Nothing was recorded.'
     """
     told: list[str] = []
-    for sentence in _Teller(graph).sentences(error):
+    for sentence in _Teller(graph, file).sentences(error):
         sentence = "T" + sentence[1:] if sentence.startswith("the ") else sentence
         sentence = sentence if len(sentence) <= LIMIT else shorten(sentence, SHORT)
         if not told or (sentence != told[0] and len(f"{told[0]} {sentence}") <= LIMIT):
@@ -62,8 +63,8 @@ def summary(graph: Graph, error: str = "") -> str:
 class _Teller:
     """Tells one graph, the most important first."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, file: str | None = None) -> None:
+        self.graph, self.file = graph, file
         self.last = queries.latest_states(graph)
         self.grads = queries.grads_now(graph)
         self.backward_calls = {b.call_id for b in graph.backwards}
@@ -98,6 +99,11 @@ class _Teller:
 
     def code(self, call: Call | None) -> str:
         return visible(rows.code(call), CODE) if call else ""
+
+    def line(self, call: Call | None) -> str:
+        """Where a sentence about a call begins."""
+        at = call.source if call else None
+        return f"Line {at.line}: " if at and self.file in (None, at.file) else ""
 
     @cached_property
     def makers(self) -> dict[int, Call]:
@@ -155,7 +161,7 @@ class _Teller:
 
     def error(self, event: Raised) -> Iterator[str]:
         call = self.graph.call.get(event.call_id)
-        start = f"{_line(call)}{self.code(call) or 'a call'} raises {event.error}"
+        start = f"{self.line(call)}{self.code(call) or 'a call'} raises {event.error}"
         root = (
             self.graph.tensor.get(call.inputs[0]) if call and call.inputs and call.id in self.backward_calls else None
         )
@@ -199,7 +205,7 @@ class _Teller:
 
     def writing(self, event: Wrote) -> str:
         call = self.graph.call.get(event.call_id)
-        where = f" in line {call.source.line}" if call and call.source else ""
+        where = self.line(call).replace("Line", " in line").removesuffix(": ")
         return (self.code(call) or "a call") + where
 
     # --- cuts -------------------------------------------------------------------------------------------------------
@@ -234,7 +240,7 @@ class _Teller:
             ends = [self.graph.tensor[i].object_id for i in (cut.input_id, cut.output_id) if i is not None]
             what = f"{result} off" if len(ends) == 2 and ends[0] == ends[1] else f"{result} from {source}"
             count = f" (1 of {len(found)} cuts)" if len(found) > 1 else ""
-            yield f"✂ {_line(call)}{who} cuts {what}{count}: no gradient goes back to {_several(leaves)} this way."
+            yield f"✂ {self.line(call)}{who} cuts {what}{count}: no gradient goes back to {_several(leaves)} this way."
 
     # --- gradients --------------------------------------------------------------------------------------------------
 
@@ -406,10 +412,6 @@ def _by(hooks: Sequence[int]) -> str:
 
 def _first_line(error: str) -> str:
     return visible(error.strip().partition("\n")[0], CODE * 3).rstrip(".")
-
-
-def _line(call: Call | None) -> str:
-    return f"Line {call.source.line}: " if call and call.source else ""
 
 
 def _several(names: Sequence[str]) -> str:

@@ -6,6 +6,8 @@ import copy
 import re
 import warnings
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import programs
 import pytest
@@ -731,3 +733,17 @@ def test_long_values_are_shortened_before_words_are() -> None:
     assert len(said) <= LIMIT
     assert said.endswith(".")
     assert [name for name in ("first", "second", "third") if f"{name}.grad is" in said] == ["first", "second", "third"]
+
+
+def test_a_line_of_a_file_that_the_reader_does_not_see_is_not_said(tmp_path: Path) -> None:
+    helper = tmp_path / "helper.py"
+    helper.write_text("def cut(t):\n    return t.detach()\n")
+    scope: dict[str, Any] = {}
+    exec(compile(helper.read_text(), str(helper), "exec"), scope)
+    with gv.record() as rec:
+        a = leaf()
+        b = scope["cut"](a)
+        (a * b).sum().backward()
+    assert summary(rec.graph).startswith("✂ Line 2: detach() cuts b from a")
+    assert summary(rec.graph, file="helper.py").startswith("✂ Line 2: detach() cuts b from a")
+    assert summary(rec.graph, file="test_explaining.py").startswith("✂ detach() cuts b from a")

@@ -38,7 +38,7 @@ def state(
         error: what the scenario raised, as "RuntimeError: …".
         printed: what it printed, and its warnings.
         lines: source lines to highlight whatever is selected.
-        file: where the listing comes from; a card made in another file has no line in it.
+        file: where the listing comes from; a card made in another file has no line in it, nor is one said.
         sentence: what happened, where the caller knows better than ``explaining.summary``.
         words: whether to write ``text``, too; what is only looked at does not need it.
 
@@ -66,7 +66,7 @@ def state(
         "problem": problem,
         "alt": figure.alt,
         "text": "",
-        "sentence": explaining.summary(figure.graph, error) if sentence is None else sentence,
+        "sentence": explaining.summary(figure.graph, error, file) if sentence is None else sentence,
         "error": error,
         "printed": printed,
         **_Describer(figure.graph, cards, arrows, file).described(),
