@@ -8,30 +8,19 @@ from typing import Any
 
 import pytest
 from lab import ROOT, Lab, Tab, new_tab
-from live import HEAD, open_lab, run_python, write_notebook
+from live import COURSE, COURSE_CONTROLS, HEAD, open_lab, run_python, write_notebook
 from playwright.sync_api import Browser, Locator, Page, expect
 
 ARTEFACTS = ROOT / "tests" / "artefacts"
-EXPLORE = """
-@gv.explore(copy=gv.controls.copies, mode=gv.controls.grad_mode, requires_grad=True)
-def scenario(copy, mode, requires_grad):
-    a = torch.tensor([1., 2., 3.], requires_grad=requires_grad)
-    with mode():
-        b = copy(a)
-    c = a * 2
-    d = b * 3
-    loss = (c + d).sum()
-    loss.backward()
-"""
 ASK = """
-asked = gv.lesson.question("What will `a.grad` hold?", scenario, {"copy": "clone"},
+asked = gv.lesson.question("What will `a.grad` hold?", course, {"copy": "clone"},
     truth=lambda run: run.tensors["a"]["grad"], answers={
         "[2, 2, 2]": gv.lesson.Wrong("M-clone-leaf", "the other 3s came back through b, along the thick arrow.", "b"),
         "[5, 5, 5]": gv.lesson.Wrong("values bring gradients back", "nothing comes back along the dashed arrow.", "b"),
         "None": gv.lesson.Wrong("a copy takes the gradient away", "c = a * 2 still leads back to a.", "c")})
 asked
 """
-CELLS = (HEAD, EXPLORE, ASK, "print('the last cell')")
+CELLS = (HEAD, f"@gv.explore({COURSE_CONTROLS}){COURSE}", ASK, "print('the last cell')")
 WRONG = "You said [2, 2, 2]; it is [5, 5, 5]: the other 3s came back through b, along the thick arrow."
 RIGHT = "Yes, it is [5, 5, 5]."
 IS = "It is [5, 5, 5]."
@@ -150,7 +139,7 @@ def test_by_mouse_wrong_then_right(page: Page) -> None:
     button(page, "[5, 5, 5]").click()
     says(page, RIGHT)
     assert room(page).locator(".gv-lit, .gv-here").count() == 0
-    assert run_python(page, "print(asked.reply.place, scenario.values['copy'])") == "1 clone"
+    assert run_python(page, "print(asked.reply.place, course.values['copy'])") == "1 clone"
 
 
 def test_by_keyboard(page: Page) -> None:
