@@ -7,15 +7,16 @@ PY     := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help lab site test lint format clean
+.PHONY: help lab site test notebooks lint format clean
 
 help:
-	@echo "make lab     open JupyterLab at the course's start page"
-	@echo "make test    run every test: unit, golden, property, doctest, notebooks, browser"
-	@echo "make site    write the live scenarios as pages, with handouts for a class"
-	@echo "make lint    ruff and mypy"
-	@echo "make format  let ruff lay out the code"
-	@echo "make clean   remove the environment and everything that the tools made"
+	@echo "make lab       open JupyterLab at the course's start page"
+	@echo "make test      run every test: unit, golden, property, doctest, notebooks, browser"
+	@echo "make notebooks run the notebooks alone, in random order"
+	@echo "make site      write the live scenarios as pages, with handouts for a class"
+	@echo "make lint      ruff and mypy"
+	@echo "make format    let ruff lay out the code"
+	@echo "make clean     remove the environment and everything that the tools made"
 
 lab: $(READY)
 	$(PY) -m jupyterlab --LabApp.default_url="/lab/tree/notebooks/index.ipynb" \
@@ -26,9 +27,15 @@ site: $(READY)
 	$(PY) -m course.site
 
 # loadscope keeps the cells of one notebook, and the tests of one module, in order on one worker.
+PYTEST = $(PY) -m pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout 120 \
+	--nbval-sanitize-with tests/nbval_sanitize.cfg
 test: $(READY)
-	$(PY) -m pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout 120 \
-		--nbval-sanitize-with tests/nbval_sanitize.cfg tests gradviz README.md docs/why.md notebooks $(ARGS)
+	$(PYTEST) tests gradviz README.md docs/why.md notebooks $(ARGS)
+
+# No notebook may lean on another one, nor on what an earlier run of it left.
+SHUFFLE = import glob, random; books = sorted(glob.glob("notebooks/*.ipynb")); random.shuffle(books); print(*books)
+notebooks: $(READY)
+	books=$$($(PY) -c '$(SHUFFLE)') && echo "$$books" && $(PYTEST) $$books $(ARGS)
 
 lint: $(READY)
 	$(PY) -m ruff check .
