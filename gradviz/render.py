@@ -30,6 +30,7 @@ IN_PROCESS = 120  # edges; above, a child process lays out, because in here noth
 SECONDS = 20
 TRIES = 3
 BYTES = 2 << 30
+MOVABLE = 120  # CSS pixels by which a layout may still get narrower when its chips get their places
 APART = 2.6  # points between the middle of a pair and each of its two lines
 INSTALL = "to see pictures: pip install pygraphviz   (version 2 or later brings Graphviz along)"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -102,7 +103,7 @@ def best(scene: Scene, width: int, like: Arranged | None = None) -> Arranged:
     for how in (like.how, *ARRANGEMENTS) if like else ARRANGEMENTS:
         source = write_dot(scene, how)
         if source not in found:
-            flaws = Flaws(max(_width(source) - width, 0), _layout(source)[1] if _pygraphviz() else 0)
+            flaws = _flaws(source, width)
             found[source] = Arranged(source, how, flaws)
             enough = flaws <= like.flaws if like else flaws == Flaws()
             if enough or sum(not tried.flaws.too_wide for tried in found.values()) == TRIES:
@@ -110,9 +111,21 @@ def best(scene: Scene, width: int, like: Arranged | None = None) -> Arranged:
     return min(found.values(), key=lambda tried: tried.flaws)
 
 
-def _width(dot: str) -> int:
-    root = re.search(rb'<svg width="([\d.]+)pt"', _drawn(dot, "svg"))
-    return round(float(root[1]) * 4 / 3) if root else 0
+def _flaws(dot: str, width: int) -> Flaws:
+    hidden = 0
+    if _pygraphviz() is not None:
+        with _told_plainly(), _lock:
+            bare = _too_wide(rb'\bbb="[-\d.]+,[-\d.]+,([\d.]+),', _laid_out(dot).encode(), width)
+        if bare > MOVABLE:
+            return Flaws(bare)  # whatever place its chips get, and finding those takes longer than the layout
+        hidden = _layout(dot)[1]
+    return Flaws(_too_wide(rb'<svg width="([\d.]+)pt"', _drawn(dot, "svg"), width), hidden)
+
+
+def _too_wide(pattern: bytes, drawn: bytes, width: int) -> int:
+    """By how many CSS pixels, where the pattern finds a width in points."""
+    found = re.search(pattern, drawn)
+    return max(round(float(found[1]) * 4 / 3) - width, 0) if found else 0
 
 
 @contextmanager
@@ -173,6 +186,7 @@ def _layout(dot: str) -> tuple[str, int]:
         return _refined(_laid_out(dot))
 
 
+@lru_cache(maxsize=64)
 def _laid_out(dot: str) -> str:
     if dot.count(" -> ") <= IN_PROCESS:
         return str(_pygraphviz().AGraph(string=dot).draw(format="dot", prog="dot").decode())

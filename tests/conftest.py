@@ -38,7 +38,7 @@ def overwrite_golden(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture
 def nothing_drawn_yet() -> Iterator[None]:
     """For tests that exchange the layout engine: pictures drawn before or by it are not taken from the cache."""
-    caches = (render.best, render._drawn, render._layout, render._svg)
+    caches = (render.best, render._laid_out, render._drawn, render._layout, render._svg)
     for cache in caches:
         cache.cache_clear()
     yield
