@@ -118,7 +118,8 @@ def _flaws(dot: str, width: int) -> Flaws:
             bare = _too_wide(rb'\bbb="[-\d.]+,[-\d.]+,([\d.]+),', _laid_out(dot).encode(), width)
         if bare > MOVABLE:
             return Flaws(bare)  # whatever place its chips get, and finding those takes longer than the layout
-        hidden = _layout(dot)[1]
+        with _told_plainly():
+            hidden = _layout(dot)[1]
     return Flaws(_too_wide(rb'<svg width="([\d.]+)pt"', _drawn(dot, "svg"), width), hidden)
 
 
