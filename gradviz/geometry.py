@@ -109,12 +109,16 @@ def _cubic(piece: list[Point]) -> Iterator[Point]:
 
 
 def _normals(points: list[Point]) -> list[Point]:
-    """At each point, one unit to the left of the way from the first to the last."""
+    """At each point, one unit to the left of the way from the one before to the one after.
+
+    Points that lie on one another, as where a curve becomes straight, are moved as one: else the line gets a step there.
+    """
+    runs = [list(run) for _, run in itertools.groupby(points)]
     found = []
-    for i in range(len(points)):
-        (x0, y0), (x1, y1) = points[max(i - 1, 0)], points[min(i + 1, len(points) - 1)]
+    for i, run in enumerate(runs):
+        (x0, y0), (x1, y1) = runs[max(i - 1, 0)][0], runs[min(i + 1, len(runs) - 1)][0]
         length = math.hypot(x1 - x0, y1 - y0) or 1
-        found.append(((y0 - y1) / length, (x1 - x0) / length))
+        found += [((y0 - y1) / length, (x1 - x0) / length)] * len(run)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import torch
 
 from gradviz import record, render
+from gradviz.geometry import Spline
 from gradviz.graph import GradvizError, Graph, Tensor
 from gradviz.views.figure import Figure
 
@@ -95,3 +97,14 @@ def test_two_cards_in_one_frame_need_no_line_between_them() -> None:
 
 def test_a_drawing_of_someone_else_without_a_legend_is_drawn() -> None:
     assert b"<svg" in render.render('digraph { a -> b [label="x"] }', "svg")
+
+
+def test_the_lines_of_a_pair_stay_apart_where_a_curve_becomes_straight() -> None:
+    corner = (402.7, 784.9)  # Graphviz repeats the point
+    spline = Spline(
+        [(396.5, 846.0), (400.0, 826.3), corner, corner, corner, corner, (402.7, 477.6)], start=(394.8, 855)
+    )
+    left = spline.beside(2.6, back=True)
+    at_corner = left.points[2:6]
+    assert at_corner == [at_corner[0]] * 4
+    assert math.dist(at_corner[0], corner) == pytest.approx(2.6)
