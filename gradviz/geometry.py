@@ -111,7 +111,7 @@ def _cubic(piece: list[Point]) -> Iterator[Point]:
 def _normals(points: list[Point]) -> list[Point]:
     """At each point, one unit to the left of the way from the one before to the one after.
 
-    Points that lie on one another, as where a curve becomes straight, are moved as one: else the line gets a step there.
+    Points that lie on one another, as where a curve becomes straight, move as one; else the line has a step there.
     """
     runs = [list(run) for _, run in itertools.groupby(points)]
     found = []
