@@ -295,15 +295,16 @@ class Recorder(TorchFunctionMode):
                 after = self.objects.refresh(own, tensor)
                 if after != before:
                     writes.append((before, after, False))
+                    if call.role is Role.DATA_SET:  # ``a.grad.data = b`` is another gradient of a
+                        self._write_aliases(own, writes)
         return writes
 
     def _write_aliases(self, own: Object, writes: list[Write]) -> None:
         """New states of all that shares the written memory, and of the tensor whose .grad was written."""
         block = own.state.block
-        owner = self.objects.grad_owner.get(id(own()))
         others = [] if block is None else [m for m in block.alive() if m is not own][:ALIAS_LIMIT]
-        if owner is not None and owner not in others:
-            others.append(owner)
+        owners = [self.objects.grad_owner.get(id(m())) for m in (own, *others)]
+        others += [owner for owner in dict.fromkeys(owners) if owner is not None and owner not in others]
         for other in others:
             tensor = other()
             if tensor is None:

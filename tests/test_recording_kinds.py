@@ -12,6 +12,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import gradviz as gv
+from gradviz import preview
 from gradviz.graph import Accumulated, Freed, Graph, NodeKind, NodeRan, Raised, SavedState, Wrote
 
 # tensors that refuse ordinary questions ---------------------------------------------------------------------------
@@ -894,3 +895,29 @@ def test_what_arrived_is_what_came_before_a_hook_or_the_node_itself_wrote_into_i
     (stored,) = (e for e in rec.events if isinstance(e, Accumulated))
     assert (stored.incoming, stored.before, stored.stored) == ("[6, 6]", None, "[30, 30]")
     assert a.grad.tolist() == [30, 30]
+
+
+def data_set(grad):
+    grad.data = torch.zeros(2)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda grad: grad.mul_(10),
+        lambda grad: grad.data.clamp_(-1, 1),
+        lambda grad: grad.detach().mul_(10),
+        lambda grad: grad.view(-1).mul_(10),
+        lambda grad: grad[0].fill_(9),
+        data_set,
+    ],
+    ids=["itself", "data", "detach", "view", "index", "data_set"],
+)
+def test_a_gradient_written_through_another_tensor_is_the_leafs(write):
+    with gv.record() as rec:
+        a = torch.tensor([1.0, 2.0], requires_grad=True)
+        (a * 3).sum().backward()
+        write(a.grad)
+    latest = [t for t in rec.graph.tensors if t.name == "a"][-1]
+    assert a.grad.tolist() != [3.0, 3.0]
+    assert latest.grad == preview.values(a.grad.tolist())
