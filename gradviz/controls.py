@@ -175,10 +175,16 @@ def _control(name: str, abbreviation: Any) -> Control:
             f"no control can be made of {name}={abbreviation!r:.80}; expected a bool, a number, a text, (min, max) or "
             "(min, max, step), a list or dict of choices, a widget, or one of gv.controls"
         )
-    if isinstance(widget, ipywidgets.FloatSlider):
-        given = isinstance(abbreviation, tuple) and len(abbreviation) == 3
-        if not given and widget.max - widget.min < 10 * widget.step:  # which is a long one for a learning rate
+    if isinstance(widget, ipywidgets.FloatSlider) and not (isinstance(abbreviation, tuple) and len(abbreviation) == 3):
+        if widget.max - widget.min < 10 * widget.step:  # which is a long one for a learning rate
             widget.step = float(f"{(widget.max - widget.min) / 40:.1g}") or widget.step
+            widget.readout_format = ".3g"
+        steps = round((widget.value - widget.min) / widget.step)
+        start = float(_say(widget.min + steps * widget.step))
+        if isinstance(abbreviation, tuple):  # its middle may be between two steps, and a browser would move it
+            widget.value = start
+        elif start != widget.value:
+            widget.step = (widget.max - widget.min) / 40
             widget.readout_format = ".3g"
     widget.style.description_width = "initial"  # the whole name is to be seen
     widget.indent = False  # of a checkbox

@@ -170,3 +170,12 @@ def test_a_choice_that_is_the_same_object_goes_before_one_that_is_equal() -> Non
     made = control("k", [0, False])
     made.put(made.find(False))
     assert made.read() == ("False", False)
+
+
+@pytest.mark.parametrize("abbreviation", [(0.001, 0.1), (1e-5, 1e-3), (0.1, 0.25), (0.0, 1.0), 0.37, 0.05, 3.0, 1e-4])
+def test_a_slider_starts_on_one_of_its_steps(abbreviation: Any) -> None:
+    made = control("lr", abbreviation)
+    steps = (made.widget.value - made.widget.min) / made.widget.step
+    assert steps == pytest.approx(round(steps), abs=1e-6)
+    if not isinstance(abbreviation, tuple):
+        assert made.widget.value == abbreviation
