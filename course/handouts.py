@@ -17,18 +17,18 @@ from gradviz.scene import Arrow, Row, Scene
 from gradviz.views.figure import Figure
 
 PROGRAM = """\
-a = torch.tensor([1., 2., 3.], requires_grad=True)
+a = torch.tensor(1., requires_grad=True)
 {way}
 c = a * 2
 d = b * 3
-loss = (c + d).sum()
+loss = c + d
 loss.backward()
 """
 WAYS = {
     "clone()": "b = a.clone()",
     "detach()": "b = a.detach()",
     ".data": "b = a.data",
-    "copy_()": "b = torch.zeros(3)\nb.copy_(a)",
+    "copy_()": "b = torch.tensor(0.)\nb.copy_(a)",
 }
 BOXES = [("shared", "linked"), ("shared", "cut"), ("own", "linked"), ("own", "cut")]
 STYLE = """
@@ -72,9 +72,9 @@ def drawn(name: str) -> Drawn:
         code,
         without_answers(blank),
         figure,
-        str([int(number) for number in names["a"].grad.tolist()]),
+        f"{names['a'].grad.item():g}",
         "shared" if names["a"].data_ptr() == names["b"].data_ptr() else "own",
-        "linked" if names["a"].grad.tolist() == [5.0, 5.0, 5.0] else "cut",
+        "linked" if names["a"].grad == 5 else "cut",
     )
 
 

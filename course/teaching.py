@@ -49,7 +49,7 @@ ROUTE = (
     )),
     Stop(12, "Closing: the table", "", "", (
         "Everybody fills in the table on the sheet alone, then compares with a neighbour.",
-        "Show the key. Which two boxes are empty, and which call would belong there? (view(3) and detach().clone().)",
+        "Show the key. Which two boxes are empty, and which call would belong there? (view(1) and detach().clone().)",
     )),
 )  # fmt: skip
 
