@@ -384,7 +384,7 @@ def _footer(scene: Scene) -> str:
         used = (used | {"forward"}) - ({"edge"} if "raise" in used else set())  # both are drawn beside a forward line
     lines: list[list[str]] = [[]]
     for sign in [sign for sign in theme.LEGEND if sign in used]:
-        if sum(map(_sign_width, [*lines[-1], sign])) > theme.MAX_WIDTH - 12:
+        if sum(map(_sign_width, [*lines[-1], sign])) > theme.LEGEND_WIDTH - 12:
             lines.append([])
         lines[-1].append(sign)
     rows = ["".join(map(_sign, line)) for line in lines if line]

@@ -16,6 +16,7 @@ CODE_SIZE: Final = 12  # points; 1 point is 4/3 CSS pixels, so 10 points are 13.
 VALUE_SIZE: Final = 11
 STATE_SIZE: Final = 10
 MAX_WIDTH: Final = 645  # points: 860 CSS pixels
+LEGEND_WIDTH: Final = 425  # points: as wide as a picture is shown beside its code in a small window
 TEXT_LIMIT: Final = 200  # characters of one piece of user text that are ever drawn
 
 
