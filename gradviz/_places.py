@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import types
+import unicodedata
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -149,6 +150,7 @@ def _edited(code: CodeType, source: Source) -> bool:
             continue  # the end of an except clause sets its name to None, at the position of something else
         line = source.lines[at.lineno - 1] if at.lineno <= len(source.lines) else ""
         text = line.encode()[at.col_offset : at.end_col_offset].decode(errors="replace")
+        text = unicodedata.normalize("NFKC", text)  # as Python itself reads a name
         # A mangled name ends with what was written; names that pytest and Python make up have none.
         if text.isidentifier() and not name.endswith(text) and not name.startswith(("@", ".", "__")):
             return True

@@ -267,15 +267,20 @@ class _Builder:
         detached = self.detached()
         pairs = sorted({*uses, *paths, *cuts}, key=lambda p: (index[p[1]], index[p[0]]))
         for tail, head in pairs:
-            arrows = self.gradient_arrows(paths.get((tail, head), ()))
-            if arrows and head in detached and all(kind == "forward" for kind, *_ in arrows):
-                cuts.setdefault((tail, head), detached[head])
-                arrows = []
+            edges = paths.get((tail, head), [])
+            dead, cut = detached.get(head, (set(), None))
+            alive = [e for e in edges if e.node_id not in dead or (e.node_id, e.next_index) in self.sent]
+            if cut and len(alive) < len(edges):
+                cuts.setdefault((tail, head), cut)
+            arrows = self.gradient_arrows(alive)
             if (tail, head) in cuts:
                 arrows.append(("cut", f"✂ {cuts[tail, head].reason.value} · no gradient back", ""))
             if not arrows:
                 arrows = [self.output_arrow(tail, head)]
             self.arrows += [Arrow(index[tail], index[head], *a) for a in arrows]
+        ran = {node_id for _, node_id in self.arrived}
+        for draft, (dead, _) in detached.items():
+            draft.nodes = [n for n in draft.nodes if n not in dead or n in ran]
 
     def read_call(
         self, call: Call, uses: dict[tuple[_Draft, _Draft], int], cuts: dict[tuple[_Draft, _Draft], Cut]
@@ -297,13 +302,20 @@ class _Builder:
                 elif head is not tail:
                     uses[tail, head] = uses.get((tail, head), 0) + 1
 
-    def detached(self) -> dict[_Draft, Cut]:
-        """Cards that ``detach_`` cut from what they were made of, with no other node left that leads to theirs."""
+    def detached(self) -> dict[_Draft, tuple[set[int], Cut]]:
+        """Cards that ``detach_`` cut from what they were made of, and their nodes that nothing leads to any more."""
         found = {}
         for cut in self.graph.cuts:
             draft = self.of_state.get(cut.input_id) if cut.reason is CutReason.DETACH_IN_PLACE else None
-            if draft and not any(e.node_id not in draft.nodes for n in draft.nodes for e in self.into.get(n, ())):
-                found[draft] = cut
+            edge = self.graph.tensor[cut.input_id].gradient_edge
+            if draft is None or edge is None:
+                continue
+            dead = {edge.node_id}
+            for node_id in queries.gradient_order(self.graph, draft.nodes):
+                if any(e.node_id in dead for e in self.into.get(node_id, ())):
+                    dead.add(node_id)
+            if not any(e.node_id not in dead for n in dead for e in self.into.get(n, ())):
+                found[draft] = dead, cut
         return found
 
     def gradient_paths(self) -> dict[tuple[_Draft, _Draft], list[Edge]]:

@@ -97,7 +97,7 @@ def best(scene: Scene, width: int, like: Arranged | None = None) -> Arranged:
 
     Where none is, the narrowest, and among those that are narrow enough the one in which the fewest words are hidden;
     three of those are tried, for each costs as much as the picture. The one that a picture ``like`` this one has is
-    tried first, and taken if it has no more flaws here.
+    tried first, and taken if it is narrow enough and hides no more words than there.
     """
     found: dict[str, Arranged] = {}
     for how in (like.how, *ARRANGEMENTS) if like else ARRANGEMENTS:
@@ -105,8 +105,8 @@ def best(scene: Scene, width: int, like: Arranged | None = None) -> Arranged:
         if source not in found:
             flaws = _flaws(source, width)
             found[source] = Arranged(source, how, flaws)
-            enough = flaws <= like.flaws if like else flaws == Flaws()
-            if enough or sum(not tried.flaws.too_wide for tried in found.values()) == TRIES:
+            enough = Flaws(0, like.flaws.hidden) if like else Flaws()
+            if flaws <= enough or sum(not tried.flaws.too_wide for tried in found.values()) == TRIES:
                 break
     return min(found.values(), key=lambda tried: tried.flaws)
 

@@ -24,7 +24,7 @@ from .graph import (
     Tensor,
     Wrote,
 )
-from .scene import Row
+from .scene import Row, count
 
 LISTED = 6  # nodes, contributions or runs of one card that are listed one by one
 LONG = 80  # characters of such a list
@@ -330,7 +330,9 @@ class RowWriter:
         lines = [f"backward {e.run + 1}: arrives {self.incoming(e)} · .grad {_stored(e)}" for e in done]
         if len(lines) > LISTED:
             lines = [*lines[:2], f"… {len(lines) - 3} more …", lines[-1]]
-        return [Row("accumulate", "AccumulateGrad adds to what is stored"), *(Row("accumulate", t) for t in lines)]
+        adds = any(e.before is not None for e in done)
+        head = "AccumulateGrad adds to what is stored" if adds else f"AccumulateGrad · {count(len(done), 'backward')}"
+        return [Row("accumulate", text) for text in (head, *lines)]
 
     def returned(self, tensor: Tensor) -> list[Row]:
         """What ``autograd.grad`` gave back for this tensor: it fills no ``.grad``."""

@@ -58,6 +58,25 @@ def test_detach_in_place_cuts_the_arrows_into_its_card() -> None:
     assert b.grad_fn is None
 
 
+def test_detach_in_place_cuts_even_where_its_tensor_is_tracked_again() -> None:
+    with gv.record() as rec:
+        a = torch.ones(2, requires_grad=True)
+        x = a.exp()
+        x.detach_().requires_grad_()
+        b = a * 2
+        b.detach_()
+        b.mul_(x)
+        b.sum().backward()
+    drawn = cards(rec.graph)
+    into = [(drawn.cards[arrow.tail].name, drawn.cards[arrow.head].name, arrow.kind) for arrow in drawn.arrows]
+    assert into[:3] == [("a", "x", "cut"), ("a", "b", "cut"), ("x", "b", "gradient")]
+    shown = {card.name: [row.text for row in card.rows if row.kind == "grad_fn"] for card in drawn.cards}
+    assert shown["x"] == []
+    assert shown["b"] == ["MulBackward0"], "the first one leads nowhere and is gone"
+    assert b.grad_fn is not None
+    assert b.grad_fn.next_functions[0] == (None, 0)
+
+
 @pytest.mark.parametrize("backward", [True, False])
 def test_what_was_made_before_detach_in_place_still_leads_back(backward: bool) -> None:
     with gv.record() as rec:

@@ -50,6 +50,17 @@ def test_the_whole_story_of_a_detach() -> None:
         backward 1 · loss.backward() in line {source.line + 3} · nodes ran: {ran}""")
 
 
+def test_backwards_that_add_to_nothing() -> None:
+    with gv.record() as rec:
+        w = torch.tensor(3.0, requires_grad=True)
+        for _ in range(2):
+            w.grad = None
+            (w * 2).backward()
+    text = Figure(rec.graph).text
+    assert "AccumulateGrad · two backwards\n    backward 1: arrives 2 · .grad None → 2\n" in text
+    assert "adds to what is stored" not in text
+
+
 def test_backwards_that_start_with_different_gradients() -> None:
     with gv.record() as rec:
         y = torch.tensor(3.0, requires_grad=True) * 2
@@ -141,3 +152,14 @@ def test_a_hook_that_empties_grad_is_told() -> None:
         "a.sum().backward()",
     )
     assert ".grad: set to None by a hook" in text
+
+
+def test_a_name_that_python_writes_in_another_way() -> None:
+    with gv.record() as rec:
+        𝐲 = torch.ones(2, requires_grad=True)  # Python calls it y, and the next one fi
+        ﬁ = 𝐲 * 2
+        ﬁ.sum().backward()
+    text = Figure(rec.graph).text
+    assert text.startswith("y\n")
+    assert "ﬁ = 𝐲 * 2\n" in text
+    assert "\nﬁ.sum()\n" in text
