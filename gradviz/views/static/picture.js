@@ -133,10 +133,10 @@ function nearest(boxes, from, direction) {
 
 /**
  * Moves `stage` about in `frame`. It starts with the whole picture where that is readable, else with readable text at
- * the picture's top; the frame is as high as that needs, and never gets lower again by itself, so that the page below
+ * the picture's top, moved to where its `first` card is; the frame is as high as that needs, and never gets lower again by itself, so that the page below
  * stays where it is while pictures change.
  */
-function makeView(frame, stage, onMove) {
+function makeView(frame, stage, onMove, first) {
   let page = null; // {w, h, natural, smallest}
   let mode = "start"; // or "fit", "panned", "zoomed"
   let [scale, x, y, width, height, most, tall, measured] = [1, 0, 0, 0, 0, 0, 0, ""];
@@ -182,6 +182,19 @@ function makeView(frame, stage, onMove) {
     x = Math.max(MARGIN, (width - page.w * scale) / 2); // too wide: whole on the left beats cut on both sides
     y = MARGIN;
     place();
+    if (how === "start" && frame.dataset.more) move(first());
+  }
+  /** As little as is needed to see a rectangle of the screen; false where nothing is to be done. */
+  function move(rect) {
+    if (!rect) return false;
+    const around = frame.getBoundingClientRect();
+    const by = (low, high, least, most) => (low < least ? least - low : high > most ? Math.max(most - high, least - low) : 0);
+    const dx = by(rect.left - MARGIN, rect.right + MARGIN, around.left, around.right);
+    const dy = by(rect.top - MARGIN, rect.bottom + MARGIN, around.top, around.bottom);
+    if (!dx && !dy) return false;
+    [x, y] = [x + dx, y + dy];
+    place();
+    return true;
   }
   const view = {
     /** Shows a picture of another size, or the same again; the reader's own place is kept where it makes sense. */
@@ -219,13 +232,9 @@ function makeView(frame, stage, onMove) {
       [x, y, scale] = [px - (px - x) * to / scale, py - (py - y) * to / scale, to];
       place();
     },
-    /** Pans as little as is needed to see a rectangle of the screen. */
+    /** The reader's place is now where this rectangle of the screen is seen. */
     reveal(rect) {
-      const around = frame.getBoundingClientRect();
-      const move = (low, high, least, most) => (low < least ? least - low : high > most ? Math.max(most - high, least - low) : 0);
-      const dx = move(rect.left - MARGIN, rect.right + MARGIN, around.left, around.right);
-      const dy = move(rect.top - MARGIN, rect.bottom + MARGIN, around.top, around.bottom);
-      if (dx || dy) view.pan(dx, dy);
+      if (move(rect) && mode !== "zoomed") mode = "panned";
     },
   };
   return view;
@@ -344,7 +353,7 @@ function mountPicture(el, { id, onSelect = () => {} }) {
   const view = makeView(frame, stage, (more) => {
     hint.classList.toggle("gv-hidden", !more || !cards.size);
     facts.close();
-  });
+  }, () => cards.values().next().value?.getBoundingClientRect());
   const facts = makeFacts(el, id);
   bar.append(settings, hint, toolButton("fit", () => view.fit()), toolButton("reset", () => view.reset()),
     toolButton("out", () => view.zoom(0.8)), toolButton("in", () => view.zoom(1.25)));
@@ -396,6 +405,7 @@ function mountPicture(el, { id, onSelect = () => {} }) {
     // First the size, then what is in it: else the browser lays out all the text twice.
     view.show({ w, h, natural: width / w, smallest: Number.isFinite(smallest) ? smallest : 10 });
     stage.replaceChildren(page);
+    if (frame.dataset.more) view.refit(); // now that its first card has a place
   }
 
   function label(cardId) {
@@ -480,7 +490,7 @@ function mountPicture(el, { id, onSelect = () => {} }) {
       && box(m).x + box(m).w <= around.x + around.w && box(m).y + box(m).h <= around.y + around.h);
   }
 
-  function select(cardId) {
+  function select(cardId, reveal = true) {
     const next = cards.has(cardId) ? cardId : "";
     if (next === selected) return;
     const before = selected;
@@ -488,10 +498,11 @@ function mountPicture(el, { id, onSelect = () => {} }) {
     for (const one of [before, next]) if (cards.has(one)) label(one);
     if (next) rove(next);
     paint();
+    if (next && reveal && frame.dataset.more) view.reveal(cards.get(next).getBoundingClientRect());
   }
   function choose(cardId) {
     if (cardId === selected) return;
-    select(cardId);
+    select(cardId, false); // the reader sees it already
     onSelect(selected);
   }
 
