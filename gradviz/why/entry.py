@@ -85,14 +85,21 @@ def explain(
 
 
 def _names_at(frame: FrameType, subjects: tuple[Any, ...], with_tensors: bool) -> dict[str, Any]:
-    """Names at the call; ``explain(net.weight)`` names net.weight. A recording knows its tensors' names better."""
-    kinds = KINDS if with_tensors else KINDS[1:]
-    call, said = locate(frame.f_code, frame.f_lasti).node, dict[str, Any]()
+    """Names at the call."""
+    call = locate(frame.f_code, frame.f_lasti).node
     words = takewhile(lambda w: not isinstance(w, ast.Starred), call.args if isinstance(call, ast.Call) else ())
+    return names_of(words, subjects, frame.f_globals, with_tensors)
+
+
+def names_of(
+    words: Iterable[ast.expr], subjects: Iterable[Any], variables: Mapping[str, Any], with_tensors: bool
+) -> dict[str, Any]:
+    """``explain(net.weight)`` names net.weight, then module-level variables. A recording knows its tensors better."""
+    kinds, said = KINDS if with_tensors else KINDS[1:], dict[str, Any]()
     for word, value in zip(words, subjects, strict=False):
         if issubclass(type(value), KINDS) and isinstance(word, (ast.Name, ast.Attribute, ast.Subscript)):
             said[ast.unparse(word)] = value
-    found = {n: v for n, v in list(frame.f_globals.items()) if issubclass(type(v), kinds) and not n.startswith("_")}
+    found = {n: v for n, v in list(variables.items()) if issubclass(type(v), kinds) and not n.startswith("_")}
     return {**said, **{n: v for n, v in found.items() if n not in said}}
 
 
