@@ -100,7 +100,7 @@ def test_after_a_backward_it_equals_explain(shell: InteractiveShell) -> None:
     names = shell.user_ns
     from gradviz import magic
 
-    recording = magic._loaded[shell].recording
+    recording = magic._loaded[shell].notebook.recording
     tensors = {n: t for n, t in names.items() if isinstance(t, torch.Tensor) and not n.startswith("_")}
     assert told == str(gv.explain(names["net"], names["loss"], recording=recording, names=tensors))
     assert "ZeroDivision" not in told
@@ -250,7 +250,7 @@ def test_asking_about_one_thing_equals_explain(shell: InteractiveShell, mark: st
     shown(shell, mark + DETACHED + '\nparts = {"w": net.weight}')
     from gradviz import magic
 
-    recording = magic._loaded[shell].recording
+    recording = magic._loaded[shell].notebook.recording
     call = ", ".join(words.split("  ")) if "  " in words else words if "," in words or "*" in words else (
         ", ".join(words.split()))  # fmt: skip
     shell.user_ns["_recording"] = recording if words != "(a * 2).sum()" else None
@@ -270,8 +270,8 @@ def test_asking_about_one_thing_leaves_an_error_aside(shell: InteractiveShell) -
     [
         ("net.wait", "got 'net.wait', which raised AttributeError: 'Linear' object has no attribute 'wait'"),
         ("nett", "got 'nett', which raised NameError: name 'nett' is not defined"),
-        ("net loss[", "got 'net loss[', of which 'loss[' is no expression"),
-        ("model=net", "got 'model=net', of which 'model=net' is no expression"),
+        ("net loss[", "got 'net loss[', which is no list of expressions"),
+        ("model=net", "got 'model=net', which is no list of expressions"),
         ("3", "%gradviz why 3: explain() was given"),
     ],
 )
@@ -343,6 +343,19 @@ def test_a_definition_does_not_make_a_recording_old(shell: InteractiveShell) -> 
     assert "line 3, net(" in told[0]
     shown(shell, "lr = 0.1")
     assert shown(shell, "%gradviz why") == told
+
+
+def test_what_stands_in_a_notebook_may_be_odd(shell: InteractiveShell) -> None:
+    odd = "class Half(nn.Module):\n    def __init__(self): pass\nhalf = Half()\nlazy = nn.LazyLinear(3)\n"
+    odd += "meta = nn.Linear(2, 2, device='meta')\nsp = torch.eye(2).to_sparse().requires_grad_()\nlist_ = [net]\n"
+    odd += "nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], requires_grad=True)\n"
+    odd += "with torch.inference_mode():\n    inf = torch.ones(1)"
+    with capture_output() as captured:
+        shell.run_cell(odd)
+        shell.run_cell("lr = 1")
+    assert "Error" not in captured.stdout + captured.stderr
+    shown(shell, HEALTHY_CELL)
+    assert shown(shell, "%gradviz why")[0].startswith("Healthy")
 
 
 def test_nothing_to_explain_says_so(shell: InteractiveShell) -> None:
