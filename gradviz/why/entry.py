@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import math
 import sys
 from collections import Counter
@@ -267,7 +268,7 @@ class _Case:
         losses = {id(t) for t in self.losses}
         values = any(not t.requires_grad and i not in losses for i, (_, t) in self.tensors.items())
         if found.cause in WEAK or values:  # a tensor that asks for no gradient may be a snapshot
-            found = self.silent() or (self.unheld(found) if found.cause in NO_FAULT else found)
+            found = self.silent() or (self.unheld(found) if found.cause in NO_FAULT | {"no_backward_yet"} else found)
         zero = found.cause in ("zero_gradient", "not_known") and found.detail in ("zero", "cancels")
         if (found.cause in ("healthy", "nan") or zero) and (small := self.small()):
             found = found if zero and small.cause != "underflow" else small
@@ -351,7 +352,9 @@ class _Case:
     def unheld(self, found: Explanation) -> Explanation:
         """Parameters that the loss reaches, and that no optimizer holds and no call wrote."""
         held = held_by([*self.optimizers, *self.known_optimizers])
-        if not self.recording or not held:
+        if held and (left := self.left_out(held)):
+            return left
+        if not self.recording or not held or found.cause not in NO_FAULT:
             return found
         paths = Paths(self.graph, [i for t in self.losses if (i := self.ids[id(t)]) is not None])
         reached = queries.reachable(self.graph, paths.roots)
@@ -375,6 +378,32 @@ class _Case:
         mend = "nn.ModuleList or ModuleDict, before the optimizer is made." if lists else "add_param_group()."
         why = f"the loss reaches them, others were stepped, and no recorded call wrote them.{why}"
         return self.not_held(_pattern(names), why, f"if they are to learn: {mend}", [f.id for f in new.values()])
+
+    def left_out(self, held: Mapping[int, Any]) -> Explanation | None:
+        """What gets a gradient of a model, another part of which is in an optimizer, while no optimizer has this."""
+        paths = Paths(self.graph)
+        for title, module in self.titled.items():
+            own = {id(p): p for p in module.parameters() if p.requires_grad and p.is_leaf}
+            states = {i: self.recording.find(p) if self.recording else None for i, p in own.items() if i not in held}
+            states = {i: s for i, s in states.items() if (not s or s.storage_id not in paths.rewritten) and (
+                own[i].grad is not None or (s and paths.leaf_nodes.get(s.object_id) in paths.ran))}  # fmt: skip
+            if not states or not own.keys() & held.keys():
+                continue
+            # One that has no name here may be an attribute of a trainer.
+            every = held_by([o for o in gc.get_objects() if issubclass(type(o), torch.optim.Optimizer)])
+            if left := [i for i in states if i not in every]:
+                names = _pattern([self.title(own[i], "a parameter") for i in left])
+                why = (
+                    f"of {len(own)} trainable parameters of {title} {len(own.keys() & held.keys())} are in an optimizer"
+                )
+                mend = (
+                    "if they are to learn, give them to the optimizer (add_param_group()); else requires_grad_(False)"
+                )
+                ids = [s.id for i in left if (s := states[i])]
+                return self.not_held(
+                    names, f"{why}; these are in none that is alive, and get a gradient.", f"{mend}.", ids
+                )
+        return None
 
     def not_held(self, names: str, why: str, mend: str, ids: list[int]) -> Explanation:
         verdict = f"{NOT_HELD.format(names)}: no step moves them."

@@ -2901,4 +2901,160 @@ for _ in range(2):
     opt.step()
 """)  # fmt: skip
 
+# --- a part of a model that no optimizer holds ------------------------------------------------------------------------
+
+_add("optimizer_of_the_layers_of_one_name", 0, "not_moved", "net, loss",
+     "torch.equal(net.classifier.weight, before)", """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer1, self.layer2, self.classifier = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.classifier(torch.relu(self.layer2(torch.relu(self.layer1(x)))))
+
+net = Net()
+opt = torch.optim.Adam([p for n, p in net.named_parameters() if "layer" in n])
+before = net.classifier.weight.detach().clone()
+# ---
+for _ in range(2):
+    loss = net(torch.randn(8, 4)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""")  # fmt: skip
+
+_add("weight_decay_groups_without_the_biases", 0, "not_moved", "net, loss",
+     "torch.equal(net[0].bias, before)", """
+net = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.Linear(8, 1))
+decay, no_decay = [], []
+for p in net.parameters():
+    (decay if p.dim() > 1 else no_decay).append(p)
+opt = torch.optim.AdamW([{"params": decay, "weight_decay": 0.1}])
+before = net[0].bias.detach().clone()
+# ---
+for _ in range(2):
+    loss = net(torch.randn(8, 4)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""")  # fmt: skip
+
+_add("layer_added_after_the_optimizer", 0, "not_moved", "net, loss",
+     "torch.equal(net[2].weight, before)", """
+net = nn.Sequential(nn.Linear(4, 8), nn.Tanh())
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net.append(nn.Linear(8, 1))
+before = net[2].weight.detach().clone()
+# ---
+for _ in range(2):
+    loss = net(torch.randn(8, 4)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""")  # fmt: skip
+
+_add("head_alone_is_trained_and_all_gradients_are_cleared", 0, "not_moved", "net, loss",
+     "no_grads(net)", """
+net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+opt = torch.optim.SGD(net[2].parameters(), lr=0.1)
+# ---
+for _ in range(2):
+    loss = net(torch.randn(8, 4)).pow(2).mean()
+    loss.backward()
+    opt.step()
+    net.zero_grad()
+""")  # fmt: skip
+
+_add("gan_of_one_module_with_a_dict_of_optimizers", 0, "healthy", "gan, loss",
+     "all_grads(gan)", """
+gan = nn.ModuleDict({"g": nn.Linear(2, 4), "d": nn.Linear(4, 1)})
+opts = {k: torch.optim.Adam(m.parameters()) for k, m in gan.items()}
+opt = opts["g"]
+# ---
+for _ in range(2):
+    loss = F.softplus(-gan["d"](gan["g"](torch.randn(8, 2)))).mean()
+    gan.zero_grad()
+    loss.backward()
+    opt.step()
+""")  # fmt: skip
+
+_add("second_optimizer_is_an_attribute_of_a_trainer", 0, "healthy", "net, loss",
+     "all_grads(net)", """
+net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+opt = torch.optim.SGD(net[2].parameters(), lr=0.1)
+
+class Trainer:
+    def __init__(self, body):
+        self._slow = torch.optim.SGD(body.parameters(), lr=0.01)
+
+    def step(self):
+        self._slow.step()
+        self._slow.zero_grad()
+
+trainer = Trainer(net[0])
+# ---
+loss = net(torch.randn(8, 4)).pow(2).mean()
+loss.backward()
+opt.step()
+""")  # fmt: skip
+
+_add("teacher_inside_the_model_follows_by_momentum", 0, "healthy", "net, loss",
+     "no_grads(net.teacher)", """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.student, self.teacher = nn.Linear(4, 3), nn.Linear(4, 3).requires_grad_(False)
+
+    def forward(self, x):
+        return F.mse_loss(self.student(x), self.teacher(x + 0.1))
+
+net = Net()
+opt = torch.optim.SGD(net.student.parameters(), lr=0.1)
+# ---
+for _ in range(2):
+    loss = net(torch.randn(8, 4))
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    with torch.no_grad():
+        for t, s in zip(net.teacher.parameters(), net.student.parameters()):
+            t.lerp_(s, 0.01)
+""")  # fmt: skip
+
+_add("temperature_of_the_model_is_stepped_by_hand", 0, "healthy", "net, loss",
+     "net.t.item() != 1", """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.t = nn.Linear(4, 1), nn.Parameter(torch.ones(()))
+
+    def forward(self, x):
+        return self.body(x) / self.t
+
+net = Net()
+opt = torch.optim.SGD(net.body.parameters(), lr=0.1)
+# ---
+for _ in range(2):
+    loss = net(torch.randn(8, 4)).pow(2).mean()
+    net.zero_grad()
+    loss.backward()
+    opt.step()
+    with torch.no_grad():
+        net.t -= 0.1 * net.t.grad
+""")  # fmt: skip
+
+_add("frozen_body_and_an_optimizer_of_the_head", 0, "healthy", "net, loss",
+     "net[0].weight.grad is None", """
+net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+net[0].requires_grad_(False)
+opt = torch.optim.Adam(net[2].parameters())
+# ---
+for _ in range(2):
+    loss = net(torch.randn(8, 4)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""")  # fmt: skip
+
 HEALTHY = [s for s in SCENARIOS if NOTHING_WRONG in s.causes]
