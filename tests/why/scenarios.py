@@ -3057,4 +3057,73 @@ for _ in range(2):
     opt.step()
 """)  # fmt: skip
 
+# --- losses that are kept ---------------------------------------------------------------------------------------------
+
+_add("losses_appended_with_their_graphs", 16, "graph_kept", "net, loss",
+     "all(l.grad_fn is not None for l in history)", """
+net, history = nn.Linear(4, 1), []
+opt = torch.optim.SGD(net.parameters(), lr=0.01)
+# ---
+for _ in range(4):
+    loss = F.mse_loss(net(torch.randn(8, 4)), torch.zeros(8, 1))  # <-
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    history.append(loss)
+""")  # fmt: skip
+
+_add("losses_kept_by_a_logger", 16, "graph_kept", "net",
+     "len(log.rows) == 4", """
+class Log:
+    def __init__(self):
+        self.rows = []
+
+    def add(self, **row):
+        self.rows.append(row)
+
+log, net = Log(), nn.Linear(4, 1)
+
+def step(x):
+    loss = net(x).pow(2).mean()  # <-
+    net.zero_grad()
+    loss.backward()
+    return loss
+# ---
+for i in range(4):
+    log.add(step=i, loss=step(torch.randn(8, 4)))
+""")  # fmt: skip
+
+_add("losses_appended_as_numbers", 0, "healthy", "net, loss",
+     "len(history) == 4", """
+net, history = nn.Linear(4, 1), []
+# ---
+for i in range(4):
+    loss = net(torch.randn(8, 4)).pow(2).mean()
+    net.zero_grad()
+    loss.backward()
+    history.append(loss.detach() if i % 2 else loss.item())
+""")  # fmt: skip
+
+_add("losses_of_a_batch_of_tasks", 0, "healthy", "net",
+     "len(losses) == 4", """
+net = nn.Linear(4, 1)
+# ---
+losses = [net(torch.randn(8, 4)).pow(2).mean() for _ in range(4)]
+for loss in losses:
+    loss.backward()
+""")  # fmt: skip
+
+_add("losses_of_three_heads", 0, "healthy", "nets",
+     "first is not second", """
+nets = nn.ModuleList(nn.Linear(4, 1) for _ in range(3))
+x = torch.randn(8, 4)
+# ---
+first = nets[0](x).pow(2).mean()
+first.backward()
+second = nets[1](x).pow(2).mean()
+second.backward()
+third = nets[2](x).pow(2).mean()
+third.backward()
+""")  # fmt: skip
+
 HEALTHY = [s for s in SCENARIOS if NOTHING_WRONG in s.causes]
