@@ -127,10 +127,11 @@ class _Case:
         self.known_modules = others = [m for m in known.values() if issubclass(type(m), torch.nn.Module)]
         self.name_parameters([*self.modules, *([model] if model is not None else [])], others)
         self.losses = [t for _, t in self.asked_tensors if self.is_loss(t, recording)]
-        seen = recording is not None and all(recording.find(t) is not None for t in self.losses)
+        self.given = (*self.losses, *self.targets().values())
+        met = [] if recording is None else [recording.find(t) is not None for t in self.given]
+        seen = recording is not None and all(met[: len(self.losses)]) and (any(met) or not met)
         self.recording: Recording | None = recording if seen else None
         self.unseen = recording is not None and not seen
-        self.given = (*self.losses, *self.targets().values())
         self.graph = self.renamed(self.recording.graph) if self.recording else self.captured()
         inner = self.on_the_way()
         self.losses = [t for t in self.losses if id(t) not in inner]
@@ -443,7 +444,8 @@ class _Case:
             reached = reach({self.name(t, f"loss {i + 1}"): t for i, t in enumerate(self.losses)}, self.titled).verdict
             found = found._replace(more=(*reached.splitlines(), *found.more[1:]))
         if self.unseen:
-            found = found._replace(more=(*found.more, "The recording given did not see this loss, so it was not used."))
+            what = "this loss" if self.losses else "any of this"
+            found = found._replace(more=(*found.more, f"The recording given did not see {what}, so it was not used."))
         return found
 
     def meant(self, told: list[tuple[Asked, Explanation]]) -> list[tuple[Asked, Explanation]]:

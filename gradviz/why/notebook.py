@@ -22,7 +22,6 @@ from gradviz.why.entry import explain, held_by, names_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.messages import cause_of, read_error
 from gradviz.why.raised import explain_error
-from gradviz.why.reaching import parts_of
 
 MAGIC = "%gradviz why"
 WANTED = f"expected names or expressions of this notebook that explain() takes: {MAGIC} model loss"
@@ -125,9 +124,8 @@ class Notebook:
             said = f"{MAGIC} got {words!r}, which raised {type(error).__name__}: {error}"
             raise GradvizError(f"{said}; {WANTED}") from None
         recording = self.recording
-        late = recording and self.backwards[1] > self.recorded_in and recording.graph.backwards
-        if recording and (late or not any(recording.find(t) is not None for t in _tensors(subjects))):
-            recording = None  # it saw nothing of these, or a later backward was not recorded
+        if recording and self.backwards[1] > self.recorded_in and recording.graph.backwards:
+            recording = None  # a later backward was not recorded
         known = names_of(parts, subjects, self.namespace, recording is None)
         try:
             return explain(*subjects, recording=recording, names=known)
@@ -140,8 +138,12 @@ class Notebook:
         if failed is not None:
             live = last is not None and read_error(last) == (failed.kind, failed.text)
             told = failed.told or (self.explained(last, None) if live else explain_error(failed.kind, failed.text))
-            note = f"This error is older than the last one, {other.kind}, which is none of autograd's." if other else ""
-            return told._replace(more=(*told.more, note)) if note else told
+            notes = (
+                [f"This error is older than the last one, {other.kind}, which is none of autograd's."] if other else []
+            )
+            if self.backwards[1] > failed.cell:
+                notes.append(f"Since then a backward of something else has run: {MAGIC} x asks about any x.")
+            return told._replace(more=(*told.more, *notes))
         if other and other.cell == self.cell and last and read_error(last) == (other.kind, other.text):
             return self.explained(last, self.recording if self.recorded_in == self.cell else None)
         return self.newest()
@@ -246,13 +248,6 @@ def _parameters(module: Any) -> list[Any]:
     return read(lambda: [*module.parameters()]) or []
 
 
-def _tensors(subjects: list[Any]) -> list[Any]:
-    """The tensors that are asked about, and the leaves of modules and optimizers; generators are left as they are."""
-    parts = [p for s in subjects for p in (s, *(v for _, v in (not isinstance(s, Iterator) and parts_of(s)) or ()))]
-    leaves = _trainable({str(i): p for i, p in enumerate(parts)})
-    return [p for p in parts if issubclass(type(p), torch.Tensor)] + [p for *_, p in leaves]
-
-
 def _traces(names: dict[str, Any]) -> dict[tuple[Any, str], tuple[Any, ...]]:
     """What a backward or a step changes: by leaf and name its gradient, and the versions of both. Holds none."""
     with compat.unobserved():
@@ -274,7 +269,7 @@ def _trained(old: dict[tuple[Any, str], tuple[Any, ...]], new: dict[tuple[Any, s
 
 def _asked(names: dict[str, Any], loss: Any, recording: Recording | None, error: BaseException | None) -> Explanation:
     models = _models(names, loss, recording)
-    subjects = [models] if len(models) > 1 else [*models.values()]  # a mapping, so that each has its name
+    subjects: list[Any] = [models] if models else []  # a mapping, so that each has its name
     subjects += [] if loss is None else [loss]
     if not subjects and error is None:
         raise GradvizError(f"{MAGIC} found neither an error, nor a model, nor a loss; {MAGIC} x explains x")
@@ -286,7 +281,8 @@ def _asked(names: dict[str, Any], loss: Any, recording: Recording | None, error:
 def _models(names: dict[str, Any], loss: Any, recording: Recording | None) -> dict[str, Any]:
     """The modules that the question is about: those at work that the loss reaches or an optimizer trains.
 
-    Which ones were at work is known of a recording only. Where nothing is left of them it may be about any.
+    Which ones were at work is known of a recording only; without an optimizer all of them may be meant to learn. Where
+    nothing is left of them it may be about any.
     """
     modules = {n: m for n, m in names.items() if issubclass(type(m), torch.nn.Module) and not n.startswith("_")
                and _parameters(m)}  # fmt: skip
@@ -298,6 +294,8 @@ def _models(names: dict[str, Any], loss: Any, recording: Recording | None) -> di
     held = [p for o in optimizers for group in o.param_groups for p in group["params"]]
     met = set(map(id, [*held, *_leaves(loss)]))
     found = seen if recording and loss is not None else seen or found
+    if seen and not held:
+        return found
     return {n: m for n, m in found.items() if not met.isdisjoint(map(id, m.parameters()))} or found
 
 

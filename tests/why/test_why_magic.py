@@ -217,7 +217,9 @@ def test_a_function_that_has_run_through_ends_its_error(shell: InteractiveShell)
 def test_a_backward_of_something_else_does_not_end_an_error(shell: InteractiveShell) -> None:
     shown(shell, "with torch.no_grad():\n    loss = net(torch.ones(1, 2)).sum()\nloss.backward()")
     shown(shell, "toy = torch.ones(2, requires_grad=True)\n(toy * 2).sum().backward()")
-    assert "[no grad fn" in shown(shell, "%gradviz why")[0]
+    (told,) = shown(shell, "%gradviz why")
+    assert "[no grad fn" in told
+    assert "Since then a backward of something else has run" in told
 
 
 def test_an_error_that_is_not_autograds_does_not_hide_one_that_is(shell: InteractiveShell) -> None:
@@ -253,7 +255,7 @@ def test_asking_about_one_thing_equals_explain(shell: InteractiveShell, mark: st
     recording = magic._loaded[shell].notebook.recording
     call = ", ".join(words.split("  ")) if "  " in words else words if "," in words or "*" in words else (
         ", ".join(words.split()))  # fmt: skip
-    shell.user_ns["_recording"] = recording if words != "(a * 2).sum()" else None
+    shell.user_ns["_recording"] = recording
     (expected,) = shown(shell, f"import gradviz as gv\ndisplay(gv.explain({call}, recording=_recording))")
     assert shown(shell, f"%gradviz why {words}") == [expected]
 
@@ -305,6 +307,13 @@ def test_a_loss_that_was_bound_anew_is_newer_than_one_that_was_not(shell: Intera
     (told,) = shown(shell, "del net\n%gradviz why")
     assert "first_loss" in told
     assert "second_loss" not in told
+
+
+def test_without_an_optimizer_all_that_was_at_work_is_asked_about(shell: InteractiveShell) -> None:
+    shown(shell, "body, head = nn.Linear(2, 2), nn.Linear(2, 1)")
+    shown(shell, "%%gradviz\nloss = head(body(torch.ones(1, 2)).data).mean()\nloss.backward()")
+    (told,) = shown(shell, "%gradviz why")
+    assert told.startswith("body.{weight,bias}: .grad is None: .data cuts it from loss.")
 
 
 def test_a_later_number_that_may_be_no_loss_is_named(shell: InteractiveShell) -> None:
