@@ -394,16 +394,11 @@ class _Case:
             every = held_by([o for o in gc.get_objects() if issubclass(type(o), torch.optim.Optimizer)])
             if left := [i for i in states if i not in every]:
                 names = _pattern([self.title(own[i], "a parameter") for i in left])
-                why = (
-                    f"of {len(own)} trainable parameters of {title} {len(own.keys() & held.keys())} are in an optimizer"
-                )
-                mend = (
-                    "if they are to learn, give them to the optimizer (add_param_group()); else requires_grad_(False)"
-                )
-                ids = [s.id for i in left if (s := states[i])]
-                return self.not_held(
-                    names, f"{why}; these are in none that is alive, and get a gradient.", f"{mend}.", ids
-                )
+                count = len(own.keys() & held.keys())
+                why = f"of {len(own)} trainable parameters of {title} {count} are in an optimizer; "
+                why += "these are in none that is alive, and get a gradient."
+                mend = "if they are to learn, give them to the optimizer; else requires_grad_(False)."
+                return self.not_held(names, why, mend, [s.id for i in left if (s := states[i])])
         return None
 
     def not_held(self, names: str, why: str, mend: str, ids: list[int]) -> Explanation:

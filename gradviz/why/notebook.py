@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 import weakref
 from collections.abc import Iterator
@@ -47,8 +48,9 @@ class Notebook:
 
     NOTE [what is newest]
     An error of autograd's stands, as for ``%debug``, until the next one, or until what was there then has got new
-    gradients, or the function that raised has run through. A recording and a loss stand until a backward that is
-    not theirs. Whether a cell ran one is read off the gradients of all that the notebook's names lead to.
+    gradients or was made anew for another loss, or the function that raised has run through. A recording and a loss
+    stand until a backward that is not theirs. Whether a cell ran one is read off the gradients of all that the
+    notebook's names lead to.
     """
 
     def __init__(self, namespace: dict[str, Any]) -> None:
@@ -84,7 +86,10 @@ class Notebook:
             self.backwards = self.backwards[1], self.cell
         self.note_births()
         failed = self.error
-        if failed and (ended or failed.names & trained or (not error and failed.functions & _called(source))):
+        again = not error and failed and failed.functions & {*re.findall(r"(?<!def )\b(\w+)\(", source)}
+        # A loss of a model that was made anew: what raised is gone.
+        anew = {n for _, n in self.traces.keys() - old.keys()} if self.loss()[1] == self.cell and not error else set()
+        if failed and (ended or again or failed.names & (trained | anew)):
             self.error = None
         if recording is not None:
             self.recording, self.recorded_in = recording, self.cell
@@ -127,20 +132,15 @@ class Notebook:
         if recording and self.backwards[1] > self.recorded_in and recording.graph.backwards:
             recording = None  # a later backward was not recorded
         known = names_of(parts, subjects, self.namespace, recording is None)
-        try:
-            return explain(*subjects, recording=recording, names=known)
-        except GradvizError as error:
-            raise GradvizError(f"{MAGIC} {words}: {error}") from None
+        return explain(*subjects, recording=recording, names=known)
 
     def why(self) -> Explanation:
         """Post-mortem, like ``%debug``. The error and its frames are read and let go."""
         failed, other, last = self.error, self.other, _last()
         if failed is not None:
-            live = last is not None and read_error(last) == (failed.kind, failed.text)
-            told = failed.told or (self.explained(last, None) if live else explain_error(failed.kind, failed.text))
-            notes = (
-                [f"This error is older than the last one, {other.kind}, which is none of autograd's."] if other else []
-            )
+            live = last if last and read_error(last) == (failed.kind, failed.text) else None
+            told = failed.told or (self.explained(live, None) if live else explain_error(failed.kind, failed.text))
+            notes = [f"This error is older than the last one, {other.kind}, none of autograd's."] if other else []
             if self.backwards[1] > failed.cell:
                 notes.append(f"Since then a backward of something else has run: {MAGIC} x asks about any x.")
             return told._replace(more=(*told.more, *notes))
@@ -148,15 +148,15 @@ class Notebook:
             return self.explained(last, self.recording if self.recorded_in == self.cell else None)
         return self.newest()
 
-    def explained(self, error: BaseException | None, recording: Recording | None) -> Explanation:
+    def explained(self, error: BaseException, recording: Recording | None) -> Explanation:
         """An error, in the words of the frames that it went through."""
         inside: dict[str, Any] = {}
-        for frame in _frames(error.__traceback__ if error else None):
-            inside |= frame.f_locals  # an inner frame's stand before an outer's
-        names = {**self.namespace, **inside}
+        for frame in _frames(error.__traceback__):
+            if frame.f_locals is not frame.f_globals:
+                inside |= frame.f_locals  # an inner frame's stand before an outer's
         loss = _loss(_numbers(inside))
         loss = self.loss()[0] if loss is None else loss
-        return _asked(names, loss, recording, error)
+        return _asked({**self.namespace, **inside}, loss, recording, error)
 
     def newest(self) -> Explanation:
         """About the newest loss, in the recording where that is as new (NOTE [what is newest])."""
@@ -206,16 +206,6 @@ def _frames(trace: TracebackType | None) -> list[FrameType]:
     return found
 
 
-def _called(cell: str) -> set[str]:
-    """The names of what a cell calls."""
-    lines = [line for line in cell.splitlines() if not line.lstrip().startswith(("%", "!", "?"))]
-    try:
-        calls = [n.func for n in ast.walk(ast.parse("\n".join(lines))) if isinstance(n, ast.Call)]
-    except (SyntaxError, ValueError):
-        return set()
-    return {f.id if isinstance(f, ast.Name) else f.attr for f in calls if isinstance(f, (ast.Name, ast.Attribute))}
-
-
 def _expressions(words: str) -> list[ast.expr]:
     """``w, loss`` and ``w loss``: what stands behind ``why``, apart.
 
@@ -259,12 +249,9 @@ def _traces(names: dict[str, Any]) -> dict[tuple[Any, str], tuple[Any, ...]]:
 def _trained(old: dict[tuple[Any, str], tuple[Any, ...]], new: dict[tuple[Any, str], tuple[Any, ...]]) -> set[str]:
     """Names of what got a gradient, or was stepped by an optimizer that took the gradients away."""
     grads = {leaf: state for (leaf, _), state in old.items()}
-    found = set()
-    for (leaf, name), (grad, version, stepped) in new.items():
-        was = grads.get(leaf, (None, None))
-        if (grad is not was[0] or version != was[1]) if grad else stepped != old.get((leaf, name), (0, 0, stepped))[2]:
-            found.add(name)
-    return found
+    return {key[1] for key, (grad, version, stepped) in new.items() if (
+        (was := grads.get(key[0], (None, None)))[0] is not grad or was[1] != version if grad
+        else stepped != old.get(key, (0, 0, stepped))[2])}  # fmt: skip
 
 
 def _asked(names: dict[str, Any], loss: Any, recording: Recording | None, error: BaseException | None) -> Explanation:
@@ -284,15 +271,13 @@ def _models(names: dict[str, Any], loss: Any, recording: Recording | None) -> di
     Which ones were at work is known of a recording only; without an optimizer all of them may be meant to learn. Where
     nothing is left of them it may be about any.
     """
-    modules = {n: m for n, m in names.items() if issubclass(type(m), torch.nn.Module) and not n.startswith("_")
-               and _parameters(m)}  # fmt: skip
+    modules = {n: m for n, m in names.items() if issubclass(type(m), torch.nn.Module) and not n.startswith("_")}
+    modules = {n: m for n, m in modules.items() if _parameters(m)}
     parts = {id(part) for m in modules.values() for part in m.modules() if part is not m}
-    whole = {id(m): n for n, m in modules.items() if id(m) not in parts}
-    found = {n: modules[n] for n in whole.values()}
+    found = {n: modules[n] for n in {id(m): n for n, m in modules.items() if id(m) not in parts}.values()}
     seen = {n: m for n, m in found.items() if recording and any(recording.find(p) is not None for p in m.parameters())}
-    optimizers = [o for o in names.values() if isinstance(o, torch.optim.Optimizer)]
-    held = [p for o in optimizers for group in o.param_groups for p in group["params"]]
-    met = set(map(id, [*held, *_leaves(loss)]))
+    held = held_by([o for o in names.values() if isinstance(o, torch.optim.Optimizer)]).keys()
+    met = held | set(map(id, _leaves(loss)))
     found = seen if recording and loss is not None else seen or found
     if seen and not held:
         return found

@@ -326,12 +326,13 @@ class _Asked:
                     "add loss.item(), or loss.detach().",
                     tensor_ids=(t.id,), node_ids=(t.gradient_edge.node_id,),
                 )  # fmt: skip
-        for found in of_line.values():
+        for source, found in of_line.items():
             found.sort()
             roots = [t.gradient_edge.node_id for _, t in found if t.gradient_edge]
             # Losses that were all there before the first backward are a batch, and go when it is done.
             one_by_one = all(ended[node] < maker.id for node, (maker, _) in zip(roots, found[1:], strict=False))
-            if len(found) > 2 and one_by_one and (not self.wanted or queries.reachable(graph, roots) & asked):
+            concerns = not self.wanted or queries.reachable(graph, roots) & asked
+            if source and len(found) > 2 and one_by_one and concerns:
                 (maker, _), last = found[0], found[-1][1]
                 yield self.say(
                     "graph_kept", f"{len(found)} results of {self.words.code(maker)} are alive, each with the graph of "

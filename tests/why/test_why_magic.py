@@ -205,6 +205,17 @@ def test_a_training_loop_that_takes_its_gradients_away_ends_an_error(shell: Inte
     assert "[no grad fn" not in shown(shell, "%gradviz why")[0]
 
 
+def test_a_model_made_anew_and_trained_ends_an_error(shell: InteractiveShell) -> None:
+    make = "net = nn.Linear(2, 1)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+    train = "loss = net(torch.ones(1, 2)).pow(2).sum()\nloss.backward()\n"
+    shown(shell, make + train + "loss.backward()")
+    assert "[second backward]" in shown(shell, "%gradviz why")[0]
+    shown(shell, "net = nn.Linear(2, 1)")
+    assert "[second backward]" in shown(shell, "%gradviz why")[0]
+    shown(shell, make + train + "opt.step()\nopt.zero_grad()")
+    assert "second" not in shown(shell, "%gradviz why")[0]
+
+
 def test_a_function_that_has_run_through_ends_its_error(shell: InteractiveShell) -> None:
     train = "def train(keep):\n    own = nn.Linear(2, 1)\n    loss = own(torch.ones(1, 2)).mean()\n"
     train += "    loss.backward()\n    if not keep:\n        loss.backward()\n"
@@ -274,7 +285,7 @@ def test_asking_about_one_thing_leaves_an_error_aside(shell: InteractiveShell) -
         ("nett", "got 'nett', which raised NameError: name 'nett' is not defined"),
         ("net loss[", "got 'net loss[', which is no list of expressions"),
         ("model=net", "got 'model=net', which is no list of expressions"),
-        ("3", "%gradviz why 3: explain() was given"),
+        ("3", "explain() was given"),
     ],
 )
 def test_a_bad_name_is_told(shell: InteractiveShell, words: str, said: str) -> None:
@@ -298,6 +309,14 @@ def test_a_newer_loss_of_another_name_is_asked_about(shell: InteractiveShell) ->
     (told,) = shown(shell, "%gradviz why")
     assert not told.startswith("Healthy")
     assert "head" in told
+
+
+@pytest.mark.parametrize("mark", ["", "%%gradviz\n"])
+def test_an_error_is_of_the_newest_loss(shell: InteractiveShell, mark: str) -> None:
+    shown(shell, "loss = net(torch.ones(1, 2)).sum()")
+    shown(shell, f"{mark}cost_loss = (net(torch.ones(1, 2)) > 0).sum()\ncost_loss.backward()")
+    (told,) = shown(shell, "%gradviz why")
+    assert told.startswith("Nothing can train: cost_loss has no grad_fn")
 
 
 def test_a_loss_that_was_bound_anew_is_newer_than_one_that_was_not(shell: InteractiveShell) -> None:
