@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import math
 import sys
 from collections import Counter
@@ -85,14 +86,21 @@ def explain(
 
 
 def _names_at(frame: FrameType, subjects: tuple[Any, ...], with_tensors: bool) -> dict[str, Any]:
-    """Names at the call; ``explain(net.weight)`` names net.weight. A recording knows its tensors' names better."""
-    kinds = KINDS if with_tensors else KINDS[1:]
-    call, said = locate(frame.f_code, frame.f_lasti).node, dict[str, Any]()
+    """Names at the call."""
+    call = locate(frame.f_code, frame.f_lasti).node
     words = takewhile(lambda w: not isinstance(w, ast.Starred), call.args if isinstance(call, ast.Call) else ())
+    return names_of(words, subjects, frame.f_globals, with_tensors)
+
+
+def names_of(
+    words: Iterable[ast.expr], subjects: Iterable[Any], variables: Mapping[str, Any], with_tensors: bool
+) -> dict[str, Any]:
+    """``explain(net.weight)`` names net.weight, then module-level variables. A recording knows its tensors better."""
+    kinds, said = KINDS if with_tensors else KINDS[1:], dict[str, Any]()
     for word, value in zip(words, subjects, strict=False):
         if issubclass(type(value), KINDS) and isinstance(word, (ast.Name, ast.Attribute, ast.Subscript)):
             said[ast.unparse(word)] = value
-    found = {n: v for n, v in list(frame.f_globals.items()) if issubclass(type(v), kinds) and not n.startswith("_")}
+    found = {n: v for n, v in list(variables.items()) if issubclass(type(v), kinds) and not n.startswith("_")}
     return {**said, **{n: v for n, v in found.items() if n not in said}}
 
 
@@ -119,10 +127,11 @@ class _Case:
         self.known_modules = others = [m for m in known.values() if issubclass(type(m), torch.nn.Module)]
         self.name_parameters([*self.modules, *([model] if model is not None else [])], others)
         self.losses = [t for _, t in self.asked_tensors if self.is_loss(t, recording)]
-        seen = recording is not None and all(recording.find(t) is not None for t in self.losses)
+        self.given = (*self.losses, *self.targets().values())
+        met = [] if recording is None else [recording.find(t) is not None for t in self.given]
+        seen = recording is not None and all(met[: len(self.losses)]) and (any(met) or not met)
         self.recording: Recording | None = recording if seen else None
         self.unseen = recording is not None and not seen
-        self.given = (*self.losses, *self.targets().values())
         self.graph = self.renamed(self.recording.graph) if self.recording else self.captured()
         inner = self.on_the_way()
         self.losses = [t for t in self.losses if id(t) not in inner]
@@ -260,7 +269,7 @@ class _Case:
         losses = {id(t) for t in self.losses}
         values = any(not t.requires_grad and i not in losses for i, (_, t) in self.tensors.items())
         if found.cause in WEAK or values:  # a tensor that asks for no gradient may be a snapshot
-            found = self.silent() or (self.unheld(found) if found.cause in NO_FAULT else found)
+            found = self.silent() or (self.unheld(found) if found.cause in NO_FAULT | {"no_backward_yet"} else found)
         zero = found.cause in ("zero_gradient", "not_known") and found.detail in ("zero", "cancels")
         if (found.cause in ("healthy", "nan") or zero) and (small := self.small()):
             found = found if zero and small.cause != "underflow" else small
@@ -344,7 +353,9 @@ class _Case:
     def unheld(self, found: Explanation) -> Explanation:
         """Parameters that the loss reaches, and that no optimizer holds and no call wrote."""
         held = held_by([*self.optimizers, *self.known_optimizers])
-        if not self.recording or not held:
+        if held and (left := self.left_out(held)):
+            return left
+        if not self.recording or not held or found.cause not in NO_FAULT:
             return found
         paths = Paths(self.graph, [i for t in self.losses if (i := self.ids[id(t)]) is not None])
         reached = queries.reachable(self.graph, paths.roots)
@@ -368,6 +379,27 @@ class _Case:
         mend = "nn.ModuleList or ModuleDict, before the optimizer is made." if lists else "add_param_group()."
         why = f"the loss reaches them, others were stepped, and no recorded call wrote them.{why}"
         return self.not_held(_pattern(names), why, f"if they are to learn: {mend}", [f.id for f in new.values()])
+
+    def left_out(self, held: Mapping[int, Any]) -> Explanation | None:
+        """What gets a gradient of a model, another part of which is in an optimizer, while no optimizer has this."""
+        paths = Paths(self.graph)
+        for title, module in self.titled.items():
+            own = {id(p): p for p in module.parameters() if p.requires_grad and p.is_leaf}
+            states = {i: self.recording.find(p) if self.recording else None for i, p in own.items() if i not in held}
+            states = {i: s for i, s in states.items() if (not s or s.storage_id not in paths.rewritten) and (
+                own[i].grad is not None or (s and paths.leaf_nodes.get(s.object_id) in paths.ran))}  # fmt: skip
+            if not states or not own.keys() & held.keys():
+                continue
+            # One that has no name here may be an attribute of a trainer.
+            every = held_by([o for o in gc.get_objects() if issubclass(type(o), torch.optim.Optimizer)])
+            if left := [i for i in states if i not in every]:
+                names = _pattern([self.title(own[i], "a parameter") for i in left])
+                count = len(own.keys() & held.keys())
+                why = f"of {len(own)} trainable parameters of {title} {count} are in an optimizer; "
+                why += "these are in none that is alive, and get a gradient."
+                mend = "if they are to learn, give them to the optimizer; else requires_grad_(False)."
+                return self.not_held(names, why, mend, [s.id for i in left if (s := states[i])])
+        return None
 
     def not_held(self, names: str, why: str, mend: str, ids: list[int]) -> Explanation:
         verdict = f"{NOT_HELD.format(names)}: no step moves them."
@@ -407,7 +439,8 @@ class _Case:
             reached = reach({self.name(t, f"loss {i + 1}"): t for i, t in enumerate(self.losses)}, self.titled).verdict
             found = found._replace(more=(*reached.splitlines(), *found.more[1:]))
         if self.unseen:
-            found = found._replace(more=(*found.more, "The recording given did not see this loss, so it was not used."))
+            what = "this loss" if self.losses else "any of this"
+            found = found._replace(more=(*found.more, f"The recording given did not see {what}, so it was not used."))
         return found
 
     def meant(self, told: list[tuple[Asked, Explanation]]) -> list[tuple[Asked, Explanation]]:

@@ -199,6 +199,15 @@ def bare(name: str | None) -> str:
     return re.sub(r" \(line \d+\)$|^another .*", "", name or "")
 
 
+def at_a_word(text: str, most: int) -> str:
+    """
+    >>> at_a_word("one two three", 9), at_a_word("one two", 9), at_a_word("onetwothree", 9)
+    ('one two …', 'one two', 'onetwoth…')
+    """
+    words, blank, rest = text[: most - 1].rpartition(" ")
+    return text if len(text) <= most else f"{words} …" if blank else f"{rest}…"
+
+
 def several(names: Sequence[str], few: int = 3) -> str:
     """
     >>> several(["a"]), several(["a", "b", "c"]), several(list("abcde"))

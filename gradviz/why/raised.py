@@ -15,7 +15,7 @@ from typing import Any
 from .. import queries
 from ..graph import Call, Cut, CutReason, Freed, Graph, Node, NodeKind, Raised, SavedState, Tensor, Wrote
 from ..theme import visible
-from .explanation import Explanation, bare, lines_of, several
+from .explanation import Explanation, at_a_word, bare, lines_of, several
 from .messages import NON_REENTRANT, REPAIRS, SAID, UNTRACKED, Versions, cause_of, number, plain, repair, versions
 from .messages import read_error as read_error  # errors come in through here
 from .paths import Paths
@@ -57,7 +57,7 @@ def explain_error(
     case = _Case(text, graph or Graph(), raised, root_id, dict(parameters or {}))
     cause = cause_of(text)
     if cause is None:
-        return case.unknown(visible(f"{error_type}: {text}", 160))
+        return case.unknown(at_a_word(visible(f"{error_type}: {text}", 1000), 160))
     told: Explanation = getattr(case, cause)() if hasattr(case, cause) else case.told(cause)
     return told
 

@@ -14,7 +14,7 @@ import torch
 
 from gradviz import _torch_compat as compat
 from gradviz import queries
-from gradviz.graph import Call, Called, Freed, Graph, Node, NodeRan, SavedState, SavedTensor, Wrote
+from gradviz.graph import Call, Called, Freed, Graph, Node, NodeRan, SavedState, SavedTensor, Tensor, Wrote
 from gradviz.objects import read
 from gradviz.why.explanation import Explanation, Words, lines_of, several
 
@@ -299,28 +299,46 @@ class _Asked:
     # --- graphs that are kept ---------------------------------------------------------------------------------------
 
     def kept(self) -> Iterator[Explanation]:
-        """A living result that holds graphs of several backwards that are over: a running loss."""
+        """A living result that holds graphs of several backwards that are over: a running loss, or a list of losses."""
         graph = self.graph
         living = {self.object_of(t) for t in self.recording.living()} if self.recording is not None else set()
         nodes = queries.accumulate_nodes(graph)
         asked = {nodes.get(i) for i in self.wanted} | {t.gradient_edge.node_id for t in graph.tensors
                                                        if t.object_id in self.wanted and t.gradient_edge}  # fmt: skip
         over = {e.run for e in graph.events if isinstance(e, Freed)}
-        starts = {r for b in graph.backwards if b.run in over and b.kind == "backward" for r in b.roots}
+        ended = {r: b.call_id for b in graph.backwards if b.run in over and b.kind == "backward" for r in b.roots}
+        starts, of_line = ended.keys(), dict[Any, list[tuple[Call, Tensor]]]()
         ran = {n for b in graph.backwards for n in b.ran} | {r for b in graph.backwards for r in b.roots}
         for t in queries.latest_states(graph).values() if len(starts) > 1 else ():
+            maker = self.words.makers.get(t.id)
+            if t.object_id in living and t.gradient_edge and t.gradient_edge.node_id in starts and maker:
+                of_line.setdefault(maker.source, []).append((maker, t))
             kept = t.object_id in self.wanted or (t.name and t.object_id in living)
             if not kept or t.gradient_edge is None or t.is_leaf or t.gradient_edge.node_id in ran:
                 continue
             behind = queries.reachable(graph, [t.gradient_edge.node_id])
             if len(behind & starts) > 1 and (not self.wanted or behind & asked):
-                maker, name = self.words.makers.get(t.id), t.name or "this running sum"
+                name = t.name or "this running sum"
                 yield self.say(
                     "graph_kept", f"{name} keeps the graphs of {len(behind & starts)} iterations alive: "
                     f"{len(behind)} nodes, and more with every one.",
                     maker, "it was added up from tensors that have a grad_fn, so every iteration's graph hangs on it.",
                     "add loss.item(), or loss.detach().",
                     tensor_ids=(t.id,), node_ids=(t.gradient_edge.node_id,),
+                )  # fmt: skip
+        for source, found in of_line.items():
+            found.sort()
+            roots = [t.gradient_edge.node_id for _, t in found if t.gradient_edge]
+            # Losses that were all there before the first backward are a batch, and go when it is done.
+            one_by_one = all(ended[node] < maker.id for node, (maker, _) in zip(roots, found[1:], strict=False))
+            concerns = not self.wanted or queries.reachable(graph, roots) & asked
+            if source and len(found) > 2 and one_by_one and concerns:
+                (maker, _), last = found[0], found[-1][1]
+                yield self.say(
+                    "graph_kept", f"{len(found)} results of {self.words.code(maker)} are alive, each with the graph of "
+                    "its iteration, and more with every one.",
+                    maker, "something still refers to each of them, as a list does after append(loss).",
+                    "append(loss.item()), or loss.detach().", tensor_ids=(last.id,), node_ids=(roots[-1],),
                 )  # fmt: skip
 
 

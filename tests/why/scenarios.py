@@ -51,6 +51,14 @@ class Scenario(NamedTuple):
 
 
 SCENARIOS: list[Scenario] = []
+TRAINED_TWICE = """
+# ---
+for _ in range(2):
+    loss = net(torch.randn(8, 4)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
 
 
 def _add(name: str, rank: int, causes: str, ask: str, check: str, source: str, raises: str = "") -> None:
@@ -2197,7 +2205,7 @@ for ep in range(2):
     opt.step()
 """)  # fmt: skip
 
-_add("practice_gan_ok_d_question", 0, "healthy", "D, d_loss", "D[0].weight.grad is not None", """
+GAN_OF_TWO_MODULES = """
 # ---
 G = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 5))
 D = nn.Sequential(nn.Linear(5, 8), nn.LeakyReLU(0.2), nn.Linear(8, 1))
@@ -2211,23 +2219,11 @@ for step in range(2):
     opt_g.zero_grad()
     g_loss = bce(D(fake), torch.ones(6, 1))
     g_loss.backward(); opt_g.step()
-""")  # fmt: skip
+"""
 
-_add("practice_gan_ok_g_question", 0, "healthy", "G, g_loss", "G[0].weight.grad is not None", """
-# ---
-G = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 5))
-D = nn.Sequential(nn.Linear(5, 8), nn.LeakyReLU(0.2), nn.Linear(8, 1))
-opt_g, opt_d = torch.optim.Adam(G.parameters(), 1e-3), torch.optim.Adam(D.parameters(), 1e-3)
-bce = nn.BCEWithLogitsLoss()
-for step in range(2):
-    real, fake = torch.randn(6, 5), G(torch.randn(6, 4))
-    opt_d.zero_grad()
-    d_loss = bce(D(real), torch.ones(6, 1)) + bce(D(fake.detach()), torch.zeros(6, 1))
-    d_loss.backward(); opt_d.step()
-    opt_g.zero_grad()
-    g_loss = bce(D(fake), torch.ones(6, 1))
-    g_loss.backward(); opt_g.step()
-""")  # fmt: skip
+_add("practice_gan_ok_d_question", 0, "healthy", "D, d_loss", "D[0].weight.grad is not None", GAN_OF_TWO_MODULES)
+
+_add("practice_gan_ok_g_question", 0, "healthy", "G, g_loss", "G[0].weight.grad is not None", GAN_OF_TWO_MODULES)
 
 _add("practice_dqn_ok", 0, "healthy", "q, loss", "q[0].weight.grad is not None", """
 # ---
@@ -2899,6 +2895,353 @@ for _ in range(2):
     opt.zero_grad()
     loss.backward()
     opt.step()
+""")  # fmt: skip
+
+# --- a part of a model that no optimizer holds ------------------------------------------------------------------------
+
+_add("optimizer_of_the_layers_of_one_name", 0, "not_moved", "net, loss",
+     "torch.equal(net.classifier.weight, before)", """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer1, self.layer2, self.classifier = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.classifier(torch.relu(self.layer2(torch.relu(self.layer1(x)))))
+
+net = Net()
+opt = torch.optim.Adam([p for n, p in net.named_parameters() if "layer" in n])
+before = net.classifier.weight.detach().clone()
+""" + TRAINED_TWICE)  # fmt: skip
+
+_add("weight_decay_groups_without_the_biases", 0, "not_moved", "net, loss",
+     "torch.equal(net[0].bias, before)", """
+net = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.Linear(8, 1))
+decay, no_decay = [], []
+for p in net.parameters():
+    (decay if p.dim() > 1 else no_decay).append(p)
+opt = torch.optim.AdamW([{"params": decay, "weight_decay": 0.1}])
+before = net[0].bias.detach().clone()
+""" + TRAINED_TWICE)  # fmt: skip
+
+_add("layer_added_after_the_optimizer", 0, "not_moved", "net, loss",
+     "torch.equal(net[2].weight, before)", """
+net = nn.Sequential(nn.Linear(4, 8), nn.Tanh())
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net.append(nn.Linear(8, 1))
+before = net[2].weight.detach().clone()
+""" + TRAINED_TWICE)  # fmt: skip
+
+_add("head_alone_is_trained_and_all_gradients_are_cleared", 0, "not_moved", "net, loss",
+     "no_grads(net)", """
+net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+opt = torch.optim.SGD(net[2].parameters(), lr=0.1)
+# ---
+for _ in range(2):
+    loss = net(torch.randn(8, 4)).pow(2).mean()
+    loss.backward()
+    opt.step()
+    net.zero_grad()
+""")  # fmt: skip
+
+_add("gan_of_one_module_with_a_dict_of_optimizers", 0, "healthy", "gan, loss",
+     "all_grads(gan)", """
+gan = nn.ModuleDict({"g": nn.Linear(2, 4), "d": nn.Linear(4, 1)})
+opts = {k: torch.optim.Adam(m.parameters()) for k, m in gan.items()}
+opt = opts["g"]
+# ---
+for _ in range(2):
+    loss = F.softplus(-gan["d"](gan["g"](torch.randn(8, 2)))).mean()
+    gan.zero_grad()
+    loss.backward()
+    opt.step()
+""")  # fmt: skip
+
+_add("second_optimizer_is_an_attribute_of_a_trainer", 0, "healthy", "net, loss",
+     "all_grads(net)", """
+net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+opt = torch.optim.SGD(net[2].parameters(), lr=0.1)
+
+class Trainer:
+    def __init__(self, body):
+        self._slow = torch.optim.SGD(body.parameters(), lr=0.01)
+
+    def step(self):
+        self._slow.step()
+        self._slow.zero_grad()
+
+trainer = Trainer(net[0])
+# ---
+loss = net(torch.randn(8, 4)).pow(2).mean()
+loss.backward()
+opt.step()
+""")  # fmt: skip
+
+_add("teacher_inside_the_model_follows_by_momentum", 0, "healthy", "net, loss",
+     "no_grads(net.teacher)", """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.student, self.teacher = nn.Linear(4, 3), nn.Linear(4, 3).requires_grad_(False)
+
+    def forward(self, x):
+        return F.mse_loss(self.student(x), self.teacher(x + 0.1))
+
+net = Net()
+opt = torch.optim.SGD(net.student.parameters(), lr=0.1)
+# ---
+for _ in range(2):
+    loss = net(torch.randn(8, 4))
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    with torch.no_grad():
+        for t, s in zip(net.teacher.parameters(), net.student.parameters()):
+            t.lerp_(s, 0.01)
+""")  # fmt: skip
+
+_add("temperature_of_the_model_is_stepped_by_hand", 0, "healthy", "net, loss",
+     "net.t.item() != 1", """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.t = nn.Linear(4, 1), nn.Parameter(torch.ones(()))
+
+    def forward(self, x):
+        return self.body(x) / self.t
+
+net = Net()
+opt = torch.optim.SGD(net.body.parameters(), lr=0.1)
+# ---
+for _ in range(2):
+    loss = net(torch.randn(8, 4)).pow(2).mean()
+    net.zero_grad()
+    loss.backward()
+    opt.step()
+    with torch.no_grad():
+        net.t -= 0.1 * net.t.grad
+""")  # fmt: skip
+
+_add("frozen_body_and_an_optimizer_of_the_head", 0, "healthy", "net, loss",
+     "net[0].weight.grad is None", """
+net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+net[0].requires_grad_(False)
+opt = torch.optim.Adam(net[2].parameters())
+""" + TRAINED_TWICE)  # fmt: skip
+
+# --- losses that are kept ---------------------------------------------------------------------------------------------
+
+_add("losses_appended_with_their_graphs", 16, "graph_kept", "net, loss",
+     "all(l.grad_fn is not None for l in history)", """
+net, history = nn.Linear(4, 1), []
+opt = torch.optim.SGD(net.parameters(), lr=0.01)
+# ---
+for _ in range(4):
+    loss = F.mse_loss(net(torch.randn(8, 4)), torch.zeros(8, 1))  # <-
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    history.append(loss)
+""")  # fmt: skip
+
+_add("losses_kept_by_a_logger", 16, "graph_kept", "net",
+     "len(log.rows) == 4", """
+class Log:
+    def __init__(self):
+        self.rows = []
+
+    def add(self, **row):
+        self.rows.append(row)
+
+log, net = Log(), nn.Linear(4, 1)
+
+def step(x):
+    loss = net(x).pow(2).mean()  # <-
+    net.zero_grad()
+    loss.backward()
+    return loss
+# ---
+for i in range(4):
+    log.add(step=i, loss=step(torch.randn(8, 4)))
+""")  # fmt: skip
+
+_add("losses_appended_as_numbers", 0, "healthy", "net, loss",
+     "len(history) == 4", """
+net, history = nn.Linear(4, 1), []
+# ---
+for i in range(4):
+    loss = net(torch.randn(8, 4)).pow(2).mean()
+    net.zero_grad()
+    loss.backward()
+    history.append(loss.detach() if i % 2 else loss.item())
+""")  # fmt: skip
+
+_add("losses_of_a_batch_of_tasks", 0, "healthy", "net",
+     "len(losses) == 4", """
+net = nn.Linear(4, 1)
+# ---
+losses = [net(torch.randn(8, 4)).pow(2).mean() for _ in range(4)]
+for loss in losses:
+    loss.backward()
+""")  # fmt: skip
+
+_add("losses_of_three_heads", 0, "healthy", "nets",
+     "first is not second", """
+nets = nn.ModuleList(nn.Linear(4, 1) for _ in range(3))
+x = torch.randn(8, 4)
+# ---
+first = nets[0](x).pow(2).mean()
+first.backward()
+second = nets[1](x).pow(2).mean()
+second.backward()
+third = nets[2](x).pow(2).mean()
+third.backward()
+""")  # fmt: skip
+
+# --- held out: what was wrong was written down before they ran --------------------------------------------------------
+
+_add("from_pretrained_embedding", 0, "frozen", "emb",
+     "emb.weight.grad is None", """
+emb = nn.Embedding.from_pretrained(torch.randn(10, 4))
+head = nn.Linear(4, 2)
+opt = torch.optim.Adam([*emb.parameters(), *head.parameters()])
+# ---
+loss = F.cross_entropy(head(emb(torch.tensor([1, 2, 3]))), torch.tensor([0, 1, 0]))
+loss.backward()
+opt.step()
+""")  # fmt: skip
+
+_add("keypoints_by_argmax", 0, "cut no_grad_fn", "net, loss",
+     "not loss.requires_grad", """
+net = nn.Conv2d(1, 1, 3, padding=1)
+# ---
+heat = net(torch.randn(2, 1, 8, 8)).flatten(1)
+xy = torch.stack([heat.argmax(1) % 8, heat.argmax(1) // 8], 1).float()
+loss = F.mse_loss(xy, torch.ones(2, 2)) + 0 * heat.sum().detach()
+""")  # fmt: skip
+
+_add("uncertainty_weighting_ok", 0, "healthy", "net, loss",
+     "all_grads(net)", """
+class Multi(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.trunk, self.a, self.b = nn.Linear(4, 8), nn.Linear(8, 1), nn.Linear(8, 3)
+        self.log_var = nn.Parameter(torch.zeros(2))
+    def forward(self, x, ya, yb):
+        h = torch.relu(self.trunk(x))
+        parts = torch.stack([F.mse_loss(self.a(h), ya), F.cross_entropy(self.b(h), yb)])
+        return (parts * torch.exp(-self.log_var) + self.log_var).sum()
+net = Multi()
+opt = torch.optim.AdamW(net.parameters(), 1e-3)
+# ---
+for _ in range(3):
+    loss = net(torch.randn(8, 4), torch.randn(8, 1), torch.randint(0, 3, (8,)))
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""")  # fmt: skip
+
+_add("warmup_lr_zero", 0, "not_moved", "net, opt",
+     "opt.param_groups[0]['lr'] == 0", """
+net = nn.Linear(4, 2)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+sched = torch.optim.lr_scheduler.LambdaLR(opt, lambda s: s / 10)
+# ---
+loss = net(torch.randn(8, 4)).pow(2).mean()
+loss.backward()
+""")  # fmt: skip
+
+_add("reinforce_list_ok", 0, "healthy", "policy, loss",
+     "all_grads(policy)", """
+policy = nn.Linear(4, 2)
+opt = torch.optim.Adam(policy.parameters())
+# ---
+for episode in range(3):
+    logp, rewards = [], []
+    for t in range(4):
+        dist = torch.distributions.Categorical(logits=policy(torch.randn(4)))
+        a = dist.sample()
+        logp.append(dist.log_prob(a))
+        rewards.append(float(a) + t)
+    loss = -(torch.stack(logp) * torch.tensor(rewards)).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""")  # fmt: skip
+
+_add("total_in_object_attribute", 16, "graph_kept", "net, loss",
+     "depth(state.total) > 20", """
+class State: total = 0.0
+net, state = nn.Linear(4, 1), State()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+# ---
+for _ in range(5):
+    loss = net(torch.randn(8, 4)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    state.total = state.total + loss  # <-
+""")  # fmt: skip
+
+_add("unfrozen_after_filtered_optimizer", 0, "not_moved", "net, loss",
+     "net[0].weight.grad is not None", """
+net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+net[0].requires_grad_(False)
+opt = torch.optim.Adam(filter(lambda p: p.requires_grad, net.parameters()), 1e-2)
+net[0].requires_grad_(True)
+# ---
+for _ in range(3):
+    loss = net(torch.randn(8, 4)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""")  # fmt: skip
+
+_add("phase_two_body_frozen_ok", 0, "healthy", "net, loss",
+     "net.body.weight.grad is None", """
+net = nn.ModuleDict({"body": nn.Linear(4, 8), "head": nn.Linear(8, 1)})
+warm = torch.optim.SGD(net.parameters(), lr=0.1)
+net["head"](net["body"](torch.randn(8, 4))).pow(2).mean().backward()
+warm.step(); warm.zero_grad()
+net["body"].requires_grad_(False)
+opt = torch.optim.SGD(net["head"].parameters(), lr=0.1)
+# ---
+loss = net["head"](net["body"](torch.randn(8, 4)).relu()).pow(2).mean()
+opt.zero_grad()
+loss.backward()
+opt.step()
+""")  # fmt: skip
+
+_add("fgsm_training_ok", 0, "healthy", "net, loss",
+     "all_grads(net)", """
+net = nn.Linear(4, 3)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+# ---
+x, y = torch.randn(8, 4, requires_grad=True), torch.randint(0, 3, (8,))
+g, = torch.autograd.grad(F.cross_entropy(net(x), y), x)
+adv = (x + 0.1 * g.sign()).detach()
+loss = F.cross_entropy(net(adv), y)
+opt.zero_grad()
+loss.backward()
+opt.step()
+""")  # fmt: skip
+
+_add("numpy_noise_in_forward", 0, "rebuilt_from_value", "net.enc, loss",
+     "no_grads(net.enc)", """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc, self.dec = nn.Linear(4, 4), nn.Linear(4, 4)
+    def forward(self, x):
+        z = self.enc(x)
+        z = torch.from_numpy(z.detach().numpy() + np.float32(0.1))  # <-
+        return self.dec(z)
+net = Net()
+opt = torch.optim.Adam(net.parameters())
+# ---
+loss = net(torch.randn(2, 4)).pow(2).mean()
+loss.backward()
+opt.step()
 """)  # fmt: skip
 
 HEALTHY = [s for s in SCENARIOS if NOTHING_WRONG in s.causes]

@@ -585,11 +585,14 @@ def test_a_head_that_took_the_place_of_another_is_in_no_optimizer() -> None:
             assert told.cause == "not_moved", told
             assert "net.1.{weight,bias}" in told.verdict
             assert "opt holds 2 parameters" in told.why
-    # A part that is left out by intention, and one whose other half has no name here, are none.
+    # A part that was left out from the start, and one whose other half has no name here, took no place.
     kept = torch.optim.SGD(net[0].parameters(), lr=0.1)
-    assert gv.explain(net, loss, recording=rec, names={"net": net, "kept": kept}).cause == "healthy"
     spare(torch.randn(2, 8)).sum().backward()
-    assert gv.explain(net, loss, recording=rec, names=names).cause == "healthy"
+    for given in ({"net": net, "kept": kept}, names):
+        told = gv.explain(net, loss, recording=rec, names=given)
+        assert told.cause == "not_moved"
+        assert "replaced" not in told.why
+        assert "of 4 trainable parameters of net 2 are in an optimizer" in told.why
     assert "this tensor" not in str(gv.explain(opt, names={}))
 
 

@@ -807,3 +807,11 @@ def test_it_knows_no_torch() -> None:
     for name in ("raised", "messages"):
         source = Path(explain_error.__code__.co_filename).with_name(f"{name}.py").read_text(encoding="utf-8")
         assert not re.search(r"^\s*(import|from) torch", source, re.MULTILINE)
+
+
+def test_a_long_error_that_is_not_known_is_cut_at_a_word() -> None:
+    text = " ".join(f"shape{i}" for i in range(60))
+    verdict = explain_error("ValueError", text).verdict
+    assert len(verdict) <= 160
+    assert verdict.endswith(" …")
+    assert set(verdict.removesuffix(" …").split()) <= {"ValueError:", *text.split()}

@@ -100,7 +100,7 @@ def test_after_a_backward_it_equals_explain(shell: InteractiveShell) -> None:
     names = shell.user_ns
     from gradviz import magic
 
-    recording = magic._loaded[shell].recording
+    recording = magic._loaded[shell].notebook.recording
     tensors = {n: t for n, t in names.items() if isinstance(t, torch.Tensor) and not n.startswith("_")}
     assert told == str(gv.explain(names["net"], names["loss"], recording=recording, names=tensors))
     assert "ZeroDivision" not in told
@@ -169,6 +169,221 @@ def test_an_error_from_before_the_extension_was_loaded(shell: InteractiveShell) 
     shown(shell, "%load_ext gradviz")
     (told,) = shown(shell, "%gradviz why")
     assert "[numpy on tracked]" in told
+
+
+DETACHED = "loss = (net(torch.ones(1, 2)).detach() + a.sum()).sum()\nloss.backward()"
+
+
+@pytest.mark.parametrize("mark", ["", "%%gradviz"])
+@pytest.mark.parametrize(
+    "cell", ["def helper(x):\n    return x", "lr = 0.01", "b2 = net(torch.ones(1, 2))", "1 +", "%gradviz w"]
+)
+def test_an_error_stands_until_something_newer_ran(shell: InteractiveShell, mark: str, cell: str) -> None:
+    shown(shell, mark + WRITTEN)
+    told = shown(shell, "%gradviz why")
+    assert "[modified in place]" in told[0]
+    shown(shell, cell)
+    again = shown(shell, "%gradviz why")
+    assert again == told or (cell in ("1 +", "%gradviz w") and "[modified in place]" in again[0])
+
+
+@pytest.mark.parametrize("mark", ["", "%%gradviz\n"])
+def test_a_backward_that_ran_ends_an_error(shell: InteractiveShell, mark: str) -> None:
+    shown(shell, WRITTEN)
+    shown(shell, mark + DETACHED)
+    (told,) = shown(shell, "%gradviz why")
+    assert "in place" not in told
+    assert "{weight,bias}: .grad is None" in told
+
+
+def test_a_training_loop_that_takes_its_gradients_away_ends_an_error(shell: InteractiveShell) -> None:
+    shown(shell, "opt = torch.optim.SGD(net.parameters(), lr=0.1)")
+    shown(shell, "loss = net(torch.ones(1, 2)).sum()\nloss.backward(torch.ones(3))\n")
+    shown(shell, "with torch.no_grad():\n    loss = net(torch.ones(1, 2)).sum()\nloss.backward()")
+    assert "[no grad fn" in shown(shell, "%gradviz why")[0]
+    shown(shell, "loss = net(torch.ones(1, 2)).sum()\nloss.backward()\nopt.step()\nopt.zero_grad()")
+    assert "[no grad fn" not in shown(shell, "%gradviz why")[0]
+
+
+def test_a_model_made_anew_and_trained_ends_an_error(shell: InteractiveShell) -> None:
+    make = "net = nn.Linear(2, 1)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+    train = "loss = net(torch.ones(1, 2)).pow(2).sum()\nloss.backward()\n"
+    shown(shell, make + train + "loss.backward()")
+    assert "[second backward]" in shown(shell, "%gradviz why")[0]
+    shown(shell, "net = nn.Linear(2, 1)")
+    assert "[second backward]" in shown(shell, "%gradviz why")[0]
+    shown(shell, make + train + "opt.step()\nopt.zero_grad()")
+    assert "second" not in shown(shell, "%gradviz why")[0]
+
+
+def test_a_function_that_has_run_through_ends_its_error(shell: InteractiveShell) -> None:
+    train = "def train(keep):\n    own = nn.Linear(2, 1)\n    loss = own(torch.ones(1, 2)).mean()\n"
+    train += "    loss.backward()\n    if not keep:\n        loss.backward()\n"
+    shown(shell, train + "train(False)")
+    assert "[second backward]" in shown(shell, "%gradviz why")[0]
+    shown(shell, train + "train(True)")
+    assert "second" not in shown(shell, "%gradviz why")[0]
+
+
+def test_a_backward_of_something_else_does_not_end_an_error(shell: InteractiveShell) -> None:
+    shown(shell, "with torch.no_grad():\n    loss = net(torch.ones(1, 2)).sum()\nloss.backward()")
+    shown(shell, "toy = torch.ones(2, requires_grad=True)\n(toy * 2).sum().backward()")
+    (told,) = shown(shell, "%gradviz why")
+    assert "[no grad fn" in told
+    assert "Since then a backward of something else has run" in told
+
+
+def test_an_error_that_is_not_autograds_does_not_hide_one_that_is(shell: InteractiveShell) -> None:
+    shown(shell, "%%gradviz" + WRITTEN)
+    (told,) = shown(shell, "%gradviz why")
+    shown(shell, "printt(a)")
+    (later,) = shown(shell, "%gradviz why")
+    assert later.splitlines()[0] == told.splitlines()[0]
+    assert "older than the last one, NameError" in later
+
+
+FROZEN = "\nnet.requires_grad_(False)\nnet(torch.ones(1, 2)).sum().backward()"
+MISSING = "\nloss = (a * 2).sum() + net(torch.ones(1, 2)).detach().sum()\nloss.backward()\nnet.weight.grad.norm()"
+
+
+@pytest.mark.parametrize("code", [WRITTEN, NO_GRAD, FROZEN, MISSING])
+def test_what_stands_below_a_cell_is_what_why_answers(shell: InteractiveShell, code: str) -> None:
+    (below,) = shown(shell, "%%gradviz" + code)
+    (told,) = shown(shell, "%gradviz why")
+    assert below.endswith("\n\n" + told)
+
+
+# --- one thing --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", ["net.weight", "net.weight, loss", "net.weight loss", "net loss", "[a, net]", "a",
+                                   'parts["w"]  loss', "(a * 2).sum()"])  # fmt: skip
+@pytest.mark.parametrize("mark", ["", "%%gradviz\n"])
+def test_asking_about_one_thing_equals_explain(shell: InteractiveShell, mark: str, words: str) -> None:
+    shown(shell, mark + DETACHED + '\nparts = {"w": net.weight}')
+    from gradviz import magic
+
+    recording = magic._loaded[shell].notebook.recording
+    call = ", ".join(words.split("  ")) if "  " in words else words if "," in words or "*" in words else (
+        ", ".join(words.split()))  # fmt: skip
+    shell.user_ns["_recording"] = recording
+    (expected,) = shown(shell, f"import gradviz as gv\ndisplay(gv.explain({call}, recording=_recording))")
+    assert shown(shell, f"%gradviz why {words}") == [expected]
+
+
+def test_asking_about_one_thing_leaves_an_error_aside(shell: InteractiveShell) -> None:
+    shown(shell, "%%gradviz" + NO_GRAD)
+    told = shown(shell, "%gradviz why")
+    assert shown(shell, "%gradviz why a")[0].startswith("a.grad is None")
+    assert shown(shell, "%gradviz why") == told
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("net.wait", "got 'net.wait', which raised AttributeError: 'Linear' object has no attribute 'wait'"),
+        ("nett", "got 'nett', which raised NameError: name 'nett' is not defined"),
+        ("net loss[", "got 'net loss[', which is no list of expressions"),
+        ("model=net", "got 'model=net', which is no list of expressions"),
+        ("3", "explain() was given"),
+    ],
+)
+def test_a_bad_name_is_told(shell: InteractiveShell, words: str, said: str) -> None:
+    with capture_output() as captured:
+        result = shell.run_cell(f"%gradviz why {words}")
+    assert not result.success
+    text = captured.stdout + captured.stderr
+    assert said in text
+    assert "expected" in text
+    assert "Traceback" not in text
+
+
+# --- the newest thing -------------------------------------------------------------------------------------------------
+
+HEALTHY_CELL = "%%gradviz\nloss = net(torch.ones(1, 2)).sum()\nloss.backward()"
+
+
+def test_a_newer_loss_of_another_name_is_asked_about(shell: InteractiveShell) -> None:
+    shown(shell, HEALTHY_CELL)
+    shown(shell, "head = nn.Linear(2, 1)\ntotal = (head(torch.ones(1, 2)).detach() + a).sum()\ntotal.backward()")
+    (told,) = shown(shell, "%gradviz why")
+    assert not told.startswith("Healthy")
+    assert "head" in told
+
+
+@pytest.mark.parametrize("mark", ["", "%%gradviz\n"])
+def test_an_error_is_of_the_newest_loss(shell: InteractiveShell, mark: str) -> None:
+    shown(shell, "loss = net(torch.ones(1, 2)).sum()")
+    shown(shell, f"{mark}cost_loss = (net(torch.ones(1, 2)) > 0).sum()\ncost_loss.backward()")
+    (told,) = shown(shell, "%gradviz why")
+    assert told.startswith("Nothing can train: cost_loss has no grad_fn")
+
+
+def test_a_loss_that_was_bound_anew_is_newer_than_one_that_was_not(shell: InteractiveShell) -> None:
+    shown(shell, "first_loss = (a * 2).sum()")
+    shown(shell, "second_loss = net(torch.ones(1, 2)).sum()")
+    shown(shell, "first_loss = (a * 3).sum()\nfirst_loss.backward()")
+    (told,) = shown(shell, "del net\n%gradviz why")
+    assert "first_loss" in told
+    assert "second_loss" not in told
+
+
+def test_without_an_optimizer_all_that_was_at_work_is_asked_about(shell: InteractiveShell) -> None:
+    shown(shell, "body, head = nn.Linear(2, 2), nn.Linear(2, 1)")
+    shown(shell, "%%gradviz\nloss = head(body(torch.ones(1, 2)).data).mean()\nloss.backward()")
+    (told,) = shown(shell, "%gradviz why")
+    assert told.startswith("body.{weight,bias}: .grad is None: .data cuts it from loss.")
+
+
+def test_a_later_number_that_may_be_no_loss_is_named(shell: InteractiveShell) -> None:
+    shown(shell, HEALTHY_CELL)
+    shown(shell, "size = net.weight.norm()")
+    (told,) = shown(shell, "%gradviz why")
+    assert told.startswith("Healthy: 2 of 2")
+    assert "size is newer than this loss: %gradviz why size asks about it." in told
+
+
+def test_a_backward_whose_loss_has_no_name_is_not_mistaken_for_another(shell: InteractiveShell) -> None:
+    shown(shell, "net2 = nn.Linear(2, 1)\nopt = torch.optim.SGD([*net.parameters(), *net2.parameters()], lr=0.1)")
+    shown(shell, HEALTHY_CELL)
+    shown(
+        shell,
+        "def train():\n    inner = (net2(torch.ones(1, 2)).detach() + net.bias).sum()\n    inner.backward()\ntrain()",
+    )
+    (told,) = shown(shell, "%gradviz why")
+    assert "The newest backward ran on a loss that has no name here" in told
+    assert "reached" not in told
+
+
+def test_a_recorded_forward_serves_a_backward_of_the_next_cell(shell: InteractiveShell) -> None:
+    shown(shell, "%%gradviz\nloss = (net(torch.ones(1, 2)).detach() + a).sum()")
+    shown(shell, "loss.backward()")
+    (told,) = shown(shell, "%gradviz why")
+    assert "detach cuts it from loss" in told
+
+
+def test_a_definition_does_not_make_a_recording_old(shell: InteractiveShell) -> None:
+    shown(
+        shell,
+        "%%gradviz\ndef train():\n    loss = (net(torch.ones(1, 2)).detach() + a).sum()\n    loss.backward()\ntrain()",
+    )
+    told = shown(shell, "%gradviz why")
+    assert "line 3, net(" in told[0]
+    shown(shell, "lr = 0.1")
+    assert shown(shell, "%gradviz why") == told
+
+
+def test_what_stands_in_a_notebook_may_be_odd(shell: InteractiveShell) -> None:
+    odd = "class Half(nn.Module):\n    def __init__(self): pass\nhalf = Half()\nlazy = nn.LazyLinear(3)\n"
+    odd += "meta = nn.Linear(2, 2, device='meta')\nsp = torch.eye(2).to_sparse().requires_grad_()\nlist_ = [net]\n"
+    odd += "nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], requires_grad=True)\n"
+    odd += "with torch.inference_mode():\n    inf = torch.ones(1)"
+    with capture_output() as captured:
+        shell.run_cell(odd)
+        shell.run_cell("lr = 1")
+    assert "Error" not in captured.stdout + captured.stderr
+    shown(shell, HEALTHY_CELL)
+    assert shown(shell, "%gradviz why")[0].startswith("Healthy")
 
 
 def test_nothing_to_explain_says_so(shell: InteractiveShell) -> None:
