@@ -54,9 +54,20 @@ def chain(length: int) -> gv.Recording:
     return rec
 
 
+def many(leaves: int) -> gv.Recording:
+    """A picture that is too wide and too high for its frame."""
+    with gv.record() as rec:
+        whole = torch.zeros(2)
+        for _ in range(leaves):
+            leaf = torch.tensor([0.5, 0.25], requires_grad=True)
+            whole = torch.tanh(whole * leaf.exp() + leaf)
+        whole.sum().backward()
+    return rec
+
+
 @pytest.fixture(scope="module")
 def states() -> dict[str, Any]:
-    recordings = {"clone": course(), "detach": course(torch.detach), "tall": chain(15)}
+    recordings = {"clone": course(), "detach": course(torch.detach), "tall": chain(15), "many": many(9)}
     return {name: state(rec.figure()) for name, rec in recordings.items()}
 
 
@@ -268,6 +279,27 @@ def test_a_picture_starts_readable_and_fit_shows_the_whole(page: Page) -> None:
     assert page.evaluate(INSIDE)
     page.get_by_role("button", name="Reset").click()
     assert page.evaluate(TEXT_SIZE) >= 11
+
+
+IN_SIGHT = """card => {
+    const box = selector => document.querySelector(`#one ${selector}`).getBoundingClientRect();
+    const [frame, own] = [box(".gv-view"), box(`[data-gv="${card}"]`)];
+    return own.left >= frame.left && own.right <= frame.right && own.top >= frame.top && own.bottom <= frame.bottom;
+}"""
+
+
+def test_a_large_picture_starts_with_its_first_card_and_shows_a_lit_one(page: Page, states: dict[str, Any]) -> None:
+    show(page, "many")
+    assert not page.evaluate(INSIDE)
+    cards = list(states["many"]["cards"])
+    first, last = cards[0], cards[-1]
+    assert page.evaluate(IN_SIGHT, first)
+    page.screenshot(path=ARTEFACTS / "front-many.png")
+    assert not page.evaluate(IN_SIGHT, last)
+    page.evaluate("card => P.select(card)", last)
+    assert page.evaluate(IN_SIGHT, last)
+    page.get_by_role("button", name="Reset").click()
+    assert page.evaluate(IN_SIGHT, first)
 
 
 def test_drag_wheel_and_keys_move_the_picture_and_a_plain_wheel_does_not(page: Page) -> None:
