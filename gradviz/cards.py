@@ -161,8 +161,11 @@ class _Builder:
             keep |= {self.of_state[i] for i in (cut.input_id, cut.output_id) if i is not None and i in self.of_state}
         quiet = {call.id for call in self.graph.calls if call.bookkeeping} | set(self.backward_calls)
         written = {w.after_id for call_id, writes in self.writes.items() if call_id not in quiet for w in writes}
+        read = {i for call in self.graph.calls if call.id not in quiet for i in (*call.inputs, *call.outputs)}
         for draft in self.drafts:
-            if any(t.name or t.gradient_edge or t.requires_grad or t.id in written for t in draft.states):
+            ids = {t.id for t in draft.states}
+            named = any(t.name and not t.name.endswith(".grad") for t in draft.states) or not ids.isdisjoint(read)
+            if any((t.name and named) or t.gradient_edge or t.requires_grad or t.id in written for t in draft.states):
                 keep.add(draft)
         derived: dict[_Draft, bool] = {}
         for draft in self.drafts:  # in program order, so what it was made from is known
