@@ -6,15 +6,17 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from . import queries, rows
-from .graph import Call, Cut, CutReason, Graph, Node, NodeKind, Raised, SavedState, Tensor, Wrote
+from .graph import Call, Cut, CutReason, Graph, Node, NodeKind, Raised, SavedState, Source, Tensor, Wrote
 from .scene import joined
 from .theme import shorten, visible
 
 LIMIT = 240  # characters of both sentences together
 CODE = 48  # characters of a line of code in a sentence
 SHORT = 24  # characters of a list of numbers, where a sentence is too long
+FIRST = 8  # characters by which a line is known again
 FEW = 3  # leaves or contributions that are told one by one
 CUTTERS = {
     CutReason.DETACH: "detach()",
@@ -29,13 +31,35 @@ CUTTERS = {
 }  # the other reasons stand in the sentence as they are: .data, no_grad
 
 
-def summary(graph: Graph, error: str = "", file: str | None = None) -> str:
+class Listing(NamedTuple):
+    """The lines of code that stand beside a picture; ``first`` is the number of the first one."""
+
+    file: str
+    first: int
+    text: str
+
+    def shows(self, at: Source | None) -> bool:
+        """Whether the reader finds this place in it. Two cells of a notebook may have one name.
+
+        >>> listing = Listing("cell", 3, "a = leaf()\\nb = copy(a)")
+        >>> listing.shows(Source("cell", 4, "b = copy(a)")), listing.shows(Source("cell", 4, "t.detach()"))
+        (True, False)
+        """
+        lines = self.text.splitlines()
+        if at is None or at.file != self.file or not self.first <= at.line < self.first + len(lines):
+            return False
+        line, code = (re.sub(r"\s", "", part) for part in (lines[at.line - self.first], at.code or ""))
+        code = code.partition("=")[2] or code  # what it returned may have got its name elsewhere
+        return code[:FIRST] in line or line in code
+
+
+def summary(graph: Graph, error: str = "", listing: Listing | None = None) -> str:
     """What happened to the gradient here.
 
     Args:
         graph: what was recorded or captured.
         error: what the code raised, as "RuntimeError: …".
-        file: whose lines the reader sees; a line of another file is then left unsaid. None: all are said.
+        listing: what the reader sees; a line that is not in it is left unsaid. None: all are said.
 
     Returns:
         At most two sentences and 240 characters, the same for the same code in every process. Errors come first,
@@ -47,7 +71,7 @@ def summary(graph: Graph, error: str = "", file: str | None = None) -> str:
         'Nothing was recorded.'
     """
     told: list[str] = []
-    for sentence in _Teller(graph, file).sentences(error):
+    for sentence in _Teller(graph, listing).sentences(error):
         sentence = "T" + sentence[1:] if sentence.startswith("the ") else sentence
         sentence = sentence if len(sentence) <= LIMIT else shorten(sentence, SHORT)
         if not told or (sentence != told[0] and len(f"{told[0]} {sentence}") <= LIMIT):
@@ -63,8 +87,8 @@ def summary(graph: Graph, error: str = "", file: str | None = None) -> str:
 class _Teller:
     """Tells one graph, the most important first."""
 
-    def __init__(self, graph: Graph, file: str | None = None) -> None:
-        self.graph, self.file = graph, file
+    def __init__(self, graph: Graph, listing: Listing | None = None) -> None:
+        self.graph, self.listing = graph, listing
         self.last = queries.latest_states(graph)
         self.grads = queries.grads_now(graph)
         self.backward_calls = {b.call_id for b in graph.backwards}
@@ -103,7 +127,7 @@ class _Teller:
     def line(self, call: Call | None) -> str:
         """Where a sentence about a call begins."""
         at = call.source if call else None
-        return f"Line {at.line}: " if at and self.file in (None, at.file) else ""
+        return f"Line {at.line}: " if at and (self.listing is None or self.listing.shows(at)) else ""
 
     @cached_property
     def makers(self) -> dict[int, Call]:

@@ -33,6 +33,7 @@ import torch
 from ._places import display_name, shell
 from .controls import NONE, Control
 from .controls import control as make_control
+from .explaining import Listing
 from .graph import GradvizError, Graph
 from .recording import Recording, record
 from .table import COLUMNS
@@ -145,8 +146,8 @@ class Run:
         lines: the scenario's line that raised.
     """
 
-    def __init__(self, chosen: dict[str, tuple[str, Any]], file: str | None) -> None:
-        self.file = file
+    def __init__(self, chosen: dict[str, tuple[str, Any]], listing: Listing | None) -> None:
+        self.listing = listing
         self.labels = {name: label for name, (label, _) in chosen.items()}
         self.recording = record()
         self.error = self.printed = ""
@@ -182,7 +183,7 @@ class Run:
     def state(self) -> dict[str, Any]:
         """Everything that is shown."""
         shown = state(
-            self.figure, error=self.error, printed=self.printed, lines=self.lines, file=self.file, words=False
+            self.figure, error=self.error, printed=self.printed, lines=self.lines, listing=self.listing, words=False
         )
         return {**shown, "settings": self.settings}
 
@@ -263,6 +264,7 @@ class Exploration:
         self._setting: int | None = None  # thread that is setting several controls
         self._shown_in: object = None
         self.code = _listing(function)
+        self._listing = Listing(**self.code) if self.code else None
         for control in self._controls.values():
             control.widget.observe(self._changed, control.trait)
 
@@ -344,7 +346,7 @@ class Exploration:
 
     def _rerun(self) -> None:
         chosen = {name: control.read() for name, control in self._controls.items()}
-        run, before = Run(chosen, self.code.get("file")), self._run
+        run, before = Run(chosen, self._listing), self._run
         try:
             self._perform(run, chosen)
         finally:
@@ -450,7 +452,7 @@ class Exploration:
         return self._fresh(self.choose(states))
 
     def _fresh(self, chosen: dict[str, tuple[str, Any]]) -> Run:
-        run = Run(chosen, self.code.get("file"))
+        run = Run(chosen, self._listing)
         self._perform(run, chosen)
         return run
 

@@ -15,7 +15,7 @@ import torch
 
 import gradviz as gv
 from gradviz import explaining, preview
-from gradviz.explaining import LIMIT, summary
+from gradviz.explaining import LIMIT, Listing, summary
 from gradviz.graph import Graph
 from gradviz.theme import shorten
 
@@ -735,7 +735,7 @@ def test_long_values_are_shortened_before_words_are() -> None:
     assert [name for name in ("first", "second", "third") if f"{name}.grad is" in said] == ["first", "second", "third"]
 
 
-def test_a_line_of_a_file_that_the_reader_does_not_see_is_not_said(tmp_path: Path) -> None:
+def test_a_line_that_the_reader_does_not_see_is_not_said(tmp_path: Path) -> None:
     helper = tmp_path / "helper.py"
     helper.write_text("def cut(t):\n    return t.detach()\n")
     scope: dict[str, Any] = {}
@@ -745,5 +745,12 @@ def test_a_line_of_a_file_that_the_reader_does_not_see_is_not_said(tmp_path: Pat
         b = scope["cut"](a)
         (a * b).sum().backward()
     assert summary(rec.graph).startswith("✂ Line 2: detach() cuts b from a")
-    assert summary(rec.graph, file="helper.py").startswith("✂ Line 2: detach() cuts b from a")
-    assert summary(rec.graph, file="test_explaining.py").startswith("✂ detach() cuts b from a")
+    (cut,) = rec.graph.cuts
+    at = rec.graph.call[cut.call_id].source
+    assert at is not None
+    shown = Listing(at.file, 1, helper.read_text())
+    for listing in (shown, shown._replace(first=2, text="    return t.detach()")):
+        assert summary(rec.graph, listing=listing).startswith("✂ Line 2: detach() cuts b from a")
+    other_cell, other_lines = shown._replace(text="def scenario():\n    a = leaf()"), shown._replace(first=7)
+    for listing in (other_cell, other_lines, shown._replace(file="test_explaining.py")):
+        assert summary(rec.graph, listing=listing).startswith("✂ detach() cuts b from a")

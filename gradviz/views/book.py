@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._places import display_name
+from ..explaining import Listing
 from ..graph import GradvizError
 from ..recording import Recording
 from ..steps import LIMIT, Step, steps
 from ..table import Keys
 from .state import state
 
-LISTED = 60  # lines of a file that are listed whole; of a longer one, those that the recording stands on
+LISTED = 60  # lines of a cell that is listed whole; of a longer one, and of a file, those that were recorded
 
 
 def book(recording: Recording, *, title: str | None = None, start: int = 0) -> dict[str, Any]:
@@ -40,14 +41,15 @@ def steps_of(recording: Recording, start: int) -> list[Step]:
 def book_of(recording: Recording, shown: Sequence[Step], title: str | None) -> dict[str, Any]:
     """The book of some steps of a recording."""
     total, first, last = len(recording.events), shown[0].number, shown[-1].number
-    code, file = _listing(recording)
+    listing = _listing(recording)
+    code = {} if listing is None else {"text": listing.text, "first": listing.first}
     extent = f"{total:,} events" if total != 1 else "1 event"
     if last - first < total:
         extent = f"events {first + 1:,}–{last:,} of {total:,}"
         more = f"play(rec, start={last}) shows what follows" if last < total else "play(rec) shows the first"
         extent += f"; {more}, at most {min(LIMIT, last - first)} at a time"
     control = {"name": "step", "label": "step", "kind": "steps", "options": [str(s.number) for s in shown], "start": 0}
-    states = [_state(step, file) for step in shown]
+    states = [_state(step, listing) for step in shown]
     for part in ("cards", "arrows"):
         _keep_keys([state[part] for state in states])
     return {"title": f"{title or 'Recording'} ({extent})", "code": code, "controls": [control], "states": states}
@@ -62,10 +64,10 @@ def _keep_keys(states: list[dict[str, Any]]) -> None:
             keys[i] = thing["key"] = keys[i] if i in keys else unique(thing["key"])
 
 
-def _state(step: Step, file: str) -> dict[str, Any]:
+def _state(step: Step, listing: Listing | None) -> dict[str, Any]:
     """The step as a front end draws it, with the ids that its picture has."""
-    lines = [s.line for s in step.sources if s.file == file]
-    shown = state(step.figure, error=step.error, lines=lines, file=file, sentence=step.sentence)
+    lines = [s.line for s in step.sources if listing and s.file == listing.file]
+    shown = state(step.figure, error=step.error, lines=lines, listing=listing, sentence=step.sentence)
     ids = step.ids or {i: i for i in (*shown["cards"], *shown["arrows"])}
 
     def card(one: dict[str, Any]) -> dict[str, Any]:
@@ -82,13 +84,16 @@ def _state(step: Step, file: str) -> dict[str, Any]:
     return shown | ({"problem": step.problem} if step.problem else {})
 
 
-def _listing(recording: Recording) -> tuple[dict[str, Any], str]:
-    """The code of the recorded block, where its file or cell can still be read, and the name of that file."""
+def _listing(recording: Recording) -> Listing | None:
+    """The code of the recorded block, where its cell or file can still be read. Of a file no more than that: what
+    stands around it may be nobody's business.
+    """
     home = recording._recorder.home
     path = home.co_filename if home else ""
     file, lines = display_name(path), linecache.getlines(path)
     used = sorted({c.source.line for c in recording.graph.calls if c.source and c.source.file == file})
     if not used or used[-1] > len(lines):
-        return {}, file
-    first, last = (1, len(lines)) if len(lines) <= LISTED else (used[0], min(used[-1], used[0] + 3 * LISTED))
-    return {"text": textwrap.dedent("".join(lines[first - 1 : last])).rstrip(), "first": first}, file
+        return None
+    whole = len(lines) <= LISTED and file.startswith("cell")
+    first, last = (1, len(lines)) if whole else (used[0], min(used[-1], used[0] + 3 * LISTED))
+    return Listing(file, first, textwrap.dedent("".join(lines[first - 1 : last])).rstrip())

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import explaining, queries, render, rows, table, text
+from ..explaining import Listing
 from ..graph import Call, Graph, Node, Storage, Tensor
 from ..scene import Arrow, Card
 from ..theme import visible
@@ -27,7 +28,7 @@ def state(
     error: str = "",
     printed: str = "",
     lines: Sequence[int] = (),
-    file: str | None = None,
+    listing: Listing | None = None,
     sentence: str | None = None,
     words: bool = True,
 ) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def state(
         error: what the scenario raised, as "RuntimeError: …".
         printed: what it printed, and its warnings.
         lines: source lines to highlight whatever is selected.
-        file: where the listing comes from; a card made in another file has no line in it, nor is one said.
+        listing: the code that stands beside it; a card that was made elsewhere has no line, nor is one said.
         sentence: what happened, where the caller knows better than ``explaining.summary``.
         words: whether to write ``text``, too; what is only looked at does not need it.
 
@@ -66,10 +67,10 @@ def state(
         "problem": problem,
         "alt": figure.alt,
         "text": "",
-        "sentence": explaining.summary(figure.graph, error, file) if sentence is None else sentence,
+        "sentence": explaining.summary(figure.graph, error, listing) if sentence is None else sentence,
         "error": error,
         "printed": printed,
-        **_Describer(figure.graph, cards, arrows, file).described(),
+        **_Describer(figure.graph, cards, arrows, listing).described(),
         "table": [{"key": r.key, "card": drawn.get(r.tensor_id, ""), "cells": list(r.cells)} for r in listed],
         "lines": list(lines),
     }
@@ -105,8 +106,8 @@ def _name(card: Card) -> str:
 class _Describer:
     """Writes the ``cards`` and ``arrows`` of one state. What several cards need is looked up once."""
 
-    def __init__(self, graph: Graph, cards: Sequence[Card], arrows: Sequence[Arrow], file: str | None) -> None:
-        self.graph, self.cards, self.arrows, self.file = graph, cards, arrows, file
+    def __init__(self, graph: Graph, cards: Sequence[Card], arrows: Sequence[Arrow], listing: Listing | None) -> None:
+        self.graph, self.cards, self.arrows, self.listing = graph, cards, arrows, listing
         self.names = {c.id: _name(c) for c in cards}
         self.keys = self.unique_keys()
         self.card_of: dict[int | None, int] = {n: c.id for c in cards for n in _node_ids(c)}
@@ -156,7 +157,7 @@ class _Describer:
         at = {
             c.source.line
             for c in (calls if card.inside else calls[:1])
-            if c.source and self.file in (None, c.source.file)
+            if c.source and (self.listing is None or self.listing.shows(c.source))
         }
         same = {c.id for storage in self.storages_of(card) for c in self.memory[storage]}
         label = (card.title, KINDS.get(card.kind, ""), *(r.text for r in card.rows if r.kind == "values"))
