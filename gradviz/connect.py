@@ -400,7 +400,7 @@ def judged(call: CallRecord, writes: list[Write]) -> list[State]:
             continue
         if role in (Role.FLAG, Role.DETACH_IN_PLACE):
             reads = any(before is state and not after.tracked for before, after, _ in writes)
-        elif role is Role.FACTORY:
+        elif role in (Role.FACTORY, Role.DATA_SET):
             reads = at > 0 and state.object not in written
         elif role is Role.SHAPE_OF_OTHER:
             reads = place == 0 and state.object not in written

@@ -36,6 +36,9 @@ class RowWriter:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.last = queries.latest_states(graph)
+        self.states: dict[int, list[Tensor]] = {}
+        for tensor in graph.tensors:
+            self.states.setdefault(tensor.object_id, []).append(tensor)
         self.sent = queries.sent_by_run(graph)
         self.arrived = {(g.run, g.node_id): g.preview for g in graph.gradients if g.input_nr is not None}
         self.changed = queries.changes(graph)
@@ -185,8 +188,10 @@ class RowWriter:
             text = "shape not known" if tensor.shape is None else f"shape {list(tensor.shape)}"
         if calls and calls[0].function == "clone" and len(calls[0].inputs) == 1:
             text += " in new memory"
-        if len({t.version for t in states} - {None}) > 1:
+        whole = self.states[tensor.object_id]  # a write that reads its own tensor puts it on several cards
+        if len({t.version for t in whole} - {None}) > 1:
             text += f" · version {tensor.version}"
+            text += " · the same tensor" if calls and states[0].id != whole[0].id else ""
         return text
 
     # --- nodes and what they saved ----------------------------------------------------------------------------------

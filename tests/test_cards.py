@@ -253,7 +253,8 @@ def test_a_leaf_that_is_written_from_itself_tells_its_gradient_once() -> None:
     drawn = cards(rec.graph)
     before, after = (c for c in drawn.cards if c.name == "k")
     assert first is not None
-    assert [r.text for r in before.rows] == ["k", "[1]", "leaf · requires_grad"]
+    assert [r.text for r in before.rows] == ["k", "[1] · version 0", "leaf · requires_grad"]
+    assert "[1.5] · version 1 · the same tensor" in [r.text for r in after.rows]
     assert "AccumulateGrad · arrives [1]" in [r.text for r in after.rows]
     (product,) = (c for c in drawn.cards if c.name == "first")
     assert after.id not in {a.tail for a in drawn.arrows if a.head == product.id}

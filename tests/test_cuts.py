@@ -942,3 +942,12 @@ def test_a_value_that_reaches_only_some_outputs_of_multihead_attention_is_not_cu
     with gv.record() as rec:
         attention(x, x, x)
     assert list(rec.graph.cuts) == []
+
+
+def test_what_is_given_back_to_data_leaves_no_value_outside_of_torch():
+    with gv.record() as rec:
+        a = torch.ones(2, requires_grad=True)
+        a.data -= 0.1
+    (cut,) = rec.graph.cuts
+    assert cut.output_id is not None
+    assert rec.graph.tensor[cut.output_id].object_id != rec.graph.tensor[cut.input_id].object_id
