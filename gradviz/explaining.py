@@ -44,12 +44,15 @@ class Listing(NamedTuple):
         >>> listing = Listing("cell", 3, "a = leaf()\\nb = copy(a)")
         >>> listing.shows(Source("cell", 4, "b = copy(a)")), listing.shows(Source("cell", 4, "t.detach()"))
         (True, False)
+        >>> listing.shows(Source("cell", 4, "b (copy: detach)"))
+        True
         """
         lines = self.text.splitlines()
         if at is None or at.file != self.file or not self.first <= at.line < self.first + len(lines):
             return False
         line, code = (re.sub(r"\s", "", part) for part in (lines[at.line - self.first], at.code or ""))
-        code = code.partition("=")[2] or code  # what it returned may have got its name elsewhere
+        called = re.search(r"(\w+)[\w.]*:\w+\)?$", code)  # "b (copy: detach)": what a called function did
+        code = called[1] if called else code.partition("=")[2] or code  # the result may have got its name elsewhere
         return code[:FIRST] in line or line in code
 
 
