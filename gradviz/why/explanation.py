@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from .. import queries
 from ..graph import Call, Cut, Graph, Hooked, Raised, Tensor, Wrote
-from ..scene import joined
+from ..scene import count, joined
 from ..theme import visible
 from ..views.figure import Figure
 
@@ -304,7 +304,8 @@ def _only(graph: Graph, tensors: list[Tensor], calls: set[int], nodes: set[int])
                        returned=tuple(r for r in b.returned if r[0] in ids),
                        raised_at=b.raised_at if b.raised_at in nodes else None) for b in graph.backwards]  # fmt: skip
     left_out = len(queries.latest_states(graph)) - len({t.object_id for t in tensors})
-    note = [f"shown is what the explanation points at; {left_out} more tensors are left out"] if left_out > 0 else []
+    others = f"{count(left_out, 'more tensor')} {'is' if left_out == 1 else 'are'} left out"
+    note = [f"shown is what the explanation points at; {others}"] if left_out > 0 else []
     return graph.replace(
         roots=[r for r in graph.roots if r in ids],
         tensors=[t if t.base_id in ids else t._replace(base_id=None) for t in tensors],
