@@ -126,10 +126,12 @@ class _Cells:
         ran = result is None or result.error_before_exec is None  # else there is nothing to draw
         recording = running.recording if running is not None and ran else None
         asks = self.asked or result is None or isinstance(error, UsageError)
-        self.notebook.after(result.info.raw_cell if result else "", error, recording, asks)
-        if running is not None and recording is not None:
-            figure, told = recording.figure(**running.options), self.notebook.told
-            display(figure if told is None else _Explained(figure, told))
+        try:
+            self.notebook.after(result.info.raw_cell if result else "", error, recording, asks)
+        finally:  # whatever is wrong with the rest of the notebook's names, the cell gets its picture
+            if running is not None and recording is not None:
+                figure, told = recording.figure(**running.options), self.notebook.told
+                display(figure if told is None else _Explained(figure, told))
 
     @no_var_expand  # type: ignore[untyped-decorator]  # {…} and $ are the reader's
     def line_magic(self, line: str) -> None:

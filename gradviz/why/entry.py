@@ -92,6 +92,11 @@ def _names_at(frame: FrameType, subjects: tuple[Any, ...], with_tensors: bool) -
     return names_of(words, subjects, frame.f_globals, with_tensors)
 
 
+def parameters_of(module: Any) -> list[Any]:
+    """None of a module that is half built."""
+    return read(lambda: [*module.parameters()]) or []
+
+
 def names_of(
     words: Iterable[ast.expr], subjects: Iterable[Any], variables: Mapping[str, Any], with_tensors: bool
 ) -> dict[str, Any]:
@@ -124,7 +129,8 @@ class _Case:
         self.asked_tensors = list(self.tensors.values())
         self.subjects = subjects
         self.known_optimizers = [o for o in known.values() if issubclass(type(o), torch.optim.Optimizer)]
-        self.known_modules = others = [m for m in known.values() if issubclass(type(m), torch.nn.Module)]
+        modules = [m for m in known.values() if issubclass(type(m), torch.nn.Module)]
+        self.known_modules = others = [m for m in modules if parameters_of(m)]
         self.name_parameters([*self.modules, *([model] if model is not None else [])], others)
         self.losses = [t for _, t in self.asked_tensors if self.is_loss(t, recording)]
         self.given = (*self.losses, *self.targets().values())

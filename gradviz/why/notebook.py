@@ -16,10 +16,9 @@ import torch
 
 from gradviz import _torch_compat as compat
 from gradviz.graph import GradvizError
-from gradviz.objects import read
 from gradviz.recording import Recording
 from gradviz.walk import walk
-from gradviz.why.entry import explain, held_by, names_of
+from gradviz.why.entry import explain, held_by, names_of, parameters_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.messages import cause_of, read_error
 from gradviz.why.raised import explain_error
@@ -181,8 +180,9 @@ class Notebook:
         called = {n: t for n, t in found.items() if "loss" in n.lower() and not n.lower().startswith(MEASURED)}
         newest = max((cell[n] for n in called), default=-1)
         loss = _loss({n: t for n, t in called.items() if cell[n] == newest})
-        later = {n: t for n, t in found.items() if n not in called and cell[n] > newest and t.requires_grad
-                 and not t.is_leaf and not n.lower().startswith(MEASURED)}  # fmt: skip
+        with compat.unobserved():
+            later = {n: t for n, t in found.items() if n not in called and cell[n] > newest and t.requires_grad
+                     and not t.is_leaf and not n.lower().startswith(MEASURED)}  # fmt: skip
         at = max((cell[n] for n in later), default=-1)
         other = _loss({n: t for n, t in later.items() if cell[n] == at})
         if other is None or (loss is not None and not (at == self.backwards[1] and self.backwards[0] >= newest)):
@@ -228,14 +228,9 @@ def _trainable(names: dict[str, Any]) -> Iterator[tuple[str, bool, torch.Tensor]
         kind = object if n.startswith("_") else type(v)
         if issubclass(kind, (torch.nn.Module, torch.optim.Optimizer)):
             own = issubclass(kind, torch.optim.Optimizer)
-            yield from ((n, own, p) for p in (held_by([v]).values() if own else _parameters(v)) if p.is_leaf)
+            yield from ((n, own, p) for p in (held_by([v]).values() if own else parameters_of(v)) if p.is_leaf)
         elif issubclass(kind, torch.Tensor) and v.is_leaf and v.requires_grad:
             yield n, False, v
-
-
-def _parameters(module: Any) -> list[Any]:
-    """None of a model that is half built."""
-    return read(lambda: [*module.parameters()]) or []
 
 
 def _traces(names: dict[str, Any]) -> dict[tuple[Any, str], tuple[Any, ...]]:
@@ -272,7 +267,7 @@ def _models(names: dict[str, Any], loss: Any, recording: Recording | None) -> di
     nothing is left of them it may be about any.
     """
     modules = {n: m for n, m in names.items() if issubclass(type(m), torch.nn.Module) and not n.startswith("_")}
-    modules = {n: m for n, m in modules.items() if _parameters(m)}
+    modules = {n: m for n, m in modules.items() if parameters_of(m)}
     parts = {id(part) for m in modules.values() for part in m.modules() if part is not m}
     found = {n: modules[n] for n in {id(m): n for n, m in modules.items() if id(m) not in parts}.values()}
     seen = {n: m for n, m in found.items() if recording and any(recording.find(p) is not None for p in m.parameters())}

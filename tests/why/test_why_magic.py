@@ -412,3 +412,30 @@ def test_asking_keeps_nothing_of_the_error_alive(shell: InteractiveShell) -> Non
     shell.run_cell("pass")  # IPython lets the last result go
     gc.collect()
     assert big() is None
+
+
+FOREIGN = """class Foreign(torch.Tensor):
+    asked = []
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        cls.asked.append(function)
+        raise RuntimeError("mine")
+foreign = torch.ones(1).as_subclass(Foreign)
+class HalfBuilt(nn.Module):
+    def parameters(self, recurse=True):
+        raise KeyError("not yet")
+half_built = HalfBuilt()"""
+
+
+def test_names_that_cannot_be_read_are_left_alone(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_cell(FOREIGN)
+    shell.run_cell("loss = (a * 2).sum()\nloss.backward()")
+    (picture,) = shown(shell, "%%gradviz\nloss = (a * 3).sum()\nloss.backward()")
+    assert picture.startswith("a\n")
+    (why,) = shown(shell, "%gradviz why")
+    assert why.startswith("Healthy")
+    (about,) = shown(shell, "%gradviz why a loss")
+    assert about.startswith("Healthy")
+    assert shell.user_ns["Foreign"].asked == []
+    assert "Error in callback" not in capsys.readouterr().out
