@@ -81,6 +81,16 @@ def test_code_that_cannot_be_read_again_is_not_listed() -> None:
     assert play(names["rec"]).book["code"] == {}  # type: ignore[arg-type]
 
 
+def test_of_a_file_only_what_was_recorded_is_listed(tmp_path: Path) -> None:
+    lines = 'key = "secret"', "with gv.record() as rec:", "    a = torch.ones(2, requires_grad=True)", "    b = a * 2"
+    file = tmp_path / "cellular.py"
+    file.write_text("\n".join((*lines, 'after = "secret"')))
+    names: dict[str, object] = {"torch": torch, "gv": gv}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    code = play(names["rec"]).book["code"]  # type: ignore[arg-type]
+    assert code == {"text": "a = torch.ones(2, requires_grad=True)\nb = a * 2", "first": 3}
+
+
 def test_forward_and_back_gives_the_same_picture() -> None:
     rec = record()
     player = play(rec)

@@ -94,6 +94,6 @@ def _listing(recording: Recording) -> Listing | None:
     used = sorted({c.source.line for c in recording.graph.calls if c.source and c.source.file == file})
     if not used or used[-1] > len(lines):
         return None
-    whole = len(lines) <= LISTED and file.startswith("cell")
+    whole = len(lines) <= LISTED and (file == "cell" or file.startswith("cell ["))
     first, last = (1, len(lines)) if whole else (used[0], min(used[-1], used[0] + 3 * LISTED))
     return Listing(file, first, textwrap.dedent("".join(lines[first - 1 : last])).rstrip())
