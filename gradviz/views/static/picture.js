@@ -133,8 +133,8 @@ function nearest(boxes, from, direction) {
 
 /**
  * Moves `stage` about in `frame`. It starts with the whole picture where that is readable, else with readable text at
- * the picture's top, moved to where its `first` card is; the frame is as high as that needs, and never gets lower again by itself, so that the page below
- * stays where it is while pictures change.
+ * the picture's top, moved to where its `first` card is. The frame is as high as that needs, and never gets lower again
+ * by itself, so that the page below stays where it is while pictures change.
  */
 function makeView(frame, stage, onMove, first) {
   let page = null; // {w, h, natural, smallest}
