@@ -294,3 +294,37 @@ def step_obstacle(optimizer: Any) -> str | None:
     if _C._len_torch_dispatch_stack():
         return "a TorchDispatchMode is active, and would see the trial"
     return None
+
+
+# ---- the function modes of this thread -----------------------------------------------------------------------------
+
+_mode_at: Callable[[int], Any] | None = getattr(_C, "_get_function_stack_at", None)
+_pop_mode: Callable[[], Any] | None = getattr(_C, "_pop_torch_function_stack", None)
+_push_mode: Callable[[Any], None] | None = getattr(_C, "_push_on_torch_function_stack", None)
+
+
+def take_off_modes(unwanted: Callable[[Any], bool]) -> list[Any] | None:
+    """Take function modes off this thread's stack wherever they stand; the others stay as they are.
+
+    ``TorchFunctionMode.__exit__`` takes off whatever stands on top. While torch runs a mode's handler, that mode and
+    those above it are not on the stack.
+
+    Args:
+        unwanted: says of each mode whether it goes.
+
+    Returns:
+        The modes that went, or None where torch does not let the stack be read.
+    """
+    if _mode_at is None or _pop_mode is None or _push_mode is None or outer_modes is int:
+        return None
+    modes = [_mode_at(place) for place in range(outer_modes())]
+    places = [place for place, mode in enumerate(modes) if unwanted(mode)]
+    if not places:
+        return []
+    above = modes[places[0] :]
+    for _ in above:
+        _pop_mode()
+    for mode in above:
+        if not unwanted(mode):
+            _push_mode(mode)
+    return [modes[place] for place in places]

@@ -93,6 +93,10 @@ def _notes(recorder: Recorder) -> tuple[str, ...]:
         )
     for text, count in recorder.failures.items():
         notes.append(f"not recorded, {count} times: {text}" if count else text)
+    if recorder.elsewhere:
+        calls = "1 call" if recorder.elsewhere == 1 else f"{recorder.elsewhere} calls"
+        notes.append(f"not recorded: {calls} that other asyncio tasks, or other contexts, ran meanwhile on this thread")
+    notes += recorder.notes
     for kind, *what in recorder.log:
         if kind == "called" and what[0].run is not None and not what[0].run.watched:
             notes.append(

@@ -132,8 +132,8 @@ class Frames:
             kind = _BOOKKEEPING
         elif name == _MODULE_FILE:
             kind = _MODULE if code is _MODULE_CALL else _MODULE_PART
-        elif name in _WRAPPERS or code is _COPY:
-            kind = _WRAPPER
+        elif name in _WRAPPERS or code is _COPY or (name.startswith(_OWN) and code.co_name == "__torch_function__"):
+            kind = _WRAPPER  # another recording's handler has just passed the call on
         elif name.startswith((_TORCH, _OWN)) or _is_standard(name):
             kind = _LIBRARY
         else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable
+from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Any
 
@@ -40,6 +41,13 @@ _OPERATIONS = (Role.OPERATION, Role.FUSED)
 _NO_CUT = (Role.BACKWARD, Role.GRAD, Role.GRAD_SET, Role.RETAIN, Role.HOOK)
 
 
+def _leave_traceback() -> None:
+    """Take the handler's frame out of the traceback of the error that passes through it: the user did not call it."""
+    _, error, trace = sys.exc_info()
+    if error is not None and trace is not None:
+        error.__traceback__ = trace.tb_next
+
+
 def tensors_in(value: Any, found: list[torch.Tensor], depth: int = 4) -> None:
     """Append the tensors inside nested tuples, lists and dicts."""
     if isinstance(value, _TENSOR):
@@ -49,11 +57,23 @@ def tensors_in(value: Any, found: list[torch.Tensor], depth: int = 4) -> None:
             tensors_in(item, found, depth - 1)
 
 
+# NOTE [whose calls are recorded]: a mode sees every call of its thread, also those of other asyncio tasks that run
+# while the block waits. So each recording leaves a mark in the context that entered it, and takes the calls of contexts
+# that have the mark: its own task's, and those of tasks begun inside its block, which start with a copy of the context.
+# The mark is a bare object, since a context may live long after the recording.
+_marks: ContextVar[tuple[object, ...]] = ContextVar("gradviz_recordings", default=())
+_marks_here = _marks.get
+
+
 class Recorder(TorchFunctionMode):
     """The mode. Everything that it keeps is plain data or a weak reference."""
 
     def __init__(self, max_events: int, reads_gpu: bool) -> None:
         super().__init__()
+        self.mark = object()
+        self.ended = False
+        self.elsewhere = 0  # calls of other contexts
+        self.notes: list[str] = []  # how it ended, where that was out of the ordinary
         self.max_events = max_events
         self.log: deque[tuple[Any, ...]] = deque()
         self.dropped = 0
@@ -71,6 +91,50 @@ class Recorder(TorchFunctionMode):
         self.globals: dict[str, Any] | None = None  # objects that are variables of the user's module, at the end
         self._roles: dict[Any, tuple[str, Role]] = {}
 
+    # --- from when to when -----------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Record the calls of this thread that belong to this context, see NOTE [whose calls are recorded]."""
+        compat.take_off_modes(_is_over)
+        _marks.set((*_marks_here(), self.mark))
+        self.__enter__()  # type: ignore[no-untyped-call]
+
+    def end(self) -> None:
+        """Record nothing from here on, and leave the stack of modes wherever this mode stands on it."""
+        running = self._is_running()
+        if not running:
+            self.finish()
+        self.ended = True
+        _marks.set(tuple(mark for mark in _marks_here() if mark is not self.mark))
+        taken_off = compat.take_off_modes(_is_over)
+        if taken_off is None:
+            self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+        elif self not in taken_off and not running:
+            self.notes.append(
+                "another function mode was left while this recording stood above it, which switched the recording off "
+                "early: what ran from then on is not recorded"
+            )
+
+    def end_elsewhere(self) -> None:
+        """End from another thread than its own: a generator was collected there, for example.
+
+        The mode stays on its own thread's stack, where it does nothing, until the next recording there takes it off.
+        """
+        self.ended = True
+        self.notes.append(
+            "this recording was ended by another thread than the one that began it: what its own thread ran after that "
+            "is not recorded"
+        )
+
+    def _is_running(self) -> bool:
+        """Does the recording end inside a call that it records? Torch has its mode off the stack then."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if frame.f_code is _HANDLER and frame.f_locals.get("self") is self:
+                return True
+            frame = frame.f_back
+        return False
+
     # --- around each call ------------------------------------------------------------------------------------------
 
     def __torch_function__(
@@ -79,16 +143,26 @@ class Recorder(TorchFunctionMode):
         """Run ``func`` as if nobody watched, and note what went in and out."""
         kwargs = kwargs or {}
         if _is_compiling():
-            return func(*args, **kwargs)
-        try:
-            name, role = self._roles.get(func) or self._roles.setdefault(func, describe(func))
-        except Exception as error:  # a user's own overridable function may be any object, also one without a hash
-            self.failed(error)
-            return func(*args, **kwargs)
-        if role is _IGNORED:
-            if name == "_set_grad_enabled":
+            return func(*args, **kwargs)  # the compiler reads this handler too
+        name, role = "", _IGNORED
+        if not self.ended:
+            try:
+                name, role = self._roles.get(func) or self._roles.setdefault(func, describe(func))
+            except Exception as error:  # a user's own overridable function may be any object, also one without a hash
+                self.failed(error)
+        done = False
+        if role is _IGNORED or self.mark not in _marks_here():
+            if name == "_set_grad_enabled":  # grad mode is the thread's, whichever context sets it
                 self.customs.note_grad_mode(bool(args[0]), sys._getframe(1))
-            return func(*args, **kwargs)
+            if role is not _IGNORED:
+                self.elsewhere += 1
+            try:
+                result = func(*args, **kwargs)
+                done = True
+                return result
+            finally:
+                if not done:
+                    _leave_traceback()
         call = watching = usual = None
         inputs: list[torch.Tensor] = []
         try:
@@ -103,7 +177,6 @@ class Recorder(TorchFunctionMode):
                         watching = watch(self, call, role, args, kwargs)
         except Exception as error:
             self.failed(error)
-        done = False
         try:
             result = func(*args, **kwargs)
             done = True
@@ -112,6 +185,8 @@ class Recorder(TorchFunctionMode):
                 watching.stop()
             if not done:
                 self._raised(call if usual is None else usual_call(name, *usual), watching)
+        if self.ended:  # while the call ran
+            return result
         if usual is not None:
             try:
                 entry = connect.entry(self.objects, self.nodes, name, *usual, args, result)
@@ -148,11 +223,9 @@ class Recorder(TorchFunctionMode):
 
     def _raised(self, call: CallRecord | None, watching: Watch | None) -> None:
         """A call of the user's raised. Runs while the exception passes through; leaves no trace of us in it."""
-        kind, error, trace = sys.exc_info()
-        if error is not None and trace is not None:
-            # Our frame is the first of the traceback: the user's cell did not call it.
-            error.__traceback__ = trace.tb_next
-        if call is not None and error is not None and kind is not None:
+        kind, error, _ = sys.exc_info()
+        _leave_traceback()
+        if call is not None and error is not None and kind is not None and not self.ended:
             call.error = (kind.__name__, str(error)[:2000])
             try:
                 if watching is not None:
@@ -363,7 +436,9 @@ class Recorder(TorchFunctionMode):
         self._log((kind, *what))
 
     def _log(self, entry: connect.Entry) -> None:
-        """A full log drops its oldest call with all that belongs to it."""
+        """A full log drops its oldest call with all that belongs to it. A recording that is over takes nothing."""
+        if self.ended:
+            return
         self.log.append(entry)
         if len(self.log) > self.max_events:
             self._drop()
@@ -384,3 +459,11 @@ class Recorder(TorchFunctionMode):
                 self.close(self.customs.leave())
         except Exception as error:
             self.failed(error)
+
+
+_HANDLER = Recorder.__torch_function__.__code__
+
+
+def _is_over(mode: Any) -> bool:
+    """Is this the mode of a recording that has ended?"""
+    return isinstance(mode, Recorder) and mode.ended

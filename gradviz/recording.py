@@ -54,19 +54,19 @@ class Recording:
         self._recorder.home_at = None if self._namespace else frame.f_lasti
         self._recorder.home = self._recorder.home or frame.f_code
         self._namespace = self._namespace or frame.f_globals
-        self._recorder.__enter__()  # type: ignore[no-untyped-call]
+        self._recorder.begin()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Stop recording. Nothing of the user's is kept, and an error leaves as it would have without us."""
-        if threading.get_ident() != self._thread:
-            raise GradvizError("a recording must end on the thread that began it: leave the with block there")
         if trace is not None:
             _without_detour(trace)
-        self._recorder.__exit__(kind, error, trace)  # type: ignore[no-untyped-call]
-        self._recorder.finish()
+        if threading.get_ident() == self._thread:
+            self._recorder.end()
+        else:
+            self._recorder.end_elsewhere()
         self._take_hints()
         self._assembled.clear()  # made before these names were known
 
