@@ -189,11 +189,11 @@ class _Teller:
     def error(self, event: Raised) -> Iterator[str]:
         call = self.graph.call.get(event.call_id)
         start = f"{self.line(call)}{self.code(call) or 'a call'} raises {event.error}"
-        root = (
-            self.graph.tensor.get(call.inputs[0]) if call and call.inputs and call.id in self.backward_calls else None
-        )
+        run = next((b for b in self.graph.backwards if call and b.call_id == call.id), None)
+        refused = queries.refused(self.graph, run, event.message) if run and call and call.inputs else []
+        root = self.graph.tensor[refused[0]] if refused else None
         node = self.graph.node.get(event.node_id)
-        if root and root.requires_grad is False and "require grad" in event.message:
+        if root and root.requires_grad is False and "element" in event.message:
             yield f"{start}, because {self.name(root.id)} has no grad_fn."
             origins = [self.graph.tensor[i] for i in self.ancestors([root.id]) if i in self.graph.tensor]
             if not self.graph.notes and all(t.requires_grad is False for t in origins):
@@ -283,7 +283,8 @@ class _Teller:
         none = [t for t in none if self.grads[t.object_id] is None]
         if without := [self.name(t.id) for t in none if t.object_id not in there]:
             verb = "is None: no gradient path leads" if len(without) == 1 else "are None: no gradient path leads"
-            starts = list(dict.fromkeys(self.name(i) for b in runs for i in self.graph.call[b.call_id].inputs[:1]))
+            calls = [(self.graph.call[b.call_id], max(1, len(b.roots))) for b in runs]
+            starts = list(dict.fromkeys(self.name(i) for call, count in calls for i in call.inputs[:count]))
             yield f"{_several([f'{n}.grad' for n in without])} {verb} there from {_several(starts)}."
         met_by = [self.leaves[node].object_id for node in queries.accumulations(self.graph) if node in self.leaves]
         waiting = [self.name(t.id) for t in none if t.object_id in there.difference(met_by)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from .graph import Accumulated, Call, Changed, Edge, Graph, NodeKind, Tensor, Wrote
+from .graph import Accumulated, Backward, Call, Changed, Edge, Graph, NodeKind, Tensor, Wrote
 
 # Functions that read only the shape or dtype of their first tensor, and of every tensor but the first.
 FACTORIES = frozenset(
@@ -17,6 +19,32 @@ SHAPE_OF_OTHER = frozenset("expand_as view_as reshape_as type_as to resize_as_ r
 def read_by(call: Call) -> tuple[int, ...]:
     """The inputs whose values a call reads, and not only their shape."""
     return () if call.function in FACTORIES else call.inputs[:1] if call.function in SHAPE_OF_OTHER else call.inputs
+
+
+def refused(graph: Graph, run: Backward, message: str) -> list[int]:
+    """The tensors at which a backward raised before it ran a node.
+
+    Of the inputs of its call those come first that it was called on. The weights to start with, and the tensors that
+    ``autograd.grad`` was asked about, come after them. torch's message counts the former.
+
+    Args:
+        graph: of the recording.
+        run: the backward.
+        message: what it raised.
+
+    Returns:
+        Tensor ids: one where it is known which tensor raised, else all that the backward was called on.
+    """
+    inputs = graph.call[run.call_id].inputs
+    if counted := re.search(r"element (\d{1,6}) of (?:tensors|variables)|\boutput\[(\d{1,6})\]", message):
+        at = int(counted[1] or counted[2])
+        untracked = counted[1] is not None
+        found = inputs[at : at + 1]
+        return [i for i in found if not untracked or graph.tensor[i].requires_grad is False]
+    roots = list(dict.fromkeys(inputs[: max(1, len(run.roots))]))
+    if "scalar outputs" in message:  # torch asks for a single number
+        return [i for i in roots if graph.tensor[i].shape is None or math.prod(graph.tensor[i].shape or ()) != 1]
+    return roots
 
 
 def latest_states(graph: Graph) -> dict[int, Tensor]:

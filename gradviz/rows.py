@@ -58,7 +58,8 @@ class RowWriter:
                 said = self.as_it_came(run.run, graph.tensor[i].gradient_edge, str(value))
                 self.given_back.setdefault(graph.tensor[i].object_id, []).append(said)
             if run.call_id in self.raised and run.call_id in graph.call and not run.ran and run.raised_at is None:
-                self.refusals |= dict.fromkeys(graph.call[run.call_id].inputs, (run, self.raised[run.call_id]))
+                error = self.raised[run.call_id]
+                self.refusals |= dict.fromkeys(queries.refused(graph, run, error.message), (run, error))
             for root in run.roots:
                 self.started.setdefault(root, []).append(run)
         self.cut = {c.output_id for c in graph.cuts}
@@ -123,9 +124,12 @@ class RowWriter:
     def refused(self, states: list[Tensor]) -> list[Row]:
         """A backward that began here and raised before it ran a node, most often for want of a ``grad_fn``."""
         rows = []
-        for run, error in (self.refusals[t.id] for t in states if t.id in self.refusals):
-            why = error_text(error) if states[-1].requires_grad else "no grad_fn"
-            rows.append(Row("stale", f"{_word(run)} raises here: {why}"))
+        for tensor in (t for t in states if t.id in self.refusals):
+            run, error = self.refusals[tensor.id]
+            why = error_text(error) if tensor.requires_grad else "no grad_fn"
+            others = sum(other == (run, error) for other in self.refusals.values()) - 1
+            here = "raises here" if not others else f"of this and {count(others, 'more tensor')} raises"
+            rows.append(Row("stale", f"{_word(run)} {here}: {why}"))
         return rows
 
     def bare_rows(self, kind: str, calls: list[Call], nodes: list[int]) -> list[Row]:

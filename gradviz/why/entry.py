@@ -26,7 +26,7 @@ from gradviz.why.explanation import Explanation, bare, several
 from gradviz.why.gradient import DONE, UNSEEN, Gradients
 from gradviz.why.moving import MOVES, STAYS, Move, Moves, will_it_move
 from gradviz.why.paths import RECORD, Asked, Paths
-from gradviz.why.raised import explain_error, read_error
+from gradviz.why.raised import explain_error, read_error, recorded_error
 from gradviz.why.reaching import check, parts_of, reach
 from gradviz.why.silent import silent_faults
 from gradviz.why.small import explain_small
@@ -137,8 +137,9 @@ class _Case:
         met = [] if recording is None else [recording.find(t) is not None for t in self.given]
         seen = recording is not None and all(met[: len(self.losses)]) and (any(met) or not met)
         self.recording: Recording | None = recording if seen else None
+        self.given_recording: Recording | None = recording
         self.unseen = recording is not None and not seen
-        self.graph = self.renamed(self.recording.graph) if self.recording else self.captured()
+        self.graph = self.renamed(recording) if recording is not None and seen else self.captured()
         inner = self.on_the_way()
         self.losses = [t for t in self.losses if id(t) not in inner]
 
@@ -172,9 +173,10 @@ class _Case:
                 self.called.setdefault(id(p), name)
                 self.live[id(p)] = p
 
-    def renamed(self, graph: Graph) -> Graph:
+    def renamed(self, recording: Recording) -> Graph:
         """Parameters under the reader's names, where the recording has only what a module's own code calls them."""
-        states = {i: self.recording.find(t) for i, t in self.live.items()} if self.recording else {}
+        graph = recording.graph
+        states = {i: recording.find(t) for i, t in self.live.items()}
         names = {t.object_id: self.called[i] for i, t in states.items() if t and i in self.called}
         if not names:
             return graph
@@ -249,9 +251,16 @@ class _Case:
         if error is None and event is None:
             return None
         kind, text = read_error(error) if error is not None else (event.error, event.message)  # type: ignore[union-attr]
-        flags = {n: bool(p.requires_grad) for m in self.modules for n, p in m.named_parameters()}
-        # Without a recording backward's own tensor is known only where it was given: a parameter is not what raised.
-        graph = self.graph if self.recording or self.asked_tensors else Graph()
+        parameters = [(n, p) for m in self.modules for n, p in m.named_parameters()]
+        recording = self.given_recording
+        if recording is not None and not self.recording and recorded_error(recording.graph, text) is not None:
+            # What was asked about besides is not of this recording, but the error is.
+            graph = self.renamed(recording)
+            parameters = [(n, p) for n, p in parameters if recording.find(p) is not None]
+        else:
+            # Without a recording backward's own tensor is known only where it was given: a parameter did not raise.
+            graph = self.graph if self.recording or self.asked_tensors else recording.graph if recording else Graph()
+        flags = {n: bool(p.requires_grad) for n, p in parameters}
         found = explain_error(kind, text, graph, event if error is None else None, flags)
         if found.cause == "not_known" and "NoneType" in text and self.asked_tensors:
             missing = self.answer()  # None where a gradient was expected: why it is None is the question

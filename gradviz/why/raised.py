@@ -62,6 +62,15 @@ def explain_error(
     return told
 
 
+def recorded_error(graph: Graph, message: str) -> Raised | None:
+    """The last recorded error whose text stands in this one's."""
+    text = plain(message)
+    for event in reversed(graph.events):
+        if isinstance(event, Raised) and (said := plain(event.message)[:1000]) and said in text:
+            return event
+    return None
+
+
 class _Case:
     """One error, and the graph in which it happened."""
 
@@ -71,19 +80,12 @@ class _Case:
         self.text, self.graph, self.flags = text, graph, flags
         self.paths = Paths(graph)
         self.words = self.paths.words
-        self.event = raised or self.matching()
+        self.event = raised or recorded_error(graph, text)
         self.call = graph.call.get(self.event.call_id) if self.event else None
         self.inputs = [graph.tensor[i] for i in self.call.inputs] if self.call else []
         self.run = next((b for b in graph.backwards if self.call and b.call_id == self.call.id), None)
         roots = [root_id] if root_id is not None else [] if graph.calls else graph.roots
         self.root = next((graph.tensor[i] for i in roots if not self.event), None)
-
-    def matching(self) -> Raised | None:
-        """The last recorded error whose text stands in this one's."""
-        for event in reversed(self.graph.events):
-            if isinstance(event, Raised) and (said := plain(event.message)[:1000]) and said in self.text:
-                return event
-        return None
 
     # --- words ------------------------------------------------------------------------------------------------------
 
@@ -94,7 +96,11 @@ class _Case:
         """An explanation that tells of ``calls``, else of the call that raised, and points at both."""
         shown = [c for c in calls if c] or [c for c in (self.call,) if c]
         lines = lines_of(c for c in (*shown, self.call) if c)
-        more = () if self.call else (f"This error was not recorded: %%gradviz on its cell would add {adds}.",)
+        more: tuple[str, ...] = ()
+        if self.call is None and self.graph.calls:  # a constructor raised, or another thread did
+            more = ("No recorded call raised this error.",)
+        elif self.call is None:
+            more = (f"This error was not recorded: %%gradviz on its cell would add {adds}.",)
         if verdict.split(" ")[0] in ("an", "the", "one", "only", "something", "what", "input", "backward"):
             verdict = verdict[0].upper() + verdict[1:]
         return Explanation(cause, verdict, self.words.places(shown), why, mend, lines=lines, graph=self.graph,
