@@ -25,7 +25,6 @@ CUTTERS = {
     CutReason.INTEGER_DTYPE: "an integer or bool result of {}()",
     CutReason.COPIED_OUT: "{}(), which copies the value out of the graph,",
     CutReason.NO_GRAD_WRITE: "an in-place write under no_grad",
-    CutReason.FLAG_OFF: "switching requires_grad off",
     CutReason.CUSTOM_NON_DIFFERENTIABLE: "{}, which marks it non-differentiable,",
     CutReason.UNKNOWN: "{}, it is not known why,",
 }  # the other reasons stand in the sentence as they are: .data, no_grad
@@ -112,6 +111,7 @@ class _Teller:
         if not raised:
             yield from self.passed()
         yield from self.cuts(lost=False)
+        yield from self.frozen()
 
     # --- words ------------------------------------------------------------------------------------------------------
 
@@ -221,6 +221,16 @@ class _Teller:
                     end = f"backward raises {error.error}" if error else "a backward through it would raise"
                     yield f"{self.made_by(node)} saved {what}{at} and {self.writer(t, s.saved_version)}: {end}."
 
+        if unsure := {u.node.id: u.node for u in self.unsure}:
+            made = dict.fromkeys(self.made_by(node) for node in unsure.values())
+            yield f"What {_several([*made])} saved may have been written since: its state cannot be read."
+
+    @cached_property
+    def unsure(self) -> list[queries.Unsure]:
+        """Saved tensors of which it is not known whether they are what they were. Of a graph that was only read they
+        are told where something would rest on them."""
+        return queries.unsure_saved(self.graph) if self.graph.calls else []
+
     def writer(self, saved: Tensor | None, version: int | None) -> str:
         """Who moved a saved tensor past the version at which it was saved."""
         for e in self.graph.events:
@@ -252,7 +262,7 @@ class _Teller:
 
     def cuts(self, lost: bool) -> Iterator[str]:
         """The cut that matters most, if it lost a gradient or if it lost none: on the way to the last root."""
-        found = [c for c in self.graph.cuts if self.reached(c.input_id)]
+        found = [c for c in self.graph.cuts if self.reached(c.input_id) and c.reason is not CutReason.FLAG_OFF]
         if any(c in self.losing for c in found) is not lost:
             return
         behind = self.ancestors(self.graph.roots[-1:])
@@ -268,6 +278,19 @@ class _Teller:
             what = f"{result} off" if len(ends) == 2 and ends[0] == ends[1] else f"{result} from {source}"
             count = f" (1 of {len(found)} cuts)" if len(found) > 1 else ""
             yield f"✂ {self.line(call)}{who} cuts {what}{count}: no gradient goes back to {_several(leaves)} this way."
+
+    def frozen(self) -> Iterator[str]:
+        """The leaves whose flag was switched off, by the first line that did so. Frozen is not cut: a path that was
+        built before stands, and what arrives along it is not stored."""
+        found = [c for c in self.graph.cuts if c.reason is CutReason.FLAG_OFF]
+        found = [c for c in found if self.last[self.graph.tensor[c.input_id].object_id].requires_grad is False]
+        calls = [self.graph.call[c.call_id] for c in found if c.call_id in self.graph.call]
+        for call in calls[:1]:
+            here = {c.id for c in calls if c.source == call.source}
+            names = list(dict.fromkeys(self.name(c.input_id) for c in found if c.call_id in here))
+            verb, it = ("are", "them") if len(names) > 1 else ("is", "it")
+            later = f"what uses {it} later brings {it} no gradient"
+            yield f"{self.line(call)}{_several(names)} {verb} frozen: requires_grad is switched off, and {later}."
 
     # --- gradients --------------------------------------------------------------------------------------------------
 
@@ -387,7 +410,16 @@ class _Teller:
             if leaves := [self.name(leaf.id) for leaf in self.reached(root)]:
                 known = self.graph.calls and not self.graph.notes  # a graph that was only read may have had a backward
                 end = "; no backward has run here." if known else "."
-                yield f"{self.name(root)} can send gradients to {_several(leaves)}{end}"
+                if self.is_unsure(root):
+                    yield f"A gradient path leads from {self.name(root)} to {_several(leaves)}{end}"
+                else:
+                    yield f"{self.name(root)} can send gradients to {_several(leaves)}{end}"
+
+    def is_unsure(self, tensor_id: int) -> bool:
+        """Whether a backward from this tensor would need something saved whose state is not known."""
+        edge = self.graph.tensor[tensor_id].gradient_edge
+        met = queries.reachable(self.graph, [edge.node_id] if edge else [])
+        return any(u.node.id in met for u in queries.unsure_saved(self.graph))
 
     def passed(self) -> Iterator[str]:
         """A result whose gradient was not kept."""

@@ -348,8 +348,15 @@ def weights_of_another_shape() -> None:
 
 
 @pytest.mark.parametrize(
-    "program", [weights_of_an_untracked_end, weights_and_a_second_end_that_is_not_tracked, grad_of_an_untracked_end,
-                the_second_end_is_no_single_number, weights_of_another_shape])  # fmt: skip
+    "program",
+    [
+        weights_of_an_untracked_end,
+        weights_and_a_second_end_that_is_not_tracked,
+        grad_of_an_untracked_end,
+        the_second_end_is_no_single_number,
+        weights_of_another_shape,
+    ],
+)
 def test_only_the_tensor_at_which_backward_raised_is_marked(program: Callable[[], None]) -> None:
     with gv.record() as rec, pytest.raises(RuntimeError):
         program()
@@ -358,13 +365,17 @@ def test_only_the_tensor_at_which_backward_raised_is_marked(program: Callable[[]
     assert marked == ["y"]
 
 
+def weights_of_another_shape_for_the_second_end() -> None:
+    x = torch.ones(2, requires_grad=True)
+    z = x.sum()
+    y = x * 2
+    weights = torch.ones(3)
+    torch.autograd.backward([z, y], [None, weights])
+
+
 def test_where_it_is_not_known_which_of_several_raised_all_say_so() -> None:
     with gv.record() as rec, pytest.raises(RuntimeError):
-        x = torch.ones(2, requires_grad=True)
-        z = x.sum()
-        y = x * 2
-        weights = torch.ones(3)
-        torch.autograd.backward([z, y], [None, weights])
+        weights_of_another_shape_for_the_second_end()
     rows = {card.name: [row.text for row in card.rows] for card in rec.figure().whole.cards}
     said = {name for name, texts in rows.items() if any("of this and one more tensor raises" in t for t in texts)}
     assert said == {"z", "y"}

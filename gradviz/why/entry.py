@@ -22,6 +22,7 @@ from gradviz.capture import capture, described, tensor_fields
 from gradviz.graph import Called, CutReason, GradvizError, Graph, Hooked, Raised
 from gradviz.objects import read
 from gradviz.recording import Recording
+from gradviz.why.doubts import doubted, doubts
 from gradviz.why.explanation import Explanation, bare, several
 from gradviz.why.gradient import DONE, UNSEEN, Gradients
 from gradviz.why.moving import MOVES, STAYS, Move, Moves, will_it_move
@@ -272,7 +273,9 @@ class _Case:
         if not self.given and (
             roots := Gradients(self.graph).losses
         ):  # nothing of it is alive, but a backward was seen
-            return self.of_loss(Gradients(self.graph), roots)
+            found = self.of_loss(Gradients(self.graph), roots)
+            unread = doubts(Gradients(self.graph, roots)) if found.cause == "healthy" else []
+            return doubted(found, unread) if unread else found
         if not self.given:
             what = f"explain() was given {', '.join(self.said) or 'nothing'}: there is nothing to read there; expected"
             raise GradvizError(f"{what} a tensor, a loss, a module or an optimizer (a generator can be read only once)")
@@ -290,8 +293,22 @@ class _Case:
             found = found if zero and small.cause != "underflow" else small
         if found.cause == "healthy" and (fixed := self.constants()):
             found = found._replace(more=(*found.more, fixed))
-        # What nobody watched may hold faults that leave no trace: no fault found is not healthy.
-        return found if self.recording or found.cause != "healthy" else found._replace(cause="not_known")
+        if found.cause != "healthy":
+            return found
+        if not self.recording:  # what nobody watched may hold faults that leave no trace
+            return found._replace(cause="not_known")
+        unread = doubts(Gradients(self.graph, self.loss_ids), self.target_ids)
+        return doubted(found, unread) if unread else found
+
+    @property
+    def loss_ids(self) -> list[int]:
+        """The losses, in the graph."""
+        return [i for t in self.losses if (i := self.ids[id(t)]) is not None]
+
+    @property
+    def target_ids(self) -> list[int]:
+        """The tensors whose gradient is asked for, in the graph."""
+        return [i for t in self.targets().values() if (i := self.ids[id(t)]) is not None]
 
     def silent(self) -> Explanation | None:
         """What is wrong although nothing raises and gradients arrive."""
@@ -471,8 +488,15 @@ class _Case:
         """A loss alone: what it can send gradients to."""
         leaves = several(why.leaves_of(Asked("", losses[0], True, False)))
         start, unseen = ("Healthy", "") if self.recording else ("No fault is visible", UNSEEN)
-        spent = f"the graph of {why.loss} leads to {leaves}; {why.spent}"
-        can = spent if why.spent else f"{why.loss} can send gradients to {leaves}"
+        path = f"the graph of {why.loss} leads to {leaves}"
+        if "raises" in why.spent:  # what it saved was written in place
+            verdict = f"{path[0].upper()}{path[1:]}; {why.spent}."
+            mend = f"compute {why.loss} anew after the write, or write out of place."
+            return Explanation("modified_in_place", verdict, mend=mend, tensor_ids=tuple(losses), graph=self.graph)
+        if why.unspent:
+            verdict = f"{path[0].upper()}{path[1:]}; {why.unspent}."
+            return Explanation("not_known", verdict, tensor_ids=tuple(losses), graph=self.graph)
+        can = f"{path}; {why.spent}" if why.spent else f"{why.loss} can send gradients to {leaves}"
         return Explanation("healthy", f"{start}: {can}.{unseen}", tensor_ids=tuple(losses), graph=self.graph)
 
     def asked(self, t: Any, tensor_id: int | None) -> Asked:

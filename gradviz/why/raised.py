@@ -209,18 +209,23 @@ class _Case:
     def cut_off(self, verdict: str, root: Tensor, cuts: list[Cut]) -> Explanation:
         calls = [self.graph.call[i] for i in dict.fromkeys(c.call_id for c in cuts)]
         tracked = [self.graph.tensor[c.input_id] for c in cuts]
-        reasons = several(list(dict.fromkeys(c.reason.value for c in cuts)))
-        verb = "require" if len({self.name(t) for t in tracked}) > 1 else "requires"
-        why = f"{self.names(tracked)} {verb} grad, and the path was cut there: {reasons}."
-        if {c.reason for c in cuts} == {CutReason.FLAG_OFF}:
-            why = f"frozen there: {self.names(tracked)}; nothing else behind it requires grad."
+        frozen = [self.graph.tensor[c.input_id] for c in cuts if c.reason is CutReason.FLAG_OFF]
+        severed = [c for c in cuts if c.reason is not CutReason.FLAG_OFF]
+        if severed:
+            sources = [self.graph.tensor[c.input_id] for c in severed]
+            reasons = several(list(dict.fromkeys(c.reason.value for c in severed)))
+            verb = "require" if len({self.name(t) for t in sources}) > 1 else "requires"
+            why = f"{self.names(sources)} {verb} grad, and the path was cut there: {reasons}."
+            why += f" Frozen besides: {self.names(frozen)}." if frozen else ""
+        else:
+            why = f"frozen there: {self.names(frozen)}; nothing else behind it requires grad."
         mends = {c.call_id: repair(c, self.graph) for c in cuts}
         if NON_REENTRANT in mends.values():  # what else is frozen may be meant
             mends = {i: mend for i, mend in mends.items() if mend == NON_REENTRANT}
             calls, why = [self.graph.call[i] for i in mends], UNTRACKED
         mend = " ".join(dict.fromkeys(mends.values()))
         behind, here = self.paths.ancestors([root.id]), {_site(c) for c in calls}
-        others = {c.call_id for c in self.graph.cuts if c.output_id in behind}
+        others = {c.call_id for c in self.graph.cuts if c.output_id in behind and c.reason is not CutReason.FLAG_OFF}
         others = {i for i in others if _site(self.graph.call[i]) not in here}
         why += f" Before that, {len(others)} more calls cut it too." if others else ""
         return self.say("no_grad_fn", verdict, why, mend, calls=calls, tensors=[root, *tracked], cuts=tuple(cuts))
