@@ -427,13 +427,13 @@ class Graph:
         return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
-    def from_json(cls, text: str) -> Graph:
+    def from_json(cls, text: str | bytes) -> Graph:
         """The graph that ``to_json`` wrote.
 
         Raises:
             GradvizError: the text is not JSON that ``to_json`` wrote.
         """
-        if not isinstance(text, (str, bytes, bytearray)):
+        if not issubclass(type(text), (str, bytes, bytearray)):
             expected = "expected the text of Figure.save('x.json') or Graph.to_json()"
             raise GradvizError(f"from_json() was given {_kind(text)}; {expected}")
         try:

@@ -59,7 +59,7 @@ class World:
         self.a = torch.tensor([1.0, 2.0], requires_grad=True)
         with gv.record() as rec:
             self.loss = (self.a * 2).sum()
-            self.loss.backward()
+            self.loss.backward()  # type: ignore[no-untyped-call]
         self.rec, self.figure = rec, rec.figure()
         self.net = torch.nn.Linear(2, 1)
         self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)

@@ -284,6 +284,9 @@ class _Case:
             found = self.stepped(found)
         if found.cause in WEAK | {"branch_not_taken", "not_in_loss"}:
             found = self.replaced() or found
+        if found.cause in ("zero_gradient", "nan") and (silent := self.silent()):
+            # Wrong numbers may well be zeros: what made them comes first.
+            found = silent if silent.cause in ("overwritten", "fused_step") else found
         losses = {id(t) for t in self.losses}
         values = any(not t.requires_grad and i not in losses for i, (_, t) in self.tensors.items())
         if found.cause in WEAK or values:  # a tensor that asks for no gradient may be a snapshot
