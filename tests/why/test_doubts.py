@@ -18,7 +18,7 @@ from gradviz.graph import SavedState
 from gradviz.why.explanation import Explanation
 
 FINE = re.compile(
-    r"no fault|healthy|\bfine\b|\bavailable\b|can send gradients|would use|all is well(?<!whether all is well)"
+    r"no fault|healthy|\bfine\b|\bavailable\b|loss can send gradients|would use|all is well(?<!whether all is well)"
 )
 Tensors = tuple[Any, ...]
 
