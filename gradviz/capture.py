@@ -15,7 +15,7 @@ import torch
 from torch.autograd.graph import Node as TorchNode
 
 import gradviz._torch_compat as compat
-from gradviz import preview
+from gradviz import given, preview
 from gradviz.graph import Edge, GradientEdge, GradvizError, Graph, Node, NodeKind, Rows, SavedTensor, Storage, Tensor
 from gradviz.objects import read
 from gradviz.walk import walk, without_collector
@@ -67,46 +67,49 @@ def capture(
 def _check(tensors: tuple[Any, ...], names: Any, model: Any, limit: Any) -> None:
     if not tensors:
         raise GradvizError("capture() was given no tensor; pass the tensor whose graph you want, e.g. capture(loss)")
-    for i, given in enumerate(tensors):
-        if not isinstance(given, torch.Tensor):
-            raise GradvizError(f"capture() was given {described(given)} as argument {i + 1}; {_mend(given)}")
+    for i, value in enumerate(tensors):
+        if not isinstance(value, torch.Tensor):
+            raise GradvizError(f"capture() was given {described(value)} as argument {i + 1}; {_mend(value)}")
     if names is not None:
         if not isinstance(names, Mapping):
             raise GradvizError(f"names= was given {described(names)}; expected a mapping, e.g. names={{'loss': loss}}")
-        for key, given in names.items():
+        for key, value in names.items():
             if not isinstance(key, str):
-                raise GradvizError(f"names= was given the key {key!r}; expected a string, e.g. names={{'loss': loss}}")
-            if not isinstance(given, torch.Tensor):
-                raise GradvizError(f"names= was given {described(given)} for {key!r}; {_mend(given)}")
+                raise GradvizError(
+                    f"names= was given the key {given.shown(key)}; expected a string, e.g. names={{'loss': loss}}"
+                )
+            if not isinstance(value, torch.Tensor):
+                raise GradvizError(f"names= was given {described(value)} for {key!r}; {_mend(value)}")
     if model is not None and not callable(getattr(model, "named_parameters", None)):
         raise GradvizError(
             f"model= was given {described(model)}; expected a torch.nn.Module, whose named_parameters() are used"
         )
     if not isinstance(limit, int) or limit < 1:
-        raise GradvizError(f"limit= was given {limit!r}; expected a number of nodes, at least 1, e.g. limit=10_000")
+        raise GradvizError(
+            f"limit= was given {given.said(limit)}; expected a number of nodes, at least 1, e.g. limit=10_000"
+        )
 
 
-def described(given: Any) -> str:
+def described(value: Any) -> str:
     """What was given, in the words of an error.
 
     >>> described(3), described([torch.ones(1), None])
     ('the int 3', 'a list of 2 (1 of them tensors)')
     """
-    kind = type(given).__name__
-    if isinstance(given, (list, tuple, set, dict)):
-        tensors = sum(isinstance(x, torch.Tensor) for x in (given.values() if isinstance(given, dict) else given))
-        return f"a {kind} of {len(given)} ({tensors} of them tensors)"
-    return f"the {kind} {given!r}" if isinstance(given, (bool, int, float, complex, str)) else f"an object of {kind}"
+    if type(value) not in (list, tuple, set, dict):
+        return given.said(value)
+    tensors = sum(isinstance(x, torch.Tensor) for x in (value.values() if isinstance(value, dict) else value))
+    return f"a {type(value).__name__} of {len(value)} ({tensors} of them tensors)"
 
 
-def _mend(given: Any) -> str:
-    if isinstance(given, dict):
+def _mend(value: Any) -> str:
+    if isinstance(value, dict):
         return "expected a torch.Tensor: pass its tensors one by one, capture(*outputs.values())"
-    if isinstance(given, (list, tuple, set)):
+    if isinstance(value, (list, tuple, set)):
         return "expected a torch.Tensor: pass its tensors one by one, capture(*outputs)"
-    if isinstance(given, (bool, int, float, complex)):
+    if isinstance(value, (bool, int, float, complex)):
         return "expected a torch.Tensor: a Python number has no graph, so pass the tensor before .item() or float()"
-    if given is None:
+    if value is None:
         return "expected a torch.Tensor: did the function that made it forget to return it?"
     return "expected a torch.Tensor, the one whose grad_fn leads into the graph"
 

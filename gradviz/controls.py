@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from . import given
 from .graph import GradvizError
 
 NONE = object()  # "no default": None may be one
@@ -68,6 +69,9 @@ def button(label: str) -> Button:
         >>> scenario.values
         {'again': '0'}
     """
+    given.text("button()", label, "what stands on it, as a text, e.g. 'backward again'")
+    if not label.strip():
+        raise GradvizError("button() was given a blank text; expected what stands on it, e.g. 'backward again'")
     return Button(label)
 
 
@@ -116,21 +120,23 @@ class Control:
             return _say(raw), raw
         return ("None", None) if raw is None else list(self.choices.items())[raw]
 
-    def find(self, given: Any) -> Any:
+    def find(self, wanted: Any) -> Any:
         """The widget's state for a label or a value, as ``put`` takes it.
 
         Raises:
             GradvizError: there is no such label and no such value.
         """
         known, values = list(self.choices), list(self.choices.values())
-        alike = [known.index(given)] if isinstance(given, str) and given in known else []
-        alike += [i for i, v in enumerate(values) if v is given] or [i for i, v in enumerate(values) if _same(v, given)]
+        alike = [known.index(wanted)] if isinstance(wanted, str) and wanted in known else []
+        same = [i for i, v in enumerate(values) if v is wanted]
+        alike += same or [i for i, v in enumerate(values) if _same(v, wanted)]
         if alike:
             return alike[0] if self.trait == "index" else values[alike[0]]
-        if not known or (self.kind == "counter" and isinstance(given, int) and given >= 0):
-            return given  # its widget has the last word
+        if not known or (self.kind == "counter" and isinstance(wanted, int) and wanted >= 0):
+            return wanted  # its widget has the last word
         some = [*known[:3], "…", known[-1]] if len(known) > 12 else known
-        raise GradvizError(f"{self.name}={_say(given):.80} is not one of the control's states: {', '.join(some)}")
+        told = wanted[:LETTERS] if type(wanted) is str else given.shown(wanted)
+        raise GradvizError(f"{self.name}={told} is not one of the control's states: {', '.join(some)}")
 
 
 def control(name: str, abbreviation: Any, default: Any = NONE) -> Control:
@@ -144,6 +150,7 @@ def control(name: str, abbreviation: Any, default: Any = NONE) -> Control:
     Raises:
         GradvizError: no control can be made of it, or it has no such state.
     """
+    given.text("control()", name, "the parameter's name, as a text")
     made = _control(name, abbreviation)
     if default is not NONE:
         widget = made.widget
@@ -165,15 +172,17 @@ def _control(name: str, abbreviation: Any) -> Control:
     if isinstance(abbreviation, ipywidgets.ValueWidget):
         return _of_widget(name, abbreviation)
     try:
-        if isinstance(abbreviation, Iterable) and not isinstance(abbreviation, (str, tuple, type)):
+        if isinstance(abbreviation, Iterable) and not isinstance(abbreviation, (str, bytes, tuple, type)):
             return _choice(name, _choices(name, abbreviation))
         widget = ipywidgets.interactive.widget_from_abbrev(abbreviation)
-    except (ValueError, TypeError, OverflowError):  # (5, 1), a step below 0, a tensor of no dimension
+    except GradvizError:
+        raise
+    except Exception:  # (5, 1), a step below 0, a tensor of no dimension, or code of the value's own
         widget = None
-    if widget is None or not math.isfinite(getattr(widget, "max", 0)):
+    if widget is None or isinstance(abbreviation, bytes) or not math.isfinite(getattr(widget, "max", 0)):
         raise GradvizError(
-            f"no control can be made of {name}={abbreviation!r:.80}; expected a bool, a number, a text, (min, max) or "
-            "(min, max, step), a list or dict of choices, a widget, or one of gv.controls"
+            f"no control can be made of {name}={given.shown(abbreviation)}; expected a bool, a number, a text, "
+            "(min, max) or (min, max, step), a list or dict of choices, a widget, or one of gv.controls"
         )
     if isinstance(widget, ipywidgets.FloatSlider) and not (isinstance(abbreviation, tuple) and len(abbreviation) == 3):
         if widget.max - widget.min < 10 * widget.step:  # which is a long one for a learning rate
@@ -210,11 +219,11 @@ def _of_widget(name: str, widget: Any) -> Control:
     return Control(name, "other", widget, {})
 
 
-def _choices(name: str, given: Iterable[Any]) -> dict[str, Any]:
+def _choices(name: str, offered: Iterable[Any]) -> dict[str, Any]:
     """Label -> value. Callables are called by their names."""
     found: dict[str, Any] = {}
-    mapping = isinstance(given, Mapping)
-    for item in given.items() if isinstance(given, Mapping) else given:
+    mapping = isinstance(offered, Mapping)
+    for item in offered.items() if isinstance(offered, Mapping) else offered:
         pair = mapping or (isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str))
         label, value = item if pair else (getattr(item, "__name__", None) or _say(item), item)
         if str(label) in found:

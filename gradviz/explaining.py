@@ -25,7 +25,6 @@ CUTTERS = {
     CutReason.INTEGER_DTYPE: "an integer or bool result of {}()",
     CutReason.COPIED_OUT: "{}(), which copies the value out of the graph,",
     CutReason.NO_GRAD_WRITE: "an in-place write under no_grad",
-    CutReason.FLAG_OFF: "switching requires_grad off",
     CutReason.CUSTOM_NON_DIFFERENTIABLE: "{}, which marks it non-differentiable,",
     CutReason.UNKNOWN: "{}, it is not known why,",
 }  # the other reasons stand in the sentence as they are: .data, no_grad
@@ -112,6 +111,7 @@ class _Teller:
         if not raised:
             yield from self.passed()
         yield from self.cuts(lost=False)
+        yield from self.frozen()
 
     # --- words ------------------------------------------------------------------------------------------------------
 
@@ -189,11 +189,11 @@ class _Teller:
     def error(self, event: Raised) -> Iterator[str]:
         call = self.graph.call.get(event.call_id)
         start = f"{self.line(call)}{self.code(call) or 'a call'} raises {event.error}"
-        root = (
-            self.graph.tensor.get(call.inputs[0]) if call and call.inputs and call.id in self.backward_calls else None
-        )
+        run = next((b for b in self.graph.backwards if call and b.call_id == call.id), None)
+        refused = queries.refused(self.graph, run, event.message) if run and call and call.inputs else []
+        root = self.graph.tensor[refused[0]] if refused else None
         node = self.graph.node.get(event.node_id)
-        if root and root.requires_grad is False and "require grad" in event.message:
+        if root and root.requires_grad is False and "element" in event.message:
             yield f"{start}, because {self.name(root.id)} has no grad_fn."
             origins = [self.graph.tensor[i] for i in self.ancestors([root.id]) if i in self.graph.tensor]
             if not self.graph.notes and all(t.requires_grad is False for t in origins):
@@ -220,6 +220,16 @@ class _Teller:
                     error = failed.get(node.id)
                     end = f"backward raises {error.error}" if error else "a backward through it would raise"
                     yield f"{self.made_by(node)} saved {what}{at} and {self.writer(t, s.saved_version)}: {end}."
+
+        if unsure := {u.node.id: u.node for u in self.unsure}:
+            made = dict.fromkeys(self.made_by(node) for node in unsure.values())
+            yield f"What {_several([*made])} saved may have been written since: its state cannot be read."
+
+    @cached_property
+    def unsure(self) -> list[queries.Unsure]:
+        """Saved tensors of which it is not known whether they are what they were. Of a graph that was only read they
+        are told where something would rest on them."""
+        return queries.unsure_saved(self.graph) if self.graph.calls else []
 
     def writer(self, saved: Tensor | None, version: int | None) -> str:
         """Who moved a saved tensor past the version at which it was saved."""
@@ -252,7 +262,7 @@ class _Teller:
 
     def cuts(self, lost: bool) -> Iterator[str]:
         """The cut that matters most, if it lost a gradient or if it lost none: on the way to the last root."""
-        found = [c for c in self.graph.cuts if self.reached(c.input_id)]
+        found = [c for c in self.graph.cuts if self.reached(c.input_id) and c.reason is not CutReason.FLAG_OFF]
         if any(c in self.losing for c in found) is not lost:
             return
         behind = self.ancestors(self.graph.roots[-1:])
@@ -269,6 +279,19 @@ class _Teller:
             count = f" (1 of {len(found)} cuts)" if len(found) > 1 else ""
             yield f"✂ {self.line(call)}{who} cuts {what}{count}: no gradient goes back to {_several(leaves)} this way."
 
+    def frozen(self) -> Iterator[str]:
+        """The leaves whose flag was switched off, by the first line that did so. Frozen is not cut: a path that was
+        built before stands, and what arrives along it is not stored."""
+        found = [c for c in self.graph.cuts if c.reason is CutReason.FLAG_OFF]
+        found = [c for c in found if self.last[self.graph.tensor[c.input_id].object_id].requires_grad is False]
+        calls = [self.graph.call[c.call_id] for c in found if c.call_id in self.graph.call]
+        for call in calls[:1]:
+            here = {c.id for c in calls if c.source == call.source}
+            names = list(dict.fromkeys(self.name(c.input_id) for c in found if c.call_id in here))
+            verb, it = ("are", "them") if len(names) > 1 else ("is", "it")
+            later = f"what uses {it} later brings {it} no gradient"
+            yield f"{self.line(call)}{_several(names)} {verb} frozen: requires_grad is switched off, and {later}."
+
     # --- gradients --------------------------------------------------------------------------------------------------
 
     def missing(self) -> Iterator[str]:
@@ -283,7 +306,8 @@ class _Teller:
         none = [t for t in none if self.grads[t.object_id] is None]
         if without := [self.name(t.id) for t in none if t.object_id not in there]:
             verb = "is None: no gradient path leads" if len(without) == 1 else "are None: no gradient path leads"
-            starts = list(dict.fromkeys(self.name(i) for b in runs for i in self.graph.call[b.call_id].inputs[:1]))
+            calls = [(self.graph.call[b.call_id], max(1, len(b.roots))) for b in runs]
+            starts = list(dict.fromkeys(self.name(i) for call, count in calls for i in call.inputs[:count]))
             yield f"{_several([f'{n}.grad' for n in without])} {verb} there from {_several(starts)}."
         met_by = [self.leaves[node].object_id for node in queries.accumulations(self.graph) if node in self.leaves]
         waiting = [self.name(t.id) for t in none if t.object_id in there.difference(met_by)]
@@ -386,7 +410,16 @@ class _Teller:
             if leaves := [self.name(leaf.id) for leaf in self.reached(root)]:
                 known = self.graph.calls and not self.graph.notes  # a graph that was only read may have had a backward
                 end = "; no backward has run here." if known else "."
-                yield f"{self.name(root)} can send gradients to {_several(leaves)}{end}"
+                if self.is_unsure(root):
+                    yield f"A gradient path leads from {self.name(root)} to {_several(leaves)}{end}"
+                else:
+                    yield f"{self.name(root)} can send gradients to {_several(leaves)}{end}"
+
+    def is_unsure(self, tensor_id: int) -> bool:
+        """Whether a backward from this tensor would need something saved whose state is not known."""
+        edge = self.graph.tensor[tensor_id].gradient_edge
+        met = queries.reachable(self.graph, [edge.node_id] if edge else [])
+        return any(u.node.id in met for u in queries.unsure_saved(self.graph))
 
     def passed(self) -> Iterator[str]:
         """A result whose gradient was not kept."""

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import torch
 
+from . import given
 from ._places import display_name, shell
 from .controls import NONE, Control
 from .controls import control as make_control
@@ -310,11 +311,12 @@ class Exploration:
 
     def _find(self, states: dict[str, Any]) -> dict[str, Any]:
         """Control -> its widget's state for these labels or values."""
+        given.mapping(f"{self._name}", states, "control=label or control=value, e.g. {'copy': 'clone'}")
         for name in states:
-            if name not in self._controls:
+            if not isinstance(name, str) or name not in self._controls:
                 known = ", ".join(self._controls) or "none"
-                raise GradvizError(f"{self._name} has no control {name!r}; its controls are: {known}")
-        return {name: self._controls[name].find(given) for name, given in states.items()}
+                raise GradvizError(f"{self._name} has no control {given.shown(name)}; its controls are: {known}")
+        return {name: self._controls[name].find(wanted) for name, wanted in states.items()}
 
     def reset(self) -> Exploration:
         """Set every control to its start. The scenario runs once, and nothing is marked as changed."""
@@ -575,9 +577,15 @@ def _kernel() -> Any:
 
 def _controls(function: Callable[..., Any], abbreviations: dict[str, Any]) -> dict[str, Control]:
     others = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
-    if not callable(function) or any(is_other(function) for is_other in others):
-        raise GradvizError(f"gv.explore got {function!r:.80}; expected an ordinary function (def scenario(…): …)")
-    parameters = inspect.signature(function).parameters
+    wanted = "an ordinary function (def scenario(…): …)"
+    if not callable(function) or isinstance(function, type) or any(is_other(function) for is_other in others):
+        raise GradvizError(f"gv.explore got {given.shown(function)}; expected {wanted}")
+    try:
+        parameters = inspect.signature(function).parameters
+    except Exception:  # a builtin, or a callable object whose own code is asked
+        raise GradvizError(
+            f"gv.explore got {given.shown(function)}, whose parameters are not known; expected {wanted}"
+        ) from None
     unknown = abbreviations.keys() - parameters.keys()
     if unknown:
         known = ", ".join(parameters) or "none"

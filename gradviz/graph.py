@@ -350,8 +350,12 @@ class Graph:
         notes: Iterable[str] = (),
     ) -> None:
         given = locals()
-        for field in self.FIELDS:
+        for field, record in self.FIELDS.items():
             value = given[field]
+            if not isinstance(value, Rows) and not _are_records(value, record):
+                name = getattr(record, "__name__", field)
+                expected = f"expected a list or tuple of {name} records, as another Graph has them"
+                raise GradvizError(f"Graph({field}=…) was given {_kind(value)}; {expected}")
             object.__setattr__(self, field, value if isinstance(value, Rows) else tuple(value))
 
     roots: tuple[int, ...]
@@ -423,12 +427,15 @@ class Graph:
         return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
-    def from_json(cls, text: str) -> Graph:
+    def from_json(cls, text: str | bytes) -> Graph:
         """The graph that ``to_json`` wrote.
 
         Raises:
             GradvizError: the text is not JSON that ``to_json`` wrote.
         """
+        if not issubclass(type(text), (str, bytes, bytearray)):
+            expected = "expected the text of Figure.save('x.json') or Graph.to_json()"
+            raise GradvizError(f"from_json() was given {_kind(text)}; {expected}")
         try:
             data = json.loads(text)
             if data.get("gradviz") != 1:
@@ -446,6 +453,18 @@ class Graph:
                 "or Graph.to_json() of the same major version"
             ) from None
         return cls(**fields)
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"an object of type {type(value).__name__}"
+
+
+def _are_records(value: Any, record: Any) -> bool:
+    """Whether a field of a Graph is given its records; what is read only once is made a tuple afterwards."""
+    if not isinstance(value, (list, tuple)):
+        return isinstance(value, Iterator)
+    kinds = typing.get_args(record) or (record,)
+    return all(isinstance(one, kinds) for one in value[:1])
 
 
 _hints: dict[type, list[Any]] = {}

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
+from . import given
 from .exploring import Exploration, Run, Turns, missing
 from .graph import GradvizError
 from .recording import Recording
@@ -110,9 +111,10 @@ class Question:
         Raises:
             GradvizError: it is none of the answers.
         """
-        if say(answer) not in self.answers:
-            raise GradvizError(f"{say(answer)!r:.80} is not one of the answers: {' | '.join(self.answers)}")
-        return self._take(self.answers.index(say(answer)))
+        if _read(answer) not in self.answers:
+            told = f"{say(answer)!r:.80}" if type(answer) in given.PLAIN else given.shown(answer)
+            raise GradvizError(f"{told} is not one of the answers: {' | '.join(self.answers)}")
+        return self._take(self.answers.index(_read(answer)))
 
     def reveal(self) -> str:
         """Show what is true without an answer, as "Just show me" does; the sentence that says it."""
@@ -146,11 +148,11 @@ class Question:
         return self.reply.sentence if self.reply else ""  # none while a cell runs that holds the main thread
 
     def _judge(self) -> None:
-        given = self._given
+        place = self._given
         self._run = run = self._look()
-        self.reply = self._reply(run, given)
+        self.reply = self._reply(run, place)
         if "widget" in self.__dict__:
-            self._show(run, self.reply, given)
+            self._show(run, self.reply, place)
 
     def _reply(self, run: Run, given: int | None) -> Reply:
         said = "" if given is None else f"You said {self.answers[given]}; it"
@@ -297,11 +299,15 @@ def question(
         Often believed: values bring gradients back.
     """
     if not isinstance(text, str) or not text.strip():
-        raise GradvizError(f"lesson.question got {text!r:.80}; expected the question as a text")
+        raise GradvizError(f"lesson.question got {given.shown(text)}; expected the question as a text")
     if not callable(truth):
-        raise GradvizError(f"truth={truth!r:.80} is no function; expected e.g. lambda run: run.tensors['a']['grad']")
+        raise GradvizError(
+            f"truth={given.shown(truth)} is no function; expected e.g. lambda run: run.tensors['a']['grad']"
+        )
     if not isinstance(right, str):
-        raise GradvizError(f"right={right!r:.80} is no text; expected a sentence")
+        raise GradvizError(f"right={given.shown(right)} is no text; expected a sentence")
+    if settings is not None:
+        given.mapping("settings", settings, "control: label or value in a dict, e.g. {'copy': 'clone'}")
     settings = dict(settings or {})
     if settings and not isinstance(scenario, Exploration):
         raise GradvizError(
@@ -330,6 +336,7 @@ def present(on: bool = True) -> None:
         >>> present(False)
     """
     global _presenting
+    given.flag("present()", on)
     _presenting = bool(on)
     for asked in list(_shown):
         asked._dress()
@@ -344,10 +351,18 @@ def say(value: Any) -> str:
     return visible(f"{value:.10g}" if isinstance(value, float) else str(value))
 
 
+def _read(value: Any) -> str:
+    """The same of what a caller gives as an answer; "" for what cannot be said."""
+    try:
+        return say(value)
+    except Exception:  # code of the value's own
+        return ""
+
+
 def _checked(answers: Mapping[Any, Wrong | None]) -> dict[str, Wrong | None]:
     if not isinstance(answers, Mapping) or not FEWEST <= len(answers) <= MOST:
         raise GradvizError(
-            f"answers={answers!r:.80}; expected {FEWEST} to {MOST} of them in a dict: "
+            f"answers={given.shown(answers)}; expected {FEWEST} to {MOST} of them in a dict: "
             "{'[5, 5, 5]': lesson.Wrong('a belief', 'what the picture shows instead.', card='b'), …}"
         )
     found = {say(answer): wrong for answer, wrong in answers.items()}
@@ -359,7 +374,7 @@ def _checked(answers: Mapping[Any, Wrong | None]) -> dict[str, Wrong | None]:
         if wrong is None:
             continue
         if not isinstance(wrong, Wrong):
-            raise GradvizError(f"answers[{answer!r}] is {wrong!r:.80}; expected a lesson.Wrong(…) or None")
+            raise GradvizError(f"answers[{answer!r}] is {given.shown(wrong)}; expected a lesson.Wrong(…) or None")
         if not all(isinstance(part, str) for part in wrong) or not (wrong[0].strip() and wrong[1].strip()):
             raise GradvizError(f"answers[{answer!r}] is {wrong}; expected a misconception and a sentence")
         if wrong.misconception.startswith("M-") and wrong.misconception not in MISCONCEPTIONS:

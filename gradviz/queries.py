@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from .graph import Accumulated, Call, Changed, Edge, Graph, NodeKind, Tensor, Wrote
+from .graph import (
+    Accumulated,
+    Backward,
+    Call,
+    Called,
+    Changed,
+    Edge,
+    Graph,
+    Node,
+    NodeKind,
+    NodeRan,
+    SavedState,
+    SavedTensor,
+    Tensor,
+    Wrote,
+)
 
 # Functions that read only the shape or dtype of their first tensor, and of every tensor but the first.
 FACTORIES = frozenset(
@@ -17,6 +35,94 @@ SHAPE_OF_OTHER = frozenset("expand_as view_as reshape_as type_as to resize_as_ r
 def read_by(call: Call) -> tuple[int, ...]:
     """The inputs whose values a call reads, and not only their shape."""
     return () if call.function in FACTORIES else call.inputs[:1] if call.function in SHAPE_OF_OTHER else call.inputs
+
+
+# Functions that write flags or gradients of a tensor, not its memory.
+NO_MEMORY = frozenset("backward autograd.grad grad requires_grad requires_grad_ retain_grad detach_".split())
+
+
+class Unsure(NamedTuple):
+    """A saved tensor whose state is not known, and whose memory may have been written after it was saved.
+
+    ``used``: that write may have come before the node ran, so that what it sent may be wrong.
+    """
+
+    node: Node
+    saved: SavedTensor
+    used: bool
+
+
+def unsure_saved(graph: Graph) -> list[Unsure]:
+    """The saved tensors of which nothing good may be said. Without a recording, all whose state is not known."""
+    unknown = [(n, s) for n in graph.nodes for s in n.saved if s.state is SavedState.UNKNOWN]
+    if not unknown or not graph.calls:
+        return [Unsure(n, s, False) for n, s in unknown]
+    made: dict[int, int] = {}
+    ran: dict[int, int] = {}
+    writes: list[tuple[int, Wrote]] = []
+    unwatched = {b.call_id: reachable(graph, b.roots) for b in graph.backwards if not b.watched}
+    for at, event in enumerate(graph.events):
+        if isinstance(event, Called):
+            made[event.call_id] = at
+            ran.update(dict.fromkeys(unwatched.get(event.call_id, ()), at))
+        elif isinstance(event, NodeRan):
+            ran[event.node_id] = at
+        elif isinstance(event, Wrote) and _wrote_memory(graph, event):
+            writes.append((at, event))
+    found = []
+    for node, saved in unknown:
+        storages = _may_hold(graph, node, saved)
+        born = -1 if node.call_id is None else made.get(node.call_id, -1)
+        later = []
+        for at, event in writes:
+            here = storages is None or graph.tensor[event.after_id].storage_id in storages
+            if here and at > born and event.call_id != node.call_id:
+                later.append(at)
+        if later:
+            found.append(Unsure(node, saved, any(at < ran.get(node.id, -1) for at in later)))
+    return found
+
+
+def _wrote_memory(graph: Graph, event: Wrote) -> bool:
+    before, after = graph.tensor[event.before_id], graph.tensor[event.after_id]
+    if before.version != after.version or before.values != after.values:
+        return True
+    return before.values is None and graph.call[event.call_id].function not in NO_MEMORY
+
+
+def _may_hold(graph: Graph, node: Node, saved: SavedTensor) -> set[int | None] | None:
+    """The blocks of memory in which a saved tensor of unknown state may lie; None: any."""
+    call = graph.call.get(node.call_id)
+    if call is None or saved.attribute.startswith("saved_"):  # a custom Function saves what it likes
+        return None
+    tensors = call.outputs if saved.attribute.startswith("result") else call.inputs
+    return {graph.tensor[i].storage_id for i in tensors}
+
+
+def refused(graph: Graph, run: Backward, message: str) -> list[int]:
+    """The tensors at which a backward raised before it ran a node.
+
+    Of the inputs of its call those come first that it was called on. The weights to start with, and the tensors that
+    ``autograd.grad`` was asked about, come after them. torch's message counts the former.
+
+    Args:
+        graph: of the recording.
+        run: the backward.
+        message: what it raised.
+
+    Returns:
+        Tensor ids: one where it is known which tensor raised, else all that the backward was called on.
+    """
+    inputs = graph.call[run.call_id].inputs
+    if counted := re.search(r"element (\d{1,6}) of (?:tensors|variables)|\boutput\[(\d{1,6})\]", message):
+        at = int(counted[1] or counted[2])
+        untracked = counted[1] is not None
+        found = inputs[at : at + 1]
+        return [i for i in found if not untracked or graph.tensor[i].requires_grad is False]
+    roots = list(dict.fromkeys(inputs[: max(1, len(run.roots))]))
+    if "scalar outputs" in message:  # torch asks for a single number
+        return [i for i in roots if graph.tensor[i].shape is None or math.prod(graph.tensor[i].shape or ()) != 1]
+    return roots
 
 
 def latest_states(graph: Graph) -> dict[int, Tensor]:

@@ -12,6 +12,7 @@ import torch
 from torch.overrides import handle_torch_function
 
 from gradviz import _torch_compat as compat
+from gradviz import given
 from gradviz.assemble import Assembled
 from gradviz.graph import Cut, Event, GradvizError, Graph, Tensor
 from gradviz.recorder import Recorder
@@ -72,6 +73,7 @@ class Recording:
 
     def look_into(self, namespace: dict[str, Any], home: CodeType | None = None) -> Recording:
         """Before the block: whose variables and whose code are the user's own, where they are not the caller's."""
+        given.mapping("look_into()", namespace, "a namespace, e.g. globals()")
         self._namespace, self._recorder.home = namespace, home
         return self
 
@@ -118,12 +120,17 @@ class Recording:
             GradvizError: there is no such step.
         """
         total = len(self._now().log)
-        if not isinstance(step, int) or not 0 <= step <= total:
-            raise GradvizError(f"there is no step {step!r}: this recording has steps 0 to {total}")
+        if not given.is_index(step, total + 1):
+            raise GradvizError(f"there is no step {given.shown(step)}: this recording has steps 0 to {total}")
         return self._now().at(step)
 
     def find(self, tensor: torch.Tensor) -> Tensor | None:
-        """The last recorded state of a tensor that is still alive, or None if it was not seen."""
+        """The last recorded state of a tensor that is still alive, or None if it was not seen.
+
+        Raises:
+            GradvizError: ``tensor`` is no tensor.
+        """
+        _check_tensor("find()", tensor)
         known = self._recorder.objects.known(tensor)
         return None if known is None else self._now().tensor_of(known)
 
@@ -132,7 +139,12 @@ class Recording:
         return [t for own in list(self._recorder.objects.by_id.values()) if (t := own()) is not None]
 
     def memory_of(self, tensor: torch.Tensor) -> int | None:
-        """The id, in ``graph.storages``, of the memory of a tensor; None if no recorded tensor lay there."""
+        """The id, in ``graph.storages``, of the memory of a tensor; None if no recorded tensor lay there.
+
+        Raises:
+            GradvizError: ``tensor`` is no tensor.
+        """
+        _check_tensor("memory_of()", tensor)
         span = compat.storage_range(tensor)
         block = None if span is None else self._recorder.objects.blocks.get(span[0])
         return None if block is None else self._now().storage_of(block)
@@ -174,7 +186,12 @@ class Recording:
         return f"Recording({len(self._recorder.log)} events)"
 
 
-def record(*, max_events: int = 10_000, values: bool = False) -> Recording:
+def _check_tensor(argument: str, value: Any) -> None:
+    if not issubclass(type(value), torch.Tensor):
+        raise given.refused(argument, value, "a torch.Tensor, e.g. one that the recorded code made")
+
+
+def record(*misplaced: Any, max_events: int = 10_000, values: bool = False) -> Recording:
     """Record what autograd does in a block, and what it leaves no trace of.
 
     Args:
@@ -185,7 +202,7 @@ def record(*, max_events: int = 10_000, values: bool = False) -> Recording:
         A context manager that becomes the Recording.
 
     Raises:
-        GradvizError: ``max_events`` is not a whole number of at least 1.
+        GradvizError: something was given that it does not take, or not of the kind that is expected.
 
     Example:
         >>> import torch
@@ -195,6 +212,11 @@ def record(*, max_events: int = 10_000, values: bool = False) -> Recording:
         >>> [(cut.reason.value, rec.graph.tensor[cut.input_id].name) for cut in rec.cuts]
         [('detach', 'a')]
     """
-    if not isinstance(max_events, int) or isinstance(max_events, bool) or max_events < 1:
-        raise GradvizError(f"max_events is {max_events!r}; expected a whole number of at least 1, e.g. 10_000")
+    if misplaced:
+        expected = (
+            "nothing: `with gv.record() as rec:` records the block below it; gv.show(loss) draws a tensor's graph"
+        )
+        raise given.refused("record()", misplaced[0], expected)
+    given.count("max_events=", max_events, "10_000")
+    given.flag("values=", values)
     return Recording(max_events, values)

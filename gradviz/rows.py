@@ -24,7 +24,7 @@ from .graph import (
     Tensor,
     Wrote,
 )
-from .scene import Row, count
+from .scene import Row, count, joined
 
 LISTED = 6  # nodes, contributions or runs of one card that are listed one by one
 LONG = 80  # characters of such a list
@@ -58,7 +58,8 @@ class RowWriter:
                 said = self.as_it_came(run.run, graph.tensor[i].gradient_edge, str(value))
                 self.given_back.setdefault(graph.tensor[i].object_id, []).append(said)
             if run.call_id in self.raised and run.call_id in graph.call and not run.ran and run.raised_at is None:
-                self.refusals |= dict.fromkeys(graph.call[run.call_id].inputs, (run, self.raised[run.call_id]))
+                error = self.raised[run.call_id]
+                self.refusals |= dict.fromkeys(queries.refused(graph, run, error.message), (run, error))
             for root in run.roots:
                 self.started.setdefault(root, []).append(run)
         self.cut = {c.output_id for c in graph.cuts}
@@ -123,9 +124,12 @@ class RowWriter:
     def refused(self, states: list[Tensor]) -> list[Row]:
         """A backward that began here and raised before it ran a node, most often for want of a ``grad_fn``."""
         rows = []
-        for run, error in (self.refusals[t.id] for t in states if t.id in self.refusals):
-            why = error_text(error) if states[-1].requires_grad else "no grad_fn"
-            rows.append(Row("stale", f"{_word(run)} raises here: {why}"))
+        for tensor in (t for t in states if t.id in self.refusals):
+            run, error = self.refusals[tensor.id]
+            why = error_text(error) if tensor.requires_grad else "no grad_fn"
+            others = sum(other == (run, error) for other in self.refusals.values()) - 1
+            here = "raises here" if not others else f"of this and {count(others, 'more tensor')} raises"
+            rows.append(Row("stale", f"{_word(run)} {here}: {why}"))
         return rows
 
     def bare_rows(self, kind: str, calls: list[Call], nodes: list[int]) -> list[Row]:
@@ -209,7 +213,7 @@ class RowWriter:
         rows = [Row("grad_fn", f"{text} · {start}" if start else text), *stale]
         for n in inner:
             error = self.raised.get(self.raised_at.get(n, -1))
-            if error and not stale:
+            if error and all(row.kind != "stale" for row in stale):
                 rows.append(Row("stale", error_text(error)))
         return rows
 
@@ -225,7 +229,23 @@ class RowWriter:
                 elif s.state is SavedState.FREED and node.id in self.raised_at:
                     rows.append(Row("stale", f"FREED: an earlier backward released what {node.name} saved"))
                     break
+            if unsure := [self.saved_name(s) for s in self.unsure.get(node.id, ())]:
+                rows.append(Row("grad_fn", f"{node.name} saved {joined(unsure)}: not known whether written since"))
         return rows
+
+    @cached_property
+    def unwatched(self) -> dict[int, set[int]]:
+        """By call: the nodes that a backward may have run, where that was not watched."""
+        runs = [b for b in self.graph.backwards if not b.watched]
+        return {b.call_id: queries.reachable(self.graph, b.roots) for b in runs}
+
+    @cached_property
+    def unsure(self) -> dict[int, list[SavedTensor]]:
+        """By node: what it saved, where that may have been written and its state cannot be read."""
+        found: dict[int, list[SavedTensor]] = {}
+        for unsure in queries.unsure_saved(self.graph) if self.graph.calls else ():
+            found.setdefault(unsure.node.id, []).append(unsure.saved)
+        return found
 
     def saved_name(self, saved: SavedTensor) -> str:
         tensor = self.graph.tensor.get(saved.tensor_id)
@@ -247,6 +267,8 @@ class RowWriter:
         for event in self.graph.events:
             if isinstance(event, NodeRan) and event.node_id == node.id:
                 seen.append("ran")
+            elif isinstance(event, Called) and node.id in self.unwatched.get(event.call_id, ()):
+                seen.append("perhaps ran")
             elif isinstance(event, Called) and event.call_id == node.call_id:
                 seen = []
             elif tensor and isinstance(event, Wrote):
@@ -254,7 +276,8 @@ class RowWriter:
                 same = tensor.storage_id is not None and after.storage_id == tensor.storage_id
                 seen += ["written"] if same or after.object_id == tensor.object_id else []
         if "ran" not in seen:
-            return "would use"
+            is_later = "perhaps ran" in seen[seen.index("written") :] if "written" in seen else "perhaps ran" in seen
+            return "may have used" if is_later else "would use"
         return "used" if "written" in seen[: len(seen) - seen[::-1].index("ran")] else "would now use"
 
     def start(self, node_id: int) -> str:

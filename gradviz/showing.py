@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
 
+from . import given as arguments
 from . import queries
 from ._places import locate
 from .capture import capture
@@ -56,16 +57,16 @@ def show(
 def _check(given: list[Any], view: Any) -> None:
     import torch
 
-    if view not in (None, "cards", "nodes"):
-        raise GradvizError(f"view={view!r} is not a view; it is 'cards' or 'nodes'")
+    if view is not None:
+        arguments.one_of("view=", view, ("cards", "nodes"))
     if not given:
         raise GradvizError("show() needs at least one tensor, as in show(loss)")
     for value in given:
         if isinstance(value, torch.nn.Module):
             raise GradvizError("show() draws what a call made, not a module: call it first, show(net(x), model=net)")
         if not isinstance(value, torch.Tensor):
-            raise GradvizError(f"show() was given an object of type {type(value).__name__}; it draws the graph behind "
-                               "tensors, as in show(loss)")  # fmt: skip
+            draws = "it draws the graph behind tensors, as in show(loss)"
+            raise GradvizError(f"show() was given {arguments.said(value)}; {draws}")
 
 
 def _behind_roots(graph: Graph) -> Graph:

@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 from . import queries
-from .graph import Accumulated, Call, Called, Changed, Cut, Freed, Graph, Hooked, NodeRan, Raised, Source, Tensor, Wrote
+from .graph import (
+    Accumulated,
+    Call,
+    Called,
+    Changed,
+    Cut,
+    CutReason,
+    Freed,
+    Graph,
+    Hooked,
+    NodeRan,
+    Raised,
+    Source,
+    Tensor,
+    Wrote,
+)
 from .rows import code, error_text
 from .scene import describe, joined
 from .theme import visible
@@ -86,8 +101,7 @@ class Story:
         if run is not None:
             starts = "starts" if run.watched else "ran unwatched"
             parts = [f"{starts} at {joined([self.node(n) for n in run.roots]) or 'no node'}"]
-        cuts = (c for c in self.graph.cuts if c.call_id == call.id)
-        ends = (f" ✂ {c.reason.value}: no gradient goes back {self.way(c)}." for c in cuts)
+        ends = (self.cut(c) for c in self.graph.cuts if c.call_id == call.id)
         return f"{self.where(call)} {' and '.join(parts) or 'ran'}.{''.join(ends)}"
 
     def changed(self, before: Tensor, after: Tensor) -> str:
@@ -96,6 +110,11 @@ class Story:
             return f"switches requires_grad of {name} {'on' if after.requires_grad else 'off'}"
         verb = "changed" if before.version == after.version is not None else "writes"
         return f"{verb} {name}" + (f", whose grad_fn is {grad_fn} now" if grad_fn else "")
+
+    def cut(self, cut: Cut) -> str:
+        if cut.reason is CutReason.FLAG_OFF:
+            return f" {self.name(cut.output_id)} is frozen: what uses it later brings it no gradient."
+        return f" ✂ {cut.reason.value}: no gradient goes back {self.way(cut)}."
 
     def way(self, cut: Cut) -> str:
         ends = [self.graph.tensor[i].object_id for i in (cut.input_id, cut.output_id) if i is not None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from . import queries
-from .graph import Backward, Cut, Graph, NodeKind, Raised, SavedTensor, Tensor
+from .graph import Backward, Cut, CutReason, Graph, NodeKind, Raised, SavedTensor, Tensor
 from .rows import code, error_text, names
 from .scene import LINES, Arrow, Card, Scene, describe
 from .theme import visible
@@ -27,7 +27,8 @@ def text(graph: Graph, scene: Scene, title: str | None = None) -> str:
     sections = [
         [visible(title)] if title else [],
         _cards(graph, scene),
-        _section("cut:", (cut_text(graph, cut) for cut in graph.cuts)),
+        _section("cut:", (cut_text(graph, cut) for cut in graph.cuts if cut.reason is not CutReason.FLAG_OFF)),
+        _section("frozen:", (cut_text(graph, cut) for cut in graph.cuts if cut.reason is CutReason.FLAG_OFF)),
         _section("memory:", _boxes(scene, "memory")),
         _section("not recorded:", _boxes(scene, "region")),
         _section("backward", _backwards(graph)),
@@ -125,11 +126,15 @@ def _name(graph: Graph, tensor_id: int | None) -> str:
 
 
 def cut_text(graph: Graph, cut: Cut) -> str:
-    """One cut in words: what it separates, why, and where it stands in the code."""
+    """One cut in words: what it separates, why, and where it stands in the code. A frozen leaf is not cut off."""
     call = graph.call.get(cut.call_id)
     where = f"line {call.source.line}: " if call and call.source else ""
     by = f" by {call.source.code}" if call and call.source and call.source.code else ""
     source, end = _name(graph, cut.input_id), _name(graph, cut.output_id)
+    if cut.reason is CutReason.FLAG_OFF:
+        leaf = queries.latest_states(graph)[graph.tensor[cut.input_id].object_id]
+        then = "switched on again since" if leaf.requires_grad else "what uses it later brings it no gradient"
+        return f"{where}{source} · {cut.reason.value}{by} · {then}"
     return f"{where}{source} ✂ {end} · {cut.reason.value}{by} · no gradient back"
 
 

@@ -453,7 +453,7 @@ ERRORS = {
     ),
     "None": (
         lambda t: capture(None),
-        "capture() was given an object of NoneType as argument 1; expected a torch.Tensor: did the function that made "
+        "capture() was given None as argument 1; expected a torch.Tensor: did the function that made "
         "it forget to return it?",
     ),
     "names": (
@@ -471,7 +471,7 @@ ERRORS = {
     ),
     "model": (
         lambda t: capture(t, model=t),
-        "model= was given an object of Tensor; expected a torch.nn.Module, whose named_parameters() are used",
+        "model= was given an object of type Tensor; expected a torch.nn.Module, whose named_parameters() are used",
     ),
     "limit": (
         lambda t: capture(t, limit=0),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 
@@ -307,3 +309,73 @@ def test_a_line_that_ran_again_folds_without_its_leaf_and_its_last_result() -> N
     small = fold.fold(cards(rec.graph), rec.graph)
     assert [c.kind for c in small.cards] == ["leaf", "fold", "result"]
     assert [a.kind for a in small.arrows] == ["gradient", "gradient"]
+
+
+# which tensor a backward refuses ----------------------------------------------------------------------------------
+
+
+def weights_of_an_untracked_end() -> None:
+    x = torch.tensor([1.0, 2.0])
+    y = x * 2
+    weights = torch.tensor([1.0, 10.0])
+    y.backward(gradient=weights)
+
+
+def weights_and_a_second_end_that_is_not_tracked() -> None:
+    x = torch.ones(2, requires_grad=True)
+    z = (x * 2).sum()
+    y, w = torch.ones(2), torch.ones(2)
+    torch.autograd.backward([z, y], [None, w])
+
+
+def grad_of_an_untracked_end() -> None:
+    x, other, start = torch.ones(2, requires_grad=True), torch.ones(2), torch.tensor(2.0)
+    y = x.detach().sum()
+    torch.autograd.grad(y, [x, other], grad_outputs=start)
+
+
+def the_second_end_is_no_single_number() -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    z = y.sum()
+    torch.autograd.backward([z, y])
+
+
+def weights_of_another_shape() -> None:
+    x, w = torch.ones(2, requires_grad=True), torch.ones(3)
+    y = x * 2
+    y.backward(w)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        weights_of_an_untracked_end,
+        weights_and_a_second_end_that_is_not_tracked,
+        grad_of_an_untracked_end,
+        the_second_end_is_no_single_number,
+        weights_of_another_shape,
+    ],
+)
+def test_only_the_tensor_at_which_backward_raised_is_marked(program: Callable[[], None]) -> None:
+    with gv.record() as rec, pytest.raises(RuntimeError):
+        program()
+    cards = rec.figure().whole.cards
+    marked = [card.name for card in cards if any("raises here" in row.text for row in card.rows)]
+    assert marked == ["y"]
+
+
+def weights_of_another_shape_for_the_second_end() -> None:
+    x = torch.ones(2, requires_grad=True)
+    z = x.sum()
+    y = x * 2
+    weights = torch.ones(3)
+    torch.autograd.backward([z, y], [None, weights])
+
+
+def test_where_it_is_not_known_which_of_several_raised_all_say_so() -> None:
+    with gv.record() as rec, pytest.raises(RuntimeError):
+        weights_of_another_shape_for_the_second_end()
+    rows = {card.name: [row.text for row in card.rows] for card in rec.figure().whole.cards}
+    said = {name for name, texts in rows.items() if any("of this and one more tensor raises" in t for t in texts)}
+    assert said == {"z", "y"}

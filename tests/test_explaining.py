@@ -754,3 +754,82 @@ def test_a_line_that_the_reader_does_not_see_is_not_said(tmp_path: Path) -> None
     other_cell, other_lines = shown._replace(text="def scenario():\n    a = leaf()"), shown._replace(first=7)
     for listing in (other_cell, other_lines, shown._replace(file="test_explaining.py")):
         assert summary(rec.graph, listing=listing).startswith("✂ detach() cuts b from a")
+
+
+# frozen is not cut ------------------------------------------------------------------------------------------------
+
+
+def frozen_before_its_use() -> None:
+    w, x = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
+    w.requires_grad_(False)
+    y = (w * x).sum()
+    y.backward()
+
+
+def frozen_after_its_use() -> None:
+    w, x = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
+    y = (w * x).sum()
+    w.requires_grad = False
+    y.backward()
+
+
+def frozen_between_two_uses() -> None:
+    w, x = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
+    (w * x).sum().backward()
+    w.requires_grad_(False)
+    (w * x).sum().backward()
+
+
+def frozen_and_never_used() -> None:
+    w = torch.tensor([2.0], requires_grad=True)
+    w.requires_grad_(False)
+
+
+FREEZING = [frozen_before_its_use, frozen_after_its_use, frozen_between_two_uses, frozen_and_never_used]
+
+
+@pytest.mark.parametrize("program", FREEZING)
+def test_a_leaf_whose_flag_is_switched_off_is_frozen_and_not_cut(program: Callable[[], None]) -> None:
+    with gv.record() as rec:
+        program()
+    steps = [state["sentence"] for state in gv.play(rec).states]
+    told = [summary(rec.graph), rec.figure().text, rec.figure().alt, *steps]
+    for words in told:
+        assert "✂" not in words
+        assert "cuts" not in words
+        assert "no gradient back" not in words
+    assert "w is frozen" in summary(rec.graph)
+    assert "w · requires_grad switched off" in rec.figure().text
+    assert any("w is frozen" in sentence for sentence in steps)
+
+
+def test_a_path_built_before_the_leaf_was_frozen_still_brings_a_gradient_that_is_not_stored() -> None:
+    with gv.record() as rec:
+        frozen_after_its_use()
+    assert "[3] arrived, but w does not require grad any more" in summary(rec.graph)
+    assert "from w · gradient [3] goes back to it" in rec.figure().text
+
+
+def test_a_leaf_that_was_thawed_is_not_said_to_be_frozen() -> None:
+    with gv.record() as rec:
+        w = torch.tensor([2.0], requires_grad=True)
+        w.requires_grad_(False)
+        w.requires_grad_(True)
+        (w * 2).sum().backward()
+    assert "frozen" not in summary(rec.graph)
+    assert "switched on again since" in rec.figure().text
+
+
+def test_frozen_weights_do_not_hide_a_cut() -> None:
+    with gv.record() as rec:
+        net = torch.nn.Linear(2, 1)
+        w = torch.ones(1, 2, requires_grad=True)
+        net.requires_grad_(False)
+        loss = net(w.detach()).sum()
+    said = summary(rec.graph)
+    assert said.startswith("✂")
+    assert "detach() cuts" in said
+    assert "1 of" not in said
+    told = str(gv.explain(error=RuntimeError("element 0 of tensors does not require grad"), recording=rec))
+    assert loss.grad_fn is None
+    assert "Nothing can train" in told

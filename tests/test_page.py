@@ -128,7 +128,7 @@ def test_errors_say_how_to_mend_them(tmp_path: Path) -> None:
         export(rec, tmp_path / "a.pdf")
     with pytest.raises(gv.GradvizError, match=r"there is no folder .*nowhere.*make it first"):
         export(rec, tmp_path / "nowhere" / "a.html")
-    with pytest.raises(gv.GradvizError, match=r"cannot export 3: expected what .*explore made .* or a Figure"):
+    with pytest.raises(gv.GradvizError, match=r"cannot export the int 3: expected what .*explore made .* or a Figure"):
         export(3, tmp_path / "a.html")
     assert not list(tmp_path.iterdir())
 

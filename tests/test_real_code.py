@@ -213,7 +213,7 @@ def test_misuse_is_told_clearly() -> None:
     with pytest.raises(gv.GradvizError, match=r"there is no step 'x'"):
         rec.at("x")  # type: ignore[arg-type]
     for bad in (0, -1, 2.5, True):
-        with pytest.raises(gv.GradvizError, match=r"max_events is"):
+        with pytest.raises(gv.GradvizError, match=r"max_events= was given"):
             gv.record(max_events=bad)  # type: ignore[arg-type]
     for take in (copy.deepcopy, pickle.dumps):
         with pytest.raises(gv.GradvizError, match=r"its graph can: rec.graph"):

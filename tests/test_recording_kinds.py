@@ -243,7 +243,7 @@ def test_values_that_are_not_numbers_are_equal_to_themselves():
 
 def test_options_are_checked():
     for wrong in (0, -1, 2.5, None):
-        with pytest.raises(gv.GradvizError, match=r"max_events is .*expected a whole number"):
+        with pytest.raises(gv.GradvizError, match=r"max_events= was given .*expected a whole number"):
             gv.record(max_events=wrong)
 
 

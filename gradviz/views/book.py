@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from .. import given
 from .._places import display_name
 from ..explaining import Listing
 from ..graph import GradvizError
@@ -33,7 +34,7 @@ def steps_of(recording: Recording, start: int) -> list[Step]:
     """The steps of what has to be a recording."""
     if not isinstance(recording, Recording):
         raise GradvizError(
-            f"play() shows a recording, not {type(recording).__name__}: with gradviz.record() as rec: …; then play(rec)"
+            f"play() shows a recording, not {given.said(recording)}: with gradviz.record() as rec: …; then play(rec)"
         )
     return steps(recording, start)
 

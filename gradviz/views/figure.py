@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from .. import arrange, cards, dot, fold, nodes, render, text
+from .. import arrange, cards, dot, fold, given, nodes, render, text
 from ..graph import GradvizError, Graph
 from ..scene import Scene
 
@@ -38,10 +38,10 @@ class Figure:
     """
 
     def __init__(self, graph: Graph, *, view: Literal["cards", "nodes"] = "cards", title: str | None = None) -> None:
-        if view not in ("cards", "nodes"):
-            raise GradvizError(f"view={view!r} is not a view; it is 'cards' or 'nodes'")
-        if not isinstance(graph, Graph):
-            raise GradvizError(f"Figure() draws a Graph, not {graph!r:.60}; gradviz.show(loss) draws a tensor's")
+        if not issubclass(type(graph), Graph):
+            raise given.refused("Figure()", graph, "a Graph, e.g. rec.graph; gv.show(loss) draws the graph of a tensor")
+        given.one_of("view=", view, ("cards", "nodes"))
+        given.text("title=", title, "a text, or None for no title", none=True)
         self.graph = graph
         self.view = view
         self.title = title
@@ -49,6 +49,8 @@ class Figure:
 
     def of(self, graph: Graph) -> Figure:
         """The figure of a graph that is ``same_but_numbered``; what was made for this one is not made again."""
+        if not issubclass(type(graph), Graph):
+            raise given.refused("of()", graph, "a Graph, e.g. rec.graph")
         figure = copy.copy(self)
         figure.graph = graph
         return figure
@@ -58,6 +60,8 @@ class Figure:
 
         Then nothing jumps when only numbers change, and the other arrangements need not be tried.
         """
+        if not issubclass(type(other), Figure):
+            raise given.refused("arrange_like()", other, "a Figure")
         drawn = other.__dict__.get("_drawn")
         if drawn is not None and _outline(self.scene) == _outline(other.scene):
             self._like = drawn
@@ -146,7 +150,7 @@ class Figure:
         Raises:
             GradvizError: another suffix, or the picture cannot be drawn. An existing file is then left as it was.
         """
-        target = Path(path)
+        target = given.path("save()", path, "picture.svg")
         suffix = target.suffix.lower().removeprefix(".")
         if suffix not in SUFFIXES:
             known = ", ".join("." + s for s in SUFFIXES)

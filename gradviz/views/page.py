@@ -10,9 +10,9 @@ import math
 import os
 import re
 import zlib
-from pathlib import Path
 from typing import Any
 
+from .. import given
 from ..graph import GradvizError
 from ..recording import Recording
 from . import static
@@ -49,7 +49,9 @@ def export(what: Any, path: str | os.PathLike[str], *, title: str | None = None,
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     export(rec, f"{folder}/steps.html")
     """
-    target = Path(path)
+    target = given.path("export()", path, "page.html")
+    given.text("title=", title, "a text, or None for the scenario's own name", none=True)
+    given.count("limit=", limit, str(LIMIT))
     if target.suffix.lower() not in (".html", ".htm"):
         raise GradvizError(f"cannot export to {target.name!r}: a page's name ends in .html")
     target = place_of(target)
@@ -69,7 +71,8 @@ def _book(what: Any, limit: int) -> dict[str, Any]:
         return recording_book(what)
     if not callable(getattr(what, "book", None)):
         raise GradvizError(
-            f"cannot export {what!r:.60}: expected what @gradviz.explore made of a scenario, a Recording or a Figure"
+            f"cannot export {given.said(what)}: expected what @gradviz.explore made of a scenario, a Recording or a "
+            "Figure"
         )
     _refuse_too_many(what.controls, limit)
     book: dict[str, Any] = what.book()

@@ -6,6 +6,7 @@ from typing import Any
 
 from traitlets import observe
 
+from .. import given
 from ..graph import GradvizError
 from ..recording import Recording
 from ..scene import Scene
@@ -50,6 +51,7 @@ class Player(GraphWidget):
     """
 
     def __init__(self, recording: Recording, *, title: str | None = None, start: int = 0) -> None:
+        given.text("title=", title, "a text, or None for no heading", none=True)
         steps = steps_of(recording, start)
         self._recording = recording
         self._numbers = [step.number for step in steps]
@@ -68,8 +70,10 @@ class Player(GraphWidget):
         Raises:
             GradvizError: there is no such step.
         """
-        if not isinstance(step, int) or not 0 <= step < len(self._scenes):
-            raise GradvizError(f"there is no step {step!r}: this player has steps 0 to {len(self._scenes) - 1}")
+        if not given.is_index(step, len(self._scenes)):
+            raise GradvizError(
+                f"there is no step {given.shown(step)}: this player has steps 0 to {len(self._scenes) - 1}"
+            )
         return str(self.states[step]["text"])
 
     @observe("step")

@@ -6,6 +6,7 @@ import json
 import zlib
 from typing import Any, NamedTuple
 
+from .. import given
 from ..graph import Call, GradvizError, Graph, Node, Tensor
 from ..scene import Card
 from . import static
@@ -14,7 +15,7 @@ from .state import state
 
 try:
     import anywidget
-    from traitlets import Dict, Int, Unicode, observe, validate
+    from traitlets import Dict, Int, TraitError, Unicode, observe, validate
 except ImportError as missing:
     raise GradvizError(
         "a live picture needs anywidget, and it is not installed; mend: pip install anywidget   "
@@ -24,7 +25,40 @@ except ImportError as missing:
 SCRIPTS = ("picture.js", "panel.js", "book.js", "widget.js")  # one module in the end: a widget has one file
 STYLES = ("live.css", "panel.css", "question.css", "book.css")
 SEGMENT = 66_000  # bytes; the loopback's segments hold 65,483
+EXPECTED = {
+    "state": "what gradviz.views.state.state() made of a figure",
+    "code": "a listing: {'text': …, 'first': …, 'file': …}",
+    "book": "what gradviz.views.book.book() made of a recording",
+    "step": "a whole number, the place of one of the book's states",
+    "selected": "the id of a card, as 'n3', or ''",
+}
+EXTRAS = ("error", "printed", "lines", "listing", "sentence", "words")  # what state() takes beside the figure
 NO_STATE: dict[str, Any] = {"svg": "", "cards": {}, "arrows": {}, "table": [], "lines": []}
+
+
+class WrongTrait(GradvizError, TraitError):
+    """A trait was given something else than it holds."""
+
+
+class _Checked:
+    """Says of a wrong value what every other function here says; traitlets' own words show its ``repr``."""
+
+    name: str
+
+    def error(self, obj: Any, value: Any, error: Exception | None = None, info: str | None = None) -> None:
+        raise WrongTrait(f"{self.name} was given {given.said(value)}; expected {EXPECTED[self.name]}")
+
+
+class _Dict(_Checked, Dict):  # type: ignore[misc]
+    pass
+
+
+class _Int(_Checked, Int):  # type: ignore[misc, type-arg]
+    pass
+
+
+class _Unicode(_Checked, Unicode):  # type: ignore[misc, type-arg]
+    pass
 
 
 def _state_sent(state: dict[str, Any], widget: Any) -> str:
@@ -71,14 +105,18 @@ class GraphWidget(anywidget.AnyWidget):
     _esm = static(*SCRIPTS)
     _css = static(*STYLES)
 
-    state = Dict(NO_STATE).tag(sync=True, to_json=_state_sent)
-    code = Dict().tag(sync=True)
-    book = Dict().tag(sync=True, to_json=_book_sent)
-    step = Int(0).tag(sync=True)
-    selected = Unicode("").tag(sync=True)
+    state = _Dict(NO_STATE).tag(sync=True, to_json=_state_sent)
+    code = _Dict().tag(sync=True)
+    book = _Dict().tag(sync=True, to_json=_book_sent)
+    step = _Int(0).tag(sync=True)
+    selected = _Unicode("").tag(sync=True)
 
     def __init__(self, shown: Any = None, **traits: Any) -> None:
         self.figure: Figure | None = None if shown is None else _figure(shown)
+        known = {*EXPECTED, *self.trait_names(), "figure"}
+        if unknown := [name for name in traits if name not in known]:
+            words = ", ".join(EXPECTED)
+            raise GradvizError(f"GraphWidget() has no {unknown[0]}=; expected {words}, or a trait of a widget's own")
         self._selected_key = ""
         if self.figure is not None:
             traits.setdefault("state", state(self.figure))
@@ -92,6 +130,8 @@ class GraphWidget(anywidget.AnyWidget):
             extras: ``error``, ``printed`` and ``lines``, as ``views.state.state`` takes them.
         """
         self.figure = _figure(shown)
+        if unknown := [name for name in extras if name not in EXTRAS]:
+            raise GradvizError(f"show() has no {unknown[0]}=; expected {', '.join(EXTRAS)}, or nothing")
         new = state(self.figure, **extras)
         with self.hold_sync():
             self.state = new
@@ -146,5 +186,5 @@ def _figure(shown: Any) -> Figure:
         return Figure(shown)
     made = shown.figure() if callable(getattr(shown, "figure", None)) else shown  # a Recording makes its figure
     if not isinstance(made, Figure):
-        raise GradvizError(f"a live picture shows a Figure, a Recording or a Graph, not {type(shown).__name__}")
+        raise GradvizError(f"a live picture shows a Figure, a Recording or a Graph, not {given.said(shown)}")
     return made

@@ -22,11 +22,12 @@ from gradviz.capture import capture, described, tensor_fields
 from gradviz.graph import Called, CutReason, GradvizError, Graph, Hooked, Raised
 from gradviz.objects import read
 from gradviz.recording import Recording
+from gradviz.why.doubts import doubted, doubts
 from gradviz.why.explanation import Explanation, bare, several
 from gradviz.why.gradient import DONE, UNSEEN, Gradients
 from gradviz.why.moving import MOVES, STAYS, Move, Moves, will_it_move
 from gradviz.why.paths import RECORD, Asked, Paths
-from gradviz.why.raised import explain_error, read_error
+from gradviz.why.raised import explain_error, read_error, recorded_error
 from gradviz.why.reaching import check, parts_of, reach
 from gradviz.why.silent import silent_faults
 from gradviz.why.small import explain_small
@@ -137,8 +138,9 @@ class _Case:
         met = [] if recording is None else [recording.find(t) is not None for t in self.given]
         seen = recording is not None and all(met[: len(self.losses)]) and (any(met) or not met)
         self.recording: Recording | None = recording if seen else None
+        self.given_recording: Recording | None = recording
         self.unseen = recording is not None and not seen
-        self.graph = self.renamed(self.recording.graph) if self.recording else self.captured()
+        self.graph = self.renamed(recording) if recording is not None and seen else self.captured()
         inner = self.on_the_way()
         self.losses = [t for t in self.losses if id(t) not in inner]
 
@@ -172,9 +174,10 @@ class _Case:
                 self.called.setdefault(id(p), name)
                 self.live[id(p)] = p
 
-    def renamed(self, graph: Graph) -> Graph:
+    def renamed(self, recording: Recording) -> Graph:
         """Parameters under the reader's names, where the recording has only what a module's own code calls them."""
-        states = {i: self.recording.find(t) for i, t in self.live.items()} if self.recording else {}
+        graph = recording.graph
+        states = {i: recording.find(t) for i, t in self.live.items()}
         names = {t.object_id: self.called[i] for i, t in states.items() if t and i in self.called}
         if not names:
             return graph
@@ -249,9 +252,16 @@ class _Case:
         if error is None and event is None:
             return None
         kind, text = read_error(error) if error is not None else (event.error, event.message)  # type: ignore[union-attr]
-        flags = {n: bool(p.requires_grad) for m in self.modules for n, p in m.named_parameters()}
-        # Without a recording backward's own tensor is known only where it was given: a parameter is not what raised.
-        graph = self.graph if self.recording or self.asked_tensors else Graph()
+        parameters = [(n, p) for m in self.modules for n, p in m.named_parameters()]
+        recording = self.given_recording
+        if recording is not None and not self.recording and recorded_error(recording.graph, text) is not None:
+            # What was asked about besides is not of this recording, but the error is.
+            graph = self.renamed(recording)
+            parameters = [(n, p) for n, p in parameters if recording.find(p) is not None]
+        else:
+            # Without a recording backward's own tensor is known only where it was given: a parameter did not raise.
+            graph = self.graph if self.recording or self.asked_tensors else recording.graph if recording else Graph()
+        flags = {n: bool(p.requires_grad) for n, p in parameters}
         found = explain_error(kind, text, graph, event if error is None else None, flags)
         if found.cause == "not_known" and "NoneType" in text and self.asked_tensors:
             missing = self.answer()  # None where a gradient was expected: why it is None is the question
@@ -263,7 +273,9 @@ class _Case:
         if not self.given and (
             roots := Gradients(self.graph).losses
         ):  # nothing of it is alive, but a backward was seen
-            return self.of_loss(Gradients(self.graph), roots)
+            found = self.of_loss(Gradients(self.graph), roots)
+            unread = doubts(Gradients(self.graph, roots)) if found.cause == "healthy" else []
+            return doubted(found, unread) if unread else found
         if not self.given:
             what = f"explain() was given {', '.join(self.said) or 'nothing'}: there is nothing to read there; expected"
             raise GradvizError(f"{what} a tensor, a loss, a module or an optimizer (a generator can be read only once)")
@@ -272,6 +284,9 @@ class _Case:
             found = self.stepped(found)
         if found.cause in WEAK | {"branch_not_taken", "not_in_loss"}:
             found = self.replaced() or found
+        if found.cause in ("zero_gradient", "nan") and (silent := self.silent()):
+            # Wrong numbers may well be zeros: what made them comes first.
+            found = silent if silent.cause in ("overwritten", "fused_step") else found
         losses = {id(t) for t in self.losses}
         values = any(not t.requires_grad and i not in losses for i, (_, t) in self.tensors.items())
         if found.cause in WEAK or values:  # a tensor that asks for no gradient may be a snapshot
@@ -281,8 +296,22 @@ class _Case:
             found = found if zero and small.cause != "underflow" else small
         if found.cause == "healthy" and (fixed := self.constants()):
             found = found._replace(more=(*found.more, fixed))
-        # What nobody watched may hold faults that leave no trace: no fault found is not healthy.
-        return found if self.recording or found.cause != "healthy" else found._replace(cause="not_known")
+        if found.cause != "healthy":
+            return found
+        if not self.recording:  # what nobody watched may hold faults that leave no trace
+            return found._replace(cause="not_known")
+        unread = doubts(Gradients(self.graph, self.loss_ids), self.target_ids)
+        return doubted(found, unread) if unread else found
+
+    @property
+    def loss_ids(self) -> list[int]:
+        """The losses, in the graph."""
+        return [i for t in self.losses if (i := self.ids[id(t)]) is not None]
+
+    @property
+    def target_ids(self) -> list[int]:
+        """The tensors whose gradient is asked for, in the graph."""
+        return [i for t in self.targets().values() if (i := self.ids[id(t)]) is not None]
 
     def silent(self) -> Explanation | None:
         """What is wrong although nothing raises and gradients arrive."""
@@ -462,8 +491,15 @@ class _Case:
         """A loss alone: what it can send gradients to."""
         leaves = several(why.leaves_of(Asked("", losses[0], True, False)))
         start, unseen = ("Healthy", "") if self.recording else ("No fault is visible", UNSEEN)
-        spent = f"the graph of {why.loss} leads to {leaves}; {why.spent}"
-        can = spent if why.spent else f"{why.loss} can send gradients to {leaves}"
+        path = f"the graph of {why.loss} leads to {leaves}"
+        if "raises" in why.spent:  # what it saved was written in place
+            verdict = f"{path[0].upper()}{path[1:]}; {why.spent}."
+            mend = f"compute {why.loss} anew after the write, or write out of place."
+            return Explanation("modified_in_place", verdict, mend=mend, tensor_ids=tuple(losses), graph=self.graph)
+        if why.unspent:
+            verdict = f"{path[0].upper()}{path[1:]}; {why.unspent}."
+            return Explanation("not_known", verdict, tensor_ids=tuple(losses), graph=self.graph)
+        can = f"{path}; {why.spent}" if why.spent else f"{why.loss} can send gradients to {leaves}"
         return Explanation("healthy", f"{start}: {can}.{unseen}", tensor_ids=tuple(losses), graph=self.graph)
 
     def asked(self, t: Any, tensor_id: int | None) -> Asked:

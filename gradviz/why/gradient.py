@@ -11,6 +11,7 @@ from functools import cached_property
 
 from .. import queries
 from ..graph import Call, Cut, CutReason, NodeKind, NodeRan, SavedState, Tensor, Wrote
+from .doubts import unspent
 from .explanation import Explanation, bare, several
 from .messages import NON_REENTRANT, REENTRANT, REPAIRS, SAID, UNTRACKED, repair
 from .paths import NOT_IN_LOSS, RECORD, Asked, grouped
@@ -331,8 +332,10 @@ class Gradients(Zeros):
                             mend=f"compute {self.loss} anew before the next backward().",
                             ruled_out=NOT_IN_LOSS[1:])  # fmt: skip
         if self.losses and self.reaches(asked) and self.recorded and self.roots.isdisjoint(self.ran):
+            why = f"A gradient path leads from {self.loss} to {n}"
             return self.say(asked, "no_backward_yet", f"{n}.grad is None: no backward has run from {self.loss} yet.",
-                            why=f"A gradient path leads from {self.loss} to {n}.", mend="call backward().")  # fmt: skip
+                            why=f"{why}; {self.unspent}." if self.unspent else f"{why}.",
+                            mend="call backward().")  # fmt: skip
         if self.recorded and not self.graph.backwards:
             return self.say(asked, "no_backward_yet", f"{n}.grad is None: no backward has run in this recording.",
                             ruled_out=("requires_grad is False", "non-leaf"))  # fmt: skip
@@ -342,8 +345,14 @@ class Gradients(Zeros):
                 return self.unknown(asked, f"backward has not run, .grad was cleared since, or {custom[0].name} "
                                     "returned None towards it", "cut", "frozen", "never tracked")  # fmt: skip
             return self.say(asked, "no_backward_yet", f"{n}.grad is None, and {self.loss} reaches it: backward has not "
-                            "run, or .grad was cleared since.", mend="call backward() and look again.")  # fmt: skip
+                            "run, or .grad was cleared since.", mend="call backward() and look again.",
+                            why=f"{self.unspent[:1].upper()}{self.unspent[1:]}." if self.unspent else "")  # fmt: skip
         return None
+
+    @cached_property
+    def unspent(self) -> str:
+        """Why it is not known whether a backward from the loss can run; "" where nothing speaks against it."""
+        return "" if self.spent else unspent(self.graph, self.roots)
 
     @cached_property
     def spent(self) -> str:

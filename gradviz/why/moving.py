@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import torch
 
 import gradviz._torch_compat as compat
+from gradviz import given
 from gradviz.graph import GradvizError
 from gradviz.objects import read
 from gradviz.preview import number
@@ -100,8 +101,7 @@ def will_it_move(optimizer: Any, model: Any = None) -> Moves:
     """
     if not isinstance(optimizer, torch.optim.Optimizer):
         mend = "pass the scheduler's .optimizer" if hasattr(optimizer, "optimizer") else "pass what you call step() on"
-        given = f"will_it_move() was given an object of {type(optimizer).__name__}"
-        raise GradvizError(f"{given}, not a torch optimizer; {mend}")
+        raise GradvizError(f"will_it_move() was given {given.said(optimizer)}, not a torch optimizer; {mend}")
     names: dict[int, list[str]] = {}
     parameters = [] if model is None else named(model)
     for name, parameter in parameters:

@@ -155,6 +155,8 @@ class Notebook:
                 inside |= frame.f_locals  # an inner frame's stand before an outer's
         loss = _loss(_numbers(inside))
         loss = self.loss()[0] if loss is None else loss
+        if recording is not None and loss is not None and recording.find(loss) is None:
+            loss = None  # of another cell: what this one called backward on has no name
         return _asked({**self.namespace, **inside}, loss, recording, error)
 
     def newest(self) -> Explanation:

@@ -62,6 +62,15 @@ def explain_error(
     return told
 
 
+def recorded_error(graph: Graph, message: str) -> Raised | None:
+    """The last recorded error whose text stands in this one's."""
+    text = plain(message)
+    for event in reversed(graph.events):
+        if isinstance(event, Raised) and (said := plain(event.message)[:1000]) and said in text:
+            return event
+    return None
+
+
 class _Case:
     """One error, and the graph in which it happened."""
 
@@ -71,19 +80,12 @@ class _Case:
         self.text, self.graph, self.flags = text, graph, flags
         self.paths = Paths(graph)
         self.words = self.paths.words
-        self.event = raised or self.matching()
+        self.event = raised or recorded_error(graph, text)
         self.call = graph.call.get(self.event.call_id) if self.event else None
         self.inputs = [graph.tensor[i] for i in self.call.inputs] if self.call else []
         self.run = next((b for b in graph.backwards if self.call and b.call_id == self.call.id), None)
         roots = [root_id] if root_id is not None else [] if graph.calls else graph.roots
         self.root = next((graph.tensor[i] for i in roots if not self.event), None)
-
-    def matching(self) -> Raised | None:
-        """The last recorded error whose text stands in this one's."""
-        for event in reversed(self.graph.events):
-            if isinstance(event, Raised) and (said := plain(event.message)[:1000]) and said in self.text:
-                return event
-        return None
 
     # --- words ------------------------------------------------------------------------------------------------------
 
@@ -94,7 +96,11 @@ class _Case:
         """An explanation that tells of ``calls``, else of the call that raised, and points at both."""
         shown = [c for c in calls if c] or [c for c in (self.call,) if c]
         lines = lines_of(c for c in (*shown, self.call) if c)
-        more = () if self.call else (f"This error was not recorded: %%gradviz on its cell would add {adds}.",)
+        more: tuple[str, ...] = ()
+        if self.call is None and self.graph.calls:  # a constructor raised, or another thread did
+            more = ("No recorded call raised this error.",)
+        elif self.call is None:
+            more = (f"This error was not recorded: %%gradviz on its cell would add {adds}.",)
         if verdict.split(" ")[0] in ("an", "the", "one", "only", "something", "what", "input", "backward"):
             verdict = verdict[0].upper() + verdict[1:]
         return Explanation(cause, verdict, self.words.places(shown), why, mend, lines=lines, graph=self.graph,
@@ -203,18 +209,23 @@ class _Case:
     def cut_off(self, verdict: str, root: Tensor, cuts: list[Cut]) -> Explanation:
         calls = [self.graph.call[i] for i in dict.fromkeys(c.call_id for c in cuts)]
         tracked = [self.graph.tensor[c.input_id] for c in cuts]
-        reasons = several(list(dict.fromkeys(c.reason.value for c in cuts)))
-        verb = "require" if len({self.name(t) for t in tracked}) > 1 else "requires"
-        why = f"{self.names(tracked)} {verb} grad, and the path was cut there: {reasons}."
-        if {c.reason for c in cuts} == {CutReason.FLAG_OFF}:
-            why = f"frozen there: {self.names(tracked)}; nothing else behind it requires grad."
+        frozen = [self.graph.tensor[c.input_id] for c in cuts if c.reason is CutReason.FLAG_OFF]
+        severed = [c for c in cuts if c.reason is not CutReason.FLAG_OFF]
+        if severed:
+            sources = [self.graph.tensor[c.input_id] for c in severed]
+            reasons = several(list(dict.fromkeys(c.reason.value for c in severed)))
+            verb = "require" if len({self.name(t) for t in sources}) > 1 else "requires"
+            why = f"{self.names(sources)} {verb} grad, and the path was cut there: {reasons}."
+            why += f" Frozen besides: {self.names(frozen)}." if frozen else ""
+        else:
+            why = f"frozen there: {self.names(frozen)}; nothing else behind it requires grad."
         mends = {c.call_id: repair(c, self.graph) for c in cuts}
         if NON_REENTRANT in mends.values():  # what else is frozen may be meant
             mends = {i: mend for i, mend in mends.items() if mend == NON_REENTRANT}
             calls, why = [self.graph.call[i] for i in mends], UNTRACKED
         mend = " ".join(dict.fromkeys(mends.values()))
         behind, here = self.paths.ancestors([root.id]), {_site(c) for c in calls}
-        others = {c.call_id for c in self.graph.cuts if c.output_id in behind}
+        others = {c.call_id for c in self.graph.cuts if c.output_id in behind and c.reason is not CutReason.FLAG_OFF}
         others = {i for i in others if _site(self.graph.call[i]) not in here}
         why += f" Before that, {len(others)} more calls cut it too." if others else ""
         return self.say("no_grad_fn", verdict, why, mend, calls=calls, tensors=[root, *tracked], cuts=tuple(cuts))

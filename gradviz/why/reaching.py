@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from gradviz import queries
+from gradviz import given, queries
 from gradviz.capture import capture, described
 from gradviz.graph import Cut, GradvizError, Graph, NodeKind, Tensor
 from gradviz.recording import Recording
@@ -105,8 +105,8 @@ def reach(
     if parts and not losses:
         raise GradvizError(f"reach() was given {described(loss)} with nothing in it but None: there is no loss to "
                            "read; did the model get labels to compute one from?")  # fmt: skip
-    for name, given in losses.items():
-        check(f"reach() as {name}", given, torch.Tensor, "a tensor, the loss before .item() or float()", none=True)
+    for name, one in losses.items():
+        check(f"reach() as {name}", one, torch.Tensor, "a tensor, the loss before .item() or float()", none=True)
     parameters = named(model)
     modules = _modules(parameters, model)
     keys: dict[int, str] = {}
@@ -117,8 +117,8 @@ def reach(
     graph = capture(*losses.values(), names={keys[id(p)]: p for _, p in parameters})
     by_name = {t.name: t for t in graph.tensors if t.name}
     rows = []
-    for root, (name, given) in zip(graph.roots, losses.items(), strict=True):
-        paths, recorded = _Captured(graph, root), None if recording is None else _Recorded(recording, given)
+    for root, (name, one) in zip(graph.roots, losses.items(), strict=True):
+        paths, recorded = _Captured(graph, root), None if recording is None else _Recorded(recording, one)
         for module, (own, p) in zip(modules, parameters, strict=True):
             tensor = by_name[keys[id(p)]]
             verdict, why, cuts = paths.judge(tensor, p, recorded)
@@ -126,19 +126,19 @@ def reach(
     return Reach(tuple(rows), tuple(losses))
 
 
-def check(argument: str, given: Any, kinds: Any, expected: str, *, none: bool = False) -> None:
+def check(argument: str, value: Any, kinds: Any, expected: str, *, none: bool = False) -> None:
     """Refuse an argument of the wrong kind; None is one only where ``none`` says so.
 
     Raises:
         GradvizError: what was given, and what is expected instead.
     """
-    if issubclass(type(given), kinds) or (given is None and not none):
+    if issubclass(type(value), kinds) or (value is None and not none):
         return
-    what = "None" if given is None else f"the class {given.__name__}" if isinstance(given, type) else described(given)
+    what = given.said(value) if value is None or isinstance(value, type) else described(value)
     raise GradvizError(f"{argument} was given {what}; expected {expected}")
 
 
-def parts_of(given: Any) -> list[tuple[str, Any]] | None:
+def parts_of(whole: Any) -> list[tuple[str, Any]] | None:
     """What is in a collection, a generator or a model's output, with its names; None for anything else.
 
     Of an output that has a ``loss`` (those of transformers do) only that is taken: the rest was made on the way to it.
@@ -148,20 +148,20 @@ def parts_of(given: Any) -> list[tuple[str, Any]] | None:
         ([('w', 1)], [('', 1), ('', 2)], None)
     """
     found: list[tuple[str, Any]] | None = None
-    if isinstance(given, Mapping):
-        found = [(k if isinstance(k, str) else "", v) for k, v in list(given.items())]
-    elif dataclasses.is_dataclass(given) and not isinstance(given, type):
-        found = [(f.name, getattr(given, f.name, None)) for f in dataclasses.fields(given)]
-    elif isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str):  # of named_parameters()
-        found = [(given[0], given[1])]
-    elif isinstance(given, tuple) and hasattr(given, "_fields"):
-        found = list(zip(given._fields, given, strict=True))
-    elif isinstance(given, (list, tuple, Set, ValuesView, Iterator)):
-        found = [("", part) for part in given]
-    elif {"loss", "logits"} & getattr(given, "__dict__", {}).keys():
-        found = list(vars(given).items())
+    if isinstance(whole, Mapping):
+        found = [(k if isinstance(k, str) else "", v) for k, v in list(whole.items())]
+    elif dataclasses.is_dataclass(whole) and not isinstance(whole, type):
+        found = [(f.name, getattr(whole, f.name, None)) for f in dataclasses.fields(whole)]
+    elif isinstance(whole, tuple) and len(whole) == 2 and isinstance(whole[0], str):  # of named_parameters()
+        found = [(whole[0], whole[1])]
+    elif isinstance(whole, tuple) and hasattr(whole, "_fields"):
+        found = list(zip(whole._fields, whole, strict=True))
+    elif isinstance(whole, (list, tuple, Set, ValuesView, Iterator)):
+        found = [("", part) for part in whole]
+    elif {"loss", "logits"} & getattr(whole, "__dict__", {}).keys():
+        found = list(vars(whole).items())
     fields = dict(found or ())
-    is_output = type(given) is not dict or "logits" in fields
+    is_output = type(whole) is not dict or "logits" in fields
     return [("loss", fields["loss"])] if is_output and issubclass(type(fields.get("loss")), torch.Tensor) else found
 
 
@@ -174,19 +174,19 @@ def named(model: Any) -> list[tuple[str, Any]]:
     if isinstance(model, torch.nn.Module):
         return list(torch.nn.Module.named_parameters(model, remove_duplicate=False))
     if not isinstance(model, Mapping):
-        raise GradvizError(f"model was given an object of {type(model).__name__}; expected a torch.nn.Module, or a "
+        raise GradvizError(f"model was given {given.said(model)}; expected a torch.nn.Module, or a "
                            "mapping of names to modules or parameters, e.g. {'enc': enc, 'clf': clf} or "
                            "dict(net.named_parameters())")  # fmt: skip
     found: list[tuple[str, Any]] = []
-    for name, given in model.items():
-        if given is None:
+    for name, part in model.items():
+        if part is None:
             continue
-        if isinstance(given, torch.nn.Module):
-            found += [(f"{name}.{own}", p) for own, p in named(given)]
-        elif isinstance(given, torch.Tensor):
-            found.append((str(name), given))
+        if isinstance(part, torch.nn.Module):
+            found += [(f"{name}.{own}", p) for own, p in named(part)]
+        elif isinstance(part, torch.Tensor):
+            found.append((str(name), part))
         else:
-            raise GradvizError(f"model was given an object of {type(given).__name__} for {name!r}; expected a "
+            raise GradvizError(f"model was given {given.said(part)} for {given.shown(name)}; expected a "
                                "torch.nn.Module or a parameter")  # fmt: skip
     return found
 

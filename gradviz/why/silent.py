@@ -21,7 +21,6 @@ from gradviz.why.explanation import Explanation, Words, lines_of, several
 if TYPE_CHECKING:
     from gradviz.recording import Recording
 
-_NO_MEMORY = {"backward", "autograd.grad", "grad", "requires_grad", "requires_grad_", "retain_grad", "detach_"}
 _STEPS = ("add", "sub", "mul", "lerp", "_foreach", "_fused", "addc")  # how optimizers write weights; nn.init does not
 _ADDS = ("add_", "_foreach_add_", "sub_", "_foreach_sub_")  # of plain SGD: what is added may be zero
 _ALTHOUGH = "(optimizers look at .grad only): "  # where will_it_move() comes to the reason
@@ -125,7 +124,7 @@ class _Asked:
                 found = []
             elif isinstance(event, NodeRan) and event.node_id == node.id and not all(map(_is_zero, event.arrived)):
                 before_run = list(found)
-            elif isinstance(event, Wrote) and graph.call[event.call_id].function not in _NO_MEMORY:
+            elif isinstance(event, Wrote) and graph.call[event.call_id].function not in queries.NO_MEMORY:
                 before, after = graph.tensor[event.before_id], graph.tensor[event.after_id]
                 changed = before.values is None or before.values != after.values
                 # A write that moved the version of what was saved would have raised.
@@ -198,7 +197,7 @@ class _Asked:
             return None
         # Calls are numbered in order: only what was written after the snapshot was made counts.
         writes = [e for e in graph.events if isinstance(e, Wrote) and e.call_id > maker.id
-                  and graph.call[e.call_id].function not in _NO_MEMORY]  # fmt: skip
+                  and graph.call[e.call_id].function not in queries.NO_MEMORY]  # fmt: skip
         along = {e.call_id for e in writes if e.alias and graph.tensor[e.after_id].object_id == own}
         weights = [(e, t) for e in writes if (t := graph.tensor[e.after_id]).storage_id == block and t.object_id != own
                    and t.is_leaf and t.requires_grad and (not e.alias or e.call_id in along)]  # fmt: skip

@@ -272,6 +272,12 @@ class _Small(Measured):
             found = self.say("not_known", verdict, "whether it grew or was large at once was not measured.")
             return found._replace(detail="large")
         reach = f"{self.received} of {self.total} parameters received gradient"
+        if self.unread:
+            every = len(self.blocks) + self.unread
+            verdict = (
+                f"The gradients of {self.unread} of {every} modules cannot be read; the others show no fault in size."
+            )
+            return self.say("not_known", verdict)
         return self.say(
             "healthy", f"No fault in size: {reach}, and no norm vanishes or explodes ({_fold(FOLD)}-fold), none is NaN."
         )

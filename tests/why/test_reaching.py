@@ -427,9 +427,9 @@ def test_errors() -> None:
     w = nn.Parameter(torch.ones(2))
     with pytest.raises(gv.GradvizError, match=r"given the float 1\.0; expected a tensor, the loss before \.item"):
         reach(1.0, {"w": w})  # type: ignore[arg-type]
-    with pytest.raises(gv.GradvizError, match=r"model was given an object of list; expected a torch\.nn\.Module"):
+    with pytest.raises(gv.GradvizError, match=r"model was given .*list.*; expected a torch\.nn\.Module"):
         reach(w, [w])  # type: ignore[arg-type]
-    with pytest.raises(gv.GradvizError, match=r"an object of int for 'w'"):
+    with pytest.raises(gv.GradvizError, match=r"the int 1 for 'w'"):
         reach(w, {"w": 1})
 
 

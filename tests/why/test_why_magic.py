@@ -439,3 +439,48 @@ def test_names_that_cannot_be_read_are_left_alone(shell: InteractiveShell, capsy
     assert about.startswith("Healthy")
     assert shell.user_ns["Foreign"].asked == []
     assert "Error in callback" not in capsys.readouterr().out
+
+
+OTHER = "other = (torch.ones(2, requires_grad=True) * 2).sum()\nloss = (torch.ones(3, requires_grad=True) * 2).sum()"
+UNNAMED = {
+    "no_grad_fn": "\nw = torch.ones(2)\n(w * 3).sum().backward()",
+    "modified_in_place": "\nw = torch.ones(2, requires_grad=True)\nh = w.exp()\nh.add_(1)\n(h * 3).sum().backward()",
+    "second_backward": "\nw = torch.ones(2, requires_grad=True)\nh = w.exp()\nh.sum().backward()\nh.sum().backward()",
+    "not_scalar": "\nw = torch.ones(2, requires_grad=True)\n(w * 3).backward()",
+}
+
+
+@pytest.mark.parametrize("cause", UNNAMED)
+@pytest.mark.parametrize("before", [OTHER, OTHER + "\nfrozen = nn.Linear(2, 1).requires_grad_(False)", "old = net"])
+def test_a_recorded_error_is_explained_whatever_else_the_notebook_holds(
+    shell: InteractiveShell, cause: str, before: str
+) -> None:
+    shell.run_cell(before)
+    for _ in range(2):  # Run All twice: the names of the first round are there in the second
+        with capture_output() as captured:
+            shell.run_cell("%%gradviz" + UNNAMED[cause])
+        (below,) = captured.outputs
+        told = below.data["text/plain"].rpartition("\n\n")[2]
+        assert f"[{cause.replace('_', ' ')}" in told
+        assert "not recorded" not in told
+        assert "frozen" not in told
+        assert "Where   cell" in told
+        (later,) = shown(shell, "%gradviz why")
+        assert later == told
+
+
+def test_an_error_that_no_recorded_call_raised_is_not_said_to_need_a_recording(shell: InteractiveShell) -> None:
+    with capture_output() as captured:
+        shell.run_cell("%%gradviz\nx = torch.ones(2) * 2\ntorch.optim.SGD([(a * 2).detach() + a], lr=0.1)")
+    told = captured.outputs[0].data["text/plain"].rpartition("\n\n")[2]
+    assert "non leaf in optimizer" in told
+    assert "was not recorded" not in told
+
+
+def test_a_gradient_that_is_none_is_explained_in_its_own_cell(shell: InteractiveShell) -> None:
+    shell.run_cell(OTHER)
+    with capture_output() as captured:
+        shell.run_cell("%%gradviz\nw = a.detach()\ny = (w * a).sum()\ny.backward()\nstep = a - w.grad * 2")
+    told = captured.outputs[0].data["text/plain"].rpartition("\n\n")[2]
+    assert "other" not in told
+    assert "recording given" not in told

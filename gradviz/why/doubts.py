@@ -1,0 +1,98 @@
+"""What a "no fault" would rest on and nobody has read: then it is not known. Knows no torch.
+
+That no fault was found says something only where one would have been seen. It would not have been where the state of a
+saved tensor cannot be read, where a backward was too large to be watched, where a part of the graph is older than the
+recording, and where the recording itself is not whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from .. import queries
+from ..graph import Graph, Node, NodeKind, SavedState
+from .explanation import Explanation, Words, several
+from .paths import Paths
+
+START = "Not known whether all is well"
+
+
+def doubts(paths: Paths, tensor_ids: Iterable[int] = ()) -> list[str]:
+    """What was not looked at on the ways from the losses to some tensors.
+
+    Args:
+        paths: of the graph of a recording, and of the losses.
+        tensor_ids: the tensors whose gradient is asked for; none: everything that the losses lead to.
+
+    Returns:
+        One clause for each thing that was not looked at.
+    """
+    graph = paths.graph
+    words, nodes = paths.words, _on_the_way(paths, tensor_ids)
+    found = []
+    unsure = [u.node for u in queries.unsure_saved(graph) if u.used and u.node.id in nodes]
+    if unsure:
+        what = _named(words, unsure)
+        found.append(f"whether what {what} saved was written before backward used it: its state cannot be read")
+    unwatched = queries.reachable(graph, [r for b in graph.backwards if not b.watched for r in b.roots])
+    silent = [n for n in graph.nodes if n.id in nodes & unwatched and _has(n, SavedState.OVERWRITTEN)]
+    if silent:
+        found.append(f"whether backward used what {_named(words, silent)} saved before or after it was overwritten")
+    older = [n for n in graph.nodes if n.id in nodes and n.call_id is None and n.saved]
+    if older:
+        found.append(f"what was written before this recording: no call of it made {_named(words, older)}")
+    stubs = [n for n in graph.nodes if n.id in nodes and n.stub and n.kind is not NodeKind.ACCUMULATE_GRAD]
+    if stubs:
+        found.append(f"what is behind {_named(words, stubs)}, which is older than this recording")
+    return [*found, *graph.notes]
+
+
+def doubted(healthy: Explanation, unread: Sequence[str]) -> Explanation:
+    """An answer that found no fault, where that is not enough to say that there is none."""
+    said = healthy.verdict.removeprefix("Healthy")
+    why = f"{healthy.why} " if healthy.why else ""
+    why += f"Not looked at: {'; '.join(unread)}."
+    return healthy._replace(cause="not_known", verdict=f"{START}{said}", why=why)
+
+
+def unspent(graph: Graph, roots: Iterable[int]) -> str:
+    """Why it is not known whether a backward could still run from these nodes; "" where nothing speaks against it."""
+    met = queries.reachable(graph, roots)
+    ran = {n for b in graph.backwards for n in (*b.ran, *(queries.reachable(graph, b.roots) if not b.watched else ()))}
+    unsure = {u.node.id for u in queries.unsure_saved(graph)}
+    unsure |= {n.id for n in graph.nodes if n.id in ran and _has(n, SavedState.UNKNOWN)}
+    found = [n for n in graph.nodes if n.id in met & unsure]
+    if not found:
+        return ""
+    return f"whether what {_named(Words(graph), found)} saved can still be used is not known: its state cannot be read"
+
+
+def _on_the_way(paths: Paths, tensor_ids: Iterable[int]) -> set[int]:
+    """The nodes that a gradient on its way from a loss to one of these tensors passes."""
+    graph = paths.graph
+    roots = paths.roots | {r for b in graph.backwards for r in b.roots}
+    met = queries.reachable(graph, roots)
+    objects = {graph.tensor[i].object_id for i in tensor_ids if i in graph.tensor}
+    ends = {paths.leaf_nodes[o] for o in objects if o in paths.leaf_nodes}
+    ends |= {t.gradient_edge.node_id for t in graph.tensors if t.object_id in objects and t.gradient_edge}
+    if not ends:
+        return met
+    found, todo = set[int](), list(ends)
+    while todo:
+        if (node := todo.pop()) not in found:
+            found.add(node)
+            todo += [sender for sender, _ in paths.into.get(node, ())]
+    return found & met
+
+
+def _has(node: Node, state: SavedState) -> bool:
+    return any(saved.state is state for saved in node.saved)
+
+
+def _named(words: Words, nodes: Iterable[Node]) -> str:
+    """The nodes, each with the code that made it where that is known."""
+    told = []
+    for node in nodes:
+        code = words.code(words.graph.call.get(node.call_id))
+        told.append(f"{node.name} of {code}" if code else node.name)
+    return several(list(dict.fromkeys(told)))

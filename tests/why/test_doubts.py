@@ -1,0 +1,261 @@
+"""No verdict, sentence or picture rests on what was not read: states of saved tensors, events, and what is older."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.checkpoint import checkpoint
+
+import gradviz as gv
+from gradviz import _torch_compat as compat
+from gradviz import backward, connect, queries
+from gradviz.explaining import summary
+from gradviz.graph import SavedState
+from gradviz.why.explanation import Explanation
+
+FINE = re.compile(
+    r"no fault|healthy|\bfine\b|\bavailable\b|loss can send gradients|would use|all is well(?<!whether all is well)"
+)
+Tensors = tuple[Any, ...]
+
+
+def states_of_an_old_torch(node: Any) -> list[tuple[str, Any, SavedState, int | None]]:
+    """What compat.saved_tensors tells where a saved tensor shows neither its data nor its hook (torch 2.4 to 2.9)."""
+    found: list[tuple[str, Any, SavedState, int | None]] = []
+    for attribute, short in compat.raw_names(type(node)):
+        try:
+            raw = getattr(node, attribute)
+        except Exception:
+            found.append((short, None, SavedState.FREED, None))
+            continue
+        parts = {f"{short}[{i}]": one for i, one in enumerate(raw)} if isinstance(raw, (tuple, list)) else {short: raw}
+        found += [(name, None, SavedState.UNKNOWN, None) for name, one in parts.items() if one is not None]
+    return found
+
+
+@pytest.fixture
+def old_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No state of a saved tensor is known; the quick way of recording, which reads them itself, gives up there."""
+    monkeypatch.setattr(compat, "saved_tensors", states_of_an_old_torch)
+    monkeypatch.setattr(connect, "entry", lambda *_: None)
+
+
+def overwritten_before_backward() -> Tensors:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    loss = (x**2).sum()
+    x.data += 5
+    loss.backward()
+    return x, loss
+
+
+def overwritten_and_no_backward_yet() -> Tensors:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    loss = (x**2).sum()
+    x.data += 5
+    return (loss,)
+
+
+def written_in_place_and_no_backward_yet() -> Tensors:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = x * 1
+    loss = (h**2).sum()
+    h.add_(5)
+    return (loss,)
+
+
+def used_up() -> Tensors:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    loss = (x**2).sum()
+    loss.backward()
+    return (loss,)
+
+
+def result_overwritten() -> Tensors:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = x.exp()
+    h.data.mul_(3)
+    loss = h.sum()
+    loss.backward()
+    return x, loss
+
+
+def module_overwritten() -> Tensors:
+    net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1))
+    loss = net(torch.ones(1, 2)).sum()
+    net[1].weight.data.mul_(3)
+    loss.backward()
+    return net, loss
+
+
+DOUBTFUL: list[Callable[[], Tensors]] = [
+    overwritten_before_backward,
+    overwritten_and_no_backward_yet,
+    written_in_place_and_no_backward_yet,
+    used_up,
+    result_overwritten,
+    module_overwritten,
+]
+
+
+def every_word(rec: gv.Recording) -> list[str]:
+    """What picture, sentence and player say."""
+    return [summary(rec.graph), rec.figure().text, rec.figure().alt, *(s["sentence"] for s in gv.play(rec).states)]
+
+
+@pytest.mark.usefixtures("old_torch")
+@pytest.mark.parametrize("program", DOUBTFUL)
+def test_nothing_is_called_fine_where_no_state_is_known(program: Callable[[], Tensors]) -> None:
+    with gv.record() as rec:
+        subjects = program()
+    for told in (rec.explain(*subjects), gv.explain(*subjects)):
+        assert told.cause in ("not_known", "non_leaf", "no_backward_yet")
+        assert "Healthy" not in told.verdict
+        assert told.tag != "no fault"
+        assert "not known" in str(told) or "cannot be read" in str(told)
+    for words in every_word(rec):
+        assert not FINE.search(words.replace("(unknown)", "")), words
+
+
+@pytest.mark.parametrize("program", DOUBTFUL[:2] + DOUBTFUL[4:])
+def test_with_the_states_the_same_programs_have_a_verdict(program: Callable[[], Tensors]) -> None:
+    with gv.record() as rec:
+        subjects = program()
+    assert any(s.state is SavedState.OVERWRITTEN for n in rec.graph.nodes for s in n.saved)
+    assert "overwritten" in summary(rec.graph)
+    if len(subjects) == 2:
+        assert rec.explain(*subjects).cause == "overwritten"
+
+
+@pytest.mark.parametrize("unreadable", ["PowBackward0", "ExpBackward0"])
+def test_one_unknown_state_on_the_way_is_enough(monkeypatch: pytest.MonkeyPatch, unreadable: str) -> None:
+    known = compat.saved_tensors
+    hidden = lambda node: states_of_an_old_torch(node) if type(node).__name__ == unreadable else known(node)  # noqa: E731
+    monkeypatch.setattr(compat, "saved_tensors", hidden)
+    monkeypatch.setattr(connect, "entry", lambda *_: None)
+    with gv.record() as rec:
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = torch.tensor([1.0, 2.0], requires_grad=True)
+        loss = (x**2).sum() + y.exp().mul(2).sum()
+        (x if unreadable == "PowBackward0" else y.exp()).data += 5
+        loss.backward()
+    x_told, y_told = rec.explain(x, loss), rec.explain(y, loss)
+    assert y_told.cause == "healthy"  # its own memory was not written
+    assert x_told.cause == ("not_known" if unreadable == "PowBackward0" else "healthy")
+
+
+@pytest.mark.usefixtures("old_torch")
+def test_where_nothing_was_written_unknown_states_hide_nothing() -> None:
+    with gv.record() as rec:
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        loss = (x**2).sum()
+        loss.backward()
+    assert queries.unsure_saved(rec.graph) == []
+    assert rec.explain(x, loss).cause == "healthy"
+
+
+@pytest.mark.usefixtures("old_torch")
+def test_a_step_after_the_last_backward_raises_no_doubt() -> None:
+    net = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with gv.record() as rec:
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss = net(torch.ones(1, 2)).sum()
+            loss.backward()
+            optimizer.step()
+    assert rec.explain(net, loss).cause == "healthy"
+
+
+def test_checkpointed_code_without_writes_raises_no_doubt() -> None:
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1))
+    with gv.record() as rec:
+        loss = checkpoint(net, torch.ones(1, 2), use_reentrant=False).sum()
+        loss.backward()
+    told = rec.explain(net, loss)
+    assert told.cause in ("healthy", "not_known")
+    assert all(p.grad is not None for p in net.parameters())
+
+
+def test_zeros_that_came_of_an_overwritten_value_are_told_as_that() -> None:
+    with gv.record() as rec:
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        h = x.exp()
+        h.data.zero_()
+        loss = h.sum()
+        loss.backward()
+    assert rec.explain(x, loss).cause == "overwritten"
+
+
+# what else a "no fault" would rest on -----------------------------------------------------------------------------
+
+
+def judged(told: Explanation) -> None:
+    assert told.cause == "not_known"
+    assert told.verdict.startswith("Not known whether all is well: ")
+    assert "Not looked at: " in told.why
+    assert told.tag == "not known"
+
+
+def test_a_backward_that_was_not_watched_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backward, "WATCH_LIMIT", 1)
+    with gv.record() as rec:
+        x, loss = overwritten_before_backward()
+    judged(rec.explain(x, loss))
+    assert "may have used wrong numbers" in summary(rec.graph)
+    assert "may have used wrong numbers" in rec.figure().text
+
+
+def test_a_graph_that_is_older_than_the_recording_is_no_proof() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    loss = (x**2).sum()
+    x.data += 5
+    with gv.record() as rec:
+        loss.backward()
+    judged(rec.explain(x, loss))
+    judged(rec.explain(x))
+    assert "PowBackward0" in rec.explain(x, loss).why
+
+
+def test_an_older_graph_that_saved_nothing_is_known_well_enough() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    loss = x.sum()
+    with gv.record() as rec:
+        loss.backward()
+    assert rec.explain(x, loss).cause == "healthy"
+
+
+def test_dropped_events_are_no_proof() -> None:
+    with gv.record(max_events=12) as rec:
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        x.data += 5
+        for _ in range(4):
+            (x + 1).abs()
+        loss = (x**2).sum()
+        loss.backward()
+    assert rec.graph.notes
+    judged(rec.explain(x, loss))
+
+
+def test_a_loss_whose_graph_was_written_in_place_is_not_healthy() -> None:
+    with gv.record() as rec:
+        (loss,) = written_in_place_and_no_backward_yet()
+    for told in (rec.explain(loss), gv.explain(loss)):
+        assert told.cause == "modified_in_place"
+        assert "raises" in told.verdict
+
+
+def test_norms_that_could_not_be_read_are_said() -> None:
+    from gradviz.why.small import explain_small
+
+    good = torch.nn.Parameter(torch.ones(2))
+    good.grad = torch.ones(2)
+    bad = torch.nn.Parameter(torch.ones(2, device="meta"))
+    bad.grad = torch.ones(2, device="meta")
+    told = explain_small({"a.weight": good, "b.weight": bad})
+    assert told.cause == "not_known"
+    assert "1 of 2 modules" in told.verdict
+    assert explain_small({"a.weight": good}).cause == "healthy"
