@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ import ledger
 import pytest
 
 from course import books
+from gradviz import lesson
 
 BOOKS = pytest.mark.parametrize("book", books.notebooks(), ids=lambda b: b.path.stem)
 MOST_LINES, MOST_QUESTIONS = 12, 5
@@ -104,6 +106,48 @@ def test_every_scenario_and_claim_is_walked_through_by_a_cell() -> None:
 
 def test_every_claim_is_in_the_ledger_also_the_slips() -> None:
     assert set(books.SLIPS) < set(books.CLAIMS) == set(ledger.CLAIMS)
+
+
+# --- what is said to be believed --------------------------------------------------------------------------------------
+
+
+def sources(book: books.Notebook) -> list[str]:
+    """Where the misconceptions of a notebook's wrong answers were found: the words after ``source=``."""
+    found = []
+    for cell in book.code:
+        if "lesson.Wrong(" in cell.source:
+            calls = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Call)]
+            keywords = [keyword for call in calls for keyword in call.keywords if keyword.arg == "source"]
+            found += [ast.literal_eval(keyword.value) for keyword in keywords]
+    return found
+
+
+def unfounded(source: str) -> str:
+    """Why nobody can look up this source of a misconception; "" if one can."""
+    if source not in ledger.CLAIMS:
+        return f"{source} is no claim of the ledger"
+    verdict = ledger.CLAIMS[source].verdict()
+    return "" if verdict in ("false", "needs nuance", "outdated") else f"{source} is {verdict}: no misconception"
+
+
+@BOOKS
+def test_what_is_often_believed_is_written_in_a_note(book: books.Notebook) -> None:
+    assert [complaint for complaint in map(unfounded, sources(book)) if complaint] == []
+
+
+def test_the_named_misconceptions_are_written_in_notes() -> None:
+    assert [complaint for complaint in map(unfounded, lesson.SOURCES.values()) if complaint] == []
+
+
+def test_a_source_that_nobody_wrote_is_noticed(tmp_path: Path) -> None:
+    asked = 'lesson.Wrong("x", "y", source="C046")\nlesson.Wrong("x", "y", "a", source="C1")'
+    book = made(tmp_path, {1: ("code", asked, {})})
+    assert sources(book) == ["C046", "C1"]
+    assert [unfounded(source) for source in sources(book)] == [
+        "C046 is true: no misconception",
+        "C1 is no claim of the ledger",
+    ]
+    assert unfounded("C029") == ""
 
 
 # --- the check itself can fail ----------------------------------------------------------------------------------------
