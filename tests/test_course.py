@@ -28,11 +28,12 @@ def complaints(book: books.Notebook) -> list[str]:
 
 
 def opening(book: books.Notebook) -> list[str]:
-    """The first cell says what to expect."""
-    top = book.cells[0].source
-    signs = [f"# {book.number} ", "**Time:**", "**You will do.**", "**You will learn.**", "**You need.**"]
-    found = [f"the first cell has no {sign!r}" for sign in signs if sign not in top]
-    return found + ["the first cell is no text"] * (book.cells[0].kind != "markdown")
+    """The title comes first, and the text above the first section says what to expect."""
+    signs = ["**Time:**", "**You will do.**", "**You will learn.**", "**You need.**"]
+    found = [f"above the first section there is no {sign!r}" for sign in signs if sign not in book.opening]
+    top = book.cells[0]
+    titled = top.kind == "markdown" and top.source.startswith(f"# {book.number} ")
+    return found + ([] if titled else [f"the first cell does not begin with '# {book.number} '"])
 
 
 def sections(book: books.Notebook) -> list[str]:
@@ -130,6 +131,50 @@ def unfounded(source: str) -> str:
     return "" if verdict in ("false", "needs nuance", "outdated") else f"{source} is {verdict}: no misconception"
 
 
+# --- the tour opens with its panel --------------------------------------------------------------------------------------
+
+MOST_WORDS = 30  # that a reader sees above the first panel, the title among them
+
+
+def words_before_the_panel(book: books.Notebook) -> int:
+    """How many words stand above the first live panel, with what code cells above it show."""
+    shown = []
+    for cell in book.cells:
+        if cell.kind == "markdown":
+            shown.append(books.plain(cell.source))
+            continue
+        folded = cell.metadata.get("jupyter", {}).get("source_hidden")
+        shown.append("" if folded else cell.source)
+        if "@gv.explore" in cell.source:
+            break
+        shown += [str(output) for output in cell.outputs]
+    return len(re.findall(r"\w[^\s]*", " ".join(shown)))
+
+
+def test_the_tour_opens_with_a_live_panel() -> None:
+    tour = books.notebooks()[0]
+    assert tour.number == "00"
+    assert words_before_the_panel(tour) <= MOST_WORDS
+    [first, *_] = tour.code
+    assert EXPLORED.search(first.source), "the first code cell shows no panel"
+    [output] = first.outputs
+    assert "text/html" in output["data"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, 17),  # the title cell has 15, "import torch" two; the cell of the panel is folded
+        ({1: ("markdown", "one more word", {})}, 18),
+        ({3: ("code", "@gv.explore()\ndef look():\n    pass", {})}, 21),
+    ],
+)
+def test_what_stands_above_a_panel_is_counted(changes: dict[int, tuple], words: int, tmp_path: Path) -> None:
+    folded = {3: ("code", "@gv.explore()\ndef look():\n    pass", {"jupyter": {"source_hidden": True}})}
+    without_text = {2: ("markdown", "", {})}
+    assert words_before_the_panel(made(tmp_path, {**folded, **without_text, **changes})) == words
+
+
 @BOOKS
 def test_what_is_often_believed_is_written_in_a_note(book: books.Notebook) -> None:
     assert [complaint for complaint in map(unfounded, sources(book)) if complaint] == []
@@ -178,9 +223,9 @@ def made(folder: Path, changes: dict[int, tuple]) -> books.Notebook:
     ("changes", "said"),
     [
         ({}, ""),
-        ({0: ("markdown", TOP.replace("Time", "When"), {})}, "the first cell has no '**Time:**'"),
-        ({0: ("markdown", TOP.replace("# 07", "# 08"), {})}, "the first cell has no '# 07 '"),
-        ({0: ("code", TOP, {})}, "the first cell is no text"),
+        ({0: ("markdown", TOP.replace("Time", "When"), {})}, "above the first section there is no '**Time:**'"),
+        ({0: ("markdown", TOP.replace("# 07", "# 08"), {})}, "the first cell does not begin with '# 07 '"),
+        ({0: ("code", TOP, {})}, "the first cell does not begin with '# 07 '"),
         ({2: ("markdown", "### 2. Look", {})}, "sections are numbered [2, 2]"),
         ({5: ("markdown", "text", {})}, "there is no heading Keep this"),
         ({1: ("code", "1\n" * 13, {})}, "cell c1 has 13 lines"),
