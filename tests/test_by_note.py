@@ -1,4 +1,4 @@
-"""The page "your note, your section" holds every claim and every scenario once, and leads to sections that are there."""
+"""The page "your note, your section" holds each claim and each scenario, and leads to sections that are there."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import ledger
 import pytest
+import torch
 
 from course import books
 from gradviz import lesson
@@ -131,7 +132,36 @@ def unfounded(source: str) -> str:
     return "" if verdict in ("false", "needs nuance", "outdated") else f"{source} is {verdict}: no misconception"
 
 
-# --- the tour opens with its panel --------------------------------------------------------------------------------------
+# --- what the texts say of all optimizers -------------------------------------------------------------------------------
+
+OPTIMIZERS = sorted(
+    name
+    for name, kind in vars(torch.optim).items()
+    if isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer) and kind is not torch.optim.Optimizer
+)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_every_optimizer_but_lbfgs_skips_what_has_no_grad(name: str) -> None:
+    """So say notebooks 08, 10 and 11. Both parameters have a history, and then one loses its gradient."""
+    rests, moves = (torch.nn.Parameter(torch.ones(2, 2)) for _ in range(2))
+    optimizer = getattr(torch.optim, name)([rests, moves], lr=0.1)
+
+    def closure(clear: bool) -> torch.Tensor:
+        loss = ((rests * moves - 3) ** 2).sum()
+        for p, grad in zip((rests, moves), torch.autograd.grad(loss, (rests, moves)), strict=True):
+            p.grad = grad.to_sparse() if name == "SparseAdam" else grad
+        rests.grad = None if clear else rests.grad
+        return loss
+
+    optimizer.step(lambda: closure(clear=False))
+    before = rests.detach().clone(), moves.detach().clone()
+    optimizer.step(lambda: closure(clear=True))
+    assert torch.equal(before[0], rests) == (name != "LBFGS")
+    assert not torch.equal(before[1], moves)
+
+
+# --- the tour opens with its panel ------------------------------------------------------------------------------------
 
 MOST_WORDS = 30  # that a reader sees above the first panel, the title among them
 
