@@ -132,7 +132,7 @@ def unfounded(source: str) -> str:
     return "" if verdict in ("false", "needs nuance", "outdated") else f"{source} is {verdict}: no misconception"
 
 
-# --- what the texts say of all optimizers -------------------------------------------------------------------------------
+# --- what the texts say of all optimizers -----------------------------------------------------------------------------
 
 OPTIMIZERS = sorted(
     name
