@@ -32,6 +32,16 @@ MISCONCEPTIONS = {
     "M-any-inplace-breaks": "any in-place write breaks backward",
 }
 """Name -> what is believed. A course may add its own."""
+SOURCES = {
+    "M-clone-leaf": "C029",
+    "M-detached-never": "C135",
+    "M-flag-clears-grad": "C099",
+    "M-copy_-false": "C133",
+    "M-only-data": "C081",
+    "M-optimizer-checks-flag": "C088",
+}
+"""Name -> where somebody wrote that down, as the source of a ``Wrong``. Not every belief has one."""
+SOURCE = re.compile(r"C\d{3}|https://\S+")
 _shown: WeakSet[Question] = WeakSet()
 _presenting = False
 
@@ -43,16 +53,28 @@ class Wrong(NamedTuple):
         misconception: what one believes who gives this answer: a name in ``MISCONCEPTIONS``, or a few words.
         sentence: continues "You said 2; it is 5: " and points at the picture.
         card: the name of the card that lights up, e.g. "b".
+        source: where somebody wrote the misconception down: a claim of the course's ledger such as "C029", or a link.
+            Only then the reply says that it is often believed. Left out: that of ``SOURCES``, or none.
     """
 
     misconception: str
     sentence: str
     card: str = ""
+    source: str = ""
 
     @property
     def belief(self) -> str:
         """The misconception in words."""
         return MISCONCEPTIONS.get(self.misconception, self.misconception)
+
+    @property
+    def remark(self) -> str:
+        """The sentence about the misconception. How usual it is, is said only where there is a source."""
+        source = self.source or SOURCES.get(self.misconception, "")
+        if not source:
+            return f"A common slip would be to think that {self.belief}."
+        kind = "" if source.startswith("https:") else "claim "
+        return f"Often believed: {self.belief} ({kind}{source})."
 
 
 class Reply(NamedTuple):
@@ -170,8 +192,7 @@ class Question:
         wrong = self._replies[given]
         if wrong is None:
             return Reply(f"{said} is {truth}. {why}".rstrip(), place)
-        belief = f"Often believed: {wrong.belief}."
-        return Reply(f"{said} is {truth}: {_sentence(wrong.sentence)}\n{belief}", place, wrong.card)
+        return Reply(f"{said} is {truth}: {_sentence(wrong.sentence)}\n{wrong.remark}", place, wrong.card)
 
     # --- views ------------------------------------------------------------------------------------------------------
 
@@ -296,7 +317,7 @@ def question(
         ...     "[5, 5]": Wrong("values bring gradients back", "no gradient comes back along the dashed arrow.")})
         >>> print(asked.answer("[5, 5]"))
         You said [5, 5]; it is [2, 2]: no gradient comes back along the dashed arrow.
-        Often believed: values bring gradients back.
+        A common slip would be to think that values bring gradients back.
     """
     if not isinstance(text, str) or not text.strip():
         raise GradvizError(f"lesson.question got {given.shown(text)}; expected the question as a text")
@@ -377,6 +398,11 @@ def _checked(answers: Mapping[Any, Wrong | None]) -> dict[str, Wrong | None]:
             raise GradvizError(f"answers[{answer!r}] is {given.shown(wrong)}; expected a lesson.Wrong(…) or None")
         if not all(isinstance(part, str) for part in wrong) or not (wrong[0].strip() and wrong[1].strip()):
             raise GradvizError(f"answers[{answer!r}] is {wrong}; expected a misconception and a sentence")
+        if wrong.source and not SOURCE.fullmatch(wrong.source):
+            raise GradvizError(
+                f"source={wrong.source!r:.80} of answers[{answer!r}] is no source; expected a claim such as 'C029', or "
+                "a link that starts with https://"
+            )
         if wrong.misconception.startswith("M-") and wrong.misconception not in MISCONCEPTIONS:
             known = ", ".join(MISCONCEPTIONS)
             raise GradvizError(
