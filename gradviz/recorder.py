@@ -246,7 +246,7 @@ class Recorder(TorchFunctionMode):
             return None
         grad_mode, inference_mode = _grad_enabled(), _inference_enabled()
         if not grad_mode or inference_mode or self.customs.running is not None:
-            ended, running = self.customs.enter(frame)
+            ended, running = self.customs.enter(frame, name, args)
             self.close(ended)
             if running is not None:
                 tensors_in((args, kwargs), found)

@@ -9,7 +9,6 @@ from types import CodeType, TracebackType
 from typing import Any
 
 import torch
-from torch.overrides import handle_torch_function
 
 from gradviz import _torch_compat as compat
 from gradviz import given
@@ -24,7 +23,7 @@ def _without_detour(trace: TracebackType) -> None:
     before, here = trace, trace.tb_next
     while here is not None and here.tb_next is not None:
         again = here.tb_next.tb_next
-        detour = here.tb_next.tb_frame.f_code is handle_torch_function.__code__
+        detour = compat.is_detour(here.tb_next.tb_frame.f_code)
         if detour and again is not None and again.tb_frame.f_code is here.tb_frame.f_code:
             before.tb_next = here = again
         else:
