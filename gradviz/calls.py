@@ -95,6 +95,11 @@ def _is_standard(name: str) -> bool:
     return name.startswith("<frozen") or (name.startswith(_STANDARD) and not any(d in name for d in _INSTALLED))
 
 
+def _is_handler(code: CodeType) -> bool:
+    """Does the code pass a call on for another recording?"""
+    return code.co_filename.startswith(_OWN) and code.co_name == "__torch_function__"
+
+
 class Frames:
     """Reads call sites off the stack. One per recording, since it remembers code objects."""
 
@@ -109,7 +114,7 @@ class Frames:
             kind = _BOOKKEEPING
         elif name == compat.MODULE_FILE:
             kind = _MODULE if code is compat.MODULE_CALL else _MODULE_PART
-        elif compat.is_wrapper(code) or code is _COPY or (name.startswith(_OWN) and code.co_name == "__torch_function__"):
+        elif compat.is_wrapper(code) or code is _COPY or _is_handler(code):
             kind = _WRAPPER  # another recording's handler has just passed the call on
         elif name.startswith((compat.TORCH, _OWN)) or _is_standard(name):
             kind = _LIBRARY

@@ -18,6 +18,7 @@ from .exploring import Exploration, Run, Turns, missing
 from .graph import GradvizError
 from .recording import Recording
 from .theme import visible
+from .views import lifetime
 
 FEWEST, MOST = 2, 4  # answers
 JUST_SHOW, REVEAL = "Just show me", "Reveal (R)"
@@ -202,7 +203,7 @@ class Question:
         import ipywidgets
 
         from .views.panel import room
-        from .views.widget import GraphWidget
+        from .views.widget import GraphWidget, Shown
 
         self._buttons = ipywidgets.ToggleButtons(
             options=self.answers,
@@ -214,6 +215,8 @@ class Question:
         )
         self._reveal = ipywidgets.Button(description=JUST_SHOW, tooltip="Show what happens, without an answer")
         self._graph_widget = GraphWidget(code=self.code)
+        self._graph_widget.busy = lambda: self._turns.busy
+        self._graph_widget.belongs_to([Shown.of(self._buttons, "index", None)])
         made = room([self._buttons, self._reveal], self._graph_widget)
         self._panel = made.children[0].add_class("gradviz-question")
         self._buttons.observe(self._clicked, "index")
@@ -224,16 +227,25 @@ class Question:
         self._dress()
         return made
 
+    def close_views(self) -> None:
+        """Close it in the page: the cell that showed it was run again. It can be answered, and shown, once more."""
+        if "widget" in self.__dict__ and lifetime.close(self.widget):
+            _shown.discard(self)
+            del self.widget
+
     def _clicked(self, change: Any) -> None:
         if change.new != self._given:
             self._take(change.new)
 
     def _show(self, run: Run, reply: Reply, given: int | None) -> None:
+        from .views.widget import Shown
+
         state = {**run.state, "sentence": reply.sentence}
         card = next((i for i, card in state["cards"].items() if card["key"] == reply.card), "")
         with self._graph_widget.hold_sync():
             self._graph_widget.figure, self._graph_widget.state = run.figure, state
             self._graph_widget.selected = card
+            self._graph_widget.belongs_to([Shown.of(self._buttons, "index", given)])
         self._buttons.index = given
         self._dress()
 
@@ -252,6 +264,7 @@ class Question:
         if _missing():
             return bundle
         view = self.widget._repr_mimebundle_()
+        lifetime.note_shown(self)
         return {**bundle, **{kind: v for kind, v in view.items() if kind.startswith("application/vnd.jupyter.widget")}}
 
     @property
