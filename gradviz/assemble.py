@@ -47,7 +47,10 @@ if TYPE_CHECKING:
     from gradviz.recorder import Recorder
 
 # Roles whose "write" changes flags or gradients, not the memory that a node may have saved.
-_NO_MEMORY = (Role.FLAG, Role.RETAIN, Role.DETACH_IN_PLACE, Role.GRAD_SET, Role.BACKWARD, Role.GRAD)
+# Of what batch_norm writes, its running statistics, a backward that has run in training mode uses nothing.
+_NO_MEMORY = (
+    Role.FLAG, Role.RETAIN, Role.DETACH_IN_PLACE, Role.GRAD_SET, Role.BACKWARD, Role.GRAD, Role.STATISTICS
+)  # fmt: skip
 
 
 class Assembled:
@@ -59,6 +62,7 @@ class Assembled:
         calls = [e[1] for e in log if e[0] in ("called", "raised", "hooked")]
         whole = {id(c) for c in calls} | {id(c.run) for c in calls}
         self.log = [e for e in log if id(e[1]) in whole]
+        self.last_seen = list(recorder.last_seen)
         self.notes = _notes(recorder)
         self.names = Names(calls, recorder)
         self.last = {id(e[1]): i for i, e in enumerate(self.log) if e[0] in ("ran", "changed", "accumulated", "freed")}
@@ -181,6 +185,9 @@ class Replay:
     def run(self, step: int) -> Graph:
         for index, (kind, *what) in enumerate(self.whole.log[:step]):
             getattr(self, "_" + kind)(index, *what)
+        for state in self.whole.last_seen if step == len(self.whole.log) else ():
+            if state.object in self.objects:
+                self.tensor(state)
         return self._graph(step)
 
     def _meet(self, index: int, record: NodeRecord, call_id: int | None) -> None:
