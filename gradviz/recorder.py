@@ -86,6 +86,7 @@ class Recorder(TorchFunctionMode):
         self.frames = Frames()
         self.customs = CustomFunctions(self.frames, self.objects)
         self.runs = 0
+        self.finished_runs = 0
         self.hooks = Hooks(maxlen=max_events)
         self._places: dict[tuple[int | str, ...], tuple[int | str, ...]] = {}  # each kept once
         self.home: CodeType | None = None  # the code that entered the recording
@@ -143,6 +144,7 @@ class Recorder(TorchFunctionMode):
         The mode stays on its own thread's stack, where it does nothing, until the next recording there takes it off.
         """
         self.ended = True
+        self.customs.running = None  # its own thread may be inside it: it is not asked what came of it
         self.notes.append(
             "this recording was ended by another thread than the one that began it: what its own thread ran after that "
             "is not recorded"
@@ -351,6 +353,7 @@ class Recorder(TorchFunctionMode):
         if watching is not None:
             watching.finish(result)
             call.nodes = [*call.nodes, *self.nodes.collect()]
+            self.finished_runs += 1
         elif call.role is Role.HOOK:
             self.hooks.note(call, result)
             self.note("hooked", call)
@@ -502,7 +505,8 @@ class Recorder(TorchFunctionMode):
         """The block is over, or somebody looks at what there is so far."""
         try:
             if self.frames.custom(sys._getframe(1)) is None:  # else ``forward`` itself looks, and goes on
-                self.close(self.customs.leave())
+                with compat.unobserved():
+                    self.close(self.customs.leave())
         except Exception as error:
             self.failed(error)
 

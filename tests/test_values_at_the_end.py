@@ -156,7 +156,7 @@ def test_what_is_shown_at_the_end_is_what_is_there(way, mode):
                     if way in SEEN:
                         assert any(isinstance(e, Wrote) for e in rec.events), case
     if mode == "inference tensors under no_grad" and not tried:
-        assert all("inference tensor" in refusal.lower() for refusal in refusals)
+        assert any("inference tensor" in refusal.lower() for refusal in refusals)
     else:
         assert tried >= 30, "torch refuses most of these"
 
