@@ -171,13 +171,13 @@ def version(tensor: torch.Tensor) -> int | None:
 
 
 def moved(tensors: Sequence[Any], states: Sequence[Any]) -> bool:
-    """Has the version of any tensor changed from that of its state? Quick for the ordinary answer, no."""
+    """Has the version of any tensor changed from that of its state, or has one none? Quick for the usual answer, no."""
     try:
         for tensor, state in zip(tensors, states):  # noqa: B905  quicker; they are equally long
             if state is not None and tensor._version != state.version:
                 return True
-    except RuntimeError:  # an inference tensor
-        return any(s is not None and version(t) != s.version for t, s in zip(tensors, states, strict=True))
+    except RuntimeError:  # an inference tensor: it may have been written
+        return True
     return False
 
 
@@ -542,6 +542,17 @@ def step_obstacle(optimizer: Any) -> str | None:
     if _C._len_torch_dispatch_stack():
         return "a TorchDispatchMode is active, and would see the trial"
     return None
+
+
+# ---- memory that others than torch may write -----------------------------------------------------------------------
+
+
+def is_foreign(tensor: torch.Tensor) -> bool:
+    """Is the memory of this tensor not torch's own, so that others may write it without a version? numpy's, say."""
+    try:
+        return not tensor.untyped_storage().resizable()
+    except Exception:
+        return False
 
 
 # ---- the function modes of this thread -----------------------------------------------------------------------------

@@ -67,8 +67,12 @@ class Custom:
         writes = []
         for before in self.call.inputs:
             tensor = before.object()
-            if tensor is not None and compat.version(tensor) != before.version:
+            if tensor is None:
+                continue
+            if compat.version(tensor) != before.version:
                 writes.append((before, objects.refresh(before.object, tensor), False))
+            elif before.version is None and (after := objects.read_again(before.object, tensor)) is not before:
+                writes.append((before, after, False))
         for at, state in enumerate(self.call.inputs):
             tensor = state.object()
             if tracked and state.object.deferred and tensor is not None:  # used in a graph now, see NOTE [views]

@@ -23,13 +23,14 @@ from gradviz.backward import Watch, watch
 from gradviz.calls import CallRecord, Frames, Look, Site, usual_call
 from gradviz.changes import Hooks
 from gradviz.custom import Custom, CustomFunctions, Write
-from gradviz.functions import Role, describe
+from gradviz.functions import SHARING, Role, describe, told_to_write
 from gradviz.objects import Object, Objects, State
 
 ALIAS_LIMIT = 64  # tensors over one block of memory whose state is read again after a write
 
 _TENSOR = torch.Tensor
 _NESTED = (tuple, list, dict)
+Given = tuple[tuple[Any, ...], dict[str, Any]]  # args and kwargs of a call
 # Looked up once: every recorded call asks them.
 _is_compiling, _functorch_active, _outer_modes = compat.is_compiling, compat.functorch_active, compat.outer_modes
 _grad_enabled, _inference_enabled = torch.is_grad_enabled, torch.is_inference_mode_enabled
@@ -37,7 +38,7 @@ _blank = object.__new__  # quicker than calling the class
 _BACKWARD = (Role.BACKWARD, Role.GRAD)
 _CHANGES_OWN = (Role.FLAG, Role.DETACH_IN_PLACE, Role.DATA_SET, Role.GRAD_SET, Role.RETAIN)
 _OPERATION, _IGNORED = Role.OPERATION, Role.IGNORED
-_OPERATIONS = (Role.OPERATION, Role.FUSED)
+_OPERATIONS = (Role.OPERATION, Role.FUSED, Role.STATISTICS)
 _NO_CUT = (Role.BACKWARD, Role.GRAD, Role.GRAD_SET, Role.RETAIN, Role.HOOK)
 
 
@@ -73,6 +74,7 @@ class Recorder(TorchFunctionMode):
         self.mark = object()
         self.ended = False
         self.elsewhere = 0  # calls of other contexts
+        self.last_seen: list[State] = []  # what was not seen to change, and has when the recording ended
         self.notes: list[str] = []  # how it ended, where that was out of the ordinary
         self.max_events = max_events
         self.log: deque[tuple[Any, ...]] = deque()
@@ -84,6 +86,7 @@ class Recorder(TorchFunctionMode):
         self.frames = Frames()
         self.customs = CustomFunctions(self.frames, self.objects)
         self.runs = 0
+        self.finished_runs = 0
         self.hooks = Hooks(maxlen=max_events)
         self._places: dict[tuple[int | str, ...], tuple[int | str, ...]] = {}  # each kept once
         self.home: CodeType | None = None  # the code that entered the recording
@@ -104,6 +107,7 @@ class Recorder(TorchFunctionMode):
         running = self._is_running()
         if not running:
             self.finish()
+            self._last_look()
         self.ended = True
         _marks.set(tuple(mark for mark in _marks_here() if mark is not self.mark))
         taken_off = compat.take_off_modes(_is_over)
@@ -115,12 +119,32 @@ class Recorder(TorchFunctionMode):
                 "early: what ran from then on is not recorded"
             )
 
+    def _last_look(self) -> None:
+        """Read once more what is alive: see NOTE [writes without a version] in objects.py."""
+        if compat.dispatch_modes():
+            return  # they would see it
+        objects = self.objects
+        with compat.unobserved():
+            for own in list(objects.by_id.values()):
+                tensor = own()
+                if tensor is None or own.internal:
+                    continue
+                try:
+                    before = own.state
+                    after = objects.look(own, tensor)
+                    after = objects.read_again(own, tensor) if after is before else after
+                    if after is not before:
+                        self.last_seen.append(after)
+                except Exception as error:
+                    self.failed(error)
+
     def end_elsewhere(self) -> None:
         """End from another thread than its own: a generator was collected there, for example.
 
         The mode stays on its own thread's stack, where it does nothing, until the next recording there takes it off.
         """
         self.ended = True
+        self.customs.running = None  # its own thread may be inside it: it is not asked what came of it
         self.notes.append(
             "this recording was ended by another thread than the one that began it: what its own thread ran after that "
             "is not recorded"
@@ -154,6 +178,8 @@ class Recorder(TorchFunctionMode):
         if role is _IGNORED or self.mark not in _marks_here():
             if name == "_set_grad_enabled":  # grad mode is the thread's, whichever context sets it
                 self.customs.note_grad_mode(bool(args[0]), sys._getframe(1))
+            elif name in SHARING and args:
+                self.objects.expose(args[0])
             if role is not _IGNORED:
                 self.elsewhere += 1
             try:
@@ -200,7 +226,7 @@ class Recorder(TorchFunctionMode):
         if call is not None:
             try:
                 with compat.unobserved():
-                    self._after(call, watching, inputs, result)
+                    self._after(call, watching, inputs, result, (args, kwargs))
             except Exception as error:
                 self.failed(error)
         return result
@@ -295,7 +321,9 @@ class Recorder(TorchFunctionMode):
 
     # --- after -----------------------------------------------------------------------------------------------------
 
-    def _after(self, call: CallRecord, watching: Watch | None, inputs: list[torch.Tensor], result: Any) -> None:
+    def _after(
+        self, call: CallRecord, watching: Watch | None, inputs: list[torch.Tensor], result: Any, given: Given
+    ) -> None:
         returned: list[torch.Tensor] = []
         tensors_in(result, returned)
         running = self.customs.running
@@ -303,7 +331,10 @@ class Recorder(TorchFunctionMode):
             running.saw(self.objects, inputs, returned)
             return
         # As nearly always: nothing was written.
-        writes = self._writes(call, inputs) if call.role is not _OPERATION or compat.moved(inputs, call.inputs) else []
+        may_write = call.role is not _OPERATION or compat.moved(inputs, call.inputs)
+        writes = self._writes(call, inputs, given) if may_write else []
+        if call.function in SHARING and inputs:
+            self.objects.expose(inputs[0])
         if call.bookkeeping:
             writes = [w for w in writes if not w[0].object.internal]
             if not writes:
@@ -322,6 +353,7 @@ class Recorder(TorchFunctionMode):
         if watching is not None:
             watching.finish(result)
             call.nodes = [*call.nodes, *self.nodes.collect()]
+            self.finished_runs += 1
         elif call.role is Role.HOOK:
             self.hooks.note(call, result)
             self.note("hooked", call)
@@ -349,7 +381,7 @@ class Recorder(TorchFunctionMode):
             connect.tie_results(made, call.outputs + [after for _, after, _ in writes])
         return made
 
-    def _writes(self, call: CallRecord, inputs: list[torch.Tensor]) -> list[Write]:
+    def _writes(self, call: CallRecord, inputs: list[torch.Tensor], given: Given) -> list[Write]:
         """(before, after, by alias) of every tensor that the call changed in place."""
         fused = call.role is Role.FUSED
         versions = [compat.version(tensor) for tensor in inputs]
@@ -366,11 +398,28 @@ class Recorder(TorchFunctionMode):
                 self._write_aliases(own, writes)
             elif at == 0 and call.role in _CHANGES_OWN:
                 after = self.objects.refresh(own, tensor)
-                if after != before:
+                if after is not before:
                     writes.append((before, after, False))
                     if call.role is Role.DATA_SET:  # ``a.grad.data = b`` is another gradient of a
                         self._write_aliases(own, writes)
+            elif versions[at] is None or call.role is Role.STATISTICS:
+                after = self._unversioned(call, own, tensor, given)
+                if after is not before:
+                    writes.append((before, after, False))
+                    self._write_aliases(own, writes)
         return writes
+
+    def _unversioned(self, call: CallRecord, own: Object, tensor: torch.Tensor, given: Given) -> State:
+        """The state of an input that no version tells of, see NOTE [writes without a version]: another one than
+        before where the call was told to write it, or where other values stand there now."""
+        before = own.state
+        after = self.objects.read_again(own, tensor)
+        if after is before:
+            told: list[torch.Tensor] = []
+            tensors_in(told_to_write(call.function, *given), told)
+            if any(one is tensor for one in told):
+                after = self.objects.anew(own, before.values)
+        return after
 
     def _write_aliases(self, own: Object, writes: list[Write]) -> None:
         """New states of all that shares the written memory, and of the tensor whose .grad was written."""
@@ -388,7 +437,7 @@ class Recorder(TorchFunctionMode):
             after = self.objects.refresh(other, tensor, settled=settled)
             if other.counter is not own.counter and before.version != after.version and after.version is not None:
                 other.counter = own.counter  # it moved along, so it is one counter
-            if after != before:
+            if after is not before:
                 writes.append((before, after, True))
 
     def _prove_cuts(
@@ -456,7 +505,8 @@ class Recorder(TorchFunctionMode):
         """The block is over, or somebody looks at what there is so far."""
         try:
             if self.frames.custom(sys._getframe(1)) is None:  # else ``forward`` itself looks, and goes on
-                self.close(self.customs.leave())
+                with compat.unobserved():
+                    self.close(self.customs.leave())
         except Exception as error:
             self.failed(error)
 

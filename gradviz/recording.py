@@ -41,7 +41,7 @@ class Recording:
 
     def __init__(self, max_events: int, values: bool) -> None:
         self._recorder = Recorder(max_events, values)
-        self._assembled: dict[int, Assembled] = {}
+        self._assembled: tuple[tuple[int, int], Assembled] | None = None  # what it was made of, and the graph
         self._thread: int | None = None
         self._namespace: dict[str, Any] | None = None
 
@@ -68,7 +68,7 @@ class Recording:
         else:
             self._recorder.end_elsewhere()
         self._take_hints()
-        self._assembled.clear()  # made before these names were known
+        self._assembled = None  # made before these names were known
 
     def look_into(self, namespace: dict[str, Any], home: CodeType | None = None) -> Recording:
         """Before the block: whose variables and whose code are the user's own, where they are not the caller's."""
@@ -88,11 +88,15 @@ class Recording:
                     known.hint = name
 
     def _now(self) -> Assembled:
-        self._recorder.finish()
-        length = self._recorder.dropped + len(self._recorder.log)
-        if length not in self._assembled:
-            self._assembled = {length: Assembled(self._recorder)}
-        return self._assembled[length]
+        """What was recorded so far. Another thread may ask meanwhile: it gets what is complete, and ends nothing."""
+        recorder = self._recorder
+        if recorder.ended or threading.get_ident() == self._thread:
+            recorder.finish()
+        seen = recorder.dropped + len(recorder.log), recorder.finished_runs
+        made = self._assembled
+        if made is None or made[0] != seen:
+            made = self._assembled = seen, Assembled(recorder)
+        return made[1]
 
     @property
     def graph(self) -> Graph:

@@ -412,3 +412,110 @@ def test_threads_with_overlapping_recordings():
     for thread in threads:
         thread.join()
     assert found == {i: (["exp"] * (i + 1), ["sin"], 0) for i in range(3)}
+
+
+# --- read from another thread ------------------------------------------------------------------------------------------
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x * 2
+        Doubled.pause()
+        return y + 0
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+Doubled.pause = staticmethod(lambda: None)
+
+
+def busy(rounds):
+    a = torch.ones(2, requires_grad=True)
+    for _ in range(rounds):
+        b = Doubled.apply(a)
+        c = b.detach()
+        c.add_(1)
+        loss = (b * c).sum()
+        loss.backward()
+    return a
+
+
+def test_another_thread_reads_a_recording_while_it_goes_on():
+    seen, errors, over = [], [], threading.Event()
+
+    def read(rec):
+        try:
+            while not over.is_set():
+                graph = rec.graph
+                seen.append((list(graph.events), len(rec.events), len(rec.cuts)))
+                rec.at(0)
+                rec.living()
+                rec.figure()
+        except Exception as error:
+            errors.append(error)
+
+    with gv.record() as rec:
+        threads = [threading.Thread(target=read, args=(rec,)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        busy(60)
+        over.set()
+        for thread in threads:
+            thread.join()
+    with gv.record() as alone:
+        busy(60)
+    assert errors == []
+    assert len({len(events) for events, *_ in seen}) > 3, "nothing was read while it was going on"
+    final = list(rec.events)
+    for events, *_ in seen:
+        assert events == final[: len(events)]
+    assert told(rec.graph) == told(alone.graph)
+
+
+def test_a_full_log_is_read_from_another_thread():
+    errors, over = [], threading.Event()
+
+    def read(rec):
+        try:
+            while not over.is_set():
+                assert len(rec.events) <= 60
+        except Exception as error:
+            errors.append(error)
+
+    with gv.record(max_events=60) as rec:
+        thread = threading.Thread(target=read, args=(rec,))
+        thread.start()
+        busy(60)
+        over.set()
+        thread.join()
+    assert errors == []
+
+
+def test_a_reader_does_not_end_the_custom_function_that_is_running():
+    inside, read = threading.Event(), threading.Event()
+    found = []
+
+    def pause():
+        inside.set()
+        assert read.wait(10)
+
+    def reader(rec):
+        assert inside.wait(10)
+        found.append(len(rec.events))
+        read.set()
+
+    Doubled.pause = staticmethod(pause)
+    try:
+        with gv.record() as rec:
+            thread = threading.Thread(target=reader, args=(rec,))
+            thread.start()
+            b = Doubled.apply(torch.ones(2, requires_grad=True))
+            thread.join()
+    finally:
+        Doubled.pause = staticmethod(lambda: None)
+    assert found == [1]
+    assert functions(rec) == ["ones", "Doubled.apply"]
+    assert rec.find(b).gradient_edge is not None
