@@ -50,6 +50,7 @@ class Names:
         self._of_root = dict(zip(roots, found[len(calls) :], strict=True))
         self._first: dict[Object, str] = {}
         self._outer: set[Object] = set()  # named where the recording began, not inside a helper
+        self._inner: set[int] = set()  # by id: states whose own name is one inside of a helper
         self._own: dict[int, str] = {}
         self._unbound = _not_last(calls)
         is_module = recorder.home_at is None or (recorder.home and recorder.home.co_name == "<module>")
@@ -76,7 +77,7 @@ class Names:
         for state, at in zip(call.inputs, call.args_at, strict=False):
             own = state.object
             self._prove(call.site, given.get(at), own)
-            if own in self._outer or (own in self._first and not self._is_outer(call.site)):
+            if own in self._outer or (own in self._first and not self._is_users(call.site)):
                 continue
             name, site = given.get(at), call.site
             if own.parameter is not None:
@@ -84,14 +85,19 @@ class Names:
             elif name is not None and not own.made:
                 name, site = self._as_the_caller_says(name, site)
                 self._prove(site, name, own)
-            if name and (own not in self._first or not own.made):
+            if name and (own not in self._first or not own.made or self._is_users(site)):
                 self._first[own] = name
-                if self._is_outer(site):
+                if self._is_users(site):
                     self._outer.add(own)
 
     def _is_outer(self, site: Site) -> bool:
         """The user's top level, or the code that entered the recording."""
         return bool(site) and (site[0] is self._home or site[0].co_name == "<module>")
+
+    def _is_users(self, site: Site) -> bool:
+        """The same, where the variable is one that outlives its expression: not that of a comprehension."""
+        node = self._node(site) if self._is_outer(site) else None
+        return self._is_outer(site) and not (node is not None and isinstance(scope_of(node), COMPREHENSIONS))
 
     def _as_the_caller_says(self, name: str, site: Site) -> tuple[str, Site]:
         """A helper's parameter under the name that its caller passed, as far out as the site tells."""
@@ -124,6 +130,10 @@ class Names:
             if name and id(state) not in given:
                 self._own.setdefault(id(state), name)
                 self._first.setdefault(state.object, name)
+                if not self._is_users(call.site[2 * named.depth :]):
+                    self._inner.add(id(state))
+                else:
+                    self._outer.add(state.object)
 
     def _node(self, site: Site) -> Any:
         key = (id(site[0]), site[1])
@@ -194,6 +204,8 @@ class Names:
     def of_state(self, state: State, current: dict[Object, str]) -> str | None:
         """Its own name, else the name that the object had before; a .grad that nobody read is named by its tensor."""
         name = self._own.get(id(state))
+        if name is not None and id(state) in self._inner:
+            name = self._users_own(state.object) or name
         if name is not None:
             current[state.object] = name
         owner = state.object.gradient_of
@@ -203,4 +215,8 @@ class Names:
         return name
 
     def _latest(self, own: Object, current: dict[Object, str]) -> str | None:
-        return current.get(own) or self._first.get(own) or own.hint
+        return current.get(own) or self._users_own(own) or self._first.get(own)
+
+    def _users_own(self, own: Object) -> str | None:
+        """The user's own name of what a helper calls otherwise: her code's, else that of a variable that holds it."""
+        return self._first[own] if own in self._outer else own.hint
