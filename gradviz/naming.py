@@ -8,8 +8,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from gradviz import names
-from gradviz._places import Place, locate, statement_of
+from gradviz import callers, names
+from gradviz._places import Place, dotted, locate, statement_of
 from gradviz.bindings import COMPREHENSIONS, bindings, is_bound_since, is_conditional, scope_of
 from gradviz.graph import Source
 
@@ -30,6 +30,14 @@ def _not_last(calls: list[CallRecord]) -> set[int]:
         if not (once and call.function == following.function):
             found.add(id(call))
     return found
+
+
+def _line_of(name: str, statement: Any, scope: Any) -> int:
+    """The line by which a variable that a statement reads is known: its own, or where the variable was bound before,
+    if the statement gives it to another object (``t = t + 1``)."""
+    bound = [other for other_name, other in bindings(scope) if other_name == name]
+    before = [other.lineno for other in bound if other.lineno < statement.lineno]
+    return int(max(before) if before and statement in bound else statement.lineno)
 
 
 def _pairs(site: Site) -> names.Site:
@@ -77,7 +85,7 @@ class Names:
         for state, at in zip(call.inputs, call.args_at, strict=False):
             own = state.object
             self._prove(call.site, given.get(at), own)
-            if own in self._outer or (own in self._first and not self._is_users(call.site)):
+            if own in self._outer:
                 continue
             name, site = given.get(at), call.site
             if own.parameter is not None:
@@ -85,7 +93,7 @@ class Names:
             elif name is not None and not own.made:
                 name, site = self._as_the_caller_says(name, site)
                 self._prove(site, name, own)
-            if name and (own not in self._first or not own.made or self._is_users(site)):
+            if name and (own not in self._first or self._is_users(site)):
                 self._first[own] = name
                 if self._is_users(site):
                     self._outer.add(own)
@@ -101,22 +109,32 @@ class Names:
 
     def _as_the_caller_says(self, name: str, site: Site) -> tuple[str, Site]:
         """A helper's parameter under the name that its caller passed, as far out as the site tells."""
-        while len(site) > 2 and not self._is_outer(site):
-            code, outside = site[0], site[2:]
-            parameters = code.co_varnames[: code.co_argcount]
-            caller = names.resolve([_pairs(outside)], self._places)[0]
-            called = caller is not None and (caller.callee or "").split(".")[-1] == code.co_name
-            if (
-                caller is None
-                or not called
-                or name not in parameters
-                or name in dict(bindings(scope_of(self._node(site))))
-            ):
+        here, slot = site, None
+        while len(here) > 2 and not self._is_outer(here):
+            code, caller = here[0], here[2:]
+            if slot is None:
+                node = self._node(here)
+                if node is None or callers.is_rebound(name, node):
+                    break
+                slot = callers.slot_of(code, name)
+            if slot is None:
                 break
-            passed = dict(zip(parameters, caller.arguments, strict=False)).get(name) or caller.keywords.get(name)
-            if passed is None:
+            give = callers.passed
+            if caller[0] is callers.CHECKPOINT:
+                give, caller = callers.passed_to_checkpoint, caller[2:]
+            self._node(caller)
+            place = self._places[id(caller[0]), caller[1]]
+            found = give(code, slot, place, caller[0])
+            if found is None:
                 break
-            name, site = passed, outside
+            here, slot = caller, None
+            if isinstance(found, callers.Slot):  # a wrapper hands on what it got
+                slot = found
+                continue
+            outer_name = dotted(found)
+            if outer_name is None:
+                break
+            name, site = outer_name, here
         return name, site
 
     def _outputs(self, call: CallRecord) -> None:
@@ -152,7 +170,7 @@ class Names:
         self._proofs.pop((scope, name), None)  # the newest stands last
         self._proofs[scope, name] = own, statement, binds, outer
         self._recorded |= {(statement, name)} if always and not is_conditional(statement) else set()
-        self._lines.setdefault((own, name), statement.lineno)
+        self._lines.setdefault((own, name), statement.lineno if binds else _line_of(name, statement, scope))
 
     @cached_property
     def _held(self) -> dict[str, Object | None]:
