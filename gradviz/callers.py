@@ -26,7 +26,7 @@ CHECKPOINT = compile("", "<checkpoint>", "exec")
 class Slot(NamedTuple):
     """One parameter: its position among the positional ones, if it has one, and its name."""
 
-    index: int | None
+    position: int | None
     keyword: str
 
 
@@ -34,7 +34,7 @@ def slot_of(code: CodeType, name: str) -> Slot | None:
     """The parameter of a function that is called so.
 
     >>> slot_of((lambda a, *, b: 0).__code__, "b"), slot_of((lambda a: 0).__code__, "c")
-    (Slot(index=None, keyword='b'), None)
+    (Slot(position=None, keyword='b'), None)
     """
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     if name not in parameters:
@@ -149,7 +149,7 @@ def _argument(call: ast.Call, slot: Slot, shift: int, outside: CodeType) -> ast.
     for keyword in call.keywords:
         if keyword.arg == slot.keyword:
             return keyword.value
-    at = None if slot.index is None else slot.index - shift
+    at = None if slot.position is None else slot.position - shift
     stars = [i for i, argument in enumerate(call.args) if isinstance(argument, ast.Starred)]
     if at is not None and at >= 0 and at < (stars[0] if stars else len(call.args)):
         return call.args[at]
