@@ -286,6 +286,7 @@ TORCH = os.path.dirname(torch.__file__) + os.sep
 _OPTIMIZERS = os.path.join(TORCH, "optim") + os.sep
 _LAYERS = os.path.join(TORCH, "nn", "modules") + os.sep
 _INIT = torch.nn.init.__file__
+_CHECKPOINTS = os.path.join(TORCH, "utils", "checkpoint.py")
 _GRAPH = torch.autograd.graph.__file__
 # What a module does with its parameters outside forward.
 _KEEPING = frozenset(
@@ -310,6 +311,11 @@ def is_bookkeeping(code: CodeType) -> bool:
     keeping = name in _KEEPING and file.startswith(_LAYERS)
     asking = name in _ASKING and file == _GRAPH
     return keeping or asking or file == _INIT or file.startswith(_OPTIMIZERS)
+
+
+def is_checkpoint(code: CodeType) -> bool:
+    """Is it ``torch.utils.checkpoint.checkpoint``, which calls the function that it was given?"""
+    return code.co_filename == _CHECKPOINTS and code.co_name == "checkpoint"
 
 
 def is_wrapper(code: CodeType) -> bool:

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from gradviz import _torch_compat as compat
+from gradviz.callers import CHECKPOINT
 from gradviz.connect import NodeRecord
 from gradviz.functions import Role
 from gradviz.graph import CutReason
@@ -132,13 +133,17 @@ class Frames:
         """One pass up the stack."""
         kinds = self._kinds
         direct, bookkeeping, closed = True, False, False
+        checkpointed = False  # did torch's checkpoint call what stands below?
         inner = outer = None
         found: list[Any] = []
         while frame is not None:
             code = frame.f_code
             kind = (kinds.get(id(code)) or self._kind(code))[0]
             if kind <= _BOTTOM:
-                if not closed:
+                if checkpointed and len(found) < 2 * SITE_DEPTH:
+                    found += (CHECKPOINT, 0, code, frame.f_lasti)
+                    checkpointed = False
+                elif not closed:
                     found += (code, frame.f_lasti)
                     closed = len(found) == 2 * SITE_DEPTH
                 elif inner is None:
@@ -153,7 +158,10 @@ class Frames:
                     if inner is None:
                         inner = frame
             elif found:
-                closed = True  # torch called the user back: what it returns is not what the outer statement gets
+                # torch called the user back: what it returns is not what the outer statement gets
+                is_checkpoint = compat.is_checkpoint(code)
+                checkpointed = checkpointed or is_checkpoint
+                closed = True
             elif kind != _WRAPPER:
                 direct = False
                 bookkeeping = bookkeeping or kind == _BOOKKEEPING

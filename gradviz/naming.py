@@ -8,8 +8,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from gradviz import names
-from gradviz._places import Place, locate, statement_of
+from gradviz import callers, names
+from gradviz._places import Place, dotted, locate, statement_of
 from gradviz.bindings import COMPREHENSIONS, bindings, is_bound_since, is_conditional, scope_of
 from gradviz.graph import Source
 
@@ -32,6 +32,14 @@ def _not_last(calls: list[CallRecord]) -> set[int]:
     return found
 
 
+def _line_of(name: str, statement: Any, scope: Any) -> int:
+    """The line by which a variable that a statement reads is known: its own, or where the variable was bound before,
+    if the statement gives it to another object (``t = t + 1``)."""
+    bound = [other for other_name, other in bindings(scope) if other_name == name]
+    before = [other.lineno for other in bound if other.lineno < statement.lineno]
+    return int(max(before) if before and statement in bound else statement.lineno)
+
+
 def _pairs(site: Site) -> names.Site:
     return tuple(zip(site[::2], site[1::2], strict=True))
 
@@ -50,6 +58,7 @@ class Names:
         self._of_root = dict(zip(roots, found[len(calls) :], strict=True))
         self._first: dict[Object, str] = {}
         self._outer: set[Object] = set()  # named where the recording began, not inside a helper
+        self._inner: set[int] = set()  # by id: states whose own name is one inside of a helper
         self._own: dict[int, str] = {}
         self._unbound = _not_last(calls)
         is_module = recorder.home_at is None or (recorder.home and recorder.home.co_name == "<module>")
@@ -76,7 +85,7 @@ class Names:
         for state, at in zip(call.inputs, call.args_at, strict=False):
             own = state.object
             self._prove(call.site, given.get(at), own)
-            if own in self._outer or (own in self._first and not self._is_outer(call.site)):
+            if own in self._outer:
                 continue
             name, site = given.get(at), call.site
             if own.parameter is not None:
@@ -84,33 +93,48 @@ class Names:
             elif name is not None and not own.made:
                 name, site = self._as_the_caller_says(name, site)
                 self._prove(site, name, own)
-            if name and (own not in self._first or not own.made):
+            if name and (own not in self._first or self._is_users(site)):
                 self._first[own] = name
-                if self._is_outer(site):
+                if self._is_users(site):
                     self._outer.add(own)
 
     def _is_outer(self, site: Site) -> bool:
         """The user's top level, or the code that entered the recording."""
         return bool(site) and (site[0] is self._home or site[0].co_name == "<module>")
 
+    def _is_users(self, site: Site) -> bool:
+        """The same, where the variable is one that outlives its expression: not that of a comprehension."""
+        node = self._node(site) if self._is_outer(site) else None
+        return self._is_outer(site) and not (node is not None and isinstance(scope_of(node), COMPREHENSIONS))
+
     def _as_the_caller_says(self, name: str, site: Site) -> tuple[str, Site]:
         """A helper's parameter under the name that its caller passed, as far out as the site tells."""
-        while len(site) > 2 and not self._is_outer(site):
-            code, outside = site[0], site[2:]
-            parameters = code.co_varnames[: code.co_argcount]
-            caller = names.resolve([_pairs(outside)], self._places)[0]
-            called = caller is not None and (caller.callee or "").split(".")[-1] == code.co_name
-            if (
-                caller is None
-                or not called
-                or name not in parameters
-                or name in dict(bindings(scope_of(self._node(site))))
-            ):
+        here, slot = site, None
+        while len(here) > 2 and not self._is_outer(here):
+            code, caller = here[0], here[2:]
+            if slot is None:
+                node = self._node(here)
+                if node is None or callers.is_rebound(name, node):
+                    break
+                slot = callers.slot_of(code, name)
+            if slot is None:
                 break
-            passed = dict(zip(parameters, caller.arguments, strict=False)).get(name) or caller.keywords.get(name)
-            if passed is None:
+            give = callers.passed
+            if caller[0] is callers.CHECKPOINT:
+                give, caller = callers.passed_to_checkpoint, caller[2:]
+            self._node(caller)
+            place = self._places[id(caller[0]), caller[1]]
+            found = give(code, slot, place, caller[0])
+            if found is None:
                 break
-            name, site = passed, outside
+            here, slot = caller, None
+            if isinstance(found, callers.Slot):  # a wrapper hands on what it got
+                slot = found
+                continue
+            outer_name = dotted(found)
+            if outer_name is None:
+                break
+            name, site = outer_name, here
         return name, site
 
     def _outputs(self, call: CallRecord) -> None:
@@ -124,6 +148,10 @@ class Names:
             if name and id(state) not in given:
                 self._own.setdefault(id(state), name)
                 self._first.setdefault(state.object, name)
+                if not self._is_users(call.site[2 * named.depth :]):
+                    self._inner.add(id(state))
+                else:
+                    self._outer.add(state.object)
 
     def _node(self, site: Site) -> Any:
         key = (id(site[0]), site[1])
@@ -142,7 +170,7 @@ class Names:
         self._proofs.pop((scope, name), None)  # the newest stands last
         self._proofs[scope, name] = own, statement, binds, outer
         self._recorded |= {(statement, name)} if always and not is_conditional(statement) else set()
-        self._lines.setdefault((own, name), statement.lineno)
+        self._lines.setdefault((own, name), statement.lineno if binds else _line_of(name, statement, scope))
 
     @cached_property
     def _held(self) -> dict[str, Object | None]:
@@ -194,6 +222,8 @@ class Names:
     def of_state(self, state: State, current: dict[Object, str]) -> str | None:
         """Its own name, else the name that the object had before; a .grad that nobody read is named by its tensor."""
         name = self._own.get(id(state))
+        if name is not None and id(state) in self._inner:
+            name = self._users_own(state.object) or name
         if name is not None:
             current[state.object] = name
         owner = state.object.gradient_of
@@ -203,4 +233,8 @@ class Names:
         return name
 
     def _latest(self, own: Object, current: dict[Object, str]) -> str | None:
-        return current.get(own) or self._first.get(own) or own.hint
+        return current.get(own) or self._users_own(own) or self._first.get(own)
+
+    def _users_own(self, own: Object) -> str | None:
+        """The user's own name of what a helper calls otherwise: her code's, else that of a variable that holds it."""
+        return self._first[own] if own in self._outer else own.hint

@@ -14,11 +14,11 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "gradviz"
 
 # A module imports only modules that stand before it. PLAIN ones work on plain data and know no torch.
-PLAIN = ["graph", "given", "preview", "theme", "geometry", "_places", "bindings", "names", "scene", "queries", "rows",
-         "frames", "cards", "arrange", "fold", "nodes", "levels", "dot", "text", "render", "views", "views.figure",
-         "table", "explaining", "telling", "views.state", "why", "why.tables", "why.explanation", "why.messages",
-         "why.paths",
-         "why.doubts", "why.zeros", "why.gradient", "why.raised"]  # fmt: skip
+PLAIN = ["graph", "given", "preview", "theme", "geometry", "_places", "bindings", "callers", "names", "scene",
+         "queries", "rows", "frames", "cards", "arrange", "fold", "nodes", "levels", "dot", "text", "render",
+         "views", "views.figure", "table", "explaining", "telling", "views.state", "why", "why.tables",
+         "why.explanation", "why.messages", "why.paths", "why.doubts", "why.zeros", "why.gradient",
+         "why.raised"]  # fmt: skip
 LIVE = ["functions", "_torch_compat", "objects", "walk", "connect", "calls", "custom", "norms", "changes", "backward",
         "recorder",
         "naming", "assemble", "capture", "recording", "showing", "why.silent", "why.measured", "why.small",

@@ -475,7 +475,7 @@ ERRORS = {
     ),
     "limit": (
         lambda t: capture(t, limit=0),
-        "limit= was given 0; expected a number of nodes, at least 1, e.g. limit=10_000",
+        "limit= was given the int 0; expected a number of nodes, at least 1, e.g. limit=10_000",
     ),
 }  # fmt: skip
 

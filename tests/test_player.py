@@ -154,7 +154,7 @@ def test_a_long_recording_says_which_events_are_shown(monkeypatch: pytest.Monkey
 
 
 def test_it_plays_recordings_only() -> None:
-    with pytest.raises(gv.GradvizError, match="shows a recording, not Tensor"):
+    with pytest.raises(gv.GradvizError, match="shows a recording, not an object of type Tensor"):
         play(torch.ones(1))  # type: ignore[arg-type]
 
 

@@ -324,8 +324,7 @@ def test_a_write_says_what_it_writes() -> None:
         "torch.add(b, 1, out=b) writes b.",
         "b.data = torch.zeros(2) writes b.data.",
         "b.requires_grad_() switches requires_grad of b on.",
-        "b.requires_grad = False writes b.requires_grad. "
-        "✂ requires_grad switched off: no gradient goes back through b.",
+        "b.requires_grad = False writes b.requires_grad. b is frozen: what uses it later brings it no gradient.",
         "c.retain_grad() changed c: retains_grad False → True.",
         "c.detach_() switches requires_grad of c off. ✂ detach_: no gradient goes back through c.",
         "a.grad = None writes a.grad.",

@@ -43,7 +43,9 @@ def test_it_shows_recordings_graphs_and_figures(shown: Any) -> None:
 
 
 def test_it_says_what_it_cannot_show() -> None:
-    with pytest.raises(GradvizError, match="a live picture shows a Figure, a Recording or a Graph, not Tensor"):
+    with pytest.raises(
+        GradvizError, match="a live picture shows a Figure, a Recording or a Graph, not an object of type Tensor"
+    ):
         GraphWidget(torch.ones(2))
 
 

@@ -1,0 +1,167 @@
+"""Which expression at a call became a helper's parameter. Knows no torch.
+
+A site tells the frames, not what ran between them: a ``functools.partial``, a wrapper or ``map`` have none. So the
+call's own text has to show that it calls this code, and where it hands the argument on.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+from types import CodeType
+from typing import Any, NamedTuple
+
+from gradviz._places import Place, callee_of, dotted, is_module, statement_of
+from gradviz.bindings import bindings, scope_of
+
+_BUILTINS = {name for name in dir(builtins) if callable(getattr(builtins, name))}
+_METHOD = (("self",), ("cls",))
+_THROUGH_TYPE = ("forward", "__call__", "__init__")  # what calling an object or a class runs
+
+# Stands in a site between the function that torch's checkpoint called and the frame that called checkpoint.
+CHECKPOINT = compile("", "<checkpoint>", "exec")
+
+
+class Slot(NamedTuple):
+    """One parameter: its position among the positional ones, if it has one, and its name."""
+
+    position: int | None
+    keyword: str
+
+
+def slot_of(code: CodeType, name: str) -> Slot | None:
+    """The parameter of a function that is called so.
+
+    >>> slot_of((lambda a, *, b: 0).__code__, "b"), slot_of((lambda a: 0).__code__, "c")
+    (Slot(position=None, keyword='b'), None)
+    """
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if name not in parameters:
+        return None
+    at = parameters.index(name)
+    return Slot(at if at < code.co_argcount else None, name)
+
+
+def is_rebound(name: str, node: Any) -> bool:
+    """Whether the function around ``node`` may have given its parameter to another object before it runs ``node``."""
+    here = statement_of(node)
+    for bound, other in bindings(scope_of(node)):
+        if bound == name and (other.lineno < here.lineno or _in_loop(other)):
+            return True
+    return False
+
+
+def _in_loop(statement: Any) -> bool:
+    while not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
+        if isinstance(statement, (ast.For, ast.AsyncFor, ast.While)):
+            return True
+        statement = statement.parent
+    return False
+
+
+def passed(code: CodeType, slot: Slot, caller: Place, outside: CodeType) -> ast.expr | Slot | None:
+    """What a call gave for a parameter of the code that it runs.
+
+    Args:
+        code: of the helper.
+        slot: its parameter.
+        caller: the place that called it.
+        outside: the code that this place is in.
+
+    Returns:
+        The expression; the slot of ``outside`` where that only hands on what it got (``f(*args, **kwargs)``); None
+        where it is not certain.
+    """
+    call, through_checkpoint = caller.node, outside is CHECKPOINT
+    if through_checkpoint or not isinstance(call, ast.Call):
+        return None
+    shift = _shift(code, call, caller)
+    return None if shift is None else _argument(call, slot, shift, outside)
+
+
+def passed_to_checkpoint(code: CodeType, slot: Slot, caller: Place, outside: CodeType) -> ast.expr | Slot | None:
+    """The same where ``checkpoint(function, *args)`` called the code."""
+    call = caller.node
+    if not isinstance(call, ast.Call) or callee_of(call.func) != "checkpoint" or not call.args:
+        return None
+    function, name = call.args[0], code.co_name
+    same = isinstance(function, ast.Lambda) if name == "<lambda>" else callee_of(function) == name
+    if not same and not (name == "forward" and dotted(function)):
+        return None
+    return _argument(call, slot, int(code.co_varnames[:1] in _METHOD) - 1, outside)
+
+
+def _shift(code: CodeType, call: ast.Call, place: Place) -> int | None:
+    """How many of the code's parameters stand before the call's arguments; None where it may call something else."""
+    callee, is_method = callee_of(call.func), code.co_varnames[:1] in _METHOD
+    if _hands_on(call):
+        return 0
+    if callee == code.co_name:
+        receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if receiver is not None and not is_method and not is_module(receiver, place.source):
+            return None  # a static method, or an object whose attribute is a function
+        return int(is_method and not (receiver is not None and is_module(receiver, place.source)))
+    if code.co_name in _THROUGH_TYPE and is_method:
+        return 1
+    if not isinstance(call.func, ast.Name) or call.func.id in _BUILTINS:
+        return None
+    return _shift_of_alias(code, call.func)
+
+
+def _hands_on(call: ast.Call) -> bool:
+    """``f(*args, **kwargs)``: a wrapper's call of what it wraps."""
+    only = call.args[0] if len(call.args) == 1 else None
+    named = all(keyword.arg is None for keyword in call.keywords)
+    return isinstance(call.func, ast.Name) and isinstance(only, ast.Starred) and named
+
+
+def _shift_of_alias(code: CodeType, name: ast.Name) -> int | None:
+    """The same for a variable that holds the function, as the one statement says that binds it."""
+    scope = scope_of(name)
+    while not (found := [statement for bound, statement in bindings(scope) if bound == name.id]):
+        if isinstance(scope, ast.Module) or name.id in _parameters_of(scope):
+            return None
+        scope = scope_of(scope.parent)  # type: ignore[attr-defined, unused-ignore]
+    binder, is_wrapper = found[0], bool(code.co_flags & inspect.CO_VARARGS)
+    if len(found) > 1:
+        return None
+    if isinstance(binder, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return 0 if binder.decorator_list and is_wrapper else None
+    value = binder.value if isinstance(binder, ast.Assign) else None
+    if isinstance(value, ast.Lambda):
+        return 0 if code.co_name == "<lambda>" else None
+    if isinstance(value, (ast.Name, ast.Attribute)):
+        return int(code.co_varnames[:1] in _METHOD) if callee_of(value) == code.co_name else None
+    if isinstance(value, ast.Call) and callee_of(value.func) == "partial" and value.args:
+        plain = not any(isinstance(argument, ast.Starred) for argument in value.args)
+        return len(value.args) - 1 if plain and callee_of(value.args[0]) == code.co_name else None
+    return 0 if isinstance(value, ast.Call) and is_wrapper else None
+
+
+def _parameters_of(scope: Any) -> set[str]:
+    arguments = getattr(scope, "args", None)
+    return {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)} if arguments is not None else set()
+
+
+def _argument(call: ast.Call, slot: Slot, shift: int, outside: CodeType) -> ast.expr | Slot | None:
+    """What stands at a slot of the called code; ``shift`` of its parameters stand before the call's arguments."""
+    for keyword in call.keywords:
+        if keyword.arg == slot.keyword:
+            return keyword.value
+    at = None if slot.position is None else slot.position - shift
+    stars = [i for i, argument in enumerate(call.args) if isinstance(argument, ast.Starred)]
+    if at is not None and at >= 0 and at < (stars[0] if stars else len(call.args)):
+        return call.args[at]
+    extra = list(outside.co_varnames[outside.co_argcount + outside.co_kwonlyargcount :])
+    rest = extra.pop(0) if outside.co_flags & inspect.CO_VARARGS and extra else None
+    others = extra[0] if outside.co_flags & inspect.CO_VARKEYWORDS and extra else None
+    if at is not None and len(stars) == 1 and at >= stars[0] and _is_name(call.args[stars[0]].value, rest):  # type: ignore[attr-defined]
+        return Slot(outside.co_argcount + at - stars[0], slot.keyword)
+    if any(keyword.arg is None and _is_name(keyword.value, others) for keyword in call.keywords):
+        return Slot(None, slot.keyword)
+    return None
+
+
+def _is_name(node: ast.expr, name: str | None) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

@@ -1,0 +1,323 @@
+"""A variable is called as its user calls it, and not as a helper's parameter does, wherever that is certain."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+import gradviz as gv
+
+
+def double(x: Any) -> Any:
+    return x * 2
+
+
+def scaled(inp: Any, scale: Any) -> Any:
+    return double(inp) * scale
+
+
+def rebinding(x: Any) -> Any:
+    x = x + 1
+    return x * 2
+
+
+def keeping(x: Any) -> Any:
+    t = x * 2
+    return t
+
+
+def handing_on(f: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(f)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return f(*args, **kwargs)
+
+    return wrapped
+
+
+@handing_on
+def decorated(x: Any) -> Any:
+    return x * 2
+
+
+class Block(nn.Module):
+    def forward(self, inp: Any) -> Any:
+        return inp * 2
+
+
+class Holder:
+    def run(self, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def still(x: Any) -> Any:
+        return x * 2
+
+
+def plain_helper() -> gv.Recording:
+    w = torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        y = double(w)
+        y.sum()
+    return rec
+
+
+def helper_in_helper() -> gv.Recording:
+    w, s = torch.ones(2, requires_grad=True), torch.ones(2)
+    with gv.record() as rec:
+        y = scaled(w, scale=s)
+        y.sum()
+    return rec
+
+
+def helper_that_rebinds() -> gv.Recording:
+    w = torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        y = rebinding(w)
+        y.sum()
+    return rec
+
+
+def helper_with_a_local() -> gv.Recording:
+    w = torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        y = keeping(w)
+        y.sum()
+    return rec
+
+
+def partial() -> gv.Recording:
+    w, s = torch.ones(2, requires_grad=True), torch.ones(2)
+    with gv.record() as rec:
+        f = functools.partial(scaled, scale=s)
+        y = f(w)
+        y.sum()
+    return rec
+
+
+def partial_with_the_second_given() -> gv.Recording:
+    w = torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        f = functools.partial(scaled, 2.0)
+        y = f(w)
+        y.sum()
+    return rec
+
+
+def decorator() -> gv.Recording:
+    w = torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        y = decorated(w)
+        y.sum()
+    return rec
+
+
+def alias() -> gv.Recording:
+    w = torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        f = double
+        y = f(w)
+        y.sum()
+    return rec
+
+
+def lambda_by_name() -> gv.Recording:
+    w = torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        f = lambda v: v * 2  # noqa: E731
+        y = f(w)
+        y.sum()
+    return rec
+
+
+def module() -> gv.Recording:
+    block, w = Block(), torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        y = block(w)
+        y.sum()
+    return rec
+
+
+def method() -> gv.Recording:
+    holder, w = Holder(), torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        y = holder.run(w)
+        y.sum()
+    return rec
+
+
+def bound_method() -> gv.Recording:
+    run, w = Holder().run, torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        y = run(w)
+        (y + w).sum()
+    return rec
+
+
+def static_method_and_own_use() -> gv.Recording:
+    w = torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        y = Holder.still(w)
+        (y + w).sum()
+    return rec
+
+
+def checkpoint_of_a_function(use_reentrant: bool = False) -> gv.Recording:
+    w = torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        y = checkpoint(double, w, use_reentrant=use_reentrant)
+        y.sum().backward()
+    return rec
+
+
+def checkpoint_of_a_lambda() -> gv.Recording:
+    w = torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        y = checkpoint(lambda inp: inp * 2, w, use_reentrant=False)
+        y.sum().backward()
+    return rec
+
+
+def checkpoint_of_a_module() -> gv.Recording:
+    block, w = Block(), torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        y = checkpoint(block, w, use_reentrant=False)
+        y.sum().backward()
+    return rec
+
+
+def reentrant_checkpoint_and_own_use() -> gv.Recording:
+    w = torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        y = checkpoint(double, w, use_reentrant=True)
+        (y + w).sum().backward()
+    return rec
+
+
+def mapped_and_own_use() -> gv.Recording:
+    w = torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        parts = list(map(double, [w]))
+        y = w * 3
+        (parts[0] + y).sum()
+    return rec
+
+
+PROGRAMS = [
+    plain_helper,
+    helper_in_helper,
+    helper_that_rebinds,
+    helper_with_a_local,
+    partial,
+    partial_with_the_second_given,
+    decorator,
+    alias,
+    lambda_by_name,
+    module,
+    method,
+    bound_method,
+    static_method_and_own_use,
+    checkpoint_of_a_function,
+    checkpoint_of_a_lambda,
+    checkpoint_of_a_module,
+    reentrant_checkpoint_and_own_use,
+    mapped_and_own_use,
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_user_s_own_names_are_shown(program: Callable[[], gv.Recording]) -> None:
+    names = {t.name for t in program().graph.tensors}
+    assert {"w", "y"} <= names
+    of_helpers = {"inp", "v", "t"} | ({"x"} if program is not helper_that_rebinds else set())  # x + 1 has no other name
+    assert not names & of_helpers
+
+
+def test_every_argument_of_nested_helpers_is_told_by_its_own_name() -> None:
+    rec = helper_in_helper()
+    assert [t.name for t in rec.graph.tensors if t.is_leaf] == ["w", "s"]
+
+
+def test_reentrant_checkpoint_never_names_its_own_parameter() -> None:
+    names = {t.name for t in checkpoint_of_a_function(use_reentrant=True).graph.tensors}
+    assert "x" not in names
+    assert "y" in names
+
+
+def test_an_older_tensor_is_not_called_by_the_line_that_made_the_newer_one() -> None:
+    t1 = torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        t2 = checkpoint(double, t1, use_reentrant=True)
+        between = t1 * 2
+        t2 = t2 + between
+    lines = [t.name for t in rec.graph.tensors if t.name and t.name.startswith("t2 (line")]
+    made = next(c for c in rec.graph.calls if c.source and (c.source.code or "").startswith("between"))
+    assert made.source is not None
+    assert lines == [f"t2 (line {made.source.line - 1})"]
+    assert t2.shape == (2,)
+
+
+# random programs --------------------------------------------------------------------------------------------------
+
+# How a statement hands `a` to something, and what that something is; `{a}` is the user's own name.
+WAYS = [
+    "double({a})",
+    "double(x={a})",
+    "keeping({a})",
+    "rebinding({a})",
+    "decorated({a})",
+    "block({a})",
+    "holder.run({a})",
+    "checkpoint(double, {a}, use_reentrant=False)",
+    "checkpoint(block, {a}, use_reentrant=False)",
+    "alias({a})",
+    "shift({a})",
+    "by_lambda({a})",
+    "scaled({a}, 2.0)",
+    "scaled(inp={a}, scale=2.0)",
+    "{a} * 2",
+]
+START = """block, holder, alias = Block(), Holder(), double
+by_lambda = lambda v: v * 2
+shift = functools.partial(scaled, scale=2.0)"""
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs_are_told_in_their_own_names(seed: int, tmp_path: Any) -> None:
+    """The model: variable k of the program is tensor k, and every helper has names of its own."""
+    dice = random.Random(seed)
+    leaves = [f"leaf{i}" for i in range(dice.randint(1, 3))]
+    known, lines = list(leaves), []
+    for i in range(dice.randint(2, 6)):
+        given = dice.choice(known)
+        name = f"made{i}"
+        lines.append(f"{name} = {dice.choice(WAYS).format(a=given)}")
+        known.append(name)
+    total = " + ".join(f"{name}.sum()" for name in known)
+    body = [
+        *START.split("\n"),
+        *(f"{leaf} = torch.ones(2, requires_grad=True)" for leaf in leaves),
+        "with gv.record() as rec:",
+        *(f"    {line}" for line in lines),
+        f"    total = {total}",
+    ]
+    text = (
+        "def program():\n"
+        + "\n".join(f"    {line}" for line in body)
+        + f"\n    return rec, dict({', '.join(f'{n}={n}' for n in known)})\n"
+    )
+    path = tmp_path / f"program{seed}.py"
+    path.write_text(text)
+    space = {**globals()}
+    exec(compile(text, str(path), "exec"), space)
+    rec, held = space["program"]()
+    for name, tensor in held.items():
+        state = rec.find(tensor)
+        assert state is not None
+        assert state.name == name, f"{name} is called {state.name} in\n{text}"
