@@ -21,8 +21,8 @@ PLAIN = ["graph", "preview", "theme", "geometry", "_places", "bindings", "names"
 LIVE = ["functions", "_torch_compat", "objects", "walk", "connect", "calls", "custom", "norms", "changes", "backward",
         "recorder",
         "naming", "assemble", "capture", "recording", "showing", "why.silent", "why.measured", "why.small",
-        "why.reaching", "why.moving", "why.entry", "steps", "views.lifetime", "views.widget", "views.book", "views.player",
-        "controls", "views.panel", "exploring", "lesson", "views.page", "why.notebook", "magic"]  # fmt: skip
+        "why.reaching", "why.moving", "why.entry", "steps", "views.lifetime", "views.widget", "views.book",
+        "views.player", "controls", "views.panel", "exploring", "lesson", "views.page", "why.notebook", "magic"]  # fmt: skip
 ORDER = [*PLAIN, *LIVE, "__init__"]
 
 PROCESSES = {"subprocess", "multiprocessing", "concurrent", "asyncio"}

@@ -6,7 +6,7 @@ import gc
 import tracemalloc
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import ipywidgets
@@ -28,7 +28,9 @@ class Notebook:
         self.count = 0
         self.parent: dict[str, Any] = {}
 
-    def run(self, cell: str | None, work: Callable[[], Any], session: str = "page", kind: str = "execute_request") -> Any:
+    def run(
+        self, cell: str | None, work: Callable[[], Any], session: str = "page", kind: str = "execute_request"
+    ) -> Any:
         self.count += 1
         header = {"msg_id": f"message {self.count}", "session": session, "msg_type": kind}
         self.parent = {"header": header, "metadata": {"cellId": cell} if cell else {}}
@@ -36,14 +38,14 @@ class Notebook:
 
 
 @pytest.fixture
-def notebook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Notebook]:
+def notebook(monkeypatch: pytest.MonkeyPatch) -> Notebook:
     found = Notebook()
     kernel = types.SimpleNamespace(get_parent=lambda: found.parent)
     shell = types.SimpleNamespace(kernel=kernel, execution_count=1)
     monkeypatch.setattr(lifetime, "shell", lambda: shell)
     monkeypatch.setattr(lifetime, "_shown", {})
     monkeypatch.setattr(exploring, "_kernel", lambda: None)
-    yield found
+    return found
 
 
 def scenario(copy: Any, k: int) -> None:

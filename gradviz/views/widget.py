@@ -113,7 +113,7 @@ class GraphWidget(anywidget.AnyWidget):
     book = Dict().tag(sync=True, to_json=_book_sent)
     step = Int(0).tag(sync=True)
     selected = Unicode("").tag(sync=True)
-    drawn_for = List().tag(sync=True)
+    drawn_for: List[Any] = List().tag(sync=True)
 
     def __init__(self, shown: Any = None, **traits: Any) -> None:
         self.figure: Figure | None = None if shown is None else _figure(shown)

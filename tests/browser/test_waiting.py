@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from lab import ARTEFACTS, Lab, change_theme
-from live import CELLS, COURSE_CONTROLS, HEAD, PLAY, Oracle, Panel, open_lab, run_python, write_notebook
+from live import CELLS, HEAD, LIVE, PLAY, Oracle, Panel, open_lab, run_python, write_notebook
 from playwright.sync_api import Browser, Page, expect
 from test_live import small_tab
 
@@ -146,10 +146,16 @@ def test_while_a_cell_runs_the_old_picture_is_dimmed_and_says_so(
         assert not complaints
 
 
+def crash(page: Page) -> None:
+    run_python(page, CRASH)
+    page.get_by_role("dialog").get_by_role("button", name="Ok").click()  # "it will restart automatically"
+    page.get_by_role("dialog").wait_for(state="detached")
+
+
 ENDS: dict[str, Callable[[Page], object]] = {
     "restarted": lambda page: page.evaluate(RESTART),
     "shut-down": lambda page: page.evaluate(STOP),
-    "crashed": lambda page: run_python(page, CRASH),
+    "crashed": crash,
 }
 
 
@@ -203,3 +209,61 @@ def test_a_kernel_that_ends_while_it_is_awaited_is_gone(browser: Browser, lab: L
         is_old(course, WAITING)
         page.evaluate(RESTART)
         is_old(course, GONE)
+
+
+ELSEWHERE = """async token => {
+    const ask = (path, method) => fetch(`/api/kernels${path}?token=${token}`, {method});
+    const all = await (await ask("", "GET")).json();
+    const newest = all.sort((a, b) => a.last_activity.localeCompare(b.last_activity)).at(-1);
+    await ask(`/${newest.id}/restart`, "POST");
+}"""
+
+
+def test_a_kernel_that_somebody_else_restarted_is_gone_in_notebook_7_too(browser: Browser, lab: Lab) -> None:
+    """Nothing tells the page: it finds out because nobody answers."""
+    write_notebook(lab, "elsewhere.ipynb", (HEAD, COURSE_CELL))
+    with small_tab(browser, []) as tab:
+        page = tab.page
+        page.goto(f"{lab.url}notebooks/elsewhere.ipynb?token={lab.token}")
+        page.evaluate(LIVE)
+        page.locator(".jp-Notebook .jp-Cell").nth(1).wait_for()
+        page.locator(".jp-NotebookPanel [data-status=idle]").first.wait_for()
+        page.get_by_text("Run", exact=True).first.click()
+        page.get_by_text("Run All Cells", exact=True).click()
+        course = Panel(page, 0)
+        course.room.locator(".gv-node").first.wait_for()
+        is_true(course)
+        page.wait_for_timeout(1000)
+        page.evaluate(ELSEWHERE, lab.token)
+        press(course, "detach")
+        is_old(course, GONE)
+        page.screenshot(path=ARTEFACTS / "waiting-notebook-7.png")
+
+
+COUNT = "from ipywidgets.widgets import widget; print(len(widget._instances))"
+COMMS = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel._comms.size"
+
+
+def test_a_cell_that_is_run_again_leaves_nothing_in_kernel_and_page(browser: Browser, lab: Lab) -> None:
+    cells = (HEAD, COURSE_CELL, ASK, PLAYED)
+    write_notebook(lab, "rerun.ipynb", cells)
+    complaints: list[str] = []
+    with small_tab(browser, complaints) as tab:
+        page = tab.page
+        open_lab(page, lab, "rerun.ipynb")
+        counts = []
+        for _ in range(4):
+            page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
+            page.wait_for_function("() => live.rooms().length === 3 && live.idle()")
+            page.locator(".gradviz-question .gv-line").first.wait_for()
+            page.get_by_role("button", name="Next step").wait_for()
+            page.wait_for_timeout(500)
+            counts.append((run_python(page, COUNT), page.evaluate(COMMS)))
+        assert len(set(counts[1:])) == 1, counts
+        assert counts[0] == counts[1]
+        course = Panel(page, 0)
+        course.top()
+        press(course, "detach")
+        expect(course.room.locator(".gv-said")).to_contain_text("detach() cuts b from a")
+        is_true(course)
+        assert not complaints
