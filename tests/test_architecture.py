@@ -22,7 +22,8 @@ LIVE = ["functions", "_torch_compat", "objects", "walk", "connect", "calls", "cu
         "recorder",
         "naming", "assemble", "capture", "recording", "showing", "why.silent", "why.measured", "why.small",
         "why.reaching", "why.moving", "why.entry", "steps", "views.lifetime", "views.widget", "views.book",
-        "views.player", "controls", "views.panel", "exploring", "lesson", "views.page", "why.notebook", "magic"]  # fmt: skip
+        "views.player", "controls", "views.panel", "exploring", "lesson", "views.page", "why.notebook",
+        "magic"]  # fmt: skip
 ORDER = [*PLAIN, *LIVE, "__init__"]
 
 PROCESSES = {"subprocess", "multiprocessing", "concurrent", "asyncio"}

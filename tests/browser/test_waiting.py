@@ -10,7 +10,7 @@ import pytest
 from lab import ARTEFACTS, Lab, change_theme
 from live import CELLS, HEAD, LIVE, PLAY, Oracle, Panel, open_lab, run_python, write_notebook
 from playwright.sync_api import Browser, Page, expect
-from test_live import small_tab
+from test_live import run_all_in_notebook_7, small_tab
 
 COURSE_CELL = CELLS[2]
 ASK = """asked = gv.lesson.question("What will `a.grad` hold?", course, {"copy": "clone"},
@@ -228,8 +228,7 @@ def test_a_kernel_that_somebody_else_restarted_is_gone_in_notebook_7_too(browser
         page.evaluate(LIVE)
         page.locator(".jp-Notebook .jp-Cell").nth(1).wait_for()
         page.locator(".jp-NotebookPanel [data-status=idle]").first.wait_for()
-        page.get_by_text("Run", exact=True).first.click()
-        page.get_by_text("Run All Cells", exact=True).click()
+        run_all_in_notebook_7(page)
         course = Panel(page, 0)
         course.room.locator(".gv-node").first.wait_for()
         is_true(course)
