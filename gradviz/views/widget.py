@@ -147,7 +147,7 @@ class GraphWidget(anywidget.AnyWidget):
     book = _Dict().tag(sync=True, to_json=_book_sent)
     step = _Int(0).tag(sync=True)
     selected = _Unicode("").tag(sync=True)
-    drawn_for = List().tag(sync=True)
+    drawn_for: List[Any] = List().tag(sync=True)
 
     def __init__(self, shown: Any = None, **traits: Any) -> None:
         self.figure: Figure | None = None if shown is None else _figure(shown)

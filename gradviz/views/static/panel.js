@@ -244,7 +244,9 @@ function mountPanel(el, { onSelect = () => {}, id = freeId() } = {}) {
       el.setAttribute("aria-busy", String(old));
       select(selected);
     }
-    write(notice, words);
+    if (notice.textContent === words) return;
+    const [first, ...more] = words.split(/(?=\n)/);
+    notice.replaceChildren(htmlNode("strong", "", first), ...more);
   }
   function show(given, previous = shown) {
     const state = { ...NO_STATE, ...given };
