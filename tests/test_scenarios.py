@@ -95,6 +95,32 @@ def test_every_scenario_has_a_live_control_or_a_reason_why_not() -> None:
     assert all(reason.strip() for reason in NOTHING_TO_TOGGLE.values())
 
 
+# --- the two switches of autograd -----------------------------------------------------------------------------------
+
+SWITCHED = ("01", "02", "03", "04", "07")  # notebooks where every panel has them: in each of them stands a leaf
+FLAG = re.compile(r"\w*(?:requires_grad|tracked)")
+PARAMETERS = re.compile(r"^@gv\.explore\(.*?\)\n(?:@.*\n)*def (\w+)\((.*?)\):", re.MULTILINE | re.DOTALL)
+
+
+def unswitched(book: books.Notebook) -> list[str]:
+    """Panels without a control for the flag of a leaf, or without one for the grad mode."""
+    complaints = []
+    for cell in book.code:
+        for name, listed in PARAMETERS.findall(cell.source):
+            parameters = [parameter.split("=")[0].strip() for parameter in listed.split(",")]
+            if "mode" not in parameters:
+                complaints.append(f"{name} has no control for the grad mode")
+            if not any(FLAG.fullmatch(parameter) for parameter in parameters):
+                complaints.append(f"{name} has no control for requires_grad")
+    return complaints
+
+
+@pytest.mark.parametrize("number", SWITCHED)
+def test_every_panel_has_the_grad_mode_and_requires_grad_as_controls(number: str) -> None:
+    [book] = [book for book in books.notebooks() if book.number == number]
+    assert unswitched(book) == []
+
+
 # --- a visible name ---------------------------------------------------------------------------------------------------
 
 
@@ -200,6 +226,20 @@ def test_a_section_that_names_other_scenarios_is_noticed(
 ) -> None:
     found = misnamed(made(tmp_path, changes))
     assert any(said in complaint for complaint in found) if said else found == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ("mode, b_requires_grad=True", []),
+        ("mode, x_tracked=True", []),
+        ("mode", ["look has no control for requires_grad"]),
+        ("a, requires_grad", ["look has no control for the grad mode"]),
+    ],
+)
+def test_a_panel_without_a_switch_is_noticed(parameters: str, said: list[str], tmp_path: Path) -> None:
+    source = f"@gv.explore(a=[1, 2])\ndef look({parameters}):\n    pass"
+    assert unswitched(made(tmp_path, {1: ("code", source, ["S06"])})) == said
 
 
 def test_a_lost_panel_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
