@@ -835,7 +835,9 @@ def test_frozen_weights_do_not_hide_a_cut() -> None:
     assert "Nothing can train" in told
 
 
-@pytest.mark.parametrize("last", ['m = w.clone().to("cpu")', "m = w.clone().contiguous()", "m = w * 2\nm.retain_grad()"])
+@pytest.mark.parametrize(
+    "last", ['m = w.clone().to("cpu")', "m = w.clone().contiguous()", "m = w * 2\nm.retain_grad()"]
+)
 def test_a_last_call_that_hands_back_what_it_got_hides_no_result(last: str) -> None:
     space: dict[str, Any] = {"torch": torch}
     exec("w = torch.ones(2, requires_grad=True)", space)
