@@ -1,4 +1,4 @@
-"""The notebooks as data: cells, tags, headings, and what their first cells say."""
+"""The notebooks as data: cells, tags, headings, and what they say first."""
 
 from __future__ import annotations
 
@@ -74,9 +74,20 @@ class Notebook:
         """Its heading: "04 Cut the gradient with detach()"."""
         return plain(self.headings[0][1])
 
+    @property
+    def opening(self) -> str:
+        """Its text above the first section."""
+        texts = []
+        for cell in self.cells:
+            if any(level > 1 for level, _ in cell.headings):
+                break
+            if cell.kind == "markdown":
+                texts.append(cell.source)
+        return "\n\n".join(texts)
+
     def told(self, word: str) -> str:
-        """What the first cell says after **word.** or **word:**, up to the end of the paragraph, or ""."""
-        found = re.search(rf"\*\*{word}[.:]\*\*\s+(.+?)(?:\n\n|\Z)", self.cells[0].source, re.DOTALL)
+        """What the opening says after **word.** or **word:**, up to the end of the paragraph, or ""."""
+        found = re.search(rf"\*\*{word}[.:]\*\*\s+(.+?)(?:\n\n|\Z)", self.opening, re.DOTALL)
         return " ".join(found[1].split()) if found else ""
 
     @property

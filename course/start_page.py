@@ -24,12 +24,13 @@ HEAD = """\
 # The course: what autograd does, and what it forgets
 
 Open a notebook, run its cells from the top (Shift+Enter), and click. Every live picture follows its controls, and
-every question can be answered with a click, answered again, or skipped. Nothing is counted.
+every question can be answered with a click, answered again, or skipped. Answers are not scored.
 
 **The core path** is {core}: under two hours, in this order. The others are for when you need them.
 In each notebook the core comes first; the fine print stands last and starts folded.
 
-Words are explained where they first appear, and once more in the [glossary](../docs/glossary.md).
+Words are explained where they first appear, and once more in the [glossary](../docs/glossary.md). If you come from one
+of the five study notes, [your note, your section](../docs/notes.md) leads you through it in its own order.
 """
 PICTURE = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
 

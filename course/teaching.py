@@ -41,7 +41,7 @@ ROUTE = (
     )),
     Stop(12, "Screen 4: freeze a layer", "08_training_step", "layers", (
         "Freeze the second layer. Does the first one still get its gradient? Vote, then switch.",
-        "Compare with no_grad around the first layer: frozen is not cut.",
+        "Compare with no_grad around the first layer. The gradient passes a frozen layer; it does not pass a cut.",
     )),
     Stop(15, "Clinic", "11_error_clinic", "clinic", (
         "Groups of three take one patient each: code and picture are there, the line and the reason are wanted.",

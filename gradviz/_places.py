@@ -64,6 +64,10 @@ def _instruction(code: CodeType, lasti: int) -> tuple[int, str, int]:
     """Where the instruction itself stands, its name and its line."""
     while dis.opname[code.co_code[lasti]] in ("CACHE", "EXTENDED_ARG"):
         lasti += -2 if dis.opname[code.co_code[lasti]] == "CACHE" else 2
+    if dis.opname[code.co_code[lasti]] == "PRECALL":
+        # Python 3.11 runs a built-in function in there (setattr, float, abs) once it has run seven times.
+        while dis.opname[code.co_code[lasti]] != "CALL":
+            lasti += 2
     lines = (line for start, end, line in code.co_lines() if start <= lasti < end and line)
     return lasti, dis.opname[code.co_code[lasti]], next(lines, code.co_firstlineno)
 

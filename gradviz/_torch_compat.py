@@ -1,21 +1,27 @@
-"""Every private or version-dependent attribute of torch that gradviz reads, feature-detected.
+"""Everything that gradviz reads of torch and that torch does not document, or not in every version, feature-detected.
 
-Nothing else in the package touches ``torch._C`` or a leading underscore of torch's. Written for torch >= 2.4. Every
-function here answers None (or "unknown") where torch does not tell, and none of them changes anything.
+Nothing else in the package touches ``torch._C``, a leading underscore of torch's, the code and frames behind torch's
+functions, or a public name that only some versions have; ``tests/test_architecture.py`` holds that. Every function
+here answers None (or "unknown") where torch does not tell, and none of them changes anything.
 """
 
 from __future__ import annotations
 
+import functools
 import operator
+import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from types import CodeType
-from typing import Any
+from inspect import CO_VARARGS
+from types import CodeType, FrameType, FunctionType
+from typing import Any, NamedTuple
+from weakref import ref
 
 import torch
 from torch.autograd.graph import Node
+from torch.overrides import handle_torch_function
 
 from gradviz.graph import SavedState
 
@@ -131,7 +137,7 @@ def _saved_state(raw: Any, node: Node, attribute: str | None, held: bool) -> tup
         if held:
             return None
         try:  # without data and hook this only tells "empty" from "released"
-            return None if raw.unpack() is None else (None, SavedState.UNKNOWN, None)
+            return None if _unpacked(raw, node, attribute) is None else (None, SavedState.UNKNOWN, None)
         except RuntimeError:
             return None, SavedState.FREED, None
     current = version(data)
@@ -143,6 +149,14 @@ def _saved_state(raw: Any, node: Node, attribute: str | None, held: bool) -> tup
         expected = _EXPECTED.search(str(error))
         return (data, SavedState.STALE, int(expected[1])) if expected else (data, SavedState.UNKNOWN, None)
     return data, SavedState.AVAILABLE, current
+
+
+def _unpacked(raw: Any, node: Node, attribute: str | None) -> Any:
+    """What a raw saved tensor without data and hook unpacks to. Raises RuntimeError where it was released."""
+    if hasattr(raw, "unpack"):  # since torch 2.12
+        return raw.unpack()
+    # A list of saved tensors that was released has raised before.
+    return None if attribute is None else getattr(node, attribute.replace("_raw", "", 1))
 
 
 # ---- tensors -------------------------------------------------------------------------------------------------------
@@ -157,13 +171,13 @@ def version(tensor: torch.Tensor) -> int | None:
 
 
 def moved(tensors: Sequence[Any], states: Sequence[Any]) -> bool:
-    """Has the version of any tensor changed from that of its state? Quick for the ordinary answer, no."""
+    """Has the version of any tensor changed from that of its state, or has one none? Quick for the usual answer, no."""
     try:
         for tensor, state in zip(tensors, states):  # noqa: B905  quicker; they are equally long
             if state is not None and tensor._version != state.version:
                 return True
-    except RuntimeError:  # an inference tensor
-        return any(s is not None and version(t) != s.version for t, s in zip(tensors, states, strict=True))
+    except RuntimeError:  # an inference tensor: it may have been written
+        return True
     return False
 
 
@@ -249,11 +263,6 @@ dispatch_modes: Callable[[], int] = getattr(_C, "_len_torch_dispatch_stack", int
 raw_version = operator.attrgetter("_version")  # raises where torch does, unlike version()
 
 
-def module_call_code() -> CodeType:
-    """The code that runs whenever an nn.Module is called."""
-    return torch.nn.Module._call_impl.__code__
-
-
 def takes_gradient(leaf: torch.Tensor) -> bool:
     """Would a gradient reach this leaf? A view of a tracked tensor made under no_grad says so, and takes none."""
     try:
@@ -269,6 +278,251 @@ def output_count(node: Any) -> int:
         return len(node._input_metadata)
     except Exception:
         return 0
+
+
+# ---- torch's own code on the stack ---------------------------------------------------------------------------------
+
+TORCH = os.path.dirname(torch.__file__) + os.sep
+_OPTIMIZERS = os.path.join(TORCH, "optim") + os.sep
+_LAYERS = os.path.join(TORCH, "nn", "modules") + os.sep
+_INIT = torch.nn.init.__file__
+_CHECKPOINTS = os.path.join(TORCH, "utils", "checkpoint.py")
+_GRAPH = torch.autograd.graph.__file__
+# What a module does with its parameters outside forward.
+_KEEPING = frozenset(
+    """__init__ reset_parameters _reset_parameters _fill_padding_idx_with_zero _apply state_dict _save_to_state_dict
+    load_state_dict _load_from_state_dict""".split()
+)
+# To find a leaf's AccumulateGrad they make a view of it, which nobody asked for.
+_ASKING = frozenset(("get_gradient_edge", "_get_grad_fn_or_grad_acc"))
+# Python wrappers of torch functions: the user's call is the recorded call, argument by argument.
+_WRAPPERS = tuple(
+    os.path.join(TORCH, *path.split("/"))
+    for path in ("_tensor.py", "overrides.py", "functional.py", "nn/functional.py", "autograd/__init__.py")
+)
+MODULE_CALL: CodeType = torch.nn.Module._call_impl.__code__  # runs whenever an nn.Module is called
+MODULE_FILE = MODULE_CALL.co_filename
+_DETOUR: CodeType = handle_torch_function.__code__
+
+
+def is_bookkeeping(code: CodeType) -> bool:
+    """Is it what torch does with tensors for itself: an optimizer, nn.init, a module's constructor or state_dict?"""
+    file, name = code.co_filename, code.co_name
+    keeping = name in _KEEPING and file.startswith(_LAYERS)
+    asking = name in _ASKING and file == _GRAPH
+    return keeping or asking or file == _INIT or file.startswith(_OPTIMIZERS)
+
+
+def is_checkpoint(code: CodeType) -> bool:
+    """Is it ``torch.utils.checkpoint.checkpoint``, which calls the function that it was given?"""
+    return code.co_filename == _CHECKPOINTS and code.co_name == "checkpoint"
+
+
+def is_wrapper(code: CodeType) -> bool:
+    """Is it a Python function of torch's that hands a call on as it came?"""
+    return code.co_filename in _WRAPPERS
+
+
+def is_detour(code: CodeType) -> bool:
+    """Is it torch's way from a Python function of its own to the mode that watches?"""
+    return code is _DETOUR
+
+
+def called_module(frame: FrameType) -> torch.nn.Module:
+    """The module that a frame of ``MODULE_CALL`` runs. Its locals live until it returns anyway."""
+    module: torch.nn.Module = frame.f_locals["self"]
+    return module
+
+
+# ---- custom Functions on the stack ---------------------------------------------------------------------------------
+#
+# NOTE [Function.apply]: up to torch 2.13 ``Function.apply`` is Python, and its frame stands on the stack while a custom
+# Function computes. From 2.14 it is compiled, and only the frames of what it calls are there: ``forward``,
+# ``setup_context`` and ``jvp``, or what decorates them. They are known by their code. A frame of that code may also be
+# a call of ``forward`` that the user made himself; where a context is given, it tells. An input that ``forward`` hands
+# back as it is becomes a view of itself, which torch makes when no frame but the caller's is left.
+
+_APPLY: CodeType | None = getattr(getattr(torch.autograd.Function.apply, "__func__", None), "__code__", None)
+_CONTEXT: type = _C._FunctionBase
+_PARTS = ("forward", "setup_context", "jvp")
+UNNAMED = "Function"  # stands for the name of a class that the stack does not tell
+_MOST_LAYERS = 20  # decorators that are looked through
+_ABSENT = object()
+
+
+class FunctionRun(NamedTuple):
+    """A custom Function that is computing. Holds a frame and tensors: never store it."""
+
+    key: int  # equal for all calls of one run
+    name: str  # of its class
+    given: tuple[Any, ...]  # what it was applied to
+    caller: FrameType | None  # the frame that called ``apply``
+    context: ref[Any] | None  # its ``ctx``, where the stack tells it: dead once the run left nothing behind
+
+
+class FunctionRuns:
+    """Finds custom Functions on the stack. One per recording, since it remembers code objects."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[bool, CodeType]] = {}  # by id: hashing a code object is slow
+        self._classes = -1
+
+    def outermost(self, frame: FrameType | None) -> FunctionRun | None:
+        """The outermost custom Function that computes on this stack."""
+        return _by_apply(frame) if _APPLY is not None else self._by_parts(frame)
+
+    def _by_parts(self, frame: FrameType | None) -> FunctionRun | None:
+        classes = len(torch.autograd.Function.__subclasses__())
+        if classes != self._classes:  # new ones may be made of code that was seen before
+            self._known.clear()
+            self._classes = classes
+        known = self._known
+        candidates = []
+        while frame is not None:
+            code = frame.f_code
+            if (known.get(id(code)) or self._look_up(code))[0]:
+                candidates.append(frame)
+            frame = frame.f_back
+        found = (_run_of_part(candidate) for candidate in reversed(candidates))
+        return next((run for run in found if run is not None), None)
+
+    def _look_up(self, code: CodeType) -> tuple[bool, CodeType]:
+        is_part = any(layer.__code__ is code for kind in _function_classes() for _, layer in _parts(kind))
+        self._known[id(code)] = found = is_part, code
+        return found
+
+
+def hands_back(function: str, args: tuple[Any, ...]) -> bool:
+    """May this call be how ``apply`` returns an input that ``forward`` handed back, see NOTE [Function.apply]?"""
+    return function == "view_as" and len(args) == 2 and args[0] is args[1]
+
+
+def run_without_frames(frame: FrameType, args: tuple[Any, ...]) -> FunctionRun:
+    """A run of which nothing but such a call was seen."""
+    return FunctionRun(id(frame), UNNAMED, args[:1], frame, None)
+
+
+def applied_name(node: Any) -> str | None:
+    """Name of the class of custom Functions that made a node; None for other nodes."""
+    kind = getattr(type(node), "_forward_cls", None)
+    return kind.__name__ if isinstance(kind, type) else None
+
+
+def _by_apply(frame: FrameType | None) -> FunctionRun | None:
+    apply = called = inner = None
+    while frame is not None:
+        if frame.f_code is _APPLY:
+            apply, called = frame, inner
+        inner, frame = frame, frame.f_back
+    if apply is None:
+        return None
+    context = None if called is None else _context(_positional(called.f_code, _values(called)))
+    local = apply.f_locals  # torch's own frame: they live until it returns anyway
+    weak = None if context is None else ref(context)
+    return FunctionRun(id(apply), local["cls"].__name__, tuple(local["args"]), apply.f_back, weak)
+
+
+def _context(given: tuple[Any, ...]) -> Any:
+    """The ``ctx`` among the first arguments of a part; a class method has its class before it."""
+    return next((value for value in given[:2] if isinstance(value, _CONTEXT)), None)
+
+
+def _run_of_part(frame: FrameType) -> FunctionRun | None:
+    """The run of which this frame, whose code is a part of some Function, is the outermost one. None for a call of
+    ``forward`` that torch did not make."""
+    values = _values(frame)
+    given = _positional(frame.f_code, values)
+    context = _context(given)
+    # Only a Function that has setup_context of its own computes without a context.
+    kinds = [k for k in _function_classes() if _has_setup(k)] if context is None else [type(context)._forward_cls]
+    fits = [(k, part) for k in kinds for part, layer in _parts(k) if _runs(frame.f_code, values, layer)]
+    if not fits:
+        return None
+    part = fits[0][1]
+    names = {k.__name__ for k, _ in fits}
+    if given and any(given[0] is k for k, _ in fits):
+        given = given[1:]  # a class method
+    if context is not None:
+        given = given[1:]
+    if part == "setup_context":
+        given = tuple(given[0]) if given and isinstance(given[0], tuple) else ()
+    elif part == "jvp":
+        given = ()
+    elif context is not None:
+        given = given[: len(context.needs_input_grad)]  # without defaults
+    caller = frame.f_back
+    if caller is not None and caller.f_code is _APPLY:  # only where this way is taken for a test
+        caller = caller.f_back
+    name = names.pop() if len(names) == 1 else UNNAMED  # several classes share this forward
+    return FunctionRun(id(caller), name, given, caller, None if context is None else ref(context))
+
+
+def _function_classes() -> Iterator[Any]:
+    """Every class of custom Functions that is alive."""
+    waiting: list[Any] = [torch.autograd.Function]
+    while waiting:
+        found = type.__subclasses__(waiting.pop())
+        waiting += found
+        yield from found
+
+
+def _member(kind: Any, name: str) -> Any:
+    """What a class has under a name, without running code of the user's."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+
+
+def _has_setup(kind: Any) -> bool:
+    return _member(kind, "setup_context") is not _member(torch.autograd.Function, "setup_context")
+
+
+def _parts(kind: Any) -> Iterator[tuple[str, FunctionType]]:
+    """(name of the part, Python function) of what ``apply`` calls, decorators and what they decorate included."""
+    for part in _PARTS:
+        function = _member(kind, part)
+        for _ in range(_MOST_LAYERS):
+            if isinstance(function, (staticmethod, classmethod)):
+                function = function.__func__
+            elif isinstance(function, functools.partial):
+                function = function.func
+            elif isinstance(function, FunctionType):
+                yield part, function
+                function = vars(function).get("__wrapped__")
+            else:
+                break
+
+
+def _runs(code: CodeType, values: dict[str, Any], function: FunctionType) -> bool:
+    """Is it this very function that runs, not another one made of the same code (by a decorator, say)?"""
+    if code is not function.__code__:
+        return False
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
+        try:
+            content = cell.cell_contents
+        except ValueError:
+            content = _ABSENT  # not filled yet
+        if values.get(name, _ABSENT) is not content:
+            return False
+    return True
+
+
+def _values(frame: FrameType) -> dict[str, Any]:
+    """The local variables of a function's frame; none of them lives longer for it."""
+    own = frame.f_locals
+    values = dict(own)
+    # Before Python 3.13 the frame keeps this dict, and what is in it, until it returns. If nobody but the frame, this
+    # function and the call below has it (``locals()`` would be the same one), it is emptied.
+    if sys.version_info < (3, 13) and sys.getrefcount(own) == 3:
+        own.clear()
+    return values
+
+
+def _positional(code: CodeType, values: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments that a function was called with by position, as far as its variables still have them."""
+    named = tuple(values.get(name) for name in code.co_varnames[: code.co_argcount])
+    if not code.co_flags & CO_VARARGS:
+        return named
+    rest = values.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount])
+    return named + rest if isinstance(rest, tuple) else named
 
 
 # ---- optimizers ----------------------------------------------------------------------------------------------------
@@ -294,3 +548,48 @@ def step_obstacle(optimizer: Any) -> str | None:
     if _C._len_torch_dispatch_stack():
         return "a TorchDispatchMode is active, and would see the trial"
     return None
+
+
+# ---- memory that others than torch may write -----------------------------------------------------------------------
+
+
+def is_foreign(tensor: torch.Tensor) -> bool:
+    """Is the memory of this tensor not torch's own, so that others may write it without a version? numpy's, say."""
+    try:
+        return not tensor.untyped_storage().resizable()
+    except Exception:
+        return False
+
+
+# ---- the function modes of this thread -----------------------------------------------------------------------------
+
+_mode_at: Callable[[int], Any] | None = getattr(_C, "_get_function_stack_at", None)
+_pop_mode: Callable[[], Any] | None = getattr(_C, "_pop_torch_function_stack", None)
+_push_mode: Callable[[Any], None] | None = getattr(_C, "_push_on_torch_function_stack", None)
+
+
+def take_off_modes(unwanted: Callable[[Any], bool]) -> list[Any] | None:
+    """Take function modes off this thread's stack wherever they stand; the others stay as they are.
+
+    ``TorchFunctionMode.__exit__`` takes off whatever stands on top. While torch runs a mode's handler, that mode and
+    those above it are not on the stack.
+
+    Args:
+        unwanted: says of each mode whether it goes.
+
+    Returns:
+        The modes that went, or None where torch does not let the stack be read.
+    """
+    if _mode_at is None or _pop_mode is None or _push_mode is None or outer_modes is int:
+        return None
+    modes = [_mode_at(place) for place in range(outer_modes())]
+    places = [place for place, mode in enumerate(modes) if unwanted(mode)]
+    if not places:
+        return []
+    above = modes[places[0] :]
+    for _ in above:
+        _pop_mode()
+    for mode in above:
+        if not unwanted(mode):
+            _push_mode(mode)
+    return [modes[place] for place in places]

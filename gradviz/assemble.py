@@ -39,6 +39,8 @@ from gradviz.naming import Names
 from gradviz.walk import without_collector
 
 if TYPE_CHECKING:
+    from collections import deque
+
     from gradviz.backward import Run
     from gradviz.calls import CallRecord
     from gradviz.changes import Slot, Value
@@ -47,7 +49,10 @@ if TYPE_CHECKING:
     from gradviz.recorder import Recorder
 
 # Roles whose "write" changes flags or gradients, not the memory that a node may have saved.
-_NO_MEMORY = (Role.FLAG, Role.RETAIN, Role.DETACH_IN_PLACE, Role.GRAD_SET, Role.BACKWARD, Role.GRAD)
+# Of what batch_norm writes, its running statistics, a backward that has run in training mode uses nothing.
+_NO_MEMORY = (
+    Role.FLAG, Role.RETAIN, Role.DETACH_IN_PLACE, Role.GRAD_SET, Role.BACKWARD, Role.GRAD, Role.STATISTICS
+)  # fmt: skip
 
 
 class Assembled:
@@ -55,11 +60,12 @@ class Assembled:
 
     def __init__(self, recorder: Recorder) -> None:
         # In a full log a backward may have dropped its own beginning: the rest of it says nothing alone.
-        log = [unfold(e) for e in recorder.log]
+        log = [unfold(e) for e in _copied(recorder.log)]
         calls = [e[1] for e in log if e[0] in ("called", "raised", "hooked")]
         whole = {id(c) for c in calls} | {id(c.run) for c in calls}
         self.log = [e for e in log if id(e[1]) in whole]
-        self.notes = _notes(recorder)
+        self.last_seen = list(recorder.last_seen)
+        self.notes = _notes(recorder, self.log)
         self.names = Names(calls, recorder)
         self.last = {id(e[1]): i for i, e in enumerate(self.log) if e[0] in ("ran", "changed", "accumulated", "freed")}
         self._ids = Replay(self)
@@ -84,16 +90,29 @@ class Assembled:
         return self._ids.blocks.get(block)
 
 
-def _notes(recorder: Recorder) -> tuple[str, ...]:
+def _copied(log: deque[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """What a log holds at one moment, though another thread may be adding to it."""
+    while True:
+        try:
+            return list(log)
+        except RuntimeError:  # it was mutated during iteration
+            continue
+
+
+def _notes(recorder: Recorder, log: list[tuple[Any, ...]]) -> tuple[str, ...]:
     notes = []
     if recorder.dropped:
         notes.append(
             f"the oldest {recorder.dropped} events were dropped: this recording keeps at most {recorder.max_events} "
             "(record(max_events=...) keeps more)"
         )
-    for text, count in recorder.failures.items():
+    for text, count in recorder.failures.copy().items():
         notes.append(f"not recorded, {count} times: {text}" if count else text)
-    for kind, *what in recorder.log:
+    if recorder.elsewhere:
+        calls = "1 call" if recorder.elsewhere == 1 else f"{recorder.elsewhere} calls"
+        notes.append(f"not recorded: {calls} that other asyncio tasks, or other contexts, ran meanwhile on this thread")
+    notes += recorder.notes
+    for kind, *what in log:
         if kind == "called" and what[0].run is not None and not what[0].run.watched:
             notes.append(
                 f"backward {what[0].run.number + 1} was not watched: its graph is too large, "
@@ -105,14 +124,15 @@ def _notes(recorder: Recorder) -> tuple[str, ...]:
 def _norms(run: Run, values: Any) -> tuple[str | None, ...]:
     """The norms that were measured, as short as the values of small tensors."""
     places = [None if v is None else v[2] for v in values]
-    found = [None if at is None or run.norms[at] is None else f"{run.norms[at]:.4g}" for at in places]
+    sizes = [None if at is None else run.norms[at] for at in places]
+    found = [f"{size:.4g}" if isinstance(size, float) else None for size in sizes]  # a tensor is not read yet
     return tuple(found) if any(found) else ()
 
 
 def _with_norm(run: Run, value: Value) -> str:
     """A value; of a large one how large it is, because its shape alone never changes."""
     size = None if value[2] is None else run.norms[value[2]]
-    return preview.of(*value[:2]) + ("" if size is None else f" of norm {size:.4g}")
+    return preview.of(*value[:2]) + (f" of norm {size:.4g}" if isinstance(size, float) else "")
 
 
 class Replay:
@@ -177,6 +197,9 @@ class Replay:
     def run(self, step: int) -> Graph:
         for index, (kind, *what) in enumerate(self.whole.log[:step]):
             getattr(self, "_" + kind)(index, *what)
+        for state in self.whole.last_seen if step == len(self.whole.log) else ():
+            if state.object in self.objects:
+                self.tensor(state)
         return self._graph(step)
 
     def _meet(self, index: int, record: NodeRecord, call_id: int | None) -> None:

@@ -2,8 +2,8 @@
 
 NOTE [frames are read, never kept]: a kept frame keeps its local tensors alive, and reading ``f_locals`` of a user's
 frame does the same on Python 3.11. So a site is (code, position) pairs only; names are resolved from them later. The
-only ``f_locals`` that are read belong to torch's own ``Module._call_impl`` and ``Function.apply``, whose locals live
-until they return anyway.
+only ``f_locals`` that are read are those of torch's own frames, which live until they return anyway, and those of a
+custom Function's ``forward``, which are let go at once; ``_torch_compat.py`` does both.
 """
 
 from __future__ import annotations
@@ -29,32 +29,9 @@ Site = tuple[Any, ...]  # code object, position, code object of its caller, posi
 
 SITE_DEPTH = 3  # frames kept of a site: a returned result takes its name from the caller's statement
 
-_TORCH = os.path.dirname(torch.__file__) + os.sep
-_OPTIMIZERS = os.path.join(_TORCH, "optim") + os.sep
-_INIT = torch.nn.init.__file__
-_GRAPH = torch.autograd.graph.__file__
-_LAYERS = os.path.join(_TORCH, "nn", "modules") + os.sep
-# What a module does with its parameters outside forward.
-_KEEPING = frozenset(
-    """__init__ reset_parameters _reset_parameters _fill_padding_idx_with_zero _apply state_dict _save_to_state_dict
-    load_state_dict _load_from_state_dict""".split()
-)
-# To find a leaf's AccumulateGrad they make a view of it, which nobody asked for.
-_ASKING = frozenset(("get_gradient_edge", "_get_grad_fn_or_grad_acc"))
 _OWN = os.path.dirname(__file__) + os.sep
 _STANDARD = tuple(os.path.realpath(sysconfig.get_path(p)) + os.sep for p in ("stdlib", "platstdlib"))
 _INSTALLED = ("site-packages", "dist-packages")
-_APPLY = torch.autograd.Function.apply.__func__.__code__  # type: ignore[attr-defined]
-_MODULE_CALL = compat.module_call_code()
-
-_MODULE_FILE = _MODULE_CALL.co_filename
-# Python wrappers of torch functions: the user's call is the recorded call, argument by argument.
-_WRAPPERS = tuple(
-    os.path.join(_TORCH, *path.split("/"))
-    for path in ("_tensor.py", "overrides.py", "functional.py", "nn/functional.py", "autograd/__init__.py")
-)
-
-_CHECKPOINTS = os.path.join(_TORCH, "utils", "checkpoint.py")
 _COPY = copy.deepcopy.__code__
 
 _USER, _BOTTOM, _WRAPPER, _LIBRARY, _BOOKKEEPING, _MODULE, _MODULE_PART = range(7)
@@ -119,24 +96,28 @@ def _is_standard(name: str) -> bool:
     return name.startswith("<frozen") or (name.startswith(_STANDARD) and not any(d in name for d in _INSTALLED))
 
 
+def _is_handler(code: CodeType) -> bool:
+    """Does the code pass a call on for another recording?"""
+    return code.co_filename.startswith(_OWN) and code.co_name == "__torch_function__"
+
+
 class Frames:
     """Reads call sites off the stack. One per recording, since it remembers code objects."""
 
     def __init__(self) -> None:
         self._kinds: dict[int, tuple[int, CodeType]] = {}  # by id: hashing a code object is slow
+        self._functions = compat.FunctionRuns()
         self._paths: weakref.WeakKeyDictionary[torch.nn.Module, dict[int, str]] = weakref.WeakKeyDictionary()
 
     def _kind(self, code: CodeType) -> tuple[int, CodeType]:
         name = code.co_filename
-        keeping = name.startswith(_LAYERS) and code.co_name in _KEEPING
-        asking = name == _GRAPH and code.co_name in _ASKING
-        if name.startswith(_OPTIMIZERS) or name == _INIT or keeping or asking:
+        if compat.is_bookkeeping(code):
             kind = _BOOKKEEPING
-        elif name == _MODULE_FILE:
-            kind = _MODULE if code is _MODULE_CALL else _MODULE_PART
-        elif name in _WRAPPERS or code is _COPY:
-            kind = _WRAPPER
-        elif name.startswith((_TORCH, _OWN)) or _is_standard(name):
+        elif name == compat.MODULE_FILE:
+            kind = _MODULE if code is compat.MODULE_CALL else _MODULE_PART
+        elif compat.is_wrapper(code) or code is _COPY or _is_handler(code):
+            kind = _WRAPPER  # another recording's handler has just passed the call on
+        elif name.startswith((compat.TORCH, _OWN)) or _is_standard(name):
             kind = _LIBRARY
         else:
             # Below the user's top level stands only what runs it (IPython, pytest): no need to look further.
@@ -178,7 +159,7 @@ class Frames:
                         inner = frame
             elif found:
                 # torch called the user back: what it returns is not what the outer statement gets
-                is_checkpoint = code.co_filename == _CHECKPOINTS and code.co_name == "checkpoint"
+                is_checkpoint = compat.is_checkpoint(code)
                 checkpointed = checkpointed or is_checkpoint
                 closed = True
             elif kind != _WRAPPER:
@@ -187,18 +168,13 @@ class Frames:
             frame = frame.f_back
         return tuple(found), direct, bookkeeping, inner, outer
 
-    def custom(self, frame: FrameType | None) -> FrameType | None:
-        """The outermost ``Function.apply`` on the stack."""
-        found = None
-        while frame is not None:
-            if frame.f_code is _APPLY:
-                found = frame
-            frame = frame.f_back
-        return found
+    def custom(self, frame: FrameType | None) -> compat.FunctionRun | None:
+        """The outermost custom Function that computes on this stack."""
+        return self._functions.outermost(frame)
 
     def module(self, inner: FrameType, outer: FrameType) -> tuple[tuple[Site, str, str], torch.nn.Module]:
         """The nn.Module that is running, (call site and class of the root, path below it), and the root itself."""
-        module, root = inner.f_locals["self"], outer.f_locals["self"]
+        module, root = compat.called_module(inner), compat.called_module(outer)
         path = "" if module is root else self.named(root, module) or "?"
         return (self.site(outer.f_back), type(root).__name__, path), root
 

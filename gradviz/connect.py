@@ -217,14 +217,17 @@ _AVAILABLE, _raw_version = SavedState.AVAILABLE, compat.raw_version
 def given(objects: Objects, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
     """For each positional argument its state, None for a number. None if any is a list, or a new or changed tensor."""
     by_id: dict[int, Any] = objects.by_id
-    deferred, states = objects.deferred, []
+    exposed, states = objects.exposed, []
+    wary = objects.deferred or exposed
     for value in args:
         kind = type(value)
         if kind is _TENSOR or kind is _PARAMETER:
             own = by_id.get(id(value))
-            if own is None or own() is not value or (deferred and own.deferred):
+            if own is None or own() is not value or (wary and own.deferred):
                 return None
             state = own.state
+            if wary and state.values is not None and state.block in exposed:
+                return None  # what stands there has to be looked at
             if _raw_version(value) != state.version or value.requires_grad is not state.requires_grad:
                 return None
             states.append(state)

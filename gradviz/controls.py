@@ -84,10 +84,12 @@ class Control:
             page has.
         start: the widget's state at the start, as ``put`` takes it.
         label: what stands beside it, or on it.
+        ours: whether the widget was made here, and is not the reader's own.
     """
 
     def __init__(self, name: str, kind: str, widget: Any, choices: dict[str, Any]) -> None:
         self.name, self.kind, self.widget, self.choices = name, kind, widget, choices
+        self.ours = True
         # A selection is told by its index: values may be tensors, whose == is no answer.
         self.trait = "value" if isinstance(getattr(widget, "index", ()), tuple) else "index"
         self.start = self.raw
@@ -103,6 +105,12 @@ class Control:
     def put(self, raw: Any) -> None:
         """Set the widget's state."""
         setattr(self.widget, self.trait, raw)
+
+    def in_page(self, raw: Any) -> tuple[str, Any]:
+        """The trait that the page knows in this state of the widget, and what it is then."""
+        if self.kind == "counter":  # the page counts nothing; it shows the count
+            return "description", _counted(self.label, raw)
+        return self.trait, raw
 
     @property
     def place(self) -> int:
@@ -156,7 +164,9 @@ def control(name: str, abbreviation: Any, default: Any = NONE) -> Control:
         widget = made.widget
         if made.kind == "slider" and _is_number(default) and widget.min <= default <= widget.max:
             widget.value = default
+            ours = made.ours
             made = _of_widget(name, widget)  # which lists it, between two steps as well
+            made.ours = ours
         made.put(made.find(default))
         made.start = made.raw
     return made
@@ -170,7 +180,9 @@ def _control(name: str, abbreviation: Any) -> Control:
     if isinstance(abbreviation, range) and len(abbreviation) and abbreviation.step > 0:
         abbreviation = (abbreviation[0], abbreviation[-1], abbreviation.step)
     if isinstance(abbreviation, ipywidgets.ValueWidget):
-        return _of_widget(name, abbreviation)
+        made = _of_widget(name, abbreviation)
+        made.ours = False
+        return made
     try:
         if isinstance(abbreviation, Iterable) and not isinstance(abbreviation, (str, bytes, tuple, type)):
             return _choice(name, _choices(name, abbreviation))
@@ -261,11 +273,16 @@ def _counter(label: str) -> Any:
         widget.value += 1
 
     def show(change: Any) -> None:
-        widget.description = f"{label} ({change.new})" if change.new else label
+        widget.description = _counted(label, change.new)
 
     widget.on_click(clicked)
     widget.observe(show, "value")
     return widget
+
+
+def _counted(label: str, clicks: int) -> str:
+    """What stands on a counter."""
+    return f"{label} ({clicks})" if clicks else label
 
 
 def _say(value: Any) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from types import FrameType
+from typing import Any
+from weakref import ref
 
 import torch
 
@@ -18,15 +20,16 @@ Write = tuple[State, State, bool]  # before, after, by an alias
 class Custom:
     """One ``Function.apply`` under way: what goes in from outside, and what is made inside."""
 
-    def __init__(self, call: CallRecord, place: tuple[int, Site]) -> None:
+    def __init__(self, call: CallRecord, place: tuple[int, Site], context: ref[Any] | None) -> None:
         self.call = call
-        self.place = place  # id of the frame of ``apply``, and the site that called it
+        self.place = place  # what the calls of this run have in common on the stack, and the site that called ``apply``
+        self.context = context  # its ``ctx``, where the stack tells it
         self.given = list(call.inputs)  # what ``apply`` got; all other inputs are read from outside, as a closure does
         self.inside: list[Object] = []
 
     def is_over(self, place: tuple[int, Site] | None) -> bool:
-        """Another frame, or a result that became tracked: inside ``forward`` grad mode is off, so none can be."""
-        if place != self.place:
+        """Another frame, a ``ctx`` that is gone, or a result that became tracked: inside ``forward`` none can be."""
+        if place != self.place or (self.context is not None and self.context() is None):
             return True
         alive = [t for t in (o() for o in self.inside) if t is not None]
         return any(t.requires_grad and compat.base_of(t) is None for t in alive)
@@ -59,11 +62,17 @@ class Custom:
             elif compat.is_custom(node):
                 tracked.append(state)
                 total = compat.output_count(node)
+                if self.call.function == f"{compat.UNNAMED}.apply":
+                    self.call.function = f"{compat.applied_name(node) or compat.UNNAMED}.apply"
         writes = []
         for before in self.call.inputs:
             tensor = before.object()
-            if tensor is not None and compat.version(tensor) != before.version:
+            if tensor is None:
+                continue
+            if compat.version(tensor) != before.version:
                 writes.append((before, objects.refresh(before.object, tensor), False))
+            elif before.version is None and (after := objects.read_again(before.object, tensor)) is not before:
+                writes.append((before, after, False))
         for at, state in enumerate(self.call.inputs):
             tensor = state.object()
             if tracked and state.object.deferred and tensor is not None:  # used in a graph now, see NOTE [views]
@@ -117,30 +126,39 @@ class CustomFunctions:
         if not torch.is_inference_mode_enabled() and self.frames.custom(frame) is None:
             self.grad_mode = enabled
 
-    def enter(self, frame: FrameType) -> tuple[Custom | None, Custom | None]:
+    def enter(self, frame: FrameType, name: str, args: tuple[Any, ...]) -> tuple[Custom | None, Custom | None]:
         """(the Function that has ended, the Function that is running) now that a call from ``frame`` begins."""
-        apply = self.frames.custom(frame)
-        place = None if apply is None else (id(apply), self.frames.site(apply.f_back))
+        run = self.frames.custom(frame)
+        if run is None and compat.hands_back(name, args):
+            run = self._returning(frame, args)
+        place = None if run is None else (run.key, self.frames.site(run.caller))
         ended = None
         if self.running is not None and self.running.is_over(place):
             ended, self.running = self.running, None
-        if apply is not None and place is not None and self.running is None:
-            self.running = self._begin(apply, place)
+        if run is not None and place is not None and self.running is None:
+            self.running = self._begin(run, place)
         return ended, self.running
 
-    def _begin(self, apply: FrameType, place: tuple[int, Site]) -> Custom:
-        given = apply.f_locals  # torch's own frame, see NOTE [frames are read, never kept] in calls.py
-        call = CallRecord(f"{given['cls'].__name__}.apply", Role.OPERATION, self.grad_mode)
-        call.site, call.direct, call.bookkeeping, inner, outer = self.frames.look(apply.f_back)
+    def _returning(self, frame: FrameType, args: tuple[Any, ...]) -> compat.FunctionRun | None:
+        """The run of a Function whose ``forward`` has returned, and whose ``apply`` has not."""
+        run = compat.run_without_frames(frame, args)
+        began = self.running is not None and not self.running.is_over((run.key, self.frames.site(frame)))
+        # Grad mode is off, and nobody but ``apply`` can have switched it off.
+        unseen = self.grad_mode and not torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+        return run if began or unseen else None
+
+    def _begin(self, run: compat.FunctionRun, place: tuple[int, Site]) -> Custom:
+        call = CallRecord(f"{run.name}.apply", Role.OPERATION, self.grad_mode)
+        call.site, call.direct, call.bookkeeping, inner, outer = self.frames.look(run.caller)
         call.inference_mode = torch.is_inference_mode_enabled()
         if inner is not None and outer is not None:
             call.module, _ = self.frames.module(inner, outer)
-        call.arity = len(given["args"])
-        for at, value in enumerate(given["args"]):
+        call.arity = len(run.given)
+        for at, value in enumerate(run.given):
             if isinstance(value, torch.Tensor):
                 call.inputs.append(self.objects.see(value).state)
                 call.args_at += (at,)
-        return Custom(call, place)
+        return Custom(call, place, run.context)
 
     def leave(self) -> Custom | None:
         """The recording ends: so does the Function that ran last."""

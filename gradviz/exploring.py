@@ -39,12 +39,13 @@ from .graph import GradvizError, Graph
 from .recording import Recording, record
 from .table import COLUMNS
 from .theme import visible
+from .views import lifetime
 from .views.figure import Figure
 from .views.state import state, text_of
 from .walk import without_collector
 
 if TYPE_CHECKING:
-    from .views.widget import GraphWidget
+    from .views.widget import GraphWidget, Shown
 
 HAND_OVER = 0.1  # seconds that a control's own thread waits for the main one, which may be busy with a cell
 SENDING = 0.001  # seconds in which the thread that sends has the interpreter to itself
@@ -118,6 +119,12 @@ class Turns:
                 self._take()
                 raise
             self._busy = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether something runs, or waits for its turn."""
+        with self._lock:
+            return self._wanted or self._busy
 
     def _begins(self) -> bool:
         with self._lock:
@@ -259,10 +266,12 @@ class Exploration:
         self._begin = ambient()  # sets back to now
         self._turns = Turns(self._rerun)
         self._run: Run | None = None
+        self._raw: dict[str, Any] = {}  # the controls' states in that run
         self._afresh = False  # the next picture is a beginning, not a change
         self._runs: dict[str, Run] = {}  # the last one of each of the newest settings
         self._graph_widget: GraphWidget | None = None
         self._setting: int | None = None  # thread that is setting several controls
+        self._closed = False  # its panel: the cell that showed it was run again
         self._shown_in: object = None
         self.code = _listing(function)
         self._listing = Listing(**self.code) if self.code else None
@@ -341,14 +350,18 @@ class Exploration:
             self._turns.want()
 
     def _changed(self, _: Any) -> None:
-        if self._setting != threading.get_ident():
+        if self._closed:
+            self._run = None  # a widget of the reader's own moves: who asks for the state gets it run
+        elif self._setting != threading.get_ident():
             self._turns.want()
 
     # --- runs -------------------------------------------------------------------------------------------------------
 
     def _rerun(self) -> None:
-        chosen = {name: control.read() for name, control in self._controls.items()}
+        raw = {name: control.raw for name, control in self._controls.items()}  # once: another thread may change it
+        chosen = {name: control.at(raw[name]) for name, control in self._controls.items()}
         run, before = Run(chosen, self._listing), self._run
+        self._raw = raw
         try:
             self._perform(run, chosen)
         finally:
@@ -359,6 +372,7 @@ class Exploration:
                     with self._graph_widget.hold_sync():
                         shown = {**run.state, "afresh": True} if self._afresh else run.state
                         self._graph_widget.figure, self._graph_widget.state = run.figure, shown
+                        self._graph_widget.belongs_to(self._in_page())
                     time.sleep(SENDING)
             self._afresh = False
 
@@ -489,8 +503,32 @@ class Exploration:
         from .views.panel import panel
         from .views.widget import GraphWidget
 
-        shown = self._graph_widget = GraphWidget(self.figure, state=self._last.state, code=self.code)
-        return panel([control.widget for control in self._controls.values()], shown, self.reset)
+        controls = [control.widget for control in self._controls.values()]
+        for widget in controls:
+            lifetime.reopen(widget)
+        self._closed = False
+        shown = GraphWidget(self.figure, state=self._last.state, code=self.code)
+        shown.busy = lambda: self._turns.busy
+        shown.belongs_to(self._in_page())
+        self._graph_widget = shown
+        return panel(controls, shown, self.reset)
+
+    def _in_page(self) -> list[Shown]:
+        """What the controls show in the page where the last run's picture is true."""
+        from .views.widget import Shown
+
+        in_page = [(c.widget, *c.in_page(self._raw[name])) for name, c in self._controls.items()]
+        return [Shown.of(widget, trait, raw) for widget, trait, raw in in_page if trait in widget.keys]
+
+    def close_views(self) -> None:
+        """Close the panel: the cell that showed it was run again. Everything else works as before, and whoever kept
+        the exploration can show it once more.
+        """
+        others = tuple(control.widget for control in self._controls.values() if not control.ours)
+        if "widget" in self.__dict__ and lifetime.close(self.widget, but=others):
+            self._closed = True
+            self._graph_widget = None
+            del self.widget
 
     @property
     def selected(self) -> Any:
@@ -510,6 +548,7 @@ class Exploration:
         if cell != self._shown_in:
             self._shown_in = cell
             display(self._repr_mimebundle_(), raw=True)
+            lifetime.note_shown(self)
 
     def __repr__(self) -> str:
         return f"<exploration of {self._name}: {' '.join(f'{n}={visible(v)}' for n, v in self.values.items())}>"

@@ -6,8 +6,10 @@ ordinary operation, whose connection is proven by walking its result (see ``conn
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from enum import Enum, auto
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -20,6 +22,7 @@ class Role(Enum):
 
     OPERATION = auto()
     FUSED = auto()  # a fused optimizer step: it writes and counts no version
+    STATISTICS = auto()  # batch_norm: it writes running statistics and counts no version
     IGNORED = auto()  # reads metadata, prints: never a cut and not worth an event
     FACTORY = auto()  # reads only the shape of its first tensor (zeros_like, new_empty)
     SHAPE_OF_OTHER = auto()  # reads only the shape or dtype of every tensor but the first (expand_as)
@@ -52,6 +55,14 @@ _COPIED_OUT = """
     new_tensor scalar_tensor asarray as_tensor __deepcopy__ __dlpack__ full
 """.split()
 
+# What they hand out lies in the tensor's own memory, and may be written without torch.
+SHARING = frozenset("numpy __array__ __dlpack__ untyped_storage storage _typed_storage data_ptr".split())
+
+_STATISTICS = """
+    batch_norm instance_norm native_batch_norm _native_batch_norm_legit batch_norm_update_stats cudnn_batch_norm
+    miopen_batch_norm
+""".split()
+
 _COMPARED_OUT = "equal allclose __contains__".split()
 
 # Functions whose very job is a change of dtype: an integer result is the caller's doing, not the function's nature.
@@ -60,11 +71,17 @@ CASTS = frozenset(
     masked_fill_ fill_ masked_scatter_ scatter_""".split()
 )
 
+_IN_PLACE_OPERATORS = frozenset(
+    """__setitem__ __iadd__ __isub__ __imul__ __idiv__ __itruediv__ __ifloordiv__ __imod__ __ipow__ __iand__ __ior__
+    __ixor__ __ilshift__ __irshift__ __imatmul__""".split()
+)
+
 _ATTRIBUTE_VIEWS = frozenset({"T", "mT", "H", "mH", "real", "imag"})  # attributes that make a tensor
 
 _BY_NAME: dict[str, Role] = {
     **dict.fromkeys(_IGNORED, Role.IGNORED),
     **dict.fromkeys(FACTORIES, Role.FACTORY),
+    **dict.fromkeys(_STATISTICS, Role.STATISTICS),
     **dict.fromkeys(SHAPE_OF_OTHER, Role.SHAPE_OF_OTHER),
     **dict.fromkeys(_COPIED_OUT, Role.COPIED_OUT),
     **dict.fromkeys(_COMPARED_OUT, Role.COMPARED_OUT),
@@ -82,7 +99,7 @@ def describe(func: Callable[..., Any]) -> tuple[str, Role]:
     """The name that a learner would write for ``func``, and its role.
 
     >>> describe(torch.Tensor.data.__get__), describe(torch.Tensor.mul)[0]
-    (('data', <Role.DATA_GET: 8>), 'mul')
+    (('data', <Role.DATA_GET: 9>), 'mul')
     """
     name = getattr(func, "__name__", None) or type(func).__name__
     if name in ("__get__", "__set__", "__delete__"):
@@ -94,6 +111,34 @@ def describe(func: Callable[..., Any]) -> tuple[str, Role]:
         return "autograd.grad", Role.GRAD
     name = name.split(".")[0]
     return name, _BY_NAME.get(name, Role.FUSED if name.startswith("_fused_") else Role.OPERATION)
+
+
+# Functions of torch.nn.functional that write into their input if told so, with the place of ``inplace`` among theirs.
+_MAY_WRITE = {
+    name: list(signature).index("inplace")
+    for name, function in vars(torch.nn.functional).items()
+    if isinstance(function, FunctionType) and "inplace" in (signature := inspect.signature(function).parameters)
+}
+
+
+def told_to_write(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The arguments that a call is told to write in place, by its name and ``out=``: tensors, and lists of them.
+
+    For tensors that count no versions. What a function writes without being told (running statistics) is not there.
+
+    >>> told_to_write("add_", (1, 2), {}), told_to_write("add", (1, 2), {"out": 3}), told_to_write("add", (1, 2), {})
+    ([1], [3], [])
+    """
+    found = [] if kwargs.get("out") is None else [kwargs["out"]]
+    in_place = name.endswith("_") and not name.endswith("__")
+    at = _MAY_WRITE.get(name)
+    told = kwargs.get("inplace", at is not None and len(args) > at and args[at])
+    attribute_set = name in ("real", "imag") and len(args) > 1
+    if args and (in_place or attribute_set or told is True or name in _IN_PLACE_OPERATORS):
+        found.append(args[0])
+    elif told is True and "input" in kwargs:
+        found.append(kwargs["input"])
+    return found
 
 
 def _attribute_role(attribute: str, access: str) -> Role:

@@ -18,6 +18,7 @@ from .exploring import Exploration, Run, Turns, missing
 from .graph import GradvizError
 from .recording import Recording
 from .theme import visible
+from .views import lifetime
 
 FEWEST, MOST = 2, 4  # answers
 JUST_SHOW, REVEAL = "Just show me", "Reveal (R)"
@@ -32,6 +33,16 @@ MISCONCEPTIONS = {
     "M-any-inplace-breaks": "any in-place write breaks backward",
 }
 """Name -> what is believed. A course may add its own."""
+SOURCES = {
+    "M-clone-leaf": "C029",
+    "M-detached-never": "C135",
+    "M-flag-clears-grad": "C099",
+    "M-copy_-false": "C133",
+    "M-only-data": "C081",
+    "M-optimizer-checks-flag": "C088",
+}
+"""Name -> where somebody wrote that down, as the source of a ``Wrong``. Not every belief has one."""
+SOURCE = re.compile(r"C\d{3}|https://\S+")
 _shown: WeakSet[Question] = WeakSet()
 _presenting = False
 
@@ -43,16 +54,28 @@ class Wrong(NamedTuple):
         misconception: what one believes who gives this answer: a name in ``MISCONCEPTIONS``, or a few words.
         sentence: continues "You said 2; it is 5: " and points at the picture.
         card: the name of the card that lights up, e.g. "b".
+        source: where somebody wrote the misconception down: a claim of the course's ledger such as "C029", or a link.
+            Only then the reply says that it is often believed. Left out: that of ``SOURCES``, or none.
     """
 
     misconception: str
     sentence: str
     card: str = ""
+    source: str = ""
 
     @property
     def belief(self) -> str:
         """The misconception in words."""
         return MISCONCEPTIONS.get(self.misconception, self.misconception)
+
+    @property
+    def remark(self) -> str:
+        """The sentence about the misconception. How usual it is, is said only where there is a source."""
+        source = self.source or SOURCES.get(self.misconception, "")
+        if not source:
+            return f"A common slip would be to think that {self.belief}."
+        kind = "" if source.startswith("https:") else "claim "
+        return f"Often believed: {self.belief} ({kind}{source})."
 
 
 class Reply(NamedTuple):
@@ -170,8 +193,7 @@ class Question:
         wrong = self._replies[given]
         if wrong is None:
             return Reply(f"{said} is {truth}. {why}".rstrip(), place)
-        belief = f"Often believed: {wrong.belief}."
-        return Reply(f"{said} is {truth}: {_sentence(wrong.sentence)}\n{belief}", place, wrong.card)
+        return Reply(f"{said} is {truth}: {_sentence(wrong.sentence)}\n{wrong.remark}", place, wrong.card)
 
     # --- views ------------------------------------------------------------------------------------------------------
 
@@ -181,7 +203,7 @@ class Question:
         import ipywidgets
 
         from .views.panel import room
-        from .views.widget import GraphWidget
+        from .views.widget import GraphWidget, Shown
 
         self._buttons = ipywidgets.ToggleButtons(
             options=self.answers,
@@ -193,6 +215,8 @@ class Question:
         )
         self._reveal = ipywidgets.Button(description=JUST_SHOW, tooltip="Show what happens, without an answer")
         self._graph_widget = GraphWidget(code=self.code)
+        self._graph_widget.busy = lambda: self._turns.busy
+        self._graph_widget.belongs_to([Shown.of(self._buttons, "index", None)])
         made = room([self._buttons, self._reveal], self._graph_widget)
         self._panel = made.children[0].add_class("gradviz-question")
         self._buttons.observe(self._clicked, "index")
@@ -203,16 +227,25 @@ class Question:
         self._dress()
         return made
 
+    def close_views(self) -> None:
+        """Close it in the page: the cell that showed it was run again. It can be answered, and shown, once more."""
+        if "widget" in self.__dict__ and lifetime.close(self.widget):
+            _shown.discard(self)
+            del self.widget
+
     def _clicked(self, change: Any) -> None:
         if change.new != self._given:
             self._take(change.new)
 
     def _show(self, run: Run, reply: Reply, given: int | None) -> None:
+        from .views.widget import Shown
+
         state = {**run.state, "sentence": reply.sentence}
         card = next((i for i, card in state["cards"].items() if card["key"] == reply.card), "")
         with self._graph_widget.hold_sync():
             self._graph_widget.figure, self._graph_widget.state = run.figure, state
             self._graph_widget.selected = card
+            self._graph_widget.belongs_to([Shown.of(self._buttons, "index", given)])
         self._buttons.index = given
         self._dress()
 
@@ -231,6 +264,7 @@ class Question:
         if _missing():
             return bundle
         view = self.widget._repr_mimebundle_()
+        lifetime.note_shown(self)
         return {**bundle, **{kind: v for kind, v in view.items() if kind.startswith("application/vnd.jupyter.widget")}}
 
     @property
@@ -296,7 +330,7 @@ def question(
         ...     "[5, 5]": Wrong("values bring gradients back", "no gradient comes back along the dashed arrow.")})
         >>> print(asked.answer("[5, 5]"))
         You said [5, 5]; it is [2, 2]: no gradient comes back along the dashed arrow.
-        Often believed: values bring gradients back.
+        A common slip would be to think that values bring gradients back.
     """
     if not isinstance(text, str) or not text.strip():
         raise GradvizError(f"lesson.question got {given.shown(text)}; expected the question as a text")
@@ -377,6 +411,11 @@ def _checked(answers: Mapping[Any, Wrong | None]) -> dict[str, Wrong | None]:
             raise GradvizError(f"answers[{answer!r}] is {given.shown(wrong)}; expected a lesson.Wrong(…) or None")
         if not all(isinstance(part, str) for part in wrong) or not (wrong[0].strip() and wrong[1].strip()):
             raise GradvizError(f"answers[{answer!r}] is {wrong}; expected a misconception and a sentence")
+        if wrong.source and not SOURCE.fullmatch(wrong.source):
+            raise GradvizError(
+                f"source={wrong.source!r:.80} of answers[{answer!r}] is no source; expected a claim such as 'C029', or "
+                "a link that starts with https://"
+            )
         if wrong.misconception.startswith("M-") and wrong.misconception not in MISCONCEPTIONS:
             known = ", ".join(MISCONCEPTIONS)
             raise GradvizError(

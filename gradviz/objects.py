@@ -4,6 +4,10 @@ NOTE [views]: reading ``grad_fn`` of a view whose memory was written makes torch
 program would have; the engine then runs nodes in another order. So the ``grad_fn`` of such a view is left unread until
 a call has used the view in a graph, which built the node anyway.
 
+NOTE [writes without a version]: a write usually shows as a new version. Inference tensors count none, and numpy writes
+past them, as do BatchNorm's running statistics. So what lies in such memory is read again at each look, and everything
+that is alive is read once more when the recording ends. Only small values are read, and only they are drawn.
+
 An ``Object`` is a weak reference: an ``id()`` alone does not tell tensors apart, it is reused at once.
 Every state is plain data, read right after the call that made it.
 """
@@ -12,7 +16,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -101,6 +105,15 @@ class State:
     tracked: bool  # takes part in gradients at that moment
 
 
+def same_values(one: Any, two: Any) -> bool:
+    """Do two nested lists hold the same numbers? One nan is as good as another.
+
+    >>> same_values([1.0, float("nan")], [1.0, float("nan")]), same_values([1.0], [2.0]), same_values(None, 1.0)
+    (True, False, False)
+    """
+    return bool(one == two) or repr(one) == repr(two)
+
+
 _blank = object.__new__  # quicker than calling the class
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _DATA_GET = Role.DATA_GET
@@ -127,6 +140,7 @@ class Objects:
         self.died = _forgetting(weakref.ref(self))
         self.sweep_at = 1024
         self.deferred = False  # was any grad_fn ever left unread?
+        self.exposed: set[Block] = set()  # memory that others than torch can write, see NOTE [writes without a version]
         self.by_id: dict[int, Object] = {}
         self.blocks: dict[int, Block] = {}
         self.grad_owner: dict[int, Object] = {}  # id of a .grad tensor -> the object whose .grad it is
@@ -155,15 +169,56 @@ class Objects:
         for tensor in tensors:
             own = by_id.get(id(tensor))
             if own is not None and own() is tensor:
-                state = own.state
-                if compat.version(tensor) != state.version or tensor.requires_grad is not state.requires_grad:
-                    state = self.refresh(own, tensor, settled=compat.base_of(tensor) is None)
+                state = self.look(own, tensor)
             else:
                 # A view that nobody has written to has the grad_fn that it was made with.
                 settled = compat.base_of(tensor) is None or compat.version(tensor) == 0
                 state = self.refresh(self._add(tensor, made=False), tensor, settled=settled)
+                block = state.block
+                if block is not None and block not in self.exposed and (len(block) > 1 or compat.is_foreign(tensor)):
+                    self.exposed.add(block)
             found.append(state)
         return found
+
+    def look(self, own: Object, tensor: torch.Tensor) -> State:
+        """The state of a tensor that was met before, read anew where it has changed or may have."""
+        state, version = own.state, compat.version(tensor)
+        if version != state.version or tensor.requires_grad is not state.requires_grad:
+            return self.refresh(own, tensor, settled=compat.base_of(tensor) is None)
+        if version is None or (self.exposed and state.values is not None and state.block in self.exposed):
+            return self.read_again(own, tensor)
+        return state
+
+    def read_again(self, own: Object, tensor: torch.Tensor) -> State:
+        """The state of a tensor of the same version, by what stands in its memory, see NOTE [writes without a version].
+
+        Its ``grad_fn`` is left alone, since a write that counts no version makes no node either.
+        """
+        state = own.state
+        values = read(lambda: self.values(tensor))
+        if state.version is None and not self._lies_as(state, tensor):
+            return self.refresh(own, tensor)
+        if same_values(values, state.values):
+            return state
+        return self.anew(own, values)
+
+    def anew(self, own: Object, values: Any) -> State:
+        """A new state of a tensor, in which nothing but its values is known to have changed."""
+        own.state = replace(own.state, values=values)
+        return own.state
+
+    def _lies_as(self, state: State, tensor: torch.Tensor) -> bool:
+        """Has a tensor the shape and the memory of its state? ``set_`` and ``resize_`` give it others."""
+        span = read(lambda: compat.storage_range(tensor))
+        block = None if span is None else self.blocks.get(span[0])
+        place = _plain(lambda: tensor.shape), _plain(lambda: tensor.stride()), read(lambda: tensor.storage_offset())
+        return block is state.block and place == (state.shape, state.stride, state.storage_offset)
+
+    def expose(self, tensor: torch.Tensor) -> None:
+        """The memory of this tensor is handed to others than torch: to numpy, for example."""
+        known = self.known(tensor)
+        if known is not None and known.state.block is not None:
+            self.exposed.add(known.state.block)
 
     def _add(self, tensor: torch.Tensor, *, made: bool) -> Object:
         found = Object(tensor, self.died)
@@ -175,13 +230,17 @@ class Objects:
         """The object of a tensor that ``call`` returned. A view or alias of an input counts versions with it."""
         added = self._add(tensor, made=True)
         state = self.refresh(added, tensor)
+        block = state.block
+        if not call.inputs and block is not None and compat.is_foreign(tensor):
+            self.exposed.add(block)  # as_tensor(array)
         if state.base is not None:
             added.counter = state.base.counter
-        elif state.block is not None and len(state.block) > 1 and call.role is not _DATA_GET:
-            for before in call.inputs:
-                if before.block is state.block:
-                    added.counter = before.object.counter
-                    break
+        elif block is not None and len(block) > 1:
+            shared = next((before for before in call.inputs if before.block is block), None)
+            if shared is None or call.role is _DATA_GET:
+                self.exposed.add(block)  # a write through one of them moves no version of the others
+            else:
+                added.counter = shared.object.counter
         return added
 
     def refresh(self, found: Object, t: torch.Tensor, *, settled: bool = True) -> State:
@@ -195,12 +254,19 @@ class Objects:
         except Exception:
             state = self._read_guarded(found, t)
         before: State | None = getattr(found, "state", None)
-        if before is not None and state == before:
-            return before
+        if before is not None:
+            if state != before and same_values(state.values, before.values):
+                state.values = before.values  # holds a nan, perhaps, which equals nothing
+            if state.grad is not None and before.grad is not None and same_values(state.grad, before.grad):
+                state.grad = before.grad
+            if state == before:
+                return before
         found.state = state
         block = state.block
         if block is not None and (before is None or before.block is not block):
             block.append(found)
+            if before is not None and len(block) > 1:
+                self.exposed.add(block)  # it has moved there: ``set_``, ``.data =``
         return state
 
     def _read_ordinary(self, found: Object, t: torch.Tensor) -> State:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable
+from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Any
 
@@ -22,13 +23,14 @@ from gradviz.backward import Watch, watch
 from gradviz.calls import CallRecord, Frames, Look, Site, usual_call
 from gradviz.changes import Hooks
 from gradviz.custom import Custom, CustomFunctions, Write
-from gradviz.functions import Role, describe
+from gradviz.functions import SHARING, Role, describe, told_to_write
 from gradviz.objects import Object, Objects, State
 
 ALIAS_LIMIT = 64  # tensors over one block of memory whose state is read again after a write
 
 _TENSOR = torch.Tensor
 _NESTED = (tuple, list, dict)
+Given = tuple[tuple[Any, ...], dict[str, Any]]  # args and kwargs of a call
 # Looked up once: every recorded call asks them.
 _is_compiling, _functorch_active, _outer_modes = compat.is_compiling, compat.functorch_active, compat.outer_modes
 _grad_enabled, _inference_enabled = torch.is_grad_enabled, torch.is_inference_mode_enabled
@@ -36,8 +38,15 @@ _blank = object.__new__  # quicker than calling the class
 _BACKWARD = (Role.BACKWARD, Role.GRAD)
 _CHANGES_OWN = (Role.FLAG, Role.DETACH_IN_PLACE, Role.DATA_SET, Role.GRAD_SET, Role.RETAIN)
 _OPERATION, _IGNORED = Role.OPERATION, Role.IGNORED
-_OPERATIONS = (Role.OPERATION, Role.FUSED)
+_OPERATIONS = (Role.OPERATION, Role.FUSED, Role.STATISTICS)
 _NO_CUT = (Role.BACKWARD, Role.GRAD, Role.GRAD_SET, Role.RETAIN, Role.HOOK)
+
+
+def _leave_traceback() -> None:
+    """Take the handler's frame out of the traceback of the error that passes through it: the user did not call it."""
+    _, error, trace = sys.exc_info()
+    if error is not None and trace is not None:
+        error.__traceback__ = trace.tb_next
 
 
 def tensors_in(value: Any, found: list[torch.Tensor], depth: int = 4) -> None:
@@ -49,11 +58,24 @@ def tensors_in(value: Any, found: list[torch.Tensor], depth: int = 4) -> None:
             tensors_in(item, found, depth - 1)
 
 
+# NOTE [whose calls are recorded]: a mode sees every call of its thread, also those of other asyncio tasks that run
+# while the block waits. So each recording leaves a mark in the context that entered it, and takes the calls of contexts
+# that have the mark: its own task's, and those of tasks begun inside its block, which start with a copy of the context.
+# The mark is a bare object, since a context may live long after the recording.
+_marks: ContextVar[tuple[object, ...]] = ContextVar("gradviz_recordings", default=())
+_marks_here = _marks.get
+
+
 class Recorder(TorchFunctionMode):
     """The mode. Everything that it keeps is plain data or a weak reference."""
 
     def __init__(self, max_events: int, reads_gpu: bool) -> None:
         super().__init__()
+        self.mark = object()
+        self.ended = False
+        self.elsewhere = 0  # calls of other contexts
+        self.last_seen: list[State] = []  # what was not seen to change, and has when the recording ended
+        self.notes: list[str] = []  # how it ended, where that was out of the ordinary
         self.max_events = max_events
         self.log: deque[tuple[Any, ...]] = deque()
         self.dropped = 0
@@ -64,12 +86,78 @@ class Recorder(TorchFunctionMode):
         self.frames = Frames()
         self.customs = CustomFunctions(self.frames, self.objects)
         self.runs = 0
+        self.finished_runs = 0
         self.hooks = Hooks(maxlen=max_events)
         self._places: dict[tuple[int | str, ...], tuple[int | str, ...]] = {}  # each kept once
         self.home: CodeType | None = None  # the code that entered the recording
         self.home_at: int | None = None  # the position of its with statement
         self.globals: dict[str, Any] | None = None  # objects that are variables of the user's module, at the end
         self._roles: dict[Any, tuple[str, Role]] = {}
+
+    # --- from when to when -----------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Record the calls of this thread that belong to this context, see NOTE [whose calls are recorded]."""
+        compat.take_off_modes(_is_over)
+        _marks.set((*_marks_here(), self.mark))
+        self.__enter__()  # type: ignore[no-untyped-call]
+
+    def end(self) -> None:
+        """Record nothing from here on, and leave the stack of modes wherever this mode stands on it."""
+        running = self._is_running()
+        if not running:
+            self.finish()
+            self._last_look()
+        self.ended = True
+        _marks.set(tuple(mark for mark in _marks_here() if mark is not self.mark))
+        taken_off = compat.take_off_modes(_is_over)
+        if taken_off is None:
+            self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+        elif self not in taken_off and not running:
+            self.notes.append(
+                "another function mode was left while this recording stood above it, which switched the recording off "
+                "early: what ran from then on is not recorded"
+            )
+
+    def _last_look(self) -> None:
+        """Read once more what is alive: see NOTE [writes without a version] in objects.py."""
+        if compat.dispatch_modes():
+            return  # they would see it
+        objects = self.objects
+        with compat.unobserved():
+            for own in list(objects.by_id.values()):
+                tensor = own()
+                if tensor is None or own.internal:
+                    continue
+                try:
+                    before = own.state
+                    after = objects.look(own, tensor)
+                    after = objects.read_again(own, tensor) if after is before else after
+                    if after is not before:
+                        self.last_seen.append(after)
+                except Exception as error:
+                    self.failed(error)
+
+    def end_elsewhere(self) -> None:
+        """End from another thread than its own: a generator was collected there, for example.
+
+        The mode stays on its own thread's stack, where it does nothing, until the next recording there takes it off.
+        """
+        self.ended = True
+        self.customs.running = None  # its own thread may be inside it: it is not asked what came of it
+        self.notes.append(
+            "this recording was ended by another thread than the one that began it: what its own thread ran after that "
+            "is not recorded"
+        )
+
+    def _is_running(self) -> bool:
+        """Does the recording end inside a call that it records? Torch has its mode off the stack then."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if frame.f_code is _HANDLER and frame.f_locals.get("self") is self:
+                return True
+            frame = frame.f_back
+        return False
 
     # --- around each call ------------------------------------------------------------------------------------------
 
@@ -79,16 +167,28 @@ class Recorder(TorchFunctionMode):
         """Run ``func`` as if nobody watched, and note what went in and out."""
         kwargs = kwargs or {}
         if _is_compiling():
-            return func(*args, **kwargs)
-        try:
-            name, role = self._roles.get(func) or self._roles.setdefault(func, describe(func))
-        except Exception as error:  # a user's own overridable function may be any object, also one without a hash
-            self.failed(error)
-            return func(*args, **kwargs)
-        if role is _IGNORED:
-            if name == "_set_grad_enabled":
+            return func(*args, **kwargs)  # the compiler reads this handler too
+        name, role = "", _IGNORED
+        if not self.ended:
+            try:
+                name, role = self._roles.get(func) or self._roles.setdefault(func, describe(func))
+            except Exception as error:  # a user's own overridable function may be any object, also one without a hash
+                self.failed(error)
+        done = False
+        if role is _IGNORED or self.mark not in _marks_here():
+            if name == "_set_grad_enabled":  # grad mode is the thread's, whichever context sets it
                 self.customs.note_grad_mode(bool(args[0]), sys._getframe(1))
-            return func(*args, **kwargs)
+            elif name in SHARING and args:
+                self.objects.expose(args[0])
+            if role is not _IGNORED:
+                self.elsewhere += 1
+            try:
+                result = func(*args, **kwargs)
+                done = True
+                return result
+            finally:
+                if not done:
+                    _leave_traceback()
         call = watching = usual = None
         inputs: list[torch.Tensor] = []
         try:
@@ -103,7 +203,6 @@ class Recorder(TorchFunctionMode):
                         watching = watch(self, call, role, args, kwargs)
         except Exception as error:
             self.failed(error)
-        done = False
         try:
             result = func(*args, **kwargs)
             done = True
@@ -112,6 +211,8 @@ class Recorder(TorchFunctionMode):
                 watching.stop()
             if not done:
                 self._raised(call if usual is None else usual_call(name, *usual), watching)
+        if self.ended:  # while the call ran
+            return result
         if usual is not None:
             try:
                 entry = connect.entry(self.objects, self.nodes, name, *usual, args, result)
@@ -125,7 +226,7 @@ class Recorder(TorchFunctionMode):
         if call is not None:
             try:
                 with compat.unobserved():
-                    self._after(call, watching, inputs, result)
+                    self._after(call, watching, inputs, result, (args, kwargs))
             except Exception as error:
                 self.failed(error)
         return result
@@ -148,11 +249,9 @@ class Recorder(TorchFunctionMode):
 
     def _raised(self, call: CallRecord | None, watching: Watch | None) -> None:
         """A call of the user's raised. Runs while the exception passes through; leaves no trace of us in it."""
-        kind, error, trace = sys.exc_info()
-        if error is not None and trace is not None:
-            # Our frame is the first of the traceback: the user's cell did not call it.
-            error.__traceback__ = trace.tb_next
-        if call is not None and error is not None and kind is not None:
+        kind, error, _ = sys.exc_info()
+        _leave_traceback()
+        if call is not None and error is not None and kind is not None and not self.ended:
             call.error = (kind.__name__, str(error)[:2000])
             try:
                 if watching is not None:
@@ -173,7 +272,7 @@ class Recorder(TorchFunctionMode):
             return None
         grad_mode, inference_mode = _grad_enabled(), _inference_enabled()
         if not grad_mode or inference_mode or self.customs.running is not None:
-            ended, running = self.customs.enter(frame)
+            ended, running = self.customs.enter(frame, name, args)
             self.close(ended)
             if running is not None:
                 tensors_in((args, kwargs), found)
@@ -222,7 +321,9 @@ class Recorder(TorchFunctionMode):
 
     # --- after -----------------------------------------------------------------------------------------------------
 
-    def _after(self, call: CallRecord, watching: Watch | None, inputs: list[torch.Tensor], result: Any) -> None:
+    def _after(
+        self, call: CallRecord, watching: Watch | None, inputs: list[torch.Tensor], result: Any, given: Given
+    ) -> None:
         returned: list[torch.Tensor] = []
         tensors_in(result, returned)
         running = self.customs.running
@@ -230,7 +331,10 @@ class Recorder(TorchFunctionMode):
             running.saw(self.objects, inputs, returned)
             return
         # As nearly always: nothing was written.
-        writes = self._writes(call, inputs) if call.role is not _OPERATION or compat.moved(inputs, call.inputs) else []
+        may_write = call.role is not _OPERATION or compat.moved(inputs, call.inputs)
+        writes = self._writes(call, inputs, given) if may_write else []
+        if call.function in SHARING and inputs:
+            self.objects.expose(inputs[0])
         if call.bookkeeping:
             writes = [w for w in writes if not w[0].object.internal]
             if not writes:
@@ -249,6 +353,7 @@ class Recorder(TorchFunctionMode):
         if watching is not None:
             watching.finish(result)
             call.nodes = [*call.nodes, *self.nodes.collect()]
+            self.finished_runs += 1
         elif call.role is Role.HOOK:
             self.hooks.note(call, result)
             self.note("hooked", call)
@@ -276,7 +381,7 @@ class Recorder(TorchFunctionMode):
             connect.tie_results(made, call.outputs + [after for _, after, _ in writes])
         return made
 
-    def _writes(self, call: CallRecord, inputs: list[torch.Tensor]) -> list[Write]:
+    def _writes(self, call: CallRecord, inputs: list[torch.Tensor], given: Given) -> list[Write]:
         """(before, after, by alias) of every tensor that the call changed in place."""
         fused = call.role is Role.FUSED
         versions = [compat.version(tensor) for tensor in inputs]
@@ -293,11 +398,28 @@ class Recorder(TorchFunctionMode):
                 self._write_aliases(own, writes)
             elif at == 0 and call.role in _CHANGES_OWN:
                 after = self.objects.refresh(own, tensor)
-                if after != before:
+                if after is not before:
                     writes.append((before, after, False))
                     if call.role is Role.DATA_SET:  # ``a.grad.data = b`` is another gradient of a
                         self._write_aliases(own, writes)
+            elif versions[at] is None or call.role is Role.STATISTICS:
+                after = self._unversioned(call, own, tensor, given)
+                if after is not before:
+                    writes.append((before, after, False))
+                    self._write_aliases(own, writes)
         return writes
+
+    def _unversioned(self, call: CallRecord, own: Object, tensor: torch.Tensor, given: Given) -> State:
+        """The state of an input that no version tells of, see NOTE [writes without a version]: another one than
+        before where the call was told to write it, or where other values stand there now."""
+        before = own.state
+        after = self.objects.read_again(own, tensor)
+        if after is before:
+            told: list[torch.Tensor] = []
+            tensors_in(told_to_write(call.function, *given), told)
+            if any(one is tensor for one in told):
+                after = self.objects.anew(own, before.values)
+        return after
 
     def _write_aliases(self, own: Object, writes: list[Write]) -> None:
         """New states of all that shares the written memory, and of the tensor whose .grad was written."""
@@ -315,7 +437,7 @@ class Recorder(TorchFunctionMode):
             after = self.objects.refresh(other, tensor, settled=settled)
             if other.counter is not own.counter and before.version != after.version and after.version is not None:
                 other.counter = own.counter  # it moved along, so it is one counter
-            if after != before:
+            if after is not before:
                 writes.append((before, after, True))
 
     def _prove_cuts(
@@ -363,7 +485,9 @@ class Recorder(TorchFunctionMode):
         self._log((kind, *what))
 
     def _log(self, entry: connect.Entry) -> None:
-        """A full log drops its oldest call with all that belongs to it."""
+        """A full log drops its oldest call with all that belongs to it. A recording that is over takes nothing."""
+        if self.ended:
+            return
         self.log.append(entry)
         if len(self.log) > self.max_events:
             self._drop()
@@ -381,6 +505,15 @@ class Recorder(TorchFunctionMode):
         """The block is over, or somebody looks at what there is so far."""
         try:
             if self.frames.custom(sys._getframe(1)) is None:  # else ``forward`` itself looks, and goes on
-                self.close(self.customs.leave())
+                with compat.unobserved():
+                    self.close(self.customs.leave())
         except Exception as error:
             self.failed(error)
+
+
+_HANDLER = Recorder.__torch_function__.__code__
+
+
+def _is_over(mode: Any) -> bool:
+    """Is this the mode of a recording that has ended?"""
+    return isinstance(mode, Recorder) and mode.ended

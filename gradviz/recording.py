@@ -9,7 +9,6 @@ from types import CodeType, TracebackType
 from typing import Any
 
 import torch
-from torch.overrides import handle_torch_function
 
 from gradviz import _torch_compat as compat
 from gradviz import given
@@ -24,7 +23,7 @@ def _without_detour(trace: TracebackType) -> None:
     before, here = trace, trace.tb_next
     while here is not None and here.tb_next is not None:
         again = here.tb_next.tb_next
-        detour = here.tb_next.tb_frame.f_code is handle_torch_function.__code__
+        detour = compat.is_detour(here.tb_next.tb_frame.f_code)
         if detour and again is not None and again.tb_frame.f_code is here.tb_frame.f_code:
             before.tb_next = here = again
         else:
@@ -42,7 +41,7 @@ class Recording:
 
     def __init__(self, max_events: int, values: bool) -> None:
         self._recorder = Recorder(max_events, values)
-        self._assembled: dict[int, Assembled] = {}
+        self._assembled: tuple[tuple[int, int], Assembled] | None = None  # what it was made of, and the graph
         self._thread: int | None = None
         self._namespace: dict[str, Any] | None = None
 
@@ -55,21 +54,21 @@ class Recording:
         self._recorder.home_at = None if self._namespace else frame.f_lasti
         self._recorder.home = self._recorder.home or frame.f_code
         self._namespace = self._namespace or frame.f_globals
-        self._recorder.__enter__()  # type: ignore[no-untyped-call]
+        self._recorder.begin()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Stop recording. Nothing of the user's is kept, and an error leaves as it would have without us."""
-        if threading.get_ident() != self._thread:
-            raise GradvizError("a recording must end on the thread that began it: leave the with block there")
         if trace is not None:
             _without_detour(trace)
-        self._recorder.__exit__(kind, error, trace)  # type: ignore[no-untyped-call]
-        self._recorder.finish()
+        if threading.get_ident() == self._thread:
+            self._recorder.end()
+        else:
+            self._recorder.end_elsewhere()
         self._take_hints()
-        self._assembled.clear()  # made before these names were known
+        self._assembled = None  # made before these names were known
 
     def look_into(self, namespace: dict[str, Any], home: CodeType | None = None) -> Recording:
         """Before the block: whose variables and whose code are the user's own, where they are not the caller's."""
@@ -89,11 +88,15 @@ class Recording:
                     known.hint = name
 
     def _now(self) -> Assembled:
-        self._recorder.finish()
-        length = self._recorder.dropped + len(self._recorder.log)
-        if length not in self._assembled:
-            self._assembled = {length: Assembled(self._recorder)}
-        return self._assembled[length]
+        """What was recorded so far. Another thread may ask meanwhile: it gets what is complete, and ends nothing."""
+        recorder = self._recorder
+        if recorder.ended or threading.get_ident() == self._thread:
+            recorder.finish()
+        seen = recorder.dropped + len(recorder.log), recorder.finished_runs
+        made = self._assembled
+        if made is None or made[0] != seen:
+            made = self._assembled = seen, Assembled(recorder)
+        return made[1]
 
     @property
     def graph(self) -> Graph:

@@ -125,7 +125,7 @@ class Story:
     def made(self, tensor: Tensor) -> str:
         name = tensor.name or "a tensor"  # the code that made it stands before it
         if grad_fn := self.grad_fn(tensor):
-            return f"{name} with {grad_fn}"
+            return f"{name}, whose grad_fn is {grad_fn}"  # the call made it; the node will run in backward
         tracked = "a leaf that requires grad" if tensor.requires_grad and tensor.is_leaf else "not tracked"
         return f"{name}, {tracked if tensor.requires_grad is not None else 'tracked or not'}"
 

@@ -1,4 +1,4 @@
-"""Try every claim of the source notes, and write what came out to docs/claims.md.
+"""Try every claim of the source notes, and write what came out to docs/claims.md and docs/notes.md.
 
 python tests/ledger.py
 """
@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 if str(ROOT) not in sys.path:  # as a script it would not find the folder course
     sys.path.append(str(ROOT))
 
+import by_note  # noqa: E402
 from claims import CLAIMS, COMPANIONS, Claim, copying, detaching, graph, independent, tracking, training, writing  # noqa: E402
 
 from course import books  # noqa: E402
@@ -42,7 +43,8 @@ truth, a sentence says what is, and has a program of its own that must hold. So 
 
 "In the course" names the notebook and the section that shows it; mere slips of the pen are found here only. "Proof" is
 the function that tries it; `pytest tests/test_claims.py -k C046` runs one. `python tests/ledger.py` runs all and
-writes this page. What takes a GPU is tried where CUDA is present, and changes nothing here."""
+writes this page, and [one for each note](notes.md) in the note's own order. What takes a GPU is tried where CUDA is
+present, and changes nothing here."""
 
 
 def where(claim: Claim) -> str:
@@ -79,4 +81,5 @@ def page() -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
-    print(f"{PAGE.name}: {len(CLAIMS)} claims")
+    by_note.PAGE.write_text(by_note.page(), encoding="utf-8")
+    print(f"{PAGE.name}, {by_note.PAGE.name}: {len(CLAIMS)} claims")

@@ -22,8 +22,9 @@ PLAIN = ["graph", "given", "preview", "theme", "geometry", "_places", "bindings"
 LIVE = ["functions", "_torch_compat", "objects", "walk", "connect", "calls", "custom", "norms", "changes", "backward",
         "recorder",
         "naming", "assemble", "capture", "recording", "showing", "why.silent", "why.measured", "why.small",
-        "why.reaching", "why.moving", "why.entry", "steps", "views.widget", "views.book", "views.player",
-        "controls", "views.panel", "exploring", "lesson", "views.page", "why.notebook", "magic"]  # fmt: skip
+        "why.reaching", "why.moving", "why.entry", "steps", "views.lifetime", "views.widget", "views.book",
+        "views.player", "controls", "views.panel", "exploring", "lesson", "views.page", "why.notebook",
+        "magic"]  # fmt: skip
 ORDER = [*PLAIN, *LIVE, "__init__"]
 
 PROCESSES = {"subprocess", "multiprocessing", "concurrent", "asyncio"}

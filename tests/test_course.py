@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
 
 import ledger
 import pytest
+import torch
 
 from course import books
+from gradviz import lesson
 
 BOOKS = pytest.mark.parametrize("book", books.notebooks(), ids=lambda b: b.path.stem)
 MOST_LINES, MOST_QUESTIONS = 12, 5
@@ -26,11 +29,12 @@ def complaints(book: books.Notebook) -> list[str]:
 
 
 def opening(book: books.Notebook) -> list[str]:
-    """The first cell says what to expect."""
-    top = book.cells[0].source
-    signs = [f"# {book.number} ", "**Time:**", "**You will do.**", "**You will learn.**", "**You need.**"]
-    found = [f"the first cell has no {sign!r}" for sign in signs if sign not in top]
-    return found + ["the first cell is no text"] * (book.cells[0].kind != "markdown")
+    """The title comes first, and the text above the first section says what to expect."""
+    signs = ["**Time:**", "**You will do.**", "**You will learn.**", "**You need.**"]
+    found = [f"above the first section there is no {sign!r}" for sign in signs if sign not in book.opening]
+    top = book.cells[0]
+    titled = top.kind == "markdown" and top.source.startswith(f"# {book.number} ")
+    return found + ([] if titled else [f"the first cell does not begin with '# {book.number} '"])
 
 
 def sections(book: books.Notebook) -> list[str]:
@@ -106,6 +110,121 @@ def test_every_claim_is_in_the_ledger_also_the_slips() -> None:
     assert set(books.SLIPS) < set(books.CLAIMS) == set(ledger.CLAIMS)
 
 
+# --- what is said to be believed --------------------------------------------------------------------------------------
+
+
+def sources(book: books.Notebook) -> list[str]:
+    """Where the misconceptions of a notebook's wrong answers were found: the words after ``source=``."""
+    found = []
+    for cell in book.code:
+        if "lesson.Wrong(" in cell.source:
+            calls = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Call)]
+            keywords = [keyword for call in calls for keyword in call.keywords if keyword.arg == "source"]
+            found += [ast.literal_eval(keyword.value) for keyword in keywords]
+    return found
+
+
+def unfounded(source: str) -> str:
+    """Why nobody can look up this source of a misconception; "" if one can."""
+    if source not in ledger.CLAIMS:
+        return f"{source} is no claim of the ledger"
+    verdict = ledger.CLAIMS[source].verdict()
+    return "" if verdict in ("false", "needs nuance", "outdated") else f"{source} is {verdict}: no misconception"
+
+
+# --- what the texts say of all optimizers -----------------------------------------------------------------------------
+
+OPTIMIZERS = sorted(
+    name
+    for name, kind in vars(torch.optim).items()
+    if isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer) and kind is not torch.optim.Optimizer
+)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_every_optimizer_but_lbfgs_skips_what_has_no_grad(name: str) -> None:
+    """So say notebooks 08, 10 and 11. Both parameters have a history, and then one loses its gradient."""
+    rests, moves = (torch.nn.Parameter(torch.ones(2, 2)) for _ in range(2))
+    optimizer = getattr(torch.optim, name)([rests, moves], lr=0.1)
+
+    def closure(clear: bool) -> torch.Tensor:
+        loss = ((rests * moves - 3) ** 2).sum()
+        for p, grad in zip((rests, moves), torch.autograd.grad(loss, (rests, moves)), strict=True):
+            p.grad = grad.to_sparse() if name == "SparseAdam" else grad
+        rests.grad = None if clear else rests.grad
+        return loss
+
+    optimizer.step(lambda: closure(clear=False))
+    before = rests.detach().clone(), moves.detach().clone()
+    optimizer.step(lambda: closure(clear=True))
+    assert torch.equal(before[0], rests) == (name != "LBFGS")
+    assert not torch.equal(before[1], moves)
+
+
+# --- the tour opens with its panel ------------------------------------------------------------------------------------
+
+MOST_WORDS = 30  # that a reader sees above the first panel, the title among them
+
+
+def words_before_the_panel(book: books.Notebook) -> int:
+    """How many words stand above the first live panel, with what code cells above it show."""
+    shown = []
+    for cell in book.cells:
+        if cell.kind == "markdown":
+            shown.append(books.plain(cell.source))
+            continue
+        folded = cell.metadata.get("jupyter", {}).get("source_hidden")
+        shown.append("" if folded else cell.source)
+        if "@gv.explore" in cell.source:
+            break
+        shown += [str(output) for output in cell.outputs]
+    return len(re.findall(r"\w[^\s]*", " ".join(shown)))
+
+
+def test_the_tour_opens_with_a_live_panel() -> None:
+    tour = books.notebooks()[0]
+    assert tour.number == "00"
+    assert words_before_the_panel(tour) <= MOST_WORDS
+    [first, *_] = tour.code
+    assert EXPLORED.search(first.source), "the first code cell shows no panel"
+    [output] = first.outputs
+    assert "text/html" in output["data"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, 17),  # the title cell has 15, "import torch" two; the cell of the panel is folded
+        ({1: ("markdown", "one more word", {})}, 18),
+        ({3: ("code", "@gv.explore()\ndef look():\n    pass", {})}, 21),
+    ],
+)
+def test_what_stands_above_a_panel_is_counted(changes: dict[int, tuple], words: int, tmp_path: Path) -> None:
+    folded = {3: ("code", "@gv.explore()\ndef look():\n    pass", {"jupyter": {"source_hidden": True}})}
+    without_text = {2: ("markdown", "", {})}
+    assert words_before_the_panel(made(tmp_path, {**folded, **without_text, **changes})) == words
+
+
+@BOOKS
+def test_what_is_often_believed_is_written_in_a_note(book: books.Notebook) -> None:
+    assert [complaint for complaint in map(unfounded, sources(book)) if complaint] == []
+
+
+def test_the_named_misconceptions_are_written_in_notes() -> None:
+    assert [complaint for complaint in map(unfounded, lesson.SOURCES.values()) if complaint] == []
+
+
+def test_a_source_that_nobody_wrote_is_noticed(tmp_path: Path) -> None:
+    asked = 'lesson.Wrong("x", "y", source="C046")\nlesson.Wrong("x", "y", "a", source="C1")'
+    book = made(tmp_path, {1: ("code", asked, {})})
+    assert sources(book) == ["C046", "C1"]
+    assert [unfounded(source) for source in sources(book)] == [
+        "C046 is true: no misconception",
+        "C1 is no claim of the ledger",
+    ]
+    assert unfounded("C029") == ""
+
+
 # --- the check itself can fail ----------------------------------------------------------------------------------------
 
 TOP = "# 07 Title\n**Time:** 1\n**You will do.** x\n**You will learn.** y\n**You need.** z"
@@ -134,9 +253,9 @@ def made(folder: Path, changes: dict[int, tuple]) -> books.Notebook:
     ("changes", "said"),
     [
         ({}, ""),
-        ({0: ("markdown", TOP.replace("Time", "When"), {})}, "the first cell has no '**Time:**'"),
-        ({0: ("markdown", TOP.replace("# 07", "# 08"), {})}, "the first cell has no '# 07 '"),
-        ({0: ("code", TOP, {})}, "the first cell is no text"),
+        ({0: ("markdown", TOP.replace("Time", "When"), {})}, "above the first section there is no '**Time:**'"),
+        ({0: ("markdown", TOP.replace("# 07", "# 08"), {})}, "the first cell does not begin with '# 07 '"),
+        ({0: ("code", TOP, {})}, "the first cell does not begin with '# 07 '"),
         ({2: ("markdown", "### 2. Look", {})}, "sections are numbered [2, 2]"),
         ({5: ("markdown", "text", {})}, "there is no heading Keep this"),
         ({1: ("code", "1\n" * 13, {})}, "cell c1 has 13 lines"),

@@ -30,7 +30,10 @@ ANSWERS: dict[Any, Wrong | None] = {
     "[5, 5, 5]": Wrong("values bring gradients back", "nothing comes back along the dashed arrow", card="b"),
     "None": None,
 }
-WRONG = "You said [2, 2, 2]; it is [5, 5, 5]: the other 3s came back through b.\nOften believed: a clone is a new leaf."
+WRONG = (
+    "You said [2, 2, 2]; it is [5, 5, 5]: the other 3s came back through b.\n"
+    "Often believed: a clone is a new leaf (claim C029)."
+)
 
 
 def grad(run: Run) -> str:
@@ -83,6 +86,29 @@ def test_the_right_answer_says_why_in_the_pictures_words_or_the_authors(scenario
     )
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (Wrong("it is so", "no."), "A common slip would be to think that it is so."),
+        (Wrong("it is so", "no.", source="C003"), "Often believed: it is so (claim C003)."),
+        (Wrong("it is so", "no.", source="https://a.org/1"), "Often believed: it is so (https://a.org/1)."),
+        (Wrong("M-clone-leaf", "no.", "b"), "Often believed: a clone is a new leaf (claim C029)."),
+        (Wrong("M-clone-leaf", "no.", source="C028"), "Often believed: a clone is a new leaf (claim C028)."),
+        (
+            Wrong("M-any-inplace-breaks", "no."),
+            "A common slip would be to think that any in-place write breaks backward.",
+        ),
+    ],
+)
+def test_often_is_said_only_of_what_has_a_source(wrong: Wrong, said: str) -> None:
+    assert wrong.remark == said
+
+
+def test_the_sources_of_the_named_misconceptions_belong_to_them() -> None:
+    assert set(lesson.SOURCES) <= set(lesson.MISCONCEPTIONS)
+    assert all(lesson.SOURCE.fullmatch(source) for source in lesson.SOURCES.values())
+
+
 def test_an_answer_can_be_changed_and_taken_back(asked: Question) -> None:
     asked.answer("[2, 2, 2]")
     assert asked.answer("[5, 5, 5]").startswith("Yes, it is [5, 5, 5].")
@@ -101,7 +127,7 @@ def test_the_same_answers_serve_other_settings(scenario: Exploration) -> None:
     cut = question("?", scenario, {"mode": "no_grad"}, truth=grad, answers=ANSWERS)
     assert cut.answer("[5, 5, 5]") == (
         "You said [5, 5, 5]; it is [2, 2, 2]: nothing comes back along the dashed arrow.\n"
-        "Often believed: values bring gradients back."
+        "A common slip would be to think that values bring gradients back."
     )
     assert cut.answer("[2, 2, 2]").startswith("Yes, it is [2, 2, 2].")
     assert scenario.values == {"copy": "clone", "mode": "none"}  # its own panel stays as it is
@@ -210,7 +236,7 @@ def test_before_an_answer_nothing_has_run_and_nothing_tells(asked: Question, mon
     models = (asked._buttons, asked._panel, asked._graph_widget)
     kept = [{k: v for k, v in m.get_state().items() if k not in ("_esm", "_css")} for m in models]
     told = json.dumps([bundle, kept], default=str)
-    for hint in ("CloneBackward", "gradviz-truth", "<svg", "came back", "Often believed"):
+    for hint in ("CloneBackward", "gradviz-truth", "<svg", "came back", "Often believed", "common slip"):
         assert hint not in told
     assert (asked.reply, asked._run) == (None, None)
 
@@ -334,6 +360,11 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"answers": {1: Wrong("belief", " "), 2: None}}, "expected a misconception and a sentence"),
     ({"answers": {1: Wrong("", "sentence"), 2: None}}, "expected a misconception and a sentence"),
     ({"answers": {1: Wrong("belief", "sentence", 3), 2: None}}, "expected a misconception and a sentence"),
+    (
+        {"answers": {1: Wrong("belief", "sentence", source="a forum"), 2: None}},
+        "source='a forum' of answers['1'] is no",
+    ),
+    ({"answers": {1: Wrong("belief", "sentence", source=3), 2: None}}, "expected a misconception and a sentence"),
     ({"answers": {1: Wrong("M-unheard", "sentence"), 2: None}}, "no misconception is called 'M-unheard'; known are M-"),
     ({"settings": {"copy": "clone"}}, "need an exploration with such controls"),
     ({"scenario": lambda copy: None}, "parameter copy has no control"),
@@ -384,4 +415,4 @@ def test_questions_of_notebooks_are_saved_unanswered(path: Path) -> None:
     for cell in cells(path):
         if "lesson.question" in cell["source"]:
             said = "".join(cell["outputs"][-1]["data"]["text/plain"])
-            assert not re.search(r"^\(x\) |You said|Often believed", said, re.MULTILINE)
+            assert not re.search(r"^\(x\) |You said|Often believed|A common slip", said, re.MULTILINE)

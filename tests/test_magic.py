@@ -69,6 +69,26 @@ def test_errors_of_torch_show_no_frame_of_gradviz() -> None:
     assert "gradviz/" not in text(corrupted[0])
 
 
+def test_a_cell_that_awaits_has_the_calls_of_its_own_tasks() -> None:
+    """A task of an earlier cell that runs meanwhile is left out, and that is said."""
+    begun, recorded, plain = run(
+        "import asyncio\n"
+        "async def work(function, times):\n"
+        "    for _ in range(times):\n"
+        "        function()\n"
+        "        await asyncio.sleep(0.01)\n"
+        "before = asyncio.create_task(work(a.tanh, 3))",
+        "%%gradviz\nawait asyncio.gather(work(a.exp, 1), work(a.sin, 2))\nawait before\nb = a.cos()",
+        "await work(a.tan, 1)\nlen(torch.overrides._get_current_function_mode_stack())",
+    )
+    assert kinds(begun) == []
+    assert kinds(recorded) == ["display_data"]
+    for name, times in {"Exp": 1, "Sin": 2, "Cos": 1, "Tanh": 0}.items():
+        assert text(recorded[0]).splitlines().count(f"    {name}Backward0") == times
+    assert "calls that other asyncio tasks" in text(recorded[0])
+    assert text(plain[0]) == "0"
+
+
 def test_failing_cell_stops_a_run_of_all_cells() -> None:
     with pytest.raises(CellExecutionError, match="stop here"):
         run("%%gradviz\na * 2\nraise ValueError('stop here')", allow_errors=False)

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+import torch
 
+import gradviz as gv
 from gradviz.names import Named, Site, resolve
 
 EXACT = sys.version_info >= (3, 11)  # code positions; 3.10 finds less, but nothing else
@@ -535,3 +537,19 @@ class _Recorder:
     def _seen(self, frame: types.FrameType) -> _Recorder:
         self.sites.append(((frame.f_code, frame.f_lasti),))
         return _Recorder()
+
+
+@pytest.mark.parametrize(
+    "code", ["z = abs(a)", "z = pow(a, 2)", "z = bool(a)", "z = sum([a, a])", 'setattr(b, "data", a)']
+)
+def test_a_line_that_runs_often_keeps_its_code(code: str) -> None:
+    """Python 3.11 runs built-in functions elsewhere in the code after a few rounds."""
+    program = f"def often(a, b):\n    for _ in range(20):\n        {code}\n"
+    names: dict[str, Any] = {}
+    linecache.cache["often.py"] = (len(program), None, program.splitlines(keepends=True), "often.py")
+    exec(compile(program, "often.py", "exec"), names)
+    with gv.record() as recording:
+        names["often"](torch.ones(1, requires_grad=True), torch.ones(1))
+    found = [call.source.code for call in recording.graph.calls if call.source is not None]
+    assert None not in found
+    assert len(found) >= 20

@@ -65,7 +65,7 @@ def test_a_click_is_one_message_and_the_state_of_a_fresh_run(
     widgets[0].index = 1
     widgets[1].click()
     widgets[2].value = 4
-    assert [set(message) for message in sent] == [{"state"}] * 3
+    assert [set(message) for message in sent] == [{"state", "drawn_for"}] * 3
     assert shown.figure is exploration.figure
     shown_to_page = [json.loads(message["state"]) for message in sent]
     row = next(row["cells"] for row in shown_to_page[-1]["table"] if row["cells"][0] == "a")
@@ -117,7 +117,7 @@ def test_a_selection_that_moves_is_in_the_same_message(monkeypatch: pytest.Monke
     monkeypatch.setattr(shown, "send_state", lambda key=None: sent.append(shown.get_state(key)))
     scenario.set(first=True)
     assert shown.selected != before
-    assert [set(message) for message in sent] == [{"state", "selected"}]
+    assert [set(message) for message in sent] == [{"state", "drawn_for", "selected"}]
 
 
 def test_it_displays_text_picture_and_widget(exploration: Exploration) -> None:

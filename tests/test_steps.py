@@ -260,7 +260,7 @@ def test_what_is_too_large_to_draw_is_told_in_words(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(fold, "LIMIT", 1)
     every = steps.steps(course())
     assert all("record fewer lines" in step.problem for step in every)
-    assert every[2].sentence.endswith("made b with CloneBackward0.")
+    assert every[2].sentence.endswith("made b, whose grad_fn is CloneBackward0.")
     assert "CloneBackward0" in every[-1].figure.text
 
 
@@ -285,7 +285,7 @@ def sentences(rec: gv.Recording) -> Iterator[str]:
 def test_each_event_has_its_sentence() -> None:
     told = list(sentences(course()))
     assert told[0] == "Nothing has happened yet."
-    assert "b = copy(a) made b with CloneBackward0." in told
+    assert "b = copy(a) made b, whose grad_fn is CloneBackward0." in told
     assert "loss.backward() starts at SumBackward0 (loss = (c + d).sum())." in told
     assert "MulBackward0 (c = a * 2) ran: [1, 1, 1] arrived, sent [2, 2, 2] to AccumulateGrad of a." in told
     assert "AccumulateGrad of a: arrives [5, 5, 5], was None, stored [5, 5, 5]." in told

@@ -1,21 +1,29 @@
-"""The live picture: one anywidget that is given finished states and gives back what the reader selects."""
+"""The live picture: one anywidget that is given finished states and gives back what the reader selects.
+
+NOTE [how the page knows that a picture is old]
+The controls are ipywidgets: in the page they move at once, while Python may be busy for long, or gone. So each state
+comes with the values of the controls that it was made with. The page compares them with what its controls show now,
+and dims what does not belong to them. It also asks ("ask"): Python answers, and says whether a run is still to come.
+A message that the kernel has done with, and that was not answered, was for a widget that this kernel does not know.
+"""
 
 from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .. import given
 from ..graph import Call, GradvizError, Graph, Node, Tensor
 from ..scene import Card
-from . import static
+from . import lifetime, static
 from .figure import Figure
 from .state import state
 
 try:
     import anywidget
-    from traitlets import Dict, Int, TraitError, Unicode, observe, validate
+    from traitlets import Dict, Int, List, TraitError, Unicode, observe, validate
 except ImportError as missing:
     raise GradvizError(
         "a live picture needs anywidget, and it is not installed; mend: pip install anywidget   "
@@ -76,6 +84,34 @@ def _book_sent(book: dict[str, Any], widget: Any) -> dict[str, Any]:
     return {"packed": zlib.compress(json.dumps(book).encode(), 6)} if book.get("states") else {}
 
 
+class Shown(NamedTuple):
+    """What a control shows in the page, in one of its states.
+
+    Attributes:
+        widget: an ipywidgets widget.
+        trait: the trait that says it.
+        value: the trait's value as the page knows it.
+    """
+
+    widget: Any
+    trait: str
+    value: Any
+
+    @classmethod
+    def of(cls, widget: Any, trait: str, raw: Any) -> Shown:
+        """The trait with this value, as it is sent."""
+        to_json = widget.trait_metadata(trait, "to_json")
+        return cls(widget, trait, to_json(raw, widget) if to_json else raw)
+
+    @property
+    def sent(self) -> list[Any]:
+        """Model, trait and value; without the value where it is no plain data, and cannot be compared."""
+        try:
+            return [self.widget.model_id, self.trait, json.loads(json.dumps(self.value))]
+        except (TypeError, ValueError):
+            return [self.widget.model_id, self.trait]
+
+
 class Selection(NamedTuple):
     """What the selected card stands for: records of the figure's graph."""
 
@@ -91,7 +127,8 @@ class GraphWidget(anywidget.AnyWidget):
     Args:
         shown: a Figure, a Recording or a Graph. Left out: nothing yet, or what the traits say.
         traits: ``state`` (made by ``views.state.state``), ``code`` (a listing), ``book`` (precomputed states, shown
-            instead of ``state``), ``step`` (which of them), ``selected`` (id of a card, or "").
+            instead of ``state``), ``step`` (which of them), ``selected`` (id of a card, or ""), ``drawn_for`` (the
+            controls' values that ``state`` belongs to, as ``belongs_to`` writes them).
 
     Raises:
         GradvizError: ``shown`` is none of these.
@@ -110,9 +147,12 @@ class GraphWidget(anywidget.AnyWidget):
     book = _Dict().tag(sync=True, to_json=_book_sent)
     step = _Int(0).tag(sync=True)
     selected = _Unicode("").tag(sync=True)
+    drawn_for: List[Any] = List().tag(sync=True)
 
     def __init__(self, shown: Any = None, **traits: Any) -> None:
         self.figure: Figure | None = None if shown is None else _figure(shown)
+        self.busy: Callable[[], bool] = lambda: False  # whether another state is to come
+        self._controls: Sequence[Shown] = ()
         known = {*EXPECTED, *self.trait_names(), "figure"}
         if unknown := [name for name in traits if name not in known]:
             words = ", ".join(EXPECTED)
@@ -121,6 +161,27 @@ class GraphWidget(anywidget.AnyWidget):
         if self.figure is not None:
             traits.setdefault("state", state(self.figure))
         super().__init__(**traits)
+        self.on_msg(self._answer)
+
+    def belongs_to(self, controls: Sequence[Shown]) -> None:
+        """Say what the controls show where ``state`` is true: NOTE [how the page knows that a picture is old]."""
+        self._controls = controls
+        self.drawn_for = [control.sent for control in controls]
+
+    def _answer(self, _: Any, content: Any, buffers: Any) -> None:
+        """The page asks whether anybody is there."""
+        if not isinstance(content, dict) or "ask" not in content:
+            return
+        busy = self.busy()
+        if content.get("again") and not busy:  # a message was lost, or a control refused its new value
+            for control in self._controls:
+                control.widget.send_state(control.trait)
+            self.send_state(["state", "drawn_for"])
+        self.send({"answer": content["ask"], "busy": busy})
+
+    def close_views(self) -> None:
+        """Close it in the page: the cell that showed it was run again. It may be shown once more."""
+        lifetime.close(self)
 
     def show(self, shown: Any, **extras: Any) -> None:
         """Show another figure, in one message.
@@ -173,6 +234,9 @@ class GraphWidget(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """The widget, the picture for pages without a kernel, and the text for screen readers and ``nbval``."""
+        if self.comm is None:
+            lifetime.reopen(self)
+        lifetime.note_shown(self)
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is None:
             return None

@@ -7,7 +7,7 @@ small gradients, the norms of others. What was not measured is not told.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -63,13 +63,16 @@ class _Small(Measured):
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def say(self, cause: str, verdict: str, why: str = "", mend: str = "", nodes: tuple[int, ...] = ()) -> Explanation:
+    def say(
+        self, cause: str, verdict: str, why: str = "", mend: str = "", nodes: tuple[int, ...] = (), fades: bool = False
+    ) -> Explanation:
+        """``fades``: on its way a gradient became exactly 0, whatever the sums in .grad are."""
         calls = [self.graph.call[c] for n in nodes if (c := self.graph.node[n].call_id) in self.graph.call]
         ruled = [f"cut or frozen ({self.received} of {self.total} parameters received gradient)"]
         ruled = ruled if cause != "healthy" and 0 < self.total == self.received else []
         ruled += ["NaN or inf"] if cause in ("vanishing", "underflow") else []
         zeros = sum(b.zeros for b in self.blocks) / max(1, sum(b.elements for b in self.blocks))
-        ruled += [f"underflow ({zeros:.0%} exact zeros)"] if cause == "vanishing" and zeros < ZEROS else []
+        ruled += [f"underflow ({zeros:.0%} exact zeros)"] if cause == "vanishing" and zeros < ZEROS and not fades else []
         return Explanation(
             cause, verdict, self.words.places(calls), why, mend, tuple(ruled), lines_of(calls), node_ids=nodes,
             graph=self.graph if nodes else None, more=(self.norms(),) if self.blocks else (),
@@ -212,21 +215,29 @@ class _Small(Measured):
             if len(last := {e.node_id: e for e in self.into.get(node, ())}) < CHAIN:
                 continue
             steps = [s for s in self.ran if s.event.node_id in last]
-            found = [(s, x) for s in steps if (x := s.sent[last[s.event.node_id].next_index])]
+            sent = [s.sent[last[s.event.node_id].next_index] for s in steps]
+            found = [(s, x) for s, x in zip(steps, sent, strict=True) if x]
             sizes = [x for _, x in found]
             falls = sum(b < a for a, b in pairwise(sizes))
             if len(sizes) < CHAIN or falls < STEADY * (len(sizes) - 1) or not sizes[0] >= FOLD * sizes[-1] > 0:
                 continue
             late, early = (self.user(last[s.event.node_id]) for s, _ in (found[0], found[-1]))
             if early in queries.reachable(self.graph, [late]):
+                zeros = _zeros_at_the_end(sent)
                 fold, leaf = sizes[0] / sizes[-1], self.graph.node[node].leaf_id
                 factor = number(fold ** (-1 / (len(sizes) - 1)))
+                verdict = f"The gradient shrinks {_fold(fold)}-fold over " + _uses(len(sizes), zeros, len(sent))
+                why = f"each use multiplies what it contributes to {self.words.name(leaf)} by about {factor}"
+                dtype = self.graph.tensor[leaf].dtype if leaf is not None else None
+                fades = bool(zeros and dtype and sizes[-1] < least_normal(dtype))  # a state of zeros is another reason
+                why += f", until it is too small for {dtype}. " if fades else ". "
+                told = "the first one contributes" if zeros == 1 else f"the first {zeros} contribute"
+                rest = f"{told} exactly 0." if zeros else "the first uses hardly count."
                 return self.say(
-                    "vanishing", f"The gradient shrinks {_fold(fold)}-fold over the {len(sizes)} uses of "
-                    f"{name or 'the model'}: the first uses hardly count.",
-                    f"each use multiplies what it contributes to {self.words.name(leaf)} by about {factor}. "
-                    f"(Called vanishing from {_fold(FOLD)}-fold.)",
+                    "vanishing", f"{verdict} of {name or 'the model'}: {rest}",
+                    f"{why}(Called vanishing from {_fold(FOLD)}-fold.)",
                     "a gated cell (LSTM, GRU), a residual path, orthogonal weights, or fewer steps.", (late, early),
+                    fades=fades,
                 )  # fmt: skip
         return None
 
@@ -300,6 +311,24 @@ class _Small(Measured):
             told = sorted(means, key=lambda n: -abs(means[n]))
             return f"measured: {several([f'{n} ×{number(math.exp(means[n]))}' for n in told])}."
         return f"at the largest step ran {several(names)}; their gradients were not measured."
+
+
+def _zeros_at_the_end(sent: Sequence[float | None]) -> int:
+    """
+    >>> _zeros_at_the_end([2.0, 0.0, 1.0, 0.0, 0.0]), _zeros_at_the_end([0.0, None])
+    (2, 0)
+    """
+    return next((place for place, size in enumerate(reversed(sent)) if size != 0), len(sent))
+
+
+def _uses(measured: int, zeros: int, total: int) -> str:
+    """
+    >>> _uses(200, 0, 200), _uses(132, 68, 200), _uses(100, 0, 200), _uses(90, 60, 200)
+    ('the 200 uses', 'the last 132 of the 200 uses', '100 of the 200 uses', '90 of the 200 uses')
+    """
+    if measured == total:
+        return f"the {total} uses"
+    return f"{'the last ' if measured + zeros == total else ''}{measured} of the {total} uses"
 
 
 def _fold(factor: float) -> str:

@@ -479,7 +479,10 @@ def test_a_page_that_is_opened_again_and_a_new_kernel(browser: Browser, lab: Lab
         panel.room.locator(".gv-node").first.click()  # what needs no kernel still works
         panel.room.locator(".gv-selecting").wait_for()
         press("detach")
+        expect(panel.room.locator(".gv-notice")).to_contain_text("The kernel is gone: run this cell again.")
+        press("copy_")
         panel.shows(oracle.course(copy="copy_"))  # what was true is still there, and all of it
+        expect(panel.room.locator(".gv-notice")).to_be_hidden()
         panel.room.locator(".widget-toggle-buttons.jupyter-widgets-disconnected").first.wait_for()
         page.screenshot(path=ARTEFACTS / "live-no-kernel.png")
         run_all(page, 2)
@@ -488,8 +491,18 @@ def test_a_page_that_is_opened_again_and_a_new_kernel(browser: Browser, lab: Lab
         panel.shows(oracle.course(copy="detach"))
         page.evaluate(STOP)
         press("copy_")
-        panel.shows(oracle.course(copy="detach"))
+        expect(panel.room.locator(".gv-notice")).to_contain_text("The kernel is gone: run this cell again.")
         assert not tab.strangers
+
+
+def run_all_in_notebook_7(page: Page) -> None:
+    waiting = page.locator(".jp-InputPrompt").first.get_by_text("[ ]:")
+    for _ in range(3):  # on a busy machine the menu may close again before it is clicked
+        page.get_by_text("Run", exact=True).first.click()
+        page.get_by_text("Run All Cells", exact=True).click()
+        with suppress(TimeoutError):
+            waiting.wait_for(state="detached", timeout=5000)
+            break
 
 
 def test_notebook_7_is_live_too(browser: Browser, lab: Lab, oracle: Oracle) -> None:
@@ -502,13 +515,7 @@ def test_notebook_7_is_live_too(browser: Browser, lab: Lab, oracle: Oracle) -> N
         page.locator(".jp-Notebook .jp-Cell").nth(2).wait_for()
         page.locator(".jp-NotebookPanel [data-status=idle]").first.wait_for()
         complaints.clear()  # of Notebook 7 itself, while it starts
-        waiting = page.locator(".jp-InputPrompt").first.get_by_text("[ ]:")
-        for _ in range(3):  # on a busy machine the menu may close again before it is clicked
-            page.get_by_text("Run", exact=True).first.click()
-            page.get_by_text("Run All Cells", exact=True).click()
-            with suppress(TimeoutError):
-                waiting.wait_for(state="detached", timeout=5000)
-                break
+        run_all_in_notebook_7(page)
         panel.room.locator(".gv-said").wait_for()  # a fresh kernel first imports torch
         panel.shows(oracle.course())
         panel.room.get_by_role("button", name="detach", exact=True).click()

@@ -130,7 +130,7 @@ def c028() -> bool:
     return h.clone().grad_fn is not h.grad_fn and node(h.clone()) == "CloneBackward0"
 
 
-@but("C028", "It is continued: behind CloneBackward0 stands the very node that made the source.")
+@but("C028", "It is continued: behind CloneBackward0 stands the own node of the source.")
 def c028_but() -> bool:
     a = leaf()
     h = a * 2
@@ -144,7 +144,7 @@ def c029() -> bool:
     return b.is_leaf or torch.autograd.grad(b.sum(), a, allow_unused=True)[0] is None
 
 
-@instead("C029", "It is no leaf: `CloneBackward0` made it, and gradients go through it to the source.")
+@instead("C029", "It is no leaf: its `grad_fn` is `CloneBackward0`, and gradients go through that node to the source.")
 def c029_instead() -> bool:
     a = leaf()
     b = a.clone()

@@ -150,7 +150,7 @@ def c013_but() -> bool:
     return out._version == b._version == 1 and "modified by an inplace operation" in refusal(out.sum().backward)
 
 
-@claim("C014", "What is multiplied out of the result does not require grad.", source="000")
+@claim("C014", "A product of the result does not require grad.", source="000")
 def c014() -> bool:
     a = leaf()
     return (a * 2).requires_grad and not (a.detach() * 2).requires_grad
@@ -183,7 +183,7 @@ def c017() -> bool:
     return first is None and grad(b) == [4.0] * 3 and grad(a) == [1.0] * 3
 
 
-@claim("C018", "What was detached is out of the game: no part in backward, no gradient to be seen.", source="000")
+@claim("C018", "What was detached is excluded from backward, and shows no gradient.", source="000")
 def c018() -> bool:
     a = leaf()
     b = a.detach()
@@ -283,7 +283,7 @@ def c068_but() -> bool:
     return moved and not torch.equal(a, b) and not same_memory(a, b)
 
 
-@claim("C105", "`detach()`: not the same object, the same address, nothing required of it.", source="002")
+@claim("C105", "`detach()`: not the same object, the same address, and `requires_grad` is False.", source="002")
 def c105() -> bool:
     a = leaf()
     b = a.detach()

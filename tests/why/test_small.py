@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import weakref
 from collections.abc import Callable
 
@@ -157,3 +158,35 @@ def test_nothing_is_held() -> None:
     gc.collect()
     assert seen() is None
     assert str(found)
+
+
+@pytest.mark.parametrize(("steps", "shrink"), [(200, 0.6), (200, 0.95), (40, 0.3)])
+def test_uses_that_contribute_nothing_are_counted(steps: int, shrink: float) -> None:
+    """The oracle: the same steps with a copy of the weights for each use, whose .grad is what that use contributes."""
+    torch.manual_seed(0)
+    cell, x = nn.RNNCell(2, 16), torch.full((1, 2), 0.1)
+    with torch.no_grad():
+        for p in cell.parameters():
+            p.mul_(shrink)
+    h, own, weights = torch.zeros(1, 16), torch.zeros(1, 16), []
+    with gv.record() as rec:
+        for _ in range(steps):
+            h = cell(x, h)
+        h.sum().backward()
+    for _ in range(steps):
+        weights.append(cell.weight_hh.detach().clone().requires_grad_())
+        gates = x @ cell.weight_ih.T + cell.bias_ih + own @ weights[-1].T + cell.bias_hh
+        own = torch.tanh(gates)
+    own.sum().backward()
+    gone = sum(bool((w.grad == 0).all()) for w in weights[1:]) + 1  # the first use meets a state of zeros
+    found = explain_small(dict(cell.named_parameters()), rec)
+    assert found.cause == "vanishing"
+    ((measured, total),) = re.findall(r"the last (\d+) of the (\d+) uses", found.verdict)
+    zeros = steps - int(measured)
+    assert int(total) == steps
+    assert abs(zeros - gone) <= (gone > 1)  # float32 rounds the last one away, or not
+    told = "the first one contributes exactly 0" if zeros == 1 else f"the first {zeros} contribute exactly 0"
+    assert told in found.verdict
+    assert ("too small for float32" in found.why) is (zeros > 1)
+    assert ("underflow" in " ".join(found.ruled_out)) is (zeros == 1)
+    assert (gone > 1) is (steps == 200)

@@ -188,7 +188,7 @@ const freeId = () => `gv${Math.random().toString(36).slice(2, 9)}`;
 /**
  * Builds the areas of a state in `el`; a page or a notebook lays them out.
  *
- * Returns {show(state, previous), setCode({text, first}), select(id), selected, destroy()}. `previous` is what changes
+ * Returns {show(state, previous), setCode({text, first}), select(id), selected, say(words), destroy()}. `previous` is what changes
  * are marked against: the state shown before when it is left out, nothing when it is null.
  */
 function mountPanel(el, { onSelect = () => {}, id = freeId() } = {}) {
@@ -205,15 +205,16 @@ function mountPanel(el, { onSelect = () => {}, id = freeId() } = {}) {
     live.setAttribute("aria-live", "polite");
     live.setAttribute("aria-atomic", "true");
   }
-  const [said, changed] = [htmlNode("p", "gv-said"), htmlNode("p", "gv-changes")];
-  sentence.append(said, changed);
+  const [said, changed, notice] = [htmlNode("p", "gv-said"), htmlNode("p", "gv-changes"), htmlNode("p", "gv-notice")];
+  sentence.append(said, changed, notice);
+  notice.hidden = true;
   code.tabIndex = 0; // it scrolls
   code.setAttribute("role", "region");
   code.setAttribute("aria-label", "Code");
   printed.setAttribute("aria-label", "Printed");
   code.hidden = printed.hidden = tableArea.hidden = true;
 
-  let [shown, selected, listed] = [null, "", ""];
+  let [shown, selected, listed, old] = [null, "", "", false];
   const listing = makeListing(code);
   const picture = mountPicture(pictureArea, { id, onSelect: choose });
   const table = makeTable(tableArea, choose);
@@ -227,7 +228,25 @@ function mountPanel(el, { onSelect = () => {}, id = freeId() } = {}) {
     selected = shown && Object.hasOwn(shown.cards, card) ? card : "";
     picture.select(selected);
     table.select(selected);
-    listing.mark(shown?.lines ?? [], shown?.cards[selected]?.line ?? null);
+    if (old) listing.mark([], null);
+    else listing.mark(shown?.lines ?? [], shown?.cards[selected]?.line ?? null);
+  }
+  /** What is shown belongs to other controls: `words` stand for its sentence, the rest is dimmed and out of reach. */
+  function say(words) {
+    const now = Boolean(words);
+    if (now !== old) {
+      old = now;
+      sentence.style.minHeight = old ? `${sentence.offsetHeight}px` : ""; // so that nothing below it moves
+      said.hidden = changed.hidden = old;
+      notice.hidden = !old;
+      for (const part of [error, printed, pictureArea, tableArea]) part.inert = old;
+      el.classList.toggle("gv-old", old);
+      el.setAttribute("aria-busy", String(old));
+      select(selected);
+    }
+    if (notice.textContent === words) return;
+    const [first, ...more] = words.split(/(?=\n)/);
+    notice.replaceChildren(htmlNode("strong", "", first), ...more);
   }
   function show(given, previous = shown) {
     const state = { ...NO_STATE, ...given };
@@ -250,8 +269,9 @@ function mountPanel(el, { onSelect = () => {}, id = freeId() } = {}) {
     if (moved) onSelect(selected);
   }
   return {
-    show, select,
+    show, select, say,
     get selected() { return selected; },
+    get hasPicture() { return Boolean(shown?.svg); },
     setCode(next) {
       const text = JSON.stringify(next ?? {});
       if (text === listed) return;
@@ -263,7 +283,8 @@ function mountPanel(el, { onSelect = () => {}, id = freeId() } = {}) {
       listing.destroy();
       picture.destroy();
       el.replaceChildren();
-      el.classList.remove("gv-root");
+      el.classList.remove("gv-root", "gv-old");
+      el.removeAttribute("aria-busy");
     },
   };
 }

@@ -1,0 +1,268 @@
+"""What a panel says while its kernel is busy, and when it is gone: never an old sentence below a new choice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from lab import ARTEFACTS, Lab, change_theme
+from live import CELLS, HEAD, LIVE, PLAY, Oracle, Panel, open_lab, run_python, write_notebook
+from playwright.sync_api import Browser, Page, expect
+from test_live import run_all_in_notebook_7, small_tab
+
+COURSE_CELL = CELLS[2]
+ASK = """asked = gv.lesson.question("What will `a.grad` hold?", course, {"copy": "clone"},
+    truth=lambda run: run.tensors["a"]["grad"], answers={"[2, 2, 2]": None, "[5, 5, 5]": None, "None": None})
+asked
+"""
+SLOW = """@gv.explore(copy=[torch.Tensor.clone, torch.Tensor.detach], again=gv.controls.button("again"))
+def slow(copy, again):
+    a = torch.ones(2, requires_grad=True)
+    b = copy(a)
+    if again:
+        time.sleep(3)
+    (a * 2 + b).sum().backward()
+"""
+PLAYED = f"{PLAY[1:]}player = gv.play(rec)\nplayer"
+STILL = "gv.GraphWidget(rec)"
+CELLS_HERE = (HEAD, COURSE_CELL, ASK, SLOW, PLAYED, STILL)
+COURSE, QUESTION, SLOWLY, PLAYER = range(4)
+GONE = "The kernel is gone: run this cell again."
+WAITING = "Waiting for the kernel."
+RESTART = "async () => { await window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart(); }"
+STOP = "async () => { await window.jupyterapp.shell.currentWidget.sessionContext.shutdown(); }"
+CRASH = "import os, threading; threading.Timer(0.2, os._exit, [1]).start()"
+# What of a panel a reader can take for true: what is in sight, not dimmed, and not kept from screen readers.
+BELIEVED = """room => {
+    const root = room.querySelector(".gv-root");
+    const shown = name => {
+        const part = room.querySelector(name);
+        if (!part || !part.checkVisibility({visibilityProperty: true})) return "";
+        const dim = Number(getComputedStyle(part.closest(".gv-area")).opacity) < 0.5;
+        return dim && part.closest("[inert]") ? "old" : dim ? "dimmed" : part.textContent;
+    };
+    return {said: shown(".gv-said"), notice: shown(".gv-notice"), picture: shown(".gv-view").slice(0, 3),
+            table: shown(".gv-table summary").slice(0, 3), busy: root.getAttribute("aria-busy")};
+}"""
+
+
+def believed(panel: Panel) -> dict[str, Any]:
+    found: dict[str, Any] = panel.room.evaluate(BELIEVED)
+    return found
+
+
+def is_old(panel: Panel, notice: str) -> None:
+    """Waits for the notice; then nothing of the old state may be taken for true."""
+    expect(panel.room.locator(".gv-notice")).to_contain_text(notice)
+    found = believed(panel)
+    assert found.pop("notice").startswith(notice)
+    assert found["busy"] == "true"
+    assert found["said"] == ""
+    assert found["picture"] in ("old", "")  # none before the first answer to a question
+    assert found["table"] in ("old", "")
+    live = panel.room.locator(".gv-notice").locator("xpath=ancestor::*[@aria-live='polite']")
+    assert live.count() == 1
+
+
+def is_true(panel: Panel) -> None:
+    expect(panel.room.locator(".gv-notice")).to_be_hidden()
+    found = believed(panel)
+    assert found["notice"] == ""
+    assert found["said"]
+    assert found["picture"] not in ("old", "dimmed", "")
+    assert found["busy"] != "true"
+    assert panel.room.locator("[inert]").count() == 0
+
+
+def press(panel: Panel, name: str) -> None:
+    # ipywidgets puts a sign of a broken link before the words of a button without a kernel.
+    words = re.compile(rf"^\s*{re.escape(name)}\s*$")
+    panel.room.locator(".gradviz-controls button", has_text=words).click(timeout=20_000)
+
+
+def shoot(page: Page, panel: Panel, name: str) -> None:
+    """The panel in light and dark."""
+    for theme in ("Light", "Dark"):
+        change_theme(page, f"JupyterLab {theme}")
+        panel.top()
+        page.wait_for_timeout(200)
+        page.screenshot(path=ARTEFACTS / f"waiting-{name}-{theme.lower()}.png")
+    change_theme(page, "JupyterLab Light")
+
+
+def started(page: Page, lab: Lab, name: str) -> list[Panel]:
+    write_notebook(lab, name, CELLS_HERE)
+    open_lab(page, lab, name)
+    page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    panels = [Panel(page, index) for index in range(4)]
+    for panel in (panels[COURSE], panels[SLOWLY]):
+        panel.room.locator(".gv-node").first.wait_for()
+    panels[PLAYER].room.get_by_role("button", name="Next step", exact=True).wait_for()
+    panels[QUESTION].room.locator(".gv-line").first.wait_for()
+    page.wait_for_function("() => live.idle()")
+    return panels
+
+
+def test_while_a_cell_runs_the_old_picture_is_dimmed_and_says_so(
+    browser: Browser, lab: Lab, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    oracle = Oracle(tmp_path_factory.mktemp("oracle"))
+    complaints: list[str] = []
+    with small_tab(browser, complaints) as tab:
+        page = tab.page
+        course, question, slow, _ = started(page, lab, "busy.ipynb")
+        course.top()
+        words = """() => { window.notices = []; new MutationObserver(() => {
+            const said = [...document.querySelectorAll(".gv-notice:not([hidden])")].map(e => e.textContent);
+            if (said.length) notices.push(...said);
+        }).observe(document.body, {subtree: true, attributes: true, childList: true, characterData: true}); }"""
+        page.evaluate("() => { window.busy = live.python('time.sleep(12)'); }")
+        page.wait_for_function("() => !live.idle()")
+        press(course, "detach")
+        is_old(course, WAITING)
+        press(question, "[2, 2, 2]")
+        is_old(question, WAITING)
+        assert page.evaluate("!live.idle()"), "the cell ended too soon for this test"
+        shoot(page, course, "busy")
+        page.evaluate("busy")
+        course.shows(oracle.course(copy="detach"))
+        is_true(course)
+        expect(question.room.locator(".gv-said")).to_contain_text("You said [2, 2, 2]; it is [5, 5, 5]")
+        is_true(question)
+
+        page.wait_for_timeout(1000)
+        page.evaluate(words)  # an answer that comes at once: nothing flickers
+        press(course, "clone")
+        course.shows(oracle.course())
+        slow.top()
+        page.evaluate("() => { window.before = notices.length; }")
+        press(slow, "again")  # a scenario that is slow itself
+        is_old(slow, WAITING)
+        expect(slow.room.get_by_role("button", name="again (1)")).to_be_visible(timeout=20_000)
+        expect(slow.room.locator(".gv-notice")).to_be_hidden(timeout=20_000)
+        is_true(slow)
+        assert not complaints
+
+
+def crash(page: Page) -> None:
+    run_python(page, CRASH)
+    page.get_by_role("dialog").get_by_role("button", name="Ok").click()  # "it will restart automatically"
+    page.get_by_role("dialog").wait_for(state="detached")
+
+
+ENDS: dict[str, Callable[[Page], object]] = {
+    "restarted": lambda page: page.evaluate(RESTART),
+    "shut-down": lambda page: page.evaluate(STOP),
+    "crashed": crash,
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_when_the_kernel_is_gone_a_click_says_so(
+    browser: Browser, lab: Lab, tmp_path_factory: pytest.TempPathFactory, how: str
+) -> None:
+    oracle = Oracle(tmp_path_factory.mktemp("oracle"))
+    complaints: list[str] = []
+    with small_tab(browser, complaints) as tab:
+        page = tab.page
+        panels = started(page, lab, f"{how}.ipynb")
+        course, question, slow, player = panels
+        press(course, "copy_")
+        course.shows(oracle.course(copy="copy_"))
+        ENDS[how](page)
+        page.wait_for_timeout(1500)
+        if how == "restarted":
+            page.wait_for_function("() => live.idle()")
+        course.top()
+        is_true(course)  # what was true still is: its controls are those of its picture
+        press(course, "detach")
+        is_old(course, GONE)
+        shoot(page, course, how)
+        press(course, "copy_")  # back to what the picture belongs to
+        is_true(course)
+        press(course, "Reset")
+        is_old(course, GONE)
+        question.top()
+        press(question, "[2, 2, 2]")
+        is_old(question, GONE)
+        if how == "restarted":
+            shoot(page, question, "question")
+        press(slow, "again")
+        is_old(slow, GONE)
+        player.top()
+        before = player.drawing()
+        player.room.get_by_role("button", name="Next step", exact=True).click()  # all its pictures are in the page
+        assert player.drawing() != before
+        assert player.room.locator(".gv-notice:visible").count() == 0
+        assert not tab.strangers
+
+
+def test_a_kernel_that_ends_while_it_is_awaited_is_gone(browser: Browser, lab: Lab) -> None:
+    with small_tab(browser, []) as tab:
+        page = tab.page
+        course, *_ = started(page, lab, "awaited.ipynb")
+        page.evaluate("() => { window.busy = live.python('time.sleep(60)'); }")
+        page.wait_for_function("() => !live.idle()")
+        press(course, "detach")
+        is_old(course, WAITING)
+        page.evaluate(RESTART)
+        is_old(course, GONE)
+
+
+ELSEWHERE = """async token => {
+    const ask = (path, method) => fetch(`/api/kernels${path}?token=${token}`, {method});
+    const all = await (await ask("", "GET")).json();
+    const newest = all.sort((a, b) => a.last_activity.localeCompare(b.last_activity)).at(-1);
+    await ask(`/${newest.id}/restart`, "POST");
+}"""
+
+
+def test_a_kernel_that_somebody_else_restarted_is_gone_in_notebook_7_too(browser: Browser, lab: Lab) -> None:
+    """Nothing tells the page: it finds out because nobody answers."""
+    write_notebook(lab, "elsewhere.ipynb", (HEAD, COURSE_CELL))
+    with small_tab(browser, []) as tab:
+        page = tab.page
+        page.goto(f"{lab.url}notebooks/elsewhere.ipynb?token={lab.token}")
+        page.evaluate(LIVE)
+        page.locator(".jp-Notebook .jp-Cell").nth(1).wait_for()
+        page.locator(".jp-NotebookPanel [data-status=idle]").first.wait_for()
+        run_all_in_notebook_7(page)
+        course = Panel(page, 0)
+        course.room.locator(".gv-node").first.wait_for()
+        is_true(course)
+        page.wait_for_timeout(1000)
+        page.evaluate(ELSEWHERE, lab.token)
+        press(course, "detach")
+        is_old(course, GONE)
+        page.screenshot(path=ARTEFACTS / "waiting-notebook-7.png")
+
+
+COUNT = "from ipywidgets.widgets import widget; print(len(widget._instances))"
+COMMS = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel._comms.size"
+
+
+def test_a_cell_that_is_run_again_leaves_nothing_in_kernel_and_page(browser: Browser, lab: Lab) -> None:
+    cells = (HEAD, COURSE_CELL, ASK, PLAYED)
+    write_notebook(lab, "rerun.ipynb", cells)
+    complaints: list[str] = []
+    with small_tab(browser, complaints) as tab:
+        page = tab.page
+        open_lab(page, lab, "rerun.ipynb")
+        counts = []
+        for _ in range(4):
+            page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
+            page.wait_for_function("() => live.rooms().length === 3 && live.idle()")
+            page.locator(".gradviz-question .gv-line").first.wait_for()
+            page.get_by_role("button", name="Next step").wait_for()
+            page.wait_for_timeout(500)
+            counts.append((run_python(page, COUNT), page.evaluate(COMMS)))
+        assert len(set(counts[1:])) == 1, counts
+        assert counts[0] == counts[1]
+        course = Panel(page, 0)
+        course.top()
+        press(course, "detach")
+        expect(course.room.locator(".gv-said")).to_contain_text("detach() cuts b from a")
+        is_true(course)
+        assert not complaints

@@ -1,0 +1,64 @@
+"""Every state that the panels of the notebooks can show, compared with runs of their scenarios without a recorder.
+
+``witness`` runs the notebooks, each in a process of its own, and puts every panel through every combination of its
+controls. Nothing is listed here: panels are found by running the notebooks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from course import ROOT, books
+
+NAMES = [book.name for book in books.notebooks()]
+PANELS, STATES = 61, 3095  # of the whole course, when this was written; fewer would mean that some were not found
+COUNTED = {
+    "values": 11000,
+    "facts": 70000,
+    "names": 8900,
+    "gradients on arrows": 3200,
+    "arrows": 10000,
+    "cuts": 1000,
+    "gradients of leaves": 3900,
+    "pairs of tensors": 18000,
+    "members of a region": 1000,
+    "errors": 1300,
+    "numbers in sentences": 1000,
+    "rows of the table": 11000,
+}
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    """What was compared in every notebook."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(__file__).parent)])}
+    command = [sys.executable, "-m", "witness", *NAMES]
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT)
+    assert ran.returncode == 0, ran.stderr
+    return dict(json.loads(ran.stdout))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_state_is_what_torch_says(found: dict[str, Any], name: str) -> None:
+    result = found[name]
+    assert "states" in result, f"the process of this notebook ended with {result}"
+    assert all(result["states"].values())
+    said = result["complaints"]
+    assert not said, f"{len(said)} complaints, the first ones:\n" + "\n".join(said[:20])
+
+
+def test_as_many_panels_states_and_numbers_were_compared_as_there_are(found: dict[str, Any]) -> None:
+    states = [count for result in found.values() for count in result["states"].values()]
+    counted = sum((Counter(result["counted"]) for result in found.values()), Counter[str]())
+    explorations = sum(cell.source.count("@gv.explore(") for book in books.notebooks() for cell in book.code)
+    assert len(states) == explorations >= PANELS
+    assert sum(states) >= STATES
+    assert {what: counted[what] for what, least in COUNTED.items() if counted[what] < least} == {}
