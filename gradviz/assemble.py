@@ -341,6 +341,10 @@ class Replay:
     def _saved(self, saved: Saved, born: int, serial: int) -> SavedTensor:
         status, state = saved.status, saved.state or saved.kin
         freed = self.freed.get(serial)
+        if status is SavedState.UNKNOWN and self._may_be_written(saved, born, serial):
+            # A hook packed it, and then torch compares no versions: what its backward got, nobody can tell.
+            own_id = None if saved.state is None else self.tensor_ids[id(saved.state)]
+            return SavedTensor(saved.attribute, own_id, saved.version, status)
         if state is not None and status in (SavedState.AVAILABLE, SavedState.UNKNOWN):
             own = state.object
             used_until = len(self.whole.log) if freed is None else freed
@@ -358,6 +362,15 @@ class Replay:
             status = SavedState.FREED
         own_id = None if saved.state is None else self.tensor_ids[id(saved.state)]
         return SavedTensor(saved.attribute, own_id, saved.version, status)
+
+    def _may_be_written(self, saved: Saved, born: int, serial: int) -> bool:
+        """Whether memory that a saved tensor may lie in was written between its making and its release."""
+        state = saved.state or saved.kin
+        block = state.block if state is not None else None
+        places = [self.block_writes.get(block, ())] if block is not None else self.block_writes.values()
+        until = self.freed.get(serial, len(self.whole.log))
+        swapped = [at for own, at in self.swapped.items() if state is None or own is state.object]
+        return any(born < i < until for i in [*swapped, *(i for writes in places for i, _ in writes)])
 
     def _call(self, call_id: int, record: CallRecord) -> Call:
         names = self.whole.names

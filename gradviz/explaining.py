@@ -406,7 +406,9 @@ class _Teller:
             yield "Nothing was recorded."
         elif all(t.requires_grad is False for t in self.graph.tensors) and not self.graph.notes:
             yield "Nothing here requires grad, so autograd records nothing."
-        for root in self.graph.roots[-1:]:
+        # A call that hands its input back, such as to("cpu") or retain_grad(), seems to use the last result up.
+        results = [t.id for t in self.last.values() if t.gradient_edge and t.is_leaf is False]
+        for root in self.graph.roots[-1:] or results[-1:]:
             if leaves := [self.name(leaf.id) for leaf in self.reached(root)]:
                 known = self.graph.calls and not self.graph.notes  # a graph that was only read may have had a backward
                 end = "; no backward has run here." if known else "."

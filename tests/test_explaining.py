@@ -833,3 +833,14 @@ def test_frozen_weights_do_not_hide_a_cut() -> None:
     told = str(gv.explain(error=RuntimeError("element 0 of tensors does not require grad"), recording=rec))
     assert loss.grad_fn is None
     assert "Nothing can train" in told
+
+
+@pytest.mark.parametrize(
+    "last", ['m = w.clone().to("cpu")', "m = w.clone().contiguous()", "m = w * 2\nm.retain_grad()"]
+)
+def test_a_last_call_that_hands_back_what_it_got_hides_no_result(last: str) -> None:
+    space: dict[str, Any] = {"torch": torch}
+    exec("w = torch.ones(2, requires_grad=True)", space)
+    with gv.record().look_into(space) as rec:
+        exec(last, space)
+    assert summary(rec.graph) == "m can send gradients to w; no backward has run here."

@@ -23,6 +23,10 @@ def scaled(inp: Any, scale: Any) -> Any:
     return double(inp) * scale
 
 
+def multiplied(scale: Any, inp: Any) -> Any:
+    return torch.mul(inp, scale)
+
+
 def rebinding(x: Any) -> Any:
     x = x + 1
     return x * 2
@@ -104,7 +108,7 @@ def partial() -> gv.Recording:
 def partial_with_the_second_given() -> gv.Recording:
     w = torch.ones(2, requires_grad=True)
     with gv.record() as rec:
-        f = functools.partial(scaled, 2.0)
+        f = functools.partial(multiplied, 2.0)
         y = f(w)
         y.sum()
     return rec

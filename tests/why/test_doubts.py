@@ -190,6 +190,36 @@ def test_zeros_that_came_of_an_overwritten_value_are_told_as_that() -> None:
     assert rec.explain(x, loss).cause == "overwritten"
 
 
+PACKS: list[Callable[[Any], Any]] = [lambda t: t, lambda t: t.detach(), lambda t: (t,)]
+UNPACKS: list[Callable[[Any], Any]] = [lambda t: t, lambda t: t, lambda t: t[0]]
+
+
+@pytest.mark.parametrize(("pack", "unpack"), list(zip(PACKS, UNPACKS, strict=True)))
+def test_what_a_hook_packed_and_was_written_is_not_called_fine(pack: Any, unpack: Any) -> None:
+    """Torch compares no versions of what a hook packed: the wrong gradient comes without an error."""
+    with gv.record() as rec:
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        h = x * 1
+        with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+            loss = (h**2).sum()
+        h.add_(5)
+        loss.backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [12.0, 14.0]  # and not [2, 4]
+    assert rec.explain(x, loss).cause == "not_known"
+    assert not any(FINE.search(words.replace("(unknown)", "")) for words in every_word(rec))
+
+
+def test_what_a_hook_packed_and_nobody_wrote_is_as_it_was() -> None:
+    with gv.record() as rec:
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        with torch.autograd.graph.saved_tensors_hooks(PACKS[1], UNPACKS[1]):
+            loss = (x**2).sum()
+        loss.backward()
+        x.data += 5
+    assert rec.explain(x, loss).cause == "healthy"
+
+
 # what else a "no fault" would rest on -----------------------------------------------------------------------------
 
 
