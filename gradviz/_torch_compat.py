@@ -550,6 +550,9 @@ def step_obstacle(optimizer: Any) -> str | None:
     return None
 
 
+profiler_enabled: Callable[[], bool] = getattr(torch.autograd, "_profiler_enabled", bool)  # on this thread
+
+
 # ---- memory that others than torch may write -----------------------------------------------------------------------
 
 

@@ -40,6 +40,7 @@ from gradviz.walk import without_collector
 
 if TYPE_CHECKING:
     from collections import deque
+    from collections.abc import Iterator
 
     from gradviz.backward import Run
     from gradviz.calls import CallRecord
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
 _NO_MEMORY = (
     Role.FLAG, Role.RETAIN, Role.DETACH_IN_PLACE, Role.GRAD_SET, Role.BACKWARD, Role.GRAD, Role.STATISTICS
 )  # fmt: skip
+
+
+_COMPILED = "CompiledFunctionBackward"
 
 
 class Assembled:
@@ -99,6 +103,14 @@ def _copied(log: deque[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
             continue
 
 
+def _nodes(log: list[tuple[Any, ...]]) -> Iterator[NodeRecord]:
+    """The nodes met in a log."""
+    for kind, *what in log:
+        if kind in ("called", "raised", "hooked"):
+            yield from what[0].found
+            yield from what[0].nodes
+
+
 def _notes(recorder: Recorder, log: list[tuple[Any, ...]]) -> tuple[str, ...]:
     notes = []
     if recorder.dropped:
@@ -111,6 +123,13 @@ def _notes(recorder: Recorder, log: list[tuple[Any, ...]]) -> tuple[str, ...]:
     if recorder.elsewhere:
         calls = "1 call" if recorder.elsewhere == 1 else f"{recorder.elsewhere} calls"
         notes.append(f"not recorded: {calls} that other asyncio tasks, or other contexts, ran meanwhile on this thread")
+    if recorder.compiled or any(node.name == _COMPILED for node in _nodes(log)):
+        notes.append(
+            "torch.compile: the inside of a compiled function is one call (CompiledFunction.apply) or is not recorded; "
+            'only backend="eager" runs ordinary calls'
+        )
+    if recorder.profiled:
+        notes.append("a profiler was active: it counts gradviz's own operations, too")
     notes += recorder.notes
     for kind, *what in log:
         if kind == "called" and what[0].run is not None and not what[0].run.watched:

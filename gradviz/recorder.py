@@ -33,6 +33,7 @@ _NESTED = (tuple, list, dict)
 Given = tuple[tuple[Any, ...], dict[str, Any]]  # args and kwargs of a call
 # Looked up once: every recorded call asks them.
 _is_compiling, _functorch_active, _outer_modes = compat.is_compiling, compat.functorch_active, compat.outer_modes
+_profiler_enabled = compat.profiler_enabled
 _grad_enabled, _inference_enabled = torch.is_grad_enabled, torch.is_inference_mode_enabled
 _blank = object.__new__  # quicker than calling the class
 _BACKWARD = (Role.BACKWARD, Role.GRAD)
@@ -73,6 +74,8 @@ class Recorder(TorchFunctionMode):
         super().__init__()
         self.mark = object()
         self.ended = False
+        self.compiled = False  # was anything run inside torch.compile?
+        self.profiled = False  # was a profiler active?
         self.elsewhere = 0  # calls of other contexts
         self.last_seen: list[State] = []  # what was not seen to change, and has when the recording ended
         self.notes: list[str] = []  # how it ended, where that was out of the ordinary
@@ -167,7 +170,8 @@ class Recorder(TorchFunctionMode):
         """Run ``func`` as if nobody watched, and note what went in and out."""
         kwargs = kwargs or {}
         if _is_compiling():
-            return func(*args, **kwargs)  # the compiler reads this handler too
+            self.compiled = True  # the compiler reads this handler too, and keeps to what it does here
+            return func(*args, **kwargs)
         name, role = "", _IGNORED
         if not self.ended:
             try:
@@ -270,6 +274,7 @@ class Recorder(TorchFunctionMode):
         if _functorch_active():
             self.failures.setdefault("inside torch.func transforms nothing is recorded", 0)
             return None
+        self.profiled = self.profiled or _profiler_enabled()
         grad_mode, inference_mode = _grad_enabled(), _inference_enabled()
         if not grad_mode or inference_mode or self.customs.running is not None:
             ended, running = self.customs.enter(frame, name, args)

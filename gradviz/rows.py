@@ -96,11 +96,13 @@ class RowWriter:
         nodes = queries.gradient_order(self.graph, nodes)
         rows += [Row("state", f"output {output}")] if output is not None else []
         kind, said = self.tracking(states)
+        current, former = self.by_age(tensor, nodes)
+        footer = [*self.node_rows(current), *self.former_rows(former)]
         if kind == "leaf":
-            rows += [*said, *(self.leaf_rows(tensor) if leaf else []), *self.node_rows(nodes)]
+            rows += [*said, *(self.leaf_rows(tensor) if leaf else []), *footer]
         else:
             edge = tensor.gradient_edge if output is not None else None
-            rows += [*self.node_rows(nodes), *said, *self.changed_rows(nodes, edge), *self.returned(tensor)]
+            rows += [*footer, *said, *self.changed_rows(nodes, edge), *self.returned(tensor)]
             if kind == "untracked" and tensor.is_leaf and tensor.grad is not None:  # optimizers look at it
                 rows.append(Row("accumulate", f".grad is still {tensor.grad}"))
         return kind, rows + self.retained(tensor) + self.refused(states)
@@ -199,6 +201,39 @@ class RowWriter:
         return text
 
     # --- nodes and what they saved ----------------------------------------------------------------------------------
+
+    def by_age(self, tensor: Tensor, nodes: list[int]) -> tuple[list[int], list[int]]:
+        """The nodes of a card that its ``grad_fn`` leads to, and those that it led to before a write gave it another.
+
+        A written view's new node leads to its base's, and no longer to the node that made the view.
+        """
+        edge = tensor.gradient_edge
+        inner = set(nodes) - set(self.leaf_node.values())
+        if not inner or (edge is None and tensor.is_leaf is False):  # its node is not in the graph
+            return nodes, []
+        reached = set() if edge is None else self.near(edge.node_id, inner)
+        if edge is not None and not inner <= reached:
+            reached = queries.reachable(self.graph, [edge.node_id])
+        former = [n for n in nodes if n in inner and n not in reached]
+        return [n for n in nodes if n not in former], former
+
+    def near(self, start: int, inside: set[int]) -> set[int]:
+        """The nodes of a set that edges within the set lead to from ``start``: nearly always all of them."""
+        found, todo = set[int](), [start]
+        while todo:
+            node = todo.pop()
+            if node not in found:
+                found.add(node)
+                todo += [e.next_node_id for e in self.graph.edges_from.get(node, ()) if e.next_node_id in inside]
+        return found
+
+    def former_rows(self, nodes: list[int]) -> list[Row]:
+        """An earlier ``grad_fn`` that gradients of other results still go through."""
+        used = [n for n in nodes if any(e.node_id not in nodes for e in self.into.get(n, ()))]
+        if not used:
+            return []
+        kept = [n for n in nodes if n in self.near(used[0], set(nodes)) or n in used]
+        return [Row("grad_fn", f"earlier grad_fn: {names(self.graph, kept)}"), *self.saved_rows(kept)]
 
     def node_rows(self, nodes: list[int]) -> list[Row]:
         """``grad_fn`` and the nodes behind it, in the order in which the gradient meets them."""

@@ -379,3 +379,62 @@ def test_where_it_is_not_known_which_of_several_raised_all_say_so() -> None:
     rows = {card.name: [row.text for row in card.rows] for card in rec.figure().whole.cards}
     said = {name for name, texts in rows.items() if any("of this and one more tensor raises" in t for t in texts)}
     assert said == {"z", "y"}
+
+
+# --- the footer -------------------------------------------------------------------------------------------------------
+
+
+def behind(node: torch.autograd.graph.Node | None) -> set[str]:
+    """The names of every node behind one, itself included, as torch has them."""
+    found: dict[torch.autograd.graph.Node, str] = {}
+    todo = [] if node is None else [node]
+    while todo:
+        one = todo.pop()
+        if one not in found:
+            found[one] = type(one).__name__
+            todo += [child for child, _ in one.next_functions if child is not None]
+    return set(found.values())
+
+
+@pytest.mark.parametrize("used_before", [False, True])
+@pytest.mark.parametrize("used_after", [False, True])
+@pytest.mark.parametrize("make", [lambda b: b[0:2], lambda b: b.view(3, 1), lambda b: b.view(-1), torch.t])
+@pytest.mark.parametrize("through", ["view", "base", "both", "item"])
+def test_a_footer_names_only_what_its_grad_fn_leads_to(make, through, used_before, used_after) -> None:
+    a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with gv.record() as rec:
+        b = a.sin()
+        v = make(b)
+        u = v.tan() if used_before else None
+        for written in {"view": [v], "base": [b], "both": [v, b], "item": []}[through]:
+            written.mul_(3)
+        if through == "item":
+            v[0] = 5
+        w = v.cos() if used_after else None
+    scene_of = {tensor_id: card for card in cards(rec.graph).cards for tensor_id in card.tensor_ids}
+    for tensor in (b, v, u, w):
+        if tensor is None:
+            continue
+        state = rec.find(tensor)
+        assert state is not None
+        for row in scene_of[state.id].rows:
+            if row.kind == "grad_fn" and "made anew" not in row.text and not row.text.startswith("earlier grad_fn"):
+                named = row.text.partition(" saved ")[0].split(" → ")
+                assert set(named) <= behind(tensor.grad_fn), (row.text, tensor.grad_fn)
+        earlier = [r.text for r in scene_of[state.id].rows if r.text.startswith("earlier grad_fn")]
+        assert not earlier or (tensor is v and used_before)
+
+
+def test_an_earlier_grad_fn_is_named_where_gradients_still_go_through_it() -> None:
+    a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with gv.record() as rec:
+        b = a * 2
+        v = b[0:2]
+        u = v * 2
+        v.mul_(3)
+        (u.sum() + v.sum()).backward()
+    card = next(c for c in cards(rec.graph).cards if c.name == "v")
+    assert [r.text for r in card.rows if r.kind == "grad_fn"] == [
+        "AsStridedBackward0",
+        "earlier grad_fn: SliceBackward0",
+    ]

@@ -921,3 +921,38 @@ def test_a_gradient_written_through_another_tensor_is_the_leafs(write):
     latest = [t for t in rec.graph.tensors if t.name == "a"][-1]
     assert a.grad.tolist() != [3.0, 3.0]
     assert latest.grad == preview.values(a.grad.tolist())
+
+
+# --- notes about what runs beside --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("grad", [True, False])
+@pytest.mark.parametrize("warm", [True, False])
+def test_a_compiled_function_is_said_to_be_unseen(backend, grad, warm):
+    a = torch.ones(3, requires_grad=True)
+    try:
+        compiled = torch.compile(lambda x: (x * 2).sin(), backend=backend, fullgraph=True)
+        if warm:
+            compiled(a)
+        for _ in range(2):
+            with gv.record() as rec, torch.set_grad_enabled(grad):
+                compiled(a)
+            assert ["torch.compile" in note for note in rec.graph.notes] == [True]
+        with gv.record() as rec:
+            a * 2
+        assert rec.graph.notes == ()
+    finally:
+        torch._dynamo.reset()
+
+
+def test_an_active_profiler_is_said():
+    a = torch.ones(3, requires_grad=True)
+    with torch.autograd.profiler.profile(), gv.record() as rec:
+        (a * 2).sum().backward()
+    assert [note for note in rec.graph.notes if "profiler" in note] == [
+        "a profiler was active: it counts gradviz's own operations, too"
+    ]
+    with gv.record() as rec:
+        a * 2
+    assert rec.graph.notes == ()

@@ -414,7 +414,7 @@ def test_threads_with_overlapping_recordings():
     assert found == {i: (["exp"] * (i + 1), ["sin"], 0) for i in range(3)}
 
 
-# --- read from another thread ------------------------------------------------------------------------------------------
+# --- read from another thread ---------------------------------------------------------------------------------------
 
 
 class Doubled(torch.autograd.Function):

@@ -72,7 +72,9 @@ class _Small(Measured):
         ruled = ruled if cause != "healthy" and 0 < self.total == self.received else []
         ruled += ["NaN or inf"] if cause in ("vanishing", "underflow") else []
         zeros = sum(b.zeros for b in self.blocks) / max(1, sum(b.elements for b in self.blocks))
-        ruled += [f"underflow ({zeros:.0%} exact zeros)"] if cause == "vanishing" and zeros < ZEROS and not fades else []
+        ruled += (
+            [f"underflow ({zeros:.0%} exact zeros)"] if cause == "vanishing" and zeros < ZEROS and not fades else []
+        )
         return Explanation(
             cause, verdict, self.words.places(calls), why, mend, tuple(ruled), lines_of(calls), node_ids=nodes,
             graph=self.graph if nodes else None, more=(self.norms(),) if self.blocks else (),
