@@ -105,12 +105,11 @@ class Sentence:
                 yield f"{match[0]}; torch {real}"
 
     def cut(self) -> Iterator[str]:
-        """✂ detach() cuts b from a: no gradient goes back to a this way."""
-        numbers = {k for names in self.named.values() for k in names}
+        """✂ detach() cuts b from a: no gradient goes back to a this way. What it names by its code may be no card's."""
         for match in self.found(r"cuts ([^:]*?) from ([^:]*?)(?: \(\d+ of \d+ cuts\))?: no gradient goes back to"):
             heads, tails = self.tensors(match[1]), self.tensors(match[2])
             true = self.compared.true_cuts
-            if tails and not any(tail in tails and (head in heads or head not in numbers) for tail, head in true):
+            if tails and not any(tail in tails and (head in heads or not heads) for tail, head in true):
                 yield f"{match[0]}; torch cuts {list(true)}"
 
     def line(self) -> Iterator[str]:
