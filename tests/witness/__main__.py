@@ -6,6 +6,7 @@ they are made of.
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import json
 import multiprocessing
@@ -27,7 +28,8 @@ from witness.compared import Compared
 def main(names: list[str]) -> None:
     """Print, as JSON, what was found in each notebook."""
     methods = multiprocessing.get_all_start_methods()
-    context: Any = multiprocessing.get_context("fork" if "fork" in methods else "spawn")  # torch is imported once
+    context: Any = multiprocessing.get_context("fork" if "fork" in methods else "spawn")
+    importlib.import_module("torch._dynamo")  # every optimizer needs it, and it takes seconds: so here, once
     results = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in names:

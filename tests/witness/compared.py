@@ -17,6 +17,7 @@ from gradviz.graph import Graph
 from gradviz.scene import Arrow, Card
 from witness import bare
 from witness.bare import Moment, tried
+from witness.sentences import Sentence
 
 DOES_NOT_READ = bare.READS_NO_VALUE | bare.SHAPE_ONLY
 OVERWRITES = frozenset("copy_ fill_ zero_ detach_ requires_grad_".split())
@@ -684,22 +685,10 @@ class Compared:
                 end = "what left torch" if head is None else head
                 yield f"{self.word(tail)} → {end}: no cut is drawn, and {name} made it without a gradient path"
 
-    # --- the sentence ---------------------------------------------------------------------------------------------
-
     def sentence(self) -> Iterator[str]:
-        text = self.shown["sentence"]
-        number = {
-            re.sub(r" \(line \d+\)", "", c.name): self.number[c.id]
-            for c in self.cards.values()
-            if c.name and c.id in self.number
-        }
-        value = r"(\[[\d.e+\-, \[\]naif]*\]|[^\s,:;]+?)(?=[:;,]|\.? |\.$)"
-        for name, said_value in re.findall(r"([\w.]+)\.grad is " + value, text):
-            self.counted["numbers in sentences"] += 1
-            if name not in number:
-                continue
-            if said(self.last(number[name]).grad) != said_value.rstrip("."):
-                yield f"the sentence says {name}.grad is {said_value}; torch {self.last(number[name]).grad}"
+        sentence = Sentence(self)
+        yield from sentence.complaints()
+        self.counted["claims of sentences"] += sentence.understood
 
 
 def outline(graph: Graph) -> list[Any]:
