@@ -6,19 +6,13 @@ import json
 import re
 from pathlib import Path
 
+import by_note
 import pytest
-from test_course import EXPLORED
+from test_course import BOOKS, EXPLORED
 
 from course import books
 
-SCENARIOS_OF = {
-    "000": "S01 S02 S03 S04 S05 S06 S07 S08 S09 S10 S11 S12",
-    "001": "S13 S14 S15 S16 S17 S18 S19 S20 S21 S22 S23",
-    "002": "S24 S25 S26 S27 S28 S29 S30 S31 S32 S33 S34",
-    "003": "S35 S36 S37 S38 S39 S40 S41",
-    "004": "S42 S43 S44 S45",
-}
-NOTE_OF = {scenario: note for note, listed in SCENARIOS_OF.items() for scenario in listed.split()}
+NOTE_OF = {scenario: note.number for note in by_note.NOTES for scenario in note.scenarios}
 LIVE = {  # scenario -> notebook and panel where a reader can toggle it
     "S01": "04 keeps",
     "S02": "04 shared",
@@ -50,6 +44,7 @@ LIVE = {  # scenario -> notebook and panel where a reader can toggle it
     "S28": "01 summed",
     "S29": "01 start_from",
     "S30": "02 add_up",
+    "S31": "08 switch",
     "S32": "04 compare",
     "S33": "05 take_off",
     "S34": "10 toggled",
@@ -66,8 +61,6 @@ LIVE = {  # scenario -> notebook and panel where a reader can toggle it
     "S45": "04 place_the_cut",
 }
 NOTHING_TO_TOGGLE: dict[str, str] = {}  # scenario -> why
-UNFINISHED = {"S31"}  # their panels come with other notebooks
-NAMING = ("01", "02", "03", "04", "07")  # notebooks whose sections name their scenarios at their ends
 LINE = re.compile(r"<small>Scenarios?: (S\d\d(?:, S\d\d)*) · notes? (\d{3}(?:, \d{3})*)</small>")
 
 
@@ -90,8 +83,8 @@ def test_a_scenario_has_a_live_control(scenario: str) -> None:
 
 
 def test_every_scenario_has_a_live_control_or_a_reason_why_not() -> None:
-    assert sorted({*LIVE, *NOTHING_TO_TOGGLE, *UNFINISHED}) == books.SCENARIOS == sorted(NOTE_OF)
-    assert not set(LIVE) & {*NOTHING_TO_TOGGLE, *UNFINISHED}
+    assert sorted({*LIVE, *NOTHING_TO_TOGGLE}) == books.SCENARIOS == sorted(NOTE_OF)
+    assert not set(LIVE) & set(NOTHING_TO_TOGGLE)
     assert all(reason.strip() for reason in NOTHING_TO_TOGGLE.values())
 
 
@@ -168,20 +161,14 @@ def misnamed(book: books.Notebook) -> list[str]:
     return complaints
 
 
-NAMING_BOOKS = [book for book in books.notebooks() if book.number in NAMING]
-
-
-@pytest.mark.parametrize("book", NAMING_BOOKS, ids=lambda book: book.path.stem)
+@BOOKS
 def test_sections_name_their_scenarios_at_their_ends(book: books.Notebook) -> None:
     assert misnamed(book) == []
 
 
 def test_every_scenario_is_named_where_a_reader_sees_it() -> None:
-    named = {scenario for book in NAMING_BOOKS for cell in book.cells for scenario in named_in(cell)}
-    here = {scenario for scenario, panel in LIVE.items() if panel[:2] in NAMING}
-    assert here <= named
-    if len(NAMING_BOOKS) == len(books.notebooks()):
-        assert sorted(named) == books.SCENARIOS
+    named = {scenario for book in books.notebooks() for cell in book.cells for scenario in named_in(cell)}
+    assert sorted(named) == books.SCENARIOS
 
 
 def named_in(cell: books.Cell) -> list[str]:
