@@ -271,6 +271,17 @@ def test_public_names_are_exported_lazily_and_all_there() -> None:
         _ = gradviz.no_such_name
 
 
+@pytest.mark.parametrize("use_jedi", [False, True])
+def test_tab_offers_the_public_names_whatever_was_loaded(use_jedi: bool) -> None:
+    completer = importlib.import_module("IPython.core.completer")
+    gradviz = importlib.import_module("gradviz")
+    assert [getattr(gradviz, name) for name in gradviz.__all__]
+    shell = completer.IPCompleter(namespace={"gv": gradviz}, use_jedi=use_jedi)
+    with completer.provisionalcompleter():
+        offered = [found.text.removeprefix(".") for found in shell.completions("gv.", 3)]
+    assert sorted(offered) == sorted(gradviz.__all__)
+
+
 def test_no_module_hides_a_public_name() -> None:
     """Importing a submodule sets an attribute of the package, in the place of a function of that name."""
     import gradviz
