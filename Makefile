@@ -1,10 +1,13 @@
-# Two commands: `make lab` opens the notebooks, `make test` runs every test. Both install what they need into .venv,
-# once; they install again only when the pins or the package's own metadata have changed.
+# Two commands: `make lab` opens the notebooks, `make test` runs every test. Each installs what it needs into .venv,
+# once: `make lab` what opening the notebooks takes, `make test` and `make lint` the rest on top of it. They install again
+# only when the pins or the package's own metadata have changed.
 
 PYTHON ?= python3
 VENV   := .venv
 PY     := $(VENV)/bin/python
-READY  := $(VENV)/.ready
+LAB    := $(VENV)/.lab
+DEV    := $(VENV)/.dev
+PIP    := $(PY) -m pip install --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .PHONY: help lab site test notebooks lint format clean
@@ -18,41 +21,48 @@ help:
 	@echo "make format    let ruff lay out the code"
 	@echo "make clean     remove the environment and everything that the tools made"
 
-lab: $(READY)
+lab: $(LAB)
 	$(PY) -m jupyterlab --LabApp.default_url="/lab/tree/notebooks/index.ipynb" \
 		$(if $(filter 0,$(shell id -u)),--allow-root)
 
 # Every live scenario as a page that opens from disk, with an index and what a class needs: build/site/index.html
-site: $(READY)
+site: $(LAB)
 	$(PY) -m course.site
 
 # loadscope keeps the cells of one notebook, and the tests of one module, in order on one worker.
 PYTEST = $(PY) -m pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout 120 \
 	--nbval-sanitize-with tests/nbval_sanitize.cfg
-test: $(READY)
+test: $(DEV)
 	$(PYTEST) tests gradviz README.md docs/why.md notebooks $(ARGS)
 
 # No notebook may lean on another one, nor on what an earlier run of it left.
 SHUFFLE = import glob, random; books = sorted(glob.glob("notebooks/*.ipynb")); random.shuffle(books); print(*books)
-notebooks: $(READY)
+notebooks: $(DEV)
 	books=$$($(PY) -c '$(SHUFFLE)') && echo "$$books" && $(PYTEST) $$books $(ARGS)
 
-lint: $(READY)
+lint: $(DEV)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 
-format: $(READY)
+format: $(DEV)
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
-$(READY): requirements-dev.txt constraints.txt pyproject.toml
+$(LAB): requirements.txt constraints.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
 		echo "gradviz needs Python 3.10 or newer, but '$(PYTHON)' is: $$($(PYTHON) --version 2>&1)"; \
 		echo "Name another one, for example: make $(or $(MAKECMDGOALS),lab) PYTHON=python3.12"; exit 1; }
+	@echo "Installing JupyterLab, PyTorch and gradviz into $(VENV): about 1.3 GB, some minutes."
+	@$(if $(filter Linux,$(shell uname)),echo "Where pip takes PyTorch's CUDA build, several GB more; README.md says how to avoid it.")
 	$(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --disable-pip-version-check --quiet -r requirements-dev.txt --editable .
-	@touch $(READY)
+	$(PIP) -r requirements.txt --editable .
+	@touch $(LAB)
+
+$(DEV): $(LAB) requirements-dev.txt
+	@echo "Installing what the tests need on top of it: about 0.3 GB, a minute or two."
+	$(PIP) -r requirements-dev.txt
+	@touch $(DEV)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache tests/artefacts

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from gradviz import _installed
+
 if TYPE_CHECKING:
     from gradviz import controls, lesson
     from gradviz.exploring import explore
@@ -41,6 +43,9 @@ __all__ = ["Figure", "GradvizError", "Graph", "GraphWidget", "Recording", "contr
            "lesson", "play", "reach", "record", "show", "will_it_move"]  # fmt: skip
 __version__ = "0.1.0"
 
+_installed.require_torch(_installed.torch_version())
+_installed.warn_of_other_gradviz()
+
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
@@ -52,7 +57,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """The public names, and nothing that loading them has brought along."""
+    return sorted(__all__)
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -23,7 +23,12 @@ import torch
 from torch.autograd.graph import Node
 from torch.overrides import handle_torch_function
 
+from gradviz import _installed
 from gradviz.graph import SavedState
+
+# gradviz itself has asked what is installed, without importing torch. This is what was imported.
+_installed.require_own_package()
+_installed.require_torch(str(torch.__version__))
 
 NO_NUMBER = -1
 _UINT64_MAX = 2**64 - 1
@@ -151,9 +156,19 @@ def _saved_state(raw: Any, node: Node, attribute: str | None, held: bool) -> tup
     return data, SavedState.AVAILABLE, current
 
 
+def plainly_saved(node: Node, attribute: str) -> torch.Tensor | None:
+    """The tensor that a node has just saved; None for a slot that the forward left empty. Raises for anything else: a
+    list, what a pack hook made, an older torch."""
+    raw = getattr(node, attribute)
+    data: torch.Tensor | None = raw.data
+    if raw.unpack_hook is not None or (data is None and _unpacked(raw, node, attribute) is not None):
+        raise LookupError
+    return data
+
+
 def _unpacked(raw: Any, node: Node, attribute: str | None) -> Any:
     """What a raw saved tensor without data and hook unpacks to. Raises RuntimeError where it was released."""
-    if hasattr(raw, "unpack"):  # since torch 2.12
+    if hasattr(raw, "unpack"):  # from torch 2.12 on
         return raw.unpack()
     # A list of saved tensors that was released has raised before.
     return None if attribute is None else getattr(node, attribute.replace("_raw", "", 1))
@@ -185,6 +200,12 @@ def facts(t: torch.Tensor) -> tuple[Any, ...]:
     """What a recording keeps of an ordinary tensor, in one go. Raises for one that is not."""
     return (t.shape, t.stride(), t.storage_offset(), t.dtype, t.device, t.requires_grad, t._version,
             t._base, t.retains_grad, t.output_nr, t.grad_fn, t.is_cpu)  # fmt: skip
+
+
+def dtype_called(name: str) -> torch.dtype | None:
+    """The dtype of that name, such as "float32"; None where this torch has none."""
+    found = getattr(torch, name, None)
+    return found if isinstance(found, torch.dtype) else None
 
 
 def base_of(tensor: torch.Tensor) -> torch.Tensor | None:
@@ -326,6 +347,11 @@ def is_wrapper(code: CodeType) -> bool:
 def is_detour(code: CodeType) -> bool:
     """Is it torch's way from a Python function of its own to the mode that watches?"""
     return code is _DETOUR
+
+
+def attribute_of(accessor: Any) -> str:
+    """Name of the attribute that a ``Tensor.grad.__get__`` or its like reads or writes."""
+    return getattr(getattr(accessor, "__self__", None), "__name__", "?")
 
 
 def called_module(frame: FrameType) -> torch.nn.Module:

@@ -280,10 +280,7 @@ def entry(
             reached.append(below[0])
             behind.append(below)
         for attribute, short in kind[2]:
-            raw = getattr(grad_fn, attribute)
-            data = raw.data  # raises for a list of saved tensors
-            if raw.unpack_hook is not None or (data is None and raw.unpack() is not None):
-                return None
+            data = compat.plainly_saved(grad_fn, attribute)  # raises where more care is needed
             if data is not None:
                 own, version = by_id.get(id(data)), _raw_version(data)
                 if own is not None and own() is data and own.state.version == version:

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from gradviz import _torch_compat as compat
 from gradviz.queries import FACTORIES, SHAPE_OF_OTHER
 
 
@@ -103,7 +104,7 @@ def describe(func: Callable[..., Any]) -> tuple[str, Role]:
     """
     name = getattr(func, "__name__", None) or type(func).__name__
     if name in ("__get__", "__set__", "__delete__"):
-        attribute = getattr(getattr(func, "__self__", None), "__name__", "?")
+        attribute = compat.attribute_of(func)
         return attribute, _attribute_role(attribute, name)
     if func in (torch.Tensor.backward, torch.autograd.backward):
         return "backward", Role.BACKWARD

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,12 +15,12 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "gradviz"
 
 # A module imports only modules that stand before it. PLAIN ones work on plain data and know no torch.
-PLAIN = ["graph", "given", "preview", "theme", "geometry", "_places", "bindings", "callers", "names", "scene",
-         "queries", "rows", "frames", "cards", "arrange", "fold", "nodes", "levels", "dot", "text", "render",
+PLAIN = ["_installed", "graph", "given", "preview", "theme", "geometry", "_places", "bindings", "callers", "names",
+         "scene", "queries", "rows", "frames", "cards", "arrange", "fold", "nodes", "levels", "dot", "text", "render",
          "views", "views.figure", "table", "explaining", "telling", "views.state", "why", "why.tables",
          "why.explanation", "why.messages", "why.paths", "why.doubts", "why.zeros", "why.gradient",
          "why.raised"]  # fmt: skip
-LIVE = ["functions", "_torch_compat", "objects", "walk", "connect", "calls", "custom", "norms", "changes", "backward",
+LIVE = ["_torch_compat", "functions", "objects", "walk", "connect", "calls", "custom", "norms", "changes", "backward",
         "recorder",
         "naming", "assemble", "capture", "recording", "showing", "why.silent", "why.measured", "why.small",
         "why.reaching", "why.moving", "why.entry", "steps", "views.lifetime", "views.widget", "views.book",
@@ -137,6 +138,121 @@ def test_private_parts_of_torch_stay_in_one_file(module: str) -> None:
     assert not private
 
 
+# What lies behind functions, frames and nodes. Of torch's it may differ from version to version.
+BEHIND = frozenset(
+    """__func__ __wrapped__ __code__ __closure__ __globals__ __self__ __defaults__ f_locals cell_contents
+    unpack unpack_hook register_hooks variable needs_input_grad saved_tensors saved_variables""".split()
+)
+# Read outside of the compatibility file: none of these is torch's.
+NOT_TORCHS = {
+    "calls": {"copy.deepcopy.__code__"},
+    "exploring": {"inspect.unwrap(function).__code__", "getattr(inspect.unwrap(function), '__code__', None)",
+                  "getattr(function, '__globals__', {})"},
+    "why.entry": {"Recording.explain.__code__"},
+    "why.notebook": {"frame.f_locals"},
+}  # fmt: skip
+# Public names that not every torch from the oldest to the newest has: tests/versions/public_names.py lists them.
+NOT_IN_EVERY_TORCH = frozenset((Path(__file__).parent / "versions" / "not_in_every_torch.txt").read_text().split())
+# Of torch's modules, what the package imports outside of the compatibility file.
+TORCH_MODULES = {"torch", "torch.nn", "torch.autograd.graph", "torch.overrides"}
+
+
+def torch_names(module: ast.Module) -> dict[str, str]:
+    """Each name that a module binds by importing from torch, and what it stands for: {"nn": "torch.nn"}."""
+    found = {}
+    for node in ast.walk(module):
+        if isinstance(node, ast.Import):
+            found |= {(a.asname or "torch"): (a.name if a.asname else "torch") for a in node.names
+                      if a.name.split(".")[0] == "torch"}  # fmt: skip
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "torch":
+            found |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+    return found
+
+
+def dotted(node: ast.expr, names: dict[str, str]) -> str | None:
+    """``torch.a.b`` of an expression that reads it through whatever name; None for any other expression."""
+    if isinstance(node, ast.Name):
+        return names.get(node.id)
+    if isinstance(node, ast.Attribute) and (owner := dotted(node.value, names)) is not None:
+        return f"{owner}.{node.attr}"
+    return None
+
+
+def exists(name: str) -> bool:
+    """Does the torch at hand have it?"""
+    value: object = sys.modules["torch"]
+    for part in name.split(".")[1:]:
+        try:
+            value = getattr(value, part)
+        except AttributeError:
+            return False
+    return True
+
+
+def reads_of_torch(module: ast.Module, allowed: set[str]) -> set[str]:
+    """What a module reads of torch that belongs in the compatibility file."""
+    names = torch_names(module)
+    of_interest = BEHIND | (NOT_IN_EVERY_TORCH - own_names())
+    found = {name for name in names.values() if name in sys.modules and name not in TORCH_MODULES}
+    for node in ast.walk(module):
+        if isinstance(node, ast.Attribute):
+            read, owner = node.attr, node.value
+            whole = dotted(node, names)
+            if whole is not None and (not exists(whole) or any(part.startswith("_") for part in whole.split("."))):
+                found.add(ast.unparse(node))
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"getattr", "hasattr", "setattr"}:
+            owner, second, *_ = node.args
+            read = second.value if isinstance(second, ast.Constant) else ""
+            if dotted(owner, names) is not None:
+                found.add(ast.unparse(node))  # feature detection has its place
+        else:
+            continue
+        if getattr(owner, "id", "") in {"self", "compat"}:
+            continue
+        if read in of_interest and ast.unparse(node) not in allowed:
+            found.add(ast.unparse(node))
+    return found
+
+
+@pytest.mark.parametrize("module", sorted(MODULES.keys() - {"_torch_compat"} - set(PLAIN)))
+def test_what_differs_between_versions_of_torch_is_read_in_one_file(module: str) -> None:
+    """Also where it is read through public names: the code behind a function, a frame's variables, a SavedTensor, and
+    what only some versions have. PLAIN modules meet nothing of torch's."""
+    importlib.import_module("torch")
+    assert not reads_of_torch(tree(module), NOT_TORCHS.get(module, set()))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import torch\nx = torch.autograd.Function.apply.__func__.__code__",
+        "from torch.autograd import Function as F\nx = F.apply.__func__",
+        "from torch import overrides\nx = overrides.handle_torch_function.__code__",
+        "import torch\nx = torch.nn.init.__file__",
+        "raw = held()\nx = raw.unpack_hook",
+        "raw = held()\nx = getattr(raw, 'unpack_hook', None)",
+        "import torch\nx = torch.autograd.graph.node_creation_hook",
+        "from torch.autograd import graph\nx = graph.node_creation_hook",
+        "x = tensor.const_data_ptr()",
+        "import torch\nx = hasattr(torch.autograd, 'anything')",
+        "import torch.utils._pytree as tree",
+        "from torch.utils import checkpoint",
+        "import torch\nx = torch.no_such_function(1)",
+        "def f(frame):\n    return frame.f_locals",
+    ],
+)
+def test_a_planted_read_is_found(code: str) -> None:
+    importlib.import_module("torch.utils.checkpoint")
+    importlib.import_module("torch.utils._pytree")
+    assert reads_of_torch(ast.parse(code), set())
+
+
+def test_what_is_allowed_to_be_read_is_read() -> None:
+    """No permission outlives its reason."""
+    for module, allowed in NOT_TORCHS.items():
+        assert allowed <= reads_of_torch(tree(module), set()), module
+
+
 def test_importing_gradviz_is_light() -> None:
     heavy = ["ipywidgets", "anywidget", "IPython", "pygraphviz", "graphviz", "torch._dynamo"]
     code = f"import gradviz, sys; print([m for m in {heavy} if m in sys.modules])"
@@ -148,11 +264,23 @@ def test_public_names_are_exported_lazily_and_all_there() -> None:
     import gradviz
 
     assert {"show", "record"} <= set(gradviz.__all__)
-    assert set(gradviz.__all__) <= set(dir(gradviz))
+    assert dir(gradviz) == sorted(gradviz.__all__)
+    assert len(dir(gradviz)) == 15
     for name in gradviz.__all__:
         assert getattr(gradviz, name) is not None
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = gradviz.no_such_name
+
+
+@pytest.mark.parametrize("use_jedi", [False, True])
+def test_tab_offers_the_public_names_whatever_was_loaded(use_jedi: bool) -> None:
+    completer = importlib.import_module("IPython.core.completer")
+    gradviz = importlib.import_module("gradviz")
+    assert [getattr(gradviz, name) for name in gradviz.__all__]
+    shell = completer.IPCompleter(namespace={"gv": gradviz}, use_jedi=use_jedi)
+    with completer.provisionalcompleter():
+        offered = [found.text.removeprefix(".") for found in shell.completions("gv.", 3)]
+    assert sorted(offered) == sorted(gradviz.__all__)
 
 
 def test_no_module_hides_a_public_name() -> None:

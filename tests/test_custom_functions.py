@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,11 +23,11 @@ WAYS = ["parts"] if compat._APPLY is None else ["apply", "parts"]
 
 
 @pytest.fixture(params=WAYS, autouse=True)
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """How a running Function is found on the stack."""
     if request.param == "parts":
         monkeypatch.setattr(compat.FunctionRuns, "outermost", compat.FunctionRuns._by_parts)
-    yield request.param
+    return request.param
 
 
 class Double(torch.autograd.Function):

@@ -10,10 +10,14 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.version import Version
+
+from gradviz import _installed
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -45,8 +49,125 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "gradviz", tree / "gradviz", ignore=shutil.ignore_patterns("__pycache__"))
     command = ["wheel", "--quiet", "--no-build-isolation", "--no-deps", "--wheel-dir", str(out), str(tree)]
     subprocess.run([sys.executable, "-m", "pip", *command], check=True)
-    (built,) = out.glob("gradviz-*.whl")
+    (built,) = out.glob("torch_gradviz-*.whl")
     return built
+
+
+def environment(folder: Path, *wheels: Path) -> Path:
+    """A fresh environment in which these wheels are installed, one after the other; it also sees the packages of this
+    one, behind its own."""
+    venv = folder / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    packages = next(venv.glob("lib/python*/site-packages"))
+    for wheel in wheels:
+        install = [
+            "--python",
+            str(venv / "bin" / "python"),
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-index",
+            str(wheel),
+        ]
+        subprocess.run([sys.executable, "-m", "pip", *install], check=True)
+    (packages / "outside.pth").write_text("\n".join(site.getsitepackages()))
+    return venv
+
+
+def run(venv: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the environment's Python, beside the environment."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    command = [venv / "bin" / "python", *arguments]
+    return subprocess.run(command, cwd=venv.parent, env=clean, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel of another project that is called gradviz, as PyPI's is: it imports under the same name."""
+    path = tmp_path_factory.mktemp("other") / "gradviz-9.8.7-py3-none-any.whl"
+    info = "gradviz-9.8.7.dist-info"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("gradviz/__init__.py", "from .core import GradViz\n")
+        archive.writestr("gradviz/core.py", "class GradViz: pass\n")
+        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: gradviz\nVersion: 9.8.7\nSummary: Norms\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "")
+    return path
+
+
+def test_alone_nothing_is_said(wheel: Path, tmp_path: Path) -> None:
+    done = run(environment(tmp_path, wheel), "-W", "error", "-c", "import gradviz; gradviz.record()")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_installed_over_the_other_gradviz_says_so_and_works(wheel: Path, other: Path, tmp_path: Path) -> None:
+    (tmp_path / "draw.py").write_text(DRAW)
+    done = run(environment(tmp_path, other, wheel), "draw.py")
+    assert done.returncode == 0, done.stderr
+    assert "draw.py:2: OtherGradviz: another project's gradviz 9.8.7 in " in done.stderr
+    assert "pip uninstall gradviz torch-gradviz, then install torch-gradviz again" in done.stderr
+    assert done.stderr.count("OtherGradviz:") == 1
+
+
+def test_with_the_other_gradviz_put_over_it_no_part_of_it_runs(wheel: Path, other: Path, tmp_path: Path) -> None:
+    venv = environment(tmp_path, wheel, other)
+    assert run(venv, "-c", "import gradviz; gradviz.GradViz").returncode == 0  # theirs: nothing of this one runs
+    done = run(venv, "-c", "from gradviz.recording import record")
+    assert done.returncode == 1
+    assert "__init__.py belongs to another project that is called gradviz too, and was put over" in done.stderr
+    assert "pip uninstall gradviz torch-gradviz, then install torch-gradviz again" in done.stderr
+
+
+def test_the_other_gradviz_in_another_folder_is_seen(other: Path, tmp_path: Path) -> None:
+    zipfile.ZipFile(other).extractall(tmp_path)
+    code = "import sys, gradviz; from gradviz._installed import other_gradviz; print(other_gradviz())"
+    later = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=later, capture_output=True, text=True)
+    assert done.stdout.strip() == f"gradviz 9.8.7 in {tmp_path}"
+    assert "OtherGradviz" in done.stderr
+
+
+def test_an_earlier_install_under_the_old_name_is_no_other_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "gradviz-0.1.0.dist-info"
+    info.mkdir()
+    monkeypatch.setattr(sys, "path", [str(tmp_path), str(tmp_path / "absent.zip")])
+    assert _installed.other_gradviz() == f"gradviz 0.1.0 in {tmp_path}"
+    (info / "METADATA").write_text(f"Name: gradviz\nSummary: {PROJECT['description']}\n", "utf-8")
+    assert _installed.other_gradviz() is None
+
+
+@pytest.mark.parametrize(
+    ("version", "is_refused"),
+    [("2.9.1", True), ("2.9.1+cu128", True), ("1.13.1", True), ("2.10.0", True), ("2.11.0", False),
+     ("2.11.0a0+git1f", False),
+     ("2.13.0+cpu", False), ("2.16.0a0+git7c3", False), ("3.0.0", False), ("nightly", False), ("", False)],
+)  # fmt: skip
+def test_a_torch_that_is_too_old_is_refused(version: str, is_refused: bool, tmp_path: Path) -> None:
+    """As an import of torch would find it, and as it stands in ``sys.modules``. The torch here is a folder of that
+    name, which says so if it is run."""
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text("raise AssertionError('torch was imported')")
+    (tmp_path / "torch" / "version.py").write_text(f"from typing import Optional\n__version__ = '{version}'\n")
+    loaded = (
+        f"import sys, types; m = types.ModuleType('torch'); m.__version__ = {version!r}; sys.modules['torch'] = m\n"
+    )
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    for before in ("", loaded):
+        code = f"{before}import gradviz; print('imported')"
+        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=path, capture_output=True, text=True)
+        assert (done.stdout.strip() == "imported") is not is_refused
+        refused = f"ImportError: torch {version} is installed; gradviz needs torch 2.11 or newer: "
+        assert (refused in done.stderr) is is_refused
+        assert ('mend: pip install --upgrade "torch>=2.11"' in done.stderr) is is_refused
+
+
+def test_without_torch_importing_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    assert _installed.torch_version() is None
+    _installed.require_torch(None)
 
 
 def test_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
@@ -58,16 +179,10 @@ def test_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
 
 def test_wheel_draws_in_an_environment_of_its_own(wheel: Path, tmp_path: Path) -> None:
     """torch and the other dependencies come from this environment, gradviz only from the wheel."""
-    venv = tmp_path / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
-    python = venv / "bin" / "python"
-    install = ["--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
-    subprocess.run([sys.executable, "-m", "pip", *install], check=True)
-    packages = next(venv.glob("lib/python*/site-packages"))
-    (packages / "outside.pth").write_text("\n".join(site.getsitepackages()))
+    venv = environment(tmp_path, wheel)
     (tmp_path / "draw.py").write_text(DRAW)
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    done = subprocess.run([python, "draw.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    done = run(venv, "draw.py")
+    packages = next(venv.glob("lib/python*/site-packages"))
     assert done.returncode == 0, done.stderr
     assert Path(done.stdout.strip()) == packages / "gradviz"
     assert "<svg" in (tmp_path / "shown.svg").read_text("utf-8")
@@ -75,8 +190,9 @@ def test_wheel_draws_in_an_environment_of_its_own(wheel: Path, tmp_path: Path) -
 
 
 def pins() -> dict[str, Requirement]:
-    """What requirements-dev.txt and constraints.txt pin for the Python that runs this."""
-    lines = (ROOT / "requirements-dev.txt").read_text() + (ROOT / "constraints.txt").read_text()
+    """What requirements.txt, requirements-dev.txt and constraints.txt pin for the Python that runs this."""
+    files = ("requirements.txt", "requirements-dev.txt", "constraints.txt")
+    lines = "\n".join((ROOT / name).read_text() for name in files)
     found = [Requirement(line) for line in lines.splitlines() if line and line[0] not in "#-"]
     return {r.name.lower(): r for r in found if r.marker is None or r.marker.evaluate()}
 
@@ -89,7 +205,7 @@ def test_pins_are_plain_versions_within_what_the_package_allows() -> None:
     extras = PROJECT["optional-dependencies"]
     for line in [*PROJECT["dependencies"], *extras["live"], *extras["lab"], *extras["test"], "ruff", "mypy"]:
         wanted = Requirement(line)
-        if wanted.name == "gradviz":  # another of these lists
+        if wanted.name == _installed.DISTRIBUTION:  # another of these lists
             continue
         if wanted.marker is not None and not wanted.marker.evaluate():
             continue
@@ -97,8 +213,61 @@ def test_pins_are_plain_versions_within_what_the_package_allows() -> None:
         assert wanted.specifier.contains(version), f"{line} does not allow the pinned {version}"
 
 
-def test_package_pins_no_torch() -> None:
-    assert "torch>=2.4" in PROJECT["dependencies"]
+def test_opening_the_notebooks_takes_no_test_tool() -> None:
+    lab = (ROOT / "requirements.txt").read_text("utf-8")
+    named = {Requirement(line).name for line in lab.splitlines() if line and line[0] not in "#-"}
+    assert not named & {"playwright", "mypy", "hypothesis", "pytest", "pytest-xdist", "nbval", "ruff"}
+    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["live"], "jupyterlab", "torchviz"]
+    assert {Requirement(line).name for line in wanted} <= named
+    assert "-r requirements.txt" in (ROOT / "requirements-dev.txt").read_text("utf-8").splitlines()
+
+
+# ---- versions: one truth in several files ----------------------------------------------------------------------------
+
+OLDEST = ".".join(map(str, _installed.OLDEST_TORCH))
+PINNED = "2.13"
+NEWEST = "2.15"
+PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
+
+
+def workflow(name: str) -> dict[str, Any]:
+    return yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text("utf-8"))  # type: ignore[no-any-return]
+
+
+def test_every_file_names_the_same_oldest_torch() -> None:
+    assert f"torch>={OLDEST}" in PROJECT["dependencies"]
+    conda = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))["dependencies"]
+    above = f"2.{int(NEWEST.split('.')[1]) + 1}"
+    assert f"pytorch >={OLDEST},<{above}" in conda
+    for name in ("README.md", "docs/versions.md"):
+        assert f"torch {OLDEST} or newer" in re.sub(r"\s+", " ", (ROOT / name).read_text("utf-8")), name
+
+
+def test_every_file_names_the_same_pythons() -> None:
+    assert PROJECT["requires-python"] == f">={PYTHONS[0]}"
+    classifiers = [c.rsplit(" ", 1)[1] for c in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", c)]
+    assert classifiers == PYTHONS
+    conda = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))["dependencies"]
+    assert f"python >={PYTHONS[0]},<3.{int(PYTHONS[-1].split('.')[1]) + 1}" in conda
+
+
+def test_the_workflow_runs_the_oldest_the_pinned_and_the_newest() -> None:
+    jobs = workflow("ci.yml")["jobs"]
+    assert jobs["everything"]["strategy"]["matrix"]["python"] == PYTHONS
+    rows = jobs["torch"]["strategy"]["matrix"]["include"]
+    ran = {(row["system"].split("-")[0], str(Version(row["torch"]).release[1])) for row in rows}
+    for version in (OLDEST, PINNED, NEWEST):
+        assert ("ubuntu", version.split(".")[1]) in ran
+    assert {system for system, _ in ran} == {"ubuntu", "macos", "windows"}
+    assert str(pins()["torch"].specifier).startswith(f"=={PINNED}.")
+    assert max(Version(row["torch"]) for row in rows).release[:2] == Version(NEWEST).release
+
+
+def test_the_newest_torch_is_tried_every_week() -> None:
+    weekly = workflow("newest.yml")
+    assert weekly[True]["schedule"] == [{"cron": "0 5 * * 1"}]  # YAML reads the key "on" as true
+    (job,) = weekly["jobs"].values()
+    assert any("--upgrade torch" in step.get("run", "") for step in job["steps"])
 
 
 def test_environment_yml_offers_what_the_package_needs() -> None:
@@ -112,25 +281,54 @@ def test_environment_yml_offers_what_the_package_needs() -> None:
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """As much of a fresh clone as make looks at."""
-    for name in ("Makefile", "pyproject.toml", "requirements-dev.txt", "constraints.txt"):
+    for name in ("Makefile", "pyproject.toml", "requirements.txt", "requirements-dev.txt", "constraints.txt"):
         shutil.copy(ROOT / name, tmp_path)
     return tmp_path
 
 
 def make(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
-    return subprocess.run(["make", *arguments], cwd=checkout, env=environment, capture_output=True, text=True)
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    return subprocess.run(["make", *arguments], cwd=checkout, env=clean, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("command", ["lab", "test", "lint"])
-def test_only_the_first_call_installs(checkout: Path, command: str) -> None:
-    assert "pip install" in make(checkout, "-n", command).stdout
-    (checkout / ".venv").mkdir()
-    (checkout / ".venv" / ".ready").touch()
-    assert "pip install" not in make(checkout, "-n", command).stdout
-    later = (checkout / ".venv" / ".ready").stat().st_mtime + 10
-    os.utime(checkout / "constraints.txt", (later, later))
-    assert "pip install" in make(checkout, "-n", command).stdout
+def installs(checkout: Path, command: str) -> list[str]:
+    """What pip would be asked to install."""
+    return re.findall(r"pip install .*?-r (\S+)", make(checkout, "-n", command).stdout)
+
+
+def touch(checkout: Path, name: str, later: int) -> None:
+    path = checkout / name
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    moment = (checkout / "Makefile").stat().st_mtime + later
+    os.utime(path, (moment, moment))
+
+
+@pytest.mark.parametrize("command", ["lab", "site"])
+def test_opening_the_notebooks_installs_once_and_only_what_they_need(checkout: Path, command: str) -> None:
+    shown = make(checkout, "-n", command).stdout
+    assert installs(checkout, command) == ["requirements.txt"]
+    assert shown.index("about 1.3 GB, some minutes") < shown.index("pip install")
+    touch(checkout, ".venv/.lab", 10)
+    assert installs(checkout, command) == []
+    touch(checkout, "requirements-dev.txt", 20)
+    assert installs(checkout, command) == []
+    touch(checkout, "constraints.txt", 20)
+    assert installs(checkout, command) == ["requirements.txt"]
+
+
+@pytest.mark.parametrize("command", ["test", "notebooks", "lint", "format"])
+def test_testing_adds_the_rest_once(checkout: Path, command: str) -> None:
+    assert installs(checkout, command) == ["requirements.txt", "requirements-dev.txt"]
+    touch(checkout, ".venv/.lab", 10)
+    assert installs(checkout, command) == ["requirements-dev.txt"]
+    touch(checkout, ".venv/.dev", 20)
+    assert installs(checkout, command) == []
+    touch(checkout, "requirements-dev.txt", 30)
+    assert installs(checkout, command) == ["requirements-dev.txt"]
+    touch(checkout, ".venv/.dev", 40)
+    touch(checkout, "requirements.txt", 50)
+    assert installs(checkout, command) == ["requirements.txt", "requirements-dev.txt"]
 
 
 def test_an_old_python_is_refused_with_the_way_out(checkout: Path) -> None:

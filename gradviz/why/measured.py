@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
+from gradviz import _torch_compat as compat
 from gradviz import queries
 from gradviz.graph import Backward, Edge, Graph, NodeKind, NodeRan
 from gradviz.why.explanation import Words
@@ -245,5 +246,5 @@ def all_finite(values: list[float]) -> bool:
 
 
 def least_normal(dtype: str) -> float:
-    kind = getattr(torch, dtype, None)
-    return float(torch.finfo(kind).tiny) if isinstance(kind, torch.dtype) and kind.is_floating_point else 0.0
+    kind = compat.dtype_called(dtype)
+    return float(torch.finfo(kind).tiny) if kind is not None and kind.is_floating_point else 0.0

@@ -27,7 +27,7 @@ MAGIC = "%gradviz why"
 WANTED = f"expected names or expressions of this notebook that explain() takes: {MAGIC} model loss"
 LOST = f"The newest backward ran on a loss that has no name here: record that cell, or name a loss: {MAGIC} loss."
 MEASURED = ("val", "test", "eval", "best", "last", "old", "prev")  # losses that nobody calls backward on
-NOT_HERS = tuple(os.path.dirname(str(file)) + os.sep for file in (torch.__file__, IPython.__file__))
+NOT_HERS: tuple[str, ...] = (compat.TORCH, os.path.dirname(str(IPython.__file__)) + os.sep)
 NOT_HERS += (os.path.dirname(os.path.dirname(__file__)) + os.sep,)
 
 
