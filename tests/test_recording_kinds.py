@@ -923,7 +923,7 @@ def test_a_gradient_written_through_another_tensor_is_the_leafs(write):
     assert latest.grad == preview.values(a.grad.tolist())
 
 
-# --- notes about what runs beside ---------------------------------------------------------------------------------------
+# --- notes about what runs beside -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
