@@ -148,6 +148,7 @@ NOT_TORCHS = {
     "calls": {"copy.deepcopy.__code__"},
     "exploring": {"inspect.unwrap(function).__code__", "getattr(inspect.unwrap(function), '__code__', None)",
                   "getattr(function, '__globals__', {})"},
+    "recorder": {"Recorder.__torch_function__.__code__", "frame.f_locals"},  # its own handler's frame
     "why.entry": {"Recording.explain.__code__"},
     "why.notebook": {"frame.f_locals"},
 }  # fmt: skip
