@@ -75,9 +75,10 @@ def close(root: Any, *, but: tuple[Any, ...] = ()) -> bool:
     Returns:
         Whether it was closed: not while it stands in another open widget.
     """
-    from ipywidgets.widgets import widget as ipywidgets_widget
+    # All open widgets. The public name, Widget.widgets, warns that it will go.
+    from ipywidgets.widgets.widget import _instances
 
-    for other in list(ipywidgets_widget._instances.values()):
+    for other in list(_instances.values()):
         if any(child is root for child in getattr(other, "children", ())):
             return False
     for widget in list(_family(root, but)):
