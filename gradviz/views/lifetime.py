@@ -75,6 +75,7 @@ def close(root: Any, *, but: tuple[Any, ...] = ()) -> bool:
     Returns:
         Whether it was closed: not while it stands in another open widget.
     """
+    # All open widgets. The public name, Widget.widgets, warns that it will go.
     from ipywidgets.widgets.widget import _instances
 
     for other in list(_instances.values()):
