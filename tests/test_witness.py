@@ -210,7 +210,7 @@ MAKERS: list[tuple[Callable[[pytest.MonkeyPatch], None], str]] = [
     (no_cut_by_detach, "no cut is drawn, and detach made it without a gradient path"),
     (wrong_column, "row c of the table: .grad: shown 0, torch None (not a leaf)"),
     (wrong_fact, "requires_grad: shown False, torch True"),
-    (wrong_sentence, "the sentence says a.grad is [3, 3]; torch [2, 2]"),
+    (wrong_sentence, "the sentence says a.grad is [3, 3]; torch ['[2, 2]']"),
     (wrong_error, "error: shown 'ValueError"),
     (wrong_error, "line of the error: shown [1]"),
 ]

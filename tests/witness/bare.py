@@ -20,12 +20,12 @@ from torch.overrides import TorchFunctionMode
 
 FEW = 8  # elements that are shown as numbers
 READS_NO_VALUE = frozenset(
-    """__repr__ __format__ __len__ __hash__ size dim numel data_ptr is_floating_point is_complex storage_offset
-    untyped_storage is_inference register_hook register_post_accumulate_grad_hook retain_grad backward grad
-    requires_grad_ requires_grad shape dtype device is_leaf grad_fn _version retains_grad __reduce_ex__ is_contiguous
-    stride _is_view output_nr is_nested is_meta""".split()
-)
+    """__repr__ __format__ __len__ __hash__ __reduce_ex__ size dim numel stride storage_offset data_ptr untyped_storage
+    is_floating_point is_complex is_inference is_contiguous register_hook register_post_accumulate_grad_hook
+    retain_grad backward grad requires_grad_""".split()
+) | {"an attribute"}
 INNER = ("/torch/nn/init.py", "/torch/autograd/function.py", "/torch/autograd/graph.py", "/torch/optim/optimizer.py")
+TENSOR_ATTRIBUTES = frozenset("data T mT H mH real imag".split())
 KEEPING = frozenset(("state_dict", "load_state_dict"))
 SHAPE_ONLY = frozenset("empty_like zeros_like ones_like full_like rand_like randn_like new_empty new_zeros".split())
 
@@ -144,6 +144,8 @@ class Numbers(TorchFunctionMode):
             result = func(*args, **kwargs)
         except Exception:
             self.raised = name, inputs
+            self.calls.append(f"{name} raised")  # what it wrote before stays written
+            self.failed()
             raise
         outputs = tuple(self.number(t) for t in flat(result))
         self.calls.append(name)
@@ -152,6 +154,9 @@ class Numbers(TorchFunctionMode):
 
     def before(self, inputs: tuple[int, ...]) -> None:
         """Before a call."""
+
+    def failed(self) -> None:
+        """After a call that raised."""
 
     def after(self, name: str, inputs: Any, outputs: Any, result: Any, frame: FrameType) -> None:
         """After a call that did not raise."""
@@ -225,10 +230,15 @@ class Calls(Kept):
             if not known or known[-1][1] != now:
                 known.append((len(self.calls), now))
 
+    def failed(self) -> None:
+        self.read(range(len(self.tensors)))
+        self.made.append(Call("", (), (), True, False, None, True, ""))
+
     def after(self, name: str, inputs: Any, outputs: Any, result: Any, frame: FrameType) -> None:
         self.read(range(len(self.tensors)))
-        if name.endswith(".__get__") and name != "data.__get__":
+        if name.endswith(".__get__"):
             name = name.partition(".")[0]
+            name = name if name in TENSOR_ATTRIBUTES else "an attribute"
         line, inner, at = None, False, frame
         while at is not None:
             inner = inner or at.f_code.co_filename.endswith(INNER) or at.f_code.co_name in KEEPING
@@ -294,6 +304,9 @@ class Gradients(Kept):
                 known.append((len(self.calls), now))
 
     def before(self, inputs: tuple[int, ...]) -> None:
+        self.read()
+
+    def failed(self) -> None:
         self.read()
 
     def after(self, name: str, inputs: Any, outputs: Any, result: Any, frame: FrameType) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -451,7 +452,8 @@ class Compared:
             yield from (f"{where}: {one}" for one in self.flags(card, is_leaf, grad_fn, grad))
             shared = {other for other, n in numbers.items() if n not in (-1, k) and self.share(n, k)}
             names = ", ".join(dict.fromkeys(bare_key(s) for s in numbers if s in shared))
-            if len(shared) <= 3 and storage != (f"shared with {names}" if shared else "not shared here"):
+            told = "unknown" if moment.storage is None else f"shared with {names}" if shared else "not shared here"
+            if len(shared) <= 3 and storage != told:
                 yield f"{where}: storage: shown {storage}, torch shares it with {sorted(shared)}"
 
     # --- memory and modes -----------------------------------------------------------------------------------------
@@ -633,7 +635,7 @@ class Compared:
 
     def own_calls(self) -> Iterator[tuple[int, bare.Call]]:
         for index, call in enumerate(self.calls.made):
-            if not call.inner and call.name not in DOES_NOT_READ and not call.name.endswith("grad.__get__"):
+            if not call.inner and call.name not in DOES_NOT_READ:
                 yield index, call
 
     def tracked_use(self, pair: tuple[int, int]) -> bool:
@@ -703,8 +705,10 @@ def resolved(name: str, scope: dict[str, Any]) -> Any:
     """What ``net.0.weight`` is."""
     first, *rest = name.split(".")
     value = scope[first] if first in scope else eval(first, dict(scope))
-    for part in rest:
-        value = getattr(value, part)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of .grad of what is no leaf
+        for part in rest:
+            value = getattr(value, part)
     return value
 
 

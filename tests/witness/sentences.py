@@ -82,7 +82,10 @@ class Sentence:
         g = self.compared.gradients
         for match in self.found(rf"([\w.]+)\.grad is {NUMBER}: ({NUMBER}(?: and {NUMBER})* came back through [^;]*)"):
             for k in self.tensors(match[1]):
-                run = self.runs(k)[-1]
+                if not (runs := self.runs(k)):
+                    yield f"{match[3]}; nothing arrived"
+                    continue
+                run = runs[-1]
                 sent = [
                     value for (key, slot), value in run.sent.items() if (slot, (("leaf", k), 0)) in g.next(key)
                 ]  # of the run that came last
