@@ -7,7 +7,7 @@ PY     := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help lab site test notebooks lint format clean
+.PHONY: help lab site test notebooks lint format clean mutants soak
 
 help:
 	@echo "make lab       open JupyterLab at the course's start page"
@@ -16,6 +16,8 @@ help:
 	@echo "make site      write the live scenarios as pages, with handouts for a class"
 	@echo "make lint      ruff and mypy"
 	@echo "make format    let ruff lay out the code"
+	@echo "make mutants   change the code on purpose and count what no test notices: docs/mutants.md"
+	@echo "make soak      20,000 random programs, of which PyTorch is the judge: docs/soak.md"
 	@echo "make clean     remove the environment and everything that the tools made"
 
 lab: $(READY)
@@ -56,3 +58,11 @@ $(READY): requirements-dev.txt constraints.txt pyproject.toml
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache tests/artefacts
+
+# Both take long. A part alone, which writes nothing: `make soak ARGS="--first 12000 --count 500"`, or another seed:
+# `make mutants ARGS="--seed 7 --count 20"`.
+mutants: $(READY)
+	$(PY) tests/mutate.py $(or $(ARGS),--write)
+
+soak: $(READY)
+	$(PY) tests/soak.py $(or $(ARGS),--write)
