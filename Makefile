@@ -10,7 +10,7 @@ DEV    := $(VENV)/.dev
 PIP    := $(PY) -m pip install --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help lab site test notebooks lint format clean
+.PHONY: help lab site test notebooks lint format clean mutants soak
 
 help:
 	@echo "make lab       open JupyterLab at the course's start page"
@@ -19,6 +19,8 @@ help:
 	@echo "make site      write the live scenarios as pages, with handouts for a class"
 	@echo "make lint      ruff and mypy"
 	@echo "make format    let ruff lay out the code"
+	@echo "make mutants   change the code on purpose and count what no test notices: docs/mutants.md"
+	@echo "make soak      20,000 random programs, of which PyTorch is the judge: docs/soak.md"
 	@echo "make clean     remove the environment and everything that the tools made"
 
 lab: $(LAB)
@@ -66,3 +68,11 @@ $(DEV): $(LAB) requirements-dev.txt
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache tests/artefacts
+
+# Both take long. A part alone, which writes nothing: `make soak ARGS="--first 12000 --count 500"`, or another seed:
+# `make mutants ARGS="--seed 7 --count 20"`.
+mutants: $(READY)
+	$(PY) tests/mutate.py $(or $(ARGS),--write)
+
+soak: $(READY)
+	$(PY) tests/soak.py $(or $(ARGS),--write)

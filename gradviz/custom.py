@@ -84,7 +84,8 @@ class Custom:
         """Which tensors came out, and which of them without gradient.
 
         Beside a tracked result the node tells how many values were returned. More untracked candidates than it has
-        room for may be tensors that ``ctx`` keeps; then none is claimed to be a result.
+        room for may be tensors that ``ctx`` keeps; then none is claimed to be a result. In which order several
+        untracked ones were returned is not known: they need not be made in that order, so no name is given to them.
         """
         call = self.call
         # A view of an input is returned as another object: what lives on inside is not the result.
@@ -99,6 +100,8 @@ class Custom:
         else:
             call.outputs = tracked + plain
         call.returned = len(call.outputs) if max(total, len(call.outputs)) > 1 else None
+        if len(plain) > 1:
+            call.returned = 0
         if tracked:
             return  # what reaches one result is not cut; what a closure reads may get its gradient from ``backward``
         sources = {id(s): s for s in call.inputs if s.tracked}.values()
@@ -122,8 +125,13 @@ class CustomFunctions:
         self.grad_mode = torch.is_grad_enabled()
 
     def note_grad_mode(self, enabled: bool, frame: FrameType) -> None:
-        """``no_grad`` and its kin were entered or left."""
-        if not torch.is_inference_mode_enabled() and self.frames.custom(frame) is None:
+        """``no_grad`` and its kin were entered or left.
+
+        Where grad mode is off though nobody was seen to switch it off, torch calls the user back from C++ (a pack
+        hook, as a checkpoint has them): what is set there ends with it.
+        """
+        is_hidden = self.grad_mode and not torch.is_grad_enabled()
+        if not is_hidden and not torch.is_inference_mode_enabled() and self.frames.custom(frame) is None:
             self.grad_mode = enabled
 
     def enter(self, frame: FrameType, name: str, args: tuple[Any, ...]) -> tuple[Custom | None, Custom | None]:

@@ -63,9 +63,12 @@ class Names:
         self._unbound = _not_last(calls)
         is_module = recorder.home_at is None or (recorder.home and recorder.home.co_name == "<module>")
         self._home, self._globals = recorder.home, recorder.globals if is_module else None
-        self._block = self._node((recorder.home, recorder.home_at)) if recorder.home_at else None
+        entered = self._node((recorder.home, recorder.home_at)) if recorder.home_at else None
+        # Entered by hand (``rec.__enter__()``), a recording has no block: what the scope does counts everywhere.
+        self._block = entered if isinstance(entered, (ast.With, ast.AsyncWith)) else None
         # The last proof of what a variable of a scope is: the object, the statement, did it bind the name, outermost?
         self._proofs: dict[tuple[Any, str], tuple[Object, Any, bool, bool]] = {}
+        self._proven: set[tuple[Object, str]] = set()  # names that the user's outermost code has for an object
         self._recorded: set[tuple[Any, str]] = set()
         self._lines: dict[tuple[Object, str], int] = {}
         for call in calls:
@@ -169,6 +172,8 @@ class Names:
         outer = self._is_outer(site) and not isinstance(scope, COMPREHENSIONS)
         self._proofs.pop((scope, name), None)  # the newest stands last
         self._proofs[scope, name] = own, statement, binds, outer
+        if outer:
+            self._proven.add((own, name))
         self._recorded |= {(statement, name)} if always and not is_conditional(statement) else set()
         self._lines.setdefault((own, name), statement.lineno if binds else _line_of(name, statement, scope))
 
@@ -189,7 +194,7 @@ class Names:
         """``name`` where that is still this object, else another variable that is, else with the line where it was."""
         if name is None or self._held.get(name, own) is own:
             return name
-        others = [n for n, o in self._held.items() if o is own and whole]
+        others = [n for n, o in self._held.items() if o is own and whole and (own, n) in self._proven]
         line = self._lines.get((own, name))
         return others[-1] if others else f"{name} (line {line})" if line else f"another {name}"
 

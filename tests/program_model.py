@@ -5,17 +5,26 @@ from __future__ import annotations
 import ast
 import linecache
 import random
-from collections.abc import Callable, Iterable, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 from gradviz.graph import CutReason as R
 
+INFERENCE_WRITE = "in-place write to an inference tensor"
+NORMAL_WRITE = "in-place write in inference_mode to a tensor from outside"
+
 
 @dataclass(eq=False)
 class Memory:
-    """One block of memory. ``saved``: a node may have kept it for its backward."""
+    """One block of memory.
+
+    ``saved``: a node may have kept it for its backward. ``inference``: it was made in inference mode, so the tensors
+    in it are inference tensors: they count no versions, and only inference mode writes into them.
+    """
 
     saved: bool = False
+    inference: bool = False
 
 
 @dataclass(eq=False)
@@ -47,6 +56,9 @@ class Value:
     fragile: bool = False
     inference: bool = False
     dead: bool = False
+    made: int = 0  # the line that made it
+    ever: set[str] = field(default_factory=set)  # all names that it ever had
+    nameless: bool = False  # only what is read later, or held by the module at the end, can name it
 
     @property
     def name(self) -> str:
@@ -57,17 +69,18 @@ class Value:
         return self.family.reach
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ExpectedCut:
     """One cut. Where a rule leaves two words open, ``reasons`` holds both; None among the names is "unnamed".
 
+    ``inputs`` may grow: a value that gets a second name later may be called by it.
     ``optional``: a ghost is read, which has a node but no leaf.
     """
 
     line: int
     reasons: frozenset[R]
-    inputs: frozenset[str | None]
-    outputs: frozenset[str | None]
+    inputs: Set[str | None]
+    outputs: Set[str | None]
     optional: bool = False
 
 
@@ -83,38 +96,86 @@ class ExpectedBackward:
     frees: bool
 
 
+@dataclass(eq=False)
+class ExpectedRecording:
+    """One recording of the program: what stands after line ``first`` and before line ``last``."""
+
+    name: str
+    first: int
+    last: int = 0
+
+    def holds(self, line: int) -> bool:
+        return self.first < line < self.last
+
+
+@dataclass(frozen=True)
+class Binding:
+    """From this line on the variable stands for the value; for none after ``del``."""
+
+    line: int
+    name: str
+    value: Value | None
+
+
 @dataclass
 class Program:
-    """Text and model. The recording starts before line ``start``."""
+    """Text and model.
+
+    The recording starts before line ``start``; where the text itself opens its recordings, ``recordings`` tells which.
+    ``offset``: how many lines of its file stand before its first one.
+    """
 
     lines: list[str] = field(default_factory=list)
+    offset: int = 0
+    recordings: list[ExpectedRecording] = field(default_factory=list)
+    bound: list[Binding] = field(default_factory=list)
     start: int = 1
     leaves: list[str] = field(default_factory=list)
     on: set[str] = field(default_factory=set)  # leaves whose flag is on at the end
     cuts: list[ExpectedCut] = field(default_factory=list)
     backwards: list[ExpectedBackward] = field(default_factory=list)
     reentrant: bool = False
+    has: set[str] = field(default_factory=set)  # what is worth counting
 
     @property
     def text(self) -> str:
         return "\n".join(self.lines) + "\n"
 
     def split(self, name: str) -> list[tuple[int, object]]:
-        """Its top-level statements as (line, code), under a file name that ``linecache`` knows."""
+        """Its top-level statements as (line, code), under a file name that ``linecache`` knows.
+
+        A recording's block is taken apart, and what a task waits for is left out.
+        """
         linecache.cache[name] = (len(self.text), None, self.text.splitlines(True), name)
-        return [(stmt.lineno, compile(ast.Module([stmt], []), name, "exec")) for stmt in ast.parse(self.text).body]
+        tree = ast.increment_lineno(ast.parse(textwrap.dedent(self.text)), self.offset)
+        body = [part for stmt in tree.body for part in (stmt.body if is_recording(stmt) else [stmt])]
+        body = [stmt for stmt in body if not (isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Await))]
+        return [(stmt.lineno, compile(ast.Module([stmt], []), name, "exec")) for stmt in body]
+
+    def at(self, name: str, line: int) -> Value | None:
+        """What the variable stood for when this line had run."""
+        found = [b for b in self.bound if b.name == name and b.line <= line]
+        return found[-1].value if found else None
+
+
+def is_recording(stmt: ast.stmt) -> bool:
+    """Whether it is ``with gv.record() as rec:``."""
+    return isinstance(stmt, ast.With) and ast.unparse(stmt.items[0].context_expr) == "gv.record()"
 
 
 class Builder:
     """Writes one program and keeps its model; ``programs.py`` adds the kinds of statements."""
 
-    def __init__(self, *, risky: bool = False) -> None:
-        self.program = Program()
+    def __init__(self, *, risky: bool = False, offset: int = 0, indent: int = 0) -> None:
+        self.program = Program(offset=offset)
         self.risky = risky  # also write into what a node has saved
+        self.indent = indent
+        self.shares_generator = False  # others draw random numbers meanwhile
         self.values: list[Value] = []
         self.named: dict[str, Value] = {}
         self.grad = True
         self.inference = False
+        self.enabled_anyway = False  # enable_grad inside inference_mode: custom Functions are tracked there
         self.depth = 0
         self.with_grad: set[str] = set()
         self.counter = 0
@@ -122,8 +183,13 @@ class Builder:
     # what the statements are made of
 
     def emit(self, code: str) -> int:
-        self.program.lines.append("    " * self.depth + code)
-        return len(self.program.lines)
+        self.program.lines.append("    " * (self.indent + self.depth) + code)
+        return self.line
+
+    @property
+    def line(self) -> int:
+        """The last line that was written."""
+        return self.program.offset + len(self.program.lines)
 
     def fresh(self) -> str:
         self.counter += 1
@@ -131,12 +197,25 @@ class Builder:
 
     def bind(self, name: str, value: Value) -> Value:
         value.names.add(name)
+        value.ever.add(name)
         self.named[name] = value
+        self.program.bound.append(Binding(self.line, name, value))
         if value not in self.values:
+            value.made = self.line
             value.family.size += 1
             value.inference = value.inference or self.inference
+            if self.inference and all(v.memory is not value.memory for v in self.values):
+                value.memory.inference = True
             self.values.append(value)
         return value
+
+    def unbind(self, name: str) -> None:
+        """``del name``: the value lives on under its other names, or out of reach."""
+        value = self.named.pop(name)
+        value.names.discard(name)
+        self.program.bound.append(Binding(self.line, name, None))
+        if not value.names:
+            self.values.remove(value)
 
     def new(
         self, name: str, family: Family, memory: Memory, shape: tuple[int, ...], kind: str = "float", **traits: bool
@@ -171,7 +250,7 @@ class Builder:
             reasons.add(R.NO_GRAD)
         for value in dict.fromkeys(read):
             if value.reach or value.family.ghost:
-                names = frozenset({None}) if unnamed else frozenset(value.names)
+                names = frozenset({None}) if unnamed else value.ever
                 cut = ExpectedCut(line, frozenset(reasons), names, frozenset(outputs), optional=not value.reach)
                 self.program.cuts.append(cut)
 
@@ -194,6 +273,10 @@ class Builder:
         """``name = code``: one differentiable call, unless ``reason`` says why it is not."""
         name = self.fresh()
         line = self.emit(f"{name} = {code}")
+        if "checkpoint" in code:
+            self.program.has.add(
+                "checkpoint, reentrant" if "use_reentrant=True" in code else "checkpoint, not reentrant"
+            )
         why = reason or self.off()
         if why:
             self.cut(line, why, reads, [name])
@@ -208,7 +291,9 @@ class Builder:
             )
         else:
             family = view.family if not why else self.untracked_view(view)
-            fragile = view.fragile or bool(why) or traits.pop("fragile", False)
+            # a view of an inference tensor is one too: torch counts no versions there, so it refuses nothing
+            refused = bool(why) and not view.memory.inference
+            fragile = view.fragile or refused or traits.pop("fragile", False)
             value = Value(
                 {name},
                 family,
@@ -220,6 +305,7 @@ class Builder:
                 inference=view.inference,
                 **{"writable": view.writable and not fragile, **traits},
             )
+        value.nameless = "checkpoint" in code  # torch's own code has it last
         return self.bind(name, value)
 
     def untracked_view(self, base: Value) -> Family:
@@ -229,6 +315,8 @@ class Builder:
 
     def wrote(self, target: Value, source: Value | None = None) -> None:
         """The history and the memory of ``target`` have a new state."""
+        if self.inference:
+            self.program.has.add(INFERENCE_WRITE if target.memory.inference else NORMAL_WRITE)
         if self.grad and source is not None:
             if source.reach and not target.reach:
                 # torch takes its other views for leaves until they are used next, and refuses to write into them
@@ -242,4 +330,6 @@ class Builder:
 
     def may_write(self, v: Value) -> bool:
         safe = self.risky or not v.memory.saved
-        return v.writable and safe and not v.inference and not self.inference and (not self.grad or not v.family.leaf)
+        if self.inference:
+            return v.writable and safe
+        return v.writable and safe and not v.inference and (not self.grad or not v.family.leaf)

@@ -8,13 +8,26 @@ statements out (``shrink``).
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 import torch.nn.functional as F
-from program_model import Builder, ExpectedBackward, ExpectedCut, Family, Memory, Program, Value
+from program_model import (
+    INFERENCE_WRITE,
+    Builder,
+    ExpectedBackward,
+    ExpectedCut,
+    ExpectedRecording,
+    Family,
+    Memory,
+    Program,
+    Value,
+)
 from torch.utils.checkpoint import checkpoint
 
 from gradviz.graph import CutReason as R
@@ -81,12 +94,23 @@ def wave(x):
     return (x * 2.0).sin()
 
 
+def ripple(x, y):
+    """A checkpoint of two values."""
+    return x.tanh() * y + y
+
+
+def swell(x):
+    """A checkpoint with another one inside."""
+    return checkpoint(wave, x * 0.5, use_reentrant=False).exp()
+
+
 def cut_elsewhere(x):
     """A helper in another file that cuts."""
     return x.detach()
 
 
 NAMES = {
+    "asyncio": asyncio,
     "torch": torch,
     "F": F,
     "checkpoint": checkpoint,
@@ -95,6 +119,8 @@ NAMES = {
     "Step": Step,
     "Best": Best,
     "wave": wave,
+    "ripple": ripple,
+    "swell": swell,
 }
 
 #: code, what is saved for backward ("in": the inputs, "out": the result, "": nothing)
@@ -121,10 +147,22 @@ MODES = ["torch.no_grad()", "torch.enable_grad()", "torch.set_grad_enabled(False
 
 
 class Statements(Builder):
-    """The kinds of statements: each writes one, or returns False where nothing fits."""
+    """The kinds of statements: each writes one, or returns False where nothing fits.
+
+    ``records``: the text opens its recording itself; ``nests``: others in it, too; ``waits``: it lets other tasks run.
+    """
+
+    block_recording: ExpectedRecording | None = None  # the one with a with block
+
+    def __init__(self, *, records: bool = False, nests: bool = False, waits: bool = False, **options: Any) -> None:
+        super().__init__(**options)
+        self.records, self.nests, self.waits = records, nests, waits
+        self.shares_generator = waits
 
     def unary(self, r: random.Random) -> bool:
         code, saves = r.choice(UNARY)
+        if (self.shares_generator and "dropout" in code) or (self.enabled_anyway and "apply" in code):
+            return False
         x = self.usable(r, lambda v: len(v.shape) > 0)
         if x is None or ("checkpoint" in code and (not self.grad or x.inference or x.family.leaf)):
             return False  # a leaf whose flag may change before the recomputation
@@ -203,12 +241,13 @@ class Statements(Builder):
                 "Blend.apply({x}, {x})",
             ]
         )
-        if "unbind" in code and x.fragile:
+        if ("unbind" in code and x.fragile) or ("apply" in code and self.enabled_anyway):
             return False
         line = self.emit(f"{p}, {q} = {code.format(x=x.name, half=half[0])}")
         if self.off():
             # the slice is a call of its own: it is cut, what comes of it is not tracked
-            self.cut(line, self.off() or R.NO_GRAD, [x], [None] if "unbind" in code else [p, q])
+            outputs = [None] if "unbind" in code else [p, q, None] if "apply" in code else [p, q]
+            self.cut(line, self.off() or R.NO_GRAD, [x], outputs)
         reach = frozenset() if self.off() else x.reach
         if "chunk" in code or "split" in code or "unbind" in code:
             shape = x.shape[1:] if "unbind" in code else half
@@ -232,6 +271,9 @@ class Statements(Builder):
             self.new(p, Family(reach, ghost=ghost), Memory(), x.shape)
             second = Family(reach if "Blend" in code else frozenset(), ghost=ghost and "Blend" in code)
             self.new(q, second, places, x.shape, "float" if "Blend" in code else "int")
+            is_tracked = not self.off() and (x.reach or x.family.ghost)
+            if "apply" in code and not is_tracked:  # in which order untracked results were returned is not known
+                self.named[p].nameless = self.named[q].nameless = True
         return True
 
     def write(self, r: random.Random) -> bool:
@@ -247,13 +289,15 @@ class Statements(Builder):
 
     def write_from(self, r: random.Random) -> bool:
         t = self.usable(r, lambda v: self.may_write(v) and len(v.shape) > 0)
-        y = t and self.usable(r, lambda v: v.shape == t.shape and v.memory is not t.memory and not v.inference)
+        y = t and self.usable(
+            r, lambda v: v.shape == t.shape and v.memory is not t.memory and (self.inference or not v.inference)
+        )
         if not t or not y:
             return False
         code = r.choice(WRITES_FROM)
         line = self.emit(code.format(t=t.name, y=y.name))
         if not self.grad:
-            self.cut(line, R.NO_GRAD_WRITE, [y], t.names)
+            self.cut(line, R.NO_GRAD_WRITE, [y], t.ever)
         elif ".mul_" in code and (t.reach or y.reach):
             y.memory.saved = True
         self.wrote(t, y)
@@ -266,19 +310,19 @@ class Statements(Builder):
         if not t or not x or self.grad:
             return False
         line = self.emit(f"torch.mul({x.name}, 2.0, out={t.name})")
-        self.cut(line, R.NO_GRAD_WRITE, [x], t.names, also=R.NO_GRAD)
+        self.cut(line, R.NO_GRAD_WRITE, [x], t.ever, also=R.NO_GRAD)
         self.wrote(t)
         return True
 
     def fill_new(self, r: random.Random) -> bool:
         """A buffer made from one value and filled with another."""
         x, y = self.usable(r), self.usable(r)
-        if not x or not y or x.shape != y.shape or y.inference:
-            return False
-        if self.inference:
+        if not x or not y or x.shape != y.shape or (y.inference and not self.inference):
             return False
         name = self.fresh()
         line = self.emit(f"{name} = torch.empty_like({x.name}).copy_({y.name})")
+        if self.inference:
+            self.program.has.add(INFERENCE_WRITE)
         if not self.grad:
             self.cut(line, R.NO_GRAD_WRITE, [y], [name, None])
         self.new(
@@ -294,7 +338,8 @@ class Statements(Builder):
         x = self.usable(r, lambda v: len(v.shape) > 0)
         if x:
             name = self.fresh()
-            self.emit(f"{name} = {r.choice(FACTORIES).format(x=x.name)}")
+            made = [f for f in FACTORIES if not (self.shares_generator and "rand" in f)]
+            self.emit(f"{name} = {r.choice(made).format(x=x.name)}")
             self.new(name, Family(), Memory(), x.shape, plain=x.plain)
         return bool(x)
 
@@ -333,8 +378,7 @@ class Statements(Builder):
         if x:
             line = self.emit(f"{x.name}.detach_()")
             if not self.inference:  # there detach_ changes nothing
-                names = frozenset(x.names)
-                self.program.cuts.append(ExpectedCut(line, frozenset({R.DETACH_IN_PLACE}), names, names))
+                self.program.cuts.append(ExpectedCut(line, frozenset({R.DETACH_IN_PLACE}), x.ever, x.ever))
                 x.family.reach = frozenset()
         return bool(x)
 
@@ -368,7 +412,7 @@ class Statements(Builder):
         value = not x.reach
         line = self.emit(r.choice(["{x}.requires_grad_({v})", "{x}.requires_grad = {v}"]).format(x=x.name, v=value))
         if not value:
-            self.program.cuts.append(ExpectedCut(line, frozenset({R.FLAG_OFF}), frozenset(x.names), frozenset(x.names)))
+            self.program.cuts.append(ExpectedCut(line, frozenset({R.FLAG_OFF}), x.ever, x.ever))
         x.family.reach = frozenset({name}) if value else frozenset()
         (self.program.on.add if value else self.program.on.discard)(name)
         return True
@@ -398,7 +442,7 @@ class Statements(Builder):
             m.memory.saved = True
             self.result(f"torch.where({m.name}, {x.name}, {y.name})", [x, y], x.shape)
         else:
-            self.cut(len(self.program.lines) + 1, R.NOT_DIFFERENTIABLE, [x], [None])
+            self.cut(self.line + 1, R.NOT_DIFFERENTIABLE, [x], [None])
             self.result(f"torch.where({x.name} > 0, {x.name}, {y.name})", [x, y], x.shape)
         return True
 
@@ -467,13 +511,24 @@ class Statements(Builder):
         line = self.emit(f"{name} = {name} + 1.0")
         if self.off():
             self.cut(line, self.off() or R.NO_GRAD, [x], [name])
-        self.values.remove(x)
+        self.unbind(name)
         self.new(
             name,
             Family(frozenset() if self.off() else x.reach, ghost=not self.off() and x.family.ghost),
             Memory(),
             x.shape,
         )
+        return True
+
+    def forget(self, r: random.Random) -> bool:
+        """``del``: a name that stands for nothing any more; the graph may hold the value, or a second name."""
+        # not what was just made: a custom Function's result is met when the next call begins
+        x = self.usable(r, lambda v: not v.family.leaf and v.made < self.line)
+        if not x or self.depth:
+            return False
+        name = r.choice(sorted(x.names))
+        self.emit(f"del {name}")
+        self.unbind(name)
         return True
 
     def layer(self, r: random.Random) -> bool:
@@ -491,6 +546,19 @@ class Statements(Builder):
             if not x:
                 return False
             self.result(f"F.batch_norm({x.name}, None, None, training=True)", [x], x.shape, "in")
+        return True
+
+    def checkpointed(self, r: random.Random) -> bool:
+        """A checkpoint of two values, or of one with a checkpoint inside."""
+        # no leaf, whose flag may change before the recomputation
+        x = self.usable(r, lambda v: len(v.shape) > 0 and not v.inference and not v.family.leaf)
+        y = x and self.usable(r, lambda v: v.shape == x.shape and not v.inference and not v.family.leaf)
+        if not x or not y or not self.grad:
+            return False
+        if r.random() < 0.5:
+            self.result(f"checkpoint(ripple, {x.name}, {y.name}, use_reentrant=False)", [x, y], x.shape, "in")
+        else:
+            self.result(f"checkpoint(swell, {x.name}, use_reentrant=False)", [x], x.shape, "in")
         return True
 
     def reentrant(self, r: random.Random) -> bool:
@@ -578,6 +646,7 @@ class Statements(Builder):
         self.emit(f"with {mode}:")
         self.depth += 1
         self.grad = mode == "torch.enable_grad()" and not self.inference
+        self.enabled_anyway = self.inference and mode == "torch.enable_grad()"
         self.inference = self.inference or "inference" in mode
         count = len(self.program.lines)
         for _ in range(r.randint(1, 3)):
@@ -586,16 +655,47 @@ class Statements(Builder):
             self.emit("pass")
         self.depth -= 1
         self.grad, self.inference = before
+        self.enabled_anyway = False
         return True
 
     KINDS: ClassVar = [
         (8, unary), (8, binary), (3, reduce), (4, join), (8, view), (4, pieces), (6, write), (6, write_from), (3, out),
         (2, fill_new), (2, factory), (4, detach), (1, detach_), (2, new_leaf), (2, flag), (4, not_differentiable),
-        (3, mask), (4, copied_out), (2, index), (2, same), (2, rebind), (3, layer), (0.4, reentrant), (2, hook),
+        (3, mask), (4, copied_out), (2, index), (2, same), (2, rebind), (1, forget), (3, layer),
+        (1.5, checkpointed), (0.4, reentrant), (2, hook),
         (2, read), (2, backward), (1.5, double_backward), (1, clear_grad), (5, block),
     ]  # fmt: skip
 
+    # recordings
+
+    def begin_recording(self, r: random.Random, *, block: bool = False) -> None:
+        name = f"rec{len(self.program.recordings)}"
+        line = self.emit(f"with gv.record() as {name}:" if block else f"{name} = gv.record().__enter__()")
+        recording = ExpectedRecording(name, line)
+        self.program.recordings.append(recording)
+        if block:
+            self.block_recording = recording
+            self.indent += 1
+
+    def end_recording(self, recording: ExpectedRecording) -> None:
+        recording.last = self.emit(f"{recording.name}.__exit__(None, None, None)")
+
+    def nest(self, r: random.Random) -> None:
+        """Begins a recording inside the others, or ends any of them, whichever began first."""
+        going = [rec for rec in self.program.recordings[1:] if not rec.last]
+        if going and r.random() < 0.5:
+            self.end_recording(r.choice(going))
+        elif len(going) < 3:
+            self.begin_recording(r)
+
     def statement(self, r: random.Random) -> None:
+        if self.nests and not self.depth and r.random() < 0.15:
+            self.nest(r)
+        self.operation(r)
+        if self.waits and not self.depth and r.random() < 0.7:
+            self.emit("await asyncio.sleep(0)")
+
+    def operation(self, r: random.Random) -> None:
         weights, kinds = zip(*self.KINDS, strict=True)
         if self.risky:
             weights = [w * 4 if kind in (Statements.write, Statements.write_from) else w for w, kind in self.KINDS]
@@ -604,7 +704,11 @@ class Statements(Builder):
                 return
 
     def begin(self, r: random.Random) -> None:
-        self.emit("torch.manual_seed(0)")
+        self.emit("torch.default_generator.manual_seed(0)")  # torch.manual_seed() asks for other devices each time
+        records = self.records and r.random() < 0.5
+        is_block = r.random() < 0.6
+        if records:
+            self.begin_recording(r, block=is_block)
         for name, code, shape in (
             ("a", "torch.tensor([0.5, -1.25, 2.0, 0.75], requires_grad=True)", (4,)),
             ("b", "torch.tensor([1.5, 0.25, -0.5, 1.0]).requires_grad_()", (4,)),
@@ -620,6 +724,19 @@ class Statements(Builder):
                 self.program.leaves.append(name)
                 self.program.on.add(name)
         self.program.start = r.choice([1, len(self.program.lines) + 1])
+        if self.records and not records:
+            self.begin_recording(r, block=is_block)
+
+    def close(self, r: random.Random) -> None:
+        """Ends the recordings, in any order."""
+        going = [rec for rec in self.program.recordings if not rec.last]
+        r.shuffle(going)
+        for recording in going:
+            if recording is self.block_recording:
+                self.indent -= 1
+                recording.last = self.line + 1
+            else:
+                self.end_recording(recording)
 
     def end(self, r: random.Random) -> None:
         fit = [v for v in self.values if v.kind == "float" and v.reach and not v.dead and self.named.get(v.name) is v]
@@ -647,17 +764,25 @@ class Statements(Builder):
 
 def build(seeds: Sequence[int], *, risky: bool = False) -> Program:
     """The program of these statement seeds; the first decides the beginning and the last the end."""
-    b = Statements(risky=risky)
+    return write(Statements(risky=risky), seeds)
+
+
+def write(b: Statements, seeds: Sequence[int]) -> Program:
     b.begin(random.Random(seeds[0]))
     for seed in seeds[1:-1]:
         b.statement(random.Random(seed))
-    b.end(random.Random(seeds[-1]))
+    last = random.Random(seeds[-1])
+    b.end(last)
+    b.close(last)
     return b.program
 
 
 def statement_seeds(seed: int) -> list[int]:
     """Program number ``seed`` as one number a statement."""
-    r = random.Random(seed)
+    return some_seeds(random.Random(seed))
+
+
+def some_seeds(r: random.Random) -> list[int]:
     return [r.randrange(2**30) for _ in range(r.randint(6, 18))]
 
 
@@ -674,3 +799,100 @@ def shrink(seeds: list[int], fails: Callable[[list[int]], bool]) -> list[int]:
                 at += 1
         size //= 2
     return seeds
+
+
+# Programs that open their recordings themselves -------------------------------------------------------------------
+
+
+class Plan(NamedTuple):
+    """What a whole file is made from: one straight program, or several tasks side by side.
+
+    ``order`` says which of the parts each task runs, by number; two tasks may run the same code. Empty: no tasks.
+    """
+
+    parts: tuple[list[int], ...]
+    nests: bool = False
+    order: tuple[int, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        if self.order:
+            return "asyncio tasks that record side by side"
+        return "nested recordings" if self.nests else "one recording"
+
+
+def plan(stream: int, number: int) -> Plan:
+    """Plan ``number`` of an endless row of plans; no two streams have a plan in common."""
+    r = random.Random(f"{stream} {number}")
+    nests = r.random() < 0.35
+    if r.random() >= 0.1:
+        return Plan((some_seeds(r),), nests)
+    parts = tuple(some_seeds(r) for _ in range(2))
+    return Plan(parts, nests, r.choice([(0, 1), (1, 0), (0, 1, 0), (0, 0)]))
+
+
+@dataclass(frozen=True)
+class File:
+    """The text of a plan, and the programs in it: the straight one, or the one of each task."""
+
+    plan: Plan
+    text: str
+    programs: list[Program]
+
+    @property
+    def has(self) -> set[str]:
+        """What is worth counting."""
+        found = set().union(*(program.has for program in self.programs))
+        if any(disordered(program.recordings) for program in self.programs):
+            found.add("recordings that end in another order than they nest")
+        if len(set(self.plan.order)) < len(self.plan.order):
+            found.add("two tasks that run the same code")
+        return found
+
+    @property
+    def script(self) -> str:
+        """As a file that can be run; it stands beside this one."""
+        names = ", ".join(n for n, v in NAMES.items() if getattr(v, "__module__", "") == __name__)
+        imports = ["import asyncio", "import torch", "import torch.nn.functional as F"]
+        imports += ["from torch.utils.checkpoint import checkpoint", "import gradviz as gv"]
+        imports += [f"from programs import {names}"]
+        return "\n".join(imports) + "\n\n" + self.text
+
+
+def disordered(recordings: Sequence[ExpectedRecording]) -> bool:
+    """Whether one ends while another goes on that began inside it."""
+    return any(one.first < other.first < one.last < other.last for one in recordings for other in recordings)
+
+
+def write_file(plan: Plan) -> File:
+    """The text and the models of a plan."""
+    if not plan.order:
+        program = write(Statements(records=True, nests=plan.nests), plan.parts[0])
+        return File(plan, program.text, [program])
+    lines: list[str] = []
+    parts = []
+    for number, seeds in enumerate(plan.parts):
+        lines.append(f"async def task_{number}():")
+        part = Statements(records=True, nests=plan.nests, waits=True, offset=len(lines), indent=1)
+        parts.append(write(part, seeds))
+        lines += [*parts[-1].lines, "    return locals()", ""]
+    tasks = ", ".join(f"task_{number}()" for number in plan.order)
+    lines += ["async def main():", f"    return await asyncio.gather({tasks})", "", "results = asyncio.run(main())"]
+    return File(plan, "\n".join(lines) + "\n", [parts[number] for number in plan.order])
+
+
+def shrink_plan(plan: Plan, fails: Callable[[Plan], bool]) -> Plan:
+    """Leaves out tasks and statements for as long as the rest still fails."""
+    if plan.nests and fails(plan._replace(nests=False)):
+        plan = plan._replace(nests=False)
+    for order in (plan.order[:2], plan.order[1:]):
+        if len(order) > 1 and order != plan.order and fails(plan._replace(order=order)):
+            plan = plan._replace(order=order)
+    for number in range(len(plan.parts)):
+        still = partial(_with_part, plan, number)
+        plan = still(shrink(plan.parts[number], lambda fewer, still=still: fails(still(fewer))))
+    return plan
+
+
+def _with_part(plan: Plan, number: int, seeds: list[int]) -> Plan:
+    return plan._replace(parts=(*plan.parts[:number], seeds, *plan.parts[number + 1 :]))

@@ -12,7 +12,7 @@ from typing import Any
 import programs
 import pytest
 import torch
-from test_oracle import run_recorded
+from oracle import record_program
 
 import gradviz as gv
 from gradviz import explaining, nodes, preview
@@ -402,7 +402,7 @@ def test_random_programs_change_gradients_only_by_their_hooks(block: int) -> Non
     met = 0
     for seed in range(40 * block, 40 * block + 40):
         program = programs.build(programs.statement_seeds(seed))
-        _, rec = run_recorded(program, f"<program {seed}>")
+        _, rec = record_program(program, f"<program {seed}>")
         for event in rec.events:
             if isinstance(event, Changed):
                 met += 1

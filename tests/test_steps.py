@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import programs
 import pytest
 import torch
+from oracle import record_program
 from recordings import course
 from svg import SVG, read
-from test_oracle import run_recorded
 
 import gradviz as gv
 from gradviz import arrange, cards, fold, render, steps
@@ -167,7 +167,7 @@ def test_a_step_tells_what_is_true_by_then(program) -> None:
 
 @pytest.mark.parametrize("number", range(6))
 def test_a_step_of_a_random_program_tells_what_is_true_by_then(number: int) -> None:
-    _, rec = run_recorded(programs.build(programs.statement_seeds(number)), "<program>")
+    _, rec = record_program(programs.build(programs.statement_seeds(number)), "<program>")
     check(rec)
 
 

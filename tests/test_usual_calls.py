@@ -7,7 +7,7 @@ import warnings
 import programs
 import pytest
 import torch
-from test_oracle import run_recorded
+from oracle import record_program
 
 import gradviz as gv
 from gradviz import connect
@@ -54,7 +54,7 @@ def filled_memory():
 def test_random_programs(first, without, monkeypatch):
     def run():
         torch.manual_seed(0)
-        return run_recorded(program, "<program>")[1]
+        return record_program(program, "<program>")[1]
 
     found = 0
     for seed in range(first, first + BLOCK):
