@@ -383,8 +383,7 @@ class _Teller:
             if now == last.stored:
                 yield f"{grad} is {last.stored}", why if known is not False else ""
             else:
-                still = f" and is {now} now" if t.requires_grad or now is not None else ""
-                yield f"{grad} was {last.stored} after backward{still}", ""
+                yield f"{grad} was {last.stored} after backward and is {now} now", ""
 
     def changed(self) -> Iterator[str]:
         """The first gradient of the last run that changed between two nodes; what a leaf stores is told already."""

@@ -268,6 +268,12 @@ def grads_now(graph: Graph) -> dict[int, str | None]:
     return {i: t.grad for i, t in latest_states(graph).items()} | stored
 
 
+def had_grad(graph: Graph) -> set[int]:
+    """The objects that were a leaf that requires grad at some time, or had a ``.grad``: what they have now, if it is
+    not a gradient, is None, though they are not tracked any more."""
+    return {t.object_id for t in graph.tensors if t.grad is not None or (t.requires_grad and t.is_leaf)}
+
+
 def met(graph: Graph, at_node: Mapping[int | None, int], along: Mapping[tuple[int, int], int]) -> dict[int | None, int]:
     """What a gradient that starts at a node meets on its way to the leaves, for every node at once.
 

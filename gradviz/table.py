@@ -54,7 +54,7 @@ def rows(graph: Graph, cards: Iterable[Card]) -> list[TableRow]:
         >>> rows(Graph(), ())
         []
     """
-    last, grads = queries.latest_states(graph), queries.grads_now(graph)
+    last, grads, had = queries.latest_states(graph), queries.grads_now(graph), queries.had_grad(graph)
     shown: dict[int, str] = {}  # object id -> what the table calls it
     for card in cards:
         for i in card.tensor_ids[-1:]:
@@ -66,7 +66,7 @@ def rows(graph: Graph, cards: Iterable[Card]) -> list[TableRow]:
     for i in list(shown)[:LINES]:
         t = last[i]
         others = [shown[o.object_id] for o in shared.get(t.storage_id, ()) if o is not t]
-        cells = (shown[i], *_cells(graph, t, grads[i]), _storage(t, others))
+        cells = (shown[i], *_cells(graph, t, grads[i], i in had), _storage(t, others))
         found.append(TableRow(key(visible(shown[i])), t.id, tuple(visible(c) for c in cells)))
     if len(shown) > LINES:
         more = f"… and {len(shown) - LINES:,} more, not listed"
@@ -74,9 +74,9 @@ def rows(graph: Graph, cards: Iterable[Card]) -> list[TableRow]:
     return found
 
 
-def _cells(graph: Graph, t: Tensor, now: str | None) -> tuple[str, ...]:
+def _cells(graph: Graph, t: Tensor, now: str | None, had: bool) -> tuple[str, ...]:
     value = t.values or (UNKNOWN if t.shape is None else f"shape {list(t.shape)}")
-    return value, grad(t, now), word(t.requires_grad), word(t.is_leaf), grad_fn(graph, t), word(t.version)
+    return value, grad(t, now, had), word(t.requires_grad), word(t.is_leaf), grad_fn(graph, t), word(t.version)
 
 
 def word(value: object) -> str:
@@ -87,14 +87,14 @@ def word(value: object) -> str:
     return UNKNOWN if value is None else str(value)
 
 
-def grad(t: Tensor, now: str | None) -> str:
-    """``.grad``, which is ``now``, and where there is none whether there could be one."""
+def grad(t: Tensor, now: str | None, had: bool) -> str:
+    """``.grad``, which is ``now``, and where there is none whether there could be one, or was (``had``)."""
     if now is not None:
         return now
     if t.requires_grad is None or (t.requires_grad and t.is_leaf is None):
         return UNKNOWN
     if not t.requires_grad:
-        return "not tracked"
+        return "None" if had else "not tracked"
     return "None" if t.is_leaf or t.retains_grad else "None (not a leaf)"
 
 

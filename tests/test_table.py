@@ -9,10 +9,11 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz import preview, table
+from gradviz import explaining, preview, table
 from gradviz.graph import Graph, Tensor
 from gradviz.scene import LINES
 from gradviz.views.figure import Figure
+from gradviz.views.state import state
 
 
 def cells(graph: Graph) -> dict[str, dict[str, str]]:
@@ -56,6 +57,30 @@ def test_every_cell_is_what_torch_says() -> None:
             for other, o in {"a": a, "b": b, "c": c}.items()
             if o is not t and o.untyped_storage().data_ptr() == t.untyped_storage().data_ptr()
         ]
+
+
+def test_a_grad_that_was_cleared_is_none_though_the_flag_is_off_now() -> None:
+    with gv.record() as rec:
+        x = torch.ones(2, requires_grad=True)
+        (x**2).sum().backward()
+        x.grad = None
+        x.requires_grad_(False)
+        unused = torch.ones(2, requires_grad=True)
+        unused.requires_grad = False
+        kept = torch.ones(2, requires_grad=True)
+        (kept * 3).sum().backward()
+        kept.requires_grad_(False)
+        given = torch.ones(2)
+        given.grad = torch.ones(2)
+        given.grad = None
+        plain = (x + unused + kept + given).detach()
+    said = {name: row["grad"] for name, row in cells(rec.graph).items()}
+    facts = {card["key"]: dict(card["facts"])["grad"] for card in state(Figure(rec.graph))["cards"].values()}
+    for name, t in {"x": x, "unused": unused, "given": given, "kept": kept}.items():
+        expected = "None" if t.grad is None else preview.values(t.grad.tolist())
+        assert (said[name], facts[name]) == (expected, expected)
+    assert (plain.grad, said["plain"]) == (None, "not tracked")
+    assert "x.grad was [2, 2] after backward and is None now" in explaining.summary(rec.graph)
 
 
 def test_sharing_changes_only_the_cells_of_those_who_share() -> None:

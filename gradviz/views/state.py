@@ -111,7 +111,7 @@ class _Describer:
         self.names = {c.id: _name(c) for c in cards}
         self.keys = self.unique_keys()
         self.card_of: dict[int | None, int] = {n: c.id for c in cards for n in _node_ids(c)}
-        self.grads = queries.grads_now(graph)
+        self.grads, self.had = queries.grads_now(graph), queries.had_grad(graph)
         self.sent = queries.sent_labels(graph)
         self.arrived: dict[int, dict[int, str]] = {}  # by node, by output
         for (node_id, output), value in queries.arrived_gradients(graph).items():
@@ -189,7 +189,7 @@ class _Describer:
         for name in ("dtype", "device", "requires_grad", "is_leaf", "retains_grad", "version"):
             yield name, table.word(getattr(t, name))
         yield "grad_fn", table.grad_fn(self.graph, t)
-        yield "grad", table.grad(t, self.grads[t.object_id])
+        yield "grad", table.grad(t, self.grads[t.object_id], t.object_id in self.had)
         if t.gradient_edge and card.kind != "tag":
             yield "gradient arrived", self.arrived.get(t.gradient_edge.node_id, {}).get(t.gradient_edge.output_nr, "")
         storage = self.storages.get(t.storage_id)

@@ -255,14 +255,17 @@ class Compared:
         name = "None" if moment.is_leaf or edge is None else last_part(self.gradients.nodes[edge[0]].name())
         if last_part(grad_fn) != name and not (anew and grad_fn == "unknown"):
             yield f"grad_fn: shown {grad_fn}, torch {name}"
-        if grad != self.grad_word(moment) and not (anew and grad == "unknown"):
-            yield f".grad: shown {grad}, torch {self.grad_word(moment)}"
+        if grad != self.grad_word(k) and not (anew and grad == "unknown"):
+            yield f".grad: shown {grad}, torch {self.grad_word(k)}"
 
-    def grad_word(self, moment: Moment) -> str:
+    def grad_word(self, k: int) -> str:
+        moment = self.last(k)
         if moment.grad is not None:
             return moment.grad
         if not moment.requires_grad:
-            return "not tracked"
+            so_far = [m for when, m in self.calls.history[k] if when <= self.end(k)]
+            had = any(m.grad is not None or (m.requires_grad and m.is_leaf) for m in so_far)
+            return "None" if had else "not tracked"
         return "None" if moment.is_leaf or moment.retains_grad else "None (not a leaf)"
 
     def rows(self, card: Card, moments: list[Moment]) -> Iterator[str]:
