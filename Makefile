@@ -71,8 +71,8 @@ clean:
 
 # Both take long. A part alone, which writes nothing: `make soak ARGS="--first 12000 --count 500"`, or another seed:
 # `make mutants ARGS="--seed 7 --count 20"`.
-mutants: $(READY)
+mutants: $(DEV)
 	$(PY) tests/mutate.py $(or $(ARGS),--write)
 
-soak: $(READY)
+soak: $(DEV)
 	$(PY) tests/soak.py $(or $(ARGS),--write)
