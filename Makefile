@@ -56,7 +56,7 @@ $(LAB): requirements.txt constraints.txt pyproject.toml
 		echo "gradviz needs Python 3.10 or newer, but '$(PYTHON)' is: $$($(PYTHON) --version 2>&1)"; \
 		echo "Name another one, for example: make $(or $(MAKECMDGOALS),lab) PYTHON=python3.12"; exit 1; }
 	@echo "Installing JupyterLab, PyTorch and gradviz into $(VENV): about 1.3 GB, some minutes."
-	@$(if $(filter Linux,$(shell uname)),echo "Where pip takes PyTorch's CUDA build, several GB more; README.md says how to avoid it.")
+	@[ "$$(uname)" != Linux ] || echo "Where pip takes PyTorch's CUDA build, several GB more; README.md says how to avoid it."
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -r requirements.txt --editable .
 	@touch $(LAB)
