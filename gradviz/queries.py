@@ -274,6 +274,21 @@ def had_grad(graph: Graph) -> set[int]:
     return {t.object_id for t in graph.tensors if t.grad is not None or (t.requires_grad and t.is_leaf)}
 
 
+def cut_views(graph: Graph) -> set[int]:
+    """The objects that are views of a tracked tensor, made where nothing is recorded: torch gives them its flag, and
+    yet no AccumulateGrad, so no gradient comes to them. Setting the flag again makes them ordinary leaves."""
+    found, set_again = set[int](), set[int]()
+    for call in graph.calls:
+        given = {graph.tensor[i].object_id for i in call.inputs}
+        if call.function in ("requires_grad_", "requires_grad"):
+            set_again |= given
+        elif call.inference_mode or not call.grad_mode:
+            made = [graph.tensor[i] for i in call.outputs]
+            views = [t for t in made if t.requires_grad and t.is_leaf and t.base_id is not None]
+            found |= {t.object_id for t in views if t.object_id not in given}
+    return found - set_again - {t.object_id for t in graph.tensors if t.gradient_edge}
+
+
 def met(graph: Graph, at_node: Mapping[int | None, int], along: Mapping[tuple[int, int], int]) -> dict[int | None, int]:
     """What a gradient that starts at a node meets on its way to the leaves, for every node at once.
 

@@ -62,7 +62,7 @@ class RowWriter:
                 self.refusals |= dict.fromkeys(queries.refused(graph, run, error.message), (run, error))
             for root in run.roots:
                 self.started.setdefault(root, []).append(run)
-        self.cut = {c.output_id for c in graph.cuts}
+        self.cut_views = queries.cut_views(graph)
         self.raised_at = {b.raised_at: b.call_id for b in graph.backwards if b.raised_at is not None}
 
     @cached_property
@@ -112,9 +112,10 @@ class RowWriter:
         tensor = states[-1]
         if tensor.requires_grad is None and not tensor.gradient_edge:
             return "untracked", [Row("untracked", "whether it is tracked is not known")]
-        # A view made under no_grad has its base's flag, and yet no gradient goes through it.
-        cut_view = tensor.base_id is not None and not tensor.gradient_edge and any(t.id in self.cut for t in states)
-        if cut_view or not (tensor.requires_grad or tensor.gradient_edge):
+        if tensor.requires_grad and tensor.object_id in self.cut_views:
+            said = ("not tracked, yet requires_grad", "no gradient comes to it")
+            return "untracked", [Row("untracked", text) for text in said]
+        if not (tensor.requires_grad or tensor.gradient_edge):
             return "untracked", [
                 Row("untracked", "not tracked" + ("" if tensor.is_leaf is None else " · grad_fn None"))
             ]

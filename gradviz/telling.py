@@ -127,6 +127,8 @@ class Story:
         if grad_fn := self.grad_fn(tensor):
             return f"{name}, whose grad_fn is {grad_fn}"  # the call made it; the node will run in backward
         tracked = "a leaf that requires grad" if tensor.requires_grad and tensor.is_leaf else "not tracked"
+        if tensor.object_id in queries.cut_views(self.graph):
+            tracked = "which requires grad, and yet no gradient comes to it"
         return f"{name}, {tracked if tensor.requires_grad is not None else 'tracked or not'}"
 
     def wrote(self, event: Wrote) -> str:

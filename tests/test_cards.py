@@ -183,6 +183,29 @@ def test_a_frozen_leaf_shows_the_grad_that_it_still_has() -> None:
     assert left(clear=True)[-1] == "not tracked · grad_fn None"
 
 
+def test_every_view_that_takes_no_gradient_says_so_and_no_other() -> None:
+    with gv.record() as rec:
+        a = torch.ones(3, requires_grad=True)
+        with torch.no_grad():
+            first, second, _ = a.unbind()
+            row = a.view(3)
+            part = row[:1]
+            set_again = a[:2].requires_grad_()
+            plain = torch.ones(3)[:1]
+        plain.requires_grad_()
+        (first + second + row + part + set_again.sum() + plain).sum().backward()
+    taken = {"first": first, "second": second, "row": row, "part": part, "set_again": set_again, "plain": plain}
+    for name, t in taken.items():
+        card = next(c for c in cards(rec.graph).cards if c.name == name)
+        texts = [r.text for r in card.rows]
+        assert t.requires_grad
+        assert t.is_leaf
+        assert ("not tracked, yet requires_grad" in texts, card.kind) == (
+            (True, "untracked") if t.grad is None else (False, "leaf")
+        ), name
+        assert any(text.startswith("AccumulateGrad") for text in texts) is (t.grad is not None), name
+
+
 def test_what_ran_under_no_grad_stands_in_a_shaded_region() -> None:
     with gv.record() as rec:
         a = torch.ones(2, requires_grad=True)
@@ -271,7 +294,7 @@ def test_a_view_that_no_gradient_can_reach_is_not_called_a_leaf() -> None:
         written = b[:2]
         b.mul_(3)
     assert view.requires_grad
-    assert rows(rec.graph, "view")[-1] == "not tracked · grad_fn None"
+    assert rows(rec.graph, "view")[-2:] == ["not tracked, yet requires_grad", "no gradient comes to it"]
     if rec.graph.tensors[-1].is_leaf is None:
         assert rows(rec.graph, "written")[-1] == "grad_fn is made anew at its next use"
     assert written is not None

@@ -301,6 +301,16 @@ def test_writes_and_cuts_have_their_sentence() -> None:
     assert "f = a * 2 made f, not tracked. ✂ no_grad: no gradient goes back from f to a." in told
 
 
+def test_a_view_made_under_no_grad_is_said_to_get_no_gradient() -> None:
+    with gv.record() as rec:
+        a = torch.ones(2, requires_grad=True)
+        with torch.no_grad():
+            b = a.view(2)
+    told = list(sentences(rec))[-1]
+    assert b.requires_grad
+    assert told.startswith("b = a.view(2) made b, which requires grad, and yet no gradient comes to it. ✂ no_grad")
+
+
 def test_a_write_says_what_it_writes() -> None:
     with gv.record() as rec:
         a = torch.tensor([1.0, 2.0], requires_grad=True)

@@ -182,7 +182,7 @@ def no_cut_by_detach(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def wrong_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "grad", lambda t, now: "0")
+    monkeypatch.setattr(table, "grad", lambda t, now, had: "0")
 
 
 def wrong_fact(monkeypatch: pytest.MonkeyPatch) -> None:
