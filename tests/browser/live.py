@@ -21,6 +21,7 @@ from gradviz.views.state import state
 
 Seen = dict[str, Any]
 LIVE = (Path(__file__).parent / "live.js").read_text(encoding="utf-8")
+FAKE = (Path(__file__).parent / "fake_kernel.js").read_text(encoding="utf-8")
 HEAD = "import time, torch, gradviz as gv"
 # Every kind of control. The decorator is one line, so the scenario's lines have the same numbers without it.
 ALL_LABELS: dict[str, dict[str, Any]] = {

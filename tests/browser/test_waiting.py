@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from lab import ARTEFACTS, Lab, change_theme
-from live import CELLS, HEAD, LIVE, PLAY, Oracle, Panel, open_lab, run_python, write_notebook
+from live import CELLS, FAKE, HEAD, LIVE, PLAY, Oracle, Panel, open_lab, run_all, run_python, write_notebook
 from playwright.sync_api import Browser, Page, expect
 from test_live import run_all_in_notebook_7, small_tab
 
@@ -266,3 +266,146 @@ def test_a_cell_that_is_run_again_leaves_nothing_in_kernel_and_page(browser: Bro
         expect(course.room.locator(".gv-said")).to_contain_text("detach() cuts b from a")
         is_true(course)
         assert not complaints
+
+
+# --- no flicker: what is shown, by the page's own clock ---------------------------------------------------------------
+
+CLICKS = """async ([index, names]) => {
+    const room = live.rooms()[index];
+    const log = fake.watch(room);
+    const until = async test => {
+        const end = performance.now() + 20000;
+        while (!test() && performance.now() < end) await new Promise(done => setTimeout(done, 5));
+        if (!test()) throw new Error("no state came");
+    };
+    const clicks = [];
+    for (const name of names) {
+        const button = [...room.querySelectorAll(".gradviz-controls button")].find(b => b.textContent.trim() === name);
+        const [at, noted] = [performance.now(), log.length];
+        button.click();
+        await until(() => log.slice(noted).some(([what]) => what === "drawn"));
+        await until(() => room.querySelector(".gv-notice").hidden);
+        await new Promise(done => setTimeout(done, 60));
+        const mine = log.slice(noted);
+        clicks.push({name, took: mine.find(([what]) => what === "drawn")[1] - at,
+            noticed: mine.filter(([what]) => what === "notice").map(([, shown]) => shown - at)});
+    }
+    return clicks;
+}"""
+PATIENCE = 300  # ms
+
+
+def test_an_ordinary_click_shows_no_notice(browser: Browser, lab: Lab) -> None:
+    """Of 24 clicks only those may show it whose state took longer than the limit, and not before the limit."""
+    write_notebook(lab, "flicker.ipynb", (HEAD, COURSE_CELL))
+    complaints: list[str] = []
+    with small_tab(browser, complaints) as tab:
+        page = tab.page
+        open_lab(page, lab, "flicker.ipynb")
+        run_all(page, 1)
+        page.evaluate(FAKE)
+        page.wait_for_timeout(1000)
+        names = ["detach", "copy_", "clone", ".data", "detach", "clone"] * 4
+        clicks = page.evaluate(CLICKS, [0, names])
+        assert len(clicks) == len(names)
+        for click in clicks:
+            assert len(click["noticed"]) <= 1, click
+            if click["noticed"]:
+                assert click["took"] >= PATIENCE, click
+                assert click["noticed"][0] >= PATIENCE - 1, click
+        is_true(Panel(page, 0))
+        assert not complaints
+
+
+# --- views and pages --------------------------------------------------------------------------------------------------
+
+
+def test_two_views_of_one_exploration_are_old_and_true_together(
+    browser: Browser, lab: Lab, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    oracle = Oracle(tmp_path_factory.mktemp("oracle"))
+    write_notebook(lab, "views.ipynb", (HEAD, COURSE_CELL, "course"))
+    complaints: list[str] = []
+    with small_tab(browser, complaints) as tab:
+        page = tab.page
+        open_lab(page, lab, "views.ipynb")
+        run_all(page, 2)
+        one, two = Panel(page, 0), Panel(page, 1)
+        page.evaluate("() => { window.busy = live.python('time.sleep(10)'); }")
+        page.wait_for_function("() => !live.idle()")
+        press(one, "detach")
+        is_old(one, WAITING)
+        is_old(two, WAITING)  # its controls moved, too
+        assert page.evaluate("!live.idle()"), "the cell ended too soon for this test"
+        page.evaluate("busy")
+        for panel in (one, two):
+            panel.shows(oracle.course(copy="detach"))
+            is_true(panel)
+        press(two, "Reset")
+        for panel in (one, two):
+            panel.shows(oracle.course())
+            is_true(panel)
+        page.evaluate(RESTART)
+        page.wait_for_function("() => live.idle()")
+        press(two, "copy_")
+        is_old(one, GONE)
+        is_old(two, GONE)
+
+
+def test_a_page_that_is_loaded_again_after_a_restart_says_nothing_untrue(browser: Browser, lab: Lab) -> None:
+    """The new kernel knows none of the widgets: no old sentence stands there, and no button that would do nothing."""
+    write_notebook(lab, "reloaded.ipynb", (HEAD, COURSE_CELL))
+    complaints: list[str] = []
+    with small_tab(browser, complaints) as tab:
+        page, course = tab.page, Panel(tab.page, 0)
+        open_lab(page, lab, "reloaded.ipynb")
+        run_all(page, 1)
+        press(course, "detach")
+        expect(course.room.locator(".gv-said")).to_contain_text("detach() cuts b from a")
+        page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+        page.evaluate(RESTART)
+        page.wait_for_function("() => live.idle()")
+        open_lab(page, lab, "reloaded.ipynb")
+        words = page.locator(".jp-OutputArea").nth(1)
+        expect(words).to_contain_text("Error displaying widget", timeout=30_000)  # JupyterLab's
+        page.screenshot(path=ARTEFACTS / "waiting-reloaded.png")
+        assert page.locator(".jp-OutputArea .gradviz-controls button").count() == 0
+        assert page.locator(".gv-said, .gv-notice").count() == 0
+        run_all(page, 1)
+        press(course, "detach")
+        expect(course.room.locator(".gv-said")).to_contain_text("detach() cuts b from a")
+        is_true(course)
+
+
+REFUSES = """import ipywidgets, traitlets
+class Even(ipywidgets.IntText):
+    @traitlets.validate("value")
+    def _even(self, proposal):
+        if proposal["value"] % 2:
+            raise traitlets.TraitError("even numbers only")
+        return proposal["value"]
+
+@gv.explore(k=Even(value=2))
+def even(k):
+    a = torch.ones(2, requires_grad=True)
+    (a * k).sum().backward()
+"""
+
+
+def test_a_value_that_a_control_refuses_is_taken_back_and_nothing_waits_for_ever(browser: Browser, lab: Lab) -> None:
+    write_notebook(lab, "refused.ipynb", (HEAD, REFUSES))
+    with small_tab(browser, []) as tab:
+        page, even = tab.page, Panel(tab.page, 0)
+        open_lab(page, lab, "refused.ipynb")
+        run_all(page, 1)
+        number = even.room.locator(".gradviz-controls input[type=number]")
+        for wrong, right in (("3", "4"), ("5", "6")):
+            before = number.input_value()
+            number.fill(wrong)
+            number.press("Enter")
+            expect(number).to_have_value(before, timeout=20_000)
+            is_true(even)
+            number.fill(right)
+            number.press("Enter")
+            expect(even.room.locator(".gv-said")).to_contain_text(f"[{right}, {right}]")
+            is_true(even)

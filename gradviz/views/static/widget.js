@@ -118,9 +118,14 @@ function watchKernel(model, tell) {
     if (!clicked && !isOld()) return rest();
     if (isGone()) loud = true;
     if (loud) return tell(words());
-    clearTimeout(timer);
-    timer = setTimeout(speak, PATIENCE); // anew with each state that comes: a slider that is dragged is not waiting
+    if (!waits) timer = setTimeout(speak, PATIENCE);
     waits = true;
+  }
+  /** A state came: the limit begins anew, so a slider that is dragged does not wait. A change alone begins nothing anew. */
+  function came() {
+    clearTimeout(timer);
+    waits = false;
+    check();
   }
   function speak() {
     loud = true;
@@ -177,7 +182,7 @@ function watchKernel(model, tell) {
       control.on(`change:${name}`, value.length ? check : press);
       control.on("comm_live_update", check);
     }
-    check();
+    came();
   }
   function begin() {
     home = kernel() ?? null;
@@ -192,7 +197,7 @@ function watchKernel(model, tell) {
     /** A new state was drawn. */
     check() {
       if (clicked) ask();
-      check();
+      came();
     },
     end() {
       ended = true;
