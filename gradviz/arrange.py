@@ -42,7 +42,8 @@ def arranged(scene: Scene, like: Scene | None = None) -> Scene:
         heads = {a.head for a in same}
         tag = _tag([leaves[i] for i in dict.fromkeys(a.tail for a in same)], len(cards))
         cards.append(tag._replace(absent=same[0].absent))
-        arrows.append(same[0]._replace(tail=tag.id, head=min(heads), to_frame=len(heads) > 1))
+        label = f"{same[0].label} × {len(same)}" if len(same) > 1 else same[0].label
+        arrows.append(same[0]._replace(tail=tag.id, head=min(heads), label=label, to_frame=len(heads) > 1))
     return _short_cuts(scene._replace(cards=tuple(cards), arrows=tuple(arrows)))
 
 

@@ -380,6 +380,8 @@ def _footer(scene: Scene) -> str:
     """The legend, on one line where there is room, and the notes under it."""
     things: list[Arrow | Card | Box] = [*scene.arrows, *scene.cards, *scene.boxes]
     used = {thing.kind for thing in things if not thing.absent}
+    if any(len(card.rows) > 1 for card in scene.cards if card.kind == "tag" and not card.absent):
+        used = used - {"tag"} | {"tags"}
     if used & {"gradient", "raise"}:
         used = (used | {"forward"}) - ({"edge"} if "raise" in used else set())  # both are drawn beside a forward line
     lines: list[list[str]] = [[]]

@@ -66,24 +66,47 @@ def summary(graph: Graph, error: str = "", listing: Listing | None = None) -> st
     Returns:
         At most two sentences and 240 characters, the same for the same code in every process. Errors come first,
         then a cut that lost a gradient, then the gradients that came back, and cuts that lost none last; what the
-        graph does not prove is left out.
+        graph does not prove is left out. Where both sentences tell of gradients that did not come, a short third one
+        tells of those that did.
 
     Example:
         >>> summary(Graph())
         'Nothing was recorded.'
     """
     told: list[str] = []
-    for sentence in _Teller(graph, listing).sentences(error):
+    whole: list[str] = []  # the same as they were told
+    teller = _Teller(graph, listing)
+    for as_told in teller.sentences(error):
+        sentence = as_told
         sentence = "T" + sentence[1:] if sentence.startswith("the ") else sentence
         sentence = sentence if len(sentence) <= LIMIT else shorten(sentence, SHORT)
         if not told or (sentence != told[0] and len(f"{told[0]} {sentence}") <= LIMIT):
             told.append(sentence)
+            whole.append(as_told)
         if len(told) == 2:
+            told = _with_third(told, teller.came(whole))
             break
     if not told:
         said = "tensor has a grad_fn" if all(t.is_leaf for t in graph.tensors) else "gradient came back"
         told = [f"No recorded {said}.", *(f"{note[:1].upper()}{note[1:]}." for note in graph.notes[:1])]
     return visible(" ".join(told), LIMIT)
+
+
+def _with_third(told: list[str], third: Sequence[str]) -> list[str]:
+    """Two sentences with the first form of a third one that there is room for; where there is none, the second one
+    ends in an ellipsis.
+
+    >>> _with_third(["a" * 100, "b" * 119], ["a.grad is [1, 2, 3].", "One gradient came."])[2:]
+    ['One gradient came.']
+    """
+    for text in third:
+        if len(" ".join([*told, text])) <= LIMIT:
+            return [*told, text]
+    if not third:
+        return told
+    text = min(third, key=len)
+    room = LIMIT - len(told[0]) - len(text) - 2
+    return [told[0], visible(told[1], room), text]
 
 
 class _Teller:
@@ -313,6 +336,20 @@ class _Teller:
         waiting = [self.name(t.id) for t in none if t.object_id in there.difference(met_by)]
         if waiting and all(b.watched for b in runs) and not any(isinstance(e, Raised) for e in self.graph.events):
             yield f"No gradient has arrived at {_several(waiting)}, though a path leads there."
+
+    def came(self, told: Sequence[str]) -> list[str]:
+        """The gradients that did come, in forms of several lengths, where all that is told is what did not come."""
+        lost = [*self.cuts(lost=True), *self.missing()]
+        if any(sentence not in lost for sentence in told):
+            return []
+        short = [grad for grad, _ in self.leaf_gradients()]
+        if not short:
+            return []
+        if len(short) > FEW:
+            return [next(self.gradients())]
+        listed = f"{'; '.join(short)}."
+        counted = f"{len(short)} gradients came." if len(short) > 1 else "One gradient came."
+        return [listed, shorten(listed, SHORT), counted]
 
     def gradients(self) -> Iterator[str]:
         told = list(self.leaf_gradients())

@@ -145,16 +145,17 @@ class Names:
         named = self.of_call[id(call)]
         if named is None or call.bookkeeping or not (call.direct or call.module):
             return
-        given = {id(s) for s in call.inputs}  # handed back as it is: it keeps the name it has
+        given = {id(s) for s in call.inputs}  # handed back as it is: it keeps the name it has, if it has one
         for state, name in zip(call.outputs, named.outputs(call.returned), strict=False):
             self._prove(call.site[2 * named.depth :], name, state.object, binds=True, always=not named.depth)
-            if name and id(state) not in given:
-                self._own.setdefault(id(state), name)
-                self._first.setdefault(state.object, name)
-                if not self._is_users(call.site[2 * named.depth :]):
-                    self._inner.add(id(state))
-                else:
-                    self._outer.add(state.object)
+            if not name or (id(state) in given and state.object in self._first):
+                continue
+            self._own.setdefault(id(state), name)
+            self._first.setdefault(state.object, name)
+            if not self._is_users(call.site[2 * named.depth :]):
+                self._inner.add(id(state))
+            else:
+                self._outer.add(state.object)
 
     def _node(self, site: Site) -> Any:
         key = (id(site[0]), site[1])

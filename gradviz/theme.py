@@ -123,6 +123,7 @@ LEGEND: Final[dict[str, str]] = {
     "memory": "dashed frame: one memory",
     "region": "shaded: not recorded",
     "tag": "small card: the same leaf",
+    "tags": "small card: the same leaves",
     "fold": "thick frame: folded",
 }
 LEGEND_STROKES: Final[dict[str, str]] = {

@@ -13,6 +13,7 @@ from gradviz.arrange import arranged
 from gradviz.cards import scene as cards
 from gradviz.graph import GradientEdge, Graph, Node, NodeKind
 from gradviz.views.figure import Figure
+from gradviz.views.state import state
 
 
 def titles(graph: Graph) -> list[str]:
@@ -322,6 +323,21 @@ def test_many_leaves_that_one_region_cuts_off_share_one_small_card() -> None:
     tag = drawn.cards[cut.tail]
     assert cut.to_frame
     assert [r.text for r in tag.rows] == ["net.0.weight", "net.0.bias", "net.1.weight", "net.1.bias"]
+    assert cut.label == "✂ no_grad · no gradient back × 4"
+
+
+def test_a_small_card_of_two_leaves_is_not_told_as_one() -> None:
+    with gv.record() as rec:
+        x = torch.tensor(2.0, requires_grad=True)
+        w = torch.tensor(3.0, requires_grad=True)
+        with torch.no_grad():
+            y = x * w
+    figure = rec.figure()
+    assert y.grad_fn is None
+    assert [a.label for a in figure.scene.arrows] == ["✂ no_grad · no gradient back × 2"]
+    assert "small card: the same leaves<" in figure.dot.source
+    labels = [card["label"] for card in state(figure)["cards"].values()]
+    assert "x and w, names of leaves" in labels
 
 
 def test_a_line_that_ran_again_folds_without_its_leaf_and_its_last_result() -> None:

@@ -844,3 +844,33 @@ def test_a_last_call_that_hands_back_what_it_got_hides_no_result(last: str) -> N
     with gv.record().look_into(space) as rec:
         exec(last, space)
     assert summary(rec.graph) == "m can send gradients to w; no backward has run here."
+
+
+@pytest.mark.parametrize("many", [1, 2, 5])
+def test_a_gradient_that_came_is_told_beside_a_cut_and_one_that_did_not(many: int) -> None:
+    with gv.record() as rec:
+        src = torch.tensor(2.0, requires_grad=True)
+        leaves = [torch.tensor(1.0, requires_grad=True) for _ in range(many)]
+        with torch.no_grad():
+            leaves[0].copy_(src)
+        torch.stack([leaf * 3 for leaf in leaves]).sum().backward()
+    said = explaining.summary(rec.graph)
+    assert src.grad is None
+    assert "src.grad is None: no gradient path leads there" in said
+    third = {
+        1: "leaves[0].grad is 3.",
+        2: "2 gradients came.",  # there is no room for more
+        5: "5 of the 6 leaves that require grad received a gradient.",
+    }
+    assert said.endswith(f" {third[many]}")
+    assert len(said) <= explaining.LIMIT
+
+
+def test_where_nothing_came_or_an_error_is_told_no_third_sentence_stands() -> None:
+    with gv.record() as rec:
+        a = torch.ones(2, requires_grad=True)
+        with torch.no_grad():
+            b = a.view(2)
+        (b * 3).sum().backward()
+    said = explaining.summary(rec.graph)
+    assert said.endswith("a.grad and b.grad are None: no gradient path leads there from (b * 3).sum().")

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 import gradviz as gv
+from gradviz.cards import scene as cards
 from gradviz.names import Named, Site, resolve
 
 EXACT = sys.version_info >= (3, 11)  # code positions; 3.10 finds less, but nothing else
@@ -553,3 +554,19 @@ def test_a_line_that_runs_often_keeps_its_code(code: str) -> None:
     found = [call.source.code for call in recording.graph.calls if call.source is not None]
     assert None not in found
     assert len(found) >= 20
+
+
+def test_what_a_call_hands_back_as_it_is_gets_the_name_only_if_it_has_none() -> None:
+    with gv.record() as rec:
+        w = torch.ones(2, requires_grad=True)
+        moved = w.clone().to("cpu")
+        laid = (w * 2).contiguous()
+        same = w.to("cpu")
+        kept = w * 3
+        kept = kept.contiguous()
+    assert same is w
+    drawn = {card.name: card for card in cards(rec.graph).cards}
+    assert list(drawn) == ["w", "moved", "laid", "kept"]
+    assert rec.find(moved).name == "moved"
+    assert rec.find(laid).name == "laid"
+    assert rec.find(kept).name == "kept"

@@ -9,7 +9,7 @@ from typing import Any
 from .. import explaining, queries, render, rows, table, text
 from ..explaining import Listing
 from ..graph import Call, Graph, Node, Storage, Tensor
-from ..scene import Arrow, Card
+from ..scene import Arrow, Card, joined
 from ..theme import visible
 from .figure import Figure
 
@@ -161,6 +161,8 @@ class _Describer:
         }
         same = {c.id for storage in self.storages_of(card) for c in self.memory[storage]}
         label = (card.title, KINDS.get(card.kind, ""), *(r.text for r in card.rows if r.kind == "values"))
+        if card.kind == "tag" and len(card.rows) > 1:
+            label = (joined([r.text for r in card.rows]), "names of leaves")
         return {
             "key": self.keys[card.id],
             "look": "\n".join(visible(r.text) for r in card.rows),
