@@ -97,7 +97,7 @@ def _shift(code: CodeType, call: ast.Call, place: Place) -> int | None:
     callee, is_method = callee_of(call.func), code.co_varnames[:1] in _METHOD
     if _hands_on(call):
         return 0
-    if callee == code.co_name:
+    if callee == code.co_name and not (is_method and isinstance(call.func, ast.Name)):
         receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
         if receiver is not None and not is_method and not is_module(receiver, place.source):
             return None  # a static method, or an object whose attribute is a function
@@ -132,11 +132,37 @@ def _shift_of_alias(code: CodeType, name: ast.Name) -> int | None:
     if isinstance(value, ast.Lambda):
         return 0 if code.co_name == "<lambda>" else None
     if isinstance(value, (ast.Name, ast.Attribute)):
-        return int(code.co_varnames[:1] in _METHOD) if callee_of(value) == code.co_name else None
+        return _shift_of_value(code, value)
     if isinstance(value, ast.Call) and callee_of(value.func) == "partial" and value.args:
         plain = not any(isinstance(argument, ast.Starred) for argument in value.args)
         return len(value.args) - 1 if plain and callee_of(value.args[0]) == code.co_name else None
     return 0 if isinstance(value, ast.Call) and is_wrapper else None
+
+
+def _shift_of_value(code: CodeType, value: ast.Name | ast.Attribute) -> int | None:
+    """``run = holder.run`` gives ``self``; whether ``run = Holder.run`` does, only what ``Holder`` is could tell."""
+    if callee_of(value) != code.co_name:
+        return None
+    if code.co_varnames[:1] not in _METHOD:
+        return 0
+    receiver = value.value if isinstance(value, ast.Attribute) else None
+    return 1 if receiver is not None and _is_made_here(receiver) else None
+
+
+def _is_made_here(receiver: ast.expr) -> bool:
+    """Is it an object by what the code says: ``self``, ``Holder()``, or a variable that a call was assigned to?"""
+    if isinstance(receiver, ast.Call):
+        return True
+    if not isinstance(receiver, ast.Name):
+        return False
+    if receiver.id == "self":
+        return True
+    scope = scope_of(receiver)
+    while not (found := [statement for bound, statement in bindings(scope) if bound == receiver.id]):
+        if isinstance(scope, ast.Module) or receiver.id in _parameters_of(scope):
+            return False
+        scope = scope_of(scope.parent)
+    return all(isinstance(s, ast.Assign) and isinstance(s.value, ast.Call) for s in found)
 
 
 def _parameters_of(scope: Any) -> set[str]:
@@ -146,9 +172,9 @@ def _parameters_of(scope: Any) -> set[str]:
 
 def _argument(call: ast.Call, slot: Slot, shift: int, outside: CodeType) -> ast.expr | Slot | None:
     """What stands at a slot of the called code; ``shift`` of its parameters stand before the call's arguments."""
-    for keyword in call.keywords:
-        if keyword.arg == slot.keyword:
-            return keyword.value
+    for given in call.keywords:
+        if given.arg == slot.keyword:
+            return given.value
     at = None if slot.position is None else slot.position - shift
     stars = [i for i, argument in enumerate(call.args) if isinstance(argument, ast.Starred)]
     if at is not None and at >= 0 and at < (stars[0] if stars else len(call.args)):
@@ -156,12 +182,28 @@ def _argument(call: ast.Call, slot: Slot, shift: int, outside: CodeType) -> ast.
     extra = list(outside.co_varnames[outside.co_argcount + outside.co_kwonlyargcount :])
     rest = extra.pop(0) if outside.co_flags & inspect.CO_VARARGS and extra else None
     others = extra[0] if outside.co_flags & inspect.CO_VARKEYWORDS and extra else None
-    if at is not None and len(stars) == 1 and at >= stars[0] and _is_name(call.args[stars[0]].value, rest):  # type: ignore[attr-defined]
-        return Slot(outside.co_argcount + at - stars[0], slot.keyword)
-    if any(keyword.arg is None and _is_name(keyword.value, others) for keyword in call.keywords):
-        return Slot(None, slot.keyword)
-    return None
+    more = [given.value for given in call.keywords if given.arg is None]
+    if not all(_is_untouched(value, others) for value in more):
+        return None  # the argument may be in there
+    keyword = slot.keyword if more else ""
+    if at is not None and len(stars) == 1 and at >= stars[0] and _is_untouched(call.args[stars[0]].value, rest):  # type: ignore[attr-defined]
+        return Slot(outside.co_argcount + at - stars[0], keyword)
+    return Slot(None, keyword) if more else None
 
 
-def _is_name(node: ast.expr, name: str | None) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
+def _is_untouched(node: ast.expr, name: str | None) -> bool:
+    """Is it the parameter of that name as the function got it: neither rebound, nor written by the way?"""
+    if not isinstance(node, ast.Name) or name is None or node.id != name or is_rebound(name, node):
+        return False
+    body = ast.walk(scope_of(node))
+    uses = [other for other in body if isinstance(other, ast.Name) and other.id == name]
+    return not any(_may_change(other) for other in uses)
+
+
+def _may_change(use: ast.Name) -> bool:
+    """May this use of a dict change it: ``kw["x"] = b``, ``kw.pop("x")``, ``change(kw)``?"""
+    parent = use.parent  # type: ignore[attr-defined]
+    if isinstance(parent, ast.Subscript):
+        return not isinstance(parent.ctx, ast.Load)
+    is_handed_on = isinstance(parent, ast.keyword) and parent.arg is None
+    return not is_handed_on and not isinstance(parent, (ast.Starred, ast.Compare))

@@ -62,8 +62,16 @@ def tensors_in(value: Any, found: list[torch.Tensor], depth: int = 4) -> None:
 # NOTE [whose calls are recorded]: a mode sees every call of its thread, also those of other asyncio tasks that run
 # while the block waits. So each recording leaves a mark in the context that entered it, and takes the calls of contexts
 # that have the mark: its own task's, and those of tasks begun inside its block, which start with a copy of the context.
-# The mark is a bare object, since a context may live long after the recording.
-_marks: ContextVar[tuple[object, ...]] = ContextVar("gradviz_recordings", default=())
+# The mark holds nothing of the recording, since a context may live long after it. Where a recording ends in another
+# context, its mark stays behind here until the next one begins.
+class _Mark:
+    __slots__ = ("ended",)
+
+    def __init__(self) -> None:
+        self.ended = False
+
+
+_marks: ContextVar[tuple[_Mark, ...]] = ContextVar("gradviz_recordings", default=())
 _marks_here = _marks.get
 
 
@@ -72,7 +80,7 @@ class Recorder(TorchFunctionMode):
 
     def __init__(self, max_events: int, reads_gpu: bool) -> None:
         super().__init__()
-        self.mark = object()
+        self.mark = _Mark()
         self.ended = False
         self.compiled = False  # was anything run inside torch.compile?
         self.profiled = False  # was a profiler active?
@@ -102,7 +110,7 @@ class Recorder(TorchFunctionMode):
     def begin(self) -> None:
         """Record the calls of this thread that belong to this context, see NOTE [whose calls are recorded]."""
         compat.take_off_modes(_is_over)
-        _marks.set((*_marks_here(), self.mark))
+        _marks.set((*(mark for mark in _marks_here() if not mark.ended), self.mark))
         self.__enter__()  # type: ignore[no-untyped-call]
 
     def end(self) -> None:
@@ -111,7 +119,7 @@ class Recorder(TorchFunctionMode):
         if not running:
             self.finish()
             self._last_look()
-        self.ended = True
+        self.ended = self.mark.ended = True
         _marks.set(tuple(mark for mark in _marks_here() if mark is not self.mark))
         taken_off = compat.take_off_modes(_is_over)
         if taken_off is None:
@@ -146,7 +154,7 @@ class Recorder(TorchFunctionMode):
 
         The mode stays on its own thread's stack, where it does nothing, until the next recording there takes it off.
         """
-        self.ended = True
+        self.ended = self.mark.ended = True
         self.customs.running = None  # its own thread may be inside it: it is not asked what came of it
         self.notes.append(
             "this recording was ended by another thread than the one that began it: what its own thread ran after that "

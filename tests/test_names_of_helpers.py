@@ -248,6 +248,69 @@ def test_every_argument_of_nested_helpers_is_told_by_its_own_name() -> None:
     assert [t.name for t in rec.graph.tensors if t.is_leaf] == ["w", "s"]
 
 
+def swapping(f: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapped(*args: Any) -> Any:
+        args = args[::-1]
+        return f(*args)
+
+    return wrapped
+
+
+def replacing(f: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        kwargs["scale"], kwargs["inp"] = kwargs["inp"], kwargs["scale"]
+        return f(*args, **kwargs)
+
+    return wrapped
+
+
+def changing(f: Callable[..., Any]) -> Callable[..., Any]:
+    def swap(given: Any) -> None:
+        given["scale"], given["inp"] = given["inp"], given["scale"]
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        swap(kwargs)
+        return f(*args, **kwargs)
+
+    return wrapped
+
+
+class Times:
+    def multiplied(self, inp: Any, scale: Any = 2.0) -> Any:
+        return torch.mul(inp, scale)
+
+
+@pytest.mark.parametrize("wrapper", [swapping, replacing, changing])
+def test_a_wrapper_that_changes_what_it_got_names_nothing_wrongly(wrapper: Any) -> None:
+    first, second = torch.ones(2), torch.full((2,), 5.0)
+    helper = wrapper(multiplied)
+    with gv.record() as rec:
+        if wrapper is swapping:
+            helper(first, second)
+        else:
+            helper(inp=first, scale=second)
+    told = {t.name: t.values for t in rec.graph.tensors}
+    assert told.get("first", "[1, 1]") == "[1, 1]"
+    assert told.get("second", "[5, 5]") == "[5, 5]"
+
+
+def test_a_method_that_is_taken_from_its_class_gets_its_object_as_an_argument() -> None:
+    first, second = torch.ones(2), torch.full((2,), 5.0)
+    holder = Times()
+    run = Times.multiplied
+    multiplied = Times.multiplied
+    for method in (0, 1):
+        with gv.record() as rec:
+            if method:
+                run(holder, first, second)
+            else:
+                multiplied(holder, first, second)
+        told = {t.name: t.values for t in rec.graph.tensors}
+        assert "holder" not in told
+        assert told.get("first", "[1, 1]") == "[1, 1]"
+        assert told.get("second", "[5, 5]") == "[5, 5]"
+
+
 def test_reentrant_checkpoint_never_names_its_own_parameter() -> None:
     names = {t.name for t in checkpoint_of_a_function(use_reentrant=True).graph.tensors}
     assert "x" not in names

@@ -372,6 +372,22 @@ def test_a_generator_collected_on_another_thread_ends_its_recording(recwarn):
     assert functions(rec) == ["exp"]
 
 
+def test_recordings_that_end_on_another_thread_leave_one_mark_at_most():
+    from gradviz.recorder import _marks
+
+    before = len(_marks.get())
+    for _ in range(5):
+        rec = gv.record()
+        rec.__enter__()
+        thread = threading.Thread(target=rec.__exit__, args=(None, None, None))
+        thread.start()
+        thread.join()
+        assert len(_marks.get()) <= before + 1
+    with gv.record():
+        assert len(_marks.get()) <= before + 1
+    assert len(_marks.get()) <= before
+
+
 def test_a_recording_that_ends_inside_a_call_that_it_records():
     a, kept = torch.ones(2, requires_grad=True), []
     generator = recording_steps(kept, a)

@@ -35,7 +35,8 @@ def doubts(paths: Paths, tensor_ids: Iterable[int] = ()) -> list[str]:
         what = _named(words, unsure)
         found.append(f"whether what {what} saved was written before backward used it: its state cannot be read")
     unwatched = queries.reachable(graph, [r for b in graph.backwards if not b.watched for r in b.roots])
-    silent = [n for n in graph.nodes if n.id in nodes & unwatched and _has(n, SavedState.OVERWRITTEN)]
+    maybe_ran = nodes & unwatched
+    silent = [n for n in graph.nodes if n.id in maybe_ran and _has(n, SavedState.OVERWRITTEN)]
     if silent:
         found.append(f"whether backward used what {_named(words, silent)} saved before or after it was overwritten")
     older = [n for n in graph.nodes if n.id in nodes and n.call_id is None and n.saved]
@@ -61,7 +62,8 @@ def unspent(graph: Graph, roots: Iterable[int]) -> str:
     ran = {n for b in graph.backwards for n in (*b.ran, *(queries.reachable(graph, b.roots) if not b.watched else ()))}
     unsure = {u.node.id for u in queries.unsure_saved(graph)}
     unsure |= {n.id for n in graph.nodes if n.id in ran and _has(n, SavedState.UNKNOWN)}
-    found = [n for n in graph.nodes if n.id in met & unsure]
+    doubtful = met & unsure
+    found = [n for n in graph.nodes if n.id in doubtful]
     if not found:
         return ""
     return f"whether what {_named(Words(graph), found)} saved can still be used is not known: its state cannot be read"
