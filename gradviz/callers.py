@@ -77,7 +77,46 @@ def passed(code: CodeType, slot: Slot, caller: Place, outside: CodeType) -> ast.
     if through_checkpoint or not isinstance(call, ast.Call):
         return None
     shift = _shift(code, call, caller)
-    return None if shift is None else _argument(call, slot, shift, outside)
+    if shift is None:
+        return _element_of_map(code, call, slot)
+    return _argument(call, slot, shift, outside) or _given_to_partial(code, call.func, slot)
+
+
+def _element_of_map(code: CodeType, call: ast.Call, slot: Slot) -> ast.expr | None:
+    """What ``list(map(f, [w]))`` gives ``f``: of several elements nobody can tell which one it is."""
+    inner = call.args[0] if len(call.args) == 1 and isinstance(call.args[0], ast.Call) else call
+    if callee_of(inner.func) != "map" or not inner.args or callee_of(inner.args[0]) != code.co_name:
+        return None
+    if code.co_varnames[:1] in _METHOD or any(isinstance(argument, ast.Starred) for argument in inner.args):
+        return None
+    if slot.position is None or not 0 <= slot.position < len(inner.args) - 1:
+        return None
+    given = inner.args[1 + slot.position]
+    one = given.elts if isinstance(given, (ast.List, ast.Tuple)) else []
+    return one[0] if len(one) == 1 and not isinstance(one[0], ast.Starred) else None
+
+
+def _given_to_partial(code: CodeType, function: ast.expr, slot: Slot) -> ast.expr | None:
+    """What a ``partial`` in the same scope was made with, while the variables in it are what they were then."""
+    if not isinstance(function, ast.Name) or code.co_varnames[:1] in _METHOD:
+        return None
+    bound = bindings(scope_of(function))
+    binders = [statement for name, statement in bound if name == function.id]
+    value = binders[0].value if len(binders) == 1 and isinstance(binders[0], ast.Assign) else None
+    if not isinstance(value, ast.Call) or callee_of(value.func) != "partial" or _in_loop(binders[0]):
+        return None
+    if not value.args or callee_of(value.args[0]) != code.co_name:
+        return None
+    if any(isinstance(argument, ast.Starred) for argument in value.args):
+        return None
+    by_name = [keyword.value for keyword in value.keywords if keyword.arg == slot.keyword]
+    at = None if slot.position is None else slot.position + 1
+    found = by_name[0] if by_name else value.args[at] if at is not None and at < len(value.args) else None
+    name = dotted(found) if found is not None else None
+    since = [n for n, statement in bound if statement.lineno > binders[0].lineno]
+    if name is None or any(f"{name}.".startswith((f"{n}.", f"{n}[")) for n in since):
+        return None
+    return found
 
 
 def passed_to_checkpoint(code: CodeType, slot: Slot, caller: Place, outside: CodeType) -> ast.expr | Slot | None:

@@ -59,9 +59,16 @@ class Holder:
     def run(self, x: Any) -> Any:
         return x * 2
 
+    def run2(self, x: Any, y: Any) -> Any:
+        return x * y
+
     @staticmethod
     def still(x: Any) -> Any:
         return x * 2
+
+    @staticmethod
+    def still2(x: Any, y: Any) -> Any:
+        return x * y
 
 
 def plain_helper() -> gv.Recording:
@@ -110,6 +117,32 @@ def partial_with_the_second_given() -> gv.Recording:
     with gv.record() as rec:
         f = functools.partial(multiplied, 2.0)
         y = f(w)
+        y.sum()
+    return rec
+
+
+def partial_that_holds_it() -> gv.Recording:
+    w, s = torch.ones(2, requires_grad=True), torch.ones(2)
+    with gv.record() as rec:
+        f = functools.partial(scaled, w)
+        y = f(s)
+        y.sum()
+    return rec
+
+
+def partial_that_holds_it_by_keyword() -> gv.Recording:
+    w, s = torch.ones(2, requires_grad=True), torch.ones(2)
+    with gv.record() as rec:
+        f = functools.partial(multiplied, inp=w)
+        y = f(s)
+        y.sum()
+    return rec
+
+
+def mapped() -> gv.Recording:
+    w = torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        y = next(iter(list(map(double, [w]))))
         y.sum()
     return rec
 
@@ -220,6 +253,9 @@ PROGRAMS = [
     helper_with_a_local,
     partial,
     partial_with_the_second_given,
+    partial_that_holds_it,
+    partial_that_holds_it_by_keyword,
+    mapped,
     decorator,
     alias,
     lambda_by_name,
@@ -241,6 +277,22 @@ def test_the_user_s_own_names_are_shown(program: Callable[[], gv.Recording]) -> 
     assert {"w", "y"} <= names
     of_helpers = {"inp", "v", "t"} | ({"x"} if program is not helper_that_rebinds else set())  # x + 1 has no other name
     assert not names & of_helpers
+
+
+def test_what_a_partial_held_before_its_variable_was_bound_again_is_not_called_by_it() -> None:
+    w, s = torch.ones(2, requires_grad=True), torch.ones(2)
+    with gv.record() as rec:
+        f = functools.partial(Holder.still2, w, s)
+        g = functools.partial(Holder().run2, w, s)
+        h = functools.partial(scaled, w)
+        first = w
+        w = torch.zeros(2)
+        results = f(), g(), h(s)
+    assert len(results) == 3
+    for tensor in rec.graph.tensors:
+        if tensor.object_id == rec.find(first).object_id:
+            assert tensor.name != "w"
+        assert (tensor.name == "s") <= (tensor.object_id == rec.find(s).object_id)
 
 
 def test_every_argument_of_nested_helpers_is_told_by_its_own_name() -> None:
