@@ -90,6 +90,23 @@ def _wrote_memory(graph: Graph, event: Wrote) -> bool:
     return before.values is None and graph.call[event.call_id].function not in NO_MEMORY
 
 
+def changed_unseen(graph: Graph) -> set[int]:
+    """The blocks of memory where other values stood later, and no recorded call wrote them: by numpy, for example."""
+    written = {event.after_id for event in graph.events if isinstance(event, Wrote)}
+    before: dict[int, Tensor] = {}
+    found: set[int] = set()
+    for tensor in graph.tensors:
+        former = before.get(tensor.object_id)
+        before[tensor.object_id] = tensor
+        if former is None or tensor.id in written or None in (former.values, tensor.values):
+            continue
+        # Where a version was counted, torch itself raises when the saved tensor is used.
+        stayed = former.storage_id == tensor.storage_id and former.version == tensor.version
+        if stayed and former.values != tensor.values and tensor.storage_id is not None:
+            found.add(tensor.storage_id)
+    return found
+
+
 def _may_hold(graph: Graph, node: Node, saved: SavedTensor) -> set[int | None] | None:
     """The blocks of memory in which a saved tensor of unknown state may lie; None: any."""
     call = graph.call.get(node.call_id)

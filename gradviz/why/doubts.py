@@ -39,6 +39,11 @@ def doubts(paths: Paths, tensor_ids: Iterable[int] = ()) -> list[str]:
     silent = [n for n in graph.nodes if n.id in maybe_ran and _has(n, SavedState.OVERWRITTEN)]
     if silent:
         found.append(f"whether backward used what {_named(words, silent)} saved before or after it was overwritten")
+    changed = queries.changed_unseen(graph)
+    moved = [n for n in graph.nodes if n.id in nodes and not changed.isdisjoint(_memory(graph, n))]
+    if moved:
+        what = _named(words, moved)
+        found.append(f"whether what {what} saved was written before backward used it: it changed, and no call wrote it")
     older = [n for n in graph.nodes if n.id in nodes and n.call_id is None and n.saved]
     if older:
         found.append(f"what was written before this recording: no call of it made {_named(words, older)}")
@@ -89,6 +94,11 @@ def _on_the_way(paths: Paths, tensor_ids: Iterable[int]) -> set[int]:
 
 def _has(node: Node, state: SavedState) -> bool:
     return any(saved.state is state for saved in node.saved)
+
+
+def _memory(graph: Graph, node: Node) -> set[int | None]:
+    """The blocks of memory in which what a node saved lies, as far as that is known."""
+    return {graph.tensor[s.tensor_id].storage_id for s in node.saved if s.tensor_id in graph.tensor}
 
 
 def _named(words: Words, nodes: Iterable[Node]) -> str:

@@ -200,8 +200,12 @@ class Gradients(Zeros):
         if not readers and twins:
             other = self.words.name(twins[-1].id)
             why = "Memory is shared between them, history is not: no gradient path (nn.Parameter(x), .data, numpy)."
+            mend = f"use {n} itself."
+            if states[-1].is_leaf and states[-1].requires_grad and states[-1].base_id is not None:
+                why = f"{n} is a view made under no_grad: it says requires_grad, and no gradient ever reaches it."
+                mend = f"read {other}.grad; or make {n} outside of no_grad."
             return self.say(asked, "not_in_loss", f"{head}: no call used {n}, but {other}, which shares its memory.",
-                            tensors=[twins[-1].id], why=why, mend=f"use {n} itself.")  # fmt: skip
+                            tensors=[twins[-1].id], why=why, mend=mend)  # fmt: skip
         if not readers:
             return self.say(asked, "branch_not_taken" if asked.parameter else "not_in_loss",
                             f"{head}: no call of this run used {n}.",

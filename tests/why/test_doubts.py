@@ -278,6 +278,52 @@ def test_a_loss_whose_graph_was_written_in_place_is_not_healthy() -> None:
         assert "raises" in told.verdict
 
 
+def by_numpy(w: Any) -> Any:
+    h = w * 1
+    b = h.sin()
+    h.detach().numpy()[:] = 7
+    b.sum().backward()
+    return h
+
+
+def by_storage(w: Any) -> Any:
+    h = w * 1
+    b = h.sin()
+    h.untyped_storage().fill_(0)
+    b.sum().backward()
+    return h
+
+
+def of_a_constant(w: Any) -> Any:
+    k = torch.ones(2)
+    b = w * k
+    k.numpy()[:] = 9
+    b.sum().backward()
+    return k
+
+
+@pytest.mark.parametrize("program", [by_numpy, by_storage, of_a_constant])
+def test_memory_that_changed_without_a_recorded_write_leaves_a_doubt(program: Callable[[Any], Any]) -> None:
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    with gv.record() as rec:
+        kept = program(w)
+    assert kept is not None  # alive when the recording ends, so its memory was read again
+    told = rec.explain(w)
+    assert told.cause == "not_known"
+    assert "it changed, and no call wrote it" in " ".join(str(told).split())
+
+
+def test_memory_that_recorded_calls_changed_leaves_no_such_doubt() -> None:
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    with gv.record() as rec:
+        h = (w * 2).relu_()
+        h.detach().numpy()
+        optimizer = torch.optim.SGD([w], lr=0.1)
+        (h * h).sum().backward()
+        optimizer.step()
+    assert rec.explain(w).cause == "healthy"
+
+
 def test_norms_that_could_not_be_read_are_said() -> None:
     from gradviz.why.small import explain_small
 

@@ -623,3 +623,16 @@ def test_of_random_programs_torch_agrees_on_what_is_reached(seed: int) -> None:
         cause = rec.explain(w, loss).cause
         assert (cause in ("healthy", "zero_gradient")) is (grad is not None)
         assert grad is not None or cause in ("cut", "not_in_loss"), str(rec.explain(w, loss))
+
+
+def test_a_view_made_under_no_grad_is_not_told_to_be_used():
+    a = torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        with torch.no_grad():
+            v = a.view(2)
+        (a * 2).sum().backward()
+    told = rec.explain(v)
+    (v * 2).sum().backward()
+    assert v.grad is None  # using it would not mend it
+    assert "use v itself" not in str(told)
+    assert "v is a view made under no_grad" in str(told)
