@@ -247,7 +247,8 @@ def entries() -> Iterator[str]:
 
 
 WORLD_TYPES: dict[str, Any] = {}
-BETWEEN_OURSELVES = {"lesson.say", "Graph.same_but_numbered"}  # any value may be said; two graphs are compared
+# Any value may be said; two graphs are compared; a panel tells its picture what its controls show.
+BETWEEN_OURSELVES = {"lesson.say", "Graph.same_but_numbered", "GraphWidget.belongs_to"}
 
 
 def test_no_public_entry_is_missing_in_the_table(world: World) -> None:
