@@ -367,6 +367,38 @@ def zero_grad_without_none() -> Any:
     return w
 
 
+@is_("zero_gradient", r"^(?!.*written after).*multiplied by off")
+def zeros_that_a_backward_brought_after_zero_grad() -> Any:
+    w, off = leaf(), torch.zeros(3)
+    (w * w).sum().backward()
+    w.grad.zero_()
+    loss = (w * off).sum()
+    loss.backward()
+    return w
+
+
+@is_("zero_gradient", r"^(?!.*written after).*ReluBackward0.*flat part")
+def zeros_that_a_backward_brought_after_a_step_and_zero_grad() -> Any:
+    w = leaf()
+    opt = torch.optim.SGD([w], lr=0.1)
+    (w * w).sum().backward()
+    opt.step()
+    opt.zero_grad(set_to_none=False)
+    loss = torch.relu(w * -1).sum()
+    loss.backward()
+    return w
+
+
+@is_("zero_gradient", r"they were written after the last backward")
+def zero_grad_without_none_after_a_second_backward() -> Any:
+    w = leaf()
+    (w * w).sum().backward()
+    w.grad.zero_()
+    (w * 3).sum().backward()
+    w.grad.zero_()
+    return w
+
+
 @is_("zero_gradient", r"multiplied by gate")
 def gate_and_value_are_both_zero() -> Any:
     value, gate = leaf(0.0, 0.0), leaf(0.0, 0.0)
