@@ -360,6 +360,38 @@ def called_module(frame: FrameType) -> torch.nn.Module:
     return module
 
 
+_HOOK_RESULTS = ("args_result", "args_kwargs_result")  # what a forward pre-hook returned
+_CALLS_IN_PARTS = any(isinstance(part, CodeType) and part.co_name == "inner" for part in MODULE_CALL.co_consts)
+
+
+def hooks_replaced_arguments(call: FrameType, below: FrameType | None) -> bool:
+    """Did a forward pre-hook give ``forward`` other arguments than the module was called with?
+
+    Args:
+        call: a frame of ``MODULE_CALL``.
+        below: the frame that it runs. Where there are hooks, that is a part of it, in most versions.
+
+    Returns:
+        Whether it did. True also where that cannot be told.
+    """
+    with_hooks = call
+    if _CALLS_IN_PARTS:
+        if below is None or below.f_code.co_filename != MODULE_FILE or below.f_code.co_name != "inner":
+            return False
+        with_hooks = below
+    now = with_hooks.f_locals
+    if not any(name in now for name in _HOOK_RESULTS):
+        return False
+    above = call.f_back
+    given = {} if above is None or above.f_code.co_filename != MODULE_FILE else above.f_locals
+    if not all(name in values for values in (given, now) for name in ("args", "kwargs")):
+        return True
+    before = [*given["args"], *given["kwargs"].values()]
+    after = [*now["args"], *now["kwargs"].values()]
+    same = len(before) == len(after) and all(one is other for one, other in zip(before, after, strict=True))
+    return not same or list(given["kwargs"]) != list(now["kwargs"])
+
+
 # ---- custom Functions on the stack ---------------------------------------------------------------------------------
 #
 # NOTE [Function.apply]: up to torch 2.13 ``Function.apply`` is Python, and its frame stands on the stack while a custom
