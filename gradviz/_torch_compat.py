@@ -307,6 +307,7 @@ TORCH = os.path.dirname(torch.__file__) + os.sep
 _OPTIMIZERS = os.path.join(TORCH, "optim") + os.sep
 _LAYERS = os.path.join(TORCH, "nn", "modules") + os.sep
 _INIT = torch.nn.init.__file__
+_PARAMETERS = torch.nn.parameter.__file__
 _CHECKPOINTS = os.path.join(TORCH, "utils", "checkpoint.py")
 _GRAPH = torch.autograd.graph.__file__
 # What a module does with its parameters outside forward.
@@ -337,6 +338,11 @@ def is_bookkeeping(code: CodeType) -> bool:
 def is_checkpoint(code: CodeType) -> bool:
     """Is it ``torch.utils.checkpoint.checkpoint``, which calls the function that it was given?"""
     return code.co_filename == _CHECKPOINTS and code.co_name == "checkpoint"
+
+
+def copies_parameter(code: CodeType) -> bool:
+    """Is it what ``copy.deepcopy`` runs for an nn.Parameter? It reads ``.data``, which nobody wrote."""
+    return code.co_name == "__deepcopy__" and code.co_filename == _PARAMETERS
 
 
 def is_wrapper(code: CodeType) -> bool:

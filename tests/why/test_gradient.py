@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import re
 import warnings
 from collections.abc import Callable
@@ -335,6 +336,44 @@ def cleared_by_zero_grad() -> Any:
 def autograd_grad() -> Any:
     w = leaf()
     torch.autograd.grad((w * w).sum(), w)
+    return w
+
+
+@is_("not_in_loss", r"it was only copied \(deepcopy\).*read the copy's \.grad")
+def only_a_copy_of_a_layer_was_used() -> Any:
+    layer = nn.Linear(2, 2)
+    copied = copy.deepcopy(layer)
+    loss = copied(torch.ones(2)).sum()
+    loss.backward()
+    KEPT.append(layer)
+    return layer.weight
+
+
+@is_("not_in_loss", r"it was only copied \(deepcopy\)")
+def only_a_copy_of_a_parameter_in_a_dict_was_used() -> Any:
+    w = nn.Parameter(torch.ones(3))
+    copied = copy.deepcopy({"w": w})
+    loss = copied["w"].exp().sum()
+    loss.backward()
+    return w
+
+
+@is_("not_in_loss", r"it was only copied \(deepcopy\)")
+def only_a_copy_under_another_name_was_used() -> Any:
+    w, twin_of = leaf(), copy.deepcopy
+    copied = twin_of(w)
+    loss = copied.exp().sum()
+    loss.backward()
+    return w
+
+
+@is_("cut", r"\.data cuts it from loss")
+def a_copied_parameter_whose_data_was_used() -> Any:
+    w, b = nn.Parameter(torch.ones(3)), leaf()
+    KEPT.append(copy.deepcopy(nn.ParameterList([w])))
+    d = w.data
+    loss = (d * b).sum()
+    loss.backward()
     return w
 
 
