@@ -307,6 +307,7 @@ TORCH = os.path.dirname(torch.__file__) + os.sep
 _OPTIMIZERS = os.path.join(TORCH, "optim") + os.sep
 _LAYERS = os.path.join(TORCH, "nn", "modules") + os.sep
 _INIT = torch.nn.init.__file__
+_PARAMETERS = torch.nn.parameter.__file__
 _CHECKPOINTS = os.path.join(TORCH, "utils", "checkpoint.py")
 _GRAPH = torch.autograd.graph.__file__
 # What a module does with its parameters outside forward.
@@ -339,6 +340,11 @@ def is_checkpoint(code: CodeType) -> bool:
     return code.co_filename == _CHECKPOINTS and code.co_name == "checkpoint"
 
 
+def copies_parameter(code: CodeType) -> bool:
+    """Is it what ``copy.deepcopy`` runs for an nn.Parameter? It reads ``.data``, which nobody wrote."""
+    return code.co_name == "__deepcopy__" and code.co_filename == _PARAMETERS
+
+
 def is_wrapper(code: CodeType) -> bool:
     """Is it a Python function of torch's that hands a call on as it came?"""
     return code.co_filename in _WRAPPERS
@@ -358,6 +364,38 @@ def called_module(frame: FrameType) -> torch.nn.Module:
     """The module that a frame of ``MODULE_CALL`` runs. Its locals live until it returns anyway."""
     module: torch.nn.Module = frame.f_locals["self"]
     return module
+
+
+_HOOK_RESULTS = ("args_result", "args_kwargs_result")  # what a forward pre-hook returned
+_CALLS_IN_PARTS = any(isinstance(part, CodeType) and part.co_name == "inner" for part in MODULE_CALL.co_consts)
+
+
+def hooks_replaced_arguments(call: FrameType, below: FrameType | None) -> bool:
+    """Did a forward pre-hook give ``forward`` other arguments than the module was called with?
+
+    Args:
+        call: a frame of ``MODULE_CALL``.
+        below: the frame that it runs. Where there are hooks, that is a part of it, in most versions.
+
+    Returns:
+        Whether it did. True also where that cannot be told.
+    """
+    with_hooks = call
+    if _CALLS_IN_PARTS:
+        if below is None or below.f_code.co_filename != MODULE_FILE or below.f_code.co_name != "inner":
+            return False
+        with_hooks = below
+    now = with_hooks.f_locals
+    if not any(name in now for name in _HOOK_RESULTS):
+        return False
+    above = call.f_back
+    given = {} if above is None or above.f_code.co_filename != MODULE_FILE else above.f_locals
+    if not all(name in values for values in (given, now) for name in ("args", "kwargs")):
+        return True
+    before = [*given["args"], *given["kwargs"].values()]
+    after = [*now["args"], *now["kwargs"].values()]
+    same = len(before) == len(after) and all(one is other for one, other in zip(before, after, strict=True))
+    return not same or list(given["kwargs"]) != list(now["kwargs"])
 
 
 # ---- custom Functions on the stack ---------------------------------------------------------------------------------

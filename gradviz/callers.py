@@ -22,6 +22,9 @@ _THROUGH_TYPE = ("forward", "__call__", "__init__")  # what calling an object or
 # Stands in a site between the function that torch's checkpoint called and the frame that called checkpoint.
 CHECKPOINT = compile("", "<checkpoint>", "exec")
 
+# Stands in a site between a module's forward and the frame that called the module, where a hook changed the arguments.
+REPLACED = compile("", "<forward pre-hook>", "exec")
+
 
 class Slot(NamedTuple):
     """One parameter: its position among the positional ones, if it has one, and its name."""

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from gradviz import _torch_compat as compat
-from gradviz.callers import CHECKPOINT
+from gradviz.callers import CHECKPOINT, REPLACED
 from gradviz.connect import NodeRecord
 from gradviz.functions import Role
 from gradviz.graph import CutReason
@@ -136,6 +136,7 @@ class Frames:
         checkpointed = False  # did torch's checkpoint call what stands below?
         inner = outer = None
         found: list[Any] = []
+        below: FrameType | None = None
         while frame is not None:
             code = frame.f_code
             kind = (kinds.get(id(code)) or self._kind(code))[0]
@@ -154,6 +155,9 @@ class Frames:
                 if not found:
                     direct = False
                 if kind == _MODULE:
+                    if found and not closed and compat.hooks_replaced_arguments(frame, below):
+                        found += (REPLACED, 0)
+                        closed = len(found) == 2 * SITE_DEPTH
                     outer = frame
                     if inner is None:
                         inner = frame
@@ -165,7 +169,7 @@ class Frames:
             elif kind != _WRAPPER:
                 direct = False
                 bookkeeping = bookkeeping or kind == _BOOKKEEPING
-            frame = frame.f_back
+            below, frame = frame, frame.f_back
         return tuple(found), direct, bookkeeping, inner, outer
 
     def custom(self, frame: FrameType | None) -> compat.FunctionRun | None:

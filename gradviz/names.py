@@ -21,6 +21,7 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from gradviz._places import Place, callee_of, display_name, dotted, is_literal, is_module, locate, statement_of
+from gradviz.callers import REPLACED
 
 Site = tuple[tuple[CodeType, int], ...]
 
@@ -179,10 +180,14 @@ def _binding(places: list[Place], written: set[Any]) -> _Binding:
     path: _Path = ()
     walrus: list[Any] = []
     shown: Any = None
+    called: CodeType | None = None  # what the place calls, by a hook's way or not
     for depth, place in enumerate(places):
+        if place.code is REPLACED:
+            continue
         node = place.node
-        if not (_returns_result_of(place, places[depth - 1].code) if depth else _is_direct(place)):
+        if not (_returns_result_of(place, called) if called else _is_direct(place)):
             break
+        called = place.code
         if place.is_store:
             # y[0] = 5, x.data = y write into y, x
             return _Binding((dotted(node.value),), shown=statement_of(node), depth=depth)

@@ -122,6 +122,8 @@ class Names:
                 slot = callers.slot_of(code, name)
             if slot is None:
                 break
+            if caller[0] is callers.REPLACED:
+                break
             give = callers.passed
             if caller[0] is callers.CHECKPOINT:
                 give, caller = callers.passed_to_checkpoint, caller[2:]

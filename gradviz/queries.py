@@ -296,11 +296,12 @@ def cut_views(graph: Graph) -> set[int]:
     yet no AccumulateGrad, so no gradient comes to them. Setting the flag again makes them ordinary leaves."""
     found, set_again = set[int](), set[int]()
     for call in graph.calls:
-        given = {graph.tensor[i].object_id for i in call.inputs}
+        # Of the part of a graph that is drawn, the calls may name tensors that are not in it.
+        given = {graph.tensor[i].object_id for i in call.inputs if i in graph.tensor}
         if call.function in ("requires_grad_", "requires_grad"):
             set_again |= given
         elif call.inference_mode or not call.grad_mode:
-            made = [graph.tensor[i] for i in call.outputs]
+            made = [graph.tensor[i] for i in call.outputs if i in graph.tensor]
             views = [t for t in made if t.requires_grad and t.is_leaf and t.base_id is not None]
             found |= {t.object_id for t in views if t.object_id not in given}
     return found - set_again - {t.object_id for t in graph.tensors if t.gradient_edge}

@@ -290,6 +290,8 @@ class Recorder(TorchFunctionMode):
             if running is not None:
                 tensors_in((args, kwargs), found)
                 return running.call
+        if role is Role.DATA_GET and compat.copies_parameter(frame.f_code):
+            name, role = "__deepcopy__", Role.COPIED_OUT  # as where a plain tensor is copied
         call = _blank(CallRecord)
         call.function, call.role, call.arity, call.outputs = name, role, len(args), []
         call.grad_mode, call.inference_mode = grad_mode, inference_mode

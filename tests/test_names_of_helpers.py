@@ -346,6 +346,78 @@ def test_a_wrapper_that_changes_what_it_got_names_nothing_wrongly(wrapper: Any) 
     assert told.get("second", "[5, 5]") == "[5, 5]"
 
 
+class Weighed(nn.Module):
+    def forward(self, inp: Any, scale: Any) -> Any:
+        return torch.mul(inp, scale)
+
+
+def swap_arguments(module: nn.Module, args: Any) -> Any:
+    return args[1], args[0]
+
+
+def swap_keywords(module: nn.Module, args: Any, kwargs: Any) -> Any:
+    return args, {"inp": kwargs["scale"], "scale": kwargs["inp"]}
+
+
+def swap_keywords_in_place(module: nn.Module, args: Any, kwargs: Any) -> Any:
+    kwargs["inp"], kwargs["scale"] = kwargs["scale"], kwargs["inp"]
+    return args, kwargs
+
+
+def replace_first(module: nn.Module, args: Any) -> Any:
+    return args[0].neg(), args[1]
+
+
+def leave_alone(module: nn.Module, args: Any) -> Any:
+    return args
+
+
+def only_look(module: nn.Module, args: Any) -> None:
+    pass
+
+
+def hooked(hook: Any, way: str) -> tuple[nn.Module, Any]:
+    """A module with a hook; what takes a global hook off again."""
+    module = Weighed()
+    if way == "globally":
+        handle = nn.modules.module.register_module_forward_pre_hook(hook)
+    elif way == "once":
+        box: list[Any] = []
+
+        def once(module: nn.Module, args: Any) -> Any:
+            box[0].remove()
+            return hook(module, args)
+
+        box.append(handle := module.register_forward_pre_hook(once))
+    else:
+        handle = module.register_forward_pre_hook(hook, with_kwargs=hook in BY_NAME)
+    return module, handle
+
+
+BY_NAME = (swap_keywords, swap_keywords_in_place)  # only a module's own hook gets keywords
+IN_ORDER = (swap_arguments, replace_first, leave_alone, only_look)
+HOOKS = [(hook, way) for way in ("on it", "once", "globally") for hook in IN_ORDER]
+
+
+@pytest.mark.parametrize(("hook", "way"), [*HOOKS, *((hook, "on it") for hook in BY_NAME)])
+def test_a_hook_that_changes_the_arguments_names_nothing_wrongly(hook: Any, way: str) -> None:
+    first, second = torch.ones(2), torch.full((2,), 5.0)
+    module, handle = hooked(hook, way)
+    try:
+        with gv.record() as rec:
+            result = module(inp=first, scale=second) if hook in BY_NAME else module(first, second)
+    finally:
+        handle.remove()
+    told = {t.name: t.values for t in rec.graph.tensors}
+    if hook in (leave_alone, only_look):
+        assert (told.get("first"), told.get("second")) == ("[1, 1]", "[5, 5]")
+    assert told.get("first", "[1, 1]") == "[1, 1]"
+    assert told.get("second", "[5, 5]") == "[5, 5]"
+    made = rec.find(result)
+    assert made is not None
+    assert made.name == "result"
+
+
 def test_a_method_that_is_taken_from_its_class_gets_its_object_as_an_argument() -> None:
     first, second = torch.ones(2), torch.full((2,), 5.0)
     holder = Times()

@@ -72,7 +72,10 @@ class Gradients(Zeros):
             return self.say(asked, "frozen", verdict, detail="frozen_now" if now else "",
                             mend=f"{asked.name}.grad = None, so that no optimizer uses it.")  # fmt: skip
         if asked.grad == "zero":
-            if (cleared := self.cleared(asked)) and self.stepped(asked, cleared[0]):
+            cleared = self.cleared(asked)
+            if cleared and self.filled_since(asked, cleared[0]):
+                return self.zero(asked)
+            if cleared and self.stepped(asked, cleared[0]):
                 return self.say(asked, "healthy", f"Healthy: {asked.name} had a gradient; it was {DONE}.",
                                 calls=[cleared[0]], detail="done",
                                 ruled_out=("cut", "frozen", "a zero slope"))  # fmt: skip
@@ -375,6 +378,19 @@ class Gradients(Zeros):
         pairs = [(self.graph.tensor[e.before_id], self.graph.tensor[e.after_id]) for e in wrote
                  if last < e.call_id < cleared.id]  # fmt: skip
         return any(a.version != b.version or a.values != b.values for a, b in pairs)
+
+    def filled_since(self, asked: Asked, cleared: Call) -> bool:
+        """May a backward have brought it a gradient after this call cleared its .grad?"""
+        own = self.node_of(asked)
+        if own is None:
+            return False
+        for backward in self.graph.backwards:
+            if backward.kind != "backward" or backward.call_id < cleared.id:
+                continue
+            ran = backward.ran if backward.watched else queries.reachable(self.graph, backward.roots)
+            if own[0] in ran:
+                return True
+        return False
 
     def returned_none(self, asked: Asked) -> int | None:
         """The custom Function whose backward gave no gradient towards the tensor, where there is one such."""

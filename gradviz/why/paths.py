@@ -247,7 +247,9 @@ class Paths:
 
     def copies(self, call: Call) -> bool:
         """Does it belong to a ``copy.deepcopy``? That makes a leaf of its own, and cuts nothing off."""
-        return call.function in ("data", "clone", "__deepcopy__") and "deepcopy" in self.words.code(call)
+        if call.function == "__deepcopy__":
+            return True
+        return call.function in ("data", "clone") and "deepcopy" in self.words.code(call)
 
     def cuts_after(self, asked: Asked) -> list[Cut]:
         """The cuts of values from which a gradient would still reach the tensor, its own included."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import re
 import warnings
 from collections.abc import Callable
@@ -338,6 +339,44 @@ def autograd_grad() -> Any:
     return w
 
 
+@is_("not_in_loss", r"it was only copied \(deepcopy\).*read the copy's \.grad")
+def only_a_copy_of_a_layer_was_used() -> Any:
+    layer = nn.Linear(2, 2)
+    copied = copy.deepcopy(layer)
+    loss = copied(torch.ones(2)).sum()
+    loss.backward()
+    KEPT.append(layer)
+    return layer.weight
+
+
+@is_("not_in_loss", r"it was only copied \(deepcopy\)")
+def only_a_copy_of_a_parameter_in_a_dict_was_used() -> Any:
+    w = nn.Parameter(torch.ones(3))
+    copied = copy.deepcopy({"w": w})
+    loss = copied["w"].exp().sum()
+    loss.backward()
+    return w
+
+
+@is_("not_in_loss", r"it was only copied \(deepcopy\)")
+def only_a_copy_under_another_name_was_used() -> Any:
+    w, twin_of = leaf(), copy.deepcopy
+    copied = twin_of(w)
+    loss = copied.exp().sum()
+    loss.backward()
+    return w
+
+
+@is_("cut", r"\.data cuts it from loss")
+def a_copied_parameter_whose_data_was_used() -> Any:
+    w, b = nn.Parameter(torch.ones(3)), leaf()
+    KEPT.append(copy.deepcopy(nn.ParameterList([w])))
+    d = w.data
+    loss = (d * b).sum()
+    loss.backward()
+    return w
+
+
 # --- zeros ------------------------------------------------------------------------------------------------------------
 
 
@@ -364,6 +403,38 @@ def zero_grad_without_none() -> Any:
     (w * 2).sum().backward()
     opt.zero_grad(set_to_none=False)
     opt.step()
+    return w
+
+
+@is_("zero_gradient", r"^(?!.*written after).*multiplied by off")
+def zeros_that_a_backward_brought_after_zero_grad() -> Any:
+    w, off = leaf(), torch.zeros(3)
+    (w * w).sum().backward()
+    w.grad.zero_()
+    loss = (w * off).sum()
+    loss.backward()
+    return w
+
+
+@is_("zero_gradient", r"^(?!.*written after).*ReluBackward0.*flat part")
+def zeros_that_a_backward_brought_after_a_step_and_zero_grad() -> Any:
+    w = leaf()
+    opt = torch.optim.SGD([w], lr=0.1)
+    (w * w).sum().backward()
+    opt.step()
+    opt.zero_grad(set_to_none=False)
+    loss = torch.relu(w * -1).sum()
+    loss.backward()
+    return w
+
+
+@is_("zero_gradient", r"they were written after the last backward")
+def zero_grad_without_none_after_a_second_backward() -> Any:
+    w = leaf()
+    (w * w).sum().backward()
+    w.grad.zero_()
+    (w * 3).sum().backward()
+    w.grad.zero_()
     return w
 
 
