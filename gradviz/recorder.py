@@ -82,6 +82,7 @@ class Recorder(TorchFunctionMode):
         super().__init__()
         self.mark = _Mark()
         self.ended = False
+        self.begun_in: int | None = None  # the backward in whose hook it was entered
         self.compiled = False  # was anything run inside torch.compile?
         self.profiled = False  # was a profiler active?
         self.elsewhere = 0  # calls of other contexts
@@ -114,6 +115,7 @@ class Recorder(TorchFunctionMode):
         """Record the calls of this thread that belong to this context, see NOTE [whose calls are recorded]."""
         compat.take_off_modes(_is_over)
         _marks.set((*(mark for mark in _marks_here() if not mark.ended), self.mark))
+        self.begun_in = compat.backward_under_way()
         self.__enter__()  # type: ignore[no-untyped-call]
 
     def end(self) -> None:
@@ -127,6 +129,12 @@ class Recorder(TorchFunctionMode):
         taken_off = compat.take_off_modes(_is_over)
         if taken_off is None:
             self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+        elif self not in taken_off and not running and self.begun_in not in (None, compat.backward_under_way()):
+            self.notes.append(
+                "this recording began inside a backward, in a hook for example: torch puts the function modes back "
+                "when such a hook returns, which switched the recording off early: what ran from then on is not "
+                "recorded"
+            )
         elif self not in taken_off and not running:
             self.notes.append(
                 "another function mode was left while this recording stood above it, which switched the recording off "
