@@ -284,6 +284,15 @@ dispatch_modes: Callable[[], int] = getattr(_C, "_len_torch_dispatch_stack", int
 raw_version = operator.attrgetter("_version")  # raises where torch does, unlike version()
 
 
+def backward_under_way() -> int | None:
+    """A number of the backward that runs on this thread: this is a hook of it, for example. None: there is none."""
+    try:
+        number = int(_C._current_graph_task_id())
+    except AttributeError:
+        return None
+    return None if number == -1 else number
+
+
 def takes_gradient(leaf: torch.Tensor) -> bool:
     """Would a gradient reach this leaf? A view of a tracked tensor made under no_grad says so, and takes none."""
     try:

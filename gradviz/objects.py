@@ -214,11 +214,13 @@ class Objects:
         place = _plain(lambda: tensor.shape), _plain(lambda: tensor.stride()), read(lambda: tensor.storage_offset())
         return block is state.block and place == (state.shape, state.stride, state.storage_offset)
 
-    def expose(self, tensor: torch.Tensor) -> None:
-        """The memory of this tensor is handed to others than torch: to numpy, for example."""
+    def expose(self, tensor: torch.Tensor) -> Block | None:
+        """The memory of this tensor, which is handed to others than torch: to numpy, for example."""
         known = self.known(tensor)
-        if known is not None and known.state.block is not None:
-            self.exposed.add(known.state.block)
+        block = None if known is None else known.state.block
+        if block is not None:
+            self.exposed.add(block)
+        return block
 
     def _add(self, tensor: torch.Tensor, *, made: bool) -> Object:
         found = Object(tensor, self.died)

@@ -24,7 +24,7 @@ from gradviz.calls import CallRecord, Frames, Look, Site, usual_call
 from gradviz.changes import Hooks
 from gradviz.custom import Custom, CustomFunctions, Write
 from gradviz.functions import SHARING, Role, describe, told_to_write
-from gradviz.objects import Object, Objects, State
+from gradviz.objects import Block, Object, Objects, State
 
 ALIAS_LIMIT = 64  # tensors over one block of memory whose state is read again after a write
 
@@ -82,10 +82,14 @@ class Recorder(TorchFunctionMode):
         super().__init__()
         self.mark = _Mark()
         self.ended = False
+        self.begun_in: int | None = None  # the backward in whose hook it was entered
         self.compiled = False  # was anything run inside torch.compile?
         self.profiled = False  # was a profiler active?
         self.elsewhere = 0  # calls of other contexts
         self.last_seen: list[State] = []  # what was not seen to change, and has when the recording ended
+        # Memory that the user's code handed to others than torch: the last call that did, how many backwards were over.
+        self.handed_out: dict[Block, tuple[str, int]] = {}
+        self.read_last: set[Object] = set()  # whose values were read once more when the recording ended
         self.notes: list[str] = []  # how it ended, where that was out of the ordinary
         self.max_events = max_events
         self.log: deque[tuple[Any, ...]] = deque()
@@ -111,6 +115,7 @@ class Recorder(TorchFunctionMode):
         """Record the calls of this thread that belong to this context, see NOTE [whose calls are recorded]."""
         compat.take_off_modes(_is_over)
         _marks.set((*(mark for mark in _marks_here() if not mark.ended), self.mark))
+        self.begun_in = compat.backward_under_way()
         self.__enter__()  # type: ignore[no-untyped-call]
 
     def end(self) -> None:
@@ -124,6 +129,12 @@ class Recorder(TorchFunctionMode):
         taken_off = compat.take_off_modes(_is_over)
         if taken_off is None:
             self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+        elif self not in taken_off and not running and self.begun_in not in (None, compat.backward_under_way()):
+            self.notes.append(
+                "this recording began inside a backward, in a hook for example: torch puts the function modes back "
+                "when such a hook returns, which switched the recording off early: what ran from then on is not "
+                "recorded"
+            )
         elif self not in taken_off and not running:
             self.notes.append(
                 "another function mode was left while this recording stood above it, which switched the recording off "
@@ -146,6 +157,8 @@ class Recorder(TorchFunctionMode):
                     after = objects.read_again(own, tensor) if after is before else after
                     if after is not before:
                         self.last_seen.append(after)
+                    if after.values is not None:
+                        self.read_last.add(own)
                 except Exception as error:
                     self.failed(error)
 
@@ -191,7 +204,7 @@ class Recorder(TorchFunctionMode):
             if name == "_set_grad_enabled":  # grad mode is the thread's, whichever context sets it
                 self.customs.note_grad_mode(bool(args[0]), sys._getframe(1))
             elif name in SHARING and args:
-                self.objects.expose(args[0])
+                self._hand_out(name, args[0], self.frames.look(sys._getframe(1))[1])
             if role is not _IGNORED:
                 self.elsewhere += 1
             try:
@@ -349,7 +362,7 @@ class Recorder(TorchFunctionMode):
         may_write = call.role is not _OPERATION or compat.moved(inputs, call.inputs)
         writes = self._writes(call, inputs, given) if may_write else []
         if call.function in SHARING and inputs:
-            self.objects.expose(inputs[0])
+            self._hand_out(call.function, inputs[0], call.direct)
         if call.bookkeeping:
             writes = [w for w in writes if not w[0].object.internal]
             if not writes:
@@ -377,6 +390,13 @@ class Recorder(TorchFunctionMode):
             self.note("called", call)
         for write in writes:
             self.note("wrote", call, *write)
+
+    def _hand_out(self, name: str, tensor: torch.Tensor, direct: bool) -> None:
+        """Others than torch can write the memory of this tensor from now on."""
+        block = self.objects.expose(tensor)
+        # What torch itself asks for (an RNN for the addresses of its weights) it writes by calls that are seen.
+        if block is not None and direct:
+            self.handed_out[block] = name, self.finished_runs
 
     def _settle(
         self, call: CallRecord, inputs: list[torch.Tensor], writes: list[Write], made: list[connect.NodeRecord]

@@ -152,6 +152,19 @@ class Recording:
         block = None if span is None else self._recorder.objects.blocks.get(span[0])
         return None if block is None else self._now().storage_of(block)
 
+    def handed_out(self) -> dict[int, tuple[str, int]]:
+        """The blocks of memory that numpy, or an address, gave others than torch to write: the last call that handed
+        each out, and how many backwards were over by then."""
+        storage_of = self._now().storage_of
+        given = {storage_of(block): what for block, what in list(self._recorder.handed_out.items())}
+        return {storage: what for storage, what in given.items() if storage is not None}
+
+    def read_last(self) -> set[int]:
+        """The ids of the objects whose values were read once more when the recording ended."""
+        now = self._now()
+        found = [now.tensor_of(own) for own in list(self._recorder.read_last)]
+        return {t.object_id for t in found if t is not None}
+
     def explain(self, *subjects: Any, error: BaseException | None = None) -> Any:
         """Why is a gradient None, zero or wrong, or why did this raise: ``gv.explain`` with this recording.
 

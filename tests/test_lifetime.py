@@ -6,6 +6,7 @@ import gc
 import sys
 import weakref
 from contextlib import nullcontext
+from typing import Any
 
 import programs
 import pytest
@@ -381,3 +382,33 @@ def test_a_growing_graph_recorded_with_a_bound_lets_go_of_its_records():
             h = h * 1.0
         assert len(gc.get_objects()) - objects < 4 * 4000, "torch keeps a wrapper a node; records are few"
     assert len(rec.graph.calls) <= 200
+
+
+def test_a_recording_that_begins_in_a_hook_says_that_it_was_switched_off_there() -> None:
+    a = torch.ones(2, requires_grad=True)
+    box: list[Any] = []
+    b = a * 2
+    b.register_hook(lambda g: box.append(gv.record().__enter__()))
+    b.sum().backward()
+    after = a * 3
+    box[0].__exit__(None, None, None)
+    assert after.requires_grad
+    notes = " ".join(box[0].graph.notes)
+    assert "began inside a backward" in notes
+    assert "another function mode" not in notes
+
+
+def test_a_recording_that_a_hook_begins_and_ends_is_whole() -> None:
+    a = torch.ones(2, requires_grad=True)
+    box: list[Any] = []
+
+    def hook(g: torch.Tensor) -> None:
+        with gv.record() as rec:
+            box.append(g * 2)
+        box.append(rec)
+
+    b = a * 2
+    b.register_hook(hook)
+    b.sum().backward()
+    assert not box[1].graph.notes
+    assert [call.function for call in box[1].graph.calls] == ["mul"]

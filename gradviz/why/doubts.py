@@ -7,7 +7,7 @@ recording, and where the recording itself is not whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from .. import queries
 from ..graph import Graph, Node, NodeKind, SavedState
@@ -15,6 +15,7 @@ from .explanation import Explanation, Words, several
 from .paths import Paths
 
 START = "Not known whether all is well"
+SO_FAR = "Healthy as far as was looked at"
 
 
 def doubts(paths: Paths, tensor_ids: Iterable[int] = ()) -> list[str]:
@@ -59,6 +60,51 @@ def doubted(healthy: Explanation, unread: Sequence[str]) -> Explanation:
     why = f"{healthy.why} " if healthy.why else ""
     why += f"Not looked at: {'; '.join(unread)}."
     return healthy._replace(cause="not_known", verdict=f"{START}{said}", why=why)
+
+
+def written_outside(
+    paths: Paths, tensor_ids: Iterable[int], handed_out: Mapping[int, tuple[str, int]], read_last: Set[int]
+) -> str:
+    """What may have been written without torch before backward used it; "" for nothing.
+
+    Args:
+        paths: of the graph of a recording, and of the losses.
+        tensor_ids: the tensors whose gradient is asked for; none: everything that the losses lead to.
+        handed_out: by block of memory, the last call that handed it to others than torch, and how many backwards were
+            over by then.
+        read_last: the objects whose values were read at the end: a change there was seen.
+    """
+    graph = paths.graph
+    if not handed_out:
+        return ""
+    last_run: dict[int, int] = {}
+    for backward in graph.backwards:
+        ran = backward.ran if backward.watched else queries.reachable(graph, backward.roots)
+        last_run.update(dict.fromkeys(ran, backward.run))
+    on_the_way = _on_the_way(paths, tensor_ids)
+    found, ways = [], []
+    for node in (n for n in graph.nodes if n.id in on_the_way):
+        for saved in node.saved:
+            tensor = graph.tensor.get(saved.tensor_id)
+            if tensor is None or tensor.storage_id is None or tensor.object_id in read_last:
+                continue
+            if tensor.storage_id not in handed_out:
+                continue
+            name, over = handed_out[tensor.storage_id]
+            if last_run.get(node.id, over) >= over:
+                found.append(node)
+                ways.append(name)
+    if not found:
+        return ""
+    how = several(list(dict.fromkeys(f"{name}()" for name in ways)))
+    return f"whether what {_named(paths.words, found)} saved was written by way of {how} before backward used it"
+
+
+def so_far(healthy: Explanation, unread: str) -> Explanation:
+    """An answer that found no fault, with what it did not look at."""
+    said = healthy.verdict.removeprefix("Healthy")
+    why = f"{healthy.why} " if healthy.why else ""
+    return healthy._replace(verdict=f"{SO_FAR}{said}", why=f"{why}Not looked at: {unread}.")
 
 
 def unspent(graph: Graph, roots: Iterable[int]) -> str:

@@ -22,7 +22,7 @@ from gradviz.capture import capture, described, tensor_fields
 from gradviz.graph import Called, CutReason, GradvizError, Graph, Hooked, Raised
 from gradviz.objects import read
 from gradviz.recording import Recording
-from gradviz.why.doubts import doubted, doubts
+from gradviz.why.doubts import doubted, doubts, so_far, written_outside
 from gradviz.why.explanation import Explanation, bare, several
 from gradviz.why.gradient import DONE, UNSEEN, Gradients
 from gradviz.why.moving import MOVES, STAYS, Move, Moves, will_it_move
@@ -274,8 +274,7 @@ class _Case:
             roots := Gradients(self.graph).losses
         ):  # nothing of it is alive, but a backward was seen
             found = self.of_loss(Gradients(self.graph), roots)
-            unread = doubts(Gradients(self.graph, roots)) if found.cause == "healthy" else []
-            return doubted(found, unread) if unread else found
+            return self.with_doubts(found, Gradients(self.graph, roots), ()) if found.cause == "healthy" else found
         if not self.given:
             what = f"explain() was given {', '.join(self.said) or 'nothing'}: there is nothing to read there; expected"
             raise GradvizError(f"{what} a tensor, a loss, a module or an optimizer (a generator can be read only once)")
@@ -300,8 +299,17 @@ class _Case:
             return found
         if not self.recording:  # what nobody watched may hold faults that leave no trace
             return found._replace(cause="not_known")
-        unread = doubts(Gradients(self.graph, self.loss_ids), self.target_ids)
-        return doubted(found, unread) if unread else found
+        return self.with_doubts(found, Gradients(self.graph, self.loss_ids), self.target_ids)
+
+    def with_doubts(self, healthy: Explanation, paths: Gradients, target_ids: Iterable[int]) -> Explanation:
+        """An answer that found no fault, with what was not looked at."""
+        unread = doubts(paths, target_ids)
+        if unread:
+            return doubted(healthy, unread)
+        if self.recording is None:
+            return healthy
+        outside = written_outside(paths, target_ids, self.recording.handed_out(), self.recording.read_last())
+        return so_far(healthy, outside) if outside else healthy
 
     @property
     def loss_ids(self) -> list[int]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
@@ -359,3 +361,82 @@ def test_a_backward_that_was_not_watched_is_looked_through_once(monkeypatch: pyt
     monkeypatch.setattr(queries, "reachable", lambda *given: Counted(reachable(*given)))
     rec.explain(w)
     assert 0 < len(joins) < 20
+
+
+def written_through_numpy(h: torch.Tensor) -> None:
+    h.detach().numpy()[:] = 7
+
+
+def written_through_an_array(h: torch.Tensor) -> None:
+    np.asarray(h.detach())[:] = 7
+
+
+def written_at_its_address(h: torch.Tensor) -> None:
+    ctypes.memset(h.data_ptr(), 0, 8)
+
+
+def written_through_its_storage(h: torch.Tensor) -> None:
+    h.untyped_storage()[0] = 3
+
+
+@pytest.mark.parametrize("size", [2, 20])
+@pytest.mark.parametrize(
+    "write", [written_through_numpy, written_through_an_array, written_at_its_address, written_through_its_storage]
+)
+def test_memory_that_was_handed_out_is_told_where_nobody_could_read_it_again(
+    write: Callable[[torch.Tensor], None], size: int
+) -> None:
+    x = torch.ones(size, requires_grad=True)
+
+    def program() -> None:
+        h = x * 1
+        b = h.sin()
+        write(h)
+        b.sum().backward()
+
+    with gv.record() as rec:
+        program()
+    assert x.grad is not None
+    assert not torch.equal(x.grad, x.detach().cos())  # it is wrong indeed
+    told = rec.explain(x)
+    assert not told.verdict.startswith("Healthy:")
+    assert "Healthy as far as was looked at: x.grad is" in told.verdict
+    assert re.search(r"Not looked at: whether what SinBackward0 of .* saved was written by way of \w+\(\)", told.why)
+
+
+@pytest.mark.parametrize("size", [2, 20])
+def test_memory_that_was_handed_out_after_backward_leaves_no_doubt(size: int) -> None:
+    x = torch.ones(size, requires_grad=True)
+
+    def program() -> None:
+        for _ in range(3):
+            h = x * 1
+            b = h.sin()
+            b.sum().backward()
+            assert b.detach().numpy().shape == (size,)
+            assert h.data_ptr()
+
+    with gv.record() as rec:
+        program()
+    assert rec.explain(x).verdict.startswith("Healthy: x.grad is")
+
+
+def test_memory_that_no_node_saved_or_that_was_read_again_leaves_no_doubt() -> None:
+    x, y = torch.ones(2, requires_grad=True), torch.ones(20, requires_grad=True)
+    with gv.record() as rec:
+        kept = x * 1
+        assert kept.data_ptr()  # small and alive: what stands there at the end was read
+        result = y.sin()
+        assert result.detach().numpy().size == 20  # sin saves what it was given, and no result
+        (kept.sin().sum() + result.sum()).backward()
+    assert rec.explain(x).verdict.startswith("Healthy: x.grad is")
+    assert rec.explain(y).verdict.startswith("Healthy: y.grad is")
+
+
+def test_addresses_that_torch_itself_asks_for_leave_no_doubt() -> None:
+    x = torch.ones(20, requires_grad=True)
+    with gv.record() as rec:
+        layer = torch.nn.LSTM(2, 2)
+        layer.flatten_parameters()
+        layer(x.view(-1, 1, 2))[0].sum().backward()
+    assert rec.explain(x).verdict.startswith("Healthy: x.grad is")
