@@ -24,6 +24,7 @@ from gradviz.calls import CallRecord, Frames, Look, Site, usual_call
 from gradviz.changes import Hooks
 from gradviz.custom import Custom, CustomFunctions, Write
 from gradviz.functions import SHARING, Role, describe, told_to_write
+from gradviz.graph import CutReason
 from gradviz.objects import Block, Object, Objects, State
 
 ALIAS_LIMIT = 64  # tensors over one block of memory whose state is read again after a write
@@ -493,8 +494,13 @@ class Recorder(TorchFunctionMode):
         for state in judged:
             if connect.is_connected(state, edges) or any(state is c[0] for c in cuts):
                 continue
-            if not (call.grad_mode and call.role in _OPERATIONS and connect.leads_to(read, state, call.inputs)):
-                cuts.append((state, target, connect.reason(call, target, wrote)))
+            if call.grad_mode and call.role in _OPERATIONS and connect.leads_to(read, state, call.inputs):
+                continue
+            reason = connect.reason(call, target, wrote)
+            if reason is CutReason.NOT_DIFFERENTIABLE and made and state.object.deferred:
+                # Nobody has read whether this view is tracked, and the node that the call made takes it for a constant.
+                continue
+            cuts.append((state, target, reason))
         if cuts:
             call.cuts = cuts
 
