@@ -111,7 +111,7 @@ def page(stream: int, first: int, parts: list[Part], seconds: float) -> str:
         "",
     ]
     for number, text in failures:
-        lines += [f"Program {number}:", "", "```python", text.rstrip(), "```", ""]
+        lines += [f"Program {number}:", "", "```text", text.rstrip(), "```", ""]
     return "\n".join(lines)
 
 
