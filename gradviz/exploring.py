@@ -23,7 +23,6 @@ import textwrap
 import threading
 import time
 import warnings
-import weakref
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from types import CodeType
@@ -545,7 +544,7 @@ class Exploration:
         """Show the panel, once a cell: the decorator has done so when the cell ends with the decorated function."""
         from IPython.display import display
 
-        cell = _running_cell()
+        cell = (id(shell()), getattr(shell(), "execution_count", None))
         if cell != self._shown_in:
             self._shown_in = cell
             display(self._repr_mimebundle_(), raw=True)
@@ -613,14 +612,6 @@ def missing() -> str:
 def _kernel() -> Any:
     """The notebook kernel that this process is, if it is one."""
     return getattr(shell(), "kernel", None)
-
-
-def _running_cell() -> tuple[Any, ...]:
-    """What tells this run of a cell from all others. Its number alone does not: some front ends count no runs. Holds
-    no result of it."""
-    running = getattr(getattr(shell(), "displayhook", None), "exec_result", None)
-    number = getattr(shell(), "execution_count", None)
-    return id(shell()), number, None if running is None else weakref.ref(running)
 
 
 def _controls(function: Callable[..., Any], abbreviations: dict[str, Any]) -> dict[str, Control]:
