@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator
 
@@ -33,6 +34,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def overwrite_golden(request: pytest.FixtureRequest) -> bool:
     """True when the golden files are to be rewritten rather than compared."""
     return bool(request.config.getoption("--overwrite-golden"))
+
+
+@pytest.fixture(autouse=True)
+def no_loop_of_the_browser(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let a test run a loop of its own.
+
+    Playwright's loop counts as running on the worker's thread from the first browser test until the last test of all.
+    """
+    loop = None if "browser" in request.node.nodeid.split("::")[0] else asyncio._get_running_loop()
+    if loop is not None:
+        asyncio._set_running_loop(None)
+    yield
+    if loop is not None:
+        asyncio._set_running_loop(loop)
 
 
 @pytest.fixture
