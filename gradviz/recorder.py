@@ -205,7 +205,10 @@ class Recorder(TorchFunctionMode):
             if name == "_set_grad_enabled":  # grad mode is the thread's, whichever context sets it
                 self.customs.note_grad_mode(bool(args[0]), sys._getframe(1))
             elif name in SHARING and args:
-                self._hand_out(name, args[0], self.frames.look(sys._getframe(1))[1])
+                try:
+                    self._hand_out(name, args[0], self.frames.look(sys._getframe(1))[1])
+                except Exception as error:
+                    self.failed(error)
             if role is not _IGNORED:
                 self.elsewhere += 1
             try:

@@ -156,8 +156,8 @@ class Recording:
         """The blocks of memory that numpy, or an address, gave others than torch to write: the last call that handed
         each out, and how many backwards were over by then."""
         storage_of = self._now().storage_of
-        given = {storage_of(block): what for block, what in list(self._recorder.handed_out.items())}
-        return {storage: what for storage, what in given.items() if storage is not None}
+        by_storage = {storage_of(block): what for block, what in list(self._recorder.handed_out.items())}
+        return {storage: what for storage, what in by_storage.items() if storage is not None}
 
     def read_last(self) -> set[int]:
         """The ids of the objects whose values were read once more when the recording ended."""

@@ -10,6 +10,7 @@ import threading
 import traceback
 import warnings
 from pathlib import Path
+from typing import Any
 
 import programs
 import pytest
@@ -20,6 +21,7 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils.checkpoint import checkpoint
 
 import gradviz as gv
+from gradviz import objects
 
 PROGRAMS, BLOCK = 600, 100
 TORCH, GRADVIZ = (str(Path(package.__file__).parent) for package in (torch, gv))
@@ -853,3 +855,15 @@ def test_numbers_of_hooks_on_tensors_and_nodes():
     assert not a._backward_hooks
     assert not getattr(a, "_post_accumulate_grad_hooks", None)
     assert dict(a.__dict__) == {}
+
+
+def test_a_failure_of_ours_where_memory_is_handed_out_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise ValueError("ours")
+
+    monkeypatch.setattr(objects.Objects, "expose", broken)
+    a = torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        b = a * 2
+        assert b.data_ptr() != 0
+    assert any("ours" in note for note in rec.graph.notes)
