@@ -326,6 +326,9 @@ _KEEPING = frozenset(
 )
 # To find a leaf's AccumulateGrad they make a view of it, which nobody asked for.
 _ASKING = frozenset(("get_gradient_edge", "_get_grad_fn_or_grad_acc"))
+# What runs before and after a checkpointed function, never while it runs.
+# Up to torch 2.11 it makes a leaf without elements.
+_CHECKPOINTING = frozenset(("_checkpoint_without_reentrant_generator", "_checkpoint_without_reentrant_generator_impl"))
 # Python wrappers of torch functions: the user's call is the recorded call, argument by argument.
 _WRAPPERS = tuple(
     os.path.join(TORCH, *path.split("/"))
@@ -337,11 +340,12 @@ _DETOUR: CodeType = handle_torch_function.__code__
 
 
 def is_bookkeeping(code: CodeType) -> bool:
-    """Is it what torch does with tensors for itself: an optimizer, nn.init, a module's constructor or state_dict?"""
+    """Is it what torch does with tensors for itself: an optimizer, nn.init, a constructor, a checkpoint's start?"""
     file, name = code.co_filename, code.co_name
     keeping = name in _KEEPING and file.startswith(_LAYERS)
     asking = name in _ASKING and file == _GRAPH
-    return keeping or asking or file == _INIT or file.startswith(_OPTIMIZERS)
+    starting = name in _CHECKPOINTING and file == _CHECKPOINTS
+    return keeping or asking or starting or file == _INIT or file.startswith(_OPTIMIZERS)
 
 
 def is_checkpoint(code: CodeType) -> bool:

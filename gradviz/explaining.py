@@ -177,6 +177,12 @@ class _Teller:
     def leaf_bits(self) -> Mapping[int | None, int]:
         return queries.met(self.graph, {node: 1 << i for i, node in enumerate(self.leaves)}, {})
 
+    def torchs(self, t: Tensor) -> bool:
+        """Is it a leaf without elements that torch made for itself, as a checkpoint does up to torch 2.11?"""
+        same = {s.id for s in self.graph.tensors if s.object_id == t.object_id}
+        readers = [call for call in self.graph.calls if not same.isdisjoint(call.inputs)]
+        return 0 in t.shape and bool(readers) and all(call.bookkeeping for call in readers)
+
     def below(self, node_id: int) -> list[Tensor]:
         """The leaves that a gradient which meets a node reaches."""
         bits = self.leaf_bits.get(node_id, 0)
@@ -355,7 +361,8 @@ class _Teller:
         told = list(self.leaf_gradients())
         done = queries.accumulations(self.graph)
         met = {t.object_id: node in done for node, t in self.leaves.items()}
-        leaves = [t for t in self.last.values() if t.is_leaf and t.requires_grad and (t.name or t.object_id in met)]
+        known = [t for t in self.last.values() if t.name or (t.object_id in met and not self.torchs(t))]
+        leaves = [t for t in known if t.is_leaf and t.requires_grad]
         if len(told) > FEW and leaves:
             got = sum(met.get(t.object_id, False) for t in leaves)
             now = sum(self.grads[t.object_id] is not None for t in leaves)
