@@ -1,4 +1,5 @@
-"""Runs every benchmark and writes docs/benchmarks.md: ``python -m benchmarks``, from the top of the repository."""
+"""Runs every benchmark and writes docs/benchmarks.md: ``python -m benchmarks``, from the top of the
+repository."""
 
 from pathlib import Path
 

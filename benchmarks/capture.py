@@ -1,4 +1,5 @@
-"""Capture and DOT source of a finished graph, against torchviz and a bare walk: ``python -m benchmarks.capture``."""
+"""Capture and DOT source of a finished graph, against torchviz and a bare walk: ``python -m
+benchmarks.capture``."""
 
 from __future__ import annotations
 
@@ -13,11 +14,13 @@ from gradviz.capture import capture
 from gradviz.walk import walk
 
 SIZES = {2_000: 7, 20_000: 5, 200_000: 3}  # nodes: rounds
-DOT_LIMIT = 20.0  # seconds; what would take longer (judged by the size before, growing in proportion) is left out
+# seconds; what would take longer (judged by the size before, growing in proportion) is left out
+DOT_LIMIT = 20.0
 
 
 def draw(loss: Tensor) -> str:
-    """Our DOT source of the whole graph, node by node, as the nodes view builds it before anything is folded."""
+    """Our DOT source of the whole graph, node by node, as the nodes view builds it before anything
+    is folded."""
     from gradviz import dot, nodes
 
     return dot.dot(nodes.scene(capture(loss)))
@@ -32,7 +35,8 @@ RUNS: dict[str, Callable[[Tensor], object]] = {
 
 
 def fresh(name: str, steps: int) -> float:
-    """One run on a graph that nobody has looked at. It is walked afterwards, so that freeing it is safe."""
+    """One run on a graph that nobody has looked at. It is walked afterwards, so that freeing it is
+    safe."""
     loss = mixed_graph(steps)
     taken = seconds(lambda: RUNS[name](loss))
     walk([loss.grad_fn])
@@ -55,9 +59,15 @@ def main() -> str:
             against_walk = [a / b for a, b in zip(times[name], times["bare walk"], strict=True)]
             against_viz = [b / a for a, b in zip(times[name], times["torchviz"], strict=True)]
             rows.append(
-                [f"{size:,}", name, spread(times[name], 1_000), f"{statistics.median(times[name]) / size * 1e6:.2f}",
-                 spread(against_walk), spread(against_viz, digits=2)]
-            )  # fmt: skip
+                [
+                    f"{size:,}",
+                    name,
+                    spread(times[name], 1_000),
+                    f"{statistics.median(times[name]) / size * 1e6:.2f}",
+                    spread(against_walk),
+                    spread(against_viz, digits=2),
+                ]
+            )
     head = ["nodes", "", "ms", "µs a node", "× the bare walk", "times torchviz's rate"]
     return f"""## Capture and DOT
 

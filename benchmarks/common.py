@@ -18,8 +18,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 MIX = (
-    "one long residual network on a batch of 4×4: linear, tanh, product with a parameter, residual sum; every fourth "
-    "step also unbind and stack, every tenth a view, a slice and a concatenation"
+    "one long residual network on a batch of 4×4: linear, tanh, product with a parameter, residual"
+    " sum; every fourth step also unbind and stack, every tenth a view, a slice and a concatenation"
 )
 
 
@@ -48,7 +48,8 @@ def bare_walk(root: Any) -> int:
 
 
 def seconds(run: Callable[[], object]) -> float:
-    """Time of one call, on a thread with room for torchviz's recursion, the collector in its usual state."""
+    """Time of one call, on a thread with room for torchviz's recursion, the collector in its usual
+    state."""
     found: list[float] = []
 
     def timed() -> None:
@@ -68,7 +69,10 @@ def seconds(run: Callable[[], object]) -> float:
 def spread(values: Iterable[float], scale: float = 1.0, digits: int = 1) -> str:
     """``"median (lowest–highest)"``."""
     scaled = [v * scale for v in values]
-    return f"{statistics.median(scaled):.{digits}f} ({min(scaled):.{digits}f}–{max(scaled):.{digits}f})"
+    return (
+        f"{statistics.median(scaled):.{digits}f}"
+        f" ({min(scaled):.{digits}f}–{max(scaled):.{digits}f})"
+    )
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -80,5 +84,9 @@ def conditions() -> str:
     """Where the numbers come from."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "torchviz"))
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
-    load = f"load average {os.getloadavg()[0]:.1f} when measured" if hasattr(os, "getloadavg") else "load not known"
+    load = (
+        f"load average {os.getloadavg()[0]:.1f} when measured"
+        if hasattr(os, "getloadavg")
+        else "load not known"
+    )
     return f"Python {platform.python_version()}, {packages}, {machine}, {load}"

@@ -1,4 +1,5 @@
-"""Click to painted, in JupyterLab and in an exported page, and what the import costs: ``python -m benchmarks.latency``.
+"""Click to painted, in JupyterLab and in an exported page, and what the import costs: ``python -m
+benchmarks.latency``.
 
 Needs Chromium and the packages of the tests.
 """
@@ -26,7 +27,8 @@ from lab import FLAGS, find_chromium, jupyterlab
 REPEATS = 50
 PAUSES = {"a hand": 300, "at speed": 60}  # milliseconds between two clicks
 SCENARIOS = {
-    "12 cards": """
+    "12 cards": (
+        """
 def scenario(copy):
     a = torch.tensor([1., 2., 3.], requires_grad=True)
     w = torch.tensor([.5, .5, .5], requires_grad=True)
@@ -41,8 +43,10 @@ def scenario(copy):
     m = k + e
     loss = m.sum()
     loss.backward()
-""",
-    "200 nodes": """
+"""
+    ),
+    "200 nodes": (
+        """
 def scenario(copy):
     a = torch.tensor([1., 2., 3.], requires_grad=True)
     h = copy(a)
@@ -50,14 +54,16 @@ def scenario(copy):
         h = (h * 0.9 + 0.1).sin()
     loss = (h + a).sum()
     loss.backward()
-""",
+"""
+    ),
 }
 HEAD = """
 import itertools, torch, gradviz as gv, anywidget, traitlets, ipywidgets
 from IPython.display import HTML, display
 copies = {"clone": torch.Tensor.clone, "detach": torch.Tensor.detach}
 """
-# Ways to the same picture. The first two swap what was made before; the others run the scenario again at every click.
+# Ways to the same picture. The first two swap what was made before; the others run the scenario
+# again at every click.
 BARE = """
 class Bare(anywidget.AnyWidget):
     _esm = '''export default { render({ model, el }) {
@@ -151,14 +157,22 @@ def opened(scenario: str) -> Iterator[Page]:
     new = NEW.format(scenario.replace("[1., 2., 3.]", "[1., 2., float(next(count))]"))
     cells = (HEAD + scenario, BARE, OUTPUT, OUTPUT_AGAIN, LIVE, new)
     book.cells = [nbformat.v4.new_code_cell(code) for code in cells]
-    with tempfile.TemporaryDirectory() as home, jupyterlab(Path(home)) as lab, sync_playwright() as playwright:
+    with (
+        tempfile.TemporaryDirectory() as home,
+        jupyterlab(Path(home)) as lab,
+        sync_playwright() as playwright,
+    ):
         nbformat.write(book, lab.folder / "latency.ipynb")
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
         page = browser.new_page(viewport={"width": 1440, "height": 4200})
         page.goto(f"{lab.url}lab/tree/latency.ipynb?token={lab.token}&reset")
-        page.wait_for_function("() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel")
+        page.wait_for_function(
+            "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel"
+        )
         page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
-        page.wait_for_function("() => document.querySelectorAll('.jp-CodeCell')[5]?.querySelector('.gv-node')")
+        page.wait_for_function(
+            "() => document.querySelectorAll('.jp-CodeCell')[5]?.querySelector('.gv-node')"
+        )
         page.wait_for_timeout(1000)
         yield page
         browser.close()
@@ -170,7 +184,8 @@ def measure(page: Page, pause: int) -> dict[int, list[float]]:
     for repeat in range(REPEATS + 2):
         for cell, times in found.items():
             took = page.evaluate(CLICK, [cell, ("detach", "clone")[repeat % 2]])
-            times += [took] if repeat >= 2 else []  # the first two make the picture, later ones come back to it
+            # the first two make the picture, later ones come back to it
+            times += [took] if repeat >= 2 else []
             page.wait_for_timeout(pause)
     return found
 
@@ -221,9 +236,14 @@ print(bare - start, time.perf_counter() - start)
 
 
 def imports() -> tuple[list[float], list[float]]:
-    """Seconds that ``import gradviz`` adds to ``import torch``: alone, and with what ``record`` and ``show`` need."""
-    runs = [subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True).stdout.split()
-            for _ in range(7)]  # fmt: skip
+    """Seconds that ``import gradviz`` adds to ``import torch``: alone, and with what ``record`` and
+    ``show`` need."""
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True
+        ).stdout.split()
+        for _ in range(7)
+    ]
     return [float(run[0]) for run in runs], [float(run[1]) for run in runs]
 
 
@@ -238,7 +258,16 @@ def main() -> str:
                 for cell, way in WAYS.items():
                     p95 = statistics.quantiles(found[cell], n=20)[-1]
                     times = statistics.median(found[cell]) / floor
-                    rows.append([name, pace, way, spread(found[cell], digits=0), f"{p95:.0f}", f"{times:.2f}"])
+                    rows.append(
+                        [
+                            name,
+                            pace,
+                            way,
+                            spread(found[cell], digits=0),
+                            f"{p95:.0f}",
+                            f"{times:.2f}",
+                        ]
+                    )
     head = ["picture", "clicks", "way", "ms, median (lowest–highest)", "p95", "× bare"]
     pages = []
     for name, scenario in SCENARIOS.items():

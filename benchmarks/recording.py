@@ -1,4 +1,5 @@
-"""What ``gradviz.record()`` costs for each recorded operation: ``python -m benchmarks.recording``."""
+"""What ``gradviz.record()`` costs for each recorded operation: ``python -m
+benchmarks.recording``."""
 
 from __future__ import annotations
 
@@ -43,7 +44,13 @@ def long_chain() -> Tensor:
 def training_step() -> Tensor:
     """Three steps of a small convolutional network, backward and optimizer included."""
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Conv2d(3, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.Flatten(), nn.Linear(16 * 30 * 30, 10))
+    model = nn.Sequential(
+        nn.Conv2d(3, 16, 3),
+        nn.BatchNorm2d(16),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(16 * 30 * 30, 10),
+    )
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     images, labels = torch.ones(8, 3, 32, 32), torch.zeros(8, dtype=torch.long)
     for _ in range(3):
@@ -81,10 +88,23 @@ def main() -> str:
             ratio.append(recorded / plain)
             after.append(graph / calls)
         rows.append(
-            [run.__doc__ or "", f"{calls:,}", spread(added, 1e6), spread(ratio, digits=2), spread(after, 1e6),
-             f"{(statistics.median(added) + statistics.median(after)) * 1e6:.1f}"]
-        )  # fmt: skip
-    head = ["program", "calls", "added, µs a call", "× unrecorded", "graph afterwards, µs a call", "both"]
+            [
+                run.__doc__ or "",
+                f"{calls:,}",
+                spread(added, 1e6),
+                spread(ratio, digits=2),
+                spread(after, 1e6),
+                f"{(statistics.median(added) + statistics.median(after)) * 1e6:.1f}",
+            ]
+        )
+    head = [
+        "program",
+        "calls",
+        "added, µs a call",
+        "× unrecorded",
+        "graph afterwards, µs a call",
+        "both",
+    ]
     return f"""## Recording
 
 Conditions: {conditions()}.

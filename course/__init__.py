@@ -1,4 +1,5 @@
-"""What is made from the notebooks: the start page, the site of live pages, and what a class needs."""
+"""What is made from the notebooks: the start page, the site of live pages, and what a class
+needs."""
 
 from pathlib import Path
 

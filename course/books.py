@@ -86,7 +86,8 @@ class Notebook:
         return "\n\n".join(texts)
 
     def told(self, word: str) -> str:
-        """What the opening says after **word.** or **word:**, up to the end of the paragraph, or ""."""
+        """What the opening says after **word.** or **word:**, up to the end of the paragraph, or
+        ""."""
         found = re.search(rf"\*\*{word}[.:]\*\*\s+(.+?)(?:\n\n|\Z)", self.opening, re.DOTALL)
         return " ".join(found[1].split()) if found else ""
 
@@ -114,7 +115,9 @@ def read(path: Path) -> Notebook:
     """One notebook from its file."""
     cells, section = [], ""
     for raw in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-        cell = Cell(raw.get("id", ""), raw["cell_type"], "".join(raw["source"]), metadata=raw["metadata"])
+        cell = Cell(
+            raw.get("id", ""), raw["cell_type"], "".join(raw["source"]), metadata=raw["metadata"]
+        )
         cell.outputs = raw.get("outputs", [])
         cell.tags = list(raw["metadata"].get("tags", []))
         section = cell.headings[-1][1] if cell.headings else section

@@ -99,7 +99,11 @@ def without_answers(figure: Figure) -> Figure:
         card._replace(
             detail="",
             kind="result" if card.kind == "untracked" else card.kind,
-            rows=tuple(Row(r.kind, r.text.replace(" in new memory", "")) for r in card.rows if r.kind in kept),
+            rows=tuple(
+                Row(r.kind, r.text.replace(" in new memory", ""))
+                for r in card.rows
+                if r.kind in kept
+            ),
         )
         for card in scene.cards
     )
@@ -114,30 +118,43 @@ def sheet(programs: list[Drawn], *, key: bool) -> str:
     parts = []
     for number, program in enumerate(programs, 1):
         figure = program.key if key else program.blank
-        shares, flows = ("yes" if program.memory == "shared" else "no", "yes" if program.gradient == "linked" else "no")
-        parts.append(
-            f"<section><h2>{number}. {html.escape(program.name)}</h2>\n<div><pre>{html.escape(program.code)}</pre>"
-            f"<p>a.grad = {program.grad if key else line}</p>"
-            f"<p>Does b share the memory of a? {shares if key else line}</p>"
-            f"<p>Does the gradient flow back from b to a? {flows if key else line}</p></div>\n{figure.html}</section>"
+        shares, flows = (
+            "yes" if program.memory == "shared" else "no",
+            "yes" if program.gradient == "linked" else "no",
         )
-    boxes = {box: ", ".join(p.name for p in programs if (p.memory, p.gradient) == box) for box in BOXES}
+        parts.append(
+            f"<section><h2>{number}."
+            f" {html.escape(program.name)}</h2>\n<div><pre>{html.escape(program.code)}</pre><p>a.grad"
+            f" = {program.grad if key else line}</p><p>Does b share the memory of a?"
+            f" {shares if key else line}</p><p>Does the gradient flow back from b to a?"
+            f" {flows if key else line}</p></div>\n{figure.html}</section>"
+        )
+    boxes = {
+        box: ", ".join(p.name for p in programs if (p.memory, p.gradient) == box) for box in BOXES
+    }
     cell = {box: html.escape(text) if key else "" for box, text in boxes.items()}
     rows = "".join(
-        f"<tr><th>memory {memory}</th><td>{cell[memory, 'linked']}</td><td>{cell[memory, 'cut']}</td></tr>"
+        "<tr><th>memory"
+        f" {memory}</th><td>{cell[memory, 'linked']}</td><td>{cell[memory, 'cut']}</td></tr>"
         for memory in ("shared", "own")
     )
     task = (
-        "Thick arrows are the gradient that came back. Along dashed arrows with scissors no gradient comes back."
+        "Thick arrows are the gradient that came back. Along dashed arrows with scissors no"
+        " gradient comes back."
         if key
-        else "The arrows are the way of the values. Draw in, with a second colour, the way of the gradient after "
-        "<code>loss.backward()</code>, with its numbers; cross out what is cut; put a frame around tensors that share "
-        "memory."
+        else (
+            "The arrows are the way of the values. Draw in, with a second colour, the way of the"
+            " gradient after <code>loss.backward()</code>, with its numbers; cross out what is cut;"
+            " put a frame around tensors that share memory."
+        )
     )
     return (
-        f"<h1>Copy or cut?{' Key' if key else ''}</h1>\n<p>{task}</p>\n{''.join(parts)}\n<section><h2>5. The table</h2>"
-        f'<table style="grid-column: 1 / -1"><tr><th></th><th>gradient linked</th><th>gradient cut</th></tr>{rows}'
-        f"</table></section>"
+        "<h1>Copy or"
+        f" cut?{' Key' if key else ''}</h1>\n<p>{task}</p>\n{''.join(parts)}\n<section><h2>5. The"
+        " table</h2>"
+        '<table style="grid-column: 1 / -1"><tr><th></th><th>gradient linked</th><th>gradient'
+        f" cut</th></tr>{rows}"
+        "</table></section>"
     )
 
 
@@ -148,4 +165,6 @@ def write(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     programs = [drawn(name) for name in WAYS]
     for name, key in (("handout.html", False), ("handout_key.html", True)):
-        (folder / name).write_text(document("Copy or cut?", sheet(programs, key=key), STYLE), encoding="utf-8")
+        (folder / name).write_text(
+            document("Copy or cut?", sheet(programs, key=key), STYLE), encoding="utf-8"
+        )

@@ -35,9 +35,14 @@ def shown(notebook: Notebook) -> Iterator[Shown]:
         with contextlib.redirect_stdout(io.StringIO()):
             ran = shell.run_cell(cell.source, store_history=True)
         if not ran.success and "raises-exception" not in cell.tags:
-            raise RuntimeError(f"{notebook.name}: cell {cell.id} raised {ran.error_in_exec or ran.error_before_exec!r}")
+            raise RuntimeError(
+                f"{notebook.name}: cell {cell.id} raised"
+                f" {ran.error_in_exec or ran.error_before_exec!r}"
+            )
         section = plain(cell.section)
-        for value in [v for v in shell.user_ns.values() if isinstance(v, Exploration) and id(v) not in seen]:
+        for value in [
+            v for v in shell.user_ns.values() if isinstance(v, Exploration) and id(v) not in seen
+        ]:
             seen[id(value)] = value
             yield Shown(section, value.__name__, value)  # type: ignore[attr-defined]
         if isinstance(ran.result, Player):

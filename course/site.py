@@ -1,7 +1,9 @@
-"""Every live scenario of the course as a page that opens from disk: ``python -m course.site [folder]``.
+"""Every live scenario of the course as a page that opens from disk: ``python -m course.site
+[folder]``.
 
-One page for each `gv.explore` and `gv.play` of the notebooks, an index, and class/ for a teacher. No page asks anybody
-for anything. A notebook runs in a process of its own, as it would in a kernel of its own.
+One page for each `gv.explore` and `gv.play` of the notebooks, an index, and class/ for a teacher.
+No page asks anybody for anything. A notebook runs in a process of its own, as it would in a kernel
+of its own.
 """
 
 from __future__ import annotations
@@ -22,11 +24,15 @@ from .running import shown
 SITE = ROOT / "build" / "site"
 LIMIT = 512  # states of one page
 STYLE = (Path(__file__).parent / "site.css").read_text(encoding="utf-8")
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action"
+    " 'none'"
+)
 
 
 class Page(NamedTuple):
-    """One written page: what it is called, where it lies below the site, and where in its notebook it stands."""
+    """One written page: what it is called, where it lies below the site, and where in its notebook
+    it stands."""
 
     title: str
     place: str
@@ -36,9 +42,9 @@ class Page(NamedTuple):
 def document(title: str, body: str, style: str = "") -> str:
     """A page without scripts, in the site's own look."""
     return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{html.escape(title)}</title>\n<style>{STYLE}{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
 
@@ -49,7 +55,9 @@ def pages_of(notebook: Notebook, folder: Path) -> list[Page]:
     (folder / notebook.name).mkdir(parents=True, exist_ok=True)
     for live in shown(notebook):
         taken = [page.place for page in written]
-        names = (f"{notebook.name}/{live.name}{number or ''}.html" for number in range(len(taken) + 1))
+        names = (
+            f"{notebook.name}/{live.name}{number or ''}.html" for number in range(len(taken) + 1)
+        )
         place = next(name for name in names if name not in taken)
         kind = "" if live.name != "play" else ", step by step"
         title = f"{notebook.title}: {live.section}{kind}"
@@ -78,21 +86,23 @@ def index(folder: Path, made: dict[str, list[Page]]) -> str:
     parts = []
     for notebook in notebooks():
         links = "".join(
-            f'<li><a href="{page.place}">{html.escape(page.title)}</a></li>' for page in made[notebook.name]
+            f'<li><a href="{page.place}">{html.escape(page.title)}</a></li>'
+            for page in made[notebook.name]
         )
         needed = plain(notebook.told("You need"))
         parts.append(
-            f"<section><h2>{html.escape(notebook.title)}</h2>\n<p>Time: {html.escape(plain(notebook.told('Time')))} "
-            f"You need: {html.escape(needed)}</p>\n<ul>{links}</ul></section>"
+            f"<section><h2>{html.escape(notebook.title)}</h2>\n<p>Time:"
+            f" {html.escape(plain(notebook.told('Time')))} You need:"
+            f" {html.escape(needed)}</p>\n<ul>{links}</ul></section>"
         )
     count = sum(map(len, made.values()))
     body = (
-        "<h1>See what autograd does, and what it forgets</h1>\n"
-        f"<p>The live pictures of the course, as {count} pages ({megabytes(folder)} in all). They need no Python and "
-        "no network. The notebooks around them hold the questions and the explanations.</p>\n"
-        '<p><a href="class/index.html">For a class: a route of 90 minutes and two handouts.</a> In every page, '
-        "Page Down and Page Up step through its states; <code>?present</code> at the end of the address enlarges it."
-        "</p>\n" + "\n".join(parts)
+        "<h1>See what autograd does, and what it forgets</h1>\n<p>The live pictures of the course,"
+        f" as {count} pages ({megabytes(folder)} in all). They need no Python and no network. The"
+        " notebooks around them hold the questions and the explanations.</p>\n<p><a"
+        ' href="class/index.html">For a class: a route of 90 minutes and two handouts.</a> In'
+        " every page, Page Down and Page Up step through its states; <code>?present</code> at the"
+        " end of the address enlarges it.</p>\n" + "\n".join(parts)
     )
     return document("gradviz: the course", body)
 
@@ -112,7 +122,9 @@ def main(arguments: list[str]) -> None:
     folder = Path(arguments[0]) if arguments else SITE
     folder.mkdir(parents=True, exist_ok=True)
     made = build(folder)
-    print(f"{sum(map(len, made.values()))} pages, {megabytes(folder)}: open {folder / 'index.html'}")
+    print(
+        f"{sum(map(len, made.values()))} pages, {megabytes(folder)}: open {folder / 'index.html'}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """``notebooks/index.ipynb``, where a learner starts: ``python -m course.start_page``.
 
-Titles, times and prerequisites are the notebooks' own, the pictures are from their outputs. Only the order and the
-words around it are written here.
+Titles, times and prerequisites are the notebooks' own, the pictures are from their outputs. Only
+the order and the words around it are written here.
 """
 
 from __future__ import annotations
@@ -37,11 +37,14 @@ PICTURE = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
 
 def picture(notebook: Notebook) -> bytes:
     """The first picture of a live scenario, else the first picture."""
-    for cell in sorted(notebook.code, key=lambda cell: "gv.explore" not in cell.source):  # else they keep their order
+    # else they keep their order
+    for cell in sorted(notebook.code, key=lambda cell: "gv.explore" not in cell.source):
         for output in cell.outputs:
             if found := PICTURE.search("".join(output.get("data", {}).get("text/html", ""))):
                 return base64.b64decode(found[1])
-    raise ValueError(f"{notebook.name} has no picture in its outputs: run it, with its outputs saved")
+    raise ValueError(
+        f"{notebook.name} has no picture in its outputs: run it, with its outputs saved"
+    )
 
 
 def page() -> str:
@@ -54,9 +57,13 @@ def page() -> str:
         texts.append(
             f"## [{n.title}]({n.path.name})\n\n{path}{n.told('You will do')}\n\n"
             f"Time: {n.told('Time')} You need: {n.told('You need')}\n\n"
-            f'<img alt="A picture from notebook {n.name[:2]}" src="pictures/{n.name[:2]}.svg" width="420">'
+            f'<img alt="A picture from notebook {n.name[:2]}" src="pictures/{n.name[:2]}.svg"'
+            ' width="420">'
         )
-    cells = [nbformat.v4.new_markdown_cell(text, id=f"index{number}") for number, text in enumerate(texts)]
+    cells = [
+        nbformat.v4.new_markdown_cell(text, id=f"index{number}")
+        for number, text in enumerate(texts)
+    ]
     return nbformat.writes(nbformat.v4.new_notebook(cells=cells, metadata=KEPT)) + "\n"
 
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from gradviz.why.moving import will_it_move
     from gradviz.why.reaching import reach
 
-# Each name is loaded on first use, so that `import gradviz` costs next to nothing beside `import torch`.
+# Each name is loaded on first use, so that `import gradviz` costs next to nothing beside `import
+# torch`.
 _HOME = {
     "Figure": "gradviz.views.figure",
     "GradvizError": "gradviz.graph",
@@ -39,8 +40,23 @@ _HOME = {
     "show": "gradviz.showing",
     "will_it_move": "gradviz.why.moving",
 }
-__all__ = ["Figure", "GradvizError", "Graph", "GraphWidget", "Recording", "controls", "explain", "explore", "export",
-           "lesson", "play", "reach", "record", "show", "will_it_move"]  # fmt: skip
+__all__ = [
+    "Figure",
+    "GradvizError",
+    "Graph",
+    "GraphWidget",
+    "Recording",
+    "controls",
+    "explain",
+    "explore",
+    "export",
+    "lesson",
+    "play",
+    "reach",
+    "record",
+    "show",
+    "will_it_move",
+]
 __version__ = "0.1.0"
 
 _installed.require_torch(_installed.torch_version())
@@ -49,7 +65,9 @@ _installed.warn_of_other_gradviz()
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
-        raise AttributeError(f"module 'gradviz' has no attribute {name!r}; it has {', '.join(__all__)}")
+        raise AttributeError(
+            f"module 'gradviz' has no attribute {name!r}; it has {', '.join(__all__)}"
+        )
     home = importlib.import_module(_HOME[name])
     value = home if home.__name__ == f"gradviz.{name}" else getattr(home, name)
     globals()[name] = value

@@ -11,7 +11,8 @@ import sys
 import warnings
 from importlib.util import find_spec
 
-DISTRIBUTION = "torch-gradviz"  # on PyPI, "gradviz" is another project, which also imports as gradviz
+# on PyPI, "gradviz" is another project, which also imports as gradviz
+DISTRIBUTION = "torch-gradviz"
 OLDEST_TORCH = (2, 11)  # the first that tells all that a recording says, see docs/versions.md
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _SUMMARY = "Summary: See what PyTorch's autograd does, and what it forgets"
@@ -32,7 +33,8 @@ def release(version: str) -> tuple[int, int] | None:
 
 
 def torch_version() -> str | None:
-    """Version of the torch that is imported, or would be; None where that is not known without importing it."""
+    """Version of the torch that is imported, or would be; None where that is not known without
+    importing it."""
     loaded = sys.modules.get("torch")
     if loaded is not None:
         version = getattr(loaded, "__version__", None)
@@ -41,7 +43,9 @@ def torch_version() -> str | None:
         spec = find_spec("torch")
         if spec is None or spec.origin is None:
             return None
-        with open(os.path.join(os.path.dirname(spec.origin), "version.py"), encoding="utf-8") as file:
+        with open(
+            os.path.join(os.path.dirname(spec.origin), "version.py"), encoding="utf-8"
+        ) as file:
             found = re.search(r"^__version__ = ['\"]([^'\"]+)['\"]", file.read(), re.MULTILINE)
     except (OSError, ValueError, ImportError):
         return None
@@ -58,13 +62,16 @@ def require_torch(version: str | None) -> None:
     if found is not None and found < OLDEST_TORCH:
         oldest = ".".join(map(str, OLDEST_TORCH))
         raise ImportError(
-            f"torch {version} is installed; gradviz needs torch {oldest} or newer: an older one does not tell of "
-            f'every backward, nor which saved tensors were overwritten; mend: pip install --upgrade "torch>={oldest}"'
+            f"torch {version} is installed; gradviz needs torch {oldest} or newer: an older one"
+            " does not tell of "
+            "every backward, nor which saved tensors were overwritten; mend: pip install --upgrade"
+            f' "torch>={oldest}"'
         )
 
 
 def other_gradviz() -> str | None:
-    """Version and place of another distribution called gradviz, where one is installed; None else."""
+    """Version and place of another distribution called gradviz, where one is installed; None
+    else."""
     for folder in dict.fromkeys(sys.path):
         try:
             names = os.listdir(folder or ".")
@@ -87,7 +94,8 @@ def _is_own(metadata: str) -> bool:
 
 
 def require_own_package() -> None:
-    """Refuse to be a part of the other project's package, whose ``__init__.py`` was put over this one's.
+    """Refuse to be a part of the other project's package, whose ``__init__.py`` was put over this
+    one's.
 
     Raises:
         ImportError: what stands there, and how to mend it.
@@ -95,19 +103,22 @@ def require_own_package() -> None:
     package = sys.modules[__package__]
     if "record" not in getattr(package, "__all__", ()):
         raise ImportError(
-            f"{package.__file__} belongs to another project that is called gradviz too, and was put over "
-            f"{DISTRIBUTION}; mend: pip uninstall gradviz {DISTRIBUTION}, then install {DISTRIBUTION} again"
+            f"{package.__file__} belongs to another project that is called gradviz too, and was put"
+            f" over {DISTRIBUTION}; mend: pip uninstall gradviz {DISTRIBUTION}, then install"
+            f" {DISTRIBUTION} again"
         )
 
 
 def warn_of_other_gradviz() -> None:
-    """Say so if both are installed: whichever is installed or upgraded later puts its files over the other's."""
+    """Say so if both are installed: whichever is installed or upgraded later puts its files over
+    the other's."""
     other = other_gradviz()
     if other is not None:
         warnings.warn(
-            f"another project's {other} is installed beside {DISTRIBUTION}, and both are imported as gradviz: this is "
-            f"{DISTRIBUTION}, from {_HERE}; the next install or upgrade of the other one replaces it; mend: pip "
-            f"uninstall gradviz {DISTRIBUTION}, then install {DISTRIBUTION} again",
+            f"another project's {other} is installed beside {DISTRIBUTION}, and both are imported"
+            f" as gradviz: this is {DISTRIBUTION}, from {_HERE}; the next install or upgrade of the"
+            f" other one replaces it; mend: pip uninstall gradviz {DISTRIBUTION}, then install"
+            f" {DISTRIBUTION} again",
             OtherGradviz,
             stacklevel=3,
         )

@@ -1,6 +1,8 @@
-"""From a code position to its place in the source: syntax node, text, name of the file or cell. Knows no torch.
+"""From a code position to its place in the source: syntax node, text, name of the file or cell.
+Knows no torch.
 
-The ``executing`` library finds the node, exactly on Python 3.11 and newer. It gets no frame, so none is kept alive.
+The ``executing`` library finds the node, exactly on Python 3.11 and newer. It gets no frame, so
+none is kept alive.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from executing import Source
 
 WIDTH = 60  # characters of source text shown
 
-_USUAL_MODULES = {"torch", "F", "nn", "np"}  # where imports cannot be seen: they stand in another cell or doctest line
+# where imports cannot be seen: they stand in another cell or doctest line
+_USUAL_MODULES = {"torch", "F", "nn", "np"}
 
 
 class Place(NamedTuple):
@@ -36,7 +39,9 @@ class Place(NamedTuple):
     @property
     def is_store(self) -> bool:
         """A setter runs: ``y[0] = 5``, ``x.data = y``."""
-        return self.opname.startswith("STORE_") and isinstance(self.node, (ast.Subscript, ast.Attribute))
+        return self.opname.startswith("STORE_") and isinstance(
+            self.node, (ast.Subscript, ast.Attribute)
+        )
 
     @property
     def is_test(self) -> bool:
@@ -65,7 +70,8 @@ def _instruction(code: CodeType, lasti: int) -> tuple[int, str, int]:
     while dis.opname[code.co_code[lasti]] in ("CACHE", "EXTENDED_ARG"):
         lasti += -2 if dis.opname[code.co_code[lasti]] == "CACHE" else 2
     if dis.opname[code.co_code[lasti]] == "PRECALL":
-        # Python 3.11 runs a built-in function in there (setattr, float, abs) once it has run seven times.
+        # Python 3.11 runs a built-in function in there (setattr, float, abs) once it has run seven
+        # times.
         while dis.opname[code.co_code[lasti]] != "CALL":
             lasti += 2
     lines = (line for start, end, line in code.co_lines() if start <= lasti < end and line)
@@ -112,35 +118,49 @@ def _by_position(code: CodeType, lasti: int, opname: str, source: Source) -> Any
         return None
     at = next(itertools.islice(code.co_positions(), lasti // 2, None))
     candidates: list[Any] = [node for node in ast.walk(source.tree) if isinstance(node, kinds)]
-    found = [n for n in candidates if at == (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset)]
+    found = [
+        n for n in candidates if at == (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset)
+    ]
     return found[0] if len(found) == 1 else None
 
 
 def _by_opname(opname: str, statements: set[Any]) -> Any:
-    """The node where executing has none, for the statements in which the opcode leaves no choice."""
+    """The node where executing has none, for the statements in which the opcode leaves no
+    choice."""
     innermost = [s for s in statements if not any(other.parent is s for other in statements)]
     statement = innermost[0] if len(innermost) == 1 else None
     parts = list(ast.walk(statement)) if statement else []
     if isinstance(statement, ast.AugAssign) and opname.startswith("INPLACE_"):  # Python 3.10
         return statement
-    if isinstance(statement, (ast.If, ast.While, ast.Assert)) and ("JUMP" in opname or opname == "TO_BOOL"):
+    if isinstance(statement, (ast.If, ast.While, ast.Assert)) and (
+        "JUMP" in opname or opname == "TO_BOOL"
+    ):
         return statement.test
-    if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Return)) and opname in ("SEND", "YIELD_FROM"):
+    if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Return)) and opname in (
+        "SEND",
+        "YIELD_FROM",
+    ):
         awaits = [part for part in parts if isinstance(part, ast.Await)]
         return awaits[0] if len(awaits) == 1 else None
     if any(isinstance(part, ast.comprehension) for part in parts):
         return None
-    if isinstance(statement, (ast.For, ast.With)) and opname in ("GET_ITER", "SETUP_WITH"):  # Python 3.10
+    # Python 3.10
+    if isinstance(statement, (ast.For, ast.With)) and opname in ("GET_ITER", "SETUP_WITH"):
         return statement
     if isinstance(statement, ast.Assign) and opname.startswith("UNPACK_"):
-        tuples = [p for p in parts if isinstance(p, (ast.Tuple, ast.List)) and isinstance(p.ctx, ast.Store)]
+        tuples = [
+            p
+            for p in parts
+            if isinstance(p, (ast.Tuple, ast.List)) and isinstance(p.ctx, ast.Store)
+        ]
         return tuples[0] if len(tuples) == 1 else None
     return None
 
 
 @functools.lru_cache(maxsize=256)
 def _edited(code: CodeType, source: Source) -> bool:
-    """Whether the text is no longer what the code was compiled from: names differ at the code's own positions."""
+    """Whether the text is no longer what the code was compiled from: names differ at the code's own
+    positions."""
     before: Any = None
     for instruction in dis.get_instructions(code):
         before, previous = instruction, before
@@ -148,28 +168,41 @@ def _edited(code: CodeType, source: Source) -> bool:
         name = instruction.argval
         if not at or at.lineno is None or at.lineno != at.end_lineno or not isinstance(name, str):
             continue
-        if not instruction.opname.startswith(("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "STORE_FAST", "STORE_NAME")):
+        if not instruction.opname.startswith(
+            ("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "STORE_FAST", "STORE_NAME")
+        ):
             continue
         if previous and previous.opname == "LOAD_CONST" and previous.argval is None:
-            continue  # the end of an except clause sets its name to None, at the position of something else
+            # the end of an except clause sets its name to None, at the position of something else
+            continue
         line = source.lines[at.lineno - 1] if at.lineno <= len(source.lines) else ""
         text = line.encode()[at.col_offset : at.end_col_offset].decode(errors="replace")
         text = unicodedata.normalize("NFKC", text)  # as Python itself reads a name
         # A mangled name ends with what was written; names that pytest and Python make up have none.
-        if text.isidentifier() and not name.endswith(text) and not name.startswith(("@", ".", "__")):
+        if (
+            text.isidentifier()
+            and not name.endswith(text)
+            and not name.startswith(("@", ".", "__"))
+        ):
             return True
     return False
 
 
 def _f_string(node: Any) -> Any:
-    """The f-string around the node, where Python (before 3.12) does not know positions inside it."""
-    while sys.version_info < (3, 12) and isinstance(node, ast.expr) and not isinstance(node, ast.JoinedStr):
+    """The f-string around the node, where Python (before 3.12) does not know positions inside
+    it."""
+    while (
+        sys.version_info < (3, 12)
+        and isinstance(node, ast.expr)
+        and not isinstance(node, ast.JoinedStr)
+    ):
         node = node.parent  # type: ignore[attr-defined, unused-ignore]
     return node if isinstance(node, ast.JoinedStr) else None
 
 
 def dotted(node: ast.AST) -> str | None:
-    """``net.fc.weight`` or ``hs[0]`` as written; None for what is not a name. ``_`` is nobody's name."""
+    """``net.fc.weight`` or ``hs[0]`` as written; None for what is not a name. ``_`` is nobody's
+    name."""
     if isinstance(node, ast.Name):
         return node.id if node.id != "_" else None
     if isinstance(node, ast.Attribute):
@@ -183,7 +216,9 @@ def dotted(node: ast.AST) -> str | None:
 
 def is_literal(node: ast.AST) -> bool:
     """A constant, or one with a sign."""
-    return isinstance(node, ast.Constant) or (isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant))
+    return isinstance(node, ast.Constant) or (
+        isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
+    )
 
 
 def statement_of(node: Any) -> Any:
@@ -194,7 +229,8 @@ def statement_of(node: Any) -> Any:
 
 
 def callee_of(function: ast.AST) -> str | None:
-    """The last word of what is called: ``relu`` in ``F.relu(x)``; None where that is an expression."""
+    """The last word of what is called: ``relu`` in ``F.relu(x)``; None where that is an
+    expression."""
     if isinstance(function, ast.Subscript):
         return callee_of(function.value)
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
@@ -212,7 +248,8 @@ def _imported(source: Source) -> frozenset[str]:
 
 
 def is_module(receiver: Any, source: Source) -> bool:
-    """Whether ``receiver.f(x)`` calls a function of a module or class, so that the receiver is not an argument.
+    """Whether ``receiver.f(x)`` calls a function of a module or class, so that the receiver is not
+    an argument.
 
     The same for the function itself, where it was imported by its name.
     """

@@ -1,8 +1,10 @@
-"""Everything that gradviz reads of torch and that torch does not document, or not in every version, feature-detected.
+"""Everything that gradviz reads of torch and that torch does not document, or not in every version,
+feature-detected.
 
-Nothing else in the package touches ``torch._C``, a leading underscore of torch's, the code and frames behind torch's
-functions, or a public name that only some versions have; ``tests/test_architecture.py`` holds that. Every function
-here answers None (or "unknown") where torch does not tell, and none of them changes anything.
+Nothing else in the package touches ``torch._C``, a leading underscore of torch's, the code and
+frames behind torch's functions, or a public name that only some versions have;
+``tests/test_architecture.py`` holds that. Every function here answers None (or "unknown") where
+torch does not tell, and none of them changes anything.
 """
 
 from __future__ import annotations
@@ -41,13 +43,15 @@ RAW_NO_NUMBER = _UINT64_MAX
 
 
 def sequence_number(node: Node) -> int:
-    """The node's sequence number as a plain int for comparisons: ``NO_NUMBER`` for an AccumulateGrad."""
+    """The node's sequence number as a plain int for comparisons: ``NO_NUMBER`` for an
+    AccumulateGrad."""
     number: int = node._sequence_nr()
     return NO_NUMBER if number == _UINT64_MAX else number
 
 
 def sequence_nr(node: Node) -> int | None:
-    """The node's sequence number. Per thread, rising; None for an AccumulateGrad, which has none."""
+    """The node's sequence number. Per thread, rising; None for an AccumulateGrad, which has
+    none."""
     number = sequence_number(node)
     return None if number == NO_NUMBER else number
 
@@ -73,7 +77,9 @@ def has_hooks(tensor: torch.Tensor) -> bool:
 
 def is_custom(node: Any) -> bool:
     """Does the node belong to a ``torch.autograd.Function``, in Python or in C++?"""
-    return isinstance(node, torch.autograd.function.BackwardCFunction) or "::CppNode<" in node.name()
+    return (
+        isinstance(node, torch.autograd.function.BackwardCFunction) or "::CppNode<" in node.name()
+    )
 
 
 def node_name(node: Node) -> str:
@@ -82,7 +88,7 @@ def node_name(node: Node) -> str:
     return name if name != "CppFunction" else node.name().removeprefix("torch::autograd::")
 
 
-# ---- saved tensors -------------------------------------------------------------------------------------------------
+# ---- saved tensors -------------------------------------------------------------------------------
 
 _RAW = "_raw_saved_"
 _AVAILABLE = SavedState.AVAILABLE
@@ -91,24 +97,28 @@ _EXPECTED = re.compile(r"is at version \d+; expected version (\d+)")
 
 
 def raw_names(kind: type) -> tuple[tuple[str, str], ...]:
-    """(attribute to read, its short name) of the saved tensors of a node class, e.g. ("_raw_saved_self", "self")."""
+    """(attribute to read, its short name) of the saved tensors of a node class, e.g.
+    ("_raw_saved_self", "self")."""
     names = _raw_names.get(kind)
     if names is None:
         names = tuple((a, a.removeprefix(_RAW)) for a in dir(kind) if a.startswith(_RAW))
         if "_FunctionBase" in {base.__name__ for base in kind.__mro__}:
             names = tuple((a, "saved_" + short) for a, short in names)
-        else:  # classes of custom Functions are made by the user and may be many: only torch's own are remembered
+        # classes of custom Functions are made by the user and may be many: only torch's own are
+        # remembered
+        else:
             _raw_names[kind] = names
     return names
 
 
 def saved_tensors(node: Node) -> list[tuple[str, Any, SavedState, int | None]]:
-    """What a node has saved, read without running an unpack hook, a checkpoint's forward or user code.
+    """What a node has saved, read without running an unpack hook, a checkpoint's forward or user
+    code.
 
     Returns:
-        (short name, the saved object or None, state, saved version where torch tells it) for each saved tensor. A
-        slot that the forward left empty is not listed. The object is a tensor, or whatever a pack hook made of it;
-        the state is then UNKNOWN, since only unpacking would tell.
+        (short name, the saved object or None, state, saved version where torch tells it) for each
+        saved tensor. A slot that the forward left empty is not listed. The object is a tensor, or
+        whatever a pack hook made of it; the state is then UNKNOWN, since only unpacking would tell.
     """
     found: list[tuple[str, Any, SavedState, int | None]] = []
     held = False  # does the node still hold anything? All it saved is released together
@@ -128,8 +138,11 @@ def saved_tensors(node: Node) -> list[tuple[str, Any, SavedState, int | None]]:
     return found
 
 
-def _saved_state(raw: Any, node: Node, attribute: str | None, held: bool) -> tuple[Any, SavedState, int | None] | None:
-    """(object, state, saved version) of one raw saved tensor; None when the forward saved nothing there."""
+def _saved_state(
+    raw: Any, node: Node, attribute: str | None, held: bool
+) -> tuple[Any, SavedState, int | None] | None:
+    """(object, state, saved version) of one raw saved tensor; None when the forward saved nothing
+    there."""
     try:
         data, hook = raw.data, raw.unpack_hook
         if hook is None and data is not None and data._version == 0:  # by far the most frequent
@@ -142,43 +155,56 @@ def _saved_state(raw: Any, node: Node, attribute: str | None, held: bool) -> tup
         if held:
             return None
         try:  # without data and hook this only tells "empty" from "released"
-            return None if _unpacked(raw, node, attribute) is None else (None, SavedState.UNKNOWN, None)
+            return (
+                None
+                if _unpacked(raw, node, attribute) is None
+                else (None, SavedState.UNKNOWN, None)
+            )
         except RuntimeError:
             return None, SavedState.FREED, None
     current = version(data)
     if attribute is None:
         return data, SavedState.UNKNOWN, None
-    try:  # written at some time, perhaps before it was saved: let torch compare (no hook is there to run)
+    # written at some time, perhaps before it was saved: let torch compare (no hook is there to run)
+    try:
         getattr(node, attribute.replace("_raw", "", 1))
     except Exception as error:
         expected = _EXPECTED.search(str(error))
-        return (data, SavedState.STALE, int(expected[1])) if expected else (data, SavedState.UNKNOWN, None)
+        return (
+            (data, SavedState.STALE, int(expected[1]))
+            if expected
+            else (data, SavedState.UNKNOWN, None)
+        )
     return data, SavedState.AVAILABLE, current
 
 
 def plainly_saved(node: Node, attribute: str) -> torch.Tensor | None:
-    """The tensor that a node has just saved; None for a slot that the forward left empty. Raises for anything else: a
-    list, what a pack hook made, an older torch."""
+    """The tensor that a node has just saved; None for a slot that the forward left empty. Raises
+    for anything else: a list, what a pack hook made, an older torch."""
     raw = getattr(node, attribute)
     data: torch.Tensor | None = raw.data
-    if raw.unpack_hook is not None or (data is None and _unpacked(raw, node, attribute) is not None):
+    if raw.unpack_hook is not None or (
+        data is None and _unpacked(raw, node, attribute) is not None
+    ):
         raise LookupError
     return data
 
 
 def _unpacked(raw: Any, node: Node, attribute: str | None) -> Any:
-    """What a raw saved tensor without data and hook unpacks to. Raises RuntimeError where it was released."""
+    """What a raw saved tensor without data and hook unpacks to. Raises RuntimeError where it was
+    released."""
     if hasattr(raw, "unpack"):  # from torch 2.12 on
         return raw.unpack()
     # A list of saved tensors that was released has raised before.
     return None if attribute is None else getattr(node, attribute.replace("_raw", "", 1))
 
 
-# ---- tensors -------------------------------------------------------------------------------------------------------
+# ---- tensors -------------------------------------------------------------------------------------
 
 
 def version(tensor: torch.Tensor) -> int | None:
-    """How often the tensor's memory was written in place. None where it is not tracked (inference tensors)."""
+    """How often the tensor's memory was written in place. None where it is not tracked (inference
+    tensors)."""
     try:
         return int(tensor._version)
     except Exception:
@@ -186,7 +212,8 @@ def version(tensor: torch.Tensor) -> int | None:
 
 
 def moved(tensors: Sequence[Any], states: Sequence[Any]) -> bool:
-    """Has the version of any tensor changed from that of its state, or has one none? Quick for the usual answer, no."""
+    """Has the version of any tensor changed from that of its state, or has one none? Quick for the
+    usual answer, no."""
     try:
         for tensor, state in zip(tensors, states):  # noqa: B905  quicker; they are equally long
             if state is not None and tensor._version != state.version:
@@ -198,8 +225,20 @@ def moved(tensors: Sequence[Any], states: Sequence[Any]) -> bool:
 
 def facts(t: torch.Tensor) -> tuple[Any, ...]:
     """What a recording keeps of an ordinary tensor, in one go. Raises for one that is not."""
-    return (t.shape, t.stride(), t.storage_offset(), t.dtype, t.device, t.requires_grad, t._version,
-            t._base, t.retains_grad, t.output_nr, t.grad_fn, t.is_cpu)  # fmt: skip
+    return (
+        t.shape,
+        t.stride(),
+        t.storage_offset(),
+        t.dtype,
+        t.device,
+        t.requires_grad,
+        t._version,
+        t._base,
+        t.retains_grad,
+        t.output_nr,
+        t.grad_fn,
+        t.is_cpu,
+    )
 
 
 def dtype_called(name: str) -> torch.dtype | None:
@@ -225,7 +264,8 @@ def storage_key(tensor: torch.Tensor) -> int | None:
 
 
 def storage_range(tensor: torch.Tensor) -> tuple[int, int] | None:
-    """(first byte, number of bytes) of the tensor's storage; None where there is no real memory (meta, fake, empty).
+    """(first byte, number of bytes) of the tensor's storage; None where there is no real memory
+    (meta, fake, empty).
 
     Asking a copy-on-write storage for its address would copy it, so that is not asked.
     """
@@ -261,15 +301,17 @@ def has_plain_data(tensor: torch.Tensor) -> bool:
 
 
 def unobserved() -> AbstractContextManager[None]:
-    """While it is entered, reading an attribute of a tensor runs no ``__torch_function__`` and no function mode."""
+    """While it is entered, reading an attribute of a tensor runs no ``__torch_function__`` and no
+    function mode."""
     return _C.DisableTorchFunction()  # type: ignore[no-any-return]
 
 
-# ---- recording -----------------------------------------------------------------------------------------------------
+# ---- recording -----------------------------------------------------------------------------------
 
 
 def next_sequence_nr() -> int:
-    """The number that this thread's next node will get; 0 (every node counts as new) where torch does not tell."""
+    """The number that this thread's next node will get; 0 (every node counts as new) where torch
+    does not tell."""
     try:
         return int(_C._autograd._get_sequence_nr())
     except AttributeError:
@@ -279,13 +321,15 @@ def next_sequence_nr() -> int:
 # Asked around every recorded call, so these are C functions without a Python one around them.
 is_compiling = torch.compiler.is_compiling
 functorch_active: Callable[[], bool] = getattr(_C, "_are_functorch_transforms_active", bool)
-outer_modes: Callable[[], int] = getattr(_C, "_len_torch_function_stack", int)  # modes that would see what we call now
+# modes that would see what we call now
+outer_modes: Callable[[], int] = getattr(_C, "_len_torch_function_stack", int)
 dispatch_modes: Callable[[], int] = getattr(_C, "_len_torch_dispatch_stack", int)
 raw_version = operator.attrgetter("_version")  # raises where torch does, unlike version()
 
 
 def backward_under_way() -> int | None:
-    """A number of the backward that runs on this thread: this is a hook of it, for example. None: there is none."""
+    """A number of the backward that runs on this thread: this is a hook of it, for example. None:
+    there is none."""
     try:
         number = int(_C._current_graph_task_id())
     except AttributeError:
@@ -294,7 +338,8 @@ def backward_under_way() -> int | None:
 
 
 def takes_gradient(leaf: torch.Tensor) -> bool:
-    """Would a gradient reach this leaf? A view of a tracked tensor made under no_grad says so, and takes none."""
+    """Would a gradient reach this leaf? A view of a tracked tensor made under no_grad says so, and
+    takes none."""
     try:
         torch.autograd.graph.get_gradient_edge(leaf)
     except Exception:
@@ -303,14 +348,15 @@ def takes_gradient(leaf: torch.Tensor) -> bool:
 
 
 def output_count(node: Any) -> int:
-    """How many values the forward of this node returned, those without gradient included; 0 where not known."""
+    """How many values the forward of this node returned, those without gradient included; 0 where
+    not known."""
     try:
         return len(node._input_metadata)
     except Exception:
         return 0
 
 
-# ---- torch's own code on the stack ---------------------------------------------------------------------------------
+# ---- torch's own code on the stack ---------------------------------------------------------------
 
 TORCH = os.path.dirname(torch.__file__) + os.sep
 _OPTIMIZERS = os.path.join(TORCH, "optim") + os.sep
@@ -321,18 +367,26 @@ _CHECKPOINTS = os.path.join(TORCH, "utils", "checkpoint.py")
 _GRAPH = torch.autograd.graph.__file__
 # What a module does with its parameters outside forward.
 _KEEPING = frozenset(
-    """__init__ reset_parameters _reset_parameters _fill_padding_idx_with_zero _apply state_dict _save_to_state_dict
-    load_state_dict _load_from_state_dict""".split()
+    """__init__ reset_parameters _reset_parameters _fill_padding_idx_with_zero _apply state_dict
+    _save_to_state_dict load_state_dict _load_from_state_dict""".split()
 )
 # To find a leaf's AccumulateGrad they make a view of it, which nobody asked for.
 _ASKING = frozenset(("get_gradient_edge", "_get_grad_fn_or_grad_acc"))
 # What runs before and after a checkpointed function, never while it runs.
 # Up to torch 2.11 it makes a leaf without elements.
-_CHECKPOINTING = frozenset(("_checkpoint_without_reentrant_generator", "_checkpoint_without_reentrant_generator_impl"))
+_CHECKPOINTING = frozenset(
+    ("_checkpoint_without_reentrant_generator", "_checkpoint_without_reentrant_generator_impl")
+)
 # Python wrappers of torch functions: the user's call is the recorded call, argument by argument.
 _WRAPPERS = tuple(
     os.path.join(TORCH, *path.split("/"))
-    for path in ("_tensor.py", "overrides.py", "functional.py", "nn/functional.py", "autograd/__init__.py")
+    for path in (
+        "_tensor.py",
+        "overrides.py",
+        "functional.py",
+        "nn/functional.py",
+        "autograd/__init__.py",
+    )
 )
 MODULE_CALL: CodeType = torch.nn.Module._call_impl.__code__  # runs whenever an nn.Module is called
 MODULE_FILE = MODULE_CALL.co_filename
@@ -340,7 +394,8 @@ _DETOUR: CodeType = handle_torch_function.__code__
 
 
 def is_bookkeeping(code: CodeType) -> bool:
-    """Is it what torch does with tensors for itself: an optimizer, nn.init, a constructor, a checkpoint's start?"""
+    """Is it what torch does with tensors for itself: an optimizer, nn.init, a constructor, a
+    checkpoint's start?"""
     file, name = code.co_filename, code.co_name
     keeping = name in _KEEPING and file.startswith(_LAYERS)
     asking = name in _ASKING and file == _GRAPH
@@ -354,7 +409,8 @@ def is_checkpoint(code: CodeType) -> bool:
 
 
 def copies_parameter(code: CodeType) -> bool:
-    """Is it what ``copy.deepcopy`` runs for an nn.Parameter? It reads ``.data``, which nobody wrote."""
+    """Is it what ``copy.deepcopy`` runs for an nn.Parameter? It reads ``.data``, which nobody
+    wrote."""
     return code.co_name == "__deepcopy__" and code.co_filename == _PARAMETERS
 
 
@@ -380,7 +436,9 @@ def called_module(frame: FrameType) -> torch.nn.Module:
 
 
 _HOOK_RESULTS = ("args_result", "args_kwargs_result")  # what a forward pre-hook returned
-_CALLS_IN_PARTS = any(isinstance(part, CodeType) and part.co_name == "inner" for part in MODULE_CALL.co_consts)
+_CALLS_IN_PARTS = any(
+    isinstance(part, CodeType) and part.co_name == "inner" for part in MODULE_CALL.co_consts
+)
 
 
 def hooks_replaced_arguments(call: FrameType, below: FrameType | None) -> bool:
@@ -388,14 +446,19 @@ def hooks_replaced_arguments(call: FrameType, below: FrameType | None) -> bool:
 
     Args:
         call: a frame of ``MODULE_CALL``.
-        below: the frame that it runs. Where there are hooks, that is a part of it, in most versions.
+        below: the frame that it runs. Where there are hooks, that is a part of it, in most
+            versions.
 
     Returns:
         Whether it did. True also where that cannot be told.
     """
     with_hooks = call
     if _CALLS_IN_PARTS:
-        if below is None or below.f_code.co_filename != MODULE_FILE or below.f_code.co_name != "inner":
+        if (
+            below is None
+            or below.f_code.co_filename != MODULE_FILE
+            or below.f_code.co_name != "inner"
+        ):
             return False
         with_hooks = below
     now = with_hooks.f_locals
@@ -407,19 +470,24 @@ def hooks_replaced_arguments(call: FrameType, below: FrameType | None) -> bool:
         return True
     before = [*given["args"], *given["kwargs"].values()]
     after = [*now["args"], *now["kwargs"].values()]
-    same = len(before) == len(after) and all(one is other for one, other in zip(before, after, strict=True))
+    same = len(before) == len(after) and all(
+        one is other for one, other in zip(before, after, strict=True)
+    )
     return not same or list(given["kwargs"]) != list(now["kwargs"])
 
 
-# ---- custom Functions on the stack ---------------------------------------------------------------------------------
+# ---- custom Functions on the stack ---------------------------------------------------------------
 #
-# NOTE [Function.apply]: up to torch 2.13 ``Function.apply`` is Python, and its frame stands on the stack while a custom
-# Function computes. From 2.14 it is compiled, and only the frames of what it calls are there: ``forward``,
-# ``setup_context`` and ``jvp``, or what decorates them. They are known by their code. A frame of that code may also be
-# a call of ``forward`` that the user made himself; where a context is given, it tells. An input that ``forward`` hands
-# back as it is becomes a view of itself, which torch makes when no frame but the caller's is left.
+# NOTE [Function.apply]: up to torch 2.13 ``Function.apply`` is Python, and its frame stands on the
+# stack while a custom Function computes. From 2.14 it is compiled, and only the frames of what it
+# calls are there: ``forward``, ``setup_context`` and ``jvp``, or what decorates them. They are
+# known by their code. A frame of that code may also be a call of ``forward`` that the user made
+# himself; where a context is given, it tells. An input that ``forward`` hands back as it is becomes
+# a view of itself, which torch makes when no frame but the caller's is left.
 
-_APPLY: CodeType | None = getattr(getattr(torch.autograd.Function.apply, "__func__", None), "__code__", None)
+_APPLY: CodeType | None = getattr(
+    getattr(torch.autograd.Function.apply, "__func__", None), "__code__", None
+)
 _CONTEXT: type = _C._FunctionBase
 _PARTS = ("forward", "setup_context", "jvp")
 UNNAMED = "Function"  # stands for the name of a class that the stack does not tell
@@ -434,7 +502,8 @@ class FunctionRun(NamedTuple):
     name: str  # of its class
     given: tuple[Any, ...]  # what it was applied to
     caller: FrameType | None  # the frame that called ``apply``
-    context: ref[Any] | None  # its ``ctx``, where the stack tells it: dead once the run left nothing behind
+    # its ``ctx``, where the stack tells it: dead once the run left nothing behind
+    context: ref[Any] | None
 
 
 class FunctionRuns:
@@ -464,13 +533,16 @@ class FunctionRuns:
         return next((run for run in found if run is not None), None)
 
     def _look_up(self, code: CodeType) -> tuple[bool, CodeType]:
-        is_part = any(layer.__code__ is code for kind in _function_classes() for _, layer in _parts(kind))
+        is_part = any(
+            layer.__code__ is code for kind in _function_classes() for _, layer in _parts(kind)
+        )
         self._known[id(code)] = found = is_part, code
         return found
 
 
 def hands_back(function: str, args: tuple[Any, ...]) -> bool:
-    """May this call be how ``apply`` returns an input that ``forward`` handed back, see NOTE [Function.apply]?"""
+    """May this call be how ``apply`` returns an input that ``forward`` handed back, see NOTE
+    [Function.apply]?"""
     return function == "view_as" and len(args) == 2 and args[0] is args[1]
 
 
@@ -505,14 +577,20 @@ def _context(given: tuple[Any, ...]) -> Any:
 
 
 def _run_of_part(frame: FrameType) -> FunctionRun | None:
-    """The run of which this frame, whose code is a part of some Function, is the outermost one. None for a call of
-    ``forward`` that torch did not make."""
+    """The run of which this frame, whose code is a part of some Function, is the outermost one.
+    None for a call of ``forward`` that torch did not make."""
     values = _values(frame)
     given = _positional(frame.f_code, values)
     context = _context(given)
     # Only a Function that has setup_context of its own computes without a context.
-    kinds = [k for k in _function_classes() if _has_setup(k)] if context is None else [type(context)._forward_cls]
-    fits = [(k, part) for k in kinds for part, layer in _parts(k) if _runs(frame.f_code, values, layer)]
+    kinds = (
+        [k for k in _function_classes() if _has_setup(k)]
+        if context is None
+        else [type(context)._forward_cls]
+    )
+    fits = [
+        (k, part) for k in kinds for part, layer in _parts(k) if _runs(frame.f_code, values, layer)
+    ]
     if not fits:
         return None
     part = fits[0][1]
@@ -553,7 +631,8 @@ def _has_setup(kind: Any) -> bool:
 
 
 def _parts(kind: Any) -> Iterator[tuple[str, FunctionType]]:
-    """(name of the part, Python function) of what ``apply`` calls, decorators and what they decorate included."""
+    """(name of the part, Python function) of what ``apply`` calls, decorators and what they
+    decorate included."""
     for part in _PARTS:
         function = _member(kind, part)
         for _ in range(_MOST_LAYERS):
@@ -569,7 +648,8 @@ def _parts(kind: Any) -> Iterator[tuple[str, FunctionType]]:
 
 
 def _runs(code: CodeType, values: dict[str, Any], function: FunctionType) -> bool:
-    """Is it this very function that runs, not another one made of the same code (by a decorator, say)?"""
+    """Is it this very function that runs, not another one made of the same code (by a decorator,
+    say)?"""
     if code is not function.__code__:
         return False
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
@@ -586,15 +666,17 @@ def _values(frame: FrameType) -> dict[str, Any]:
     """The local variables of a function's frame; none of them lives longer for it."""
     own = frame.f_locals
     values = dict(own)
-    # Before Python 3.13 the frame keeps this dict, and what is in it, until it returns. If nobody but the frame, this
-    # function and the call below has it (``locals()`` would be the same one), it is emptied.
+    # Before Python 3.13 the frame keeps this dict, and what is in it, until it returns. If nobody
+    # but the frame, this function and the call below has it (``locals()`` would be the same one),
+    # it is emptied.
     if sys.version_info < (3, 13) and sys.getrefcount(own) == 3:
         own.clear()
     return values
 
 
 def _positional(code: CodeType, values: dict[str, Any]) -> tuple[Any, ...]:
-    """The arguments that a function was called with by position, as far as its variables still have them."""
+    """The arguments that a function was called with by position, as far as its variables still have
+    them."""
     named = tuple(values.get(name) for name in code.co_varnames[: code.co_argcount])
     if not code.co_flags & CO_VARARGS:
         return named
@@ -602,46 +684,58 @@ def _positional(code: CodeType, values: dict[str, Any]) -> tuple[Any, ...]:
     return named + rest if isinstance(rest, tuple) else named
 
 
-# ---- optimizers ----------------------------------------------------------------------------------------------------
+# ---- optimizers ----------------------------------------------------------------------------------
 
 
 def step_obstacle(optimizer: Any) -> str | None:
-    """Why a step of this optimizer cannot be tried on a copy without running code of the user's; None if it can be."""
-    kind, home = type(optimizer), sys.modules[torch.optim.Optimizer.__module__]  # torch.optim hides the submodule
+    """Why a step of this optimizer cannot be tried on a copy without running code of the user's;
+    None if it can be."""
+    # torch.optim hides the submodule
+    kind, home = type(optimizer), sys.modules[torch.optim.Optimizer.__module__]
     name, replaced = kind.__name__, vars(optimizer).get("step")
-    methods = [m for m in (getattr(kind, "step", None), getattr(kind, "_init_group", None), replaced) if m is not None]
+    methods = [
+        m
+        for m in (getattr(kind, "step", None), getattr(kind, "_init_group", None), replaced)
+        if m is not None
+    ]
     hooks = ("_global_optimizer_pre_hooks", "_global_optimizer_post_hooks")
     own = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks")
     if any(not str(getattr(m, "__module__", "")).startswith("torch.optim.") for m in methods):
         return f"step() of this {name} is not torch's own, and it is not run to find out"
-    if replaced is not None and not getattr(replaced, "_wrapped_by_lr_sched", hasattr(replaced, "_with_counter")):
+    if replaced is not None and not getattr(
+        replaced, "_wrapped_by_lr_sched", hasattr(replaced, "_with_counter")
+    ):
         return f"step() of this {name} was replaced, and it is not run to find out"
     if any(getattr(home, h, None) for h in hooks) or any(getattr(optimizer, h, None) for h in own):
         return "step() has hooks, and they are not run to find out"
     if isinstance(optimizer, torch.optim.LBFGS):
         return "LBFGS runs a closure, which computes new gradients"
-    if optimizer.defaults.get("differentiable") or any(g.get("differentiable") for g in optimizer.param_groups):
+    if optimizer.defaults.get("differentiable") or any(
+        g.get("differentiable") for g in optimizer.param_groups
+    ):
         return "differentiable=True: its step is part of a graph, and is not tried"
     if _C._len_torch_dispatch_stack():
         return "a TorchDispatchMode is active, and would see the trial"
     return None
 
 
-profiler_enabled: Callable[[], bool] = getattr(torch.autograd, "_profiler_enabled", bool)  # on this thread
+# on this thread
+profiler_enabled: Callable[[], bool] = getattr(torch.autograd, "_profiler_enabled", bool)
 
 
-# ---- memory that others than torch may write -----------------------------------------------------------------------
+# ---- memory that others than torch may write -----------------------------------------------------
 
 
 def is_foreign(tensor: torch.Tensor) -> bool:
-    """Is the memory of this tensor not torch's own, so that others may write it without a version? numpy's, say."""
+    """Is the memory of this tensor not torch's own, so that others may write it without a version?
+    numpy's, say."""
     try:
         return not tensor.untyped_storage().resizable()
     except Exception:
         return False
 
 
-# ---- the function modes of this thread -----------------------------------------------------------------------------
+# ---- the function modes of this thread -----------------------------------------------------------
 
 _mode_at: Callable[[int], Any] | None = getattr(_C, "_get_function_stack_at", None)
 _pop_mode: Callable[[], Any] | None = getattr(_C, "_pop_torch_function_stack", None)
@@ -651,8 +745,8 @@ _push_mode: Callable[[Any], None] | None = getattr(_C, "_push_on_torch_function_
 def take_off_modes(unwanted: Callable[[Any], bool]) -> list[Any] | None:
     """Take function modes off this thread's stack wherever they stand; the others stay as they are.
 
-    ``TorchFunctionMode.__exit__`` takes off whatever stands on top. While torch runs a mode's handler, that mode and
-    those above it are not on the stack.
+    ``TorchFunctionMode.__exit__`` takes off whatever stands on top. While torch runs a mode's
+    handler, that mode and those above it are not on the stack.
 
     Args:
         unwanted: says of each mode whether it goes.

@@ -1,4 +1,5 @@
-"""Scene -> Scene with room for its lines: name tags for leaves that many calls read, short signs for many cuts."""
+"""Scene -> Scene with room for its lines: name tags for leaves that many calls read, short signs
+for many cuts."""
 
 from __future__ import annotations
 
@@ -13,10 +14,12 @@ CUTS = 4  # cuts that leave one card; from here on their words stand in the card
 
 
 def arranged(scene: Scene, like: Scene | None = None) -> Scene:
-    """The scene as it is drawn; ``like`` another one of the same cards and arrows, where one is given.
+    """The scene as it is drawn; ``like`` another one of the same cards and arrows, where one is
+    given.
 
-    One leaf that is tied to all steps of a loop makes the layout hang and the picture a fan, so each use gets a small
-    card with its name. Leaves that a shaded region cuts off get one small card and one arrow for the whole region.
+    One leaf that is tied to all steps of a loop makes the layout hang and the picture a fan, so
+    each use gets a small card with its name. Leaves that a shaded region cuts off get one small
+    card and one arrow for the whole region.
     """
     like = like or scene
     made = {a.head for a in like.arrows if a.kind != "of"}
@@ -38,12 +41,16 @@ def arranged(scene: Scene, like: Scene | None = None) -> Scene:
             a = a._replace(tail=cards[-1].id)
         arrows.append(a)
     for every in cut.values():
-        same = [scene.arrows[i] for i in every if not scene.arrows[i].absent] or [scene.arrows[every[0]]]
+        same = [scene.arrows[i] for i in every if not scene.arrows[i].absent] or [
+            scene.arrows[every[0]]
+        ]
         heads = {a.head for a in same}
         tag = _tag([leaves[i] for i in dict.fromkeys(a.tail for a in same)], len(cards))
         cards.append(tag._replace(absent=same[0].absent))
         label = f"{same[0].label} × {len(same)}" if len(same) > 1 else same[0].label
-        arrows.append(same[0]._replace(tail=tag.id, head=min(heads), label=label, to_frame=len(heads) > 1))
+        arrows.append(
+            same[0]._replace(tail=tag.id, head=min(heads), label=label, to_frame=len(heads) > 1)
+        )
     return _short_cuts(scene._replace(cards=tuple(cards), arrows=tuple(arrows)))
 
 
@@ -51,24 +58,30 @@ def _tag(leaves: list[Card], number: int) -> Card:
     rows = [leaf.rows[0]._replace(text=leaf.name or leaf.title) for leaf in leaves]
     if len(rows) > LISTED:
         rows[LISTED - 1 :] = [Row("code", f"and {len(rows) - LISTED + 1} more")]
-    return Card(number, "tag", tuple(rows), tensor_ids=tuple(i for leaf in leaves for i in leaf.tensor_ids))
+    return Card(
+        number, "tag", tuple(rows), tensor_ids=tuple(i for leaf in leaves for i in leaf.tensor_ids)
+    )
 
 
 def _short_cuts(scene: Scene) -> Scene:
-    """Where many cuts leave one card, their reasons stand in the cards at their ends: the arrows have no room."""
+    """Where many cuts leave one card, their reasons stand in the cards at their ends: the arrows
+    have no room."""
     leaving = Counter(a.tail for a in scene.arrows if a.kind == "cut")
     cards, arrows = list(scene.cards), list(scene.arrows)
     for i, a in enumerate(scene.arrows):
         if a.kind == "cut" and leaving[a.tail] >= CUTS:
             first, *rest = cards[a.head].rows
             if not a.absent:
-                cards[a.head] = cards[a.head]._replace(rows=(first, Row("cut", a.label.partition(" · ")[0]), *rest))
+                cards[a.head] = cards[a.head]._replace(
+                    rows=(first, Row("cut", a.label.partition(" · ")[0]), *rest)
+                )
             arrows[i] = a._replace(label="✂")
     return scene._replace(cards=tuple(cards), arrows=tuple(arrows))
 
 
 def side_by_side(box: Box, arrows: Sequence[Arrow]) -> bool:
-    """Whether a leaf and what was cut from it can share a row: no other way leads from one to the other."""
+    """Whether a leaf and what was cut from it can share a row: no other way leads from one to the
+    other."""
     after: dict[int, list[tuple[str, int]]] = {}
     for a in arrows:
         after.setdefault(a.tail, []).append((a.kind, a.head))

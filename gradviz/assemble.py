@@ -1,4 +1,5 @@
-"""The log of a recording -> Graph. Gives out ids in order of first mention, names, and what became of saved tensors.
+"""The log of a recording -> Graph. Gives out ids in order of first mention, names, and what became
+of saved tensors.
 
 ``at(k)`` replays the first k entries, so a step's ids are the first ids of the whole.
 """
@@ -49,11 +50,17 @@ if TYPE_CHECKING:
     from gradviz.objects import Block, Object, State
     from gradviz.recorder import Recorder
 
-# Roles whose "write" changes flags or gradients, not the memory that a node may have saved.
-# Of what batch_norm writes, its running statistics, a backward that has run in training mode uses nothing.
+# Roles whose "write" changes flags or gradients, not the memory that a node may have saved. Of what
+# batch_norm writes, its running statistics, a backward that has run in training mode uses nothing.
 _NO_MEMORY = (
-    Role.FLAG, Role.RETAIN, Role.DETACH_IN_PLACE, Role.GRAD_SET, Role.BACKWARD, Role.GRAD, Role.STATISTICS
-)  # fmt: skip
+    Role.FLAG,
+    Role.RETAIN,
+    Role.DETACH_IN_PLACE,
+    Role.GRAD_SET,
+    Role.BACKWARD,
+    Role.GRAD,
+    Role.STATISTICS,
+)
 
 
 _COMPILED = "CompiledFunctionBackward"
@@ -63,7 +70,8 @@ class Assembled:
     """The names of a whole log, and its Graph at any step. Holds plain data only."""
 
     def __init__(self, recorder: Recorder) -> None:
-        # In a full log a backward may have dropped its own beginning: the rest of it says nothing alone.
+        # In a full log a backward may have dropped its own beginning: the rest of it says nothing
+        # alone.
         log = [unfold(e) for e in _copied(recorder.log)]
         calls = [e[1] for e in log if e[0] in ("called", "raised", "hooked")]
         whole = {id(c) for c in calls} | {id(c.run) for c in calls}
@@ -71,7 +79,11 @@ class Assembled:
         self.last_seen = list(recorder.last_seen)
         self.notes = _notes(recorder, self.log)
         self.names = Names(calls, recorder)
-        self.last = {id(e[1]): i for i, e in enumerate(self.log) if e[0] in ("ran", "changed", "accumulated", "freed")}
+        self.last = {
+            id(e[1]): i
+            for i, e in enumerate(self.log)
+            if e[0] in ("ran", "changed", "accumulated", "freed")
+        }
         self._ids = Replay(self)
         with without_collector():
             self.graph = self._ids.run(len(self.log))
@@ -115,18 +127,21 @@ def _notes(recorder: Recorder, log: list[tuple[Any, ...]]) -> tuple[str, ...]:
     notes = []
     if recorder.dropped:
         notes.append(
-            f"the oldest {recorder.dropped} events were dropped: this recording keeps at most {recorder.max_events} "
-            "(record(max_events=...) keeps more)"
+            f"the oldest {recorder.dropped} events were dropped: this recording keeps at most"
+            f" {recorder.max_events} (record(max_events=...) keeps more)"
         )
     for text, count in recorder.failures.copy().items():
         notes.append(f"not recorded, {count} times: {text}" if count else text)
     if recorder.elsewhere:
         calls = "1 call" if recorder.elsewhere == 1 else f"{recorder.elsewhere} calls"
-        notes.append(f"not recorded: {calls} that other asyncio tasks, or other contexts, ran meanwhile on this thread")
+        notes.append(
+            f"not recorded: {calls} that other asyncio tasks, or other contexts, ran meanwhile on"
+            " this thread"
+        )
     if recorder.compiled or any(node.name == _COMPILED for node in _nodes(log)):
         notes.append(
-            "torch.compile: the inside of a compiled function is one call (CompiledFunction.apply) or is not recorded; "
-            'only backend="eager" runs ordinary calls'
+            "torch.compile: the inside of a compiled function is one call (CompiledFunction.apply)"
+            ' or is not recorded; only backend="eager" runs ordinary calls'
         )
     if recorder.profiled:
         notes.append("a profiler was active: it counts gradviz's own operations, too")
@@ -144,7 +159,8 @@ def _norms(run: Run, values: Any) -> tuple[str | None, ...]:
     """The norms that were measured, as short as the values of small tensors."""
     places = [None if v is None else v[2] for v in values]
     sizes = [None if at is None else run.norms[at] for at in places]
-    found = [f"{size:.4g}" if isinstance(size, float) else None for size in sizes]  # a tensor is not read yet
+    # a tensor is not read yet
+    found = [f"{size:.4g}" if isinstance(size, float) else None for size in sizes]
     return tuple(found) if any(found) else ()
 
 
@@ -180,7 +196,7 @@ class Replay:
         self.swapped: dict[Object, int] = {}
         self.block_writes: dict[Block, list[tuple[int, object]]] = {}
 
-    # --- ids -----------------------------------------------------------------------------------------------------
+    # --- ids --------------------------------------------------------------------------------------
 
     def tensor(self, state: State) -> int:
         found = self.tensor_ids.get(id(state))
@@ -211,7 +227,7 @@ class Replay:
                 self.tensor(state)
         return found
 
-    # --- the log, entry by entry -----------------------------------------------------------------------------------
+    # --- the log, entry by entry ------------------------------------------------------------------
 
     def run(self, step: int) -> Graph:
         for index, (kind, *what) in enumerate(self.whole.log[:step]):
@@ -256,28 +272,45 @@ class Replay:
             self._meet(index, node, None)
         at = None if record.run is None else record.run.raised_at
         kind, message = record.error or ("", "")
-        self.events.append(Raised(call_id, None if at is None else self.node_ids.get(at), kind, message))
+        self.events.append(
+            Raised(call_id, None if at is None else self.node_ids.get(at), kind, message)
+        )
 
-    def _wrote(self, index: int, record: CallRecord, before: State, after: State, alias: bool) -> None:
+    def _wrote(
+        self, index: int, record: CallRecord, before: State, after: State, alias: bool
+    ) -> None:
         self.events.append(Wrote(self.call(record), self.tensor(before), self.tensor(after), alias))
         if record.role is Role.DATA_SET:
             self.swapped[after.object] = index
         elif record.role not in _NO_MEMORY and not alias and after.block is not None:
-            counter = None if record.role is Role.FUSED else after.object.counter  # a fused step moves no version
+            # a fused step moves no version
+            counter = None if record.role is Role.FUSED else after.object.counter
             self.block_writes.setdefault(after.block, []).append((index, counter))
 
     def _ran(self, index: int, run: Run, serial: int, arrived: Any, sent: Any, thread: int) -> None:
         node_id = self.node(serial, "Node")
         self.runs[id(run)][1].append(node_id)
-        shown = [[None if v is None else preview.of(*v[:2]) for v in values] for values in (arrived, sent)]
+        shown = [
+            [None if v is None else preview.of(*v[:2]) for v in values]
+            for values in (arrived, sent)
+        ]
         for nr, text in enumerate(shown[0]):
             if text is not None:
                 self.gradients.append(Gradient(run.number, node_id, nr, None, text, thread))
         for nr, text in enumerate(shown[1]):
             if text is not None:
                 self.gradients.append(Gradient(run.number, node_id, None, nr, text, thread))
-        self.events.append(NodeRan(run.number, node_id, tuple(shown[0]), tuple(shown[1]), thread,
-                                   _norms(run, arrived), _norms(run, sent)))  # fmt: skip
+        self.events.append(
+            NodeRan(
+                run.number,
+                node_id,
+                tuple(shown[0]),
+                tuple(shown[1]),
+                thread,
+                _norms(run, arrived),
+                _norms(run, sent),
+            )
+        )
 
     def _hooked(self, index: int, record: CallRecord) -> None:
         call_id = self.call(record)
@@ -285,28 +318,57 @@ class Replay:
             self._meet(index, node, None)
         self.events.append(Hooked(call_id, self.tensor(record.inputs[0])))
 
-    def _changed(self, index: int, run: Run, at: Slot, before: Value | None, after: Value, hooks: Any) -> None:
+    def _changed(
+        self, index: int, run: Run, at: Slot, before: Value | None, after: Value, hooks: Any
+    ) -> None:
         shown = [None if v is None else _with_norm(run, v) for v in (before, after)]
-        self.events.append(Changed(run.number, self.node(at[0], "Node"), at[1], shown[0], str(shown[1]),
-                                   self._those(hooks)))  # fmt: skip
+        self.events.append(
+            Changed(
+                run.number,
+                self.node(at[0], "Node"),
+                at[1],
+                shown[0],
+                str(shown[1]),
+                self._those(hooks),
+            )
+        )
 
     def _those(self, calls: list[CallRecord]) -> tuple[int, ...]:
-        return tuple(self.call_ids[id(c)] for c in calls if id(c) in self.call_ids)  # the others were dropped
+        # the others were dropped
+        return tuple(self.call_ids[id(c)] for c in calls if id(c) in self.call_ids)
 
     def _accumulated(
-        self, index: int, run: Run, serial: int, incoming: Any, before: Any, stored: Any, added: Any, hooks: Any
+        self,
+        index: int,
+        run: Run,
+        serial: int,
+        incoming: Any,
+        before: Any,
+        stored: Any,
+        added: Any,
+        hooks: Any,
     ) -> None:
-        arrived, *shown = [None if v is None else preview.of(*v[:2]) for v in (incoming, before, stored, added)]
+        arrived, *shown = [
+            None if v is None else preview.of(*v[:2]) for v in (incoming, before, stored, added)
+        ]
         node_id = self.node(serial, "AccumulateGrad")
         self.events.append(
-            Accumulated(run.number, node_id, arrived or "undefined", shown[0], shown[1], shown[2], self._those(hooks))
+            Accumulated(
+                run.number,
+                node_id,
+                arrived or "undefined",
+                shown[0],
+                shown[1],
+                shown[2],
+                self._those(hooks),
+            )
         )
 
     def _freed(self, index: int, run: Run, serials: list[int]) -> None:
         self.freed.update(dict.fromkeys(serials, index))
         self.events.append(Freed(run.number, tuple(self.node(s, "Node") for s in serials)))
 
-    # --- the rows --------------------------------------------------------------------------------------------------
+    # --- the rows ---------------------------------------------------------------------------------
 
     def _graph(self, step: int) -> Graph:
         nodes, edges = self._nodes_and_edges()
@@ -331,8 +393,13 @@ class Replay:
         if runs:
             return list(dict.fromkeys(self.tensor_ids[id(s)] for r in runs for s in r.inputs[:1]))
         used = {id(s) for r in self.calls if r.role is not Role.HOOK for s in r.inputs}
-        return [i for r in self.calls for s in r.outputs if id(s) not in used and s.node is not None
-                for i in (self.tensor_ids[id(s)],)]  # fmt: skip
+        return [
+            i
+            for r in self.calls
+            for s in r.outputs
+            if id(s) not in used and s.node is not None
+            for i in (self.tensor_ids[id(s)],)
+        ]
 
     def _nodes_and_edges(self) -> tuple[list[Node], list[Edge]]:
         latest = {s.object: i for i, s in enumerate(self.states)}
@@ -349,19 +416,28 @@ class Replay:
             saved = tuple(self._saved(s, born, serial) for s in record.saved)
             nodes.append(
                 Node(
-                    node_id, record.name, NodeKind.ACCUMULATE_GRAD if accumulates else kind, record.sequence_nr, saved,
-                    None if record.leaf is None else latest[record.leaf.object], call_id, record.stub,
+                    node_id,
+                    record.name,
+                    NodeKind.ACCUMULATE_GRAD if accumulates else kind,
+                    record.sequence_nr,
+                    saved,
+                    None if record.leaf is None else latest[record.leaf.object],
+                    call_id,
+                    record.stub,
                 )
-            )  # fmt: skip
+            )
             for index, (to, input_nr, _, _) in enumerate(record.next):
-                edges.append(Edge(node_id, index, None if to is None else self.node_ids[to], input_nr))
+                edges.append(
+                    Edge(node_id, index, None if to is None else self.node_ids[to], input_nr)
+                )
         return nodes, edges
 
     def _saved(self, saved: Saved, born: int, serial: int) -> SavedTensor:
         status, state = saved.status, saved.state or saved.kin
         freed = self.freed.get(serial)
         if status is SavedState.UNKNOWN and self._may_be_written(saved, born, serial):
-            # A hook packed it, and then torch compares no versions: what its backward got, nobody can tell.
+            # A hook packed it, and then torch compares no versions: what its backward got, nobody
+            # can tell.
             own_id = None if saved.state is None else self.tensor_ids[id(saved.state)]
             return SavedTensor(saved.attribute, own_id, saved.version, status)
         if state is not None and status in (SavedState.AVAILABLE, SavedState.UNKNOWN):
@@ -369,12 +445,18 @@ class Replay:
             used_until = len(self.whole.log) if freed is None else freed
             now = self.versions.get(own.counter)
             writes = self.block_writes.get(state.block, ()) if state.block is not None else ()
-            if freed is None and saved.version is not None and now is not None and now != saved.version:
+            if (
+                freed is None
+                and saved.version is not None
+                and now is not None
+                and now != saved.version
+            ):
                 status = SavedState.STALE
             elif born < self.swapped.get(own, -1) < used_until or any(
                 born < i < used_until and c is not own.counter for i, c in writes
             ):
-                status = SavedState.OVERWRITTEN  # also after it was freed: the backward used the wrong numbers
+                # also after it was freed: the backward used the wrong numbers
+                status = SavedState.OVERWRITTEN
             else:
                 status = SavedState.AVAILABLE
         if freed is not None and status is not SavedState.OVERWRITTEN:
@@ -383,20 +465,29 @@ class Replay:
         return SavedTensor(saved.attribute, own_id, saved.version, status)
 
     def _may_be_written(self, saved: Saved, born: int, serial: int) -> bool:
-        """Whether memory that a saved tensor may lie in was written between its making and its release."""
+        """Whether memory that a saved tensor may lie in was written between its making and its
+        release."""
         state = saved.state or saved.kin
         block = state.block if state is not None else None
-        places = [self.block_writes.get(block, ())] if block is not None else self.block_writes.values()
+        places = (
+            [self.block_writes.get(block, ())] if block is not None else self.block_writes.values()
+        )
         until = self.freed.get(serial, len(self.whole.log))
         swapped = [at for own, at in self.swapped.items() if state is None or own is state.object]
-        return any(born < i < until for i in [*swapped, *(i for writes in places for i, _ in writes)])
+        return any(
+            born < i < until for i in [*swapped, *(i for writes in places for i, _ in writes)]
+        )
 
     def _call(self, call_id: int, record: CallRecord) -> Call:
         names = self.whole.names
         return Call(
             call_id,
             record.function,
-            tuple(self.tensor_ids[id(s)] for s in record.inputs if record.role is not Role.HOOK or record.error),
+            tuple(
+                self.tensor_ids[id(s)]
+                for s in record.inputs
+                if record.role is not Role.HOOK or record.error
+            ),
             tuple(self.tensor_ids[id(s)] for s in record.outputs if id(s) in self.tensor_ids),
             record.grad_mode,
             record.inference_mode,
@@ -408,21 +499,38 @@ class Replay:
     def _tensor(self, tensor_id: int, s: State, step: int) -> Tensor:
         edge = None
         if s.node is not None:
-            edge = GradientEdge(self.node_ids[s.node], s.output_nr) if s.node in self.node_ids else None
+            edge = (
+                GradientEdge(self.node_ids[s.node], s.output_nr)
+                if s.node in self.node_ids
+                else None
+            )
         elif s.requires_grad and s.object.accumulate_grad in self.node_ids:
             edge = GradientEdge(self.node_ids[s.object.accumulate_grad], 0)
         base = None
         if s.base is not None:
             base = self.first_state.get(s.base)
-        name = self.whole.names.at_the_end(self.tensor_names[tensor_id], s.object, whole=step == len(self.whole.log))
+        name = self.whole.names.at_the_end(
+            self.tensor_names[tensor_id], s.object, whole=step == len(self.whole.log)
+        )
         return Tensor(
-            tensor_id, name, self.objects[s.object],
-            None if s.shape is None else tuple(s.shape), None if s.stride is None else tuple(s.stride),
-            s.storage_offset, None if s.dtype is None else str(s.dtype).removeprefix("torch."),
-            None if s.device is None else str(s.device), s.requires_grad, s.is_leaf, s.retains_grad,
-            None if s.grad is None else preview.of(*s.grad), None if s.values is None else preview.values(s.values),
-            s.version, None if s.block is None else self.blocks[s.block], base, edge,
-        )  # fmt: skip
+            tensor_id,
+            name,
+            self.objects[s.object],
+            None if s.shape is None else tuple(s.shape),
+            None if s.stride is None else tuple(s.stride),
+            s.storage_offset,
+            None if s.dtype is None else str(s.dtype).removeprefix("torch."),
+            None if s.device is None else str(s.device),
+            s.requires_grad,
+            s.is_leaf,
+            s.retains_grad,
+            None if s.grad is None else preview.of(*s.grad),
+            None if s.values is None else preview.values(s.values),
+            s.version,
+            None if s.block is None else self.blocks[s.block],
+            base,
+            edge,
+        )
 
     def _backward(self, run: Run, ran: list[int], call_id: int, step: int) -> Backward:
         over = self.whole.last.get(id(run), -1) < step
@@ -431,4 +539,6 @@ class Replay:
             returned.append((self.tensor(state), None if value is None else preview.of(*value[:2])))
         at = None if run.raised_at is None or not over else self.node_ids.get(run.raised_at)
         roots = tuple(self.node_ids[s] for s in run.roots if s in self.node_ids)
-        return Backward(run.number, call_id, run.kind, roots, tuple(ran), tuple(returned), at, run.watched)
+        return Backward(
+            run.number, call_id, run.kind, roots, tuple(ran), tuple(returned), at, run.watched
+        )

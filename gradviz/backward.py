@@ -1,4 +1,5 @@
-"""Watch one backward run, node by node. Hooks stand on the nodes only while it lasts, and never raise."""
+"""Watch one backward run, node by node. Hooks stand on the nodes only while it lasts, and never
+raise."""
 
 from __future__ import annotations
 
@@ -36,13 +37,16 @@ class Run:
         self.number, self.kind = number, kind
         self.roots: list[int] = []
         self.ran: list[int] = []
-        self.norms: list[Any] = []  # numbers; on another device tensors until stop() reads them, None if that failed
+        # numbers; on another device tensors until stop() reads them, None if that failed
+        self.norms: list[Any] = []
         self.returned: list[tuple[State, Value | None]] = []
         self.raised_at: int | None = None
         self.watched = True
 
 
-def watch(recorder: Recorder, call: CallRecord, role: Role, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Watch:
+def watch(
+    recorder: Recorder, call: CallRecord, role: Role, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Watch:
     """Put hooks on every node behind the tensors that this backward starts from."""
     run = Run(recorder.runs, "grad" if role is Role.GRAD else "backward")
     recorder.runs += 1
@@ -56,11 +60,18 @@ def watch(recorder: Recorder, call: CallRecord, role: Role, args: tuple[Any, ...
     return Watch(recorder, call, run, roots, wanted, gradients)
 
 
-def _given(role: Role, roots: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
-    """The gradient that each root starts with: a tensor, or None for ones. None where that is not clear."""
+def _given(
+    role: Role, roots: int, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[Any] | None:
+    """The gradient that each root starts with: a tensor, or None for ones. None where that is not
+    clear."""
     at = 2 if role is Role.GRAD else 1
     words = ("gradient", "grad_tensors", "grad_outputs")
-    found = args[at] if len(args) > at else next((kwargs[w] for w in words if kwargs.get(w) is not None), None)
+    found = (
+        args[at]
+        if len(args) > at
+        else next((kwargs[w] for w in words if kwargs.get(w) is not None), None)
+    )
     if found is None or isinstance(found, torch.Tensor):
         return [found] * roots
     return list(found) if len(found) == roots else None
@@ -71,19 +82,27 @@ def _shape(tensor: torch.Tensor) -> tuple[int, ...] | None:
 
 
 class Watch:
-    """The hooks of one run. ``stop`` takes them away whatever happened; ``finish`` reads what has become of things."""
+    """The hooks of one run. ``stop`` takes them away whatever happened; ``finish`` reads what has
+    become of things."""
 
     def __init__(
-        self, recorder: Recorder, call: CallRecord, run: Run, roots: list[torch.Tensor], wanted: list[torch.Tensor],
+        self,
+        recorder: Recorder,
+        call: CallRecord,
+        run: Run,
+        roots: list[torch.Tensor],
+        wanted: list[torch.Tensor],
         given: list[Any] | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.recorder, self.call, self.run = recorder, call, run
         self.thread = threading.get_ident()
         self.handles: list[Any] = []
         self.current: int | None = None
         self.before: dict[int, Value | None] = {}
-        self.arrived: dict[int, tuple[Value | None, ...]] = {}  # read before the node may write into it
-        self.measured: dict[int, tuple[ref[torch.Tensor], int | None, Value]] = {}  # by id(), while they live
+        # read before the node may write into it
+        self.arrived: dict[int, tuple[Value | None, ...]] = {}
+        # by id(), while they live
+        self.measured: dict[int, tuple[ref[torch.Tensor], int | None, Value]] = {}
         self.wanted = [recorder.objects.see(t).state for t in wanted if isinstance(t, torch.Tensor)]
         self.sums_known = given is not None  # not where backward began at edges, too
         tracked = zip(roots, given or roots, strict=True)
@@ -116,7 +135,9 @@ class Watch:
     def _start(self) -> None:
         for node, own in zip(self.graph.nodes, self.serials, strict=True):
             leaf = compat.is_accumulate_grad(node)
-            before, after = (self._before_leaf, self._after_leaf) if leaf else (self._before, self._after)
+            before, after = (
+                (self._before_leaf, self._after_leaf) if leaf else (self._before, self._after)
+            )
             self.handles.append(node.register_prehook(partial(self._quietly, before, own, node)))
             self.handles.append(node.register_hook(partial(self._quietly, after, own, node)))
 
@@ -127,10 +148,11 @@ class Watch:
         except Exception as error:
             self.recorder.failed(error)
 
-    # --- hooks: return None, so that nothing changes -----------------------------------------------------------------
+    # --- hooks: return None, so that nothing changes ----------------------------------------------
 
     def _mine(self) -> int | None:
-        """0 on the thread that called backward, 1 on one of the engine's own, None on another one of the user's."""
+        """0 on the thread that called backward, 1 on one of the engine's own, None on another one
+        of the user's."""
         own = threading.get_ident()
         if own == self.thread:
             return 0
@@ -170,7 +192,9 @@ class Watch:
                 before, dtype = self.before.get(own), torch.float32 if leaf is None else leaf.dtype
                 total = None if leaf is None else put_in(incoming[0], before, stored, dtype)
                 hooks = self.hooks_after.get(own, ())
-                self.recorder.note("accumulated", self.run, own, incoming[0], before, stored, total, hooks)
+                self.recorder.note(
+                    "accumulated", self.run, own, incoming[0], before, stored, total, hooks
+                )
 
     def _arriving(self, own: int, grads: Any) -> tuple[Value | None, ...]:
         """What arrives at a node, and what was changed on its way there."""
@@ -190,7 +214,8 @@ class Watch:
             self.recorder.note("changed", self.run, slot, found[0], value, hooks)
 
     def _measured(self, grads: Any) -> tuple[Value | None, ...]:
-        """What arrives or is sent, with norms. What one node sends arrives as the same object where it is the only one,
+        """What arrives or is sent, with norms. What one node sends arrives as the same object where
+        it is the only one,
         and nothing wrote into it: then it is not measured again."""
         found: list[Value | None] = []
         with compat.unobserved():
@@ -213,7 +238,8 @@ class Watch:
         return tuple(found)
 
     def _norm(self, grad: torch.Tensor) -> Any:
-        """The 2-norm. Reading another device would wait for each node: there it stays a tensor until the end."""
+        """The 2-norm. Reading another device would wait for each node: there it stays a tensor
+        until the end."""
         try:
             if grad.numel() <= LIMIT:
                 return None
@@ -227,9 +253,13 @@ class Watch:
         if not isinstance(grad, torch.Tensor):
             return None
         with compat.unobserved():
-            return read(lambda: tuple(grad.shape)), read(lambda: self.recorder.objects.values(grad)), None
+            return (
+                read(lambda: tuple(grad.shape)),
+                read(lambda: self.recorder.objects.values(grad)),
+                None,
+            )
 
-    # --- afterwards --------------------------------------------------------------------------------------------------
+    # --- afterwards -------------------------------------------------------------------------------
 
     def stop(self) -> None:
         """Take every hook away."""
@@ -249,7 +279,9 @@ class Watch:
         """Read new gradients and released nodes, then let go of the graph."""
         recorder, run = self.recorder, self.run
         if run.kind == "grad":
-            run.returned = [(s, self._value(g)) for s, g in zip(self.wanted, returned, strict=False)]
+            run.returned = [
+                (s, self._value(g)) for s, g in zip(self.wanted, returned, strict=False)
+            ]
             for (state, value), grad in zip(run.returned, returned, strict=False):
                 at = state.object.accumulate_grad if state.node is None else state.node
                 if value is not None and at is not None and run.watched:  # no node ran there
@@ -257,11 +289,15 @@ class Watch:
             tensors = [g for g in returned if isinstance(g, torch.Tensor)]
             self.call.returned = len(tensors)
             objects = recorder.objects
-            self.call.outputs = [(objects.known(g) or objects.make(g, self.call)).state for g in tensors]
+            self.call.outputs = [
+                (objects.known(g) or objects.make(g, self.call)).state for g in tensors
+            ]
         freed = []
         done = set(run.ran)
         for node, own in zip(self.graph.nodes, self.serials, strict=True):
-            if own in done and any(state is SavedState.FREED for _, _, state, _ in compat.saved_tensors(node)):
+            if own in done and any(
+                state is SavedState.FREED for _, _, state, _ in compat.saved_tensors(node)
+            ):
                 freed.append(own)
         if freed:
             recorder.note("freed", run, freed)
@@ -269,10 +305,11 @@ class Watch:
         self.graph = walk(())
 
     def _read_gradients(self) -> None:
-        """New states of the tensors whose ``.grad`` this run filled, and of a .grad that it added to in place.
+        """New states of the tensors whose ``.grad`` this run filled, and of a .grad that it added
+        to in place.
 
-        Every known leaf is looked at, not only those of the watched graph: a checkpoint or a custom Function may run
-        a backward of its own inside this one, which nobody watches.
+        Every known leaf is looked at, not only those of the watched graph: a checkpoint or a custom
+        Function may run a backward of its own inside this one, which nobody watches.
         """
         met = set(self.serials)
         objects = self.recorder.objects

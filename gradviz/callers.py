@@ -1,7 +1,8 @@
 """Which expression at a call became a helper's parameter. Knows no torch.
 
-A site tells the frames, not what ran between them: a ``functools.partial``, a wrapper or ``map`` have none. So the
-call's own text has to show that it calls this code, and where it hands the argument on.
+A site tells the frames, not what ran between them: a ``functools.partial``, a wrapper or ``map``
+have none. So the call's own text has to show that it calls this code, and where it hands the
+argument on.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ _BUILTINS = {name for name in dir(builtins) if callable(getattr(builtins, name))
 _METHOD = (("self",), ("cls",))
 _THROUGH_TYPE = ("forward", "__call__", "__init__")  # what calling an object or a class runs
 
-# Stands in a site between the function that torch's checkpoint called and the frame that called checkpoint.
+# Stands in a site between the function that torch's checkpoint called and the frame that called
+# checkpoint.
 CHECKPOINT = compile("", "<checkpoint>", "exec")
 
-# Stands in a site between a module's forward and the frame that called the module, where a hook changed the arguments.
+# Stands in a site between a module's forward and the frame that called the module, where a hook
+# changed the arguments.
 REPLACED = compile("", "<forward pre-hook>", "exec")
 
 
@@ -47,7 +50,8 @@ def slot_of(code: CodeType, name: str) -> Slot | None:
 
 
 def is_rebound(name: str, node: Any) -> bool:
-    """Whether the function around ``node`` may have given its parameter to another object before it runs ``node``."""
+    """Whether the function around ``node`` may have given its parameter to another object before it
+    runs ``node``."""
     here = statement_of(node)
     for bound, other in bindings(scope_of(node)):
         if bound == name and (other.lineno < here.lineno or _in_loop(other)):
@@ -73,8 +77,8 @@ def passed(code: CodeType, slot: Slot, caller: Place, outside: CodeType) -> ast.
         outside: the code that this place is in.
 
     Returns:
-        The expression; the slot of ``outside`` where that only hands on what it got (``f(*args, **kwargs)``); None
-        where it is not certain.
+        The expression; the slot of ``outside`` where that only hands on what it got (``f(*args,
+        **kwargs)``); None where it is not certain.
     """
     call, through_checkpoint = caller.node, outside is CHECKPOINT
     if through_checkpoint or not isinstance(call, ast.Call):
@@ -86,11 +90,14 @@ def passed(code: CodeType, slot: Slot, caller: Place, outside: CodeType) -> ast.
 
 
 def _element_of_map(code: CodeType, call: ast.Call, slot: Slot) -> ast.expr | None:
-    """What ``list(map(f, [w]))`` gives ``f``: of several elements nobody can tell which one it is."""
+    """What ``list(map(f, [w]))`` gives ``f``: of several elements nobody can tell which one it
+    is."""
     inner = call.args[0] if len(call.args) == 1 and isinstance(call.args[0], ast.Call) else call
     if callee_of(inner.func) != "map" or not inner.args or callee_of(inner.args[0]) != code.co_name:
         return None
-    if code.co_varnames[:1] in _METHOD or any(isinstance(argument, ast.Starred) for argument in inner.args):
+    if code.co_varnames[:1] in _METHOD or any(
+        isinstance(argument, ast.Starred) for argument in inner.args
+    ):
         return None
     if slot.position is None or not 0 <= slot.position < len(inner.args) - 1:
         return None
@@ -100,13 +107,18 @@ def _element_of_map(code: CodeType, call: ast.Call, slot: Slot) -> ast.expr | No
 
 
 def _given_to_partial(code: CodeType, function: ast.expr, slot: Slot) -> ast.expr | None:
-    """What a ``partial`` in the same scope was made with, while the variables in it are what they were then."""
+    """What a ``partial`` in the same scope was made with, while the variables in it are what they
+    were then."""
     if not isinstance(function, ast.Name) or code.co_varnames[:1] in _METHOD:
         return None
     bound = bindings(scope_of(function))
     binders = [statement for name, statement in bound if name == function.id]
     value = binders[0].value if len(binders) == 1 and isinstance(binders[0], ast.Assign) else None
-    if not isinstance(value, ast.Call) or callee_of(value.func) != "partial" or _in_loop(binders[0]):
+    if (
+        not isinstance(value, ast.Call)
+        or callee_of(value.func) != "partial"
+        or _in_loop(binders[0])
+    ):
         return None
     if not value.args or callee_of(value.args[0]) != code.co_name:
         return None
@@ -114,7 +126,13 @@ def _given_to_partial(code: CodeType, function: ast.expr, slot: Slot) -> ast.exp
         return None
     by_name = [keyword.value for keyword in value.keywords if keyword.arg == slot.keyword]
     at = None if slot.position is None else slot.position + 1
-    found = by_name[0] if by_name else value.args[at] if at is not None and at < len(value.args) else None
+    found = (
+        by_name[0]
+        if by_name
+        else value.args[at]
+        if at is not None and at < len(value.args)
+        else None
+    )
     name = dotted(found) if found is not None else None
     since = [n for n, statement in bound if statement.lineno > binders[0].lineno]
     if name is None or any(f"{name}.".startswith((f"{n}.", f"{n}[")) for n in since):
@@ -122,7 +140,9 @@ def _given_to_partial(code: CodeType, function: ast.expr, slot: Slot) -> ast.exp
     return found
 
 
-def passed_to_checkpoint(code: CodeType, slot: Slot, caller: Place, outside: CodeType) -> ast.expr | Slot | None:
+def passed_to_checkpoint(
+    code: CodeType, slot: Slot, caller: Place, outside: CodeType
+) -> ast.expr | Slot | None:
     """The same where ``checkpoint(function, *args)`` called the code."""
     call = caller.node
     if not isinstance(call, ast.Call) or callee_of(call.func) != "checkpoint" or not call.args:
@@ -135,7 +155,8 @@ def passed_to_checkpoint(code: CodeType, slot: Slot, caller: Place, outside: Cod
 
 
 def _shift(code: CodeType, call: ast.Call, place: Place) -> int | None:
-    """How many of the code's parameters stand before the call's arguments; None where it may call something else."""
+    """How many of the code's parameters stand before the call's arguments; None where it may call
+    something else."""
     callee, is_method = callee_of(call.func), code.co_varnames[:1] in _METHOD
     if _hands_on(call):
         return 0
@@ -182,7 +203,8 @@ def _shift_of_alias(code: CodeType, name: ast.Name) -> int | None:
 
 
 def _shift_of_value(code: CodeType, value: ast.Name | ast.Attribute) -> int | None:
-    """``run = holder.run`` gives ``self``; whether ``run = Holder.run`` does, only what ``Holder`` is could tell."""
+    """``run = holder.run`` gives ``self``; whether ``run = Holder.run`` does, only what ``Holder``
+    is could tell."""
     if callee_of(value) != code.co_name:
         return None
     if code.co_varnames[:1] not in _METHOD:
@@ -192,7 +214,8 @@ def _shift_of_value(code: CodeType, value: ast.Name | ast.Attribute) -> int | No
 
 
 def _is_made_here(receiver: ast.expr) -> bool:
-    """Is it an object by what the code says: ``self``, ``Holder()``, or a variable that a call was assigned to?"""
+    """Is it an object by what the code says: ``self``, ``Holder()``, or a variable that a call was
+    assigned to?"""
     if isinstance(receiver, ast.Call):
         return True
     if not isinstance(receiver, ast.Name):
@@ -200,7 +223,9 @@ def _is_made_here(receiver: ast.expr) -> bool:
     if receiver.id == "self":
         return True
     scope = scope_of(receiver)
-    while not (found := [statement for bound, statement in bindings(scope) if bound == receiver.id]):
+    while not (
+        found := [statement for bound, statement in bindings(scope) if bound == receiver.id]
+    ):
         if isinstance(scope, ast.Module) or receiver.id in _parameters_of(scope):
             return False
         scope = scope_of(scope.parent)
@@ -209,11 +234,16 @@ def _is_made_here(receiver: ast.expr) -> bool:
 
 def _parameters_of(scope: Any) -> set[str]:
     arguments = getattr(scope, "args", None)
-    return {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)} if arguments is not None else set()
+    return (
+        {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)}
+        if arguments is not None
+        else set()
+    )
 
 
 def _argument(call: ast.Call, slot: Slot, shift: int, outside: CodeType) -> ast.expr | Slot | None:
-    """What stands at a slot of the called code; ``shift`` of its parameters stand before the call's arguments."""
+    """What stands at a slot of the called code; ``shift`` of its parameters stand before the call's
+    arguments."""
     for given in call.keywords:
         if given.arg == slot.keyword:
             return given.value
@@ -228,13 +258,19 @@ def _argument(call: ast.Call, slot: Slot, shift: int, outside: CodeType) -> ast.
     if not all(_is_untouched(value, others) for value in more):
         return None  # the argument may be in there
     keyword = slot.keyword if more else ""
-    if at is not None and len(stars) == 1 and at >= stars[0] and _is_untouched(call.args[stars[0]].value, rest):  # type: ignore[attr-defined]
+    if (
+        at is not None
+        and len(stars) == 1
+        and at >= stars[0]
+        and _is_untouched(call.args[stars[0]].value, rest)  # type: ignore[attr-defined]
+    ):
         return Slot(outside.co_argcount + at - stars[0], keyword)
     return Slot(None, keyword) if more else None
 
 
 def _is_untouched(node: ast.expr, name: str | None) -> bool:
-    """Is it the parameter of that name as the function got it: neither rebound, nor written by the way?"""
+    """Is it the parameter of that name as the function got it: neither rebound, nor written by the
+    way?"""
     if not isinstance(node, ast.Name) or name is None or node.id != name or is_rebound(name, node):
         return False
     body = ast.walk(scope_of(node))

@@ -1,9 +1,10 @@
 """One recorded call, and where in the user's code it stands.
 
-NOTE [frames are read, never kept]: a kept frame keeps its local tensors alive, and reading ``f_locals`` of a user's
-frame does the same on Python 3.11. So a site is (code, position) pairs only; names are resolved from them later. The
-only ``f_locals`` that are read are those of torch's own frames, which live until they return anyway, and those of a
-custom Function's ``forward``, which are let go at once; ``_torch_compat.py`` does both.
+NOTE [frames are read, never kept]: a kept frame keeps its local tensors alive, and reading
+``f_locals`` of a user's frame does the same on Python 3.11. So a site is (code, position) pairs
+only; names are resolved from them later. The only ``f_locals`` that are read are those of torch's
+own frames, which live until they return anyway, and those of a custom Function's ``forward``, which
+are let go at once; ``_torch_compat.py`` does both.
 """
 
 from __future__ import annotations
@@ -27,30 +28,36 @@ from gradviz.objects import State
 
 Site = tuple[Any, ...]  # code object, position, code object of its caller, position, ...
 
-SITE_DEPTH = 3  # frames kept of a site: a returned result takes its name from the caller's statement
+# frames kept of a site: a returned result takes its name from the caller's statement
+SITE_DEPTH = 3
 
 _OWN = os.path.dirname(__file__) + os.sep
-_STANDARD = tuple(os.path.realpath(sysconfig.get_path(p)) + os.sep for p in ("stdlib", "platstdlib"))
+_STANDARD = tuple(
+    os.path.realpath(sysconfig.get_path(p)) + os.sep for p in ("stdlib", "platstdlib")
+)
 _INSTALLED = ("site-packages", "dist-packages")
 _COPY = copy.deepcopy.__code__
 
 _USER, _BOTTOM, _WRAPPER, _LIBRARY, _BOOKKEEPING, _MODULE, _MODULE_PART = range(7)
 
 
-# What the stack tells of a call: its site; did the user's own code make it, so that its arguments are the written ones;
-# is it torch's own bookkeeping (inside an optimizer, nn.init, get_gradient_edge, a module's constructor or state_dict);
-# the innermost and outermost nn.Module call under way. Holds frames: never store it.
+# What the stack tells of a call: its site; did the user's own code make it, so that its arguments
+# are the written ones; is it torch's own bookkeeping (inside an optimizer, nn.init,
+# get_gradient_edge, a module's constructor or state_dict); the innermost and outermost nn.Module
+# call under way. Holds frames: never store it.
 Look = tuple[Site, bool, bool, "FrameType | None", "FrameType | None"]
 
 
 class CallRecord:
     """One call while it is recorded; ``assemble.py`` makes the ``graph.Call`` of it.
 
-    What most calls do not have stays at the class's default: making a record is part of the cost of every call.
+    What most calls do not have stays at the class's default: making a record is part of the cost of
+    every call.
     """
 
     inference_mode = False
-    module: tuple[Site, str, str] | None = None  # call site and class of the root module, path below it
+    # call site and class of the root module, path below it
+    module: tuple[Site, str, str] | None = None
     direct = True  # the user's own code made the call
     bookkeeping = False
     returned: int | None = None  # length of the tuple or list that it returned
@@ -93,7 +100,9 @@ def unfold(logged: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _is_standard(name: str) -> bool:
     """Does a file belong to Python's standard library (copy, functools, contextlib)?"""
-    return name.startswith("<frozen") or (name.startswith(_STANDARD) and not any(d in name for d in _INSTALLED))
+    return name.startswith("<frozen") or (
+        name.startswith(_STANDARD) and not any(d in name for d in _INSTALLED)
+    )
 
 
 def _is_handler(code: CodeType) -> bool:
@@ -107,7 +116,9 @@ class Frames:
     def __init__(self) -> None:
         self._kinds: dict[int, tuple[int, CodeType]] = {}  # by id: hashing a code object is slow
         self._functions = compat.FunctionRuns()
-        self._paths: weakref.WeakKeyDictionary[torch.nn.Module, dict[int, str]] = weakref.WeakKeyDictionary()
+        self._paths: weakref.WeakKeyDictionary[torch.nn.Module, dict[int, str]] = (
+            weakref.WeakKeyDictionary()
+        )
 
     def _kind(self, code: CodeType) -> tuple[int, CodeType]:
         name = code.co_filename
@@ -120,7 +131,8 @@ class Frames:
         elif name.startswith((compat.TORCH, _OWN)) or _is_standard(name):
             kind = _LIBRARY
         else:
-            # Below the user's top level stands only what runs it (IPython, pytest): no need to look further.
+            # Below the user's top level stands only what runs it (IPython, pytest): no need to look
+            # further.
             kind = _BOTTOM if code.co_name == "<module>" else _USER
         self._kinds[id(code)] = found = kind, code
         return found
@@ -176,14 +188,18 @@ class Frames:
         """The outermost custom Function that computes on this stack."""
         return self._functions.outermost(frame)
 
-    def module(self, inner: FrameType, outer: FrameType) -> tuple[tuple[Site, str, str], torch.nn.Module]:
-        """The nn.Module that is running, (call site and class of the root, path below it), and the root itself."""
+    def module(
+        self, inner: FrameType, outer: FrameType
+    ) -> tuple[tuple[Site, str, str], torch.nn.Module]:
+        """The nn.Module that is running, (call site and class of the root, path below it), and the
+        root itself."""
         module, root = compat.called_module(inner), compat.called_module(outer)
         path = "" if module is root else self.named(root, module) or "?"
         return (self.site(outer.f_back), type(root).__name__, path), root
 
     def named(self, root: torch.nn.Module, what: Any) -> str | None:
-        """Path of a module or parameter below ``root``; looked up anew when the root has changed."""
+        """Path of a module or parameter below ``root``; looked up anew when the root has
+        changed."""
         paths = self._paths.get(root)
         if paths is None or id(what) not in paths:
             paths = {id(m): name for name, m in root.named_modules()}

@@ -1,9 +1,10 @@
 """A finished autograd graph, read through ``grad_fn`` and ``next_functions`` into plain data.
 
-Only what torch still holds can be read here: links that were cut, source lines and the order of the calls need a
-recording. The graph is read once, without running hooks, a checkpoint's forward or any code of the user's, and
-nothing of it is kept: no node, no tensor. Do not capture a graph while its backward runs on another thread: torch
-does not guard what it has saved against that.
+Only what torch still holds can be read here: links that were cut, source lines and the order of the
+calls need a recording. The graph is read once, without running hooks, a checkpoint's forward or any
+code of the user's, and
+nothing of it is kept: no node, no tensor. Do not capture a graph while its backward runs on another
+thread: torch does not guard what it has saved against that.
 """
 
 from __future__ import annotations
@@ -16,7 +17,18 @@ from torch.autograd.graph import Node as TorchNode
 
 import gradviz._torch_compat as compat
 from gradviz import given, preview
-from gradviz.graph import Edge, GradientEdge, GradvizError, Graph, Node, NodeKind, Rows, SavedTensor, Storage, Tensor
+from gradviz.graph import (
+    Edge,
+    GradientEdge,
+    GradvizError,
+    Graph,
+    Node,
+    NodeKind,
+    Rows,
+    SavedTensor,
+    Storage,
+    Tensor,
+)
 from gradviz.objects import read
 from gradviz.walk import walk, without_collector
 
@@ -30,18 +42,22 @@ def capture(
     """Reads the graph behind one or several tensors.
 
     Args:
-        tensors: the tensors to start from, usually a loss. Any kind; one that autograd does not track has no nodes.
-        names: what to call which tensor. Every named tensor gets a record, also where no path leads to it: what it
-            shares memory with is then known, while the graph behind it is not followed (its node is a stub).
+        tensors: the tensors to start from, usually a loss. Any kind; one that autograd does not
+        track has no nodes.
+        names: what to call which tensor. Every named tensor gets a record, also where no path leads
+            to it: what it shares memory with is then known, while the graph behind it is not
+            followed (its node is a stub).
         model: its parameters are called as ``model.named_parameters()`` does, e.g. ``"fc.weight"``.
-        limit: read at most this many nodes, the nearest to the tensors. ``Graph.notes`` says so when it was reached.
+        limit: read at most this many nodes, the nearest to the tensors. ``Graph.notes`` says so
+            when it was reached.
 
     Returns:
-        The graph: nodes, edges, the tensors known by object (roots, named tensors, leaves) and their storages.
+        The graph: nodes, edges, the tensors known by object (roots, named tensors, leaves) and
+        their storages.
 
     Raises:
-        GradvizError: an argument is not a tensor, ``names`` is not a mapping of strings to tensors, or ``model`` has
-            no ``named_parameters``.
+        GradvizError: an argument is not a tensor, ``names`` is not a mapping of strings to tensors,
+            or ``model`` has no ``named_parameters``.
 
     Example:
         >>> a = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -61,32 +77,45 @@ def capture(
         return _Capture(tensors, names or {}, model, limit).graph()
 
 
-# ---- arguments -----------------------------------------------------------------------------------------------------
+# ---- arguments -----------------------------------------------------------------------------------
 
 
 def _check(tensors: tuple[Any, ...], names: Any, model: Any, limit: Any) -> None:
     if not tensors:
-        raise GradvizError("capture() was given no tensor; pass the tensor whose graph you want, e.g. capture(loss)")
+        raise GradvizError(
+            "capture() was given no tensor; pass the tensor whose graph you want, e.g."
+            " capture(loss)"
+        )
     for i, value in enumerate(tensors):
         if not isinstance(value, torch.Tensor):
-            raise GradvizError(f"capture() was given {described(value)} as argument {i + 1}; {_mend(value)}")
+            raise GradvizError(
+                f"capture() was given {described(value)} as argument {i + 1}; {_mend(value)}"
+            )
     if names is not None:
         if not isinstance(names, Mapping):
-            raise GradvizError(f"names= was given {described(names)}; expected a mapping, e.g. names={{'loss': loss}}")
+            raise GradvizError(
+                f"names= was given {described(names)}; expected a mapping, e.g. names={{'loss':"
+                " loss}"
+            )
         for key, value in names.items():
             if not isinstance(key, str):
                 raise GradvizError(
-                    f"names= was given the key {given.shown(key)}; expected a string, e.g. names={{'loss': loss}}"
+                    f"names= was given the key {given.shown(key)}; expected a string, e.g."
+                    " names={'loss': loss}"
                 )
             if not isinstance(value, torch.Tensor):
-                raise GradvizError(f"names= was given {described(value)} for {key!r}; {_mend(value)}")
+                raise GradvizError(
+                    f"names= was given {described(value)} for {key!r}; {_mend(value)}"
+                )
     if model is not None and not callable(getattr(model, "named_parameters", None)):
         raise GradvizError(
-            f"model= was given {described(model)}; expected a torch.nn.Module, whose named_parameters() are used"
+            f"model= was given {described(model)}; expected a torch.nn.Module, whose"
+            " named_parameters() are used"
         )
     if not isinstance(limit, int) or limit < 1:
         raise GradvizError(
-            f"limit= was given {given.said(limit)}; expected a number of nodes, at least 1, e.g. limit=10_000"
+            f"limit= was given {given.said(limit)}; expected a number of nodes, at least 1, e.g."
+            " limit=10_000"
         )
 
 
@@ -98,7 +127,9 @@ def described(value: Any) -> str:
     """
     if type(value) not in (list, tuple, set, dict):
         return given.said(value)
-    tensors = sum(isinstance(x, torch.Tensor) for x in (value.values() if isinstance(value, dict) else value))
+    tensors = sum(
+        isinstance(x, torch.Tensor) for x in (value.values() if isinstance(value, dict) else value)
+    )
     return f"a {type(value).__name__} of {len(value)} ({tensors} of them tensors)"
 
 
@@ -108,23 +139,27 @@ def _mend(value: Any) -> str:
     if isinstance(value, (list, tuple, set)):
         return "expected a torch.Tensor: pass its tensors one by one, capture(*outputs)"
     if isinstance(value, (bool, int, float, complex)):
-        return "expected a torch.Tensor: a Python number has no graph, so pass the tensor before .item() or float()"
+        return (
+            "expected a torch.Tensor: a Python number has no graph, so pass the tensor before"
+            " .item() or float()"
+        )
     if value is None:
         return "expected a torch.Tensor: did the function that made it forget to return it?"
     return "expected a torch.Tensor, the one whose grad_fn leads into the graph"
 
 
-# ---- reading one tensor --------------------------------------------------------------------------------------------
+# ---- reading one tensor --------------------------------------------------------------------------
 
 
 def tensor_fields(t: torch.Tensor) -> tuple[Any, ...]:
-    """Reads one tensor into the fields of ``graph.Tensor`` from ``shape`` to ``version``. Never raises.
+    """Reads one tensor into the fields of ``graph.Tensor`` from ``shape`` to ``version``. Never
+    raises.
 
     To be called inside ``_torch_compat.unobserved()``, so that no code of a subclass runs.
 
     Returns:
-        (shape, stride, storage_offset, dtype, device, requires_grad, is_leaf, retains_grad, grad, values, version),
-        None for each that torch does not tell.
+        (shape, stride, storage_offset, dtype, device, requires_grad, is_leaf, retains_grad, grad,
+        values, version), None for each that torch does not tell.
 
     Example:
         >>> tensor_fields(torch.ones(2, 1))
@@ -135,17 +170,28 @@ def tensor_fields(t: torch.Tensor) -> tuple[Any, ...]:
     grad = read(lambda: t.grad) if is_leaf or retains_grad else None
     nested = read(lambda: _elements(t))
     return (
-        read(lambda: _ints(t.shape)), read(lambda: _ints(t.stride())), read(lambda: _ints((t.storage_offset(),))[0]),
-        read(lambda: str(t.dtype).removeprefix("torch.")), read(lambda: str(t.device)),
-        read(lambda: t.requires_grad), is_leaf, retains_grad,
-        None if grad is None else preview.of(read(lambda: _ints(grad.shape)), read(lambda: _elements(grad))),
-        None if nested is None else preview.values(nested), compat.version(t),
-    )  # fmt: skip
+        read(lambda: _ints(t.shape)),
+        read(lambda: _ints(t.stride())),
+        read(lambda: _ints((t.storage_offset(),))[0]),
+        read(lambda: str(t.dtype).removeprefix("torch.")),
+        read(lambda: str(t.device)),
+        read(lambda: t.requires_grad),
+        is_leaf,
+        retains_grad,
+        (
+            None
+            if grad is None
+            else preview.of(read(lambda: _ints(grad.shape)), read(lambda: _elements(grad)))
+        ),
+        None if nested is None else preview.values(nested),
+        compat.version(t),
+    )
 
 
 def _ints(numbers: Iterable[Any]) -> tuple[int, ...]:
     found = tuple(numbers)
-    if any(type(n) is not int for n in found):  # symbolic (compiled or jagged): asking for the int would fix it
+    # symbolic (compiled or jagged): asking for the int would fix it
+    if any(type(n) is not int for n in found):
         raise TypeError("symbolic")
     return found
 
@@ -156,19 +202,25 @@ def _elements(tensor: torch.Tensor) -> Any:
     return tensor.tolist() if small and compat.has_plain_data(tensor) else None
 
 
-# ---- the graph -----------------------------------------------------------------------------------------------------
+# ---- the graph -----------------------------------------------------------------------------------
 
 
 class _Capture:
-    """One capture under way: tables from torch's objects to ids. Lives as long as one call of ``capture``."""
+    """One capture under way: tables from torch's objects to ids. Lives as long as one call of
+    ``capture``."""
 
     def __init__(
-        self, roots: tuple[torch.Tensor, ...], names: Mapping[str, torch.Tensor], model: Any, limit: int
+        self,
+        roots: tuple[torch.Tensor, ...],
+        names: Mapping[str, torch.Tensor],
+        model: Any,
+        limit: int,
     ) -> None:
         self.tensors: list[torch.Tensor] = []
         self.tensor_ids: dict[int, int] = {}  # by id(): every tensor here is held by self.tensors
         self.notes: list[str] = []
-        self.parameters = [] if model is None else list(model.named_parameters())  # held, so that id() stays theirs
+        # held, so that id() stays theirs
+        self.parameters = [] if model is None else list(model.named_parameters())
         given: dict[int, str] = {}
         for name, tensor in names.items():
             given[id(tensor)] = f"{given[id(tensor)]}, {name}" if id(tensor) in given else name
@@ -177,8 +229,8 @@ class _Capture:
         self.walk = walk(filter(None, map(self.grad_fn, roots)), limit)
         if self.walk.truncated:
             self.notes.append(
-                f"The graph has more than {limit:,} nodes. The nearest {limit:,} were read; of the nodes next to them "
-                "only the names, and the rest is left out."
+                f"The graph has more than {limit:,} nodes. The nearest {limit:,} were read; of the"
+                " nodes next to them only the names, and the rest is left out."
             )
         self.stubs: dict[TorchNode, int] = {}
         for tensor in names.values():
@@ -212,7 +264,11 @@ class _Capture:
     def node_id(self, node: TorchNode) -> int:
         """The node's id. A node that was not walked becomes a stub."""
         found = self.walk.index.get(node)
-        return self.stubs.setdefault(node, len(self.walk.nodes) + len(self.stubs)) if found is None else found
+        return (
+            self.stubs.setdefault(node, len(self.walk.nodes) + len(self.stubs))
+            if found is None
+            else found
+        )
 
     def read_edges(self) -> Iterator[tuple[int, int, int | None, int]]:
         index_of = self.walk.index.get
@@ -226,7 +282,10 @@ class _Capture:
 
     def find_leaves(self) -> None:
         for i, number in enumerate(self.walk.numbers):
-            if number == compat.NO_NUMBER and (leaf := compat.leaf_of(self.walk.nodes[i])) is not None:
+            if (
+                number == compat.NO_NUMBER
+                and (leaf := compat.leaf_of(self.walk.nodes[i])) is not None
+            ):
                 self.leaf_ids[i] = self.tensor_id(leaf)
                 self.edge_of[self.leaf_ids[i]] = GradientEdge(i, 0)
 
@@ -247,20 +306,40 @@ class _Capture:
                     kinds[kind] = known
             name, sort, saves = known
             saved = self.saved(i, node) if saves else ()
-            yield i, name, sort, None if number == compat.NO_NUMBER else number, saved, leaf_of(i), None, False
+            yield (
+                i,
+                name,
+                sort,
+                None if number == compat.NO_NUMBER else number,
+                saved,
+                leaf_of(i),
+                None,
+                False,
+            )
         for node, i in self.stubs.items():
             leaf = compat.leaf_of(node)
             leaf_id = None if leaf is None else self.tensor_ids.get(id(leaf))
-            yield i, compat.node_name(node), _kind(node), compat.sequence_nr(node), (), leaf_id, None, True
+            yield (
+                i,
+                compat.node_name(node),
+                _kind(node),
+                compat.sequence_nr(node),
+                (),
+                leaf_id,
+                None,
+                True,
+            )
 
     def saved(self, node_id: int, node: TorchNode) -> tuple[SavedTensor, ...]:
         rows = []
         for attribute, value, state, version in compat.saved_tensors(node):
-            # The captured tensor that it is: the same object, or the result that the node itself made.
+            # The captured tensor that it is: the same object, or the result that the node itself
+            # made.
             tensor_id = self.tensor_ids.get(id(value))
             if tensor_id is None and attribute.startswith("result"):
                 tensor_id = self.result(node_id, attribute, value)
-            key = (attribute, tensor_id, version, id(state))  # hashing an Enum is slow; its members live forever
+            # hashing an Enum is slow; its members live forever
+            key = (attribute, tensor_id, version, id(state))
             row = self.records.get(key)
             if row is None:
                 row = self.records[key] = SavedTensor(attribute, tensor_id, version, state)
@@ -268,12 +347,15 @@ class _Capture:
         return tuple(rows)
 
     def result(self, node_id: int, attribute: str, value: Any) -> int | None:
-        """The captured tensor that a node saved as its own result, when it still is in the memory saved."""
+        """The captured tensor that a node saved as its own result, when it still is in the memory
+        saved."""
         output = attribute.removeprefix("result") or "0"
         found = self.results.get((node_id, int(output))) if output.isdigit() else None
         if found is None or not isinstance(value, torch.Tensor):  # released, or packed by a hook
             return None
-        return found if compat.storage_key(value) == compat.storage_key(self.tensors[found]) else None
+        return (
+            found if compat.storage_key(value) == compat.storage_key(self.tensors[found]) else None
+        )
 
     def read_tensors(self, storages: list[int | None]) -> Iterator[tuple[Any, ...]]:
         unknown = 0
@@ -282,7 +364,15 @@ class _Capture:
             unknown += fields[0] is None
             base = compat.base_of(tensor)
             base_id = None if base is None else self.tensor_ids.get(id(base))
-            yield i, self.names.get(id(tensor)), i, *fields, storages[i], base_id, self.edge_of.get(i)
+            yield (
+                i,
+                self.names.get(id(tensor)),
+                i,
+                *fields,
+                storages[i],
+                base_id,
+                self.edge_of.get(i),
+            )
         if unknown:
             self.notes.append(f"{unknown} of {len(self.tensors)} tensors do not tell their shape.")
 
@@ -305,7 +395,8 @@ def _kind(node: TorchNode) -> NodeKind:
 
 
 def shared_storages(tensors: Iterable[torch.Tensor]) -> tuple[list[int | None], list[Storage]]:
-    """Who shares memory with whom, by bytes: a numpy array and a tensor made from it have two storages, one memory.
+    """Who shares memory with whom, by bytes: a numpy array and a tensor made from it have two
+    storages, one memory.
 
     Returns:
         The storage id of each tensor (None where torch does not tell), and the storages.
@@ -318,7 +409,9 @@ def shared_storages(tensors: Iterable[torch.Tensor]) -> tuple[list[int | None], 
     ranges = []
     for i, tensor in enumerate(tensors):
         where = compat.storage_range(tensor)
-        ranges.append(None if where is None else (str(tensor.device), where[0], where[0] + where[1], i))
+        ranges.append(
+            None if where is None else (str(tensor.device), where[0], where[0] + where[1], i)
+        )
     blocks: list[list[Any]] = []  # device, start, end, tensors; merged where they overlap
     for device, start, end, i in sorted(r for r in ranges if r is not None):
         if blocks and blocks[-1][0] == device and start < blocks[-1][2]:
@@ -331,4 +424,6 @@ def shared_storages(tensors: Iterable[torch.Tensor]) -> tuple[list[int | None], 
     for number, block in enumerate(blocks):
         for i in block[3]:
             ids[i] = number
-    return ids, [Storage(n, end - start, device) for n, (device, start, end, _) in enumerate(blocks)]
+    return ids, [
+        Storage(n, end - start, device) for n, (device, start, end, _) in enumerate(blocks)
+    ]

@@ -1,4 +1,5 @@
-"""Graph -> Scene: which cards, arrows and frames a reader needs. Plain data, no colours, no layout, no torch."""
+"""Graph -> Scene: which cards, arrows and frames a reader needs. Plain data, no colours, no layout,
+no torch."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from .scene import Arrow, Card, Scene, describe
 
 
 class _Draft:
-    """A card in the making: the states of one tensor object that one box stands for, or one node."""
+    """A card in the making: the states of one tensor object that one box stands for, or one
+    node."""
 
     def __init__(self, kind: str = "") -> None:
         self.kind = kind
@@ -42,7 +44,8 @@ class _Builder:
         self.cards_of: dict[int | None, list[_Draft]] = {}  # by object id, oldest first
         self.of_state: dict[int, _Draft] = {}  # tensor id -> its card
         self.of_node: dict[int, _Draft] = {}
-        self.of_output: dict[tuple[int, int], _Draft] = {}  # (node id, output_nr) of a node with several outputs
+        # (node id, output_nr) of a node with several outputs
+        self.of_output: dict[tuple[int, int], _Draft] = {}
         self.output_of: dict[_Draft, tuple[int, int]] = {}
         self.drafts: list[_Draft] = []
         self.last = queries.latest_states(graph)
@@ -55,7 +58,9 @@ class _Builder:
             if isinstance(event, Wrote):
                 self.writes.setdefault(event.call_id, []).append(event)
         self.backward_calls = {b.call_id for b in graph.backwards}
-        self.raised_at = next((b.raised_at for b in reversed(graph.backwards) if b.raised_at is not None), None)
+        self.raised_at = next(
+            (b.raised_at for b in reversed(graph.backwards) if b.raised_at is not None), None
+        )
         self.leaf_node = queries.accumulate_nodes(graph)
         self.arrows: list[Arrow] = []
         self.ends: dict[tuple[int, int], _Draft] = {}  # cut -> the card of a value that left torch
@@ -80,30 +85,44 @@ class _Builder:
         kind, rows = write.rows(draft.kind, draft.states, draft.calls, draft.nodes, output, leaf)
         detail = [describe(last)] if last else []
         calls = [c.id for c in draft.calls]
-        if not calls and draft.nodes and (made := self.graph.node[draft.nodes[0]].call_id) is not None:
+        if (
+            not calls
+            and draft.nodes
+            and (made := self.graph.node[draft.nodes[0]].call_id) is not None
+        ):
             calls = [made]
         detail += [f"module {c.module}" for c in draft.calls[:1] if c.module]
         detail += [f"line {c.source.line}" for c in draft.calls[:1] if c.source]
         return Card(
-            i, kind, tuple(rows), " · ".join(detail), (last.name or "") if last else "",
-            tuple(t.id for t in draft.states), tuple(draft.nodes), tuple(calls),
-        )  # fmt: skip
+            i,
+            kind,
+            tuple(rows),
+            " · ".join(detail),
+            (last.name or "") if last else "",
+            tuple(t.id for t in draft.states),
+            tuple(draft.nodes),
+            tuple(calls),
+        )
 
-    # --- which tensors share a card -------------------------------------------------------------------------------
+    # --- which tensors share a card ---------------------------------------------------------------
 
     def place_states(self) -> None:
-        """One card an object. An in-place call adds a line to it, unless that would make the picture a circle."""
+        """One card an object. An in-place call adds a line to it, unless that would make the
+        picture a circle."""
         hooked = {e.call_id: e.tensor_id for e in self.graph.events if isinstance(e, Hooked)}
         for call in self.graph.calls:
             writes = self.writes.get(call.id, [])
-            backward = call.id in self.backward_calls  # autograd.grad: its results are cards, its inputs no readers
+            # autograd.grad: its results are cards, its inputs no readers
+            backward = call.id in self.backward_calls
             for i in () if backward else call.inputs:
                 if not call.bookkeeping or self.object(i) in self.cards_of:
                     self.place(i, (call.id, 0))
             inputs = {self.of_state[i] for i in call.inputs if i in self.of_state and not backward}
             written = () if backward else (w.after_id for w in writes if not w.alias)
             for o in dict.fromkeys((*call.outputs, *written)):
-                if self.object(o) in self.cards_of or (o in self.graph.tensor and not call.bookkeeping):
+                if self.object(o) in self.cards_of or (
+                    o in self.graph.tensor and not call.bookkeeping
+                ):
                     self.place_result(o, call, inputs)
             for w in writes:
                 self.place(w.after_id, (call.id, 1))
@@ -126,12 +145,15 @@ class _Builder:
             return
         cards = self.cards_of.setdefault(tensor.object_id, [])
         cards += [] if cards else [self.new(order)]
-        draft = next((d for d in reversed(cards) if d.states and d.states[0].id < tensor_id), cards[0])
+        draft = next(
+            (d for d in reversed(cards) if d.states and d.states[0].id < tensor_id), cards[0]
+        )
         draft.states.append(tensor)
         self.of_state[tensor_id] = draft
 
     def place_result(self, tensor_id: int, call: Call, inputs: set[_Draft]) -> None:
-        if tensor_id in self.of_state:  # returned unchanged, as no-op .to() and requires_grad_() on a leaf do
+        # returned unchanged, as no-op .to() and requires_grad_() on a leaf do
+        if tensor_id in self.of_state:
             draft = self.of_state[tensor_id]
             if draft.calls and call not in draft.calls and tensor_id not in call.inputs:
                 draft.calls.append(call)
@@ -154,18 +176,39 @@ class _Builder:
         return draft
 
     def drop_hidden(self) -> None:
-        """Leave out unnamed values that no gradient and no cut touches: constants on their way into a call, and a .grad
-        that only backward and the optimizer write."""
+        """Leave out unnamed values that no gradient and no cut touches: constants on their way into
+        a call, and a .grad that only backward and the optimizer write."""
         keep = {self.of_state[r] for r in self.graph.roots if r in self.of_state}
         for cut in self.graph.cuts:
-            keep |= {self.of_state[i] for i in (cut.input_id, cut.output_id) if i is not None and i in self.of_state}
-        quiet = {call.id for call in self.graph.calls if call.bookkeeping} | set(self.backward_calls)
-        written = {w.after_id for call_id, writes in self.writes.items() if call_id not in quiet for w in writes}
-        read = {i for call in self.graph.calls if call.id not in quiet for i in (*call.inputs, *call.outputs)}
+            keep |= {
+                self.of_state[i]
+                for i in (cut.input_id, cut.output_id)
+                if i is not None and i in self.of_state
+            }
+        quiet = {call.id for call in self.graph.calls if call.bookkeeping} | set(
+            self.backward_calls
+        )
+        written = {
+            w.after_id
+            for call_id, writes in self.writes.items()
+            if call_id not in quiet
+            for w in writes
+        }
+        read = {
+            i
+            for call in self.graph.calls
+            if call.id not in quiet
+            for i in (*call.inputs, *call.outputs)
+        }
         for draft in self.drafts:
             ids = {t.id for t in draft.states}
-            named = any(t.name and not t.name.endswith(".grad") for t in draft.states) or not ids.isdisjoint(read)
-            if any((t.name and named) or t.gradient_edge or t.requires_grad or t.id in written for t in draft.states):
+            named = any(
+                t.name and not t.name.endswith(".grad") for t in draft.states
+            ) or not ids.isdisjoint(read)
+            if any(
+                (t.name and named) or t.gradient_edge or t.requires_grad or t.id in written
+                for t in draft.states
+            ):
                 keep.add(draft)
         derived: dict[_Draft, bool] = {}
         for draft in self.drafts:  # in program order, so what it was made from is known
@@ -176,14 +219,16 @@ class _Builder:
         self.drafts = [d for d in self.drafts if d in keep]
         self.of_state = {i: d for i, d in self.of_state.items() if d in keep}
 
-    # --- which nodes belong to which card ---------------------------------------------------------------------------
+    # --- which nodes belong to which card ---------------------------------------------------------
 
     def place_nodes(self) -> None:
         owners: dict[int, dict[_Draft, int]] = {}
         for draft in self.drafts:
             for t in draft.states:
                 if t.gradient_edge and t.gradient_edge.node_id in self.graph.node:
-                    owners.setdefault(t.gradient_edge.node_id, {})[draft] = t.gradient_edge.output_nr
+                    owners.setdefault(t.gradient_edge.node_id, {})[draft] = (
+                        t.gradient_edge.output_nr
+                    )
         for node_id, cards in owners.items():
             if len(set(cards.values())) == 1:
                 self.own(self.read_from(node_id, list(cards)), node_id)
@@ -197,7 +242,8 @@ class _Builder:
         self.place_inner_nodes()
 
     def read_from(self, node_id: int, cards: list[_Draft]) -> _Draft:
-        """Of several cards of one object, the last one that was read by a call to which its gradient belongs."""
+        """Of several cards of one object, the last one that was read by a call to which its
+        gradient belongs."""
         edges = self.into.get(node_id, []) if len(cards) > 1 else []
         return next((card for e in reversed(edges) if (card := self.read_by(e, cards))), cards[-1])
 
@@ -208,7 +254,8 @@ class _Builder:
         return next((self.of_state[i] for i in inputs if self.of_state.get(i) in cards), None)
 
     def place_inner_nodes(self) -> None:
-        """A call that made several nodes shows them on its result; what two results share stands alone."""
+        """A call that made several nodes shows them on its result; what two results share stands
+        alone."""
         left = [n for n in self.graph.nodes if n.id not in self.of_node]
         users: dict[int, set[_Draft]] = {}
         for node_id in queries.gradient_order(self.graph, [n.id for n in left]):
@@ -241,7 +288,11 @@ class _Builder:
         """A value that left torch, and a call that raised, end in a card of their own."""
         made: dict[int, _Draft] = {}
         for cut in self.graph.cuts:
-            if cut.output_id not in self.of_state and cut.input_id in self.of_state and cut.call_id in self.graph.call:
+            if (
+                cut.output_id not in self.of_state
+                and cut.input_id in self.of_state
+                and cut.call_id in self.graph.call
+            ):
                 if cut.call_id not in made:
                     made[cut.call_id] = self.new((cut.call_id, 1), "untracked")
                     made[cut.call_id].calls.append(self.graph.call[cut.call_id])
@@ -249,12 +300,15 @@ class _Builder:
         for event in self.graph.events:
             if isinstance(event, Raised) and event.call_id in self.graph.call:
                 call = self.graph.call[event.call_id]
-                if call.id not in self.backward_calls and not set(call.outputs) & self.of_state.keys():
+                if (
+                    call.id not in self.backward_calls
+                    and not set(call.outputs) & self.of_state.keys()
+                ):
                     draft = self.new((call.id, 1), "raised")
                     draft.calls.append(call)
                     draft.before = {self.of_state[i] for i in call.inputs if i in self.of_state}
 
-    # --- arrows -----------------------------------------------------------------------------------------------------
+    # --- arrows -----------------------------------------------------------------------------------
 
     def draw_arrows(self, index: dict[_Draft, int]) -> None:
         uses: dict[tuple[_Draft, _Draft], int] = {}
@@ -272,7 +326,9 @@ class _Builder:
         for tail, head in pairs:
             edges = paths.get((tail, head), [])
             dead, cut = detached.get(head, (set(), None))
-            alive = [e for e in edges if e.node_id not in dead or (e.node_id, e.next_index) in self.sent]
+            alive = [
+                e for e in edges if e.node_id not in dead or (e.node_id, e.next_index) in self.sent
+            ]
             if cut and len(alive) < len(edges):
                 cuts.setdefault((tail, head), cut)
             arrows = self.gradient_arrows(alive)
@@ -286,13 +342,19 @@ class _Builder:
             draft.nodes = [n for n in draft.nodes if n not in dead or n in ran]
 
     def read_call(
-        self, call: Call, uses: dict[tuple[_Draft, _Draft], int], cuts: dict[tuple[_Draft, _Draft], Cut]
+        self,
+        call: Call,
+        uses: dict[tuple[_Draft, _Draft], int],
+        cuts: dict[tuple[_Draft, _Draft], Cut],
     ) -> None:
         writes = [w.after_id for w in self.writes.get(call.id, ()) if not w.alias]
-        made = [o for o in call.outputs if o not in call.inputs]  # the others are handed back unchanged
+        # the others are handed back unchanged
+        made = [o for o in call.outputs if o not in call.inputs]
         heads = dict.fromkeys(self.of_state[o] for o in (*made, *writes) if o in self.of_state)
         outputs = [self.output_of[d][0] for d in heads if d in self.output_of]
-        shared = dict.fromkeys(self.of_node[n] for n in outputs if self.graph.node[n].call_id == call.id)
+        shared = dict.fromkeys(
+            self.of_node[n] for n in outputs if self.graph.node[n].call_id == call.id
+        )
         for i in call.inputs:
             tail, cut = self.of_state.get(i), self.cuts.get((call.id, i))
             if tail is None or call.bookkeeping or call.id in self.backward_calls:
@@ -300,16 +362,23 @@ class _Builder:
             if (call.id, i) in self.ends:
                 cuts[tail, self.ends[call.id, i]] = self.cuts[call.id, i]
             for head in heads if cut else shared or heads:
-                if cut and head is not tail and (cut.output_id is None or self.of_state.get(cut.output_id) is head):
+                if (
+                    cut
+                    and head is not tail
+                    and (cut.output_id is None or self.of_state.get(cut.output_id) is head)
+                ):
                     cuts[tail, head] = cut
                 elif head is not tail:
                     uses[tail, head] = uses.get((tail, head), 0) + 1
 
     def detached(self) -> dict[_Draft, tuple[set[int], Cut]]:
-        """Cards that ``detach_`` cut from what they were made of, and their nodes that nothing leads to any more."""
+        """Cards that ``detach_`` cut from what they were made of, and their nodes that nothing
+        leads to any more."""
         found = {}
         for cut in self.graph.cuts:
-            draft = self.of_state.get(cut.input_id) if cut.reason is CutReason.DETACH_IN_PLACE else None
+            draft = (
+                self.of_state.get(cut.input_id) if cut.reason is CutReason.DETACH_IN_PLACE else None
+            )
             edge = self.graph.tensor[cut.input_id].gradient_edge
             if draft is None or edge is None:
                 continue
@@ -325,7 +394,11 @@ class _Builder:
         """Edges between two cards, by the value's (source, result)."""
         paths: dict[tuple[_Draft, _Draft], list[Edge]] = {}
         for e in self.graph.edges:
-            if e.next_node_id is None or e.next_node_id not in self.of_node or e.node_id not in self.of_node:
+            if (
+                e.next_node_id is None
+                or e.next_node_id not in self.of_node
+                or e.node_id not in self.of_node
+            ):
                 continue
             head = self.of_node[e.node_id]
             tail = self.of_output.get((e.next_node_id, e.input_nr), self.of_node[e.next_node_id])
@@ -337,7 +410,8 @@ class _Builder:
         return paths
 
     def gradient_arrows(self, edges: Iterable[Edge]) -> list[tuple[str, str, str]]:
-        """One an edge; but a view that was written has nodes of both its times, which read the same value once."""
+        """One an edge; but a view that was written has nodes of both its times, which read the same
+        value once."""
         arrows, first = [], dict[tuple[str, str, str], int]()
         for e in edges:
             arrow = self.gradient_arrow(e)

@@ -1,4 +1,5 @@
-"""Which nodes a call made, and which of its inputs its result is still connected to. The proof behind every cut.
+"""Which nodes a call made, and which of its inputs its result is still connected to. The proof
+behind every cut.
 
 Nodes are known by a serial kept in their own metadata, never by ``id()`` and never by holding them.
 """
@@ -46,18 +47,22 @@ class Saved(NamedTuple):
     attribute: str
     state: State | None
     start: int | None  # its first byte: a saved result is another object than the result
-    kin: State | None  # a state with the same memory and version counter: an inner view of an input was saved
+    # a state with the same memory and version counter: an inner view of an input was saved
+    kin: State | None
     version: int | None
     status: SavedState
 
 
 _blank, _row = object.__new__, tuple.__new__  # quicker than calling the class
 _raw_number, _NO_NUMBER = compat.raw_number, compat.RAW_NO_NUMBER
-_NEVER_RESULTS = frozenset({"self", "other", "exponent", "input", "weight", "mat1", "mat2", "mask", "condition"})
+_NEVER_RESULTS = frozenset(
+    {"self", "other", "exponent", "input", "weight", "mat1", "mat2", "mask", "condition"}
+)
 
 
 def constant(attribute: str, data: torch.Tensor) -> bool:
-    """Did a node save a constant, such as the 2 of ``a * 2``? Asked of a tensor that is none of the known ones."""
+    """Did a node save a constant, such as the 2 of ``a * 2``? Asked of a tensor that is none of the
+    known ones."""
     return attribute in _NEVER_RESULTS and not data.requires_grad and compat.base_of(data) is None
 
 
@@ -77,7 +82,8 @@ class Nodes:
         self.kin: Callable[[int], State | None]
 
     def forget_leaves(self) -> None:
-        """Note every leaf again when it is met: its record may be among those that a full log drops."""
+        """Note every leaf again when it is met: its record may be among those that a full log
+        drops."""
         self.met -= self.leaves
         self.leaves.clear()
 
@@ -87,7 +93,8 @@ class Nodes:
         return new
 
     def meet(self, node: Any) -> int:
-        """The serial of ``node``; the node and what is younger than the recording behind it are recorded."""
+        """The serial of ``node``; the node and what is younger than the recording behind it are
+        recorded."""
         slot = node.metadata.get(SLOT)
         if slot is not None and slot[0] in self.met:
             return slot[0]  # type: ignore[no-any-return]
@@ -96,7 +103,9 @@ class Nodes:
             own = serial(node)
             if own not in self.stubs:
                 self.stubs.add(own)
-                self.new.append(NodeRecord(own, compat.node_name(node), compat.is_custom(node), stub=True))
+                self.new.append(
+                    NodeRecord(own, compat.node_name(node), compat.is_custom(node), stub=True)
+                )
             return own
         todo: list[Any] = []
         first = self._record(node, number, todo)
@@ -107,22 +116,34 @@ class Nodes:
         return first
 
     def record(self, node: Any, todo: list[Any], *, again: bool = False) -> int:
-        """Record one node, whatever its age; young nodes behind it are added to ``todo``. Returns its serial."""
+        """Record one node, whatever its age; young nodes behind it are added to ``todo``. Returns
+        its serial."""
         own = serial(node)
         return own if own in self.met and not again else self._record(node, _raw_number(node), todo)
 
     def _record(self, node: Any, number: int, todo: list[Any]) -> int:
         functions = node.next_functions
         own = guard_new(node, functions)
-        behind = tuple((None, nr, "", 0) if child is None else self._behind(child, nr, todo) for child, nr in functions)
+        behind = tuple(
+            (None, nr, "", 0) if child is None else self._behind(child, nr, todo)
+            for child, nr in functions
+        )
         name, custom, saves = self.kind(node)
         self.met.add(own)
-        known_number, saved = None if number == _NO_NUMBER else number, self._saved(node) if saves else ()
+        known_number, saved = (
+            None if number == _NO_NUMBER else number,
+            self._saved(node) if saves else (),
+        )
         self.new.append(NodeRecord(own, name, custom, None, known_number, behind, saved))
         return own
 
     def _behind(self, child: Any, input_nr: int, todo: list[Any]) -> Slot:
-        below, _, name, number = child.metadata.get(SLOT) or (serial(child), 0, self.kind(child)[0], _raw_number(child))
+        below, _, name, number = child.metadata.get(SLOT) or (
+            serial(child),
+            0,
+            self.kind(child)[0],
+            _raw_number(child),
+        )
         if below not in self.met:
             if name == "AccumulateGrad":
                 below = self.accumulate_grad(child)
@@ -131,7 +152,8 @@ class Nodes:
         return below, input_nr, name, number
 
     def kind(self, node: Any) -> tuple[str, bool, Sequence[tuple[str, str]]]:
-        """(name, custom Function?, what it may save): the same for every node of a class, so looked up once."""
+        """(name, custom Function?, what it may save): the same for every node of a class, so looked
+        up once."""
         cls = type(node)
         found = self.kinds.get(cls)
         if found is None:
@@ -147,18 +169,23 @@ class Nodes:
         if leaf is None:  # nothing but this node tells of it
             own = serial(node)
         else:
-            own = leaf.accumulate_grad = serial(node) if leaf.accumulate_grad is None else leaf.accumulate_grad
+            own = leaf.accumulate_grad = (
+                serial(node) if leaf.accumulate_grad is None else leaf.accumulate_grad
+            )
             self.leaves.add(own)
         if own not in self.met:
             self.met.add(own)
-            self.new.append(NodeRecord(own, "AccumulateGrad", leaf=None if leaf is None else leaf.state))
+            self.new.append(
+                NodeRecord(own, "AccumulateGrad", leaf=None if leaf is None else leaf.state)
+            )
         return own
 
     def _saved(self, node: Any) -> tuple[Saved, ...]:
         found = []
         for attribute, data, status, version in compat.saved_tensors(node):
             owner = self.known(data)
-            if owner is not None and hasattr(owner, "state"):  # a result that was saved as it is has none yet
+            # a result that was saved as it is has none yet
+            if owner is not None and hasattr(owner, "state"):
                 state = owner.state
                 found.append(_row(Saved, (attribute, state, None, None, state.version, status)))
             elif isinstance(data, torch.Tensor):
@@ -167,8 +194,11 @@ class Nodes:
                 found.append(_row(Saved, (attribute, None, None, None, version, status)))
         return tuple(found)
 
-    def _saved_other(self, attribute: str, data: torch.Tensor, status: SavedState, version: int | None) -> Saved:
-        """A saved tensor that is no object we know: a result, a view that the call made of an input, a constant."""
+    def _saved_other(
+        self, attribute: str, data: torch.Tensor, status: SavedState, version: int | None
+    ) -> Saved:
+        """A saved tensor that is no object we know: a result, a view that the call made of an
+        input, a constant."""
         base, kin = compat.base_of(data), None
         if constant(attribute, data):
             return _row(Saved, (attribute, None, None, None, version, status))
@@ -199,23 +229,27 @@ def tie_results(nodes: list[NodeRecord], outputs: list[State]) -> None:
         node.saved = [tie(node, s) for s in node.saved]
 
 
-# --- the usual call ---------------------------------------------------------------------------------------------------
-#
-# Known tensors in, one new tensor out, one new node that leads straight to all of them: nearly every call is like that,
-# and then nothing has to be proven. So it is noted in one straight line. Everything is read before anything is changed:
-# whatever turns out to be unusual is left to the general way, as if nothing had been tried. Both give the same graph.
+# --- the usual call -------------------------------------------------------------------------------
+#  Known tensors in, one new tensor out, one new node that leads straight to all of them: nearly
+# every call is like that, and then nothing has to be proven. So it is noted in one straight line.
+# Everything is read before anything is changed: whatever turns out to be unusual is left to the
+# general way, as if nothing had been tried. Both give the same graph.
 
-# Logged as one flat tuple, which costs the garbage collector less than records do; ``calls.unfold`` makes these of it:
-# "usual", function, site, result, slot of its node, edges, saved tensors, then the state or None of each argument.
+# Logged as one flat tuple, which costs the garbage collector less than records do; ``calls.unfold``
+# makes these of it: "usual", function, site, result, slot of its node, edges, saved tensors, then
+# the state or None of each argument.
 Entry = tuple[Any, ...]
 
 _TENSOR, _PARAMETER = torch.Tensor, torch.nn.Parameter
-_NO_TENSORS = frozenset({int, float, bool, complex, str, NoneType, torch.Size, torch.dtype, torch.device})
+_NO_TENSORS = frozenset(
+    {int, float, bool, complex, str, NoneType, torch.Size, torch.dtype, torch.device}
+)
 _AVAILABLE, _raw_version = SavedState.AVAILABLE, compat.raw_version
 
 
 def given(objects: Objects, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
-    """For each positional argument its state, None for a number. None if any is a list, or a new or changed tensor."""
+    """For each positional argument its state, None for a number. None if any is a list, or a new or
+    changed tensor."""
     by_id: dict[int, Any] = objects.by_id
     exposed, states = objects.exposed, []
     wary = objects.deferred or exposed
@@ -228,26 +262,56 @@ def given(objects: Objects, args: tuple[Any, ...], kwargs: dict[str, Any]) -> li
             state = own.state
             if wary and state.values is not None and state.block in exposed:
                 return None  # what stands there has to be looked at
-            if _raw_version(value) != state.version or value.requires_grad is not state.requires_grad:
+            if (
+                _raw_version(value) != state.version
+                or value.requires_grad is not state.requires_grad
+            ):
                 return None
             states.append(state)
         elif kind in _NO_TENSORS:
             states.append(None)
         else:
             return None
-    return None if kwargs and any(type(value) not in _NO_TENSORS for value in kwargs.values()) else states
+    return (
+        None
+        if kwargs and any(type(value) not in _NO_TENSORS for value in kwargs.values())
+        else states
+    )
 
 
 def entry(
-    objects: Objects, nodes: Nodes, name: str, site: Any, states: Sequence[State | None], args: Any, t: Any
+    objects: Objects,
+    nodes: Nodes,
+    name: str,
+    site: Any,
+    states: Sequence[State | None],
+    args: Any,
+    t: Any,
 ) -> Entry | None:
-    """The log's entry for a usual call that has just returned ``t``; None, and nothing changed, for any other call."""
+    """The log's entry for a usual call that has just returned ``t``; None, and nothing changed, for
+    any other call."""
     key, by_id, met = id(t), objects.by_id, nodes.met
-    if type(t) is not _TENSOR or ((own := by_id.get(key)) is not None and own() is t) or compat.moved(args, states):
+    if (
+        type(t) is not _TENSOR
+        or ((own := by_id.get(key)) is not None and own() is t)
+        or compat.moved(args, states)
+    ):
         return None  # no new tensor, or an input was written
     state = _blank(State)
-    (state.shape, state.stride, state.storage_offset, state.dtype, state.device, state.requires_grad, state.version,
-     base, state.retains_grad, state.output_nr, grad_fn, on_cpu) = compat.facts(t)  # fmt: skip
+    (
+        state.shape,
+        state.stride,
+        state.storage_offset,
+        state.dtype,
+        state.device,
+        state.requires_grad,
+        state.version,
+        base,
+        state.retains_grad,
+        state.output_nr,
+        grad_fn,
+        on_cpu,
+    ) = compat.facts(t)
     start, nbytes = compat.storage_range(t) or (0, 0)
     tracked, full = grad_fn is not None, len(objects.blocks) > objects.sweep_at
     if state.retains_grad or state.requires_grad is not tracked or not on_cpu or not start or full:
@@ -319,7 +383,8 @@ Key = tuple[Any, int]  # a gradient edge: (node serial, output_nr), or (leaf obj
 
 
 def _edges_of(state: State) -> list[Key]:
-    """The gradient edge of a state. A tracked leaf is known by itself too: no graph may use it yet."""
+    """The gradient edge of a state. A tracked leaf is known by itself too: no graph may use it
+    yet."""
     if state.node is not None:
         return [(state.node, state.output_nr)]
     if not state.tracked:
@@ -338,12 +403,17 @@ def is_plain(inputs: list[State], outputs: list[State], made: list[NodeRecord]) 
     if not made or len(outputs) != 1 or made[-1].serial != outputs[0].node:
         return False
     behind = {(to, nr) for to, nr, _, _ in made[-1].next if to is not None}
-    own = [(s.object.accumulate_grad if s.node is None else s.node, s.output_nr) for s in inputs if s.tracked]
+    own = [
+        (s.object.accumulate_grad if s.node is None else s.node, s.output_nr)
+        for s in inputs
+        if s.tracked
+    ]
     return behind.issuperset(own)
 
 
 def reached(outputs: Iterable[State], nodes: Iterable[NodeRecord]) -> set[Key]:
-    """Every gradient edge that the outputs of one call lead to, within the nodes that this call made."""
+    """Every gradient edge that the outputs of one call lead to, within the nodes that this call
+    made."""
     by_serial = {n.serial: n for n in nodes}
     found: set[Key] = set()
     todo = [e for state in outputs for e in _edges_of(state)]
@@ -361,10 +431,13 @@ def reached(outputs: Iterable[State], nodes: Iterable[NodeRecord]) -> set[Key]:
 def leads_to(results: list[torch.Tensor], state: State, inputs: list[State]) -> bool:
     """Does a path that avoids every other input lead from the results to ``state``?
 
-    A call may reach an input through nodes of an earlier one: autocast keeps its half-precision copy of a weight.
+    A call may reach an input through nodes of an earlier one: autocast keeps its half-precision
+    copy of a weight.
     """
     wanted = {serial for serial, _ in _edges_of(state)}
-    stops = {serial for other in inputs if other is not state for serial, _ in _edges_of(other)} - wanted
+    stops = {
+        serial for other in inputs if other is not state for serial, _ in _edges_of(other)
+    } - wanted
     todo = [t.grad_fn for t in results if t.grad_fn is not None]
     seen: set[int] = set()
     while todo and len(seen) < 1000:
@@ -376,14 +449,17 @@ def leads_to(results: list[torch.Tensor], state: State, inputs: list[State]) -> 
         for child, _ in node.next_functions:
             if child is not None:
                 below = serial(child)
-                if below in wanted or (compat.is_accumulate_grad(child) and compat.leaf_of(child) is state.object()):
+                if below in wanted or (
+                    compat.is_accumulate_grad(child) and compat.leaf_of(child) is state.object()
+                ):
                     return True
                 todo.append(child)
     return False
 
 
 def unexplained(inputs: list[State], made: list[NodeRecord]) -> bool:
-    """Do the new nodes lead somewhere that no input is known to stand for? Then a view's grad_fn was built anew."""
+    """Do the new nodes lead somewhere that no input is known to stand for? Then a view's grad_fn
+    was built anew."""
     explained: set[Key] = {e for state in inputs for e in _edges_of(state)}
     own = {n.serial for n in made if n.name != "AccumulateGrad"}
     slots = {(s, nr) for n in made for s, nr, _, _ in n.next if s is not None}
@@ -391,7 +467,8 @@ def unexplained(inputs: list[State], made: list[NodeRecord]) -> bool:
 
 
 def judged(call: CallRecord, writes: list[Write]) -> list[State]:
-    """The tracked inputs whose values the call reads: no destination of a write, no tensor asked for its shape."""
+    """The tracked inputs whose values the call reads: no destination of a write, no tensor asked
+    for its shape."""
     role, written = call.role, {before.object for before, _, alias in writes if not alias}
     found = []
     for at, state in enumerate(call.inputs):
@@ -405,7 +482,9 @@ def judged(call: CallRecord, writes: list[Write]) -> list[State]:
         elif role is Role.SHAPE_OF_OTHER:
             reads = place == 0 and state.object not in written
         else:
-            reads = state.object not in written and not (call.function == "new_tensor" and place == 0)
+            reads = state.object not in written and not (
+                call.function == "new_tensor" and place == 0
+            )
         if reads:
             found.append(state)
     return found

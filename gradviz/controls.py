@@ -1,7 +1,8 @@
-"""The controls of ``gv.explore``: ready-made ones for users, and what turns ipywidgets' abbreviations into controls.
+"""The controls of ``gv.explore``: ready-made ones for users, and what turns ipywidgets'
+abbreviations into controls.
 
-The ready-made ones are abbreviations themselves, so they can be used in any number of explorations, and changed:
-``copy={**gv.controls.copies, "half": lambda t: t / 2}``.
+The ready-made ones are abbreviations themselves, so they can be used in any number of explorations,
+and changed: ``copy={**gv.controls.copies, "half": lambda t: t / 2}``.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ def button(label: str) -> Button:
     """
     given.text("button()", label, "what stands on it, as a text, e.g. 'backward again'")
     if not label.strip():
-        raise GradvizError("button() was given a blank text; expected what stands on it, e.g. 'backward again'")
+        raise GradvizError(
+            "button() was given a blank text; expected what stands on it, e.g. 'backward again'"
+        )
     return Button(label)
 
 
@@ -79,9 +82,10 @@ class Control:
     """One control: a widget, and what its states are called.
 
     Attributes:
-        kind: "buttons", "dropdown", "checkbox", "slider" or "counter"; "other" for a widget of another sort.
-        choices: label -> value. Empty for "other" and for very long sliders; for a counter, those that an exported
-            page has.
+        kind: "buttons", "dropdown", "checkbox", "slider" or "counter"; "other" for a widget of
+        another sort.
+        choices: label -> value. Empty for "other" and for very long sliders; for a counter, those
+            that an exported page has.
         start: the widget's state at the start, as ``put`` takes it.
         label: what stands beside it, or on it.
         ours: whether the widget was made here, and is not the reader's own.
@@ -144,11 +148,14 @@ class Control:
             return wanted  # its widget has the last word
         some = [*known[:3], "…", known[-1]] if len(known) > 12 else known
         told = wanted[:LETTERS] if type(wanted) is str else given.shown(wanted)
-        raise GradvizError(f"{self.name}={told} is not one of the control's states: {', '.join(some)}")
+        raise GradvizError(
+            f"{self.name}={told} is not one of the control's states: {', '.join(some)}"
+        )
 
 
 def control(name: str, abbreviation: Any, default: Any = NONE) -> Control:
-    """Make a control as ``ipywidgets.interact`` would: bool -> checkbox, (min, max) -> slider, list -> choice, ...
+    """Make a control as ``ipywidgets.interact`` would: bool -> checkbox, (min, max) -> slider, list
+    -> choice, ...
 
     Args:
         name: of the parameter.
@@ -176,7 +183,9 @@ def _control(name: str, abbreviation: Any) -> Control:
     import ipywidgets
 
     if isinstance(abbreviation, Button):
-        return Control(name, "counter", _counter(abbreviation.label), {str(n): n for n in range(CLICKS + 1)})
+        return Control(
+            name, "counter", _counter(abbreviation.label), {str(n): n for n in range(CLICKS + 1)}
+        )
     if isinstance(abbreviation, range) and len(abbreviation) and abbreviation.step > 0:
         abbreviation = (abbreviation[0], abbreviation[-1], abbreviation.step)
     if isinstance(abbreviation, ipywidgets.ValueWidget):
@@ -184,25 +193,36 @@ def _control(name: str, abbreviation: Any) -> Control:
         made.ours = False
         return made
     try:
-        if isinstance(abbreviation, Iterable) and not isinstance(abbreviation, (str, bytes, tuple, type)):
+        if isinstance(abbreviation, Iterable) and not isinstance(
+            abbreviation, (str, bytes, tuple, type)
+        ):
             return _choice(name, _choices(name, abbreviation))
         widget = ipywidgets.interactive.widget_from_abbrev(abbreviation)
     except GradvizError:
         raise
-    except Exception:  # (5, 1), a step below 0, a tensor of no dimension, or code of the value's own
+    # (5, 1), a step below 0, a tensor of no dimension, or code of the value's own
+    except Exception:
         widget = None
-    if widget is None or isinstance(abbreviation, bytes) or not math.isfinite(getattr(widget, "max", 0)):
+    if (
+        widget is None
+        or isinstance(abbreviation, bytes)
+        or not math.isfinite(getattr(widget, "max", 0))
+    ):
         raise GradvizError(
-            f"no control can be made of {name}={given.shown(abbreviation)}; expected a bool, a number, a text, "
-            "(min, max) or (min, max, step), a list or dict of choices, a widget, or one of gv.controls"
+            f"no control can be made of {name}={given.shown(abbreviation)}; expected a bool, a"
+            " number, a text, (min, max) or (min, max, step), a list or dict of choices, a widget,"
+            " or one of gv.controls"
         )
-    if isinstance(widget, ipywidgets.FloatSlider) and not (isinstance(abbreviation, tuple) and len(abbreviation) == 3):
+    if isinstance(widget, ipywidgets.FloatSlider) and not (
+        isinstance(abbreviation, tuple) and len(abbreviation) == 3
+    ):
         if widget.max - widget.min < 10 * widget.step:  # which is a long one for a learning rate
             widget.step = float(f"{(widget.max - widget.min) / 40:.1g}") or widget.step
             widget.readout_format = ".3g"
         steps = round((widget.value - widget.min) / widget.step)
         start = float(_say(widget.min + steps * widget.step))
-        if isinstance(abbreviation, tuple):  # its middle may be between two steps, and a browser would move it
+        # its middle may be between two steps, and a browser would move it
+        if isinstance(abbreviation, tuple):
             widget.value = start
         elif start != widget.value:
             widget.step = (widget.max - widget.min) / 40
@@ -216,7 +236,11 @@ def _of_widget(name: str, widget: Any) -> Control:
     """A control around a widget as it is."""
     import ipywidgets
 
-    if hasattr(widget, "index") and hasattr(widget, "label") and not isinstance(widget.index, tuple):
+    if (
+        hasattr(widget, "index")
+        and hasattr(widget, "label")
+        and not isinstance(widget.index, tuple)
+    ):
         kind = "buttons" if isinstance(widget, ipywidgets.ToggleButtons) else "dropdown"
         return Control(name, kind, widget, _choices(name, widget.options))
     if isinstance(widget, (ipywidgets.Checkbox, ipywidgets.ToggleButton)):
@@ -240,7 +264,8 @@ def _choices(name: str, offered: Iterable[Any]) -> dict[str, Any]:
         label, value = item if pair else (getattr(item, "__name__", None) or _say(item), item)
         if str(label) in found:
             raise GradvizError(
-                f"{name} has two choices called {label!r:.80}; give a dict: {name}={{'a name': value, …}}"
+                f"{name} has two choices called {label!r:.80}; give a dict: {name}={{'a name':"
+                " value, …}"
             )
         found[str(label)] = value
     if not found:
@@ -258,7 +283,12 @@ def _choice(name: str, choices: dict[str, Any]) -> Control:
         return Control(name, "dropdown", ipywidgets.Dropdown(options=labels, style=style), choices)
     style["button_width"] = "auto"
     says = [f"{name}: {label}" for label in labels]  # a screen reader hears what a button is for
-    return Control(name, "buttons", ipywidgets.ToggleButtons(options=labels, tooltips=says, style=style), choices)
+    return Control(
+        name,
+        "buttons",
+        ipywidgets.ToggleButtons(options=labels, tooltips=says, style=style),
+        choices,
+    )
 
 
 def _counter(label: str) -> Any:

@@ -1,4 +1,5 @@
-"""Custom Functions while recording: the mode sees the calls inside ``forward``, the graph shall show one call."""
+"""Custom Functions while recording: the mode sees the calls inside ``forward``, the graph shall
+show one call."""
 
 from __future__ import annotations
 
@@ -22,19 +23,24 @@ class Custom:
 
     def __init__(self, call: CallRecord, place: tuple[int, Site], context: ref[Any] | None) -> None:
         self.call = call
-        self.place = place  # what the calls of this run have in common on the stack, and the site that called ``apply``
+        # what the calls of this run have in common on the stack, and the site that called ``apply``
+        self.place = place
         self.context = context  # its ``ctx``, where the stack tells it
-        self.given = list(call.inputs)  # what ``apply`` got; all other inputs are read from outside, as a closure does
+        # what ``apply`` got; all other inputs are read from outside, as a closure does
+        self.given = list(call.inputs)
         self.inside: list[Object] = []
 
     def is_over(self, place: tuple[int, Site] | None) -> bool:
-        """Another frame, a ``ctx`` that is gone, or a result that became tracked: inside ``forward`` none can be."""
+        """Another frame, a ``ctx`` that is gone, or a result that became tracked: inside
+        ``forward`` none can be."""
         if place != self.place or (self.context is not None and self.context() is None):
             return True
         alive = [t for t in (o() for o in self.inside) if t is not None]
         return any(t.requires_grad and compat.base_of(t) is None for t in alive)
 
-    def saw(self, objects: Objects, inputs: list[torch.Tensor], returned: list[torch.Tensor]) -> None:
+    def saw(
+        self, objects: Objects, inputs: list[torch.Tensor], returned: list[torch.Tensor]
+    ) -> None:
         """One call inside ``forward``: what it reads from outside are inputs too."""
         own = self.call.inputs
         for tensor in inputs:
@@ -71,11 +77,15 @@ class Custom:
                 continue
             if compat.version(tensor) != before.version:
                 writes.append((before, objects.refresh(before.object, tensor), False))
-            elif before.version is None and (after := objects.read_again(before.object, tensor)) is not before:
+            elif (
+                before.version is None
+                and (after := objects.read_again(before.object, tensor)) is not before
+            ):
                 writes.append((before, after, False))
         for at, state in enumerate(self.call.inputs):
             tensor = state.object()
-            if tracked and state.object.deferred and tensor is not None:  # used in a graph now, see NOTE [views]
+            # used in a graph now, see NOTE [views]
+            if tracked and state.object.deferred and tensor is not None:
                 self.call.inputs[at] = objects.refresh(state.object, tensor)
         self._outputs(tracked, plain, total)
         return writes
@@ -83,9 +93,11 @@ class Custom:
     def _outputs(self, tracked: list[State], plain: list[State], total: int) -> None:
         """Which tensors came out, and which of them without gradient.
 
-        Beside a tracked result the node tells how many values were returned. More untracked candidates than it has
-        room for may be tensors that ``ctx`` keeps; then none is claimed to be a result. In which order several
-        untracked ones were returned is not known: they need not be made in that order, so no name is given to them.
+        Beside a tracked result the node tells how many values were returned. More untracked
+        candidates than it has room for may be tensors that ``ctx`` keeps; then none is claimed to
+        be a result. In which order several
+        untracked ones were returned is not known: they need not be made in that order, so no name
+        is given to them.
         """
         call = self.call
         # A view of an input is returned as another object: what lives on inside is not the result.
@@ -96,14 +108,18 @@ class Custom:
         if tracked and len(tracked) + len(plain) == total:
             by_position = {s.output_nr: s for s in tracked}
             rest = iter(plain)
-            call.outputs = [by_position[i] if i in by_position else next(rest) for i in range(total)]
+            call.outputs = [
+                by_position[i] if i in by_position else next(rest) for i in range(total)
+            ]
         else:
             call.outputs = tracked + plain
         call.returned = len(call.outputs) if max(total, len(call.outputs)) > 1 else None
         if len(plain) > 1:
             call.returned = 0
         if tracked:
-            return  # what reaches one result is not cut; what a closure reads may get its gradient from ``backward``
+            # what reaches one result is not cut; what a closure reads may get its gradient from
+            # ``backward``
+            return
         sources = {id(s): s for s in call.inputs if s.tracked}.values()
         call.cuts = [(s, out, self._reason(s)) for out in plain for s in sources]
 
@@ -112,7 +128,8 @@ class Custom:
             return CutReason.INFERENCE_MODE
         if self.call.grad_mode and any(source is s for s in self.given):
             return CutReason.CUSTOM_NON_DIFFERENTIABLE
-        return CutReason.NO_GRAD  # ``forward`` runs without grad mode: what it was not given is read under no_grad
+        # ``forward`` runs without grad mode: what it was not given is read under no_grad
+        return CutReason.NO_GRAD
 
 
 class CustomFunctions:
@@ -121,21 +138,29 @@ class CustomFunctions:
     def __init__(self, frames: Frames, objects: Objects) -> None:
         self.frames, self.objects = frames, objects
         self.running: Custom | None = None
-        # As the user set it: inside ``forward`` torch has it off. inference_mode, which hides it, is asked for itself.
+        # As the user set it: inside ``forward`` torch has it off. inference_mode, which hides it,
+        # is asked for itself.
         self.grad_mode = torch.is_grad_enabled()
 
     def note_grad_mode(self, enabled: bool, frame: FrameType) -> None:
         """``no_grad`` and its kin were entered or left.
 
-        Where grad mode is off though nobody was seen to switch it off, torch calls the user back from C++ (a pack
-        hook, as a checkpoint has them): what is set there ends with it.
+        Where grad mode is off though nobody was seen to switch it off, torch calls the user back
+        from C++ (a pack hook, as a checkpoint has them): what is set there ends with it.
         """
         is_hidden = self.grad_mode and not torch.is_grad_enabled()
-        if not is_hidden and not torch.is_inference_mode_enabled() and self.frames.custom(frame) is None:
+        if (
+            not is_hidden
+            and not torch.is_inference_mode_enabled()
+            and self.frames.custom(frame) is None
+        ):
             self.grad_mode = enabled
 
-    def enter(self, frame: FrameType, name: str, args: tuple[Any, ...]) -> tuple[Custom | None, Custom | None]:
-        """(the Function that has ended, the Function that is running) now that a call from ``frame`` begins."""
+    def enter(
+        self, frame: FrameType, name: str, args: tuple[Any, ...]
+    ) -> tuple[Custom | None, Custom | None]:
+        """(the Function that has ended, the Function that is running) now that a call from
+        ``frame`` begins."""
         run = self.frames.custom(frame)
         if run is None and compat.hands_back(name, args):
             run = self._returning(frame, args)
@@ -150,9 +175,13 @@ class CustomFunctions:
     def _returning(self, frame: FrameType, args: tuple[Any, ...]) -> compat.FunctionRun | None:
         """The run of a Function whose ``forward`` has returned, and whose ``apply`` has not."""
         run = compat.run_without_frames(frame, args)
-        began = self.running is not None and not self.running.is_over((run.key, self.frames.site(frame)))
+        began = self.running is not None and not self.running.is_over(
+            (run.key, self.frames.site(frame))
+        )
         # Grad mode is off, and nobody but ``apply`` can have switched it off.
-        unseen = self.grad_mode and not torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+        unseen = (
+            self.grad_mode and not torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+        )
         return run if began or unseen else None
 
     def _begin(self, run: compat.FunctionRun, place: tuple[int, Site]) -> Custom:

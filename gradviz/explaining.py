@@ -1,4 +1,5 @@
-"""What happened to the gradient, in one or two plain sentences. Says nothing that the graph does not prove."""
+"""What happened to the gradient, in one or two plain sentences. Says nothing that the graph does
+not prove."""
 
 from __future__ import annotations
 
@@ -9,7 +10,19 @@ from functools import cached_property
 from typing import NamedTuple
 
 from . import queries, rows
-from .graph import Call, Cut, CutReason, Graph, Node, NodeKind, Raised, SavedState, Source, Tensor, Wrote
+from .graph import (
+    Call,
+    Cut,
+    CutReason,
+    Graph,
+    Node,
+    NodeKind,
+    Raised,
+    SavedState,
+    Source,
+    Tensor,
+    Wrote,
+)
 from .scene import joined
 from .theme import shorten, visible
 
@@ -41,17 +54,27 @@ class Listing(NamedTuple):
         """Whether the reader finds this place in it. Two cells of a notebook may have one name.
 
         >>> listing = Listing("cell", 3, "a = leaf()\\nb = copy(a)")
-        >>> listing.shows(Source("cell", 4, "b = copy(a)")), listing.shows(Source("cell", 4, "t.detach()"))
-        (True, False)
+        >>> listing.shows(Source("cell", 4, "b = copy(a)"))
+        True
+        >>> listing.shows(Source("cell", 4, "t.detach()"))
+        False
         >>> listing.shows(Source("cell", 4, "b (copy: detach)"))
         True
         """
         lines = self.text.splitlines()
-        if at is None or at.file != self.file or not self.first <= at.line < self.first + len(lines):
+        if (
+            at is None
+            or at.file != self.file
+            or not self.first <= at.line < self.first + len(lines)
+        ):
             return False
-        line, code = (re.sub(r"\s", "", part) for part in (lines[at.line - self.first], at.code or ""))
-        called = re.search(r"(\w+)[\w.]*:\w+\)?$", code)  # "b (copy: detach)": what a called function did
-        code = called[1] if called else code.partition("=")[2] or code  # the result may have got its name elsewhere
+        line, code = (
+            re.sub(r"\s", "", part) for part in (lines[at.line - self.first], at.code or "")
+        )
+        # "b (copy: detach)": what a called function did
+        called = re.search(r"(\w+)[\w.]*:\w+\)?$", code)
+        # the result may have got its name elsewhere
+        code = called[1] if called else code.partition("=")[2] or code
         return code[:FIRST] in line or line in code
 
 
@@ -64,10 +87,10 @@ def summary(graph: Graph, error: str = "", listing: Listing | None = None) -> st
         listing: what the reader sees; a line that is not in it is left unsaid. None: all are said.
 
     Returns:
-        At most two sentences and 240 characters, the same for the same code in every process. Errors come first,
-        then a cut that lost a gradient, then the gradients that came back, and cuts that lost none last; what the
-        graph does not prove is left out. Where both sentences tell of gradients that did not come, a short third one
-        tells of those that did.
+        At most two sentences and 240 characters, the same for the same code in every process.
+        Errors come first, then a cut that lost a gradient, then the gradients that came back, and
+        cuts that lost none last; what the graph does not prove is left out. Where both sentences
+        tell of gradients that did not come, a short third one tells of those that did.
 
     Example:
         >>> summary(Graph())
@@ -87,14 +110,21 @@ def summary(graph: Graph, error: str = "", listing: Listing | None = None) -> st
             told = _with_third(told, teller.came(whole))
             break
     if not told:
-        said = "tensor has a grad_fn" if all(t.is_leaf for t in graph.tensors) else "gradient came back"
-        told = [f"No recorded {said}.", *(f"{note[:1].upper()}{note[1:]}." for note in graph.notes[:1])]
+        said = (
+            "tensor has a grad_fn"
+            if all(t.is_leaf for t in graph.tensors)
+            else "gradient came back"
+        )
+        told = [
+            f"No recorded {said}.",
+            *(f"{note[:1].upper()}{note[1:]}." for note in graph.notes[:1]),
+        ]
     return visible(" ".join(told), LIMIT)
 
 
 def _with_third(told: list[str], third: Sequence[str]) -> list[str]:
-    """Two sentences with the first form of a third one that there is room for; where there is none, the second one
-    ends in an ellipsis.
+    """Two sentences with the first form of a third one that there is room for; where there is none,
+    the second one ends in an ellipsis.
 
     >>> _with_third(["a" * 100, "b" * 119], ["a.grad is [1, 2, 3].", "One gradient came."])[2:]
     ['One gradient came.']
@@ -120,7 +150,11 @@ class _Teller:
 
     def sentences(self, error: str) -> Iterator[str]:
         raised = [e for e in self.graph.events if isinstance(e, Raised)]
-        raised = [e for e in raised if error.startswith(e.error) and e.message[:CODE] in error] if error else raised
+        raised = (
+            [e for e in raised if error.startswith(e.error) and e.message[:CODE] in error]
+            if error
+            else raised
+        )
         if raised:
             yield from self.error(raised[-1])
         elif error:
@@ -136,10 +170,11 @@ class _Teller:
         yield from self.cuts(lost=False)
         yield from self.frozen()
 
-    # --- words ------------------------------------------------------------------------------------------------------
+    # --- words ------------------------------------------------------------------------------------
 
     def name(self, tensor_id: int | None) -> str:
-        """A tensor's name, or the code that made it. What had the name earlier has it with its line."""
+        """A tensor's name, or the code that made it. What had the name earlier has it with its
+        line."""
         t = self.graph.tensor.get(tensor_id)
         if t is None:
             return "the value"
@@ -153,11 +188,14 @@ class _Teller:
     def line(self, call: Call | None) -> str:
         """Where a sentence about a call begins."""
         at = call.source if call else None
-        return f"Line {at.line}: " if at and (self.listing is None or self.listing.shows(at)) else ""
+        return (
+            f"Line {at.line}: " if at and (self.listing is None or self.listing.shows(at)) else ""
+        )
 
     @cached_property
     def makers(self) -> dict[int, Call]:
-        """Object -> the call that made it; what was written or got a .grad since is the same object."""
+        """Object -> the call that made it; what was written or got a .grad since is the same
+        object."""
         made = [(o, c) for c in reversed(self.graph.calls) for o in c.outputs if o not in c.inputs]
         return {self.graph.tensor[o].object_id: c for o, c in made}
 
@@ -165,7 +203,7 @@ class _Teller:
         """The code behind a node."""
         return self.code(self.graph.call.get(node.call_id)) or node.name
 
-    # --- where gradients can go -------------------------------------------------------------------------------------
+    # --- where gradients can go -------------------------------------------------------------------
 
     @cached_property
     def leaves(self) -> dict[int, Tensor]:
@@ -178,10 +216,11 @@ class _Teller:
         return queries.met(self.graph, {node: 1 << i for i, node in enumerate(self.leaves)}, {})
 
     def torchs(self, t: Tensor) -> bool:
-        """Is it a leaf without elements that torch made for itself, as a checkpoint does up to torch 2.11?"""
+        """Is it a leaf without elements that torch made for itself, as a checkpoint does up to
+        torch 2.11?"""
         same = {s.id for s in self.graph.tensors if s.object_id == t.object_id}
         readers = [call for call in self.graph.calls if not same.isdisjoint(call.inputs)]
-        return 0 in t.shape and bool(readers) and all(call.bookkeeping for call in readers)
+        return 0 in (t.shape or ()) and bool(readers) and all(call.bookkeeping for call in readers)
 
     def below(self, node_id: int) -> list[Tensor]:
         """The leaves that a gradient which meets a node reaches."""
@@ -198,13 +237,22 @@ class _Teller:
     def ancestors(self, tensor_ids: Iterable[int], tracked: bool = False) -> set[int]:
         """Everything that these tensors were computed from, cut or not.
 
-        With ``tracked`` only where a gradient might have gone: not through integers and bools, nor from a leaf to what
-        was written into it.
+        With ``tracked`` only where a gradient might have gone: not through integers and bools, nor
+        from a leaf to what was written into it.
         """
         backward = self.backward_calls
-        stop = {t.id for t in self.graph.tensors if tracked and (t.dtype or "").startswith(("bool", "int", "uint"))}
-        made = {c.id: set() if c.bookkeeping or c.id in backward else {*c.outputs} for c in self.graph.calls}
-        for e in (e for e in self.graph.events if isinstance(e, Wrote) and e.call_id not in backward):
+        stop = {
+            t.id
+            for t in self.graph.tensors
+            if tracked and (t.dtype or "").startswith(("bool", "int", "uint"))
+        }
+        made = {
+            c.id: set() if c.bookkeeping or c.id in backward else {*c.outputs}
+            for c in self.graph.calls
+        }
+        for e in (
+            e for e in self.graph.events if isinstance(e, Wrote) and e.call_id not in backward
+        ):
             made[e.call_id].add(e.after_id)
             before = self.graph.tensor[e.before_id]
             stop |= {e.after_id} if tracked and before.is_leaf and before.requires_grad else set()
@@ -213,51 +261,75 @@ class _Teller:
             found.update(() if found.isdisjoint(made[call.id] - stop) else call.inputs)
         return found - stop
 
-    # --- errors and saved tensors -----------------------------------------------------------------------------------
+    # --- errors and saved tensors -----------------------------------------------------------------
 
     def error(self, event: Raised) -> Iterator[str]:
         call = self.graph.call.get(event.call_id)
         start = f"{self.line(call)}{self.code(call) or 'a call'} raises {event.error}"
         run = next((b for b in self.graph.backwards if call and b.call_id == call.id), None)
-        refused = queries.refused(self.graph, run, event.message) if run and call and call.inputs else []
+        refused = (
+            queries.refused(self.graph, run, event.message) if run and call and call.inputs else []
+        )
         root = self.graph.tensor[refused[0]] if refused else None
         node = self.graph.node.get(event.node_id)
         if root and root.requires_grad is False and "element" in event.message:
             yield f"{start}, because {self.name(root.id)} has no grad_fn."
-            origins = [self.graph.tensor[i] for i in self.ancestors([root.id]) if i in self.graph.tensor]
+            origins = [
+                self.graph.tensor[i] for i in self.ancestors([root.id]) if i in self.graph.tensor
+            ]
             if not self.graph.notes and all(t.requires_grad is False for t in origins):
                 yield "Nothing that it was computed from requires grad."
             return
         states = {s.state for s in node.saved} if node else set()
         if node and SavedState.FREED in states and "second time" in event.message:
-            yield f"{start}: an earlier backward freed what {node.name} of {self.made_by(node)} had saved."
+            yield (
+                f"{start}: an earlier backward freed what {node.name} of {self.made_by(node)} had"
+                " saved."
+            )
         elif SavedState.STALE not in states:
             yield f"{start.removesuffix(event.error)}{_first_line(rows.error_text(event))}."
 
     def saved(self) -> Iterator[str]:
         """Saved tensors that were written afterwards."""
-        failed = {e.node_id: e for e in self.graph.events if isinstance(e, Raised) and "inplace" in e.message}
+        failed = {
+            e.node_id: e
+            for e in self.graph.events
+            if isinstance(e, Raised) and "inplace" in e.message
+        }
         for node in self.graph.nodes:
             for s in node.saved:
                 t = self.graph.tensor.get(s.tensor_id)
                 what = self.name(t.id) if t else s.attribute
                 if s.state is SavedState.OVERWRITTEN:
                     used = rows.RowWriter(self.graph).used(node, s)
-                    yield f"{what} was overwritten after {self.made_by(node)} saved it: backward {used} wrong numbers."
+                    yield (
+                        f"{what} was overwritten after {self.made_by(node)} saved it: backward"
+                        f" {used} wrong numbers."
+                    )
                 elif s.state is SavedState.STALE:
                     at = "" if s.saved_version is None else f" at version {s.saved_version}"
                     error = failed.get(node.id)
-                    end = f"backward raises {error.error}" if error else "a backward through it would raise"
-                    yield f"{self.made_by(node)} saved {what}{at} and {self.writer(t, s.saved_version)}: {end}."
+                    end = (
+                        f"backward raises {error.error}"
+                        if error
+                        else "a backward through it would raise"
+                    )
+                    yield (
+                        f"{self.made_by(node)} saved {what}{at} and"
+                        f" {self.writer(t, s.saved_version)}: {end}."
+                    )
 
         if unsure := {u.node.id: u.node for u in self.unsure}:
             made = dict.fromkeys(self.made_by(node) for node in unsure.values())
-            yield f"What {_several([*made])} saved may have been written since: its state cannot be read."
+            yield (
+                f"What {_several([*made])} saved may have been written since: its state cannot be"
+                " read."
+            )
 
     @cached_property
     def unsure(self) -> list[queries.Unsure]:
-        """Saved tensors of which it is not known whether they are what they were. Of a graph that was only read they
-        are told where something would rest on them."""
+        """Saved tensors of which it is not known whether they are what they were. Of a graph that
+        was only read they are told where something would rest on them."""
         return queries.unsure_saved(self.graph) if self.graph.calls else []
 
     def writer(self, saved: Tensor | None, version: int | None) -> str:
@@ -265,7 +337,10 @@ class _Teller:
         for e in self.graph.events:
             if isinstance(e, Wrote) and saved and version is not None:
                 before, after = self.graph.tensor[e.before_id], self.graph.tensor[e.after_id]
-                if after.object_id == saved.object_id and before.version == version != after.version:
+                if (
+                    after.object_id == saved.object_id
+                    and before.version == version != after.version
+                ):
                     return f"{self.writing(e)} wrote it since"
         return "it was written since"
 
@@ -274,24 +349,52 @@ class _Teller:
         where = self.line(call).replace("Line", " in line").removesuffix(": ")
         return (self.code(call) or "a call") + where
 
-    # --- cuts -------------------------------------------------------------------------------------------------------
+    # --- cuts -------------------------------------------------------------------------------------
 
     @cached_property
     def losing(self) -> set[Cut]:
-        """The cuts by which a leaf lost its only path, or a loss (without one: a result) one of its paths."""
+        """The cuts by which a leaf lost its only path, or a loss (without one: a result) one of its
+        paths."""
         begun = {i for c in self.graph.calls if c.id in self.backward_calls for i in c.inputs}
-        ends = begun or {t.id for t in self.last.values()} - {i for c in self.graph.calls for i in c.inputs}
+        ends = begun or {t.id for t in self.last.values()} - {
+            i for c in self.graph.calls for i in c.inputs
+        }
         tracked = self.ancestors(ends, tracked=True)
-        fed = {None, *self.ancestors(begun)} if begun else set()  # a value that left torch may have come back
-        there = {leaf.object_id for b in self.graph.backwards for root in b.roots for leaf in self.below(root)}
-        lost = {c for c in self.graph.cuts if {leaf.object_id for leaf in self.reached(c.input_id)} - there}
-        written = {e.after_id for e in self.graph.events if isinstance(e, Wrote)}.intersection(self.ancestors(ends))
-        lost |= {c for c in self.graph.cuts if c.reason is CutReason.INTEGER_DTYPE and c.output_id in written}
-        return {c for c in self.graph.cuts if c.output_id in tracked or (c in lost and c.output_id in fed | written)}
+        # a value that left torch may have come back
+        fed = {None, *self.ancestors(begun)} if begun else set()
+        there = {
+            leaf.object_id
+            for b in self.graph.backwards
+            for root in b.roots
+            for leaf in self.below(root)
+        }
+        lost = {
+            c
+            for c in self.graph.cuts
+            if {leaf.object_id for leaf in self.reached(c.input_id)} - there
+        }
+        written = {e.after_id for e in self.graph.events if isinstance(e, Wrote)}.intersection(
+            self.ancestors(ends)
+        )
+        lost |= {
+            c
+            for c in self.graph.cuts
+            if c.reason is CutReason.INTEGER_DTYPE and c.output_id in written
+        }
+        return {
+            c
+            for c in self.graph.cuts
+            if c.output_id in tracked or (c in lost and c.output_id in fed | written)
+        }
 
     def cuts(self, lost: bool) -> Iterator[str]:
-        """The cut that matters most, if it lost a gradient or if it lost none: on the way to the last root."""
-        found = [c for c in self.graph.cuts if self.reached(c.input_id) and c.reason is not CutReason.FLAG_OFF]
+        """The cut that matters most, if it lost a gradient or if it lost none: on the way to the
+        last root."""
+        found = [
+            c
+            for c in self.graph.cuts
+            if self.reached(c.input_id) and c.reason is not CutReason.FLAG_OFF
+        ]
         if any(c in self.losing for c in found) is not lost:
             return
         behind = self.ancestors(self.graph.roots[-1:])
@@ -300,51 +403,97 @@ class _Teller:
             leaves = [self.name(leaf.id) for leaf in self.reached(cut.input_id)]
             call = self.graph.call.get(cut.call_id)
             function = call.function if call else "a call"
-            function = function.strip("_") if function.startswith("__") else function  # __deepcopy__, __float__
+            # __deepcopy__, __float__
+            function = function.strip("_") if function.startswith("__") else function
             who = CUTTERS.get(cut.reason, cut.reason.value).format(function)
             source, result = self.name(cut.input_id), self.name(cut.output_id)
-            ends = [self.graph.tensor[i].object_id for i in (cut.input_id, cut.output_id) if i is not None]
-            what = f"{result} off" if len(ends) == 2 and ends[0] == ends[1] else f"{result} from {source}"
+            ends = [
+                self.graph.tensor[i].object_id
+                for i in (cut.input_id, cut.output_id)
+                if i is not None
+            ]
+            what = (
+                f"{result} off"
+                if len(ends) == 2 and ends[0] == ends[1]
+                else f"{result} from {source}"
+            )
             count = f" (1 of {len(found)} cuts)" if len(found) > 1 else ""
-            yield f"✂ {self.line(call)}{who} cuts {what}{count}: no gradient goes back to {_several(leaves)} this way."
+            yield (
+                f"✂ {self.line(call)}{who} cuts {what}{count}: no gradient goes back to"
+                f" {_several(leaves)} this way."
+            )
 
     def frozen(self) -> Iterator[str]:
-        """The leaves whose flag was switched off, by the first line that did so. Frozen is not cut: a path that was
-        built before stands, and what arrives along it is not stored."""
+        """The leaves whose flag was switched off, by the first line that did so. Frozen is not cut:
+        a path that was built before stands, and what arrives along it is not stored."""
         found = [c for c in self.graph.cuts if c.reason is CutReason.FLAG_OFF]
-        found = [c for c in found if self.last[self.graph.tensor[c.input_id].object_id].requires_grad is False]
+        found = [
+            c
+            for c in found
+            if self.last[self.graph.tensor[c.input_id].object_id].requires_grad is False
+        ]
         calls = [self.graph.call[c.call_id] for c in found if c.call_id in self.graph.call]
         for call in calls[:1]:
             here = {c.id for c in calls if c.source == call.source}
             names = list(dict.fromkeys(self.name(c.input_id) for c in found if c.call_id in here))
             verb, it = ("are", "them") if len(names) > 1 else ("is", "it")
             later = f"what uses {it} later brings {it} no gradient"
-            yield f"{self.line(call)}{_several(names)} {verb} frozen: requires_grad is switched off, and {later}."
+            yield (
+                f"{self.line(call)}{_several(names)} {verb} frozen: requires_grad is switched off,"
+                f" and {later}."
+            )
 
-    # --- gradients --------------------------------------------------------------------------------------------------
+    # --- gradients --------------------------------------------------------------------------------
 
     def missing(self) -> Iterator[str]:
         """Leaves to which no path leads from where backward began."""
-        runs = [b for b in self.graph.backwards if b.kind == "backward" and b.call_id in self.graph.call]
+        runs = [
+            b for b in self.graph.backwards if b.kind == "backward" and b.call_id in self.graph.call
+        ]
         roots = {r for b in runs for r in b.roots}
-        met = [self.graph.node[n] for n in queries.reachable(self.graph, roots) if n in self.graph.node]
-        if not roots or any(n.leaf_id is None if n.kind is NodeKind.ACCUMULATE_GRAD else n.stub for n in met):
+        met = [
+            self.graph.node[n] for n in queries.reachable(self.graph, roots) if n in self.graph.node
+        ]
+        if not roots or any(
+            n.leaf_id is None if n.kind is NodeKind.ACCUMULATE_GRAD else n.stub for n in met
+        ):
             return
         there = {self.graph.tensor[n.leaf_id].object_id for n in met if n.leaf_id is not None}
-        none = [t for t in self.last.values() if t.name == rows.bare(t.name) and t.is_leaf and t.requires_grad]
+        none = [
+            t
+            for t in self.last.values()
+            if t.name == rows.bare(t.name) and t.is_leaf and t.requires_grad
+        ]
         none = [t for t in none if self.grads[t.object_id] is None]
         if without := [self.name(t.id) for t in none if t.object_id not in there]:
-            verb = "is None: no gradient path leads" if len(without) == 1 else "are None: no gradient path leads"
+            verb = (
+                "is None: no gradient path leads"
+                if len(without) == 1
+                else "are None: no gradient path leads"
+            )
             calls = [(self.graph.call[b.call_id], max(1, len(b.roots))) for b in runs]
-            starts = list(dict.fromkeys(self.name(i) for call, count in calls for i in call.inputs[:count]))
-            yield f"{_several([f'{n}.grad' for n in without])} {verb} there from {_several(starts)}."
-        met_by = [self.leaves[node].object_id for node in queries.accumulations(self.graph) if node in self.leaves]
+            starts = list(
+                dict.fromkeys(self.name(i) for call, count in calls for i in call.inputs[:count])
+            )
+            yield (
+                f"{_several([f'{n}.grad' for n in without])} {verb} there from {_several(starts)}."
+            )
+        met_by = [
+            self.leaves[node].object_id
+            for node in queries.accumulations(self.graph)
+            if node in self.leaves
+        ]
         waiting = [self.name(t.id) for t in none if t.object_id in there.difference(met_by)]
-        if waiting and all(b.watched for b in runs) and not any(isinstance(e, Raised) for e in self.graph.events):
+        if (
+            waiting
+            and all(b.watched for b in runs)
+            and not any(isinstance(e, Raised) for e in self.graph.events)
+        ):
             yield f"No gradient has arrived at {_several(waiting)}, though a path leads there."
 
     def came(self, told: Sequence[str]) -> list[str]:
-        """The gradients that did come, in forms of several lengths, where all that is told is what did not come."""
+        """The gradients that did come, in forms of several lengths, where all that is told is what
+        did not come."""
         lost = [*self.cuts(lost=True), *self.missing()]
         if any(sentence not in lost for sentence in told):
             return []
@@ -361,7 +510,9 @@ class _Teller:
         told = list(self.leaf_gradients())
         done = queries.accumulations(self.graph)
         met = {t.object_id: node in done for node, t in self.leaves.items()}
-        known = [t for t in self.last.values() if t.name or (t.object_id in met and not self.torchs(t))]
+        known = [
+            t for t in self.last.values() if t.name or (t.object_id in met and not self.torchs(t))
+        ]
         leaves = [t for t in known if t.is_leaf and t.requires_grad]
         if len(told) > FEW and leaves:
             got = sum(met.get(t.object_id, False) for t in leaves)
@@ -370,7 +521,8 @@ class _Teller:
             yield f"{got} of the {len(leaves)} leaves that require grad received a gradient{since}."
         elif told:
             text = "; ".join(map("".join, told))
-            yield f"{text if len(shorten(text, SHORT)) < LIMIT else '; '.join(short for short, _ in told)}."
+            is_short = len(shorten(text, SHORT)) < LIMIT
+            yield f"{text if is_short else '; '.join(short for short, _ in told)}."
         yield from self.changed()
         for run in self.graph.backwards[-1:]:
             given = [f"{value} for {self.name(i)}" for i, value in run.returned]
@@ -384,7 +536,8 @@ class _Teller:
                 yield f"{self.name(t.id)}.grad is {t.grad}: it is not a leaf, and {why}."
 
     def leaf_gradients(self) -> Iterator[tuple[str, str]]:
-        """What is stored, and how it came about where the numbers add up: a hook may have changed them."""
+        """What is stored, and how it came about where the numbers add up: a hook may have changed
+        them."""
         sent, into = queries.sent_by_run(self.graph), queries.edges_into(self.graph)
         changes = queries.changes(self.graph)
         for node, done in queries.accumulations(self.graph).items():
@@ -411,13 +564,24 @@ class _Teller:
                 made = f", and {_by(change.hooks)} made that {last.incoming}"
             if last.added is not None:
                 made += f", and {_by(last.hooks)} made that {last.stored}"
-            if last.stored is None and t.requires_grad is False:  # AccumulateGrad asks the tensor when it runs
-                why = f": {last.incoming} arrived, but {self.name(t.id)} does not require grad any more"
+            # AccumulateGrad asks the tensor when it runs
+            if last.stored is None and t.requires_grad is False:
+                why = (
+                    f": {last.incoming} arrived, but {self.name(t.id)} does not require grad any"
+                    " more"
+                )
             elif last.stored is None:
                 why = f": {last.incoming} arrived, and {_by(last.hooks)} set it to None"
             elif last.before is not None:
-                was = f"{_by(change.hooks)} made {change.before} {last.incoming}, which" if change else ""
-                why = f": {was or f'{last.incoming} arrived and'} was added to {last.before} from before{made}"
+                was = (
+                    f"{_by(change.hooks)} made {change.before} {last.incoming}, which"
+                    if change
+                    else ""
+                )
+                why = (
+                    f": {was or f'{last.incoming} arrived and'} was added to {last.before} from"
+                    f" before{made}"
+                )
             elif len(values) > FEW:
                 why = f": {len(values)} gradients came back{made}"
             elif made:
@@ -430,9 +594,12 @@ class _Teller:
                 yield f"{grad} was {last.stored} after backward and is {now} now", ""
 
     def changed(self) -> Iterator[str]:
-        """The first gradient of the last run that changed between two nodes; what a leaf stores is told already."""
+        """The first gradient of the last run that changed between two nodes; what a leaf stores is
+        told already."""
         last = self.graph.backwards[-1].run if self.graph.backwards else None
-        found = [c for c in queries.changes(self.graph).values() if c.run == last and c.before != c.after]
+        found = [
+            c for c in queries.changes(self.graph).values() if c.run == last and c.before != c.after
+        ]
         told = queries.accumulations(self.graph)
         found = [c for c in found if c.node_id not in told]
         for c in found[:1]:
@@ -440,7 +607,10 @@ class _Teller:
             name = self.name(at[-1].id) if at else self.made_by(self.graph.node[c.node_id])
             more = f" (1 of {len(found)} changes)" if len(found) > 1 else ""
             by = f"by {_by(c.hooks)}" if c.hooks else "on its way, it is not known by what"
-            yield f"The gradient of {name} was changed from {c.before or 'nothing'} to {c.after} {by}{more}."
+            yield (
+                f"The gradient of {name} was changed from {c.before or 'nothing'} to {c.after}"
+                f" {by}{more}."
+            )
 
     def before_backward(self) -> Iterator[str]:
         if self.graph.backwards:
@@ -449,11 +619,13 @@ class _Teller:
             yield "Nothing was recorded."
         elif all(t.requires_grad is False for t in self.graph.tensors) and not self.graph.notes:
             yield "Nothing here requires grad, so autograd records nothing."
-        # A call that hands its input back, such as to("cpu") or retain_grad(), seems to use the last result up.
+        # A call that hands its input back, such as to("cpu") or retain_grad(), seems to use the
+        # last result up.
         results = [t.id for t in self.last.values() if t.gradient_edge and t.is_leaf is False]
         for root in self.graph.roots[-1:] or results[-1:]:
             if leaves := [self.name(leaf.id) for leaf in self.reached(root)]:
-                known = self.graph.calls and not self.graph.notes  # a graph that was only read may have had a backward
+                # a graph that was only read may have had a backward
+                known = self.graph.calls and not self.graph.notes
                 end = "; no backward has run here." if known else "."
                 if self.is_unsure(root):
                     yield f"A gradient path leads from {self.name(root)} to {_several(leaves)}{end}"
@@ -461,7 +633,8 @@ class _Teller:
                     yield f"{self.name(root)} can send gradients to {_several(leaves)}{end}"
 
     def is_unsure(self, tensor_id: int) -> bool:
-        """Whether a backward from this tensor would need something saved whose state is not known."""
+        """Whether a backward from this tensor would need something saved whose state is not
+        known."""
         edge = self.graph.tensor[tensor_id].gradient_edge
         met = queries.reachable(self.graph, [edge.node_id] if edge else [])
         return any(u.node.id in met for u in queries.unsure_saved(self.graph))
@@ -472,34 +645,56 @@ class _Teller:
         started = {r for b in self.graph.backwards for r in b.roots}
         for t in self.last.values():
             edge = t.gradient_edge
-            value = arrived.get((edge.node_id, edge.output_nr)) if edge and edge.node_id not in started else None
+            value = (
+                arrived.get((edge.node_id, edge.output_nr))
+                if edge and edge.node_id not in started
+                else None
+            )
             if value and t.name and t.is_leaf is False and t.retains_grad is False:
-                yield f"{self.name(t.id)} is not a leaf: its gradient {value} passed through and was not kept."
+                yield (
+                    f"{self.name(t.id)} is not a leaf: its gradient {value} passed through and was"
+                    " not kept."
+                )
                 return
 
-    # --- memory -----------------------------------------------------------------------------------------------------
+    # --- memory -----------------------------------------------------------------------------------
 
     def memory(self) -> Iterator[str]:
         for e in self.graph.events:
             if isinstance(e, Wrote) and e.alias:
                 before, after = self.graph.tensor[e.before_id], self.graph.tensor[e.after_id]
                 if before.values != after.values:
-                    yield f"{self.writing(e)} changed {self.name(after.id)} too, which shares that memory."
+                    yield (
+                        f"{self.writing(e)} changed {self.name(after.id)} too, which shares that"
+                        " memory."
+                    )
                     return
         named = [t for t in self.last.values() if t.name]
         for one, two, *_ in queries.sharing(named).values():
             if one.name != two.name:
-                same = (one.shape, one.stride, one.storage_offset) == (two.shape, two.stride, two.storage_offset)
-                shows = ": an in-place write to one shows in the other" if same and one.shape is not None else ""
-                yield f"{self.name(two.id)} and {self.name(one.id)} share one block of memory{shows}."
+                same = (one.shape, one.stride, one.storage_offset) == (
+                    two.shape,
+                    two.stride,
+                    two.storage_offset,
+                )
+                shows = (
+                    ": an in-place write to one shows in the other"
+                    if same and one.shape is not None
+                    else ""
+                )
+                yield (
+                    f"{self.name(two.id)} and {self.name(one.id)} share one block of memory{shows}."
+                )
                 return
 
 
 def _add_up(parts: Sequence[str], total: str, digits: float = 6e-4) -> bool | None:
     """Whether numbers add up, as far as their digits tell. None where these are not numbers.
 
-    >>> _add_up(["[2, 0.3333]", "[3, 0.3333]"], "[5, 0.6667]"), _add_up(["2"], "20"), _add_up(["3×4 values"], "1 value")
-    (True, False, None)
+    >>> _add_up(["[2, 0.3333]", "[3, 0.3333]"], "[5, 0.6667]"), _add_up(["2"], "20")
+    (True, False)
+    >>> _add_up(["3×4 values"], "1 value") is None
+    True
     """
     try:
         lists = [[complex(n) for n in re.findall(r"[^][, ]+", text)] for text in (*parts, total)]
@@ -507,12 +702,20 @@ def _add_up(parts: Sequence[str], total: str, digits: float = 6e-4) -> bool | No
         return None if parts else False
     if not parts or len({len(numbers) for numbers in lists}) > 1:
         return False
-    columns = ((sum(given), whole, sum(map(abs, (*given, whole)))) for *given, whole in zip(*lists, strict=True))
-    return all(abs(s - whole) <= digits * size < math.inf or repr(s) == repr(whole) for s, whole, size in columns)
+    columns = (
+        (sum(given), whole, sum(map(abs, (*given, whole))))
+        for *given, whole in zip(*lists, strict=True)
+    )
+    return all(
+        abs(s - whole) <= digits * size < math.inf or repr(s) == repr(whole)
+        for s, whole, size in columns
+    )
 
 
 def _by(hooks: Sequence[int]) -> str:
-    return "something unknown" if not hooks else "a hook" if len(hooks) == 1 else f"{len(hooks)} hooks"
+    return (
+        "something unknown" if not hooks else "a hook" if len(hooks) == 1 else f"{len(hooks)} hooks"
+    )
 
 
 def _first_line(error: str) -> str:

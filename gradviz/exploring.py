@@ -1,10 +1,12 @@
-"""``gv.explore``: controls over a scenario function. Each change runs the function again and shows what it recorded.
+"""``gv.explore``: controls over a scenario function. Each change runs the function again and shows
+what it recorded.
 
-NOTE [where and when a scenario runs]
-torch's modes belong to a thread, and the reader's code to the main one: so a scenario runs on the main thread only.
-A control may tell of its change on another thread while a cell runs (a kernel's subshells). That only sets a mark
-under a lock and asks the kernel's event loop for a turn; the run reads the controls when it begins, and looks at the
-mark when it ends. So runs never overlap, changes in between are skipped, and the last state is always the one shown.
+NOTE [where and when a scenario runs] torch's modes belong to a thread, and the reader's code to the
+main one: so a scenario runs on the main thread only. A control may tell of its change on another
+thread while a cell runs (a kernel's subshells). That only sets a mark under a lock and asks the
+kernel's event loop for a turn; the run reads the controls when it begins, and looks at the mark
+when it ends. So runs never overlap, changes in between are skipped, and the last state is always
+the one shown.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ from .walk import without_collector
 if TYPE_CHECKING:
     from .views.widget import GraphWidget, Shown
 
-HAND_OVER = 0.1  # seconds that a control's own thread waits for the main one, which may be busy with a cell
+# seconds that a control's own thread waits for the main one, which may be busy with a cell
+HAND_OVER = 0.1
 SENDING = 0.001  # seconds in which the thread that sends has the interpreter to itself
 REMEMBERED = 12  # settings whose last picture is kept
 PRINTED = 4000  # characters of a scenario's output that are shown
@@ -62,7 +65,8 @@ _PARTS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
         lambda state: torch.autograd.set_detect_anomaly(*state),
     ),
 ]
-_one_at_a_time = threading.RLock()  # of all explorations: random states and sys.stdout belong to the process
+# of all explorations: random states and sys.stdout belong to the process
+_one_at_a_time = threading.RLock()
 
 
 def ambient() -> Callable[[], None]:
@@ -87,7 +91,8 @@ def ambient() -> Callable[[], None]:
 
 
 class Turns:
-    """Calls ``run`` on the main thread as often as the newest state needs it: NOTE [where and when a scenario runs]."""
+    """Calls ``run`` on the main thread as often as the newest state needs it: NOTE [where and when
+    a scenario runs]."""
 
     def __init__(self, run: Callable[[], None]) -> None:
         self._run = run
@@ -95,7 +100,8 @@ class Turns:
         self._wanted = self._busy = False
 
     def want(self) -> None:
-        """Something has changed: run now, if this is the main thread and nothing runs, else as soon as may be."""
+        """Something has changed: run now, if this is the main thread and nothing runs, else as soon
+        as may be."""
         with self._lock:
             self._wanted = True
             if self._busy:
@@ -106,8 +112,9 @@ class Turns:
         else:
             done = threading.Event()
             loop.add_callback(self._take_queued, done)
-            # The new picture goes out before the kernel says that it is idle again: small messages in front of a large
-            # one can hold it up by 40 ms on their way to the page (TCP's delayed acknowledgements).
+            # The new picture goes out before the kernel says that it is idle again: small messages
+            # in front of a large one can hold it up by 40 ms on their way to the page (TCP's
+            # delayed acknowledgements).
             done.wait(HAND_OVER)
 
     def _take(self) -> None:
@@ -133,10 +140,12 @@ class Turns:
             return begins
 
     def _take_queued(self, done: threading.Event) -> None:
-        """A turn from the event loop, where an interrupt would otherwise be ignored, and an exit end the kernel."""
+        """A turn from the event loop, where an interrupt would otherwise be ignored, and an exit
+        end the kernel."""
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            with contextlib.suppress(KeyboardInterrupt, SystemExit):  # the panel shows it as the scenario's error
+            # the panel shows it as the scenario's error
+            with contextlib.suppress(KeyboardInterrupt, SystemExit):
                 self._take()
         finally:
             done.set()
@@ -174,8 +183,8 @@ class Run:
         return " ".join(f"{name}={visible(label)}" for name, label in self.labels.items())
 
     def take_over(self, before: Run) -> None:
-        """Picture and state of an earlier run, where that left the same; else how its picture is arranged, where only
-        numbers differ. Making them is most of the work."""
+        """Picture and state of an earlier run, where that left the same; else how its picture is
+        arranged, where only numbers differ. Making them is most of the work."""
         left, then = ((r.settings, r.error, r.printed, r.lines) for r in (self, before))
         if left == then and self.graph.same_but_numbered(before.graph):
             self.figure, self.state = before.figure.of(self.graph), before.state
@@ -191,7 +200,12 @@ class Run:
     def state(self) -> dict[str, Any]:
         """Everything that is shown."""
         shown = state(
-            self.figure, error=self.error, printed=self.printed, lines=self.lines, listing=self.listing, words=False
+            self.figure,
+            error=self.error,
+            printed=self.printed,
+            lines=self.lines,
+            listing=self.listing,
+            words=False,
         )
         return {**shown, "settings": self.settings}
 
@@ -213,7 +227,9 @@ class Run:
     @property
     def tensors(self) -> dict[str, dict[str, str]]:
         """The tensor table: name -> column -> what it says."""
-        return {row["key"]: dict(zip(COLUMNS, row["cells"], strict=True)) for row in self.state["table"]}
+        return {
+            row["key"]: dict(zip(COLUMNS, row["cells"], strict=True)) for row in self.state["table"]
+        }
 
     def perform(self, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
         """Run the scenario. What it raises is shown; what ends programs is passed on as well."""
@@ -238,7 +254,8 @@ class Run:
             self.printed = text[:PRINTED] + more
 
     def _failed(self, error: BaseException, code: CodeType | None) -> None:
-        """Keep an error's text and line; the error itself would hold tensors through its traceback."""
+        """Keep an error's text and line; the error itself would hold tensors through its
+        traceback."""
         try:
             said = f": {error}".rstrip(": ")
         except Exception:
@@ -255,8 +272,8 @@ class Exploration:
     """A scenario function with controls. Calling it calls the plain function.
 
     Attributes:
-        code: the function's source: ``{"text": …, "first": its first line's number, "file": …}``; empty when there
-            is none.
+        code: the function's source: ``{"text": …, "first": its first line's number, "file": …}``;
+            empty when there is none.
     """
 
     def __init__(self, function: Callable[..., Any], abbreviations: dict[str, Any]) -> None:
@@ -282,7 +299,7 @@ class Exploration:
         """Call the plain function."""
         return self._function(*args, **kwargs)
 
-    # --- controls ---------------------------------------------------------------------------------------------------
+    # --- controls ---------------------------------------------------------------------------------
 
     @property
     def values(self) -> dict[str, str]:
@@ -295,11 +312,17 @@ class Exploration:
         for control in self._controls.values():
             if not control.choices:
                 raise GradvizError(
-                    f"the states of {control.name} ({type(control.widget).__name__}) cannot be listed; "
-                    f"expected choices: {control.name}=[…]"
+                    f"the states of {control.name} ({type(control.widget).__name__}) cannot be"
+                    f" listed; expected choices: {control.name}=[…]"
                 )
         return [
-            {"name": c.name, "label": c.label, "kind": c.kind, "options": list(c.choices), "start": c.place}
+            {
+                "name": c.name,
+                "label": c.label,
+                "kind": c.kind,
+                "options": list(c.choices),
+                "start": c.place,
+            }
             for c in self._controls.values()
         ]
 
@@ -320,15 +343,20 @@ class Exploration:
 
     def _find(self, states: dict[str, Any]) -> dict[str, Any]:
         """Control -> its widget's state for these labels or values."""
-        given.mapping(f"{self._name}", states, "control=label or control=value, e.g. {'copy': 'clone'}")
+        given.mapping(
+            f"{self._name}", states, "control=label or control=value, e.g. {'copy': 'clone'}"
+        )
         for name in states:
             if not isinstance(name, str) or name not in self._controls:
                 known = ", ".join(self._controls) or "none"
-                raise GradvizError(f"{self._name} has no control {given.shown(name)}; its controls are: {known}")
+                raise GradvizError(
+                    f"{self._name} has no control {given.shown(name)}; its controls are: {known}"
+                )
         return {name: self._controls[name].find(wanted) for name, wanted in states.items()}
 
     def reset(self) -> Exploration:
-        """Set every control to its start. The scenario runs once, and nothing is marked as changed."""
+        """Set every control to its start. The scenario runs once, and nothing is marked as
+        changed."""
         self._afresh = True
         self._put([(control, control.start) for control in self._controls.values()])
         return self
@@ -351,14 +379,16 @@ class Exploration:
 
     def _changed(self, _: Any) -> None:
         if self._closed:
-            self._run = None  # a widget of the reader's own moves: who asks for the state gets it run
+            # a widget of the reader's own moves: who asks for the state gets it run
+            self._run = None
         elif self._setting != threading.get_ident():
             self._turns.want()
 
-    # --- runs -------------------------------------------------------------------------------------------------------
+    # --- runs -------------------------------------------------------------------------------------
 
     def _rerun(self) -> None:
-        raw = {name: control.raw for name, control in self._controls.items()}  # once: another thread may change it
+        # once: another thread may change it
+        raw = {name: control.raw for name, control in self._controls.items()}
         chosen = {name: control.at(raw[name]) for name, control in self._controls.items()}
         run, before = Run(chosen, self._listing), self._run
         self._raw = raw
@@ -368,7 +398,8 @@ class Exploration:
             self._run = run
             if self._graph_widget is not None:
                 self._recall(run, before)
-                with without_collector():  # a pass over all of torch's objects would come between click and picture
+                # a pass over all of torch's objects would come between click and picture
+                with without_collector():
                     with self._graph_widget.hold_sync():
                         shown = {**run.state, "afresh": True} if self._afresh else run.state
                         self._graph_widget.figure, self._graph_widget.state = run.figure, shown
@@ -390,7 +421,8 @@ class Exploration:
             restore = ambient()
             try:
                 self._begin()
-                torch.set_warn_always(True)  # a warning that comes once a process would mark one run of many
+                # a warning that comes once a process would mark one run of many
+                torch.set_warn_always(True)
                 run.perform(self._function, {name: value for name, (_, value) in chosen.items()})
             finally:
                 restore()
@@ -400,7 +432,9 @@ class Exploration:
         if self._run is None:
             self._turns.want()
         if self._run is None:
-            raise GradvizError(f"{self._name} has not run yet: a cell is running; ask again when it has ended")
+            raise GradvizError(
+                f"{self._name} has not run yet: a cell is running; ask again when it has ended"
+            )
         return self._run
 
     @property
@@ -445,7 +479,8 @@ class Exploration:
         return "\n\n".join(part for part in parts if part)
 
     def choose(self, states: dict[str, Any]) -> dict[str, tuple[str, Any]]:
-        """Label and value of every control with these states, labels or values; the others at their start.
+        """Label and value of every control with these states, labels or values; the others at their
+        start.
 
         Raises:
             GradvizError: there is no such control or state.
@@ -454,13 +489,15 @@ class Exploration:
         return {name: control.at(raw[name]) for name, control in self._controls.items()}
 
     def run(self, **states: Any) -> Run:
-        """Run the scenario once with these states, other controls at their start. Nothing that is shown changes.
+        """Run the scenario once with these states, other controls at their start. Nothing that is
+        shown changes.
 
         Args:
             states: control=label or control=value, as for ``set``.
 
         Returns:
-            What the run left: ``labels``, ``recording``, ``graph``, ``figure``, ``tensors``, ``sentence``, ``error``.
+            What the run left: ``labels``, ``recording``, ``graph``, ``figure``, ``tensors``,
+            ``sentence``, ``error``.
 
         Raises:
             GradvizError: there is no such control or state.
@@ -476,13 +513,16 @@ class Exploration:
         """Labels and state for every combination of the controls; the last control changes fastest.
 
         Yields:
-            Control -> label, and what ``state`` is then. Neither the controls nor the last run change.
+            Control -> label, and what ``state`` is then. Neither the controls nor the last run
+            change.
 
         Raises:
             GradvizError: a control's states cannot be listed.
         """
         names = [control["name"] for control in self.controls]
-        for pairs in itertools.product(*(control.choices.items() for control in self._controls.values())):
+        for pairs in itertools.product(
+            *(control.choices.items() for control in self._controls.values())
+        ):
             run = self._fresh(dict(zip(names, pairs, strict=True)))
             yield run.labels, run.whole
 
@@ -491,7 +531,7 @@ class Exploration:
         states = [state for _, state in self.states()]
         return {"title": self._name, "code": self.code, "controls": self.controls, "states": states}
 
-    # --- views ------------------------------------------------------------------------------------------------------
+    # --- views ------------------------------------------------------------------------------------
 
     @property
     def _name(self) -> str:
@@ -518,11 +558,13 @@ class Exploration:
         from .views.widget import Shown
 
         in_page = [(c.widget, *c.in_page(self._raw[name])) for name, c in self._controls.items()]
-        return [Shown.of(widget, trait, raw) for widget, trait, raw in in_page if trait in widget.keys]
+        return [
+            Shown.of(widget, trait, raw) for widget, trait, raw in in_page if trait in widget.keys
+        ]
 
     def close_views(self) -> None:
-        """Close the panel: the cell that showed it was run again. Everything else works as before, and whoever kept
-        the exploration can show it once more.
+        """Close the panel: the cell that showed it was run again. Everything else works as before,
+        and whoever kept the exploration can show it once more.
         """
         others = tuple(control.widget for control in self._controls.values() if not control.ours)
         if "widget" in self.__dict__ and lifetime.close(self.widget, but=others):
@@ -537,11 +579,16 @@ class Exploration:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         bundle = self.widget._repr_mimebundle_()
-        view = {kind: data for kind, data in bundle.items() if kind.startswith("application/vnd.jupyter.widget-view")}
+        view = {
+            kind: data
+            for kind, data in bundle.items()
+            if kind.startswith("application/vnd.jupyter.widget-view")
+        }
         return {"text/plain": self.text, "text/html": self.figure.html, **view}
 
     def _ipython_display_(self) -> None:
-        """Show the panel, once a cell: the decorator has done so when the cell ends with the decorated function."""
+        """Show the panel, once a cell: the decorator has done so when the cell ends with the
+        decorated function."""
         from IPython.display import display
 
         cell = (id(shell()), getattr(shell(), "execution_count", None))
@@ -551,10 +598,13 @@ class Exploration:
             lifetime.note_shown(self)
 
     def __repr__(self) -> str:
-        return f"<exploration of {self._name}: {' '.join(f'{n}={visible(v)}' for n, v in self.values.items())}>"
+        return (
+            f"<exploration of {self._name}:"
+            f" {' '.join(f'{n}={visible(v)}' for n, v in self.values.items())}>"
+        )
 
 
-# --- making one -------------------------------------------------------------------------------------------------------
+# --- making one -----------------------------------------------------------------------------------
 
 
 @overload
@@ -562,21 +612,23 @@ def explore(function: Callable[..., Any], /, **abbreviations: Any) -> Exploratio
 @overload
 def explore(**abbreviations: Any) -> Callable[[Callable[..., Any]], Exploration]: ...
 def explore(function: Any = None, /, **abbreviations: Any) -> Any:
-    """Put controls over a scenario: each change runs the function again and shows what autograd did.
+    """Put controls over a scenario: each change runs the function again and shows what autograd
+    did.
 
     In a notebook the panel is displayed at once, as ``ipywidgets.interact`` does.
 
     Args:
         function: ordinary PyTorch; its parameters are the controls.
-        abbreviations: parameter=what makes its control, as for ``ipywidgets.interact``: a bool, (min, max), a
-            ``range``, a list or dict of choices (also of functions), a widget, or one of ``gv.controls``. A parameter
-            that is left out takes its default as the abbreviation.
+        abbreviations: parameter=what makes its control, as for ``ipywidgets.interact``: a bool,
+            (min, max), a ``range``, a list or dict of choices (also of functions), a widget, or one
+            of ``gv.controls``. A parameter that is left out takes its default as the abbreviation.
 
     Returns:
         An Exploration, or a decorator that makes one.
 
     Raises:
-        GradvizError: a parameter has no control or a control no parameter, or ipywidgets or anywidget is missing.
+        GradvizError: a parameter has no control or a control no parameter, or ipywidgets or
+            anywidget is missing.
 
     Example:
         >>> import torch
@@ -606,7 +658,9 @@ def explore(function: Any = None, /, **abbreviations: Any) -> Any:
 
 def missing() -> str:
     """What live pictures need and is not installed, in words, or ""."""
-    return " and ".join(name for name in ("ipywidgets", "anywidget") if importlib.util.find_spec(name) is None)
+    return " and ".join(
+        name for name in ("ipywidgets", "anywidget") if importlib.util.find_spec(name) is None
+    )
 
 
 def _kernel() -> Any:
@@ -617,30 +671,41 @@ def _kernel() -> Any:
 def _controls(function: Callable[..., Any], abbreviations: dict[str, Any]) -> dict[str, Control]:
     others = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
     wanted = "an ordinary function (def scenario(…): …)"
-    if not callable(function) or isinstance(function, type) or any(is_other(function) for is_other in others):
+    if (
+        not callable(function)
+        or isinstance(function, type)
+        or any(is_other(function) for is_other in others)
+    ):
         raise GradvizError(f"gv.explore got {given.shown(function)}; expected {wanted}")
     try:
         parameters = inspect.signature(function).parameters
     except Exception:  # a builtin, or a callable object whose own code is asked
         raise GradvizError(
-            f"gv.explore got {given.shown(function)}, whose parameters are not known; expected {wanted}"
+            f"gv.explore got {given.shown(function)}, whose parameters are not known; expected"
+            f" {wanted}"
         ) from None
     unknown = abbreviations.keys() - parameters.keys()
     if unknown:
         known = ", ".join(parameters) or "none"
-        raise GradvizError(f"no parameter for {', '.join(sorted(unknown))}=; the function's parameters are: {known}")
+        raise GradvizError(
+            f"no parameter for {', '.join(sorted(unknown))}=; the function's parameters are:"
+            f" {known}"
+        )
     found = {}
     for name, parameter in parameters.items():
         default = NONE if parameter.default is parameter.empty else parameter.default
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise GradvizError(f"parameter {parameter} cannot have a control; expected one that is called {name}=…")
+            raise GradvizError(
+                f"parameter {parameter} cannot have a control; expected one that is called {name}=…"
+            )
         if name in abbreviations:
             found[name] = make_control(name, abbreviations[name], default)
         elif default is not NONE:
             found[name] = make_control(name, default)
         else:
             raise GradvizError(
-                f"parameter {name} has no control; give one, e.g. gv.explore({name}=[1, 2]), or a default"
+                f"parameter {name} has no control; give one, e.g. gv.explore({name}=[1, 2]), or a"
+                " default"
             )
     return found
 

@@ -1,7 +1,8 @@
 """Scene -> smaller Scene: several boxes become one, and the picture says which.
 
-Tried in this order, until at most ``LIMIT`` boxes are left: the modules of a model, lines of code that ran again
-and again, leaves into the only result that reads them, results in a row. What is still too large is not drawn.
+Tried in this order, until at most ``LIMIT`` boxes are left: the modules of a model, lines of code
+that ran again and again, leaves into the only result that reads them, results in a row. What is
+still too large is not drawn.
 """
 
 from __future__ import annotations
@@ -15,21 +16,25 @@ from .queries import after_all
 from .scene import LINES, Arrow, Card, Row, Scene
 
 LIMIT = 60  # boxes of one picture
-COMFORT, FEW = 30, 6  # a model that is folded at all is folded to about so many boxes, where its modules allow it
+# a model that is folded at all is folded to about so many boxes, where its modules allow it
+COMFORT, FEW = 30, 6
 LISTED = 5  # kinds of nodes that one folded box names
 STRENGTH = ("cut", "raise", "gradient", "edge", "forward", "of")  # which of several arrows is drawn
 AGAIN = 3  # times that a line must have run to be folded
 
-Groups = dict[int, str]  # card id -> what its box is called; what follows a NUL tells boxes of one name apart
+# card id -> what its box is called; what follows a NUL tells boxes of one name apart
+Groups = dict[int, str]
 
 
 def fold(scene: Scene, graph: Graph, limit: int = LIMIT) -> Scene:
-    """The scene itself when it is small enough, otherwise one with fewer boxes and a note that says so.
+    """The scene itself when it is small enough, otherwise one with fewer boxes and a note that says
+    so.
 
     Args:
         scene: everything.
         graph: for the modules and lines behind the cards.
-        limit: boxes that may be drawn. The result can still be larger; then there is no readable picture.
+        limit: boxes that may be drawn. The result can still be larger; then there is no readable
+            picture.
     """
     if _fits(scene, limit):
         return scene
@@ -42,7 +47,10 @@ def fold(scene: Scene, graph: Graph, limit: int = LIMIT) -> Scene:
         if not _fits(small, limit):
             small = contract(small, grouping(small, graph))
     listed = "what is inside" if len(scene.cards) <= LINES else f"the first {LINES}"
-    note = f"Folded: {len(scene.cards)} boxes are drawn as {len(small.cards)}. The text lists {listed}."
+    note = (
+        f"Folded: {len(scene.cards)} boxes are drawn as {len(small.cards)}. The text lists"
+        f" {listed}."
+    )
     return small._replace(notes=(*scene.notes, note))
 
 
@@ -60,7 +68,9 @@ def _fits(scene: Scene, limit: int) -> bool:
 def _module_groups(scene: Scene, graph: Graph) -> Iterator[Groups]:
     """By module path, the innermost modules first."""
     modules = {i: call.module for i, call in graph.call.items() if call.module}
-    paths = {c.id: modules[i].split(".") for c in scene.cards for i in c.call_ids[:1] if i in modules}
+    paths = {
+        c.id: modules[i].split(".") for c in scene.cards for i in c.call_ids[:1] if i in modules
+    }
     for depth in range(max(map(len, paths.values()), default=0), 0, -1):
         yield _with_leaves(scene, {i: ".".join(path[:depth]) for i, path in paths.items()})
 
@@ -71,7 +81,7 @@ def _with_leaves(scene: Scene, groups: Groups) -> Groups:
     for a in scene.arrows:
         readers.setdefault(a.tail, set()).add(groups.get(a.head))
     for i in readers.keys() - {a.head for a in scene.arrows} - groups.keys():
-        (group, *others) = readers[i]
+        group, *others = readers[i]
         if group is not None and not others:
             groups[i] = group
     return groups
@@ -84,11 +94,18 @@ def _by_line(scene: Scene, graph: Graph) -> Groups:
     code: dict[tuple[str, int], str] = {}
     for card in scene.cards:
         source = graph.call[card.call_ids[0]].source if card.call_ids and not card.inside else None
-        if source and card.kind != "leaf" and not (ends & {*card.node_ids} or {*graph.roots[-1:]} & {*card.tensor_ids}):
+        if (
+            source
+            and card.kind != "leaf"
+            and not (ends & {*card.node_ids} or {*graph.roots[-1:]} & {*card.tensor_ids})
+        ):
             lines[card.id] = (source.file, source.line)
-            code[source.file, source.line] = source.code or ""  # the last call of a line names what the line makes
+            # the last call of a line names what the line makes
+            code[source.file, source.line] = source.code or ""
     times = Counter(lines.values())
-    return {i: f"line {at[1]}: {code[at]}\0{at[0]}" for i, at in lines.items() if times[at] >= AGAIN}
+    return {
+        i: f"line {at[1]}: {code[at]}\0{at[0]}" for i, at in lines.items() if times[at] >= AGAIN
+    }
 
 
 def _leaves(scene: Scene, graph: Graph) -> Groups:
@@ -97,7 +114,8 @@ def _leaves(scene: Scene, graph: Graph) -> Groups:
 
 
 def _chains(scene: Scene, graph: Graph) -> Groups:
-    """Boxes in a row, each read by the next one only; a row with many leaves inside is kept in pieces."""
+    """Boxes in a row, each read by the next one only; a row with many leaves inside is kept in
+    pieces."""
     after: dict[int, set[int]] = {}
     before: dict[int, list[int]] = {}
     for a in scene.arrows:
@@ -112,26 +130,36 @@ def _chains(scene: Scene, graph: Graph) -> Groups:
     for card in after_all([c.id for c in scene.cards], before):
         above = set(before.get(card, ()))
         only = above.pop() if len(above) == 1 else None
-        start = first[only] if only is not None and only in first and len(after[only]) == 1 else card
+        start = (
+            first[only] if only is not None and only in first and len(after[only]) == 1 else card
+        )
         if card in with_leaves and held[start] >= piece:
             start = card
         first[card], last[start] = start, card
         held[start] += card in with_leaves
     titles = {c.id: c.title for c in scene.cards}
-    return {i: titles[f] + (f" … {titles[last[f]]}" if last[f] != f else "") + f"\0{f}" for i, f in first.items()}
+    return {
+        i: titles[f] + (f" … {titles[last[f]]}" if last[f] != f else "") + f"\0{f}"
+        for i, f in first.items()
+    }
 
 
-# --- making one box of several ----------------------------------------------------------------------------------------
+# --- making one box of several --------------------------------------------------------------------
 
 
 def contract(scene: Scene, groups: Groups) -> Scene:
-    """The scene with one box for each group of cards. What is absent takes part, but is not told of."""
+    """The scene with one box for each group of cards. What is absent takes part, but is not told
+    of."""
     members: dict[str, list[Card]] = {}
     for card in scene.cards:
         members.setdefault(groups.get(card.id, f"\0{card.id}"), []).append(card)
     place = {c.id: number for number, inside in enumerate(members.values()) for c in inside}
     cards = [
-        inside[0]._replace(id=number) if len(inside) == 1 else _folded(number, name.partition("\0")[0], inside)
+        (
+            inside[0]._replace(id=number)
+            if len(inside) == 1
+            else _folded(number, name.partition("\0")[0], inside)
+        )
         for number, (name, inside) in enumerate(members.items())
     ]
     boxes = []
@@ -139,23 +167,33 @@ def contract(scene: Scene, groups: Groups) -> Scene:
         ids = tuple(dict.fromkeys(place[m] for m in box.members))
         if len(ids) > 1 and not any(cards[i].inside for i in ids):
             boxes.append(box._replace(members=ids))
-    return scene._replace(cards=tuple(cards), arrows=tuple(_arrows(scene.arrows, place)), boxes=tuple(boxes))
+    return scene._replace(
+        cards=tuple(cards), arrows=tuple(_arrows(scene.arrows, place)), boxes=tuple(boxes)
+    )
 
 
 def _folded(number: int, name: str, members: list[Card]) -> Card:
     members = [c for c in members if not c.absent] or members
-    inside = tuple(m for c in members for m in (c.inside or (c,)))
-    kinds = Counter(r.text.partition(" · ")[0] for c in inside for r in c.rows if r.kind == "grad_fn")
+    inside = tuple(m for c in members for m in c.inside or (c,))
+    kinds = Counter(
+        r.text.partition(" · ")[0] for c in inside for r in c.rows if r.kind == "grad_fn"
+    )
     kinds += Counter(c.title for c in inside if c.kind == "node")
     listed = [f"{kind} × {n}" if n > 1 else kind for kind, n in kinds.most_common(LISTED)]
     listed += [f"… {len(kinds) - LISTED} more kinds"] if len(kinds) > LISTED else []
     boxes = "1 box folded" if len(inside) == 1 else f"{len(inside)} boxes folded"
     rows = [Row("code", name), Row("state", boxes), *(Row("grad_fn", text) for text in listed)]
     leaves = sum(c.kind == "leaf" for c in inside)
-    rows += [Row("state", f"{leaves} leaves inside" if leaves > 1 else "1 leaf inside")] if leaves else []
+    rows += (
+        [Row("state", f"{leaves} leaves inside" if leaves > 1 else "1 leaf inside")]
+        if leaves
+        else []
+    )
     rows += [r for c in inside for r in c.rows if r.kind == "stale"][:3]
     calls = tuple(k for c in members for k in c.call_ids)
-    return Card(number, "fold", tuple(rows), call_ids=calls, inside=inside, absent=members[0].absent)
+    return Card(
+        number, "fold", tuple(rows), call_ids=calls, inside=inside, absent=members[0].absent
+    )
 
 
 def _arrows(arrows: tuple[Arrow, ...], place: dict[int, int]) -> Iterator[Arrow]:

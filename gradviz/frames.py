@@ -12,8 +12,8 @@ from .scene import Box, Card, Row, count
 def boxes(graph: Graph, cards: list[Card]) -> tuple[tuple[Box, ...], list[Card]]:
     """The frames of a picture, and the cards.
 
-    Frames must be nested or apart. Where a shaded region would cut through a memory frame, the region is not
-    drawn and its cards say in words what it would have said.
+    Frames must be nested or apart. Where a shaded region would cut through a memory frame, the
+    region is not drawn and its cards say in words what it would have said.
     """
     memory = _memory(graph, cards)
     found, cards = list(memory), list(cards)
@@ -36,13 +36,24 @@ def _memory(graph: Graph, cards: list[Card]) -> list[Box]:
         storage = graph.tensor[card.tensor_ids[-1]].storage_id if card.tensor_ids else None
         if storage is not None:
             groups.setdefault(storage, []).append(card)
-    times = Counter(c.name for c in cards)  # two cards of one name: it has moved on from one of them
+    # two cards of one name: it has moved on from one of them
+    times = Counter(c.name for c in cards)
     found = []
     for members in groups.values():
         if len({graph.tensor[c.tensor_ids[-1]].object_id for c in members}) < 2:
             continue
-        word = "name" if all(times[c.name] == 1 and c.name == bare(c.name) != "" for c in members) else "tensor"
-        found.append(Box("memory", f"one block of memory, {count(len(members), word)}", tuple(c.id for c in members)))
+        word = (
+            "name"
+            if all(times[c.name] == 1 and c.name == bare(c.name) != "" for c in members)
+            else "tensor"
+        )
+        found.append(
+            Box(
+                "memory",
+                f"one block of memory, {count(len(members), word)}",
+                tuple(c.id for c in members),
+            )
+        )
     return found
 
 
@@ -58,8 +69,14 @@ def _regions(graph: Graph, cards: list[Card]) -> list[Box]:
     members: dict[int, list[int]] = {}
     for card in cards:
         made = graph.call[card.call_ids[0]] if card.call_ids else None
-        hook = made is not None and made.function.startswith("register_")  # the card is older than the hook on it
-        if made and words[run_of[made.id]] and not (made.bookkeeping or hook) and card.kind != "leaf":
+        # the card is older than the hook on it
+        hook = made is not None and made.function.startswith("register_")
+        if (
+            made
+            and words[run_of[made.id]]
+            and not (made.bookkeeping or hook)
+            and card.kind != "leaf"
+        ):
             members.setdefault(run_of[made.id], []).append(card.id)
     return [Box("region", f"{words[r]}: not recorded", tuple(ids)) for r, ids in members.items()]
 

@@ -1,8 +1,9 @@
-"""Lines and labels of a finished layout, as numbers: the two lines of a pair, and room for every chip.
+"""Lines and labels of a finished layout, as numbers: the two lines of a pair, and room for every
+chip.
 
-Graphviz routes a pair as one edge and puts its chip against the middle of it. Here the two lines get their own
-places, and each chip moves to the nearest spot beside its line where it covers no card, no chip and no other line.
-Points are Graphviz' (y grows upwards). Knows no Graphviz.
+Graphviz routes a pair as one edge and puts its chip against the middle of it. Here the two lines
+get their own places, and each chip moves to the nearest spot beside its line where it covers no
+card, no chip and no other line. Points are Graphviz' (y grows upwards). Knows no Graphviz.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import NamedTuple
 
 GAP = 3.5  # points between a chip and its line
 CLEAR = 0.7  # points that a chip keeps from everything but its line
-STEEP = 0.5  # share of a line's direction that goes down, above which it meets its card from above or below
+# share of a line's direction that goes down, above which it meets its card from above or below
+STEEP = 0.5
 STEP = 3.0  # points between the samples of a line
 CELL = 24.0  # points; side of the squares by which the samples of lines are looked up
 # where on its line a chip stands, best first
@@ -42,7 +44,12 @@ class Rect(NamedTuple):
 
     def contains(self, other: Rect) -> bool:
         """Whether the other box lies inside this one."""
-        return self.x0 <= other.x0 and other.x1 <= self.x1 and self.y0 <= other.y0 and other.y1 <= self.y1
+        return (
+            self.x0 <= other.x0
+            and other.x1 <= self.x1
+            and self.y0 <= other.y0
+            and other.y1 <= self.y1
+        )
 
     def holds(self, point: Point, gap: float = 0) -> bool:
         """Whether the point lies in the box, or closer to it than ``gap``."""
@@ -72,14 +79,20 @@ class Spline(NamedTuple):
     def write(self) -> str:
         """As Graphviz reads it."""
         tips = [(name, p) for name, p in (("s,", self.start), ("e,", self.end)) if p]
-        return " ".join(f"{name}{x:.2f},{y:.2f}" for name, (x, y) in [*tips, *(("", p) for p in self.points)])
+        return " ".join(
+            f"{name}{x:.2f},{y:.2f}" for name, (x, y) in [*tips, *(("", p) for p in self.points)]
+        )
 
     def beside(self, by: float, *, back: bool) -> Spline:
-        """The same way ``by`` points to the left. ``back``: the head is at the start, otherwise at the end."""
+        """The same way ``by`` points to the left. ``back``: the head is at the start, otherwise at
+        the end."""
         whole = [self.start or self.points[0], *self.points, self.end or self.points[-1]]
         normals = _normals(whole)
-        moved = [(x + by * nx, y + by * ny) for (x, y), (nx, ny) in zip(whole, normals, strict=True)]
-        for end in (0, -1):  # along the edge of its card: upper or lower where the line is steep, left or right if not
+        moved = [
+            (x + by * nx, y + by * ny) for (x, y), (nx, ny) in zip(whole, normals, strict=True)
+        ]
+        # along the edge of its card: upper or lower where the line is steep, left or right if not
+        for end in (0, -1):
             (x, y), (nx, ny) = whole[end], normals[end]
             if nx or ny:
                 moved[end] = (x + by / nx, y) if abs(nx) > STEEP else (x, y + by / ny)
@@ -111,7 +124,8 @@ def _cubic(piece: list[Point]) -> Iterator[Point]:
 def _normals(points: list[Point]) -> list[Point]:
     """At each point, one unit to the left of the way from the one before to the one after.
 
-    Points that lie on one another, as where a curve becomes straight, move as one; else the line has a step there.
+    Points that lie on one another, as where a curve becomes straight, move as one; else the line
+    has a step there.
     """
     runs = [list(run) for _, run in itertools.groupby(points)]
     found = []
@@ -141,16 +155,26 @@ class Chip(NamedTuple):
 
 
 def corners(frame: Rect, width: float, height: float) -> tuple[Point, ...]:
-    """Where the words of a frame may stand: at its upper and lower edge, inside first, then beside it."""
+    """Where the words of a frame may stand: at its upper and lower edge, inside first, then beside
+    it."""
     w, h = width / 2 + 5, height / 2 + 3
     step = (frame.x1 - frame.x0 - 2 * w) / 8
-    xs = [frame.x0 + w + step * k for k in (8, 0, 4, 7, 1, 6, 2, 5, 3, 9, -1, 10, -2, 11, -3, 12, -4)]
+    xs = [
+        frame.x0 + w + step * k for k in (8, 0, 4, 7, 1, 6, 2, 5, 3, 9, -1, 10, -2, 11, -3, 12, -4)
+    ]
     edges = [(x, y) for y in (frame.y1 - h, frame.y0 + h, frame.y1 + h, frame.y0 - h) for x in xs]
-    return (*edges, *((x, y) for x in (frame.x1 + w, frame.x0 - w) for y in (frame.y1 - h, frame.y0 + h)))
+    return (
+        *edges,
+        *((x, y) for x in (frame.x1 + w, frame.x0 - w) for y in (frame.y1 - h, frame.y0 + h)),
+    )
 
 
 def place(
-    chips: list[Chip], lines: list[list[Point]], solid: list[Rect], frames: Iterable[Rect], page: Rect
+    chips: list[Chip],
+    lines: list[list[Point]],
+    solid: list[Rect],
+    frames: Iterable[Rect],
+    page: Rect,
 ) -> tuple[list[Point], int]:
     """A middle for each chip, and how many of them cover something.
 
@@ -163,14 +187,22 @@ def place(
     """
     near, borders, taken = _cells(lines), list(frames), list(solid)
     found, flaws = [chip.middle for chip in chips], 0
-    # Words of frames first, then those of the shortest lines: long ones have the most places to choose from.
-    for i in sorted(range(len(chips)), key=lambda i: 0 if chips[i].spots else len(lines[chips[i].line])):
+    # Words of frames first, then those of the shortest lines: long ones have the most places to
+    # choose from.
+    for i in sorted(
+        range(len(chips)), key=lambda i: 0 if chips[i].spots else len(lines[chips[i].line])
+    ):
         chip = chips[i]
         best, lowest = chip.middle, math.inf
-        spots = ((0.0, spot) for spot in chip.spots) if chip.spots else _candidates(chip, lines[chip.line])
+        spots = (
+            ((0.0, spot) for spot in chip.spots)
+            if chip.spots
+            else _candidates(chip, lines[chip.line])
+        )
         for k, (away, middle) in enumerate(spots):
             rect = chip.at(middle)
-            # Far from its own line, a chip must not come nearer to another one (6 points: the two lines of a pair).
+            # Far from its own line, a chip must not come nearer to another one (6 points: the two
+            # lines of a pair).
             cost = 0.02 * k + 5 * (not page.contains(rect)) + _boxes_cost(rect, taken, borders)
             if cost < lowest:  # what is left to add is what takes longest
                 cost += _lines_cost(rect, near, max(CLEAR, away - 6))
@@ -193,7 +225,9 @@ def _candidates(chip: Chip, line: list[Point]) -> Iterator[tuple[float, Point]]:
                 (x0, y0), (x, y), (x1, y1) = line[max(i - 1, 0)], line[i], line[i + 1]
                 length = math.hypot(x1 - x0, y1 - y0) or 1
                 # far enough along the line's normal for the whole box to be on one side of it
-                reach = away + (chip.width / 2 * abs(y1 - y0) + chip.height / 2 * abs(x1 - x0)) / length
+                reach = (
+                    away + (chip.width / 2 * abs(y1 - y0) + chip.height / 2 * abs(x1 - x0)) / length
+                )
                 nx, ny = (y0 - y1) / length, (x1 - x0) / length
                 if nx < -0.2 or (nx < 0.2 and ny < 0):
                     nx, ny = -nx, -ny  # now to the right, or above a level line
@@ -204,7 +238,8 @@ Cells = dict[tuple[int, int], list[tuple[int, Point]]]
 
 
 def _cells(lines: list[list[Point]]) -> Cells:
-    """The samples of all lines, each with its line's number, by the square of the page that they lie in."""
+    """The samples of all lines, each with its line's number, by the square of the page that they
+    lie in."""
     cells: Cells = {}
     for i, line in enumerate(lines):
         for x, y in line:

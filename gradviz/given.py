@@ -1,7 +1,7 @@
 """What was given as an argument: said in words, and refused where it is not what is expected.
 
-Nothing of the value runs but a built-in type's own ``repr``: a user's class may do anything in its ``__repr__``,
-``__eq__``, ``__bool__`` and ``__iter__``. Knows no torch.
+Nothing of the value runs but a built-in type's own ``repr``: a user's class may do anything in its
+``__repr__``, ``__eq__``, ``__bool__`` and ``__iter__``. Knows no torch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def said(value: Any) -> str:
     """A value in the words of an error.
 
     >>> said(3), said("x"), said((5, 1)), said([object()]), said(dict), said(object())
-    ('the int 3', "the str 'x'", 'the tuple (5, 1)', 'a list of 1', 'the class dict', 'an object of type object')
+    ('the int 3', "the str 'x'", 'the tuple (5, 1)', 'a list of 1', 'the class dict', 'an object of
+    type object')
     """
     kind = type(value)
     if value is None:
@@ -35,7 +36,11 @@ def said(value: Any) -> str:
     if kind in COLLECTIONS:
         parts = [*value, *value.values()] if kind is dict else value
         text = repr(value) if all(part is None or type(part) in PLAIN for part in parts) else ""
-        return f"the {kind.__name__} {text}" if 0 < len(text) <= LONG else f"a {kind.__name__} of {len(value)}"
+        return (
+            f"the {kind.__name__} {text}"
+            if 0 < len(text) <= LONG
+            else f"a {kind.__name__} of {len(value)}"
+        )
     return f"an object of type {kind.__name__}"
 
 
@@ -46,7 +51,11 @@ def shown(value: Any) -> str:
     ('3', "'x'", 'an object of type object')
     """
     words = said(value)
-    return words.split(" ", 2)[2] if type(value) in (*PLAIN, *COLLECTIONS) and words.startswith("the ") else words
+    return (
+        words.split(" ", 2)[2]
+        if type(value) in (*PLAIN, *COLLECTIONS) and words.startswith("the ")
+        else words
+    )
 
 
 def refused(argument: str, value: Any, expected: str) -> GradvizError:
@@ -97,8 +106,12 @@ def mapping(argument: str, value: Any, expected: str) -> None:
 def path(argument: str, value: Any, example: str) -> Path:
     """The path that a text or a ``pathlib.Path`` names."""
     if not issubclass(type(value), (str, os.PathLike)):
-        raise refused(argument, value, f"where to write, as a text or a pathlib.Path, e.g. {example!r}")
+        raise refused(
+            argument, value, f"where to write, as a text or a pathlib.Path, e.g. {example!r}"
+        )
     try:
         return Path(value)
     except TypeError:  # a PathLike of bytes
-        raise refused(argument, value, f"where to write, as a text or a pathlib.Path, e.g. {example!r}") from None
+        raise refused(
+            argument, value, f"where to write, as a text or a pathlib.Path, e.g. {example!r}"
+        ) from None

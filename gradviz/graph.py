@@ -35,12 +35,14 @@ class SavedState(str, Enum):
     AVAILABLE = "available"
     STALE = "stale"  # written since: its version moved on, so backward will raise
     FREED = "freed"  # an earlier backward released it
-    OVERWRITTEN = "overwritten"  # its memory was written and its version did not move: backward is silently wrong
+    # its memory was written and its version did not move: backward is silently wrong
+    OVERWRITTEN = "overwritten"
     UNKNOWN = "unknown"
 
 
 class CutReason(str, Enum):
-    """Why a value went on while its gradient path did not. The value is the word that the picture shows."""
+    """Why a value went on while its gradient path did not. The value is the word that the picture
+    shows."""
 
     DETACH = "detach"
     DETACH_IN_PLACE = "detach_"
@@ -57,14 +59,16 @@ class CutReason(str, Enum):
 
 
 class GradientEdge(NamedTuple):
-    """Where a tensor's gradient enters the graph: output ``output_nr`` of the forward call of node ``node_id``."""
+    """Where a tensor's gradient enters the graph: output ``output_nr`` of the forward call of node
+    ``node_id``."""
 
     node_id: int
     output_nr: int
 
 
 class SavedTensor(NamedTuple):
-    """One tensor that a node keeps for its backward, e.g. attribute ``"self"`` of ``MulBackward0``."""
+    """One tensor that a node keeps for its backward, e.g. attribute ``"self"`` of
+    ``MulBackward0``."""
 
     attribute: str
     tensor_id: int | None  # the recorded tensor state it is, where that is proven
@@ -73,7 +77,8 @@ class SavedTensor(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A node of torch's backward graph. ``stub``: only its name was read, its own edges were not followed."""
+    """A node of torch's backward graph. ``stub``: only its name was read, its own edges were not
+    followed."""
 
     id: int
     name: str
@@ -86,7 +91,8 @@ class Node(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """One slot of ``node.next_functions``. ``next_node_id`` is None for a slot that leads nowhere."""
+    """One slot of ``node.next_functions``. ``next_node_id`` is None for a slot that leads
+    nowhere."""
 
     node_id: int
     next_index: int
@@ -103,10 +109,11 @@ class Storage(NamedTuple):
 
 
 class Tensor(NamedTuple):
-    """One state of one tensor object. An in-place write gives the same object (``object_id``) a new state.
+    """One state of one tensor object. An in-place write gives the same object (``object_id``) a new
+    state.
 
-    None means "not known" for shape, stride, storage_offset, dtype, device, requires_grad, is_leaf, version
-    and storage_id; for name, grad, values and base_id it means "none".
+    None means "not known" for shape, stride, storage_offset, dtype, device, requires_grad, is_leaf,
+    version and storage_id; for name, grad, values and base_id it means "none".
     """
 
     id: int
@@ -129,7 +136,8 @@ class Tensor(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where in the user's code a call stands. ``code`` is what made the result, e.g. ``"b = a.clone()"``."""
+    """Where in the user's code a call stands. ``code`` is what made the result, e.g. ``"b =
+    a.clone()"``."""
 
     file: str
     line: int
@@ -137,7 +145,8 @@ class Source(NamedTuple):
 
 
 class Call(NamedTuple):
-    """One recorded call of a torch function. Inputs and outputs are tensor ids, in argument order."""
+    """One recorded call of a torch function. Inputs and outputs are tensor ids, in argument
+    order."""
 
     id: int
     function: str  # "clone", "mul", "Square.apply"
@@ -162,8 +171,8 @@ class Cut(NamedTuple):
 class Gradient(NamedTuple):
     """One gradient value of one backward run.
 
-    Either it *arrived* at a node (``input_nr`` is set: the sum that the engine handed to that output slot)
-    or a node *sent* it along one of its edges (``next_index`` is set).
+    Either it *arrived* at a node (``input_nr`` is set: the sum that the engine handed to that
+    output slot) or a node *sent* it along one of its edges (``next_index`` is set).
     """
 
     run: int
@@ -193,16 +202,19 @@ class Wrote(NamedTuple):
 
 
 class Hooked(NamedTuple):
-    """Event: a call put a hook on the gradient of this tensor; which kind of hook, its function says."""
+    """Event: a call put a hook on the gradient of this tensor; which kind of hook, its function
+    says."""
 
     call_id: int
     tensor_id: int
 
 
 class Changed(NamedTuple):
-    """Event: what arrives at a node is not what the engine had for it. None stands for an undefined gradient.
+    """Event: what arrives at a node is not what the engine had for it. None stands for an undefined
+    gradient.
 
-    ``hooks`` are the calls that had put hooks there; empty where none was seen, so that it is not known by what.
+    ``hooks`` are the calls that had put hooks there; empty where none was seen, so that it is not
+    known by what.
     """
 
     run: int
@@ -216,8 +228,8 @@ class Changed(NamedTuple):
 class NodeRan(NamedTuple):
     """Event: the engine ran a node. None stands for an undefined gradient.
 
-    ``arrived_norms`` and ``sent_norms`` are the 2-norms ("0.25", "nan", "inf") of what ``arrived`` and ``sent`` show
-    by its shape alone, None for the others; empty where none was measured.
+    ``arrived_norms`` and ``sent_norms`` are the 2-norms ("0.25", "nan", "inf") of what ``arrived``
+    and ``sent`` show by its shape alone, None for the others; empty where none was measured.
     """
 
     run: int
@@ -230,10 +242,11 @@ class NodeRan(NamedTuple):
 
 
 class Accumulated(NamedTuple):
-    """Event: AccumulateGrad added what arrived to the leaf's .grad (``before`` None: there was none).
+    """Event: AccumulateGrad added what arrived to the leaf's .grad (``before`` None: there was
+    none).
 
-    ``added``: what that was, where it is not what is ``stored`` in the end. ``hooks``: the calls that had put hooks
-    there, to run after it.
+    ``added``: what that was, where it is not what is ``stored`` in the end. ``hooks``: the calls
+    that had put hooks there, to run after it.
     """
 
     run: int
@@ -265,14 +278,16 @@ Event = Union[Called, Wrote, Hooked, Changed, NodeRan, Accumulated, Freed, Raise
 
 
 class Backward(NamedTuple):
-    """One run of the engine: ``loss.backward()`` (kind "backward") or ``autograd.grad`` (kind "grad")."""
+    """One run of the engine: ``loss.backward()`` (kind "backward") or ``autograd.grad`` (kind
+    "grad")."""
 
     run: int
     call_id: int
     kind: str
     roots: tuple[int, ...]  # node ids
     ran: tuple[int, ...]  # node ids in the order in which the engine ran them
-    returned: tuple[tuple[int, str | None], ...]  # autograd.grad: (tensor id, preview of its gradient)
+    # autograd.grad: (tensor id, preview of its gradient)
+    returned: tuple[tuple[int, str | None], ...]
     raised_at: int | None  # node id
     watched: bool  # False: the graph was too large to watch, so no gradient of this run is known
 
@@ -322,17 +337,26 @@ class Rows(Sequence[Record], Generic[Record]):
 class Graph:
     """One autograd graph, as plain data. Immutable, compared by value, round-trips through JSON.
 
-    Every field is a sequence of the record of the same name. ``roots`` are ids of the tensors that the graph
-    was asked for, in that order. ``notes`` says in sentences whatever was left out.
+    Every field is a sequence of the record of the same name. ``roots`` are ids of the tensors that
+    the graph was asked for, in that order. ``notes`` says in sentences whatever was left out.
 
     >>> Graph().to_json() == Graph.from_json(Graph().to_json()).to_json()
     True
     """
 
     FIELDS: typing.ClassVar[dict[str, Any]] = {
-        "roots": int, "nodes": Node, "edges": Edge, "tensors": Tensor, "storages": Storage, "calls": Call,
-        "cuts": Cut, "gradients": Gradient, "events": Event, "backwards": Backward, "notes": str,
-    }  # fmt: skip
+        "roots": int,
+        "nodes": Node,
+        "edges": Edge,
+        "tensors": Tensor,
+        "storages": Storage,
+        "calls": Call,
+        "cuts": Cut,
+        "gradients": Gradient,
+        "events": Event,
+        "backwards": Backward,
+        "notes": str,
+    }
 
     def __init__(
         self,
@@ -371,16 +395,22 @@ class Graph:
     notes: tuple[str, ...]
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Graph is immutable, so {name!r} cannot be set; make another with graph.replace(...)")
+        raise AttributeError(
+            f"a Graph is immutable, so {name!r} cannot be set; make another with graph.replace(...)"
+        )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Graph) and all(getattr(self, f) == getattr(other, f) for f in self.FIELDS)
+        return isinstance(other, Graph) and all(
+            getattr(self, f) == getattr(other, f) for f in self.FIELDS
+        )
 
     def __hash__(self) -> int:
         return hash((self.roots, len(self.nodes), len(self.edges), len(self.tensors)))
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{len(getattr(self, f))} {f}" for f in self.FIELDS if len(getattr(self, f)))
+        counts = ", ".join(
+            f"{len(getattr(self, f))} {f}" for f in self.FIELDS if len(getattr(self, f))
+        )
         return f"Graph({counts or 'empty'})"
 
     def replace(self, **changes: Any) -> Graph:
@@ -388,12 +418,14 @@ class Graph:
         return Graph(**{**{f: getattr(self, f) for f in self.FIELDS}, **changes})
 
     def same_but_numbered(self, other: Graph) -> bool:
-        """Equal but for ``sequence_nr``, with which torch numbers the nodes of the whole process."""
+        """Equal but for ``sequence_nr``, with which torch numbers the nodes of the whole
+        process."""
         first, second = ([(*n[:3], *n[4:]) for n in graph.nodes] for graph in (self, other))
         fields = self.FIELDS.keys() - {"nodes"}
         return first == second and all(getattr(self, f) == getattr(other, f) for f in fields)
 
-    # Look-ups that several readers need; each is made once, on first use. ``get(None)`` finds nothing.
+    # Look-ups that several readers need; each is made once, on first use. ``get(None)`` finds
+    # nothing.
 
     @cached_property
     def node(self) -> Mapping[int | None, Node]:
@@ -449,8 +481,8 @@ class Graph:
                     fields[field] = tuple(_decode(record, row) for row in data[field])
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise GradvizError(
-                f"this is not a graph that gradviz saved ({error}); expected the text of Figure.save('x.json') "
-                "or Graph.to_json() of the same major version"
+                f"this is not a graph that gradviz saved ({error}); expected the text of"
+                " Figure.save('x.json') or Graph.to_json() of the same major version"
             ) from None
         return cls(**fields)
 
@@ -460,7 +492,8 @@ def _kind(value: Any) -> str:
 
 
 def _are_records(value: Any, record: Any) -> bool:
-    """Whether a field of a Graph is given its records; what is read only once is made a tuple afterwards."""
+    """Whether a field of a Graph is given its records; what is read only once is made a tuple
+    afterwards."""
     if not isinstance(value, (list, tuple)):
         return isinstance(value, Iterator)
     kinds = typing.get_args(record) or (record,)
@@ -487,4 +520,5 @@ def _decode(kind: Any, value: Any) -> Any:
         _hints[kind] = list(typing.get_type_hints(kind).values())
     if len(value) > len(_hints[kind]):
         raise ValueError(f"{kind.__name__} has {len(value)} fields")
-    return kind(*(_decode(h, v) for h, v in zip(_hints[kind], value, strict=False)))  # last ones may have defaults
+    # last ones may have defaults
+    return kind(*(_decode(h, v) for h, v in zip(_hints[kind], value, strict=False)))

@@ -1,7 +1,9 @@
-"""Which row each card stands in, so that the picture is no wider than a notebook. Knows no Graphviz.
+"""Which row each card stands in, so that the picture is no wider than a notebook. Knows no
+Graphviz.
 
-Graphviz puts every card as high, or as close to its reader, as it can; nine leaves of one ``stack`` then stand side
-by side. Here a row that is full sends what comes next to the row below it, or above it where nothing made the card.
+Graphviz puts every card as high, or as close to its reader, as it can; nine leaves of one ``stack``
+then stand side by side. Here a row that is full sends what comes next to the row below it, or above
+it where nothing made the card.
 """
 
 from __future__ import annotations
@@ -60,14 +62,17 @@ def plan(
     order = after_all(widths, before)
     for card in order:
         if before[card] or not after[card]:  # as high as what it was made from allows
-            row = max((rows.level.get(t, -1) + ((t, card) not in same) for t in before[card]), default=0)
+            row = max(
+                (rows.level.get(t, -1) + ((t, card) not in same) for t in before[card]), default=0
+            )
             rows.put(card, row, 1)
     for card in order:
         if card not in rows.level:  # nothing made it: right above its first reader
             row = min(rows.level[h] - ((card, h) not in same) for h in after[card])
             rows.put(card, row, -1)
     level = rows.level
-    spans = [max(level[h] - level[t], 1) for t, h in links]  # else a card may stand between two rows, and needs its own
+    # else a card may stand between two rows, and needs its own
+    spans = [max(level[h] - level[t], 1) for t, h in links]
     long = {(t, h) for t, h in links if level[h] - level[t] > 1}
     return Plan(spans, long, rows.columns, _main_way(level, before, strong))
 
@@ -79,7 +84,8 @@ class _Rows:
         self.widths, self.limit = widths, limit
         self.level: dict[int, int] = {}
         self.used: dict[int, float] = defaultdict(float)
-        self.open: dict[int, list[int]] = defaultdict(list)  # cards of a row that another can stand in line with
+        # cards of a row that another can stand in line with
+        self.open: dict[int, list[int]] = defaultdict(list)
         self.columns: list[Link] = []
         self.frame: dict[int, int] = {}  # the frame of a card, by its first card
         self.taken: set[tuple[int, int]] = set()  # rows of a frame
@@ -106,15 +112,19 @@ class _Rows:
             self.taken.add((self.frame[card], row))
         else:
             self.used[row] += self.widths[card] + SPACE
-        if row != wanted and card not in self.frame and self.open[row - step]:  # or it would only move sideways
+        # or it would only move sideways
+        if row != wanted and card not in self.frame and self.open[row - step]:
             mate = self.open[row - step].pop(0)
             self.columns.append((mate, card) if step > 0 else (card, mate))
         if card not in self.frame:
             self.open[row].append(card)
 
 
-def _main_way(level: Mapping[int, int], before: Mapping[int, Sequence[int]], strong: set[Link]) -> set[Link]:
-    """From the lowest card up to a source, always through the latest of the cards it was made from."""
+def _main_way(
+    level: Mapping[int, int], before: Mapping[int, Sequence[int]], strong: set[Link]
+) -> set[Link]:
+    """From the lowest card up to a source, always through the latest of the cards it was made
+    from."""
     way: set[Link] = set()
     card = max((head for _, head in strong), key=lambda c: (level[c], -c), default=None)
     while card is not None:

@@ -1,11 +1,13 @@
-"""``%load_ext gradviz``: a cell that starts with ``%%gradviz`` is recorded, and its picture shown below its output.
+"""``%load_ext gradviz``: a cell that starts with ``%%gradviz`` is recorded, and its picture shown
+below its output.
 
-NOTE [why %%gradviz is not an ordinary cell magic]
-A cell magic gets the cell's text and has to run it itself. Then the traceback of a failing cell shows the magic's
-frames, ``await`` does not work, and the last value is lost. So the first line is turned into a comment before
-IPython compiles the cell, and IPython's own events switch the recording on and off around an otherwise ordinary
-run. The picture is displayed after the run, and therefore below the traceback where there is one. The magic that
-is registered as well gives ``%%gradviz?`` and complains about options that the comment would have swallowed.
+NOTE [why %%gradviz is not an ordinary cell magic] A cell magic gets the cell's text and has to run
+it itself. Then the traceback of a failing cell shows the magic's frames, ``await`` does not work,
+and the last value is lost. So the first line is turned into a comment before IPython compiles the
+cell, and IPython's own events switch the recording on and off around an otherwise ordinary run. The
+picture is displayed after the run, and therefore below the traceback where there is one. The magic
+that is registered as well gives ``%%gradviz?`` and complains about options that the comment would
+have swallowed.
 """
 
 from __future__ import annotations
@@ -29,8 +31,9 @@ if TYPE_CHECKING:
 MARK = "%%gradviz"
 VIEWS = ("cards", "nodes")
 HELP = (
-    "%%gradviz as the first line of a cell records the cell and draws it; options: view=cards, view=nodes. "
-    "%gradviz why in the next cell explains its error, or what the loss does to the model; %gradviz why x explains x"
+    "%%gradviz as the first line of a cell records the cell and draws it; options: view=cards,"
+    " view=nodes. %gradviz why in the next cell explains its error, or what the loss does to the"
+    " model; %gradviz why x explains x"
 )
 
 
@@ -54,13 +57,17 @@ def options(first_line: str) -> dict[str, str]:
     for word in first_line.split()[1:]:
         name, _, value = word.partition("=")
         if name != "view" or value not in VIEWS:
-            raise GradvizError(f"{MARK} got {word!r}, expected {' or '.join(f'view={v}' for v in VIEWS)}, or nothing")
+            raise GradvizError(
+                f"{MARK} got {word!r}, expected {' or '.join(f'view={v}' for v in VIEWS)}, or"
+                " nothing"
+            )
         found[name] = value
     return found
 
 
 def blank_first_line(lines: list[str]) -> list[str]:
-    """Input transformer: ``%%gradviz`` becomes a comment, so that line numbers stay as the reader sees them.
+    """Input transformer: ``%%gradviz`` becomes a comment, so that line numbers stay as the reader
+    sees them.
 
     IPython may call it several times a cell, so it only transforms.
 
@@ -76,7 +83,8 @@ def blank_first_line(lines: list[str]) -> list[str]:
 
 
 def _marked(cell: str) -> dict[str, str] | None:
-    """The options when ``%%gradviz`` is among the cell magics at the top of the cell and well formed, else None."""
+    """The options when ``%%gradviz`` is among the cell magics at the top of the cell and well
+    formed, else None."""
     for line in cell.lstrip().splitlines():
         if not line.startswith("%%"):
             break
@@ -122,24 +130,28 @@ class _Cells:
         error = result.error_in_exec if result else None
         if running is not None:
             self.running = None
-            running.recording.__exit__(type(error) if error else None, error, error.__traceback__ if error else None)
+            running.recording.__exit__(
+                type(error) if error else None, error, error.__traceback__ if error else None
+            )
         ran = result is None or result.error_before_exec is None  # else there is nothing to draw
         recording = running.recording if running is not None and ran else None
         asks = self.asked or result is None or isinstance(error, UsageError)
         try:
             self.notebook.after(result.info.raw_cell if result else "", error, recording, asks)
-        finally:  # whatever is wrong with the rest of the notebook's names, the cell gets its picture
+        # whatever is wrong with the rest of the notebook's names, the cell gets its picture
+        finally:
             if running is not None and recording is not None:
                 figure, told = recording.figure(**running.options), self.notebook.told
                 display(figure if told is None else _Explained(figure, told))
 
     @no_var_expand  # type: ignore[untyped-decorator]  # {…} and $ are the reader's
     def line_magic(self, line: str) -> None:
-        """``%gradviz why`` explains the last error; without one, what the newest loss does to the model.
+        """``%gradviz why`` explains the last error; without one, what the newest loss does to the
+        model.
 
-        ``%gradviz why model.fc1.weight`` and ``%gradviz why w loss`` ask about these, as ``gv.explain(w, loss)`` does:
-        any expressions over the notebook's names, apart by blanks or commas. The last recording helps, where it saw
-        them.
+        ``%gradviz why model.fc1.weight`` and ``%gradviz why w loss`` ask about these, as
+        ``gv.explain(w, loss)`` does: any expressions over the notebook's names, apart by blanks or
+        commas. The last recording helps, where it saw them.
         """
         word, _, words = line.strip().partition(" ")
         if word not in ("", "why"):
@@ -147,7 +159,9 @@ class _Cells:
         if word:
             self.asked = True
             try:
-                display(self.notebook.about(words.strip()) if words.strip() else self.notebook.why())
+                display(
+                    self.notebook.about(words.strip()) if words.strip() else self.notebook.why()
+                )
             except GradvizError as error:
                 raise UsageError(str(error)) from None
         else:
@@ -184,7 +198,8 @@ _loaded: WeakKeyDictionary[Any, _Cells] = WeakKeyDictionary()
 
 
 def load(shell: InteractiveShell) -> None:
-    """Make ``%%gradviz`` and ``%gradviz`` known to an IPython shell; a second call changes nothing."""
+    """Make ``%%gradviz`` and ``%gradviz`` known to an IPython shell; a second call changes
+    nothing."""
     if shell in _loaded:
         return
     cells = _loaded[shell] = _Cells(shell.user_ns)

@@ -1,12 +1,16 @@
-"""Variable names and source text of recorded calls, found after the recording in the syntax tree. Knows no torch.
+"""Variable names and source text of recorded calls, found after the recording in the syntax tree.
+Knows no torch.
 
-While recording, only a *site* is kept per call: ``(code object, f_lasti)`` of the innermost user frame and of its
-callers. Frames and ``f_locals`` are never touched: on Python 3.11 reading ``f_locals`` keeps tensors alive.
+While recording, only a *site* is kept per call: ``(code object, f_lasti)`` of the innermost user
+frame and of its callers. Frames and ``f_locals`` are never touched: on Python 3.11 reading
+``f_locals`` keeps tensors alive.
 
-Known limitations: a name is left out where the syntax alone does not prove it. That holds for calls that a builtin
-makes (``sum(losses)``, ``map``, ``sorted``), for comprehension elements and for ``hs[i] = ...``. The tree cannot see
-what runs between two frames of a site: where other frames of torch than those of ``nn.Module.__call__`` were left
-out, the site has to end, and of several calls that a module makes at one site only the last may take the name.
+Known limitations: a name is left out where the syntax alone does not prove it. That holds for calls
+that a builtin makes (``sum(losses)``, ``map``, ``sorted``), for comprehension elements and for
+``hs[i] = ...``. The tree cannot see
+what runs between two frames of a site: where other frames of torch than those of
+``nn.Module.__call__`` were left out, the site has to end, and of several calls that a module makes
+at one site only the last may take the name.
 """
 
 from __future__ import annotations
@@ -20,7 +24,16 @@ from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
-from gradviz._places import Place, callee_of, display_name, dotted, is_literal, is_module, locate, statement_of
+from gradviz._places import (
+    Place,
+    callee_of,
+    display_name,
+    dotted,
+    is_literal,
+    is_module,
+    locate,
+    statement_of,
+)
 from gradviz.callers import REPLACED
 
 Site = tuple[tuple[CodeType, int], ...]
@@ -32,7 +45,8 @@ _HIGHER_ORDER = {"reduce", "accumulate", "map", "starmap", "imap", "submit"}
 _NO_RESULT = {"__bool__", "__contains__", "__hash__", "__index__", "__iter__", "__len__"}
 _GENERATOR = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
-_Path = tuple[tuple[Any, int], ...]  # from a literal down to the call: (index, length) or (key, -1), ...
+# from a literal down to the call: (index, length) or (key, -1), ...
+_Path = tuple[tuple[Any, int], ...]
 
 
 class Named(NamedTuple):
@@ -40,21 +54,26 @@ class Named(NamedTuple):
 
     file: str  # "train.py", "cell [3]"
     line: int  # 1-based, where the call's expression starts
-    code: str | None  # what made the result: the whole assignment where the result is bound, else the expression
+    # what made the result: the whole assignment where the result is bound, else the expression
+    code: str | None
     targets: tuple[str | None, ...] | None  # names of the result; read them through ``outputs``
     unpacked: bool  # ``targets`` names the result's elements, "*rest" a starred one
-    arguments: tuple[str | None, ...]  # names of receiver and positional arguments, up to a starred one
+    # names of receiver and positional arguments, up to a starred one
+    arguments: tuple[str | None, ...]
     keywords: dict[str, str]
-    swaps: bool = False  # a binary operator between two non-literals: torch may get them in the other order
+    # a binary operator between two non-literals: torch may get them in the other order
+    swaps: bool = False
     each: bool = False  # a for loop: ``targets`` names every element of the result in turn
-    callee: str | None = None  # the object called, as ``net`` in ``net(x)``; None for what a module holds (``F.relu``)
+    # the object called, as ``net`` in ``net(x)``; None for what a module holds (``F.relu``)
+    callee: str | None = None
     depth: int = 0  # which of the site's frames has the statement that binds ``targets``
 
     def outputs(self, count: int | None) -> tuple[str | None, ...]:
         """Names of the tensors that the call returned.
 
         Args:
-            count: None where it returned one tensor, else the length of the tuple or list that it returned.
+            count: None where it returned one tensor, else the length of the tuple or list that it
+                returned.
 
         Returns:
             One name or None per tensor.
@@ -82,35 +101,44 @@ class Named(NamedTuple):
     def inputs(self, tensors: Sequence[bool]) -> tuple[str | None, ...]:
         """Names of the call's positional arguments, only where they are certain.
 
-        Holds for a call that user code makes directly, without frames of torch in between. What it gets beyond
-        the source's arguments (``dim``) has no name; when it gets less, it is another call of the same site.
+        Holds for a call that user code makes directly, without frames of torch in between. What it
+        gets beyond the source's arguments (``dim``) has no name; when it gets less, it is another
+        call of the same site.
 
         Args:
-            tensors: for each positional argument that torch got, the receiver included: is it a tensor?
+            tensors: for each positional argument that torch got, the receiver included: is it a
+                tensor?
 
         Returns:
             One name or None per argument.
 
         Example:
             >>> times = Named("train.py", 1, "n * a", None, False, ("n", "a"), {}, swaps=True)
-            >>> times.inputs([True, True]), times.inputs([True, False])  # 2nd: n or a may be the tensor
-            (('n', 'a'), (None, None))
+            >>> times.inputs([True, True])
+            ('n', 'a')
+            >>> times.inputs([True, False])  # n or a may be the tensor
+            (None, None)
         """
         if len(tensors) < len(self.arguments) or (self.swaps and not all(tensors)):
             return (None,) * len(tensors)
         padded = self.arguments + (None,) * len(tensors)
-        return tuple(name if tensor else None for name, tensor in zip(padded, tensors))  # noqa: B905
+        pairs = zip(padded, tensors)  # noqa: B905  more names than tensors
+        return tuple(name if tensor else None for name, tensor in pairs)
 
 
-def resolve(sites: Iterable[Site], located: dict[tuple[int, int], Place] | None = None) -> list[Named | None]:
+def resolve(
+    sites: Iterable[Site], located: dict[tuple[int, int], Place] | None = None
+) -> list[Named | None]:
     """Names, lines and source text for the calls of one recording.
 
-    Give all sites of a recording at once: that ``y[0] = a * 2`` is followed by a recorded ``__setitem__`` proves
-    that ``a * 2`` was copied into ``y`` and is not itself ``y[0]``.
+    Give all sites of a recording at once: that ``y[0] = a * 2`` is followed by a recorded
+    ``__setitem__`` proves that ``a * 2`` was copied into ``y`` and is not itself ``y[0]``.
 
     Args:
-        sites: for each call, (code object, ``f_lasti``) of the innermost user frame, then of its callers.
-        located: (id of the code object, ``f_lasti``) -> its place, where that is known already; it is added to.
+        sites: for each call, (code object, ``f_lasti``) of the innermost user frame, then of its
+        callers.
+        located: (id of the code object, ``f_lasti``) -> its place, where that is known already; it
+            is added to.
 
     Returns:
         One entry per site, in the same order; None for an empty site.
@@ -176,7 +204,8 @@ def _own_expression(node: Any) -> Any:
 
 
 def _binding(places: list[Place], written: set[Any]) -> _Binding:
-    """What the call's result is bound to: out of the expression, and through ``return`` on to the callers."""
+    """What the call's result is bound to: out of the expression, and through ``return`` on to the
+    callers."""
     path: _Path = ()
     walrus: list[Any] = []
     shown: Any = None
@@ -196,22 +225,31 @@ def _binding(places: list[Place], written: set[Any]) -> _Binding:
         if passed and not depth:
             shown = passed[-1]
         binder = value if isinstance(value, ast.stmt) else value.parent
-        if isinstance(binder, ast.Return) or (isinstance(binder, ast.Lambda) and value is binder.body):
+        if isinstance(binder, ast.Return) or (
+            isinstance(binder, ast.Lambda) and value is binder.body
+        ):
             continue
         targets = _targets(binder, value)
         each = isinstance(binder, ast.For) and not path
         if each:
             targets = [t for t in targets if not isinstance(t, (ast.Tuple, ast.List))]
-        elif isinstance(binder, ast.For):  # for h in (a * 2, a * 3): h is one whole element after the other
+        # for h in (a * 2, a * 3): h is one whole element after the other
+        elif isinstance(binder, ast.For):
             targets, path = (targets, path[1:]) if path[0][1] >= 0 else ([], ())
         elif targets and not depth and not path and not written.intersection(targets):
-            shown = binder if isinstance(binder, (ast.Assign, ast.AnnAssign, ast.AugAssign)) else shown
-        return _bind(walrus, targets, path, written)._replace(shown=shown, each=each and bool(targets), depth=depth)
+            shown = (
+                binder if isinstance(binder, (ast.Assign, ast.AnnAssign, ast.AugAssign)) else shown
+            )
+        return _bind(walrus, targets, path, written)._replace(
+            shown=shown, each=each and bool(targets), depth=depth
+        )
     return _bind(walrus, [], (), written)._replace(shown=shown)
 
 
 def _bind(walrus: list[Any], targets: list[Any], path: _Path, written: set[Any]) -> _Binding:
-    named = [_names_of(t, (), written) for t in walrus] + [_names_of(t, path, written) for t in targets]
+    named = [_names_of(t, (), written) for t in walrus] + [
+        _names_of(t, path, written) for t in targets
+    ]
     unpacked = [names for names, is_unpacked in named if is_unpacked]
     if unpacked:
         return _Binding(unpacked[0], unpacked=True)
@@ -219,11 +257,14 @@ def _bind(walrus: list[Any], targets: list[Any], path: _Path, written: set[Any])
 
 
 def _climb(node: Any, path: _Path) -> tuple[Any, _Path, list[ast.NamedExpr]]:
-    """Out of whatever only hands the value on: tuple, list and dict literals, ``if`` expressions, ``:=``, ``await``."""
+    """Out of whatever only hands the value on: tuple, list and dict literals, ``if`` expressions,
+    ``:=``, ``await``."""
     walrus: list[ast.NamedExpr] = []
     while True:
         up = node.parent
-        if isinstance(up, (ast.Tuple, ast.List)) and not any(isinstance(e, ast.Starred) for e in up.elts):
+        if isinstance(up, (ast.Tuple, ast.List)) and not any(
+            isinstance(e, ast.Starred) for e in up.elts
+        ):
             path = ((up.elts.index(node), len(up.elts)), *path)
         elif isinstance(up, ast.Dict) and (key := _key_of(up, node)):
             path = ((key.value, -1), *path)
@@ -244,7 +285,8 @@ def _key_of(literal: ast.Dict, value: Any) -> ast.Constant | None:
 
 
 def _targets(binder: Any, value: Any) -> list[Any]:
-    """Targets that ``binder`` assigns ``value`` to; a statement is its own value where it calls itself (``x += y``)."""
+    """Targets that ``binder`` assigns ``value`` to; a statement is its own value where it calls
+    itself (``x += y``)."""
     if isinstance(getattr(value, "ctx", None), ast.Store):  # q, k = t iterates over t
         return [value]
     if isinstance(binder, (ast.Assign, ast.AnnAssign)) and value is binder.value:
@@ -259,7 +301,8 @@ def _targets(binder: Any, value: Any) -> list[Any]:
 
 
 def _names_of(target: Any, path: _Path, written: set[Any]) -> tuple[tuple[str | None, ...], bool]:
-    """Names that ``target`` gives to what stands at ``path`` of the assigned value, and whether it unpacks it."""
+    """Names that ``target`` gives to what stands at ``path`` of the assigned value, and whether it
+    unpacks it."""
     while path and isinstance(target, (ast.Tuple, ast.List)):
         index, length = path[0]
         elements: list[Any] = target.elts
@@ -279,7 +322,8 @@ def _names_of(target: Any, path: _Path, written: set[Any]) -> tuple[tuple[str | 
 
 
 def _bindable(target: ast.expr, written: set[Any]) -> str | None:
-    """The target's name, unless a recorded call shows that the assignment copied the value into a tensor."""
+    """The target's name, unless a recorded call shows that the assignment copied the value into a
+    tensor."""
     return None if target in written else dotted(target)
 
 
@@ -289,8 +333,11 @@ def _element(target: ast.expr, written: set[Any]) -> str | None:
 
 
 def _by_builtin(call: ast.Call) -> bool:
-    """Whether something written in C makes the recorded call on behalf of ``call``: sum, map, sorted, reduce."""
-    return (isinstance(call.func, ast.Name) and call.func.id in _BUILTINS) or callee_of(call.func) in _HIGHER_ORDER
+    """Whether something written in C makes the recorded call on behalf of ``call``: sum, map,
+    sorted, reduce."""
+    return (isinstance(call.func, ast.Name) and call.func.id in _BUILTINS) or callee_of(
+        call.func
+    ) in _HIGHER_ORDER
 
 
 def _is_direct(place: Place) -> bool:
@@ -299,12 +346,17 @@ def _is_direct(place: Place) -> bool:
     if isinstance(node, ast.Call):
         return not _by_builtin(node) or callee_of(node.func) in _PASS_ON
     if isinstance(node, ast.Compare):
-        return len(node.ops) == 1 and not isinstance(node.ops[0], (ast.In, ast.NotIn)) and not place.is_test
+        return (
+            len(node.ops) == 1
+            and not isinstance(node.ops[0], (ast.In, ast.NotIn))
+            and not place.is_test
+        )
     return node is not None and not place.is_test and not isinstance(node, ast.With)
 
 
 def _returns_result_of(place: Place, code: CodeType) -> bool:
-    """Whether the value of a caller's node is what ``code`` returns. Called functions are known by name only."""
+    """Whether the value of a caller's node is what ``code`` returns. Called functions are known by
+    name only."""
     node, name = place.node, code.co_name
     if isinstance(node, ast.Await):
         return not code.co_flags & _GENERATOR
@@ -314,7 +366,8 @@ def _returns_result_of(place: Place, code: CodeType) -> bool:
         callee = node.func.value if isinstance(node.func, ast.Subscript) else node.func
         if isinstance(callee, ast.Lambda) or callee_of(callee) == name:
             return True
-        # A wrapper, a module or a lambda by another name; but not what only takes the function: vmap(f, x), grad(f)(x)
+        # A wrapper, a module or a lambda by another name; but not what only takes the function:
+        # vmap(f, x), grad(f)(x)
         passed = [*node.args, *(k.value for k in node.keywords)]
         takes_it = any(isinstance(a, ast.Lambda) or callee_of(a) == name for a in passed)
         return callee_of(callee) is not None and not _by_builtin(node) and not takes_it
@@ -322,7 +375,9 @@ def _returns_result_of(place: Place, code: CodeType) -> bool:
         return name in (node.attr, "__getattr__", "__getattribute__", "__get__")
     if isinstance(node, ast.With):
         return name == "__enter__"
-    is_operator = isinstance(node, (ast.BinOp, ast.UnaryOp, ast.AugAssign, ast.Compare, ast.Subscript))
+    is_operator = isinstance(
+        node, (ast.BinOp, ast.UnaryOp, ast.AugAssign, ast.Compare, ast.Subscript)
+    )
     return is_operator and name.startswith("__") and name not in _NO_RESULT and _is_direct(place)
 
 
@@ -336,7 +391,8 @@ def _object_called(place: Place) -> str | None:
 
 
 def _arguments(place: Place) -> tuple[list[Any], bool]:
-    """Receiver and positional arguments, and whether torch may get the two the other way round (``n * a``)."""
+    """Receiver and positional arguments, and whether torch may get the two the other way round (``n
+    * a``)."""
     node = place.node
     if place.is_test:
         return [node.operand if isinstance(node, ast.UnaryOp) else node], False
@@ -344,9 +400,16 @@ def _arguments(place: Place) -> tuple[list[Any], bool]:
         return [], False
     if isinstance(node, ast.Call):
         receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
-        return [*([receiver] if receiver and not is_module(receiver, place.source) else []), *node.args], False
+        return [
+            *([receiver] if receiver and not is_module(receiver, place.source) else []),
+            *node.args,
+        ], False
     if isinstance(node, (ast.BinOp, ast.Compare)):
-        left, right = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.left, node.comparators[0])
+        left, right = (
+            (node.left, node.right)
+            if isinstance(node, ast.BinOp)
+            else (node.left, node.comparators[0])
+        )
         literal = is_literal(left)
         return [right, left] if literal else [left, right], not literal and not is_literal(right)
     if isinstance(node, ast.AugAssign):
@@ -358,5 +421,9 @@ def _arguments(place: Place) -> tuple[list[Any], bool]:
     parent = getattr(node, "parent", None)
     stored = [parent.value] if isinstance(parent, ast.Assign) and node in parent.targets else []
     if isinstance(node, (ast.Subscript, ast.Attribute)):
-        return [node.value, *([node.slice] if isinstance(node, ast.Subscript) else []), *stored], False
+        return [
+            node.value,
+            *([node.slice] if isinstance(node, ast.Subscript) else []),
+            *stored,
+        ], False
     return stored, False

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 def _not_last(calls: list[CallRecord]) -> set[int]:
-    """Calls that torch or a module made before the last one at a site: ``y = net(x)`` names what the last returned."""
+    """Calls that torch or a module made before the last one at a site: ``y = net(x)`` names what
+    the last returned."""
     found: set[int] = set()
     for call, following in pairwise(calls):
         if call.direct or following.direct or call.site != following.site:
@@ -33,8 +34,8 @@ def _not_last(calls: list[CallRecord]) -> set[int]:
 
 
 def _line_of(name: str, statement: Any, scope: Any) -> int:
-    """The line by which a variable that a statement reads is known: its own, or where the variable was bound before,
-    if the statement gives it to another object (``t = t + 1``)."""
+    """The line by which a variable that a statement reads is known: its own, or where the variable
+    was bound before, if the statement gives it to another object (``t = t + 1``)."""
     bound = [other for other_name, other in bindings(scope) if other_name == name]
     before = [other.lineno for other in bound if other.lineno < statement.lineno]
     return int(max(before) if before and statement in bound else statement.lineno)
@@ -51,7 +52,12 @@ class Names:
         calls = list({id(c): c for c in calls}.values())
         sites = [_pairs(c.site) for c in calls]
         roots = {c.module[0] for c in calls if c.module is not None}
-        roots |= {s.object.parameter[1][0] for c in calls for s in c.inputs if s.object.parameter is not None}
+        roots |= {
+            s.object.parameter[1][0]
+            for c in calls
+            for s in c.inputs
+            if s.object.parameter is not None
+        }
         self._places: dict[tuple[int, int], Place] = {}
         found = names.resolve([*sites, *map(_pairs, roots)], self._places)
         self.of_call = {id(c): n for c, n in zip(calls, found, strict=False)}
@@ -61,14 +67,19 @@ class Names:
         self._inner: set[int] = set()  # by id: states whose own name is one inside of a helper
         self._own: dict[int, str] = {}
         self._unbound = _not_last(calls)
-        is_module = recorder.home_at is None or (recorder.home and recorder.home.co_name == "<module>")
+        is_module = recorder.home_at is None or (
+            recorder.home and recorder.home.co_name == "<module>"
+        )
         self._home, self._globals = recorder.home, recorder.globals if is_module else None
         entered = self._node((recorder.home, recorder.home_at)) if recorder.home_at else None
-        # Entered by hand (``rec.__enter__()``), a recording has no block: what the scope does counts everywhere.
+        # Entered by hand (``rec.__enter__()``), a recording has no block: what the scope does
+        # counts everywhere.
         self._block = entered if isinstance(entered, (ast.With, ast.AsyncWith)) else None
-        # The last proof of what a variable of a scope is: the object, the statement, did it bind the name, outermost?
+        # The last proof of what a variable of a scope is: the object, the statement, did it bind
+        # the name, outermost?
         self._proofs: dict[tuple[Any, str], tuple[Object, Any, bool, bool]] = {}
-        self._proven: set[tuple[Object, str]] = set()  # names that the user's outermost code has for an object
+        # names that the user's outermost code has for an object
+        self._proven: set[tuple[Object, str]] = set()
         self._recorded: set[tuple[Any, str]] = set()
         self._lines: dict[tuple[Object, str], int] = {}
         for call in calls:
@@ -77,8 +88,8 @@ class Names:
                 self._outputs(call)
 
     def _inputs(self, call: CallRecord) -> None:
-        """Names that the call's arguments are written with. The user's outermost code knows best, a helper's parameter
-        stands for what its caller passed."""
+        """Names that the call's arguments are written with. The user's outermost code knows best, a
+        helper's parameter stands for what its caller passed."""
         named = self.of_call[id(call)]
         given: dict[int | str, str | None] = {}
         if named is not None and call.direct:
@@ -106,12 +117,16 @@ class Names:
         return bool(site) and (site[0] is self._home or site[0].co_name == "<module>")
 
     def _is_users(self, site: Site) -> bool:
-        """The same, where the variable is one that outlives its expression: not that of a comprehension."""
+        """The same, where the variable is one that outlives its expression: not that of a
+        comprehension."""
         node = self._node(site) if self._is_outer(site) else None
-        return self._is_outer(site) and not (node is not None and isinstance(scope_of(node), COMPREHENSIONS))
+        return self._is_outer(site) and not (
+            node is not None and isinstance(scope_of(node), COMPREHENSIONS)
+        )
 
     def _as_the_caller_says(self, name: str, site: Site) -> tuple[str, Site]:
-        """A helper's parameter under the name that its caller passed, as far out as the site tells."""
+        """A helper's parameter under the name that its caller passed, as far out as the site
+        tells."""
         here, slot = site, None
         while len(here) > 2 and not self._is_outer(here):
             code, caller = here[0], here[2:]
@@ -143,13 +158,17 @@ class Names:
         return name, site
 
     def _outputs(self, call: CallRecord) -> None:
-        """Names that the results are bound to. What a library makes of a result before it returns is not known."""
+        """Names that the results are bound to. What a library makes of a result before it returns
+        is not known."""
         named = self.of_call[id(call)]
         if named is None or call.bookkeeping or not (call.direct or call.module):
             return
-        given = {id(s) for s in call.inputs}  # handed back as it is: it keeps the name it has, if it has one
+        # handed back as it is: it keeps the name it has, if it has one
+        given = {id(s) for s in call.inputs}
         for state, name in zip(call.outputs, named.outputs(call.returned), strict=False):
-            self._prove(call.site[2 * named.depth :], name, state.object, binds=True, always=not named.depth)
+            self._prove(
+                call.site[2 * named.depth :], name, state.object, binds=True, always=not named.depth
+            )
             if not name or (id(state) in given and state.object in self._first):
                 continue
             self._own.setdefault(id(state), name)
@@ -165,8 +184,17 @@ class Names:
             self._places[key] = locate(*site[:2])
         return self._places[key].node
 
-    def _prove(self, site: Site, name: str | None, own: Object, *, binds: bool = False, always: bool = False) -> None:
-        """Here the variable ``name`` is ``own``. ``always``: whenever this binds it, a recorded call does."""
+    def _prove(
+        self,
+        site: Site,
+        name: str | None,
+        own: Object,
+        *,
+        binds: bool = False,
+        always: bool = False,
+    ) -> None:
+        """Here the variable ``name`` is ``own``. ``always``: whenever this binds it, a recorded
+        call does."""
         node = self._node(site) if name else None
         if not name or node is None:
             return
@@ -178,15 +206,20 @@ class Names:
         if outer:
             self._proven.add((own, name))
         self._recorded |= {(statement, name)} if always and not is_conditional(statement) else set()
-        self._lines.setdefault((own, name), statement.lineno if binds else _line_of(name, statement, scope))
+        self._lines.setdefault(
+            (own, name), statement.lineno if binds else _line_of(name, statement, scope)
+        )
 
     @cached_property
     def _held(self) -> dict[str, Object | None]:
         """Which object every variable is at the end; None where that is not certain."""
         found: dict[str, Object | None] = {}
-        proofs = sorted(self._proofs.items(), key=lambda p: p[1][3])  # the outermost code has the last word
+        # the outermost code has the last word
+        proofs = sorted(self._proofs.items(), key=lambda p: p[1][3])
         for (scope, name), (own, statement, binds, _) in proofs:
-            block = self._block if self._block is not None and scope_of(self._block) is scope else None
+            block = (
+                self._block if self._block is not None and scope_of(self._block) is scope else None
+            )
             lost = is_bound_since(scope, name, statement, binds, self._recorded, block)
             found[name] = None if lost else own
             if self._globals is not None and isinstance(scope, ast.Module) and name.isidentifier():
@@ -194,15 +227,19 @@ class Names:
         return found
 
     def at_the_end(self, name: str | None, own: Object, *, whole: bool) -> str | None:
-        """``name`` where that is still this object, else another variable that is, else with the line where it was."""
+        """``name`` where that is still this object, else another variable that is, else with the
+        line where it was."""
         if name is None or self._held.get(name, own) is own:
             return name
-        others = [n for n, o in self._held.items() if o is own and whole and (own, n) in self._proven]
+        others = [
+            n for n, o in self._held.items() if o is own and whole and (own, n) in self._proven
+        ]
         line = self._lines.get((own, name))
         return others[-1] if others else f"{name} (line {line})" if line else f"another {name}"
 
     def module(self, module: tuple[Site, str, str] | None) -> str | None:
-        """``"net.fc"``: the variable of the root module where it is known, else its class, and the path below it."""
+        """``"net.fc"``: the variable of the root module where it is known, else its class, and the
+        path below it."""
         if module is None:
             return None
         site, root, path = module
@@ -214,21 +251,39 @@ class Names:
         named = self.of_call[id(call)]
         if named is None:
             return None
-        code, bound = named.code, self._own.get(id(call.outputs[0])) if len(call.outputs) == 1 else None
-        is_inside = not call.direct and not call.bookkeeping and (id(call) in self._unbound or call.module is None)
-        if is_inside and (named.callee or "").split(".")[-1] != call.function:  # net.requires_grad_() says it already
-            # Of the calls that a module makes at one site, only the last made what is written there.
+        code, bound = (
+            named.code,
+            self._own.get(id(call.outputs[0])) if len(call.outputs) == 1 else None,
+        )
+        is_inside = (
+            not call.direct
+            and not call.bookkeeping
+            and (id(call) in self._unbound or call.module is None)
+        )
+        # net.requires_grad_() says it already
+        if is_inside and (named.callee or "").split(".")[-1] != call.function:
+            # Of the calls that a module makes at one site, only the last made what is written
+            # there.
             inside = self.module(call.module) or named.callee
             code = f"{inside}: {call.function}" if inside else call.function
             later = self._first.get(call.outputs[0].object) if len(call.outputs) == 1 else None
-            code = f"{later} ({code})" if later else code  # the name under which it is read further on
-        elif code is not None and bound is not None and not call.function.endswith("_") and named.targets == (bound,):
+            # the name under which it is read further on
+            code = f"{later} ({code})" if later else code
+        elif (
+            code is not None
+            and bound is not None
+            and not call.function.endswith("_")
+            and named.targets == (bound,)
+        ):
             # `return x * 2` of a helper: its caller's name belongs to the card too.
-            code = code if re.search(rf"(?<![\w.]){re.escape(bound)}\b", code) else f"{bound} = {code}"
+            code = (
+                code if re.search(rf"(?<![\w.]){re.escape(bound)}\b", code) else f"{bound} = {code}"
+            )
         return Source(named.file, named.line, code)
 
     def of_state(self, state: State, current: dict[Object, str]) -> str | None:
-        """Its own name, else the name that the object had before; a .grad that nobody read is named by its tensor."""
+        """Its own name, else the name that the object had before; a .grad that nobody read is named
+        by its tensor."""
         name = self._own.get(id(state))
         if name is not None and id(state) in self._inner:
             name = self._users_own(state.object) or name
@@ -244,5 +299,6 @@ class Names:
         return current.get(own) or self._users_own(own) or self._first.get(own)
 
     def _users_own(self, own: Object) -> str | None:
-        """The user's own name of what a helper calls otherwise: her code's, else that of a variable that holds it."""
+        """The user's own name of what a helper calls otherwise: her code's, else that of a variable
+        that holds it."""
         return self._first[own] if own in self._outer else own.hint

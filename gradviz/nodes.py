@@ -1,4 +1,5 @@
-"""Graph -> Scene, torch's own nodes one by one: every Node a pill, every GradientEdge an arrow, leaves beside them."""
+"""Graph -> Scene, torch's own nodes one by one: every Node a pill, every GradientEdge an arrow,
+leaves beside them."""
 
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ def scene(graph: Graph) -> Scene:
         graph: what was captured or recorded.
 
     Returns:
-        A pill for each node, an arrow for each edge (both edges of ``a * a``), and a card for each leaf, root and
-        named result. Slots of ``next_functions`` that hold None are in the text only.
+        A pill for each node, an arrow for each edge (both edges of ``a * a``), and a card for each
+        leaf, root and named result. Slots of ``next_functions`` that hold None are in the text
+        only.
     """
     ids = queries.gradient_order(graph, [n.id for n in graph.nodes])[::-1]
     place = {node_id: i for i, node_id in enumerate(ids)}
@@ -39,12 +41,18 @@ def _pill(graph: Graph, node: Node, number: int, write: RowWriter) -> Card:
         kind, leaf = "accumulate", graph.tensor.get(node.leaf_id)
         name = f"AccumulateGrad of {leaf.name}" if leaf and leaf.name else "AccumulateGrad"
     start = write.start(node.id)
-    rows = [Row("state", name), *([Row("state", start)] if start else []), *write.saved_rows([node.id])]
+    rows = [
+        Row("state", name),
+        *([Row("state", start)] if start else []),
+        *write.saved_rows([node.id]),
+    ]
     rows += write.changed_rows([node.id], None)
     return Card(number, kind, tuple(rows), node_ids=(node.id,))
 
 
-def _tensors(graph: Graph, place: dict[int, int], write: RowWriter, cards: list[Card], arrows: list[Arrow]) -> None:
+def _tensors(
+    graph: Graph, place: dict[int, int], write: RowWriter, cards: list[Card], arrows: list[Arrow]
+) -> None:
     """Leaves above their AccumulateGrad, roots and named results below the node that made them."""
     leaf_nodes = queries.accumulate_nodes(graph)
     for t in queries.latest_states(graph).values():
@@ -56,7 +64,11 @@ def _tensors(graph: Graph, place: dict[int, int], write: RowWriter, cards: list[
         if leaf_nodes.get(t.object_id) in place:
             arrows.append(Arrow(number, place[leaf_nodes[t.object_id]], "of"))
         elif t.gradient_edge and t.gradient_edge.node_id in place:
-            arrows.append(Arrow(place[t.gradient_edge.node_id], number, "of", _output(t.gradient_edge.output_nr)))
+            arrows.append(
+                Arrow(
+                    place[t.gradient_edge.node_id], number, "of", _output(t.gradient_edge.output_nr)
+                )
+            )
 
 
 def _output(number: int) -> str:

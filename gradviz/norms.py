@@ -15,11 +15,14 @@ _SQUARES = (1e-14, 1e18)  # norms whose squares float32 holds
 
 
 def norm(grad: torch.Tensor) -> float | None:
-    """The 2-norm of a tensor on the CPU: nan or inf if and only if it holds such. None where reading is not safe.
+    """The 2-norm of a tensor on the CPU: nan or inf if and only if it holds such. None where
+    reading is not safe.
 
     Example:
-        >>> norm(torch.full((9,), 2.0)), norm(torch.zeros(9)), norm(torch.tensor([1.0, float("inf")]))
-        (6.0, 0.0, inf)
+        >>> norm(torch.full((9,), 2.0)), norm(torch.zeros(9))
+        (6.0, 0.0)
+        >>> norm(torch.tensor([1.0, float("inf")]))
+        inf
     """
     if compat.dispatch_modes() or type(grad) is not torch.Tensor or grad.is_nested:
         return None
@@ -57,13 +60,15 @@ def read_there(norms: list[Any]) -> None:
     for device, found in places.items():
         if device.type == "cuda":
             torch.cuda.synchronize(device)  # nodes run on the streams of their forwards
-        for at, number in zip(found, torch.stack([norms[at] for at in found]).tolist(), strict=True):
+        for at, number in zip(
+            found, torch.stack([norms[at] for at in found]).tolist(), strict=True
+        ):
             norms[at] = number
 
 
 def _plain(grad: torch.Tensor) -> tuple[torch.Tensor, float]:
-    """The tensor without graph and without what expand() repeats, and what that multiplies its norm by. Raises for
-    one that is not strided."""
+    """The tensor without graph and without what expand() repeats, and what that multiplies its norm
+    by. Raises for one that is not strided."""
     plain, times = grad.detach() if grad.requires_grad else grad, 1.0
     for dim in reversed(range(plain.dim())):
         if plain.stride(dim) == 0:

@@ -1,15 +1,18 @@
-"""Who is who while recording: tensor objects, their states, and the memory they share. Holds no tensor.
+"""Who is who while recording: tensor objects, their states, and the memory they share. Holds no
+tensor.
 
-NOTE [views]: reading ``grad_fn`` of a view whose memory was written makes torch build that node anew, earlier than the
-program would have; the engine then runs nodes in another order. So the ``grad_fn`` of such a view is left unread until
-a call has used the view in a graph, which built the node anyway.
+NOTE [views]: reading ``grad_fn`` of a view whose memory was written makes torch build that node
+anew, earlier than the program would have; the engine then runs nodes in another order. So the
+``grad_fn`` of such a view is left unread until a call has used the view in a graph, which built the
+node anyway.
 
-NOTE [writes without a version]: a write usually shows as a new version. Inference tensors count none, and numpy writes
-past them, as do BatchNorm's running statistics. So what lies in such memory is read again at each look, and everything
-that is alive is read once more when the recording ends. Only small values are read, and only they are drawn.
+NOTE [writes without a version]: a write usually shows as a new version. Inference tensors count
+none, and numpy writes past them, as do BatchNorm's running statistics. So what lies in such memory
+is read again at each look, and everything that is alive is read once more when the recording ends.
+Only small values are read, and only they are drawn.
 
-An ``Object`` is a weak reference: an ``id()`` alone does not tell tensors apart, it is reused at once.
-Every state is plain data, read right after the call that made it.
+An ``Object`` is a weak reference: an ``id()`` alone does not tell tensors apart, it is reused at
+once. Every state is plain data, read right after the call that made it.
 """
 
 from __future__ import annotations
@@ -57,11 +60,13 @@ class Object(weakref.ref[torch.Tensor]):
     hint: str | None = None  # a global variable that held it when the block ended
     accumulate_grad: int | None = None  # serial of its AccumulateGrad
     gradient_of: Object | None = None  # the tensor whose .grad it was when a backward ended
-    parameter: tuple[str, Any] | None = None  # (own name, module that it belongs to, as in CallRecord.module)
+    # (own name, module that it belongs to, as in CallRecord.module)
+    parameter: tuple[str, Any] | None = None
     state: State
     key: int  # the id() of the tensor
     made: bool  # by a recorded call
-    counter: object  # a tensor, its views and its detached aliases count their versions together; .data does not
+    # a tensor, its views and its detached aliases count their versions together; .data does not
+    counter: object
 
     # By identity: what it refers to may be gone.
     __hash__ = object.__hash__
@@ -70,7 +75,8 @@ class Object(weakref.ref[torch.Tensor]):
 
 
 def _forgetting(home: weakref.ref[Objects]) -> Callable[[Any], None]:
-    """A tensor that is gone is forgotten at once, so that a long loop leaves nothing behind, no cycle either."""
+    """A tensor that is gone is forgotten at once, so that a long loop leaves nothing behind, no
+    cycle either."""
 
     def died(found: Any) -> None:
         objects: Any = home()
@@ -84,7 +90,8 @@ def _forgetting(home: weakref.ref[Objects]) -> Callable[[Any], None]:
 
 @dataclass(slots=True)
 class State:
-    """What one tensor object was at one moment. Fields as in ``graph.Tensor``; ``node`` is a node serial."""
+    """What one tensor object was at one moment. Fields as in ``graph.Tensor``; ``node`` is a node
+    serial."""
 
     object: Object
     shape: tuple[int, ...] | None
@@ -108,8 +115,10 @@ class State:
 def same_values(one: Any, two: Any) -> bool:
     """Do two nested lists hold the same numbers? One nan is as good as another.
 
-    >>> same_values([1.0, float("nan")], [1.0, float("nan")]), same_values([1.0], [2.0]), same_values(None, 1.0)
-    (True, False, False)
+    >>> same_values([1.0, float("nan")], [1.0, float("nan")])
+    True
+    >>> same_values([1.0], [2.0]), same_values(None, 1.0)
+    (False, False)
     """
     return bool(one == two) or repr(one) == repr(two)
 
@@ -134,16 +143,19 @@ def _plain(read_sizes: Callable[[], Any]) -> tuple[int, ...] | None:
 
 
 class Objects:
-    """The objects of one recording. ``reads_gpu``: copy values from devices other than the CPU too."""
+    """The objects of one recording. ``reads_gpu``: copy values from devices other than the CPU
+    too."""
 
     def __init__(self, reads_gpu: bool, meet: Callable[[Any], int]) -> None:
         self.died = _forgetting(weakref.ref(self))
         self.sweep_at = 1024
         self.deferred = False  # was any grad_fn ever left unread?
-        self.exposed: set[Block] = set()  # memory that others than torch can write, see NOTE [writes without a version]
+        # memory that others than torch can write, see NOTE [writes without a version]
+        self.exposed: set[Block] = set()
         self.by_id: dict[int, Object] = {}
         self.blocks: dict[int, Block] = {}
-        self.grad_owner: dict[int, Object] = {}  # id of a .grad tensor -> the object whose .grad it is
+        # id of a .grad tensor -> the object whose .grad it is
+        self.grad_owner: dict[int, Object] = {}
         self.reads_gpu = reads_gpu
         self.meet = meet  # node -> serial; records nodes not met before
 
@@ -153,7 +165,8 @@ class Objects:
         return found if found is not None and found() is tensor else None
 
     def kin(self, start: int) -> State | None:
-        """A living state over the memory at ``start``, if all that live there count their versions together."""
+        """A living state over the memory at ``start``, if all that live there count their versions
+        together."""
         block = self.blocks.get(start)
         if block is None or len({m.counter for m in block.alive()}) != 1:
             return None
@@ -175,7 +188,11 @@ class Objects:
                 settled = compat.base_of(tensor) is None or compat.version(tensor) == 0
                 state = self.refresh(self._add(tensor, made=False), tensor, settled=settled)
                 block = state.block
-                if block is not None and block not in self.exposed and (len(block) > 1 or compat.is_foreign(tensor)):
+                if (
+                    block is not None
+                    and block not in self.exposed
+                    and (len(block) > 1 or compat.is_foreign(tensor))
+                ):
                     self.exposed.add(block)
             found.append(state)
         return found
@@ -185,12 +202,15 @@ class Objects:
         state, version = own.state, compat.version(tensor)
         if version != state.version or tensor.requires_grad is not state.requires_grad:
             return self.refresh(own, tensor, settled=compat.base_of(tensor) is None)
-        if version is None or (self.exposed and state.values is not None and state.block in self.exposed):
+        if version is None or (
+            self.exposed and state.values is not None and state.block in self.exposed
+        ):
             return self.read_again(own, tensor)
         return state
 
     def read_again(self, own: Object, tensor: torch.Tensor) -> State:
-        """The state of a tensor of the same version, by what stands in its memory, see NOTE [writes without a version].
+        """The state of a tensor of the same version, by what stands in its memory, see NOTE [writes
+        without a version].
 
         Its ``grad_fn`` is left alone, since a write that counts no version makes no node either.
         """
@@ -208,14 +228,20 @@ class Objects:
         return own.state
 
     def _lies_as(self, state: State, tensor: torch.Tensor) -> bool:
-        """Has a tensor the shape and the memory of its state? ``set_`` and ``resize_`` give it others."""
+        """Has a tensor the shape and the memory of its state? ``set_`` and ``resize_`` give it
+        others."""
         span = read(lambda: compat.storage_range(tensor))
         block = None if span is None else self.blocks.get(span[0])
-        place = _plain(lambda: tensor.shape), _plain(lambda: tensor.stride()), read(lambda: tensor.storage_offset())
+        place = (
+            _plain(lambda: tensor.shape),
+            _plain(lambda: tensor.stride()),
+            read(lambda: tensor.storage_offset()),
+        )
         return block is state.block and place == (state.shape, state.stride, state.storage_offset)
 
     def expose(self, tensor: torch.Tensor) -> Block | None:
-        """The memory of this tensor, which is handed to others than torch: to numpy, for example."""
+        """The memory of this tensor, which is handed to others than torch: to numpy, for
+        example."""
         known = self.known(tensor)
         block = None if known is None else known.state.block
         if block is not None:
@@ -229,7 +255,8 @@ class Objects:
         return found
 
     def make(self, tensor: torch.Tensor, call: CallRecord) -> Object:
-        """The object of a tensor that ``call`` returned. A view or alias of an input counts versions with it."""
+        """The object of a tensor that ``call`` returned. A view or alias of an input counts
+        versions with it."""
         added = self._add(tensor, made=True)
         state = self.refresh(added, tensor)
         block = state.block
@@ -240,13 +267,15 @@ class Objects:
         elif block is not None and len(block) > 1:
             shared = next((before for before in call.inputs if before.block is block), None)
             if shared is None or call.role is _DATA_GET:
-                self.exposed.add(block)  # a write through one of them moves no version of the others
+                # a write through one of them moves no version of the others
+                self.exposed.add(block)
             else:
                 added.counter = shared.object.counter
         return added
 
     def refresh(self, found: Object, t: torch.Tensor, *, settled: bool = True) -> State:
-        """Read ``t`` anew and make that its object's latest state. Not ``settled``: leave its grad_fn alone."""
+        """Read ``t`` anew and make that its object's latest state. Not ``settled``: leave its
+        grad_fn alone."""
         if found.deferred is settled:
             found.deferred = not settled
             self.deferred = True
@@ -259,7 +288,11 @@ class Objects:
         if before is not None:
             if state != before and same_values(state.values, before.values):
                 state.values = before.values  # holds a nan, perhaps, which equals nothing
-            if state.grad is not None and before.grad is not None and same_values(state.grad, before.grad):
+            if (
+                state.grad is not None
+                and before.grad is not None
+                and same_values(state.grad, before.grad)
+            ):
                 state.grad = before.grad
             if state == before:
                 return before
@@ -273,8 +306,20 @@ class Objects:
 
     def _read_ordinary(self, found: Object, t: torch.Tensor) -> State:
         state = _blank(State)
-        (state.shape, state.stride, state.storage_offset, state.dtype, state.device, requires_grad, state.version, base,
-         retains, state.output_nr, grad_fn, on_cpu) = compat.facts(t)  # fmt: skip
+        (
+            state.shape,
+            state.stride,
+            state.storage_offset,
+            state.dtype,
+            state.device,
+            requires_grad,
+            state.version,
+            base,
+            retains,
+            state.output_nr,
+            grad_fn,
+            on_cpu,
+        ) = compat.facts(t)
         state.object, state.requires_grad, state.retains_grad = found, requires_grad, retains
         state.is_leaf = is_leaf = grad_fn is None
         small = t.numel() <= LIMIT and (on_cpu or (self.reads_gpu and not t.is_meta))
@@ -299,17 +344,28 @@ class Objects:
             tracked = compat.takes_gradient(t)
         retains = read(lambda: t.retains_grad)
         return State(
-            found, _plain(lambda: t.shape), _plain(lambda: t.stride()), read(lambda: t.storage_offset()),
-            read(lambda: t.dtype), read(lambda: t.device), requires_grad, is_leaf, retains, compat.version(t),
+            found,
+            _plain(lambda: t.shape),
+            _plain(lambda: t.stride()),
+            read(lambda: t.storage_offset()),
+            read(lambda: t.dtype),
+            read(lambda: t.device),
+            requires_grad,
+            is_leaf,
+            retains,
+            compat.version(t),
             read(lambda: self.values(t)),
             read(lambda: self._grad(found, t)) if is_leaf or retains else None,
-            read(lambda: self._block(found, t)), None if base is None else self.known(base),
-            None if grad_fn is None else self.meet(grad_fn), read(lambda: t.output_nr) or 0,
+            read(lambda: self._block(found, t)),
+            None if base is None else self.known(base),
+            None if grad_fn is None else self.meet(grad_fn),
+            read(lambda: t.output_nr) or 0,
             tracked,
-        )  # fmt: skip
+        )
 
     def values(self, t: torch.Tensor) -> Any:
-        """The elements of a small tensor as a nested list, or None. Reading a GPU would wait for it: only if asked."""
+        """The elements of a small tensor as a nested list, or None. Reading a GPU would wait for
+        it: only if asked."""
         if t.numel() <= LIMIT and (t.is_cpu or (self.reads_gpu and not t.is_meta)):
             return t.tolist()
         return None

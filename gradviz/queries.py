@@ -24,25 +24,37 @@ from .graph import (
     Wrote,
 )
 
-# Functions that read only the shape or dtype of their first tensor, and of every tensor but the first.
+# Functions that read only the shape or dtype of their first tensor, and of every tensor but the
+# first.
 FACTORIES = frozenset(
-    """empty_like zeros_like ones_like rand_like randn_like randint_like full_like new_empty new_zeros new_ones new_full
-    new_empty_strided new""".split()
+    """empty_like zeros_like ones_like rand_like randn_like randint_like full_like new_empty
+    new_zeros new_ones new_full new_empty_strided new""".split()
 )
-SHAPE_OF_OTHER = frozenset("expand_as view_as reshape_as type_as to resize_as_ resize_as_sparse_ sum_to_size".split())
+SHAPE_OF_OTHER = frozenset(
+    "expand_as view_as reshape_as type_as to resize_as_ resize_as_sparse_ sum_to_size".split()
+)
 
 
 def read_by(call: Call) -> tuple[int, ...]:
     """The inputs whose values a call reads, and not only their shape."""
-    return () if call.function in FACTORIES else call.inputs[:1] if call.function in SHAPE_OF_OTHER else call.inputs
+    return (
+        ()
+        if call.function in FACTORIES
+        else call.inputs[:1]
+        if call.function in SHAPE_OF_OTHER
+        else call.inputs
+    )
 
 
 # Functions that write flags or gradients of a tensor, not its memory.
-NO_MEMORY = frozenset("backward autograd.grad grad requires_grad requires_grad_ retain_grad detach_".split())
+NO_MEMORY = frozenset(
+    "backward autograd.grad grad requires_grad requires_grad_ retain_grad detach_".split()
+)
 
 
 class Unsure(NamedTuple):
-    """A saved tensor whose state is not known, and whose memory may have been written after it was saved.
+    """A saved tensor whose state is not known, and whose memory may have been written after it was
+    saved.
 
     ``used``: that write may have come before the node ran, so that what it sent may be wrong.
     """
@@ -53,7 +65,8 @@ class Unsure(NamedTuple):
 
 
 def unsure_saved(graph: Graph) -> list[Unsure]:
-    """The saved tensors of which nothing good may be said. Without a recording, all whose state is not known."""
+    """The saved tensors of which nothing good may be said. Without a recording, all whose state is
+    not known."""
     unknown = [(n, s) for n in graph.nodes for s in n.saved if s.state is SavedState.UNKNOWN]
     if not unknown or not graph.calls:
         return [Unsure(n, s, False) for n, s in unknown]
@@ -91,7 +104,8 @@ def _wrote_memory(graph: Graph, event: Wrote) -> bool:
 
 
 def changed_unseen(graph: Graph) -> set[int]:
-    """The blocks of memory where other values stood later, and no recorded call wrote them: by numpy, for example."""
+    """The blocks of memory where other values stood later, and no recorded call wrote them: by
+    numpy, for example."""
     written = {event.after_id for event in graph.events if isinstance(event, Wrote)}
     before: dict[int, Tensor] = {}
     found: set[int] = set()
@@ -110,7 +124,8 @@ def changed_unseen(graph: Graph) -> set[int]:
 def _may_hold(graph: Graph, node: Node, saved: SavedTensor) -> set[int | None] | None:
     """The blocks of memory in which a saved tensor of unknown state may lie; None: any."""
     call = graph.call.get(node.call_id)
-    if call is None or saved.attribute.startswith("saved_"):  # a custom Function saves what it likes
+    # a custom Function saves what it likes
+    if call is None or saved.attribute.startswith("saved_"):
         return None
     tensors = call.outputs if saved.attribute.startswith("result") else call.inputs
     return {graph.tensor[i].storage_id for i in tensors}
@@ -119,8 +134,9 @@ def _may_hold(graph: Graph, node: Node, saved: SavedTensor) -> set[int | None] |
 def refused(graph: Graph, run: Backward, message: str) -> list[int]:
     """The tensors at which a backward raised before it ran a node.
 
-    Of the inputs of its call those come first that it was called on. The weights to start with, and the tensors that
-    ``autograd.grad`` was asked about, come after them. torch's message counts the former.
+    Of the inputs of its call those come first that it was called on. The weights to start with, and
+    the tensors that ``autograd.grad`` was asked about, come after them. torch's message counts the
+    former.
 
     Args:
         graph: of the recording.
@@ -128,17 +144,24 @@ def refused(graph: Graph, run: Backward, message: str) -> list[int]:
         message: what it raised.
 
     Returns:
-        Tensor ids: one where it is known which tensor raised, else all that the backward was called on.
+        Tensor ids: one where it is known which tensor raised, else all that the backward was called
+        on.
     """
     inputs = graph.call[run.call_id].inputs
-    if counted := re.search(r"element (\d{1,6}) of (?:tensors|variables)|\boutput\[(\d{1,6})\]", message):
+    if counted := re.search(
+        r"element (\d{1,6}) of (?:tensors|variables)|\boutput\[(\d{1,6})\]", message
+    ):
         at = int(counted[1] or counted[2])
         untracked = counted[1] is not None
         found = inputs[at : at + 1]
         return [i for i in found if not untracked or graph.tensor[i].requires_grad is False]
     roots = list(dict.fromkeys(inputs[: max(1, len(run.roots))]))
     if "scalar outputs" in message:  # torch asks for a single number
-        return [i for i in roots if graph.tensor[i].shape is None or math.prod(graph.tensor[i].shape or ()) != 1]
+        return [
+            i
+            for i in roots
+            if graph.tensor[i].shape is None or math.prod(graph.tensor[i].shape or ()) != 1
+        ]
     return roots
 
 
@@ -155,22 +178,29 @@ def reachable(graph: Graph, node_ids: Iterable[int]) -> set[int]:
         node = todo.pop()
         if node not in seen:
             seen.add(node)
-            todo += [e.next_node_id for e in graph.edges_from.get(node, ()) if e.next_node_id is not None]
+            todo += [
+                e.next_node_id for e in graph.edges_from.get(node, ()) if e.next_node_id is not None
+            ]
     return seen
 
 
 def gradient_order(graph: Graph, node_ids: Iterable[int]) -> list[int]:
-    """``node_ids`` in an order in which a gradient can meet them: a node before the nodes it sends to."""
+    """``node_ids`` in an order in which a gradient can meet them: a node before the nodes it sends
+    to."""
     wanted = sorted(set(node_ids))
     if len(wanted) < 2:
         return wanted
     inside = set(wanted)
-    nexts = {n: [e.next_node_id for e in graph.edges_from.get(n, ()) if e.next_node_id in inside] for n in wanted}
+    nexts = {
+        n: [e.next_node_id for e in graph.edges_from.get(n, ()) if e.next_node_id in inside]
+        for n in wanted
+    }
     return after_all(wanted, nexts)[::-1]
 
 
 def after_all(ids: Iterable[int], before: Mapping[int, Sequence[int | None]]) -> list[int]:
-    """``ids`` in an order in which each stands after everything in its list in ``before``, circles apart."""
+    """``ids`` in an order in which each stands after everything in its list in ``before``, circles
+    apart."""
     done, order = set[int](), list[int]()
     for start in ids:
         todo = [(start, False)]
@@ -187,7 +217,9 @@ def after_all(ids: Iterable[int], before: Mapping[int, Sequence[int | None]]) ->
 
 def sent_gradients(graph: Graph) -> dict[tuple[int, int], str]:
     """What the last run that used an edge sent along it, by ``(node_id, next_index)``."""
-    return {(g.node_id, g.next_index): g.preview for g in graph.gradients if g.next_index is not None}
+    return {
+        (g.node_id, g.next_index): g.preview for g in graph.gradients if g.next_index is not None
+    }
 
 
 def changes(graph: Graph) -> dict[tuple[int, int, int], Changed]:
@@ -196,7 +228,8 @@ def changes(graph: Graph) -> dict[tuple[int, int, int], Changed]:
 
 
 def sent_labels(graph: Graph) -> dict[tuple[int, int], str]:
-    """``sent_gradients``, each with what became of it before it arrived. A sum of several is not told there."""
+    """``sent_gradients``, each with what became of it before it arrived. A sum of several is not
+    told there."""
     sent, changed = sent_gradients(graph), changes(graph)
     if not changed:
         return sent
@@ -256,7 +289,11 @@ def accumulations(graph: Graph) -> dict[int, list[Accumulated]]:
 
 def sent_by_run(graph: Graph) -> dict[tuple[int, int, int], str]:
     """What each run sent along each edge, by ``(run, node_id, next_index)``."""
-    return {(g.run, g.node_id, g.next_index): g.preview for g in graph.gradients if g.next_index is not None}
+    return {
+        (g.run, g.node_id, g.next_index): g.preview
+        for g in graph.gradients
+        if g.next_index is not None
+    }
 
 
 def accumulate_nodes(graph: Graph) -> dict[int, int]:
@@ -268,13 +305,18 @@ def accumulate_nodes(graph: Graph) -> dict[int, int]:
     }
     for t in graph.tensors:
         edge = t.gradient_edge
-        if edge and edge.node_id in graph.node and graph.node[edge.node_id].kind is NodeKind.ACCUMULATE_GRAD:
+        if (
+            edge
+            and edge.node_id in graph.node
+            and graph.node[edge.node_id].kind is NodeKind.ACCUMULATE_GRAD
+        ):
             table.setdefault(t.object_id, edge.node_id)
     return table
 
 
 def grads_now(graph: Graph) -> dict[int, str | None]:
-    """``.grad`` by object id, in the middle of a backward too: a leaf's state is read again only when that ends."""
+    """``.grad`` by object id, in the middle of a backward too: a leaf's state is read again only
+    when that ends."""
     leaf = {node: object_id for object_id, node in accumulate_nodes(graph).items()}
     stored: dict[int, str | None] = {}
     for e in graph.events:
@@ -286,14 +328,17 @@ def grads_now(graph: Graph) -> dict[int, str | None]:
 
 
 def had_grad(graph: Graph) -> set[int]:
-    """The objects that were a leaf that requires grad at some time, or had a ``.grad``: what they have now, if it is
-    not a gradient, is None, though they are not tracked any more."""
-    return {t.object_id for t in graph.tensors if t.grad is not None or (t.requires_grad and t.is_leaf)}
+    """The objects that were a leaf that requires grad at some time, or had a ``.grad``: what they
+    have now, if it is not a gradient, is None, though they are not tracked any more."""
+    return {
+        t.object_id for t in graph.tensors if t.grad is not None or (t.requires_grad and t.is_leaf)
+    }
 
 
 def cut_views(graph: Graph) -> set[int]:
-    """The objects that are views of a tracked tensor, made where nothing is recorded: torch gives them its flag, and
-    yet no AccumulateGrad, so no gradient comes to them. Setting the flag again makes them ordinary leaves."""
+    """The objects that are views of a tracked tensor, made where nothing is recorded: torch gives
+    them its flag, and yet no AccumulateGrad, so no gradient comes to them. Setting the flag again
+    makes them ordinary leaves."""
     found, set_again = set[int](), set[int]()
     for call in graph.calls:
         # Of the part of a graph that is drawn, the calls may name tensors that are not in it.
@@ -307,7 +352,9 @@ def cut_views(graph: Graph) -> set[int]:
     return found - set_again - {t.object_id for t in graph.tensors if t.gradient_edge}
 
 
-def met(graph: Graph, at_node: Mapping[int | None, int], along: Mapping[tuple[int, int], int]) -> dict[int | None, int]:
+def met(
+    graph: Graph, at_node: Mapping[int | None, int], along: Mapping[tuple[int, int], int]
+) -> dict[int | None, int]:
     """What a gradient that starts at a node meets on its way to the leaves, for every node at once.
 
     Args:
@@ -339,4 +386,8 @@ def sharing(tensors: Iterable[Tensor]) -> Mapping[int | None, list[Tensor]]:
     for t in tensors:
         if t.storage_id is not None:
             table.setdefault(t.storage_id, []).append(t)
-    return {storage: members for storage, members in table.items() if len({t.object_id for t in members}) > 1}
+    return {
+        storage: members
+        for storage, members in table.items()
+        if len({t.object_id for t in members}) > 1
+    }

@@ -1,8 +1,10 @@
-"""The mode that watches: it runs each torch function as if nobody looked, and notes what went in and out.
+"""The mode that watches: it runs each torch function as if nobody looked, and notes what went in
+and out.
 
-A ``TorchFunctionMode`` sees each call of a torch function. Around the call the recorder notes the state of every
-tensor that goes in and comes out; ``assemble.py`` turns that log into a Graph afterwards. What it cannot see stands in
-``docs/limits.md``. This is the path that every recorded call takes: it is written to be quick, see ``benchmarks/``.
+A ``TorchFunctionMode`` sees each call of a torch function. Around the call the recorder notes the
+state of every tensor that goes in and comes out; ``assemble.py`` turns that log into a Graph
+afterwards. What it cannot see stands in ``docs/limits.md``. This is the path that every recorded
+call takes: it is written to be quick, see ``benchmarks/``.
 """
 
 from __future__ import annotations
@@ -33,7 +35,11 @@ _TENSOR = torch.Tensor
 _NESTED = (tuple, list, dict)
 Given = tuple[tuple[Any, ...], dict[str, Any]]  # args and kwargs of a call
 # Looked up once: every recorded call asks them.
-_is_compiling, _functorch_active, _outer_modes = compat.is_compiling, compat.functorch_active, compat.outer_modes
+_is_compiling, _functorch_active, _outer_modes = (
+    compat.is_compiling,
+    compat.functorch_active,
+    compat.outer_modes,
+)
 _profiler_enabled = compat.profiler_enabled
 _grad_enabled, _inference_enabled = torch.is_grad_enabled, torch.is_inference_mode_enabled
 _blank = object.__new__  # quicker than calling the class
@@ -45,7 +51,8 @@ _NO_CUT = (Role.BACKWARD, Role.GRAD, Role.GRAD_SET, Role.RETAIN, Role.HOOK)
 
 
 def _leave_traceback() -> None:
-    """Take the handler's frame out of the traceback of the error that passes through it: the user did not call it."""
+    """Take the handler's frame out of the traceback of the error that passes through it: the user
+    did not call it."""
     _, error, trace = sys.exc_info()
     if error is not None and trace is not None:
         error.__traceback__ = trace.tb_next
@@ -60,11 +67,12 @@ def tensors_in(value: Any, found: list[torch.Tensor], depth: int = 4) -> None:
             tensors_in(item, found, depth - 1)
 
 
-# NOTE [whose calls are recorded]: a mode sees every call of its thread, also those of other asyncio tasks that run
-# while the block waits. So each recording leaves a mark in the context that entered it, and takes the calls of contexts
-# that have the mark: its own task's, and those of tasks begun inside its block, which start with a copy of the context.
-# The mark holds nothing of the recording, since a context may live long after it. Where a recording ends in another
-# context, its mark stays behind here until the next one begins.
+# NOTE [whose calls are recorded]: a mode sees every call of its thread, also those of other asyncio
+# tasks that run while the block waits. So each recording leaves a mark in the context that entered
+# it, and takes the calls of contexts that have the mark: its own task's, and those of tasks begun
+# inside its block, which start with a copy of the context. The mark holds nothing of the recording,
+# since a context may live long after it. Where a recording ends in another context, its mark stays
+# behind here until the next one begins.
 class _Mark:
     __slots__ = ("ended",)
 
@@ -87,10 +95,13 @@ class Recorder(TorchFunctionMode):
         self.compiled = False  # was anything run inside torch.compile?
         self.profiled = False  # was a profiler active?
         self.elsewhere = 0  # calls of other contexts
-        self.last_seen: list[State] = []  # what was not seen to change, and has when the recording ended
-        # Memory that the user's code handed to others than torch: the last call that did, how many backwards were over.
+        # what was not seen to change, and has when the recording ended
+        self.last_seen: list[State] = []
+        # Memory that the user's code handed to others than torch: the last call that did, how many
+        # backwards were over.
         self.handed_out: dict[Block, tuple[str, int]] = {}
-        self.read_last: set[Object] = set()  # whose values were read once more when the recording ended
+        # whose values were read once more when the recording ended
+        self.read_last: set[Object] = set()
         self.notes: list[str] = []  # how it ended, where that was out of the ordinary
         self.max_events = max_events
         self.log: deque[tuple[Any, ...]] = deque()
@@ -98,7 +109,11 @@ class Recorder(TorchFunctionMode):
         self.failures: dict[str, int] = {}
         self.nodes = connect.Nodes()
         self.objects = Objects(reads_gpu, self.nodes.meet)
-        self.nodes.see, self.nodes.known, self.nodes.kin = self.objects.see, self.objects.known, self.objects.kin
+        self.nodes.see, self.nodes.known, self.nodes.kin = (
+            self.objects.see,
+            self.objects.known,
+            self.objects.kin,
+        )
         self.frames = Frames()
         self.customs = CustomFunctions(self.frames, self.objects)
         self.runs = 0
@@ -107,20 +122,23 @@ class Recorder(TorchFunctionMode):
         self._places: dict[tuple[int | str, ...], tuple[int | str, ...]] = {}  # each kept once
         self.home: CodeType | None = None  # the code that entered the recording
         self.home_at: int | None = None  # the position of its with statement
-        self.globals: dict[str, Any] | None = None  # objects that are variables of the user's module, at the end
+        # objects that are variables of the user's module, at the end
+        self.globals: dict[str, Any] | None = None
         self._roles: dict[Any, tuple[str, Role]] = {}
 
-    # --- from when to when -----------------------------------------------------------------------------------------
+    # --- from when to when ------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Record the calls of this thread that belong to this context, see NOTE [whose calls are recorded]."""
+        """Record the calls of this thread that belong to this context, see NOTE [whose calls are
+        recorded]."""
         compat.take_off_modes(_is_over)
         _marks.set((*(mark for mark in _marks_here() if not mark.ended), self.mark))
         self.begun_in = compat.backward_under_way()
         self.__enter__()  # type: ignore[no-untyped-call]
 
     def end(self) -> None:
-        """Record nothing from here on, and leave the stack of modes wherever this mode stands on it."""
+        """Record nothing from here on, and leave the stack of modes wherever this mode stands on
+        it."""
         running = self._is_running()
         if not running:
             self.finish()
@@ -130,16 +148,20 @@ class Recorder(TorchFunctionMode):
         taken_off = compat.take_off_modes(_is_over)
         if taken_off is None:
             self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
-        elif self not in taken_off and not running and self.begun_in not in (None, compat.backward_under_way()):
+        elif (
+            self not in taken_off
+            and not running
+            and self.begun_in not in (None, compat.backward_under_way())
+        ):
             self.notes.append(
-                "this recording began inside a backward, in a hook for example: torch puts the function modes back "
-                "when such a hook returns, which switched the recording off early: what ran from then on is not "
-                "recorded"
+                "this recording began inside a backward, in a hook for example: torch puts the"
+                " function modes back when such a hook returns, which switched the recording off"
+                " early: what ran from then on is not recorded"
             )
         elif self not in taken_off and not running:
             self.notes.append(
-                "another function mode was left while this recording stood above it, which switched the recording off "
-                "early: what ran from then on is not recorded"
+                "another function mode was left while this recording stood above it, which switched"
+                " the recording off early: what ran from then on is not recorded"
             )
 
     def _last_look(self) -> None:
@@ -166,17 +188,20 @@ class Recorder(TorchFunctionMode):
     def end_elsewhere(self) -> None:
         """End from another thread than its own: a generator was collected there, for example.
 
-        The mode stays on its own thread's stack, where it does nothing, until the next recording there takes it off.
+        The mode stays on its own thread's stack, where it does nothing, until the next recording
+        there takes it off.
         """
         self.ended = self.mark.ended = True
-        self.customs.running = None  # its own thread may be inside it: it is not asked what came of it
+        # its own thread may be inside it: it is not asked what came of it
+        self.customs.running = None
         self.notes.append(
-            "this recording was ended by another thread than the one that began it: what its own thread ran after that "
-            "is not recorded"
+            "this recording was ended by another thread than the one that began it: what its own"
+            " thread ran after that is not recorded"
         )
 
     def _is_running(self) -> bool:
-        """Does the recording end inside a call that it records? Torch has its mode off the stack then."""
+        """Does the recording end inside a call that it records? Torch has its mode off the stack
+        then."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             if frame.f_code is _HANDLER and frame.f_locals.get("self") is self:
@@ -184,21 +209,27 @@ class Recorder(TorchFunctionMode):
             frame = frame.f_back
         return False
 
-    # --- around each call ------------------------------------------------------------------------------------------
+    # --- around each call -------------------------------------------------------------------------
 
     def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
     ) -> Any:
         """Run ``func`` as if nobody watched, and note what went in and out."""
         kwargs = kwargs or {}
         if _is_compiling():
-            self.compiled = True  # the compiler reads this handler too, and keeps to what it does here
+            # the compiler reads this handler too, and keeps to what it does here
+            self.compiled = True
             return func(*args, **kwargs)
         name, role = "", _IGNORED
         if not self.ended:
             try:
                 name, role = self._roles.get(func) or self._roles.setdefault(func, describe(func))
-            except Exception as error:  # a user's own overridable function may be any object, also one without a hash
+            # a user's own overridable function may be any object, also one without a hash
+            except Exception as error:
                 self.failed(error)
         done = False
         if role is _IGNORED or self.mark not in _marks_here():
@@ -221,12 +252,17 @@ class Recorder(TorchFunctionMode):
         call = watching = usual = None
         inputs: list[torch.Tensor] = []
         try:
-            usual = self._usual(args, kwargs, sys._getframe(1)) if role is _OPERATION and name[-1] != "_" else None
+            usual = (
+                self._usual(args, kwargs, sys._getframe(1))
+                if role is _OPERATION and name[-1] != "_"
+                else None
+            )
         except Exception:
             usual = None  # an inference tensor counts no versions
         try:
             if usual is None:
-                with compat.unobserved():  # our own reading is not for the user's subclasses, nor for other modes
+                # our own reading is not for the user's subclasses, nor for other modes
+                with compat.unobserved():
                     call = self._before(name, role, args, kwargs, inputs, sys._getframe(1))
                     if call is not None and role in _BACKWARD:
                         watching = watch(self, call, role, args, kwargs)
@@ -260,8 +296,11 @@ class Recorder(TorchFunctionMode):
                 self.failed(error)
         return result
 
-    def _usual(self, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> tuple[Site, list[Any]] | None:
-        """The site and the inputs of what may become a usual call: by the user's code, in no mode."""
+    def _usual(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType
+    ) -> tuple[Site, list[Any]] | None:
+        """The site and the inputs of what may become a usual call: by the user's code, in no
+        mode."""
         mode = not _grad_enabled() or _inference_enabled() or _functorch_active() or _outer_modes()
         if mode or self.customs.running is not None or self.nodes.new:
             return None
@@ -277,7 +316,8 @@ class Recorder(TorchFunctionMode):
         self.failures[text] = self.failures.get(text, 0) + 1
 
     def _raised(self, call: CallRecord | None, watching: Watch | None) -> None:
-        """A call of the user's raised. Runs while the exception passes through; leaves no trace of us in it."""
+        """A call of the user's raised. Runs while the exception passes through; leaves no trace of
+        us in it."""
         kind, error, _ = sys.exc_info()
         _leave_traceback()
         if call is not None and error is not None and kind is not None and not self.ended:
@@ -291,10 +331,16 @@ class Recorder(TorchFunctionMode):
             call.found = [*call.found, *self.nodes.collect()]
             self.note("raised", call)
 
-    # --- before ----------------------------------------------------------------------------------------------------
+    # --- before -----------------------------------------------------------------------------------
 
     def _before(
-        self, name: str, role: Role, args: tuple[Any, ...], kwargs: dict[str, Any], found: list[Any], frame: FrameType
+        self,
+        name: str,
+        role: Role,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        found: list[Any],
+        frame: FrameType,
     ) -> CallRecord | None:
         if _functorch_active():
             self.failures.setdefault("inside torch.func transforms nothing is recorded", 0)
@@ -334,14 +380,17 @@ class Recorder(TorchFunctionMode):
         return call
 
     def _look(self, call: CallRecord, found: list[torch.Tensor], look: Look) -> None:
-        """A call that the user's code did not make itself: the module that runs, torch's own bookkeeping."""
+        """A call that the user's code did not make itself: the module that runs, torch's own
+        bookkeeping."""
         _, _, bookkeeping, inner, outer = look
         call.direct, call.bookkeeping = False, bookkeeping
         if bookkeeping:
             for tensor in found:
                 if self.objects.known(tensor) is None:
                     own = self.objects.see(tensor)
-                    own.internal = not (tensor.requires_grad or isinstance(tensor, torch.nn.Parameter))
+                    own.internal = not (
+                        tensor.requires_grad or isinstance(tensor, torch.nn.Parameter)
+                    )
         if inner is None or outer is None:
             return
         call.module, root = self.frames.module(inner, outer)
@@ -351,10 +400,15 @@ class Recorder(TorchFunctionMode):
                 if own.parameter is None and (name := self.frames.named(root, tensor)) is not None:
                     own.parameter = name, (call.module[0], call.module[1], "")
 
-    # --- after -----------------------------------------------------------------------------------------------------
+    # --- after ------------------------------------------------------------------------------------
 
     def _after(
-        self, call: CallRecord, watching: Watch | None, inputs: list[torch.Tensor], result: Any, given: Given
+        self,
+        call: CallRecord,
+        watching: Watch | None,
+        inputs: list[torch.Tensor],
+        result: Any,
+        given: Given,
     ) -> None:
         returned: list[torch.Tensor] = []
         tensors_in(result, returned)
@@ -389,8 +443,14 @@ class Recorder(TorchFunctionMode):
         elif call.role is Role.HOOK:
             self.hooks.note(call, result)
             self.note("hooked", call)
-        elif writes or call.cuts or len(returned) == 1 or {id(s) for s in call.outputs} - {id(s) for s in call.inputs}:
-            # Several inputs that came back as they were (broadcast_tensors) are no event: nothing happened.
+        elif (
+            writes
+            or call.cuts
+            or len(returned) == 1
+            or {id(s) for s in call.outputs} - {id(s) for s in call.inputs}
+        ):
+            # Several inputs that came back as they were (broadcast_tensors) are no event: nothing
+            # happened.
             self.note("called", call)
         for write in writes:
             self.note("wrote", call, *write)
@@ -398,18 +458,25 @@ class Recorder(TorchFunctionMode):
     def _hand_out(self, name: str, tensor: torch.Tensor, direct: bool) -> None:
         """Others than torch can write the memory of this tensor from now on."""
         block = self.objects.expose(tensor)
-        # What torch itself asks for (an RNN for the addresses of its weights) it writes by calls that are seen.
+        # What torch itself asks for (an RNN for the addresses of its weights) it writes by calls
+        # that are seen.
         if block is not None and direct:
             self.handed_out[block] = name, self.finished_runs
 
     def _settle(
-        self, call: CallRecord, inputs: list[torch.Tensor], writes: list[Write], made: list[connect.NodeRecord]
+        self,
+        call: CallRecord,
+        inputs: list[torch.Tensor],
+        writes: list[Write],
+        made: list[connect.NodeRecord],
     ) -> list[connect.NodeRecord]:
-        """Read what only the finished call could tell: deferred views, and which results its nodes saved."""
+        """Read what only the finished call could tell: deferred views, and which results its nodes
+        saved."""
         written = [before.object for before, _, _ in writes]
         deferred = [s.object for s in call.inputs if s.object.deferred and s.object not in written]
         if deferred and connect.unexplained(call.inputs, made):
-            # The call used these views in a graph, so torch has built their grad_fn by now (NOTE [views]).
+            # The call used these views in a graph, so torch has built their grad_fn by now (NOTE
+            # [views]).
             for at, tensor in enumerate(inputs):
                 own = call.inputs[at].object
                 if own in deferred:
@@ -430,9 +497,12 @@ class Recorder(TorchFunctionMode):
             if own.state is not before and any(w[1] is own.state for w in writes):
                 continue  # an alias of one already seen
             if versions[at] != before.version or (fused and call.args_at[at] == ~0):
-                # An in-place method has just given a written view its grad_fn; y[0] = ... writes through another.
+                # An in-place method has just given a written view its grad_fn; y[0] = ... writes
+                # through another.
                 fresh = call.grad_mode and call.function != "__setitem__"
-                after = self.objects.refresh(own, tensor, settled=fresh or compat.base_of(tensor) is None)
+                after = self.objects.refresh(
+                    own, tensor, settled=fresh or compat.base_of(tensor) is None
+                )
                 writes.append((before, after, False))
                 self._write_aliases(own, writes)
             elif at == 0 and call.role in _CHANGES_OWN:
@@ -448,9 +518,12 @@ class Recorder(TorchFunctionMode):
                     self._write_aliases(own, writes)
         return writes
 
-    def _unversioned(self, call: CallRecord, own: Object, tensor: torch.Tensor, given: Given) -> State:
-        """The state of an input that no version tells of, see NOTE [writes without a version]: another one than
-        before where the call was told to write it, or where other values stand there now."""
+    def _unversioned(
+        self, call: CallRecord, own: Object, tensor: torch.Tensor, given: Given
+    ) -> State:
+        """The state of an input that no version tells of, see NOTE [writes without a version]:
+        another one than before where the call was told to write it, or where other values stand
+        there now."""
         before = own.state
         after = self.objects.read_again(own, tensor)
         if after is before:
@@ -461,11 +534,14 @@ class Recorder(TorchFunctionMode):
         return after
 
     def _write_aliases(self, own: Object, writes: list[Write]) -> None:
-        """New states of all that shares the written memory, and of the tensor whose .grad was written."""
+        """New states of all that shares the written memory, and of the tensor whose .grad was
+        written."""
         block = own.state.block
         others = [] if block is None else [m for m in block.alive() if m is not own][:ALIAS_LIMIT]
         owners = [self.objects.grad_owner.get(id(m())) for m in (own, *others)]
-        others += [owner for owner in dict.fromkeys(owners) if owner is not None and owner not in others]
+        others += [
+            owner for owner in dict.fromkeys(owners) if owner is not None and owner not in others
+        ]
         for other in others:
             tensor = other()
             if tensor is None:
@@ -474,13 +550,21 @@ class Recorder(TorchFunctionMode):
             unchanged = not other.deferred and compat.version(tensor) == before.version
             settled = unchanged or compat.base_of(tensor) is None
             after = self.objects.refresh(other, tensor, settled=settled)
-            if other.counter is not own.counter and before.version != after.version and after.version is not None:
+            if (
+                other.counter is not own.counter
+                and before.version != after.version
+                and after.version is not None
+            ):
                 other.counter = own.counter  # it moved along, so it is one counter
             if after is not before:
                 writes.append((before, after, True))
 
     def _prove_cuts(
-        self, call: CallRecord, made: list[connect.NodeRecord], writes: list[Write], returned: list[torch.Tensor]
+        self,
+        call: CallRecord,
+        made: list[connect.NodeRecord],
+        writes: list[Write],
+        returned: list[torch.Tensor],
     ) -> None:
         """Only what the walk proves is called a cut; docs/decisions.md says what counts."""
         if call.role in _NO_CUT or call.bookkeeping:
@@ -492,24 +576,34 @@ class Recorder(TorchFunctionMode):
         edges = connect.reached(call.outputs + [a for _, a, _ in writes] + self._bases(after), made)
         target = call.outputs[0] if call.outputs else after[0] if after else None
         wrote = target is not None and any(a is target for a in after)
-        read = [t for t in returned if (own := self.objects.known(t)) is not None and not own.deferred]
+        read = [
+            t for t in returned if (own := self.objects.known(t)) is not None and not own.deferred
+        ]
         cuts: list[Any] = []
         for state in judged:
             if connect.is_connected(state, edges) or any(state is c[0] for c in cuts):
                 continue
-            if call.grad_mode and call.role in _OPERATIONS and connect.leads_to(read, state, call.inputs):
+            if (
+                call.grad_mode
+                and call.role in _OPERATIONS
+                and connect.leads_to(read, state, call.inputs)
+            ):
                 continue
             reason = connect.reason(call, target, wrote)
             if reason is CutReason.NOT_DIFFERENTIABLE and made and state.object.deferred:
-                # Nobody has read whether this view is tracked, and the node that the call made takes it for a constant.
+                # Nobody has read whether this view is tracked, and the node that the call made
+                # takes it for a constant.
                 continue
             cuts.append((state, target, reason))
         if cuts:
             call.cuts = cuts
 
     def _bases(self, written: list[State]) -> list[State]:
-        """The tensors that written views look into: they carry the new history where the view's was left unread."""
-        deferred = [tensor for s in written if s.object.deferred and (tensor := s.object()) is not None]
+        """The tensors that written views look into: they carry the new history where the view's was
+        left unread."""
+        deferred = [
+            tensor for s in written if s.object.deferred and (tensor := s.object()) is not None
+        ]
         bases = [base for tensor in deferred if (base := compat.base_of(tensor)) is not None]
         return [self.objects.see(base).state for base in bases]
 
@@ -522,14 +616,15 @@ class Recorder(TorchFunctionMode):
             for write in writes:
                 self.note("wrote", ended.call, *write)
 
-    # --- the log ---------------------------------------------------------------------------------------------------
+    # --- the log ----------------------------------------------------------------------------------
 
     def note(self, kind: str, *what: Any) -> None:
         """Add an entry to the log."""
         self._log((kind, *what))
 
     def _log(self, entry: connect.Entry) -> None:
-        """A full log drops its oldest call with all that belongs to it. A recording that is over takes nothing."""
+        """A full log drops its oldest call with all that belongs to it. A recording that is over
+        takes nothing."""
         if self.ended:
             return
         self.log.append(entry)
@@ -548,7 +643,8 @@ class Recorder(TorchFunctionMode):
     def finish(self) -> None:
         """The block is over, or somebody looks at what there is so far."""
         try:
-            if self.frames.custom(sys._getframe(1)) is None:  # else ``forward`` itself looks, and goes on
+            # else ``forward`` itself looks, and goes on
+            if self.frames.custom(sys._getframe(1)) is None:
                 with compat.unobserved():
                     self.close(self.customs.leave())
         except Exception as error:

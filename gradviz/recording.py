@@ -19,7 +19,8 @@ from gradviz.views.figure import Figure
 
 
 def _without_detour(trace: TracebackType) -> None:
-    """Take out the frames in which torch's Python functions (``backward``) called themselves again through the mode."""
+    """Take out the frames in which torch's Python functions (``backward``) called themselves again
+    through the mode."""
     before, here = trace, trace.tb_next
     while here is not None and here.tb_next is not None:
         again = here.tb_next.tb_next
@@ -41,14 +42,17 @@ class Recording:
 
     def __init__(self, max_events: int, values: bool) -> None:
         self._recorder = Recorder(max_events, values)
-        self._assembled: tuple[tuple[int, int], Assembled] | None = None  # what it was made of, and the graph
+        # what it was made of, and the graph
+        self._assembled: tuple[tuple[int, int], Assembled] | None = None
         self._thread: int | None = None
         self._namespace: dict[str, Any] | None = None
 
     def __enter__(self) -> Recording:
         """Start recording this thread's torch calls."""
         if self._thread is not None:
-            raise GradvizError("this recording was used already; expected a new one: with gv.record() as rec")
+            raise GradvizError(
+                "this recording was used already; expected a new one: with gv.record() as rec"
+            )
         self._thread = threading.get_ident()
         frame = sys._getframe(1)
         self._recorder.home_at = None if self._namespace else frame.f_lasti
@@ -58,9 +62,13 @@ class Recording:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
-        """Stop recording. Nothing of the user's is kept, and an error leaves as it would have without us."""
+        """Stop recording. Nothing of the user's is kept, and an error leaves as it would have
+        without us."""
         if trace is not None:
             _without_detour(trace)
         if threading.get_ident() == self._thread:
@@ -71,24 +79,28 @@ class Recording:
         self._assembled = None  # made before these names were known
 
     def look_into(self, namespace: dict[str, Any], home: CodeType | None = None) -> Recording:
-        """Before the block: whose variables and whose code are the user's own, where they are not the caller's."""
+        """Before the block: whose variables and whose code are the user's own, where they are not
+        the caller's."""
         given.mapping("look_into()", namespace, "a namespace, e.g. globals()")
         self._namespace, self._recorder.home = namespace, home
         return self
 
     def _take_hints(self) -> None:
-        """Global variables that hold a tensor now name it, where nothing better does. The dict itself is let go."""
+        """Global variables that hold a tensor now name it, where nothing better does. The dict
+        itself is let go."""
         namespace, self._namespace = self._namespace, None
         self._recorder.globals = found = {}
         for name, value in list((namespace or {}).items()):
-            # By type: isinstance() would ask the class of a lazy object, which may run code or raise.
+            # By type: isinstance() would ask the class of a lazy object, which may run code or
+            # raise.
             if issubclass(type(value), torch.Tensor):
                 found[name] = known = self._recorder.objects.known(value)
                 if known is not None and known.hint is None and not name.startswith("_"):
                     known.hint = name
 
     def _now(self) -> Assembled:
-        """What was recorded so far. Another thread may ask meanwhile: it gets what is complete, and ends nothing."""
+        """What was recorded so far. Another thread may ask meanwhile: it gets what is complete, and
+        ends nothing."""
         recorder = self._recorder
         if recorder.ended or threading.get_ident() == self._thread:
             recorder.finish()
@@ -124,7 +136,9 @@ class Recording:
         """
         total = len(self._now().log)
         if not given.is_index(step, total + 1):
-            raise GradvizError(f"there is no step {given.shown(step)}: this recording has steps 0 to {total}")
+            raise GradvizError(
+                f"there is no step {given.shown(step)}: this recording has steps 0 to {total}"
+            )
         return self._now().at(step)
 
     def find(self, tensor: torch.Tensor) -> Tensor | None:
@@ -139,10 +153,13 @@ class Recording:
 
     def living(self) -> list[torch.Tensor]:
         """The tensors that it met and that are still alive."""
-        return [t for own in list(self._recorder.objects.by_id.values()) if (t := own()) is not None]
+        return [
+            t for own in list(self._recorder.objects.by_id.values()) if (t := own()) is not None
+        ]
 
     def memory_of(self, tensor: torch.Tensor) -> int | None:
-        """The id, in ``graph.storages``, of the memory of a tensor; None if no recorded tensor lay there.
+        """The id, in ``graph.storages``, of the memory of a tensor; None if no recorded tensor lay
+        there.
 
         Raises:
             GradvizError: ``tensor`` is no tensor.
@@ -153,10 +170,12 @@ class Recording:
         return None if block is None else self._now().storage_of(block)
 
     def handed_out(self) -> dict[int, tuple[str, int]]:
-        """The blocks of memory that numpy, or an address, gave others than torch to write: the last call that handed
-        each out, and how many backwards were over by then."""
+        """The blocks of memory that numpy, or an address, gave others than torch to write: the last
+        call that handed each out, and how many backwards were over by then."""
         storage_of = self._now().storage_of
-        by_storage = {storage_of(block): what for block, what in list(self._recorder.handed_out.items())}
+        by_storage = {
+            storage_of(block): what for block, what in list(self._recorder.handed_out.items())
+        }
         return {storage: what for storage, what in by_storage.items() if storage is not None}
 
     def read_last(self) -> set[int]:
@@ -166,12 +185,14 @@ class Recording:
         return {t.object_id for t in found if t is not None}
 
     def explain(self, *subjects: Any, error: BaseException | None = None) -> Any:
-        """Why is a gradient None, zero or wrong, or why did this raise: ``gv.explain`` with this recording.
+        """Why is a gradient None, zero or wrong, or why did this raise: ``gv.explain`` with this
+        recording.
 
         Args:
-            subjects: tensors, losses, modules, optimizers, and collections of them. Left out, every tracked leaf that
-                this recording met and that is still alive.
-            error: what was raised, if that is the question; the error that ended the recording needs not be given.
+            subjects: tensors, losses, modules, optimizers, and collections of them. Left out, every
+                tracked leaf that this recording met and that is still alive.
+            error: what was raised, if that is the question; the error that ended the recording
+                needs not be given.
 
         Returns:
             A ``gradviz.why.explanation.Explanation``.
@@ -186,7 +207,9 @@ class Recording:
             >>> rec.explain(w, loss).cause
             'no_grad_fn'
         """
-        return importlib.import_module("gradviz.why.entry").explain(*subjects, error=error, recording=self)
+        return importlib.import_module("gradviz.why.entry").explain(
+            *subjects, error=error, recording=self
+        )
 
     def figure(self, view: str = "cards") -> Figure:
         """The picture: ``"cards"`` or the raw ``"nodes"``."""
@@ -212,13 +235,15 @@ def record(*misplaced: Any, max_events: int = 10_000, values: bool = False) -> R
 
     Args:
         max_events: how many events are kept; the oldest are dropped and the notes say how many.
-        values: copy small values (at most 8 elements) from other devices than the CPU too; that waits for them.
+        values: copy small values (at most 8 elements) from other devices than the CPU too; that
+            waits for them.
 
     Returns:
         A context manager that becomes the Recording.
 
     Raises:
-        GradvizError: something was given that it does not take, or not of the kind that is expected.
+        GradvizError: something was given that it does not take, or not of the kind that is
+            expected.
 
     Example:
         >>> import torch
@@ -230,7 +255,8 @@ def record(*misplaced: Any, max_events: int = 10_000, values: bool = False) -> R
     """
     if misplaced:
         expected = (
-            "nothing: `with gv.record() as rec:` records the block below it; gv.show(loss) draws a tensor's graph"
+            "nothing: `with gv.record() as rec:` records the block below it; gv.show(loss) draws a"
+            " tensor's graph"
         )
         raise given.refused("record()", misplaced[0], expected)
     given.count("max_events=", max_events, "10_000")

@@ -1,7 +1,8 @@
-"""DOT -> SVG, PNG, PDF. The only place that knows a layout engine, and the only one that starts a process.
+"""DOT -> SVG, PNG, PDF. The only place that knows a layout engine, and the only one that starts a
+process.
 
-Graphviz lays out once; then the two lines of a forward/gradient pair, which were laid out as one edge, are moved
-apart, and the finished positions are drawn in whatever format is asked for.
+Graphviz lays out once; then the two lines of a forward/gradient pair, which were laid out as one
+edge, are moved apart, and the finished positions are drawn in whatever format is asked for.
 """
 
 from __future__ import annotations
@@ -35,8 +36,10 @@ APART = 2.6  # points between the middle of a pair and each of its two lines
 INSTALL = "to see pictures: pip install pygraphviz   (version 2 or later brings Graphviz along)"
 SVG = "{http://www.w3.org/2000/svg}"
 COMMON = {  # said once in a picture that is made of pieces, for there are many such pictures
-    "font-family": theme.SANS, "text-anchor": "middle", "{http://www.w3.org/XML/1998/namespace}space": "preserve",
-}  # fmt: skip
+    "font-family": theme.SANS,
+    "text-anchor": "middle",
+    "{http://www.w3.org/XML/1998/namespace}space": "preserve",
+}
 
 _lock = threading.Lock()  # Graphviz keeps global state
 _CHILD = """
@@ -77,7 +80,8 @@ def render(dot: str, format: str = "svg", titles: Mapping[str, str] | None = Non
 
 
 class Flaws(NamedTuple):
-    """What is wrong with a picture: CSS pixels that it is too wide, and how many of its words are hidden."""
+    """What is wrong with a picture: CSS pixels that it is too wide, and how many of its words are
+    hidden."""
 
     too_wide: int = 0
     hidden: int = 0
@@ -93,11 +97,13 @@ class Arranged(NamedTuple):
 
 @lru_cache(maxsize=64)  # live pictures come back to the states that they were in
 def best(scene: Scene, width: int, like: Arranged | None = None) -> Arranged:
-    """The first arrangement of a scene that is no wider than ``width`` CSS pixels and hides nothing.
+    """The first arrangement of a scene that is no wider than ``width`` CSS pixels and hides
+    nothing.
 
-    Where none is, the narrowest, and among those that are narrow enough the one in which the fewest words are hidden;
-    three of those are tried, for each costs as much as the picture. The one that a picture ``like`` this one has is
-    tried first, and taken if it is narrow enough and hides no more words than there.
+    Where none is, the narrowest, and among those that are narrow enough the one in which the fewest
+    words are hidden; three of those are tried, for each costs as much as the picture. The one that
+    a picture ``like`` this one has is tried first, and taken if it is narrow enough and hides no
+    more words than there.
     """
     found: dict[str, Arranged] = {}
     for how in (like.how, *ARRANGEMENTS) if like else ARRANGEMENTS:
@@ -106,7 +112,10 @@ def best(scene: Scene, width: int, like: Arranged | None = None) -> Arranged:
             flaws = _flaws(source, width)
             found[source] = Arranged(source, how, flaws)
             enough = Flaws(0, like.flaws.hidden) if like else Flaws()
-            if flaws <= enough or sum(not tried.flaws.too_wide for tried in found.values()) == TRIES:
+            if (
+                flaws <= enough
+                or sum(not tried.flaws.too_wide for tried in found.values()) == TRIES
+            ):
                 break
     return min(found.values(), key=lambda tried: tried.flaws)
 
@@ -117,7 +126,8 @@ def _flaws(dot: str, width: int) -> Flaws:
         with _told_plainly(), _lock:
             bare = _too_wide(rb'\bbb="[-\d.]+,[-\d.]+,([\d.]+),', _laid_out(dot).encode(), width)
         if bare > MOVABLE:
-            return Flaws(bare)  # whatever place its chips get, and finding those takes longer than the layout
+            # whatever place its chips get, and finding those takes longer than the layout
+            return Flaws(bare)
         with _told_plainly():
             hidden = _layout(dot)[1]
     return Flaws(_too_wide(rb'<svg width="([\d.]+)pt"', _drawn(dot, "svg"), width), hidden)
@@ -140,7 +150,7 @@ def _told_plainly() -> Iterator[None]:
         raise CannotDraw(f"the layout engine failed ({type(error).__name__}); use .text") from error
 
 
-# --- engines ----------------------------------------------------------------------------------------------------------
+# --- engines --------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=1)
@@ -149,7 +159,8 @@ def _pygraphviz() -> Any:
         import pygraphviz
     except ImportError:
         return None
-    with _quiet():  # fontconfig warns once, straight to file descriptor 2: a red box under the reader's cell
+    # fontconfig warns once, straight to file descriptor 2: a red box under the reader's cell
+    with _quiet():
         pygraphviz.AGraph(string='digraph { a [label="a"] }').draw(format="svg", prog="dot")
     return pygraphviz
 
@@ -193,11 +204,18 @@ def _laid_out(dot: str) -> str:
         return str(_pygraphviz().AGraph(string=dot).draw(format="dot", prog="dot").decode())
     child = [sys.executable, "-c", _CHILD.format(bytes=BYTES, seconds=int(SECONDS) + 1)]
     try:
-        done = subprocess.run(child, input=dot.encode(), capture_output=True, timeout=SECONDS, check=False)
+        done = subprocess.run(
+            child, input=dot.encode(), capture_output=True, timeout=SECONDS, check=False
+        )
     except subprocess.TimeoutExpired:
-        raise CannotDraw(f"the layout took longer than {SECONDS} s; show a part of the graph, or use .text") from None
+        raise CannotDraw(
+            f"the layout took longer than {SECONDS} s; show a part of the graph, or use .text"
+        ) from None
     if done.returncode:
-        raise CannotDraw("the layout ran into its limits of time or memory; show a part of the graph, or use .text")
+        raise CannotDraw(
+            "the layout ran into its limits of time or memory; show a part of the graph, or use"
+            " .text"
+        )
     return done.stdout.decode()
 
 
@@ -212,11 +230,12 @@ def _system_dot(dot: str, format: str) -> bytes:
         raise CannotDraw(INSTALL) from None
 
 
-# --- pairs and chips --------------------------------------------------------------------------------------------------
+# --- pairs and chips ------------------------------------------------------------------------------
 
 
 def _refined(laid_out: str) -> tuple[str, int]:
-    """Give both lines of each pair their own place, width and arrow head, and every chip a free spot."""
+    """Give both lines of each pair their own place, width and arrow head, and every chip a free
+    spot."""
     pygraphviz = _pygraphviz()
     graph = pygraphviz.AGraph(string=laid_out)
     lines: list[list[Point]] = []
@@ -244,16 +263,30 @@ def _back(kind: str) -> dict[str, str]:
     """The line of a pair that leads back."""
     look, tail = (theme.GRADIENT, "vee") if kind == "gradient" else (theme.RAISE, "tee")
     style = "dashed" if look.dashed else "solid"
-    return {"color": look.colour, "penwidth": f"{look.width}", "dir": "back", "style": style, "arrowtail": tail}
+    return {
+        "color": look.colour,
+        "penwidth": f"{look.width}",
+        "dir": "back",
+        "style": style,
+        "arrowtail": tail,
+    }
 
 
 def _add_forward(graph: Any, edge: Any, spline: Spline, key: str) -> list[Point]:
     moved = spline.beside(-APART, back=False)
     graph.add_edge(
-        edge[0], edge[1], key=key, id=key, pos=moved.write(), dir="forward", arrowhead="normal",
-        color=theme.FORWARD.colour, penwidth=f"{theme.FORWARD.width}", arrowsize=edge.attr["arrowsize"] or "0.8",
+        edge[0],
+        edge[1],
+        key=key,
+        id=key,
+        pos=moved.write(),
+        dir="forward",
+        arrowhead="normal",
+        color=theme.FORWARD.colour,
+        penwidth=f"{theme.FORWARD.width}",
+        arrowsize=edge.attr["arrowsize"] or "0.8",
         **{"class": "forward"},
-    )  # fmt: skip
+    )
     return moved.samples()
 
 
@@ -261,7 +294,12 @@ def _chip(edge: Any, line: int) -> Chip:
     label = edge.attr["label"]
     width = re.search(r'width="(\d+)"', label)
     x, y = edge.attr["lp"].split(",")
-    return Chip((float(x), float(y)), float(width[1]) + 2 if width else 60, 13 * (label.count("<br/>") + 1) + 5, line)
+    return Chip(
+        (float(x), float(y)),
+        float(width[1]) + 2 if width else 60,
+        13 * (label.count("<br/>") + 1) + 5,
+        line,
+    )
 
 
 def _place_chips(graph: Any, chips: list[tuple[Any, Chip]], lines: list[list[Point]]) -> int:
@@ -298,7 +336,7 @@ def _rect(middle: str, width: str, height: str) -> Rect:
     return Rect(x - w, y - h, x + w, y + h)
 
 
-# --- one layout, many pictures ----------------------------------------------------------------------------------------
+# --- one layout, many pictures --------------------------------------------------------------------
 
 
 def keeps_places() -> bool:
@@ -314,20 +352,26 @@ def pieces(dot: str, wanted: Iterable[Piece]) -> tuple[str, dict[Piece, str], st
         wanted: what stands there, in any number of looks.
 
     Returns:
-        What an SVG begins with, each piece, and what it ends with: any choice of pieces in between is a picture.
+        What an SVG begins with, each piece, and what it ends with: any choice of pieces in between
+        is a picture.
 
     Raises:
         CannotDraw: as ``render``.
     """
-    names = {piece: f"{piece.of or 'legend'}.{i}" for i, piece in enumerate(dict.fromkeys(wanted)) if piece.label
-             or piece.of}  # fmt: skip
+    names = {
+        piece: f"{piece.of or 'legend'}.{i}"
+        for i, piece in enumerate(dict.fromkeys(wanted))
+        if piece.label or piece.of
+    }
     laid_out, _ = _layout(dot)
     with _told_plainly():
         with _lock:
             graph = _pygraphviz().AGraph(string=laid_out)
             _add_pieces(graph, names)
             drawn = bytes(graph.draw(format="svg", prog="nop2"))
-        root = ElementTree.fromstring(_finish(drawn, dot, {name: piece.title for piece, name in names.items()}))
+        root = ElementTree.fromstring(
+            _finish(drawn, dot, {name: piece.title for piece, name in names.items()})
+        )
         page: Any = root.find(SVG + "g")
         found = {group.get("id").partition("-")[2]: group for group in page.findall(SVG + "g")}
         texts = {piece: _piece(piece, name, found) for piece, name in names.items()}
@@ -342,12 +386,17 @@ def pieces(dot: str, wanted: Iterable[Piece]) -> tuple[str, dict[Piece, str], st
 
 def _add_pieces(graph: Any, names: Mapping[Piece, str]) -> None:
     """Each piece under its name, where the layout has the thing that it is a look of."""
-    edges = {key: _pygraphviz().Edge(graph, tail, head, key) for tail, head, key in graph.edges(keys=True)}
+    edges = {
+        key: _pygraphviz().Edge(graph, tail, head, key)
+        for tail, head, key in graph.edges(keys=True)
+    }
     frames = dict(_frames(graph))
     place = dict(graph.graph_attr).get("lp", "")
     for piece, name in names.items():
         if piece.of.startswith("cluster"):
-            graph.add_subgraph([], **{**frames[piece.of], "name": name, "id": name, "label": piece.label})
+            graph.add_subgraph(
+                [], **{**frames[piece.of], "name": name, "id": name, "label": piece.label}
+            )
         elif piece.of.startswith("e"):
             edge, forward = edges[piece.of], edges.get(f"{piece.of}f")
             look = edge.attr.to_dict()
@@ -355,7 +404,10 @@ def _add_pieces(graph: Any, names: Mapping[Piece, str]) -> None:
                 look |= _back(piece.kind)
             elif forward is not None:
                 look = {**forward.attr.to_dict(), "lp": look["lp"]}
-            graph.add_edge(*edge, **{**look, "key": name, "id": name, "class": piece.kind, "label": piece.label})
+            graph.add_edge(
+                *edge,
+                **{**look, "key": name, "id": name, "class": piece.kind, "label": piece.label},
+            )
         else:
             at = graph.get_node(piece.of).attr["pos"] if piece.of else place
             graph.add_node(name, id=name, label=piece.label, pos=at)
@@ -379,11 +431,13 @@ def _piece(piece: Piece, name: str, found: Mapping[str, Any]) -> str:
             del element.attrib[key]
         for key in {"d", "points"}.intersection(element.keys()):
             element.set(key, re.sub(r"(\.\d)\d+", r"\1", element.get(key)))
-    return "".join(ElementTree.tostring(part, encoding="unicode").replace(f' xmlns="{SVG[1:-1]}"', "")
-                   for part in parts)  # fmt: skip
+    return "".join(
+        ElementTree.tostring(part, encoding="unicode").replace(f' xmlns="{SVG[1:-1]}"', "")
+        for part in parts
+    )
 
 
-# --- SVG --------------------------------------------------------------------------------------------------------------
+# --- SVG ------------------------------------------------------------------------------------------
 
 
 def size(svg: str) -> tuple[int, int]:
@@ -400,7 +454,8 @@ def _svg(dot: str, titles: tuple[tuple[str, str], ...]) -> bytes:
 
 
 def _finish(svg: bytes, dot: str, titles: Mapping[str, str]) -> bytes:
-    """Size in pixels, own ids, text centred in its box (viewers' fonts differ from the layout's), useful titles."""
+    """Size in pixels, own ids, text centred in its box (viewers' fonts differ from the layout's),
+    useful titles."""
     ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
     root = ElementTree.fromstring(svg)
     for side in ("width", "height"):
@@ -428,7 +483,12 @@ def _centre_text(group: Any) -> None:
     middle = None
     for child in group:
         if child.tag in (SVG + "polygon", SVG + "path"):
-            xs = [float(x) for x in re.findall(r"(-?[\d.]+),-?[\d.]+", child.get("points") or child.get("d") or "")]
+            xs = [
+                float(x)
+                for x in re.findall(
+                    r"(-?[\d.]+),-?[\d.]+", child.get("points") or child.get("d") or ""
+                )
+            ]
             middle = (min(xs) + max(xs)) / 2 if xs else middle
         elif child.tag == SVG + "text" and middle is not None:
             child.set("text-anchor", "middle")

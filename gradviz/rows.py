@@ -1,4 +1,5 @@
-"""The lines of one card: the code that made a value, the value, its ``grad_fn``, and what became of its gradient."""
+"""The lines of one card: the code that made a value, the value, its ``grad_fn``, and what became of
+its gradient."""
 
 from __future__ import annotations
 
@@ -40,7 +41,9 @@ class RowWriter:
         for tensor in graph.tensors:
             self.states.setdefault(tensor.object_id, []).append(tensor)
         self.sent = queries.sent_by_run(graph)
-        self.arrived = {(g.run, g.node_id): g.preview for g in graph.gradients if g.input_nr is not None}
+        self.arrived = {
+            (g.run, g.node_id): g.preview for g in graph.gradients if g.input_nr is not None
+        }
         self.changed = queries.changes(graph)
         self.last_run = {g.node_id: g.run for g in graph.gradients if g.input_nr is not None}
         self.accumulated = queries.accumulations(graph)
@@ -51,19 +54,29 @@ class RowWriter:
         self.hooks = {e.call_id for e in graph.events if isinstance(e, Hooked)}
         self.raised = {e.call_id: e for e in graph.events if isinstance(e, Raised)}
         self.started: dict[int, list[Backward]] = {}  # by node
-        self.refusals: dict[int, tuple[Backward, Raised]] = {}  # by the tensor that backward was called on
+        # by the tensor that backward was called on
+        self.refusals: dict[int, tuple[Backward, Raised]] = {}
         self.given_back: dict[int, list[str]] = {}  # what autograd.grad returned, by object
         for run in graph.backwards:
             for i, value in run.returned:
                 said = self.as_it_came(run.run, graph.tensor[i].gradient_edge, str(value))
                 self.given_back.setdefault(graph.tensor[i].object_id, []).append(said)
-            if run.call_id in self.raised and run.call_id in graph.call and not run.ran and run.raised_at is None:
+            if (
+                run.call_id in self.raised
+                and run.call_id in graph.call
+                and not run.ran
+                and run.raised_at is None
+            ):
                 error = self.raised[run.call_id]
-                self.refusals |= dict.fromkeys(queries.refused(graph, run, error.message), (run, error))
+                self.refusals |= dict.fromkeys(
+                    queries.refused(graph, run, error.message), (run, error)
+                )
             for root in run.roots:
                 self.started.setdefault(root, []).append(run)
         self.cut_views = queries.cut_views(graph)
-        self.raised_at = {b.raised_at: b.call_id for b in graph.backwards if b.raised_at is not None}
+        self.raised_at = {
+            b.raised_at: b.call_id for b in graph.backwards if b.raised_at is not None
+        }
 
     @cached_property
     def into(self) -> dict[int, list[Edge]]:
@@ -82,7 +95,8 @@ class RowWriter:
 
         Args:
             kind: what is already known of the kind, or "".
-            states: the states of the one tensor object that the card stands for, oldest first; may be empty.
+            states: the states of the one tensor object that the card stands for, oldest first; may
+            be empty.
             calls: the calls that made it and wrote it.
             nodes: ids of the nodes that it stands for.
             output: which output of its node it is, where the node stands alone.
@@ -103,7 +117,8 @@ class RowWriter:
         else:
             edge = tensor.gradient_edge if output is not None else None
             rows += [*footer, *said, *self.changed_rows(nodes, edge), *self.returned(tensor)]
-            if kind == "untracked" and tensor.is_leaf and tensor.grad is not None:  # optimizers look at it
+            # optimizers look at it
+            if kind == "untracked" and tensor.is_leaf and tensor.grad is not None:
                 rows.append(Row("accumulate", f".grad is still {tensor.grad}"))
         return kind, rows + self.retained(tensor) + self.refused(states)
 
@@ -117,21 +132,30 @@ class RowWriter:
             return "untracked", [Row("untracked", text) for text in said]
         if not (tensor.requires_grad or tensor.gradient_edge):
             return "untracked", [
-                Row("untracked", "not tracked" + ("" if tensor.is_leaf is None else " · grad_fn None"))
+                Row(
+                    "untracked",
+                    "not tracked" + ("" if tensor.is_leaf is None else " · grad_fn None"),
+                )
             ]
         if tensor.is_leaf:
             return "leaf", [Row("state", "leaf · requires_grad")]
-        anew = tensor.is_leaf is None and not tensor.gradient_edge  # a view whose memory was written
+        # a view whose memory was written
+        anew = tensor.is_leaf is None and not tensor.gradient_edge
         return "result", [Row("grad_fn", "grad_fn is made anew at its next use")] if anew else []
 
     def refused(self, states: list[Tensor]) -> list[Row]:
-        """A backward that began here and raised before it ran a node, most often for want of a ``grad_fn``."""
+        """A backward that began here and raised before it ran a node, most often for want of a
+        ``grad_fn``."""
         rows = []
         for tensor in (t for t in states if t.id in self.refusals):
             run, error = self.refusals[tensor.id]
             why = error_text(error) if tensor.requires_grad else "no grad_fn"
             others = sum(other == (run, error) for other in self.refusals.values()) - 1
-            here = "raises here" if not others else f"of this and {count(others, 'more tensor')} raises"
+            here = (
+                "raises here"
+                if not others
+                else f"of this and {count(others, 'more tensor')} raises"
+            )
             rows.append(Row("stale", f"{_word(run)} {here}: {why}"))
         return rows
 
@@ -141,13 +165,16 @@ class RowWriter:
             error = self.raised[calls[0].id]
             return [Row("code", code(calls[0])), Row("stale", error_text(error))]
         if calls:
-            return [Row("code", code(calls[0])), Row("untracked", "a plain value, outside of torch")]
+            return [
+                Row("code", code(calls[0])),
+                Row("untracked", "a plain value, outside of torch"),
+            ]
         nodes = queries.gradient_order(self.graph, nodes)
         call = self.graph.call.get(self.graph.node[nodes[0]].call_id) if nodes else None
         rows = [Row("code", code(call))] if call else []
         return [*rows, Row("state", names(self.graph, nodes)), *self.saved_rows(nodes)]
 
-    # --- code and values --------------------------------------------------------------------------------------------
+    # --- code and values --------------------------------------------------------------------------
 
     def code(self, states: list[Tensor], calls: list[Call]) -> list[str]:
         """The code lines, oldest first; a line that only repeats part of the next one is left out.
@@ -156,19 +183,29 @@ class RowWriter:
         """
         tensor, name = states[-1], states[-1].name
         word = bare(name)
-        made = [c for c in calls if not c.bookkeeping or "step" in code(c)]  # an optimizer's step, not nn.init
-        first = bool(made) and states[0].id in made[0].outputs and states[0].id not in made[0].inputs
+        # an optimizer's step, not nn.init
+        made = [c for c in calls if not c.bookkeeping or "step" in code(c)]
+        first = (
+            bool(made) and states[0].id in made[0].outputs and states[0].id not in made[0].inputs
+        )
         outputs = len(made[0].outputs) if first else 0
         lines: list[str] = []
         if name and not (first and outputs == 1 and (made[0].inputs or word != name)):
-            lines = [name]  # made before the recording, by a factory, or by one call with several results
+            # made before the recording, by a factory, or by one call with several results
+            lines = [name]
         elif not made or outputs > 1:
             lines = ["unnamed" if not made else f"output {made[0].outputs.index(states[0].id)}"]
         for call in made[1:] if lines and first else made:
             line = code(call)
             if lines and lines[-1] in line and (lines[-1] != name or line.startswith(f"{word} = ")):
                 lines.pop()
-            if not name or first or call.bookkeeping or _mentions(line, word) or call.id in self.hooks:
+            if (
+                not name
+                or first
+                or call.bookkeeping
+                or _mentions(line, word)
+                or call.id in self.hooks
+            ):
                 lines.append(line + (self.written_comment(tensor, call) if lines else ""))
         if name and not any(_mentions(line, word) for line in lines):
             lines.insert(0, name)
@@ -195,16 +232,18 @@ class RowWriter:
             text = "shape not known" if tensor.shape is None else f"shape {list(tensor.shape)}"
         if calls and calls[0].function == "clone" and len(calls[0].inputs) == 1:
             text += " in new memory"
-        whole = self.states[tensor.object_id]  # a write that reads its own tensor puts it on several cards
+        # a write that reads its own tensor puts it on several cards
+        whole = self.states[tensor.object_id]
         if len({t.version for t in whole} - {None}) > 1:
             text += f" · version {tensor.version}"
             text += " · the same tensor" if calls and states[0].id != whole[0].id else ""
         return text
 
-    # --- nodes and what they saved ----------------------------------------------------------------------------------
+    # --- nodes and what they saved ----------------------------------------------------------------
 
     def by_age(self, tensor: Tensor, nodes: list[int]) -> tuple[list[int], list[int]]:
-        """The nodes of a card that its ``grad_fn`` leads to, and those that it led to before a write gave it another.
+        """The nodes of a card that its ``grad_fn`` leads to, and those that it led to before a
+        write gave it another.
 
         A written view's new node leads to its base's, and no longer to the node that made the view.
         """
@@ -219,13 +258,18 @@ class RowWriter:
         return [n for n in nodes if n not in former], former
 
     def near(self, start: int, inside: set[int]) -> set[int]:
-        """The nodes of a set that edges within the set lead to from ``start``: nearly always all of them."""
+        """The nodes of a set that edges within the set lead to from ``start``: nearly always all of
+        them."""
         found, todo = set[int](), [start]
         while todo:
             node = todo.pop()
             if node not in found:
                 found.add(node)
-                todo += [e.next_node_id for e in self.graph.edges_from.get(node, ()) if e.next_node_id in inside]
+                todo += [
+                    e.next_node_id
+                    for e in self.graph.edges_from.get(node, ())
+                    if e.next_node_id in inside
+                ]
         return found
 
     def former_rows(self, nodes: list[int]) -> list[Row]:
@@ -234,7 +278,10 @@ class RowWriter:
         if not used:
             return []
         kept = [n for n in nodes if n in self.near(used[0], set(nodes)) or n in used]
-        return [Row("grad_fn", f"earlier grad_fn: {names(self.graph, kept)}"), *self.saved_rows(kept)]
+        return [
+            Row("grad_fn", f"earlier grad_fn: {names(self.graph, kept)}"),
+            *self.saved_rows(kept),
+        ]
 
     def node_rows(self, nodes: list[int]) -> list[Row]:
         """``grad_fn`` and the nodes behind it, in the order in which the gradient meets them."""
@@ -263,10 +310,17 @@ class RowWriter:
                     rows.append(Row("grad_fn", f"{node.name} saved {self.saved_name(s)}{at}"))
                     rows.append(Row("stale", self.fate(node, s)))
                 elif s.state is SavedState.FREED and node.id in self.raised_at:
-                    rows.append(Row("stale", f"FREED: an earlier backward released what {node.name} saved"))
+                    rows.append(
+                        Row("stale", f"FREED: an earlier backward released what {node.name} saved")
+                    )
                     break
             if unsure := [self.saved_name(s) for s in self.unsure.get(node.id, ())]:
-                rows.append(Row("grad_fn", f"{node.name} saved {joined(unsure)}: not known whether written since"))
+                rows.append(
+                    Row(
+                        "grad_fn",
+                        f"{node.name} saved {joined(unsure)}: not known whether written since",
+                    )
+                )
         return rows
 
     @cached_property
@@ -291,10 +345,15 @@ class RowWriter:
 
     def fate(self, node: Node, saved: SavedTensor) -> str:
         if saved.state is SavedState.OVERWRITTEN:
-            return f"OVERWRITTEN, and its version did not move: backward {self.used(node, saved)} wrong numbers"
+            return (
+                f"OVERWRITTEN, and its version did not move: backward {self.used(node, saved)}"
+                " wrong numbers"
+            )
         tensor = self.graph.tensor.get(saved.tensor_id)
         now = self.last[tensor.object_id].version if tensor else None
-        return "STALE: it was written since" if now is None else f"STALE: it is at version {now} now"
+        return (
+            "STALE: it was written since" if now is None else f"STALE: it is at version {now} now"
+        )
 
     def used(self, node: Node, saved: SavedTensor) -> str:
         """Whether the node ran after what it had saved was overwritten."""
@@ -312,9 +371,15 @@ class RowWriter:
                 same = tensor.storage_id is not None and after.storage_id == tensor.storage_id
                 seen += ["written"] if same or after.object_id == tensor.object_id else []
         if "ran" not in seen:
-            is_later = "perhaps ran" in seen[seen.index("written") :] if "written" in seen else "perhaps ran" in seen
+            is_later = (
+                "perhaps ran" in seen[seen.index("written") :]
+                if "written" in seen
+                else "perhaps ran" in seen
+            )
             return "may have used" if is_later else "would use"
-        return "used" if "written" in seen[: len(seen) - seen[::-1].index("ran")] else "would now use"
+        return (
+            "used" if "written" in seen[: len(seen) - seen[::-1].index("ran")] else "would now use"
+        )
 
     def start(self, node_id: int) -> str:
         """What a backward that began at this node began with."""
@@ -326,23 +391,39 @@ class RowWriter:
         if often > 1 and len({*values}) > 1:
             return f"{word} starts here {often} times" + (f", last with {value}" if value else "")
         text = f"{word} starts with {value}" if value else f"{word} starts here"
-        return text if often == 1 else f"{text} both times" if often == 2 else f"{text} all {often} times"
+        return (
+            text
+            if often == 1
+            else f"{text} both times"
+            if often == 2
+            else f"{text} all {often} times"
+        )
 
     def start_value(self, run: int, node_id: int) -> str | None:
         value = self.arrived.get((run, node_id))
-        if value and not any((run, e.node_id, e.next_index) in self.sent for e in self.into.get(node_id, ())):
-            return next((way(c) for at, c in self.changed.items() if at[:2] == (run, node_id)), value)
+        if value and not any(
+            (run, e.node_id, e.next_index) in self.sent for e in self.into.get(node_id, ())
+        ):
+            return next(
+                (way(c) for at, c in self.changed.items() if at[:2] == (run, node_id)), value
+            )
         return value
 
     def changed_rows(self, nodes: list[int], edge: GradientEdge | None) -> list[Row]:
-        """What was changed on its way to these nodes, or to one output, where no arrow has room for it: a sum, and
-        what went from one node of the card to the next."""
+        """What was changed on its way to these nodes, or to one output, where no arrow has room for
+        it: a sum, and what went from one node of the card to the next."""
         rows = []
         for at, change in self.changed.items():
             here = edge == at[1:] if edge else change.node_id in nodes
             if here and change.run == self.last_run.get(change.node_id):
-                into = [e for e in self.into.get(change.node_id, ()) if e.input_nr == change.input_nr]
-                parts = [(e, s) for e in into if (s := self.sent.get((change.run, e.node_id, e.next_index)))]
+                into = [
+                    e for e in self.into.get(change.node_id, ()) if e.input_nr == change.input_nr
+                ]
+                parts = [
+                    (e, s)
+                    for e in into
+                    if (s := self.sent.get((change.run, e.node_id, e.next_index)))
+                ]
                 if len(parts) > 1:
                     rows.append(f"engine adds {_sum([s for _, s in parts])} · {way(change)}")
                 elif parts and parts[0][0].node_id in nodes:
@@ -354,21 +435,27 @@ class RowWriter:
         change = self.changed.get((run, *edge)) if edge else None
         return way(change) if change else value
 
-    # --- leaves -----------------------------------------------------------------------------------------------------
+    # --- leaves -----------------------------------------------------------------------------------
 
     def leaf_rows(self, tensor: Tensor) -> list[Row]:
-        """What AccumulateGrad did: the engine adds within one backward, AccumulateGrad across backwards."""
+        """What AccumulateGrad did: the engine adds within one backward, AccumulateGrad across
+        backwards."""
         node = self.leaf_node.get(tensor.object_id)
         done = self.accumulated.get(node, []) if node is not None else []
         runs = [b for b in self.graph.backwards if b.kind == "backward"]
-        whole = all(b.watched for b in runs) and not any(note.startswith("the oldest") for note in self.graph.notes)
+        whole = all(b.watched for b in runs) and not any(
+            note.startswith("the oldest") for note in self.graph.notes
+        )
         rows = self.returned(tensor)
         if len(done) == 1:
             rows += self.one_run(done[0])
         elif done:
             rows += self.many_runs(done)
         elif runs and whole and tensor.grad is None:
-            rows += [Row("accumulate", "AccumulateGrad · never reached"), Row("accumulate", ".grad: None")]
+            rows += [
+                Row("accumulate", "AccumulateGrad · never reached"),
+                Row("accumulate", ".grad: None"),
+            ]
         elif tensor.grad is not None:
             rows.append(Row("accumulate", f".grad: {tensor.grad}"))
         return rows
@@ -391,11 +478,17 @@ class RowWriter:
         return self.as_it_came(event.run, GradientEdge(event.node_id, 0), event.incoming)
 
     def many_runs(self, done: list[Accumulated]) -> list[Row]:
-        lines = [f"backward {e.run + 1}: arrives {self.incoming(e)} · .grad {_stored(e)}" for e in done]
+        lines = [
+            f"backward {e.run + 1}: arrives {self.incoming(e)} · .grad {_stored(e)}" for e in done
+        ]
         if len(lines) > LISTED:
             lines = [*lines[:2], f"… {len(lines) - 3} more …", lines[-1]]
         adds = any(e.before is not None for e in done)
-        head = "AccumulateGrad adds to what is stored" if adds else f"AccumulateGrad · {count(len(done), 'backward')}"
+        head = (
+            "AccumulateGrad adds to what is stored"
+            if adds
+            else f"AccumulateGrad · {count(len(done), 'backward')}"
+        )
         return [Row("accumulate", text) for text in (head, *lines)]
 
     def returned(self, tensor: Tensor) -> list[Row]:
@@ -403,7 +496,9 @@ class RowWriter:
         found = self.given_back.get(tensor.object_id, [])
         if len(found) > LISTED:
             found = [*found[:2], "…", found[-1]]
-        return [Row("accumulate", f"autograd.grad returns {', then '.join(found)}")] if found else []
+        return (
+            [Row("accumulate", f"autograd.grad returns {', then '.join(found)}")] if found else []
+        )
 
     def retained(self, tensor: Tensor) -> list[Row]:
         if not tensor.retains_grad:
@@ -449,7 +544,8 @@ def error_text(event: Raised) -> str:
 
 
 def bare(name: str | None) -> str:
-    """A name as the code has it. What is called otherwise by now, or may be, has the line where it was that.
+    """A name as the code has it. What is called otherwise by now, or may be, has the line where it
+    was that.
 
     >>> bare("b"), bare("b (line 3)"), bare(None)
     ('b', 'b', '')

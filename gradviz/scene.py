@@ -8,11 +8,26 @@ from typing import NamedTuple
 from .graph import Tensor
 
 LINES = 200  # cards, cuts or nodes that the text lists one by one
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+NUMBERS = (
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
 
 
 class Row(NamedTuple):
-    """One line of a card. ``kind``: code, values, state, grad_fn, accumulate, stale, untracked or cut."""
+    """One line of a card. ``kind``: code, values, state, grad_fn, accumulate, stale, untracked or
+    cut."""
 
     kind: str
     text: str
@@ -31,7 +46,8 @@ class Card(NamedTuple):
     call_ids: tuple[int, ...] = ()
     inside: tuple[Card, ...] = ()  # the cards that this one stands for, when it is a fold
     absent: bool = False  # in a picture of one step: it holds the place of a card of another step
-    room: tuple[tuple[Row, ...], ...] = ()  # rows that it has at other steps, for which its box is large enough
+    # rows that it has at other steps, for which its box is large enough
+    room: tuple[tuple[Row, ...], ...] = ()
 
     @property
     def title(self) -> str:
@@ -40,10 +56,11 @@ class Card(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """From the card whose value is read to the card that it makes. ``label`` is a gradient, a reason or a warning.
+    """From the card whose value is read to the card that it makes. ``label`` is a gradient, a
+    reason or a warning.
 
-    ``kind``: forward; gradient (forward, and a gradient that came back); raise (forward, and backward stopped
-    there); cut; edge (a gradient edge alone); of (a name beside its node).
+    ``kind``: forward; gradient (forward, and a gradient that came back); raise (forward, and
+    backward stopped there); cut; edge (a gradient edge alone); of (a name beside its node).
     """
 
     tail: int
@@ -51,7 +68,8 @@ class Arrow(NamedTuple):
     kind: str
     label: str = ""
     mark: str = ""  # "output 1" where a node has several outputs
-    to_frame: bool = False  # it ends at the shaded region around its head: several cards in there read the value
+    # it ends at the shaded region around its head: several cards in there read the value
+    to_frame: bool = False
     absent: bool = False
 
 
@@ -75,7 +93,11 @@ class Scene(NamedTuple):
 
 def describe(tensor: Tensor) -> str:
     """Shape, dtype and flags in one line, for hovering and tables."""
-    flags = [word for word, on in (("requires_grad", tensor.requires_grad), ("leaf", tensor.is_leaf)) if on]
+    flags = [
+        word
+        for word, on in (("requires_grad", tensor.requires_grad), ("leaf", tensor.is_leaf))
+        if on
+    ]
     shape = "shape unknown" if tensor.shape is None else str(list(tensor.shape))
     device = tensor.device if tensor.device not in (None, "cpu") else None
     return " ".join(str(part) for part in (tensor.dtype, shape, device, *flags) if part)

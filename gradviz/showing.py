@@ -29,8 +29,8 @@ def show(
 
     Args:
         tensors: where to start; lists and tuples of tensors are taken apart.
-        names: what to call which tensor. Left out, the module-level variables of the caller are used, and the
-            words of the call itself: ``show(loss)`` names ``loss``.
+        names: what to call which tensor. Left out, the module-level variables of the caller are
+            used, and the words of the call itself: ``show(loss)`` names ``loss``.
         model: its parameters are called by their names in the model.
         view: "nodes" (the default), torch's own nodes one by one, or "cards", one card a result.
 
@@ -63,7 +63,10 @@ def _check(given: list[Any], view: Any) -> None:
         raise GradvizError("show() needs at least one tensor, as in show(loss)")
     for value in given:
         if isinstance(value, torch.nn.Module):
-            raise GradvizError("show() draws what a call made, not a module: call it first, show(net(x), model=net)")
+            raise GradvizError(
+                "show() draws what a call made, not a module: call it first, show(net(x),"
+                " model=net)"
+            )
         if not isinstance(value, torch.Tensor):
             draws = "it draws the graph behind tensors, as in show(loss)"
             raise GradvizError(f"show() was given {arguments.said(value)}; {draws}")
@@ -80,7 +83,9 @@ def _behind_roots(graph: Graph) -> Graph:
         tensors=[
             t
             for t in graph.tensors
-            if t.id in graph.roots or t.id in leaves or (t.gradient_edge and t.gradient_edge.node_id in nodes)
+            if t.id in graph.roots
+            or t.id in leaves
+            or (t.gradient_edge and t.gradient_edge.node_id in nodes)
         ],
     )
 
@@ -96,13 +101,17 @@ def _flat(tensors: Iterable[Any]) -> Iterable[Any]:
 def _caller_names(frame: FrameType, given: tuple[Any, ...]) -> dict[str, Any]:
     """Names of tensors at the call.
 
-    A function's ``f_locals`` would keep its tensors alive after ``del`` (Python 3.11), so only module-level
-    variables are looked up; for the arguments themselves, the call's own words are read.
+    A function's ``f_locals`` would keep its tensors alive after ``del`` (Python 3.11), so only
+    module-level variables are looked up; for the arguments themselves, the call's own words are
+    read.
     """
     import torch
 
-    known = {name: value for name, value in list(frame.f_globals.items())
-             if isinstance(value, torch.Tensor) and not name.startswith("_")}  # fmt: skip
+    known = {
+        name: value
+        for name, value in list(frame.f_globals.items())
+        if isinstance(value, torch.Tensor) and not name.startswith("_")
+    }
     for word, value in zip(_argument_words(frame), given, strict=False):
         if isinstance(value, torch.Tensor):
             known[word] = value
@@ -110,6 +119,11 @@ def _caller_names(frame: FrameType, given: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _argument_words(frame: FrameType) -> list[str]:
-    """The arguments of the call that the frame is in, where they are plain names; "" where they are not."""
+    """The arguments of the call that the frame is in, where they are plain names; "" where they are
+    not."""
     call = locate(frame.f_code, frame.f_lasti).node
-    return [a.id if isinstance(a, ast.Name) else "" for a in call.args] if isinstance(call, ast.Call) else []
+    return (
+        [a.id if isinstance(a, ast.Name) else "" for a in call.args]
+        if isinstance(call, ast.Call)
+        else []
+    )

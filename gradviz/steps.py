@@ -1,7 +1,9 @@
-"""Recording -> one picture and one sentence per event, with everything in the same place at every step.
+"""Recording -> one picture and one sentence per event, with everything in the same place at every
+step.
 
-The scenes of all steps are laid over each other: one card for whatever is the same tensor, node or call, in a box
-that is large enough for each of its steps. That is laid out once, and a step draws what is there by then.
+The scenes of all steps are laid over each other: one card for whatever is the same tensor, node or
+call, in a box that is large enough for each of its steps. That is laid out once, and a step draws
+what is there by then.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     from .recording import Recording
 
 LIMIT = 400  # steps of one player
-WORK, LEAST = 100_000, 20  # in a long recording, as many fewer steps as each one costs more, but some
+# in a long recording, as many fewer steps as each one costs more, but some
+WORK, LEAST = 100_000, 20
 
 Key = tuple[int, int, bool, int]  # tail, head, whether it is a cut, which of several alike
 
@@ -29,9 +32,9 @@ Key = tuple[int, int, bool, int]  # tail, head, whether it is a cut, which of se
 class Step(NamedTuple):
     """One moment of a recording.
 
-    ``sources``: where in the code it stands. ``active``: ids in the SVG of what the event is about. ``ids``: by the id
-    of a card or arrow of the figure's scene, its id in the SVG, which is the same at every step. ``problem``: why there
-    is no picture.
+    ``sources``: where in the code it stands. ``active``: ids in the SVG of what the event is about.
+    ``ids``: by the id of a card or arrow of the figure's scene, its id in the SVG, which is the
+    same at every step. ``problem``: why there is no picture.
     """
 
     number: int
@@ -45,7 +48,8 @@ class Step(NamedTuple):
 
 
 def steps(recording: Recording, start: int = 0) -> list[Step]:
-    """Every step from ``start``, at most ``LIMIT`` events further, and fewer where each one is large.
+    """Every step from ``start``, at most ``LIMIT`` events further, and fewer where each one is
+    large.
 
     Args:
         recording: a finished recording.
@@ -58,9 +62,15 @@ def steps(recording: Recording, start: int = 0) -> list[Step]:
     last = min(start + LIMIT, len(recording.events))
     last = min(last, start + max(LEAST, WORK // max(last, 1)))
     graphs = [graph_at(recording, k) for k in range(start, last + 1)]
-    over = {e.run: k for k, e in enumerate(recording.events) if isinstance(e, (Changed, NodeRan, Accumulated, Freed))}
-    wholes = [_so_far(cards.scene(graph), any(over.get(b.run, 0) >= start + k for b in graph.backwards))
-              for k, graph in enumerate(graphs)]  # fmt: skip
+    over = {
+        e.run: k
+        for k, e in enumerate(recording.events)
+        if isinstance(e, (Changed, NodeRan, Accumulated, Freed))
+    }
+    wholes = [
+        _so_far(cards.scene(graph), any(over.get(b.run, 0) >= start + k for b in graph.backwards))
+        for k, graph in enumerate(graphs)
+    ]
     scenes = _drawn_alike(wholes, graphs[-1])
     svgs, problem = _svgs(scenes)
     found = []
@@ -74,16 +84,31 @@ def steps(recording: Recording, start: int = 0) -> list[Step]:
             figure.__dict__["scene"] = Scene()
         story = Story(graph)
         active = _active(graph, scene, scenes[k - 1]) if k and svgs else ()
-        found.append(Step(start + k, figure, problem, story.sentence(), story.error(), story.sources(), active, ids))
+        found.append(
+            Step(
+                start + k,
+                figure,
+                problem,
+                story.sentence(),
+                story.error(),
+                story.sources(),
+                active,
+                ids,
+            )
+        )
     return found
 
 
 def graph_at(recording: Recording, step: int) -> Graph:
-    """With the ``.grad`` that a running backward has filled already; its leaves get a new state when it is over."""
+    """With the ``.grad`` that a running backward has filled already; its leaves get a new state
+    when it is over."""
     graph = recording.at(step)
     grads = queries.grads_now(graph)
-    now = {t.id: t._replace(grad=grads[t.object_id]) for t in queries.latest_states(graph).values()
-           if t.grad != grads[t.object_id]}  # fmt: skip
+    now = {
+        t.id: t._replace(grad=grads[t.object_id])
+        for t in queries.latest_states(graph).values()
+        if t.grad != grads[t.object_id]
+    }
     return graph.replace(tensors=[now.get(t.id, t) for t in graph.tensors]) if now else graph
 
 
@@ -91,13 +116,18 @@ def _so_far(scene: Scene, running: bool) -> Scene:
     """What a running backward has not reached, it may reach yet."""
     if not running:
         return scene
-    never, yet = (Row("accumulate", f"AccumulateGrad · {word}") for word in ("never reached", "not reached yet"))
+    never, yet = (
+        Row("accumulate", f"AccumulateGrad · {word}")
+        for word in ("never reached", "not reached yet")
+    )
     return scene._replace(
-        cards=tuple(c._replace(rows=tuple(yet if r == never else r for r in c.rows)) for c in scene.cards)
+        cards=tuple(
+            c._replace(rows=tuple(yet if r == never else r for r in c.rows)) for c in scene.cards
+        )
     )
 
 
-# --- one scene over the other -----------------------------------------------------------------------------------------
+# --- one scene over the other ---------------------------------------------------------------------
 
 
 def _drawn_alike(scenes: Sequence[Scene], graph: Graph) -> list[Scene]:
@@ -105,7 +135,10 @@ def _drawn_alike(scenes: Sequence[Scene], graph: Graph) -> list[Scene]:
     union, padded = _laid_over(scenes)
     groups = fold.groups(union, graph)
     if groups:
-        union, padded = fold.contract(union, groups), [_told(fold.contract(s, groups), s) for s in padded]
+        union, padded = (
+            fold.contract(union, groups),
+            [_told(fold.contract(s, groups), s) for s in padded],
+        )
     alike = [arranged(scene, like=union) for scene in padded]
     rooms: dict[int, dict[tuple[Row, ...], None]] = {}
     for card in (c for scene in alike for c in scene.cards if not c.absent):
@@ -121,7 +154,8 @@ def _told(small: Scene, whole: Scene) -> Scene:
 
 
 def _laid_over(scenes: Sequence[Scene]) -> tuple[Scene, list[Scene]]:
-    """A scene of everything that is ever there, and each scene in its terms. The last one decides about order."""
+    """A scene of everything that is ever there, and each scene in its terms. The last one decides
+    about order."""
     placed = _placed(scenes)
     there: dict[int, Card] = {}
     arrows: dict[Key, Arrow] = {}
@@ -143,7 +177,10 @@ def _placed(scenes: Sequence[Scene]) -> list[Scene]:
     for scene in reversed(scenes):
         place: dict[int, int] = {}
         for card in scene.cards:
-            things = [*(("tensor", i) for i in card.tensor_ids), *(("node", i) for i in card.node_ids)]
+            things = [
+                *(("tensor", i) for i in card.tensor_ids),
+                *(("node", i) for i in card.node_ids),
+            ]
             things = things or [(card.kind, i) for i in card.call_ids]
             free = (owner[t] for t in things if t in owner and owner[t] not in place.values())
             place[card.id] = next(free, count)
@@ -153,8 +190,12 @@ def _placed(scenes: Sequence[Scene]) -> list[Scene]:
         found.append(
             scene._replace(
                 cards=tuple(c._replace(id=place[c.id]) for c in scene.cards),
-                arrows=tuple(a._replace(tail=place[a.tail], head=place[a.head]) for a in scene.arrows),
-                boxes=tuple(b._replace(members=tuple(place[m] for m in b.members)) for b in scene.boxes),
+                arrows=tuple(
+                    a._replace(tail=place[a.tail], head=place[a.head]) for a in scene.arrows
+                ),
+                boxes=tuple(
+                    b._replace(members=tuple(place[m] for m in b.members)) for b in scene.boxes
+                ),
             )
         )
     return found[::-1]
@@ -170,7 +211,9 @@ def _keyed(arrows: Iterable[Arrow]) -> Iterator[tuple[Key, Arrow]]:
 
 def _is(whole: Box, box: Box, scene: Scene) -> bool:
     """Whether a frame of the whole, as far as its cards are there, is this frame of a step."""
-    return whole.kind == box.kind and {*whole.members} & {c.id for c in scene.cards} == {*box.members}
+    return whole.kind == box.kind and {*whole.members} & {c.id for c in scene.cards} == {
+        *box.members
+    }
 
 
 def _nested(one: Box, other: Box) -> bool:
@@ -183,26 +226,39 @@ def _in_terms_of(union: Scene, keys: Sequence[Key], scene: Scene) -> Scene:
     arrows = dict(_keyed(scene.arrows))
     labels = [next((b.label for b in scene.boxes if _is(u, b, scene)), None) for u in union.boxes]
     homeless = [b for b in scene.boxes if not any(_is(u, b, scene) for u in union.boxes)]
-    names = ((b.label, ", ".join(there[m].name or there[m].title for m in b.members)) for b in homeless)
+    names = (
+        (b.label, ", ".join(there[m].name or there[m].title for m in b.members)) for b in homeless
+    )
     return Scene(
         tuple(there.get(c.id, c._replace(absent=True)) for c in union.cards),
-        tuple(arrows.get(key, a._replace(absent=True)) for key, a in zip(keys, union.arrows, strict=True)),
-        tuple(u._replace(label=u.label if label is None else label, absent=label is None)
-              for u, label in zip(union.boxes, labels, strict=True)),
+        tuple(
+            arrows.get(key, a._replace(absent=True))
+            for key, a in zip(keys, union.arrows, strict=True)
+        ),
+        tuple(
+            u._replace(label=u.label if label is None else label, absent=label is None)
+            for u, label in zip(union.boxes, labels, strict=True)
+        ),
         (*scene.notes, *(f"{label}: {inside}" for label, inside in names)),
-    )  # fmt: skip
+    )
 
 
-# --- pictures ---------------------------------------------------------------------------------------------------------
+# --- pictures -------------------------------------------------------------------------------------
 
 
 def _svgs(scenes: Sequence[Scene]) -> tuple[list[str] | None, str]:
-    """One SVG a step, or None where each step has to be laid out for itself, and why there is none."""
+    """One SVG a step, or None where each step has to be laid out for itself, and why there is
+    none."""
     if not render.keeps_places() or not scenes[-1].cards:
         return None, ""
     if len(scenes[-1].cards) > fold.LIMIT:
-        return None, (f"{len(scenes[-1].cards)} boxes are too many to draw, even folded, so this is the text. "
-                      "To see pictures, record fewer lines.")  # fmt: skip
+        return (
+            None,
+            (
+                f"{len(scenes[-1].cards)} boxes are too many to draw, even folded, so this is the"
+                " text. To see pictures, record fewer lines."
+            ),
+        )
     whole = _whole(scenes)
     try:
         source, how, _ = render.best(whole, WIDTH)
@@ -222,11 +278,21 @@ def _whole(scenes: Sequence[Scene]) -> Scene:
         widest = max(looks, key=lambda a: len(a.mark + a.label))
         kind = min((look.kind for look in looks), key=fold.STRENGTH.index)
         arrows.append(a._replace(kind=kind, mark=widest.mark, label=widest.label, absent=False))
-    boxes = [max((s.boxes[i] for s in scenes), key=lambda b: len(b.label))._replace(absent=False)
-             for i in range(len(last.boxes))]  # fmt: skip
+    boxes = [
+        max((s.boxes[i] for s in scenes), key=lambda b: len(b.label))._replace(absent=False)
+        for i in range(len(last.boxes))
+    ]
     notes = tuple(dict.fromkeys(note for s in scenes for note in s.notes))
-    some = [max((s.cards[i] for s in scenes), key=lambda c: not c.absent) for i in range(len(last.cards))]
-    return Scene(tuple(c._replace(rows=c.room[-1], absent=False) for c in some), tuple(arrows), tuple(boxes), notes)
+    some = [
+        max((s.cards[i] for s in scenes), key=lambda c: not c.absent)
+        for i in range(len(last.cards))
+    ]
+    return Scene(
+        tuple(c._replace(rows=c.room[-1], absent=False) for c in some),
+        tuple(arrows),
+        tuple(boxes),
+        notes,
+    )
 
 
 def _present(scene: Scene) -> tuple[Scene, dict[str, str]]:
@@ -236,7 +302,10 @@ def _present(scene: Scene) -> tuple[Scene, dict[str, str]]:
     boxes = [b for b in scene.boxes if not b.absent]
     present = Scene(
         tuple(c._replace(id=there[c.id], room=()) for c in scene.cards if not c.absent),
-        tuple(a._replace(tail=there[a.tail], head=there[a.head]) for a in (scene.arrows[i] for i in arrows)),
+        tuple(
+            a._replace(tail=there[a.tail], head=there[a.head])
+            for a in (scene.arrows[i] for i in arrows)
+        ),
         tuple(b._replace(members=tuple(there[m] for m in b.members if m in there)) for b in boxes),
         scene.notes,
     )
@@ -260,8 +329,18 @@ def _active(graph: Graph, scene: Scene, before: Scene) -> tuple[str, ...]:
         call = graph.call[event.call_id]
         tensors = {*call.outputs, *(() if call.outputs else call.inputs[:1])}
         calls = {call.id}
-    inside = [(c, m) for c in scene.cards if not c.absent and c.kind != "tag" for m in c.inside or (c,)]
-    found = [f"n{c.id}" for c, m in inside if tensors & {*m.tensor_ids} or nodes & {*m.node_ids}
-             or (calls & {*m.call_ids} and not m.tensor_ids)]  # fmt: skip
+    inside = [
+        (c, m) for c in scene.cards if not c.absent and c.kind != "tag" for m in c.inside or (c,)
+    ]
+    found = [
+        f"n{c.id}"
+        for c, m in inside
+        if tensors & {*m.tensor_ids}
+        or nodes & {*m.node_ids}
+        or (calls & {*m.call_ids} and not m.tensor_ids)
+    ]
     pairs = enumerate(zip(scene.arrows, before.arrows, strict=True))
-    return (*dict.fromkeys(found), *(f"e{i}" for i, (now, was) in pairs if now != was and not now.absent))
+    return (
+        *dict.fromkeys(found),
+        *(f"e{i}" for i, (now, was) in pairs if now != was and not now.absent),
+    )

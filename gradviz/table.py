@@ -1,4 +1,5 @@
-"""The tensor table: what ``print`` would say of every tensor that a picture shows, and who shares its memory."""
+"""The tensor table: what ``print`` would say of every tensor that a picture shows, and who shares
+its memory."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ CELL = 60  # characters of a cell in the text
 
 
 class TableRow(NamedTuple):
-    """One tensor. ``key`` tells it apart from the others, and is the same for the same code run again."""
+    """One tensor. ``key`` tells it apart from the others, and is the same for the same code run
+    again."""
 
     key: str
     tensor_id: int  # its last state; -1 in a row that says how many are not listed
@@ -48,13 +50,18 @@ def rows(graph: Graph, cards: Iterable[Card]) -> list[TableRow]:
         cards: of the unfolded scene of this graph.
 
     Returns:
-        One row a tensor object, as it was at the end. Beyond 200, one row that says how many more there are.
+        One row a tensor object, as it was at the end. Beyond 200, one row that says how many more
+        there are.
 
     Example:
         >>> rows(Graph(), ())
         []
     """
-    last, grads, had = queries.latest_states(graph), queries.grads_now(graph), queries.had_grad(graph)
+    last, grads, had = (
+        queries.latest_states(graph),
+        queries.grads_now(graph),
+        queries.had_grad(graph),
+    )
     shown: dict[int, str] = {}  # object id -> what the table calls it
     for card in cards:
         for i in card.tensor_ids[-1:]:
@@ -76,7 +83,14 @@ def rows(graph: Graph, cards: Iterable[Card]) -> list[TableRow]:
 
 def _cells(graph: Graph, t: Tensor, now: str | None, had: bool) -> tuple[str, ...]:
     value = t.values or (UNKNOWN if t.shape is None else f"shape {list(t.shape)}")
-    return value, grad(t, now, had), word(t.requires_grad), word(t.is_leaf), grad_fn(graph, t), word(t.version)
+    return (
+        value,
+        grad(t, now, had),
+        word(t.requires_grad),
+        word(t.is_leaf),
+        grad_fn(graph, t),
+        word(t.version),
+    )
 
 
 def word(value: object) -> str:
@@ -88,7 +102,8 @@ def word(value: object) -> str:
 
 
 def grad(t: Tensor, now: str | None, had: bool) -> str:
-    """``.grad``, which is ``now``, and where there is none whether there could be one, or was (``had``)."""
+    """``.grad``, which is ``now``, and where there is none whether there could be one, or was
+    (``had``)."""
     if now is not None:
         return now
     if t.requires_grad is None or (t.requires_grad and t.is_leaf is None):
@@ -117,12 +132,17 @@ def _storage(t: Tensor, others: Sequence[str]) -> str:
 def text(rows: Sequence[TableRow]) -> str:
     """The table as lines of aligned columns.
 
-    >>> print(text([TableRow("a", 0, ("a", "[1, 2]", "None", "True", "True", "None", "0", "not shared here"))]))
+    >>> cells = "a", "[1, 2]", "None", "True", "True", "None", "0", "not shared here"
+    >>> print(text([TableRow("a", 0, cells)]))
     name  value   grad  requires_grad  is_leaf  grad_fn  version  storage
     a     [1, 2]  None  True           True     None     0        not shared here
     """
     if not rows:
         return ""
     lines = [COLUMNS, *(tuple(visible(c, CELL) for c in row.cells) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*(line for line in lines if line[-1]), strict=True)]
-    return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+    widths = [
+        max(map(len, column)) for column in zip(*(line for line in lines if line[-1]), strict=True)
+    ]
+    return "\n".join(
+        "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines
+    )

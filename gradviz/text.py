@@ -1,4 +1,5 @@
-"""The picture in words. It alone tells the whole story, and says the same for the same code in every process."""
+"""The picture in words. It alone tells the whole story, and says the same for the same code in
+every process."""
 
 from __future__ import annotations
 
@@ -27,8 +28,14 @@ def text(graph: Graph, scene: Scene, title: str | None = None) -> str:
     sections = [
         [visible(title)] if title else [],
         _cards(graph, scene),
-        _section("cut:", (cut_text(graph, cut) for cut in graph.cuts if cut.reason is not CutReason.FLAG_OFF)),
-        _section("frozen:", (cut_text(graph, cut) for cut in graph.cuts if cut.reason is CutReason.FLAG_OFF)),
+        _section(
+            "cut:",
+            (cut_text(graph, cut) for cut in graph.cuts if cut.reason is not CutReason.FLAG_OFF),
+        ),
+        _section(
+            "frozen:",
+            (cut_text(graph, cut) for cut in graph.cuts if cut.reason is CutReason.FLAG_OFF),
+        ),
         _section("memory:", _boxes(scene, "memory")),
         _section("not recorded:", _boxes(scene, "region")),
         _section("backward", _backwards(graph)),
@@ -49,7 +56,7 @@ def _some(lines: list[str]) -> list[str]:
     return [*lines[:LINES], f"… and {len(lines) - LINES:,} more, not listed"]
 
 
-# --- cards ------------------------------------------------------------------------------------------------------------
+# --- cards ----------------------------------------------------------------------------------------
 
 
 def _cards(graph: Graph, scene: Scene) -> list[str]:
@@ -82,7 +89,11 @@ def _reads(arrows: Iterable[Arrow], titles: dict[int, str]) -> Iterator[str]:
         elif a.kind == "raise":
             yield f"from {source} · {a.label}: no gradient goes back to it"
         elif a.kind == "edge":
-            yield f"its gradient edge leads to {source}" if not a.label else f"sends {a.label} to {source}"
+            yield (
+                f"its gradient edge leads to {source}"
+                if not a.label
+                else f"sends {a.label} to {source}"
+            )
         elif a.kind == "of":
             yield f"{a.label} of {source}" if a.label else f"belongs to {source}"
         else:
@@ -112,7 +123,7 @@ def saved_text(graph: Graph, saved: SavedTensor) -> str:
     return f"{what}{at} ({saved.state.value})"
 
 
-# --- the other sections -----------------------------------------------------------------------------------------------
+# --- the other sections ---------------------------------------------------------------------------
 
 
 def _name(graph: Graph, tensor_id: int | None) -> str:
@@ -121,19 +132,26 @@ def _name(graph: Graph, tensor_id: int | None) -> str:
         return "a value outside of torch"
     if tensor.name:
         return tensor.name
-    made = next((c for c in graph.calls if tensor.id in c.outputs and c.source and c.source.code), None)
+    made = next(
+        (c for c in graph.calls if tensor.id in c.outputs and c.source and c.source.code), None
+    )
     return str(made.source.code) if made and made.source else f"a tensor ({describe(tensor)})"
 
 
 def cut_text(graph: Graph, cut: Cut) -> str:
-    """One cut in words: what it separates, why, and where it stands in the code. A frozen leaf is not cut off."""
+    """One cut in words: what it separates, why, and where it stands in the code. A frozen leaf is
+    not cut off."""
     call = graph.call.get(cut.call_id)
     where = f"line {call.source.line}: " if call and call.source else ""
     by = f" by {call.source.code}" if call and call.source and call.source.code else ""
     source, end = _name(graph, cut.input_id), _name(graph, cut.output_id)
     if cut.reason is CutReason.FLAG_OFF:
         leaf = queries.latest_states(graph)[graph.tensor[cut.input_id].object_id]
-        then = "switched on again since" if leaf.requires_grad else "what uses it later brings it no gradient"
+        then = (
+            "switched on again since"
+            if leaf.requires_grad
+            else "what uses it later brings it no gradient"
+        )
         return f"{where}{source} · {cut.reason.value}{by} · {then}"
     return f"{where}{source} ✂ {end} · {cut.reason.value}{by} · no gradient back"
 
@@ -176,17 +194,25 @@ def _run(graph: Graph, run: Backward) -> Iterator[str]:
         yield f"returned {value} for {_name(graph, tensor_id)}, .grad unchanged"
 
 
-# --- alt text ---------------------------------------------------------------------------------------------------------
+# --- alt text -------------------------------------------------------------------------------------
 
 
 def alt(graph: Graph, scene: Scene, title: str | None = None) -> str:
     """The picture in one or two sentences, for screen readers."""
-    what = "gradient graph" if any(c.kind == "node" for c in scene.cards) else "computation and its gradients"
+    what = (
+        "gradient graph"
+        if any(c.kind == "node" for c in scene.cards)
+        else "computation and its gradients"
+    )
     cards = [c for c in scene.cards if c.kind not in ("tag", "accumulate")]
     shown = ", ".join(visible(c.name or c.title, 40) for c in cards[:8])
     more = f" and {len(cards) - 8} more" if len(cards) > 8 else ""
     first = f"{visible(title) if title else 'Picture of a ' + what}: "
-    first += f"{len(cards)} {'box' if len(cards) == 1 else 'boxes'}, {shown}{more}." if cards else "nothing yet."
+    first += (
+        f"{len(cards)} {'box' if len(cards) == 1 else 'boxes'}, {shown}{more}."
+        if cards
+        else "nothing yet."
+    )
     facts = [visible(cut_text(graph, cut).split(" by ")[0], 80) for cut in graph.cuts[:2]]
     facts += [f"{t.name}.grad is {visible(t.grad, 60)}" for t in _leaves_with_grad(graph)[:3]]
     facts += [f"{e.error} is raised" for e in graph.events if isinstance(e, Raised)][:1]
@@ -194,4 +220,8 @@ def alt(graph: Graph, scene: Scene, title: str | None = None) -> str:
 
 
 def _leaves_with_grad(graph: Graph) -> list[Tensor]:
-    return [t for t in queries.latest_states(graph).values() if t.is_leaf and t.name and t.grad is not None]
+    return [
+        t
+        for t in queries.latest_states(graph).values()
+        if t.is_leaf and t.name and t.grad is not None
+    ]

@@ -1,7 +1,9 @@
-"""All looks live here: what kind of thing has which shape, fill, line and words. Knows no torch and no layout.
+"""All looks live here: what kind of thing has which shape, fill, line and words. Knows no torch and
+no layout.
 
-Every meaning is carried by shape, line and words; colour only repeats it (greyscale print, colour blindness).
-Lines are mid-grey or saturated and fills are light with dark text, so a picture reads on white and on black.
+Every meaning is carried by shape, line and words; colour only repeats it (greyscale print, colour
+blindness). Lines are mid-grey or saturated and fills are light with dark text, so a picture reads
+on white and on black.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ TEXT_LIMIT: Final = 200  # characters of one piece of user text that are ever dr
 
 
 class RowLook(NamedTuple):
-    """How one line of a card looks. ``fill`` None is the card's own; ``chars`` per line, then it wraps."""
+    """How one line of a card looks. ``fill`` None is the card's own; ``chars`` per line, then it
+    wraps."""
 
     size: int
     colour: str
@@ -110,7 +113,9 @@ class BoxLook(NamedTuple):
 
 BOXES: Final[dict[str, BoxLook]] = {
     "memory": BoxLook("#8a5fc7", "rounded,dashed", "transparent", ChipLook("#5b3a94", "#f3edfb")),
-    "region": BoxLook("#7f7f7f", "rounded,filled", "#7f7f7f30", ChipLook("#333333", "#e4e4e4"), thick=1),
+    "region": BoxLook(
+        "#7f7f7f", "rounded,filled", "#7f7f7f30", ChipLook("#333333", "#e4e4e4"), thick=1
+    ),
 }
 
 LEGEND: Final[dict[str, str]] = {
@@ -127,27 +132,215 @@ LEGEND: Final[dict[str, str]] = {
     "fold": "thick frame: folded",
 }
 LEGEND_STROKES: Final[dict[str, str]] = {
-    "forward": FORWARD.colour, "gradient": "#a83c00", "edge": "#a83c00", "raise": "#7a0012", "cut": FORWARD.colour,
+    "forward": FORWARD.colour,
+    "gradient": "#a83c00",
+    "edge": "#a83c00",
+    "raise": "#7a0012",
+    "cut": FORWARD.colour,
     "memory": "#5b3a94",
-}  # fmt: skip
+}
 
-# Widths in hundredths of an em of the printable ASCII characters in DejaVu Sans, the widest of the usual sans fonts:
-# what has room for it has room for Helvetica, Arial, Liberation Sans and Verdana-like fallbacks, on every machine.
+# Widths in hundredths of an em of the printable ASCII characters in DejaVu Sans, the widest of the
+# usual sans fonts: what has room for it has room for Helvetica, Arial, Liberation Sans and
+# Verdana-like fallbacks, on every machine.
 _REGULAR = (
-    32, 40, 46, 84, 64, 95, 78, 28, 39, 39, 50, 84, 32, 36, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 34, 34, 84,
-    84, 84, 53, 100, 69, 69, 70, 77, 64, 58, 78, 75, 30, 50, 66, 56, 87, 75, 79, 61, 79, 70, 64, 61, 74, 69, 99, 69, 61,
-    69, 39, 34, 39, 84, 50, 50, 62, 64, 55, 64, 62, 36, 64, 64, 28, 28, 58, 28, 98, 64, 62, 64, 64, 42, 52, 40, 64, 60,
-    82, 60, 60, 53, 64, 34, 64, 84,
-)  # fmt: skip
+    32,
+    40,
+    46,
+    84,
+    64,
+    95,
+    78,
+    28,
+    39,
+    39,
+    50,
+    84,
+    32,
+    36,
+    32,
+    34,
+    64,
+    64,
+    64,
+    64,
+    64,
+    64,
+    64,
+    64,
+    64,
+    64,
+    34,
+    34,
+    84,
+    84,
+    84,
+    53,
+    100,
+    69,
+    69,
+    70,
+    77,
+    64,
+    58,
+    78,
+    75,
+    30,
+    50,
+    66,
+    56,
+    87,
+    75,
+    79,
+    61,
+    79,
+    70,
+    64,
+    61,
+    74,
+    69,
+    99,
+    69,
+    61,
+    69,
+    39,
+    34,
+    39,
+    84,
+    50,
+    50,
+    62,
+    64,
+    55,
+    64,
+    62,
+    36,
+    64,
+    64,
+    28,
+    28,
+    58,
+    28,
+    98,
+    64,
+    62,
+    64,
+    64,
+    42,
+    52,
+    40,
+    64,
+    60,
+    82,
+    60,
+    60,
+    53,
+    64,
+    34,
+    64,
+    84,
+)
 _BOLD = (
-    35, 46, 53, 84, 70, 100, 88, 31, 46, 46, 53, 84, 38, 42, 38, 37, 70, 70, 70, 70, 70, 70, 70, 70, 70, 70, 40, 40, 84,
-    84, 84, 58, 100, 78, 77, 74, 83, 69, 69, 82, 84, 38, 56, 78, 64, 100, 84, 85, 74, 85, 77, 72, 69, 82, 78, 110, 77,
-    73, 73, 46, 37, 46, 84, 50, 50, 68, 72, 60, 72, 68, 44, 72, 72, 35, 35, 67, 35, 105, 72, 69, 72, 72, 50, 60, 48, 72,
-    66, 93, 65, 66, 59, 72, 37, 72, 84,
-)  # fmt: skip
+    35,
+    46,
+    53,
+    84,
+    70,
+    100,
+    88,
+    31,
+    46,
+    46,
+    53,
+    84,
+    38,
+    42,
+    38,
+    37,
+    70,
+    70,
+    70,
+    70,
+    70,
+    70,
+    70,
+    70,
+    70,
+    70,
+    40,
+    40,
+    84,
+    84,
+    84,
+    58,
+    100,
+    78,
+    77,
+    74,
+    83,
+    69,
+    69,
+    82,
+    84,
+    38,
+    56,
+    78,
+    64,
+    100,
+    84,
+    85,
+    74,
+    85,
+    77,
+    72,
+    69,
+    82,
+    78,
+    110,
+    77,
+    73,
+    73,
+    46,
+    37,
+    46,
+    84,
+    50,
+    50,
+    68,
+    72,
+    60,
+    72,
+    68,
+    44,
+    72,
+    72,
+    35,
+    35,
+    67,
+    35,
+    105,
+    72,
+    69,
+    72,
+    72,
+    50,
+    60,
+    48,
+    72,
+    66,
+    93,
+    65,
+    66,
+    59,
+    72,
+    37,
+    72,
+    84,
+)
 
 
-_NUMBERS = re.compile(r"\[(?:[-\d.,\[\] …j]|e[+-]|nan|inf|True|False)*\]")  # a list as ``preview`` writes it
+# a list as ``preview`` writes it
+_NUMBERS = re.compile(r"\[(?:[-\d.,\[\] …j]|e[+-]|nan|inf|True|False)*\]")
 
 
 def visible(text: object, limit: int = TEXT_LIMIT) -> str:
@@ -160,7 +353,9 @@ def visible(text: object, limit: int = TEXT_LIMIT) -> str:
     clipped = text if len(text) <= limit else text[: limit - 1] + "…"
     if clipped.isascii() and clipped.isprintable():
         return clipped
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in clipped)
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in clipped
+    )
 
 
 def shorten(text: str, chars: int) -> str:

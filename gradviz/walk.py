@@ -1,19 +1,21 @@
 """Walking torch's backward graph so that neither the walk nor what it leaves behind can hurt.
 
-NOTE [release guards]
-Looking at a node (``next_functions``, ``grad_fn``) gives it a Python wrapper. From torch 2.13 the wrapper lives as
-long as the node, and when a chain of wrapped nodes dies, each one is freed inside the freeing of the one before it:
-some 40,000 of them overflow an 8 MB stack and kill the kernel, seconds or hours after gradviz was done. So gradviz
-leaves a *guard* in the ``metadata`` of some nodes: an object that also holds the node's children. When the node dies,
-its children outlive it by that reference; then the guard goes, puts them into a queue, and the outermost guard of
-this thread empties the queue. A guarded edge therefore ends the nesting. A guard holds only what its node holds
-anyway, so it keeps nothing alive longer and cannot close a cycle.
+NOTE [release guards] Looking at a node (``next_functions``, ``grad_fn``) gives it a Python wrapper.
+From torch 2.13 the wrapper lives as
+long as the node, and when a chain of wrapped nodes dies, each one is freed inside the freeing of
+the one before it: some 40,000 of them overflow an 8 MB stack and kill the kernel, seconds or hours
+after gradviz was done. So gradviz leaves a *guard* in the ``metadata`` of some nodes: an object
+that also holds the node's children. When the node dies, its children outlive it by that reference;
+then the guard goes, puts them into a queue, and the outermost guard of this thread empties the
+queue. A guarded edge therefore ends the nesting. A guard holds only what its node holds anyway, so
+it keeps nothing alive longer and cannot close a cycle.
 
-Which edges need one? A node is numbered after the nodes that it was made from, so numbers fall along a path. An edge
-stays unguarded only if the number does fall and stays within one block of ``_BLOCK`` numbers; a path without a guard
-thus has at most ``_BLOCK`` nodes, whatever the graph's shape, and also where numbers are not in order (other threads,
-regenerated views): those edges are guarded. No state is kept from one walk to the next, so many short walks over one
-growing graph are as safe as one long walk.
+Which edges need one? A node is numbered after the nodes that it was made from, so numbers fall
+along a path. An edge stays unguarded only if the number does fall and stays within one block of
+``_BLOCK`` numbers; a path without a guard thus has at most ``_BLOCK`` nodes, whatever the graph's
+shape, and also where numbers are not in order (other threads, regenerated views): those edges are
+guarded. No state is kept from one walk to the next, so many short walks over one growing graph are
+as safe as one long walk.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ Slot = tuple["int | None", int, str, int]  # (serial or None, input_nr, name, ra
 _BLOCK = 256  # longest unguarded path; nesting is at most twice this, about 100 KB of stack
 _SETTLE = 64  # how far below a new node `guard_new` looks for nodes it has met before
 _GUARD = "gradviz.guard"
-SLOT = "gradviz.slot"  # (serial, 0, name, raw sequence number): what an edge to this node says of it
+# (serial, 0, name, raw sequence number): what an edge to this node says of it
+SLOT = "gradviz.slot"
 
 new_serial: Callable[[], int] = itertools.count().__next__
 _pending: dict[int, list[Any]] = {}
@@ -146,7 +149,8 @@ def walk(roots: Iterable[Node], limit: int | None = None) -> Walk:
 
 
 def guard_new(node: Node, next_functions: NextFunctions | None = None) -> int:
-    """Makes one newly wrapped node, and what reading it has wrapped, safe to free (NOTE [release guards]).
+    """Makes one newly wrapped node, and what reading it has wrapped, safe to free (NOTE [release
+    guards]).
 
     To be called for every node that a recording touches; a second call costs next to nothing.
 
@@ -170,8 +174,12 @@ def guard_new(node: Node, next_functions: NextFunctions | None = None) -> int:
     number_of, no_number, name_of = compat.raw_number, compat.RAW_NO_NUMBER, compat.node_name
     result = new_serial()
     metadata[SLOT] = (result, 0, name_of(node), number_of(node))
-    # Nodes below that nobody guarded are followed a little way, so that no chain of merely seen nodes can build up.
-    budget, todo = _SETTLE, [(node, node.next_functions if next_functions is None else next_functions)]
+    # Nodes below that nobody guarded are followed a little way, so that no chain of merely seen
+    # nodes can build up.
+    budget, todo = (
+        _SETTLE,
+        [(node, node.next_functions if next_functions is None else next_functions)],
+    )
     for parent, functions in todo:
         number = number_of(parent)
         guarded = False
@@ -195,10 +203,12 @@ def guard_new(node: Node, next_functions: NextFunctions | None = None) -> int:
 
 
 def serial(node: Node) -> int:
-    """A number that no other node of this process has or will have, kept in the node's ``metadata``.
+    """A number that no other node of this process has or will have, kept in the node's
+    ``metadata``.
 
-    Unlike ``id(node)`` it is never used again, and it survives the wrapper (torch < 2.13 makes a new one at each
-    look). An AccumulateGrad node is made anew when nothing holds it: identify it by its leaf instead.
+    Unlike ``id(node)`` it is never used again, and it survives the wrapper (torch < 2.13 makes a
+    new one at each look). An AccumulateGrad node is made anew when nothing holds it: identify it by
+    its leaf instead.
 
     Example:
         >>> import torch
@@ -211,7 +221,8 @@ def serial(node: Node) -> int:
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Pauses the garbage collector: it would go through millions of fresh tuples again and again and find nothing."""
+    """Pauses the garbage collector: it would go through millions of fresh tuples again and again
+    and find nothing."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,7 +1,9 @@
-"""The five source notes, each in its own order: what it says, whether that holds, and where it is walked through.
+"""The five source notes, each in its own order: what it says, whether that holds, and where it is
+walked through.
 
-``python tests/ledger.py`` writes docs/notes.md from this. What a note says, the verdicts and the sections come from the
-programs in tests/claims/ and from the tags of the notebooks; only the names of the notes' parts stand here.
+``python tests/ledger.py`` writes docs/notes.md from this. What a note says, the verdicts and the
+sections come from the programs in tests/claims/ and from the tags of the notebooks; only the names
+of the notes' parts stand here.
 """
 
 from __future__ import annotations
@@ -81,7 +83,8 @@ NOTES = (
     ),
     Note(
         "001",
-        "`clone()` beside `copy_()`, `detach()` beside `.data`, and how values get into a parameter.",
+        "`clone()` beside `copy_()`, `detach()` beside `.data`, and how values get into a"
+        " parameter.",
         (
             Part("clone()", "C045", "C053"),
             Part("copy_()", "C054", "C062"),
@@ -103,12 +106,13 @@ NOTES = (
             "S22": "one network's weights are copied into another",
             "S23": "a teacher that follows by a moving average",
         },
-        "Its three figures are lost; they are drawn anew, live, in S13, S16 and S17. Two links lead nowhere: why "
-        "`detach()` is the safer one is shown by S18, the five ways to copy by S20.",
+        "Its three figures are lost; they are drawn anew, live, in S13, S16 and S17. Two links lead"
+        " nowhere: why `detach()` is the safer one is shown by S18, the five ways to copy by S20.",
     ),
     Note(
         "002",
-        "How a tensor asks for a gradient, how gradients are computed and cleared, and `detach()` in short.",
+        "How a tensor asks for a gradient, how gradients are computed and cleared, and `detach()`"
+        " in short.",
         (
             Part("Asking for gradients", "C083", "C091"),
             Part("Computing and clearing them", "C092", "C101"),
@@ -127,12 +131,13 @@ NOTES = (
             "S33": "`detach_()`",
             "S34": "a `detach()` that is switched on and off during training",
         },
-        "It links to a page about `detach_()` (S33) and to a notebook about switching `detach()` on and off (S34). "
-        "Neither came with the note, so both are rebuilt.",
+        "It links to a page about `detach_()` (S33) and to a notebook about switching `detach()` on"
+        " and off (S34). Neither came with the note, so both are rebuilt.",
     ),
     Note(
         "003",
-        "`clone()`, `detach()`, both together, `new_tensor()` and `copy_()`, each with a program of a few lines.",
+        "`clone()`, `detach()`, both together, `new_tensor()` and `copy_()`, each with a program of"
+        " a few lines.",
         (
             Part("clone()", "C110", "C115"),
             Part("detach()", "C116", "C121"),
@@ -171,8 +176,16 @@ AGAINST = (
     ("A clone is a leaf; a clone is none.", ("C029",), ("C050", "C104")),
     ("The gradient of a clone stays with it; it goes to the source.", ("C029",), ("C046", "C113")),
     ("A leaf's `grad_fn` is AccumulateGrad; it is None.", ("C037",), ("C039",)),
-    ("A detached tensor never has a gradient; it has one once it requires grad.", ("C135", "C136"), ("C067", "C118")),
-    ("A copy by `clone()` and `detach()` follows its source; it does not.", ("C107",), ("C074", "C123")),
+    (
+        "A detached tensor never has a gradient; it has one once it requires grad.",
+        ("C135", "C136"),
+        ("C067", "C118"),
+    ),
+    (
+        "A copy by `clone()` and `detach()` follows its source; it does not.",
+        ("C107",),
+        ("C074", "C123"),
+    ),
     ("`copy_()` refuses a target without the flag; it fills it.", ("C133",), ("C130",)),
     ("`requires_grad_(False)` leaves None; zeros and None are two things.", ("C099",), ("C101",)),
     ("`x.detach()` changes `x`; it leaves `x` alone.", ("C142",), ("C010",)),
@@ -216,7 +229,10 @@ def note_text(note: Note) -> str:
         texts.append(note.lost)
     for part in note.parts:
         rows = [claim_row(CLAIMS[id]) for id in between(part.first, part.last)]
-        head = ["| claim | the note says | does it hold? | walked through in |", "| --- | --- | --- | --- |"]
+        head = [
+            "| claim | the note says | does it hold? | walked through in |",
+            "| --- | --- | --- | --- |",
+        ]
         texts += [f"### {note.number}: {part.heading}", "\n".join([*head, *rows])]
     rows = [scenario_row(number, shows) for number, shows in note.scenarios.items()]
     head = ["| scenario | it shows | run in |", "| --- | --- | --- |"]
@@ -227,9 +243,15 @@ def note_text(note: Note) -> str:
 def against_text() -> str:
     """Where the notes contradict each other, and who is right."""
     head = ["| the two sides | does not hold | holds |", "| --- | --- | --- |"]
-    rows = [f"| {words} | {', '.join(wrong)} | {', '.join(right)} |" for words, wrong, right in AGAINST]
-    intro = f"In {len(AGAINST)} places one note, or one line of a note, says the opposite of another."
-    return "\n\n".join(["## Where the notes contradict each other", intro, "\n".join([*head, *rows])])
+    rows = [
+        f"| {words} | {', '.join(wrong)} | {', '.join(right)} |" for words, wrong, right in AGAINST
+    ]
+    intro = (
+        f"In {len(AGAINST)} places one note, or one line of a note, says the opposite of another."
+    )
+    return "\n\n".join(
+        ["## Where the notes contradict each other", intro, "\n".join([*head, *rows])]
+    )
 
 
 def page() -> str:

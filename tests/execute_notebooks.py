@@ -1,4 +1,5 @@
-"""Run notebooks top to bottom and save what they say, without anything that belongs to one run or one machine.
+"""Run notebooks top to bottom and save what they say, without anything that belongs to one run or
+one machine.
 
 python tests/execute_notebooks.py            # all of notebooks/
 python tests/execute_notebooks.py 04_detach  # only those whose file name starts like this
@@ -16,7 +17,9 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "notebooks"
-KEPT = {  # of the notebook's own metadata: enough for Jupyter to choose a kernel, and the same on every machine
+# of the notebook's own metadata: enough for Jupyter to choose a kernel, and the same on every
+# machine
+KEPT = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
@@ -28,16 +31,21 @@ def chosen(names: list[str]) -> list[Path]:
     unknown = [n for n in names if not any(p.name.startswith(Path(n).stem) for p in paths)]
     if unknown:
         have = ", ".join(p.stem for p in paths) or "nothing"
-        raise SystemExit(f"no notebook's name starts with {', '.join(unknown)}; notebooks/ holds {have}")
+        raise SystemExit(
+            f"no notebook's name starts with {', '.join(unknown)}; notebooks/ holds {have}"
+        )
     return [p for p in paths if not names or any(p.name.startswith(Path(n).stem) for n in names)]
 
 
 def execute(path: Path) -> None:
-    """Run one notebook in a fresh kernel and write it back. A cell that raises leaves the file as it was."""
+    """Run one notebook in a fresh kernel and write it back. A cell that raises leaves the file as
+    it was."""
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as home:  # no profile or history of the person who runs this
         environment = {**os.environ, "IPYTHONDIR": home}
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+        environment["PYTHONPATH"] = os.pathsep.join(
+            filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))
+        )
         client = NotebookClient(
             notebook,
             kernel_name="python3",
@@ -50,7 +58,8 @@ def execute(path: Path) -> None:
     notebook.metadata = nbformat.from_dict(KEPT)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
-        for output in cell.get("outputs", ()):  # a live view belongs to its kernel; its words and picture stay
+        # a live view belongs to its kernel; its words and picture stay
+        for output in cell.get("outputs", ()):
             output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
     nbformat.validate(notebook)
     nbformat.write(notebook, path)

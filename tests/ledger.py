@@ -14,7 +14,18 @@ if str(ROOT) not in sys.path:  # as a script it would not find the folder course
     sys.path.append(str(ROOT))
 
 import by_note  # noqa: E402
-from claims import CLAIMS, COMPANIONS, Claim, copying, detaching, graph, independent, tracking, training, writing  # noqa: E402
+from claims import (  # noqa: E402
+    CLAIMS,
+    COMPANIONS,
+    Claim,
+    copying,
+    detaching,
+    graph,
+    independent,
+    tracking,
+    training,
+    writing,
+)
 
 from course import books  # noqa: E402
 
@@ -51,7 +62,9 @@ def where(claim: Claim) -> str:
     """The first section of each notebook that shows the claim."""
     places: dict[Path, str] = {}
     for book, cell in books.tagged(claim.id):
-        places.setdefault(book.path, f"[{book.number}](../notebooks/{book.path.name}) {cell.section}")
+        places.setdefault(
+            book.path, f"[{book.number}](../notebooks/{book.path.name}) {cell.section}"
+        )
     missing = "here only" if claim.id in books.SLIPS else NOWHERE
     return "<br>".join(places.values()) or missing
 
@@ -60,8 +73,17 @@ def row(claim: Claim) -> str:
     """One line of a table; the programs run."""
     file = f"../tests/{claim.topic.replace('.', '/')}.py"
     said = claim.verdict() + (f". {claim.remark}" if claim.remark else "")
-    columns = [claim.id, claim.words, claim.source, said, where(claim), f"[{claim.id.lower()}]({file})"]
-    assert not any("|" in column for column in columns), f"{claim.id}: a table cannot hold the sign |"
+    columns = [
+        claim.id,
+        claim.words,
+        claim.source,
+        said,
+        where(claim),
+        f"[{claim.id.lower()}]({file})",
+    ]
+    assert not any("|" in column for column in columns), (
+        f"{claim.id}: a table cannot hold the sign |"
+    )
     return f"| {' | '.join(columns)} |"
 
 
@@ -74,7 +96,13 @@ def page() -> str:
         rows = [row(claim) for id, claim in sorted(CLAIMS.items()) if claim.topic == topic.__name__]
         parts.append(f"## {topic.__doc__}")
         parts.append(
-            "\n".join(["| claim | what it says | note | verdict | in the course | proof |", "| --- " * 6 + "|", *rows])
+            "\n".join(
+                [
+                    "| claim | what it says | note | verdict | in the course | proof |",
+                    "| --- " * 6 + "|",
+                    *rows,
+                ]
+            )
         )
     return "\n\n".join(parts) + "\n"
 

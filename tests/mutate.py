@@ -1,14 +1,17 @@
-"""How many small changes of the code no test notices: ``make mutants`` changes a sample and writes docs/mutants.md.
+"""How many small changes of the code no test notices: ``make mutants`` changes a sample and writes
+docs/mutants.md.
 
     python tests/mutate.py --count 20 --seed 7 --only gradviz/connect.py
 
-Each mutant is one change of one expression or statement: a comparison, ``and``/``or``, a negated condition, a constant,
-a returned value, two swapped arguments, a statement left out. No file is changed: a process of its own imports the
-changed module instead and runs the tests that belong to it, with a time limit. What no test fails on survives: it is
-printed and listed. (A test that starts a process of its own sees the unchanged module there.)
+Each mutant is one change of one expression or statement: a comparison, ``and``/``or``, a negated
+condition, a constant, a returned value, two swapped arguments, a statement left out. No file is
+changed: a process of its own imports the changed module instead and runs the tests that belong to
+it, with a time limit. What no test fails on survives: it is printed and listed. (A test that starts
+a process of its own sees the unchanged module there.)
 
-No library does this here: mutmut calls every function through another one, and the recorder looks at the frame that
-called it; cosmic-ray and mutatest have no sample by seed with tests chosen by module, or want an old ``coverage``.
+No library does this here: mutmut calls every function through another one, and the recorder looks
+at the frame that called it; cosmic-ray and mutatest have no sample by seed with tests chosen by
+module, or want an old ``coverage``.
 """
 
 from __future__ import annotations
@@ -35,10 +38,25 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "mutants.md"
-KINDS = "comparison", "and/or", "condition", "constant", "returned value", "swapped arguments", "left out"
+KINDS = (
+    "comparison",
+    "and/or",
+    "condition",
+    "constant",
+    "returned value",
+    "swapped arguments",
+    "left out",
+)
 
-#: What is changed, and the tests that belong to it; the quickest first, since the first failure ends the run.
-RECORDER = ["test_weak_spots.py", "test_cuts.py", "test_no_cuts.py", "test_usual_calls.py", "test_side_by_side.py"]
+# : What is changed, and the tests that belong to it; the quickest first, since the first failure
+# ends the run.
+RECORDER = [
+    "test_weak_spots.py",
+    "test_cuts.py",
+    "test_no_cuts.py",
+    "test_usual_calls.py",
+    "test_side_by_side.py",
+]
 RECORDER += ["test_recording_kinds.py", "test_hooks.py", "test_lifetime.py", "test_passive.py"]
 READING = ["test_weak_spots.py", "test_capture.py", "test_walk.py"]
 TESTS: dict[str, list[str]] = {
@@ -46,9 +64,19 @@ TESTS: dict[str, list[str]] = {
     "gradviz/connect.py": RECORDER,
     "gradviz/objects.py": RECORDER,
     "gradviz/custom.py": RECORDER,
-    "gradviz/backward.py": ["test_weak_spots.py", "test_hooks.py", "test_steps.py", "test_recording_kinds.py"],
+    "gradviz/backward.py": [
+        "test_weak_spots.py",
+        "test_hooks.py",
+        "test_steps.py",
+        "test_recording_kinds.py",
+    ],
     "gradviz/changes.py": ["test_hooks.py", "test_steps.py"],
-    "gradviz/assemble.py": ["test_weak_spots.py", "test_steps.py", "test_cuts.py", "test_recording_kinds.py"],
+    "gradviz/assemble.py": [
+        "test_weak_spots.py",
+        "test_steps.py",
+        "test_cuts.py",
+        "test_recording_kinds.py",
+    ],
     "gradviz/capture.py": READING,
     "gradviz/graph.py": [*READING, "test_recording_kinds.py"],
     "gradviz/why": ["test_weak_spots.py", "why"],
@@ -77,12 +105,20 @@ class Fate(NamedTuple):
     seconds: float
 
 
-# --- changes --------------------------------------------------------------------------------------------------------
+# --- changes --------------------------------------------------------------------------------------
 
 _COMPARED = {
-    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
-    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
-}  # fmt: skip
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
 
 
 def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -97,10 +133,17 @@ def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     if isinstance(node, (ast.If, ast.IfExp, ast.While)):
         yield "condition", _with(node, test=ast.UnaryOp(ast.Not(), node.test))
     if isinstance(node, ast.Constant) and type(node.value) in (bool, int, float):
-        yield "constant", ast.Constant(not node.value if type(node.value) is bool else node.value + 1)
+        yield (
+            "constant",
+            ast.Constant(not node.value if type(node.value) is bool else node.value + 1),
+        )
     if isinstance(node, ast.Return) and node.value is not None:
         yield "returned value", _with(node, value=ast.Constant(None))
-    if isinstance(node, ast.Call) and len(node.args) > 1 and not any(isinstance(a, ast.Starred) for a in node.args):
+    if (
+        isinstance(node, ast.Call)
+        and len(node.args) > 1
+        and not any(isinstance(a, ast.Starred) for a in node.args)
+    ):
         yield "swapped arguments", _with(node, args=[node.args[1], node.args[0], *node.args[2:]])
     is_said = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)  # a docstring
     if isinstance(node, (ast.Expr, ast.AugAssign)) and not is_said:
@@ -115,13 +158,18 @@ def _with(node: ast.AST, **fields: object) -> ast.AST:
 
 
 def mutants(file: str) -> list[Mutant]:
-    """Every change of one module that has code of its own; types, imports and error texts stay as they are."""
+    """Every change of one module that has code of its own; types, imports and error texts stay as
+    they are."""
     source = (ROOT / file).read_text()
     lines = source.splitlines()
     found = []
     for node, kind, changed in _all_changes(source):
         shown = lines[node.lineno - 1].strip()
-        found.append(Mutant(file, len(found), node.lineno, kind, shown, ast.unparse(_place(node, changed)[1])))
+        found.append(
+            Mutant(
+                file, len(found), node.lineno, kind, shown, ast.unparse(_place(node, changed)[1])
+            )
+        )
     return found
 
 
@@ -144,7 +192,11 @@ def _code(tree: ast.AST) -> Iterator[ast.AST]:
             yield node
         for name, value in ast.iter_fields(node):
             if name not in ("annotation", "returns", "decorator_list", "bases"):
-                todo += [part for part in (value if isinstance(value, list) else [value]) if isinstance(part, ast.AST)]
+                todo += [
+                    part
+                    for part in (value if isinstance(value, list) else [value])
+                    if isinstance(part, ast.AST)
+                ]
 
 
 def _place(node: ast.AST, changed: ast.AST) -> tuple[ast.AST, ast.AST]:
@@ -170,7 +222,7 @@ def changed_source(mutant: Mutant) -> str | None:
     return new
 
 
-# --- what becomes of them -------------------------------------------------------------------------------------------
+# --- what becomes of them -------------------------------------------------------------------------
 
 
 def tests_of(file: str) -> list[str]:
@@ -188,7 +240,9 @@ class Changed(importlib.abc.MetaPathFinder, importlib.machinery.SourceFileLoader
 
     def find_spec(self, fullname: str, path: object, target: object = None) -> object:
         return (
-            importlib.util.spec_from_file_location(fullname, self.path, loader=self) if fullname == self.name else None
+            importlib.util.spec_from_file_location(fullname, self.path, loader=self)
+            if fullname == self.name
+            else None
         )
 
     def get_code(self, fullname: str) -> object:
@@ -228,7 +282,11 @@ def judge(file: str, text: str, limit: float) -> tuple[str, str, float]:
         if status == 0:
             return "survived", "", seconds
         output.seek(0)
-        failed = [line for line in output.read().splitlines() if line.startswith(("FAILED", "ERROR", "DISAGREE"))]
+        failed = [
+            line
+            for line in output.read().splitlines()
+            if line.startswith(("FAILED", "ERROR", "DISAGREE"))
+        ]
         by = failed[0].split(" - ")[0].removeprefix("FAILED ") if failed else f"status {status}"
         return "killed", by, seconds
 
@@ -238,7 +296,8 @@ def run_tests(file: str) -> int:
     import pytest
 
     code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests_of(file)]))
-    if code not in (0, 1, 2):  # neither passed, failed, nor stopped by a module that cannot be imported
+    # neither passed, failed, nor stopped by a module that cannot be imported
+    if code not in (0, 1, 2):
         return NO_VERDICT
     if code or file.startswith("gradviz/why"):
         return code
@@ -262,18 +321,34 @@ def page(fates: list[Fate], seed: int, there_are: int) -> str:
     lines = [
         "# Mutants",
         "",
-        "<!-- Written by `make mutants`; what stands under a heading `What the survivors are` is kept. -->",
+        (
+            "<!-- Written by `make mutants`; what stands under a heading `What the survivors are`"
+            " is kept. -->"
+        ),
         "",
-        "Small changes of the code, made on purpose: how many of them does a test notice? `tests/mutate.py` draws a",
-        "sample from all changes of the modules that record, prove cuts, hold the graph and answer questions, and runs",
+        (
+            "Small changes of the code, made on purpose: how many of them does a test notice?"
+            " `tests/mutate.py` draws a"
+        ),
+        (
+            "sample from all changes of the modules that record, prove cuts, hold the graph and"
+            " answer questions, and runs"
+        ),
         "the tests that belong to the changed module.",
         "",
-        f"**{ends['killed']} of {len(decided)} noticed**; for {ends['time']} others the time did not suffice, and they "
-        f"are not counted. Drawn with seed {seed} from {there_are:,} changes. Python {platform.python_version()}.",
+        (
+            f"**{ends['killed']} of {len(decided)} noticed**; for {ends['time']} others the time"
+            f" did not suffice, and they are not counted. Drawn with seed {seed} from {there_are:,}"
+            f" changes. Python {platform.python_version()}."
+        ),
         "",
         "| change | drawn | noticed |",
         "| --- | ---: | ---: |",
-        *(f"| {k} | {len(f)} | {sum(x.end == 'killed' for x in f)} |" for k, f in kinds.items() if f),
+        *(
+            f"| {k} | {len(f)} | {sum(x.end == 'killed' for x in f)} |"
+            for k, f in kinds.items()
+            if f
+        ),
         "",
         "| module | drawn | noticed |",
         "| --- | ---: | ---: |",
@@ -290,7 +365,9 @@ def page(fates: list[Fate], seed: int, there_are: int) -> str:
 
 def told(mutant: Mutant) -> str:
     """One line for one change."""
-    before, after = (text if len(text) < 90 else text[:87] + "…" for text in (mutant.before, mutant.after))
+    before, after = (
+        text if len(text) < 90 else text[:87] + "…" for text in (mutant.before, mutant.after)
+    )
     return f"`{mutant.file}:{mutant.line}` {mutant.kind}: `{before}` → `{after}`"
 
 
@@ -299,8 +376,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=float, default=600, help="seconds for the tests of one mutant")
-    parser.add_argument("--minutes", type=float, default=1e9, help="begin no other mutant after so many")
+    parser.add_argument(
+        "--limit", type=float, default=600, help="seconds for the tests of one mutant"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=1e9, help="begin no other mutant after so many"
+    )
     parser.add_argument("--only", default="", help="only modules whose path begins so")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     asked = parser.parse_args()
@@ -327,10 +408,15 @@ def main() -> int:
             trusted.add(tuple(tests_of(mutant.file)))
         if text is not None:
             fates.append(Fate(mutant, *judge(mutant.file, text, asked.limit)))
-            print(f"{fates[-1].end:8} {fates[-1].seconds:4.0f} s  {told(mutant)}  {fates[-1].by}", flush=True)
+            print(
+                f"{fates[-1].end:8} {fates[-1].seconds:4.0f} s  {told(mutant)}  {fates[-1].by}",
+                flush=True,
+            )
     text = page(fates, asked.seed, len(every))
     if asked.write:
-        kept = PAGE.read_text().partition("\n## What the survivors are\n")[1:] if PAGE.exists() else ()
+        kept = (
+            PAGE.read_text().partition("\n## What the survivors are\n")[1:] if PAGE.exists() else ()
+        )
         PAGE.write_text(text + "".join(kept))
     print(text)
     return 0

@@ -1,10 +1,10 @@
 """PyTorch itself judges what recordings say of random programs.
 
-Four ways to know which leaves a loss reaches must agree: the model that each program carries, our graph, the nodes
-that the engine really ran (watched by hooks of this file in a twin that is not recorded), and ``autograd.grad``.
-Cuts and names must be those of the model; topology, gradients and accumulation those of the twin; what is said of each
-tensor what the tensor says itself. A program opens its recordings itself: one, several that overlap, or one in each
-of several asyncio tasks.
+Four ways to know which leaves a loss reaches must agree: the model that each program carries, our
+graph, the nodes that the engine really ran (watched by hooks of this file in a twin that is not
+recorded), and ``autograd.grad``. Cuts and names must be those of the model; topology, gradients and
+accumulation those of the twin; what is said of each tensor what the tensor says itself. A program
+opens its recordings itself: one, several that overlap, or one in each of several asyncio tasks.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from gradviz.recording import Recording
 FILE = "<program>"
 TESTS = 0  # the stream of programs in the tests; every other one is for soaking
 BLOCK = 50
-PARAMETERS = {"x", "y", "t"}  # of what the programs checkpoint, and of a comprehension: right for what lives only there
+# of what the programs checkpoint, and of a comprehension: right for what lives only there
+PARAMETERS = {"x", "y", "t"}
 
 
 @dataclass
@@ -104,7 +105,9 @@ def run_plain(program: programs.Program) -> Twin:
         now = expected.get(line)
         if now is None:
             exec(code, values)
-            leaves.update({values[n]: n for n in program.leaves if n in values and values[n] not in leaves})
+            leaves.update(
+                {values[n]: n for n in program.leaves if n in values and values[n] not in leaves}
+            )
             continue
         roots = [values[r] for r in now.roots]
         run = Run(line, [torch.autograd.graph.get_gradient_edge(r) for r in roots])
@@ -112,7 +115,9 @@ def run_plain(program: programs.Program) -> Twin:
             run.connected = connected(roots, {t: n for t, n in leaves.items() if n in program.on})
         run.before = {n: short(t.grad) for t, n in leaves.items()}
         handles = [
-            node.register_prehook(lambda g, node=node, run=run: run.ran.append((node, tuple(map(short, g)))))
+            node.register_prehook(
+                lambda g, node=node, run=run: run.ran.append((node, tuple(map(short, g))))
+            )
             for node in nodes_behind(roots)
         ]
         handles += [
@@ -134,7 +139,8 @@ def connected(roots: list[torch.Tensor], leaves: dict[object, str]) -> set[str]:
 
 
 class Seen(NamedTuple):
-    """What a tensor said of itself, and its object in the recording, when the recording had just ended."""
+    """What a tensor said of itself, and its object in the recording, when the recording had just
+    ended."""
 
     tensor: torch.Tensor
     object_id: int
@@ -150,7 +156,8 @@ class Observed(Recording):
     def __exit__(self, *error: object) -> None:
         super().__exit__(*error)
         frame = sys._getframe(1)
-        if frame.f_code.co_name == "<module>":  # reading the variables of a function would keep its tensors alive
+        # reading the variables of a function would keep its tensors alive
+        if frame.f_code.co_name == "<module>":
             self.look(frame.f_globals)
 
     def look(self, values: dict[str, object]) -> None:
@@ -223,7 +230,11 @@ def compare(file: programs.File) -> None:
             if rec.seen is None:
                 rec.look(values)
                 if expected.last < program.backwards[-1].line:  # the task has gone on since
-                    rec.seen = {n: seen._replace(true={}) for n, seen in rec.seen.items() if n in program.leaves}
+                    rec.seen = {
+                        n: seen._replace(true={})
+                        for n, seen in rec.seen.items()
+                        if n in program.leaves
+                    }
             try:
                 compare_recording(program, expected, twin, rec)
             except Disagreement as error:
@@ -231,11 +242,17 @@ def compare(file: programs.File) -> None:
         compare_gradients(twin, values)
 
 
-def compare_recording(program: programs.Program, expected: ExpectedRecording, twin: Twin, rec: Observed) -> None:
+def compare_recording(
+    program: programs.Program, expected: ExpectedRecording, twin: Twin, rec: Observed
+) -> None:
     graph = rec.graph
     same("failures of our own", [note for note in graph.notes if "Error" in note], [])
     object_names = {rec.seen[n].object_id: n for n in program.leaves if n in rec.seen}
-    watched = [(b, run) for b, run in zip(program.backwards, twin.runs, strict=True) if expected.holds(b.line)]
+    watched = [
+        (b, run)
+        for b, run in zip(program.backwards, twin.runs, strict=True)
+        if expected.holds(b.line)
+    ]
     same("number of backwards", len(graph.backwards), len(watched))
     for (backward, run), ours in zip(watched, graph.backwards, strict=True):
         where = f"line {backward.line}: "
@@ -248,12 +265,22 @@ def compare_recording(program: programs.Program, expected: ExpectedRecording, tw
             theirs = run.leaves(twin.leaf_names)
             same(where + "leaves: model, engine", backward.reach, theirs)
             found = leaves_behind(graph, ours.roots)
-            same(where + "leaves: graph, engine", {object_names.get(i) for i in found} - {None}, bound)
+            same(
+                where + "leaves: graph, engine",
+                {object_names.get(i) for i in found} - {None},
+                bound,
+            )
             same(where + "number of leaves", len(found), len(theirs))
             compare_accumulation(where, graph, twin, run, ours, object_names, backward.off)
         if run.connected is not None:
-            same(where + "leaves: model, autograd.grad", backward.reach - backward.off, run.connected)
-            reached = {object_names.get(i) for i in leaves_behind(graph, ours.roots)} - backward.off - {None}
+            same(
+                where + "leaves: model, autograd.grad", backward.reach - backward.off, run.connected
+            )
+            reached = (
+                {object_names.get(i) for i in leaves_behind(graph, ours.roots)}
+                - backward.off
+                - {None}
+            )
             same(
                 where + "leaves: graph, autograd.grad",
                 reached,
@@ -284,7 +311,8 @@ def leaves_behind(graph: Graph, roots: tuple[int, ...]) -> set[int]:
 
 
 def compare_nodes(where: str, graph: Graph, run: Run, ours) -> None:
-    """Same graph behind the roots, and the same nodes ran in the same order with the same gradients."""
+    """Same graph behind the roots, and the same nodes ran in the same order with the same
+    gradients."""
     pairs = {}
     todo = list(zip([edge.node for edge in run.roots], ours.roots, strict=True))
     while todo:
@@ -296,16 +324,27 @@ def compare_nodes(where: str, graph: Graph, run: Run, ours) -> None:
         node = graph.node[mine]
         same(where + "name", last(node.name), last(theirs.name()))
         same(where + f"{node.name} stub", node.stub, False)
-        edges = [(e.next_index, e.next_node_id is None, e.input_nr) for e in graph.edges_from.get(mine, ())]
+        edges = [
+            (e.next_index, e.next_node_id is None, e.input_nr)
+            for e in graph.edges_from.get(mine, ())
+        ]
         slots = theirs.next_functions
-        same(where + f"{node.name} edges", edges, [(i, n is None, nr) for i, (n, nr) in enumerate(slots)])
+        same(
+            where + f"{node.name} edges",
+            edges,
+            [(i, n is None, nr) for i, (n, nr) in enumerate(slots)],
+        )
         todo += [
             (n, e.next_node_id)
             for (n, _), e in zip(slots, graph.edges_from.get(mine, ()), strict=True)
             if n is not None
         ]
     same(where + "as many nodes", len(set(pairs.values())), len(pairs))
-    same(where + "nodes that ran", [last(graph.node[i].name) for i in ours.ran], [last(n.name()) for n, _ in run.ran])
+    same(
+        where + "nodes that ran",
+        [last(graph.node[i].name) for i in ours.ran],
+        [last(n.name()) for n, _ in run.ran],
+    )
     same(where + "the same nodes ran", list(ours.ran), [pairs[n] for n, _ in run.ran])
     events = [e for e in graph.events if isinstance(e, NodeRan) and e.run == ours.run]
     same(where + "one event a node", [e.node_id for e in events], list(ours.ran))
@@ -329,18 +368,29 @@ def compare_accumulation(
         if name is None or name in off or run.after[name] == "…":
             continue
         mine = (event.incoming, event.before, event.stored)
-        same(where + f"{name}.grad incoming, before, stored", mine, (arrived[name], run.before[name], run.after[name]))
-    accumulated = [e.node_id for e in graph.events if isinstance(e, Accumulated) and e.run == ours.run]
+        same(
+            where + f"{name}.grad incoming, before, stored",
+            mine,
+            (arrived[name], run.before[name], run.after[name]),
+        )
+    accumulated = [
+        e.node_id for e in graph.events if isinstance(e, Accumulated) and e.run == ours.run
+    ]
     named = {names.get(graph.tensor[graph.node[i].leaf_id].object_id) for i in accumulated} - {None}
-    same(where + "leaves that accumulate", named - off, (run.leaves(twin.leaf_names) & set(names.values())) - off)
+    same(
+        where + "leaves that accumulate",
+        named - off,
+        (run.leaves(twin.leaf_names) & set(names.values())) - off,
+    )
     same(where + "each once", len(accumulated), len(set(accumulated)))
 
 
 def check_freed(graph: Graph, ran: tuple[int, ...], packed: bool) -> None:
     """A backward that frees leaves nothing saved.
 
-    What a saved-tensor hook packed (``checkpoint`` does) may have been written before: torch compares no versions,
-    so that nobody can tell what the backward got. Without any write it was freed like the rest.
+    What a saved-tensor hook packed (``checkpoint`` does) may have been written before: torch
+    compares no versions, so that nobody can tell what the backward got. Without any write it was
+    freed like the rest.
     """
     untold = packed and any(isinstance(event, Wrote) for event in graph.events)
     for i in ran:
@@ -348,12 +398,20 @@ def check_freed(graph: Graph, ran: tuple[int, ...], packed: bool) -> None:
         if node.kind is NodeKind.BACKWARD:
             for saved in node.saved:
                 if not (untold and saved.state is SavedState.UNKNOWN):
-                    same(f"{node.name} {saved.attribute} after backward", saved.state, SavedState.FREED)
+                    same(
+                        f"{node.name} {saved.attribute} after backward",
+                        saved.state,
+                        SavedState.FREED,
+                    )
 
 
 def variable(graph: Graph, tensor_id: int | None) -> str | None:
     """The variable that holds a tensor; "a.data" names a value that none holds."""
-    name = None if tensor_id is None else rows.bare(graph.tensor[tensor_id].name).removeprefix("another ")
+    name = (
+        None
+        if tensor_id is None
+        else rows.bare(graph.tensor[tensor_id].name).removeprefix("another ")
+    )
     return name if name and name.isidentifier() else None
 
 
@@ -372,21 +430,27 @@ def compare_cuts(program: programs.Program, recording: ExpectedRecording, graph:
             and (source in c.inputs or (source is None and may_be_unnamed(program, recording, c)))
         }
         if not fits:
-            raise Disagreement(f"line {line}: not a cut of the model: {cut.reason.value!r}, {source} -> {target}")
+            raise Disagreement(
+                f"line {line}: not a cut of the model: {cut.reason.value!r}, {source} -> {target}"
+            )
         matched |= fits
     if missed := {c for c in expected if not c.optional} - matched:
         raise Disagreement(
-            f"cuts missed: {sorted((c.line, sorted(r.name for r in c.reasons), set(c.inputs)) for c in missed)}"
+            "cuts missed:"
+            f" {sorted((c.line, sorted(r.name for r in c.reasons), set(c.inputs)) for c in missed)}"
         )
     keys = [(c.call_id, c.input_id, c.output_id) for c in graph.cuts]
     same("each cut once", len(keys), len(set(keys)))
 
 
-def may_be_unnamed(program: programs.Program, recording: ExpectedRecording, cut: ExpectedCut) -> bool:
+def may_be_unnamed(
+    program: programs.Program, recording: ExpectedRecording, cut: ExpectedCut
+) -> bool:
     """Can no name be known of what was cut?
 
-    A variable is not read where it is a task's, nor where it is deleted; then only calls can tell its name. They do not
-    where the tensor is older than the recording, or comes out of torch's own code.
+    A variable is not read where it is a task's, nor where it is deleted; then only calls can tell
+    its name. They do not where the tensor is older than the recording, or comes out of torch's own
+    code.
     """
     for name in filter(None, cut.inputs):
         value = program.at(name, cut.line)
@@ -396,7 +460,9 @@ def may_be_unnamed(program: programs.Program, recording: ExpectedRecording, cut:
     return False
 
 
-def with_later_names(program: programs.Program, names: Iterable[str | None], line: int) -> set[str | None]:
+def with_later_names(
+    program: programs.Program, names: Iterable[str | None], line: int
+) -> set[str | None]:
     """A result may be called by a name that it got later."""
     found = set(names)
     for name in names:
@@ -406,14 +472,18 @@ def with_later_names(program: programs.Program, names: Iterable[str | None], lin
 
 
 def compare_tensors(rec: Observed) -> None:
-    """The latest state of every live tensor is what the tensor said itself; memory is shared where torch shares it."""
+    """The latest state of every live tensor is what the tensor said itself; memory is shared where
+    torch shares it."""
     for name, seen in rec.seen.items():
         for field_name, fact in seen.true.items():
             if fact != "…":
                 same(f"{name}: {field_name}", seen.said[field_name], fact)
     blocks: list[tuple[str, range, int | None]] = []
     for name, seen in rec.seen.items():
-        start, size = seen.tensor.untyped_storage().data_ptr(), seen.tensor.untyped_storage().nbytes()
+        start, size = (
+            seen.tensor.untyped_storage().data_ptr(),
+            seen.tensor.untyped_storage().nbytes(),
+        )
         storage_id = rec.memory_of(seen.tensor)
         for other, block, other_id in blocks:
             shared = max(block.start, start) < min(block.stop, start + size)
@@ -430,7 +500,8 @@ def compare_gradients(twin: Twin, values: dict[str, object]) -> None:
 
 
 def compare_names(program: programs.Program, recording: ExpectedRecording, rec: Observed) -> None:
-    """Every tensor has a name that stood for it, and one that stands for it still unless a line is told."""
+    """Every tensor has a name that stood for it, and one that stands for it still unless a line is
+    told."""
     graph, last = rec.graph, {}
     for tensor in graph.tensors:
         last[tensor.object_id] = tensor
@@ -459,10 +530,16 @@ def compare_names(program: programs.Program, recording: ExpectedRecording, rec: 
     for name, object_id in alive.items():
         found, line = told_name(last[object_id].name)
         if is_task and (found in PARAMETERS or (last[object_id].name or "").startswith("another ")):
-            continue  # only a helper has read it while it was recorded, and a function's variables are not read
+            # only a helper has read it while it was recorded, and a function's variables are not
+            # read
+            continue
         value = program.at(name, recording.last)
-        holders = {other for other, i in alive.items() if i == object_id} | (value.names if value else set())
-        is_unknown = is_task and (object_id not in made or value.nameless or is_result_of_custom(program, value))
+        holders = {other for other, i in alive.items() if i == object_id} | (
+            value.names if value else set()
+        )
+        is_unknown = is_task and (
+            object_id not in made or value.nameless or is_result_of_custom(program, value)
+        )
         if is_unknown and last[object_id].name is None:
             continue
         if found not in holders or line is not None:
@@ -470,12 +547,14 @@ def compare_names(program: programs.Program, recording: ExpectedRecording, rec: 
 
 
 def is_result_of_custom(program: programs.Program, value: Value) -> bool:
-    """Did a custom Function return it? Which of its results it is cannot be known once another one is deleted."""
+    """Did a custom Function return it? Which of its results it is cannot be known once another one
+    is deleted."""
     return ".apply(" in program.text.splitlines()[value.made - program.offset - 1]
 
 
 def told_name(name: str | None) -> tuple[str | None, int | None]:
-    """A variable's name, and the line where the tensor was it if it is not any more; None for what is no variable."""
+    """A variable's name, and the line where the tensor was it if it is not any more; None for what
+    is no variable."""
     found = re.fullmatch(r"([a-z]\w*)(?: \(line (\d+)\))?", name or "")
     return (found[1], found[2] and int(found[2])) if found else (None, None)
 
@@ -523,7 +602,8 @@ def problem(plan: programs.Plan) -> str | None:
 
 
 def report(plan: programs.Plan) -> str | None:
-    """None where all ways agree; else the smallest program found that shows how they do not, ready to run."""
+    """None where all ways agree; else the smallest program found that shows how they do not, ready
+    to run."""
     if problem(plan) is None:
         return None
     small = programs.shrink_plan(plan, lambda fewer: problem(fewer) is not None)

@@ -1,4 +1,5 @@
-"""What a random program is expected to do: the values behind its names, by rules of thumb that never ask torch."""
+"""What a random program is expected to do: the values behind its names, by rules of thumb that
+never ask torch."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ NORMAL_WRITE = "in-place write in inference_mode to a tensor from outside"
 class Memory:
     """One block of memory.
 
-    ``saved``: a node may have kept it for its backward. ``inference``: it was made in inference mode, so the tensors
+    ``saved``: a node may have kept it for its backward. ``inference``: it was made in inference
+    mode, so the tensors
     in it are inference tensors: they count no versions, and only inference mode writes into them.
     """
 
@@ -31,8 +33,8 @@ class Memory:
 class Family:
     """A tensor with its differentiable views: one history, so one set of leaves.
 
-    ``ghost``: its flag says True, yet no gradient edge leads on: a view that was made under no_grad of a tracked
-    tensor, and what is computed from it.
+    ``ghost``: its flag says True, yet no gradient edge leads on: a view that was made under no_grad
+    of a tracked tensor, and what is computed from it.
     """
 
     reach: frozenset[str] = frozenset()
@@ -43,7 +45,8 @@ class Family:
 
 @dataclass(eq=False)
 class Value:
-    """One tensor object. ``fragile``: a view that torch refuses to use once its memory has been written."""
+    """One tensor object. ``fragile``: a view that torch refuses to use once its memory has been
+    written."""
 
     names: set[str]
     family: Family
@@ -71,7 +74,8 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class ExpectedCut:
-    """One cut. Where a rule leaves two words open, ``reasons`` holds both; None among the names is "unnamed".
+    """One cut. Where a rule leaves two words open, ``reasons`` holds both; None among the names is
+    "unnamed".
 
     ``inputs`` may grow: a value that gets a second name later may be called by it.
     ``optional``: a ghost is read, which has a node but no leaf.
@@ -86,7 +90,8 @@ class ExpectedCut:
 
 @dataclass(frozen=True)
 class ExpectedBackward:
-    """One run of the engine: the leaves that it reaches, and those of them whose flag is off by then."""
+    """One run of the engine: the leaves that it reaches, and those of them whose flag is off by
+    then."""
 
     line: int
     kind: str
@@ -121,8 +126,8 @@ class Binding:
 class Program:
     """Text and model.
 
-    The recording starts before line ``start``; where the text itself opens its recordings, ``recordings`` tells which.
-    ``offset``: how many lines of its file stand before its first one.
+    The recording starts before line ``start``; where the text itself opens its recordings,
+    ``recordings`` tells which. ``offset``: how many lines of its file stand before its first one.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -148,8 +153,14 @@ class Program:
         """
         linecache.cache[name] = (len(self.text), None, self.text.splitlines(True), name)
         tree = ast.increment_lineno(ast.parse(textwrap.dedent(self.text)), self.offset)
-        body = [part for stmt in tree.body for part in (stmt.body if is_recording(stmt) else [stmt])]
-        body = [stmt for stmt in body if not (isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Await))]
+        body = [
+            part for stmt in tree.body for part in (stmt.body if is_recording(stmt) else [stmt])
+        ]
+        body = [
+            stmt
+            for stmt in body
+            if not (isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Await))
+        ]
         return [(stmt.lineno, compile(ast.Module([stmt], []), name, "exec")) for stmt in body]
 
     def at(self, name: str, line: int) -> Value | None:
@@ -175,7 +186,8 @@ class Builder:
         self.named: dict[str, Value] = {}
         self.grad = True
         self.inference = False
-        self.enabled_anyway = False  # enable_grad inside inference_mode: custom Functions are tracked there
+        # enable_grad inside inference_mode: custom Functions are tracked there
+        self.enabled_anyway = False
         self.depth = 0
         self.with_grad: set[str] = set()
         self.counter = 0
@@ -218,15 +230,26 @@ class Builder:
             self.values.remove(value)
 
     def new(
-        self, name: str, family: Family, memory: Memory, shape: tuple[int, ...], kind: str = "float", **traits: bool
+        self,
+        name: str,
+        family: Family,
+        memory: Memory,
+        shape: tuple[int, ...],
+        kind: str = "float",
+        **traits: bool,
     ) -> Value:
         return self.bind(name, Value({name}, family, memory, shape, kind, **traits))
 
     def usable(
         self, r: random.Random, test: Callable[[Value], bool] = lambda v: True, kind: str = "float"
     ) -> Value | None:
-        """A value that a statement may read: still bound to a name, preferably a recent and tracked one."""
-        fit = [v for v in self.values if v.kind == kind and not v.dead and test(v) and self.named.get(v.name) is v]
+        """A value that a statement may read: still bound to a name, preferably a recent and tracked
+        one."""
+        fit = [
+            v
+            for v in self.values
+            if v.kind == kind and not v.dead and test(v) and self.named.get(v.name) is v
+        ]
         tracked = [v for v in fit if v.reach]
         if tracked and r.random() < 0.75:
             fit = tracked
@@ -242,16 +265,21 @@ class Builder:
         unnamed: bool = False,
         also: R | None = None,
     ) -> None:
-        """``read`` are the values of one call that reach none of its outputs; ``also`` is as true as ``reason``."""
+        """``read`` are the values of one call that reach none of its outputs; ``also`` is as true
+        as ``reason``."""
         reasons = {reason, also or reason}
         if self.inference:
-            reasons |= {R.INFERENCE_MODE, R.NO_GRAD} if reason is R.NO_GRAD_WRITE else {R.INFERENCE_MODE}
+            reasons |= (
+                {R.INFERENCE_MODE, R.NO_GRAD} if reason is R.NO_GRAD_WRITE else {R.INFERENCE_MODE}
+            )
         elif not self.grad and reason is not R.NO_GRAD_WRITE:
             reasons.add(R.NO_GRAD)
         for value in dict.fromkeys(read):
             if value.reach or value.family.ghost:
                 names = frozenset({None}) if unnamed else value.ever
-                cut = ExpectedCut(line, frozenset(reasons), names, frozenset(outputs), optional=not value.reach)
+                cut = ExpectedCut(
+                    line, frozenset(reasons), names, frozenset(outputs), optional=not value.reach
+                )
                 self.program.cuts.append(cut)
 
     def off(self) -> R | None:
@@ -275,7 +303,9 @@ class Builder:
         line = self.emit(f"{name} = {code}")
         if "checkpoint" in code:
             self.program.has.add(
-                "checkpoint, reentrant" if "use_reentrant=True" in code else "checkpoint, not reentrant"
+                "checkpoint, reentrant"
+                if "use_reentrant=True" in code
+                else "checkpoint, not reentrant"
             )
         why = reason or self.off()
         if why:
@@ -287,11 +317,17 @@ class Builder:
         ghost = not why and any(v.family.ghost for v in reads)
         if view is None:
             value = Value(
-                {name}, Family(reach, ghost=ghost), Memory(saves == "out" and bool(reach)), shape, kind, **traits
+                {name},
+                Family(reach, ghost=ghost),
+                Memory(saves == "out" and bool(reach)),
+                shape,
+                kind,
+                **traits,
             )
         else:
             family = view.family if not why else self.untracked_view(view)
-            # a view of an inference tensor is one too: torch counts no versions there, so it refuses nothing
+            # a view of an inference tensor is one too: torch counts no versions there, so it
+            # refuses nothing
             refused = bool(why) and not view.memory.inference
             fragile = view.fragile or refused or traits.pop("fragile", False)
             value = Value(
@@ -319,9 +355,12 @@ class Builder:
             self.program.has.add(INFERENCE_WRITE if target.memory.inference else NORMAL_WRITE)
         if self.grad and source is not None:
             if source.reach and not target.reach:
-                # torch takes its other views for leaves until they are used next, and refuses to write into them
+                # torch takes its other views for leaves until they are used next, and refuses to
+                # write into them
                 for v in self.values:
-                    v.writable = v.writable and (v.family is not target.family or v is target or not v.view)
+                    v.writable = v.writable and (
+                        v.family is not target.family or v is target or not v.view
+                    )
             target.family.reach |= source.reach
             target.family.ghost |= source.family.ghost
         for v in self.values:

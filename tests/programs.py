@@ -1,9 +1,9 @@
 """Random straight-line torch programs, each with a model of its own.
 
-The model says which leaves every loss reaches and which calls cut which tracked value. It is bookkeeping over
-names, by the rules that a reader of the program would use; it never asks torch and knows nothing of gradviz but
-the words for the reasons of a cut. A program is made from one number a statement, so it can be shrunk by leaving
-statements out (``shrink``).
+The model says which leaves every loss reaches and which calls cut which tracked value. It is
+bookkeeping over names, by the rules that a reader of the program would use; it never asks torch and
+knows nothing of gradviz but the words for the reasons of a cut. A program is made from one number a
+statement, so it can be shrunk by leaving statements out (``shrink``).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from torch.utils.checkpoint import checkpoint
 
 from gradviz.graph import CutReason as R
 
-# The functions of the programs -----------------------------------------------------------------------------------
+# The functions of the programs --------------------------------------------------------------------
 
 
 class Square(torch.autograd.Function):
@@ -125,43 +125,89 @@ NAMES = {
 
 #: code, what is saved for backward ("in": the inputs, "out": the result, "": nothing)
 UNARY = [
-    ("{x} * 2.0", ""), ("1.0 - {x}", ""), ("{x}.clone()", ""), ("torch.sin({x})", "in"), ("{x}.tanh()", "out"),
-    ("torch.sigmoid({x})", "out"), ("{x} ** 2", "in"), ("{x}.abs()", "in"), ("{x}.round()", ""), ("F.relu({x})", "out"),
-    ("F.softmax({x}, dim=-1)", "out"), ("F.dropout({x}, 0.5, True)", "in"), ("{x}.flip(0)", ""),
-    ("Square.apply({x})", "in"), ("{x}.pow(3)", "in"), ("torch.square(input={x})", "in"),
-    ("F.layer_norm({x}, {x}.shape)", "in"), ("{x}.sub({x})", ""), ("{x} * {x}", "in"),
+    ("{x} * 2.0", ""),
+    ("1.0 - {x}", ""),
+    ("{x}.clone()", ""),
+    ("torch.sin({x})", "in"),
+    ("{x}.tanh()", "out"),
+    ("torch.sigmoid({x})", "out"),
+    ("{x} ** 2", "in"),
+    ("{x}.abs()", "in"),
+    ("{x}.round()", ""),
+    ("F.relu({x})", "out"),
+    ("F.softmax({x}, dim=-1)", "out"),
+    ("F.dropout({x}, 0.5, True)", "in"),
+    ("{x}.flip(0)", ""),
+    ("Square.apply({x})", "in"),
+    ("{x}.pow(3)", "in"),
+    ("torch.square(input={x})", "in"),
+    ("F.layer_norm({x}, {x}.shape)", "in"),
+    ("{x}.sub({x})", ""),
+    ("{x} * {x}", "in"),
     ("checkpoint(wave, {x}, use_reentrant=False)", "in"),
-]  # fmt: skip
+]
 BINARY = [
-    ("{x} + {y}", ""), ("{x} - {y}", ""), ("{x} * {y}", "in"), ("torch.mul({x}, other={y})", "in"),
-    ("torch.maximum({x}, {y})", "in"), ("torch.addcmul({x}, {x}, {y})", "in"), ("torch.atan2({x}, {y})", "in"),
-    ("torch.lerp({x}, {y}, 0.25)", "in"), ("F.mse_loss({x}, {y}, reduction='none')", "in"),
+    ("{x} + {y}", ""),
+    ("{x} - {y}", ""),
+    ("{x} * {y}", "in"),
+    ("torch.mul({x}, other={y})", "in"),
+    ("torch.maximum({x}, {y})", "in"),
+    ("torch.addcmul({x}, {x}, {y})", "in"),
+    ("torch.atan2({x}, {y})", "in"),
+    ("torch.lerp({x}, {y}, 0.25)", "in"),
+    ("F.mse_loss({x}, {y}, reduction='none')", "in"),
     ("torch.add({x}, {y}, alpha=2.0)", ""),
-]  # fmt: skip
-WRITES = ["{t}.mul_(2.0)", "{t} *= 3.0", "{t}[0] = 7.0", "{t}.zero_()", "{t}.sub_(0.5)", "{t}.data.mul_(0.5)"]
+]
+WRITES = [
+    "{t}.mul_(2.0)",
+    "{t} *= 3.0",
+    "{t}[0] = 7.0",
+    "{t}.zero_()",
+    "{t}.sub_(0.5)",
+    "{t}.data.mul_(0.5)",
+]
 WRITES_FROM = ["{t}.add_({y})", "{t} -= {y}", "{t}.copy_({y})", "{t}.mul_({y})", "{t}[...] = {y}"]
-NOT_DIFFERENTIABLE = [("{x} > 0.25", "bool"), ("torch.isfinite({x})", "bool"), ("{x}.argsort()", "int")]
+NOT_DIFFERENTIABLE = [
+    ("{x} > 0.25", "bool"),
+    ("torch.isfinite({x})", "bool"),
+    ("{x}.argsort()", "int"),
+]
 INTEGER = [("{x}.long()", "int"), ("{x}.to(torch.int32)", "int32"), ("{x}.bool()", "bool")]
-FACTORIES = ["torch.zeros_like({x})", "{x}.new_ones({x}.shape)", "torch.rand_like({x})", "torch.full({x}.size(), 0.5)"]
-MODES = ["torch.no_grad()", "torch.enable_grad()", "torch.set_grad_enabled(False)", "torch.inference_mode()"]
+FACTORIES = [
+    "torch.zeros_like({x})",
+    "{x}.new_ones({x}.shape)",
+    "torch.rand_like({x})",
+    "torch.full({x}.size(), 0.5)",
+]
+MODES = [
+    "torch.no_grad()",
+    "torch.enable_grad()",
+    "torch.set_grad_enabled(False)",
+    "torch.inference_mode()",
+]
 
 
 class Statements(Builder):
     """The kinds of statements: each writes one, or returns False where nothing fits.
 
-    ``records``: the text opens its recording itself; ``nests``: others in it, too; ``waits``: it lets other tasks run.
+    ``records``: the text opens its recording itself; ``nests``: others in it, too; ``waits``: it
+    lets other tasks run.
     """
 
     block_recording: ExpectedRecording | None = None  # the one with a with block
 
-    def __init__(self, *, records: bool = False, nests: bool = False, waits: bool = False, **options: Any) -> None:
+    def __init__(
+        self, *, records: bool = False, nests: bool = False, waits: bool = False, **options: Any
+    ) -> None:
         super().__init__(**options)
         self.records, self.nests, self.waits = records, nests, waits
         self.shares_generator = waits
 
     def unary(self, r: random.Random) -> bool:
         code, saves = r.choice(UNARY)
-        if (self.shares_generator and "dropout" in code) or (self.enabled_anyway and "apply" in code):
+        if (self.shares_generator and "dropout" in code) or (
+            self.enabled_anyway and "apply" in code
+        ):
             return False
         x = self.usable(r, lambda v: len(v.shape) > 0)
         if x is None or ("checkpoint" in code and (not self.grad or x.inference or x.family.leaf)):
@@ -269,10 +315,13 @@ class Statements(Builder):
             x.memory.saved = True
             ghost = not self.off() and x.family.ghost
             self.new(p, Family(reach, ghost=ghost), Memory(), x.shape)
-            second = Family(reach if "Blend" in code else frozenset(), ghost=ghost and "Blend" in code)
+            second = Family(
+                reach if "Blend" in code else frozenset(), ghost=ghost and "Blend" in code
+            )
             self.new(q, second, places, x.shape, "float" if "Blend" in code else "int")
             is_tracked = not self.off() and (x.reach or x.family.ghost)
-            if "apply" in code and not is_tracked:  # in which order untracked results were returned is not known
+            # in which order untracked results were returned is not known
+            if "apply" in code and not is_tracked:
                 self.named[p].nameless = self.named[q].nameless = True
         return True
 
@@ -290,7 +339,12 @@ class Statements(Builder):
     def write_from(self, r: random.Random) -> bool:
         t = self.usable(r, lambda v: self.may_write(v) and len(v.shape) > 0)
         y = t and self.usable(
-            r, lambda v: v.shape == t.shape and v.memory is not t.memory and (self.inference or not v.inference)
+            r,
+            lambda v: (
+                v.shape == t.shape
+                and v.memory is not t.memory
+                and (self.inference or not v.inference)
+            ),
         )
         if not t or not y:
             return False
@@ -305,7 +359,9 @@ class Statements(Builder):
 
     def out(self, r: random.Random) -> bool:
         """``out=``, which torch allows only outside of autograd."""
-        t = self.usable(r, lambda v: self.may_write(v) and v.plain and len(v.shape) > 0 and not v.reach)
+        t = self.usable(
+            r, lambda v: self.may_write(v) and v.plain and len(v.shape) > 0 and not v.reach
+        )
         x = t and self.usable(r, lambda v: v.shape == t.shape and v.memory is not t.memory)
         if not t or not x or self.grad:
             return False
@@ -347,7 +403,9 @@ class Statements(Builder):
         x = self.usable(r, lambda v: not v.inference)
         if not x:
             return False
-        code, reason = r.choice([("{x}.detach()", R.DETACH), ("torch.detach({x})", R.DETACH), ("{x}.data", R.DATA)])
+        code, reason = r.choice(
+            [("{x}.detach()", R.DETACH), ("torch.detach({x})", R.DETACH), ("{x}.data", R.DATA)]
+        )
         name = self.fresh()
         line = self.emit(f"{name} = {code.format(x=x.name)}")
         self.cut(line, reason, [x], [name])
@@ -378,7 +436,9 @@ class Statements(Builder):
         if x:
             line = self.emit(f"{x.name}.detach_()")
             if not self.inference:  # there detach_ changes nothing
-                self.program.cuts.append(ExpectedCut(line, frozenset({R.DETACH_IN_PLACE}), x.ever, x.ever))
+                self.program.cuts.append(
+                    ExpectedCut(line, frozenset({R.DETACH_IN_PLACE}), x.ever, x.ever)
+                )
                 x.family.reach = frozenset()
         return bool(x)
 
@@ -404,13 +464,21 @@ class Statements(Builder):
     def flag(self, r: random.Random) -> bool:
         """Switches the flag of a leaf off, or back on."""
         leaves = [self.named[n] for n in self.program.leaves[1:] if n in self.named]
-        leaves = [v for v in leaves if v.family.leaf and v.family.size == 1 and v.name in self.program.leaves]
+        leaves = [
+            v
+            for v in leaves
+            if v.family.leaf and v.family.size == 1 and v.name in self.program.leaves
+        ]
         if not leaves:
             return False
         x = r.choice(leaves)
         name = next(n for n in self.program.leaves if self.named.get(n) is x)
         value = not x.reach
-        line = self.emit(r.choice(["{x}.requires_grad_({v})", "{x}.requires_grad = {v}"]).format(x=x.name, v=value))
+        line = self.emit(
+            r.choice(["{x}.requires_grad_({v})", "{x}.requires_grad = {v}"]).format(
+                x=x.name, v=value
+            )
+        )
         if not value:
             self.program.cuts.append(ExpectedCut(line, frozenset({R.FLAG_OFF}), x.ever, x.ever))
         x.family.reach = frozenset({name}) if value else frozenset()
@@ -427,7 +495,11 @@ class Statements(Builder):
         integer = r.random() < 0.4
         code, kind = r.choice(INTEGER if integer else NOT_DIFFERENTIABLE)
         self.result(
-            code.format(x=x.name), [x], x.shape, kind=kind, reason=R.INTEGER_DTYPE if integer else R.NOT_DIFFERENTIABLE
+            code.format(x=x.name),
+            [x],
+            x.shape,
+            kind=kind,
+            reason=R.INTEGER_DTYPE if integer else R.NOT_DIFFERENTIABLE,
         )
         return True
 
@@ -480,7 +552,9 @@ class Statements(Builder):
 
     def index(self, r: random.Random) -> bool:
         x = self.usable(r, lambda v: len(v.shape) == 1)
-        i = x and self.usable(r, lambda v: v.shape == x.shape and not v.inference and v.memory.saved, "int")
+        i = x and self.usable(
+            r, lambda v: v.shape == x.shape and not v.inference and v.memory.saved, "int"
+        )
         if not x:
             return False
         if i:  # only results of argsort and sort are marked saved, so they are valid places
@@ -491,13 +565,17 @@ class Statements(Builder):
 
     def same(self, r: random.Random) -> bool:
         """A call that hands its input back: one object with two names."""
-        x = self.usable(r, lambda v: v.plain and not v.view and len(v.shape) > 0 and not v.inference)
+        x = self.usable(
+            r, lambda v: v.plain and not v.view and len(v.shape) > 0 and not v.inference
+        )
         if not x or self.inference:
             return False
         name = self.fresh()
         self.emit(
             f"{name} = "
-            + r.choice(["{x}.contiguous()", "{x}.to(torch.float32)", "torch.as_tensor({x})"]).format(x=x.name)
+            + r.choice(
+                ["{x}.contiguous()", "{x}.to(torch.float32)", "torch.as_tensor({x})"]
+            ).format(x=x.name)
         )
         self.bind(name, x)
         return True
@@ -521,7 +599,8 @@ class Statements(Builder):
         return True
 
     def forget(self, r: random.Random) -> bool:
-        """``del``: a name that stands for nothing any more; the graph may hold the value, or a second name."""
+        """``del``: a name that stands for nothing any more; the graph may hold the value, or a
+        second name."""
         # not what was just made: a custom Function's result is met when the next call begins
         x = self.usable(r, lambda v: not v.family.leaf and v.made < self.line)
         if not x or self.depth:
@@ -552,11 +631,18 @@ class Statements(Builder):
         """A checkpoint of two values, or of one with a checkpoint inside."""
         # no leaf, whose flag may change before the recomputation
         x = self.usable(r, lambda v: len(v.shape) > 0 and not v.inference and not v.family.leaf)
-        y = x and self.usable(r, lambda v: v.shape == x.shape and not v.inference and not v.family.leaf)
+        y = x and self.usable(
+            r, lambda v: v.shape == x.shape and not v.inference and not v.family.leaf
+        )
         if not x or not y or not self.grad:
             return False
         if r.random() < 0.5:
-            self.result(f"checkpoint(ripple, {x.name}, {y.name}, use_reentrant=False)", [x, y], x.shape, "in")
+            self.result(
+                f"checkpoint(ripple, {x.name}, {y.name}, use_reentrant=False)",
+                [x, y],
+                x.shape,
+                "in",
+            )
         else:
             self.result(f"checkpoint(swell, {x.name}, use_reentrant=False)", [x], x.shape, "in")
         return True
@@ -570,7 +656,8 @@ class Statements(Builder):
         return True
 
     def hook(self, r: random.Random) -> bool:
-        # not of a view: torch 2.13 crashes on register_hook of a view whose base was written since its last use
+        # not of a view: torch 2.13 crashes on register_hook of a view whose base was written since
+        # its last use
         x = self.usable(r, lambda v: bool(v.reach) and len(v.shape) > 0 and not v.view)
         if not x:
             return False
@@ -585,7 +672,14 @@ class Statements(Builder):
         x = self.usable(r)
         if x:
             code = r.choice(
-                ["str({x})", "{x}.shape, {x}.dtype", "{x}.requires_grad", "{x}.grad_fn", "f'{{{x}}}'", "{x}.is_leaf"]
+                [
+                    "str({x})",
+                    "{x}.shape, {x}.dtype",
+                    "{x}.requires_grad",
+                    "{x}.grad_fn",
+                    "f'{{{x}}}'",
+                    "{x}.is_leaf",
+                ]
             )
             self.emit(code.format(x=x.name))
         return bool(x)
@@ -593,12 +687,20 @@ class Statements(Builder):
     # backwards and blocks, at the top level only
 
     def losses(
-        self, kind: str, roots: Sequence[Value], code: str, *, frees: bool, reach: frozenset[str] | None = None
+        self,
+        kind: str,
+        roots: Sequence[Value],
+        code: str,
+        *,
+        frees: bool,
+        reach: frozenset[str] | None = None,
     ) -> None:
         found = frozenset().union(*(v.reach for v in roots)) if reach is None else reach
         line = self.emit(code)
         off = frozenset(n for n in found if n not in self.program.on)
-        self.program.backwards.append(ExpectedBackward(line, kind, tuple(v.name for v in roots), found, off, frees))
+        self.program.backwards.append(
+            ExpectedBackward(line, kind, tuple(v.name for v in roots), found, off, frees)
+        )
         if kind == "backward":
             self.with_grad |= found - off
 
@@ -659,18 +761,46 @@ class Statements(Builder):
         return True
 
     KINDS: ClassVar = [
-        (8, unary), (8, binary), (3, reduce), (4, join), (8, view), (4, pieces), (6, write), (6, write_from), (3, out),
-        (2, fill_new), (2, factory), (4, detach), (1, detach_), (2, new_leaf), (2, flag), (4, not_differentiable),
-        (3, mask), (4, copied_out), (2, index), (2, same), (2, rebind), (1, forget), (3, layer),
-        (1.5, checkpointed), (0.4, reentrant), (2, hook),
-        (2, read), (2, backward), (1.5, double_backward), (1, clear_grad), (5, block),
-    ]  # fmt: skip
+        (8, unary),
+        (8, binary),
+        (3, reduce),
+        (4, join),
+        (8, view),
+        (4, pieces),
+        (6, write),
+        (6, write_from),
+        (3, out),
+        (2, fill_new),
+        (2, factory),
+        (4, detach),
+        (1, detach_),
+        (2, new_leaf),
+        (2, flag),
+        (4, not_differentiable),
+        (3, mask),
+        (4, copied_out),
+        (2, index),
+        (2, same),
+        (2, rebind),
+        (1, forget),
+        (3, layer),
+        (1.5, checkpointed),
+        (0.4, reentrant),
+        (2, hook),
+        (2, read),
+        (2, backward),
+        (1.5, double_backward),
+        (1, clear_grad),
+        (5, block),
+    ]
 
     # recordings
 
     def begin_recording(self, r: random.Random, *, block: bool = False) -> None:
         name = f"rec{len(self.program.recordings)}"
-        line = self.emit(f"with gv.record() as {name}:" if block else f"{name} = gv.record().__enter__()")
+        line = self.emit(
+            f"with gv.record() as {name}:" if block else f"{name} = gv.record().__enter__()"
+        )
         recording = ExpectedRecording(name, line)
         self.program.recordings.append(recording)
         if block:
@@ -698,13 +828,17 @@ class Statements(Builder):
     def operation(self, r: random.Random) -> None:
         weights, kinds = zip(*self.KINDS, strict=True)
         if self.risky:
-            weights = [w * 4 if kind in (Statements.write, Statements.write_from) else w for w, kind in self.KINDS]
+            weights = [
+                w * 4 if kind in (Statements.write, Statements.write_from) else w
+                for w, kind in self.KINDS
+            ]
         for kind in r.choices(kinds, weights, k=4):
             if kind(self, r):
                 return
 
     def begin(self, r: random.Random) -> None:
-        self.emit("torch.default_generator.manual_seed(0)")  # torch.manual_seed() asks for other devices each time
+        # torch.manual_seed() asks for other devices each time
+        self.emit("torch.default_generator.manual_seed(0)")
         records = self.records and r.random() < 0.5
         is_block = r.random() < 0.6
         if records:
@@ -739,7 +873,11 @@ class Statements(Builder):
                 self.end_recording(recording)
 
     def end(self, r: random.Random) -> None:
-        fit = [v for v in self.values if v.kind == "float" and v.reach and not v.dead and self.named.get(v.name) is v]
+        fit = [
+            v
+            for v in self.values
+            if v.kind == "float" and v.reach and not v.dead and self.named.get(v.name) is v
+        ]
         chosen = r.sample(fit, min(len(fit), r.randint(1, 3)))
         if len(chosen) > 1 and r.random() < 0.2 and all(v.shape == chosen[0].shape for v in chosen):
             names = ", ".join(v.name for v in chosen)
@@ -758,12 +896,15 @@ class Statements(Builder):
             )
         else:
             if how < 0.4:
-                self.losses("backward", [loss], f"{loss.name}.backward(retain_graph=True)", frees=False)
+                self.losses(
+                    "backward", [loss], f"{loss.name}.backward(retain_graph=True)", frees=False
+                )
             self.losses("backward", [loss], f"{loss.name}.backward()", frees=True)
 
 
 def build(seeds: Sequence[int], *, risky: bool = False) -> Program:
-    """The program of these statement seeds; the first decides the beginning and the last the end."""
+    """The program of these statement seeds; the first decides the beginning and the last the
+    end."""
     return write(Statements(risky=risky), seeds)
 
 
@@ -801,13 +942,14 @@ def shrink(seeds: list[int], fails: Callable[[list[int]], bool]) -> list[int]:
     return seeds
 
 
-# Programs that open their recordings themselves -------------------------------------------------------------------
+# Programs that open their recordings themselves ---------------------------------------------------
 
 
 class Plan(NamedTuple):
     """What a whole file is made from: one straight program, or several tasks side by side.
 
-    ``order`` says which of the parts each task runs, by number; two tasks may run the same code. Empty: no tasks.
+    ``order`` says which of the parts each task runs, by number; two tasks may run the same code.
+    Empty: no tasks.
     """
 
     parts: tuple[list[int], ...]
@@ -861,7 +1003,11 @@ class File:
 
 def disordered(recordings: Sequence[ExpectedRecording]) -> bool:
     """Whether one ends while another goes on that began inside it."""
-    return any(one.first < other.first < one.last < other.last for one in recordings for other in recordings)
+    return any(
+        one.first < other.first < one.last < other.last
+        for one in recordings
+        for other in recordings
+    )
 
 
 def write_file(plan: Plan) -> File:
@@ -877,7 +1023,12 @@ def write_file(plan: Plan) -> File:
         parts.append(write(part, seeds))
         lines += [*parts[-1].lines, "    return locals()", ""]
     tasks = ", ".join(f"task_{number}()" for number in plan.order)
-    lines += ["async def main():", f"    return await asyncio.gather({tasks})", "", "results = asyncio.run(main())"]
+    lines += [
+        "async def main():",
+        f"    return await asyncio.gather({tasks})",
+        "",
+        "results = asyncio.run(main())",
+    ]
     return File(plan, "\n".join(lines) + "\n", [parts[number] for number in plan.order])
 
 

@@ -14,7 +14,9 @@ Copy = Callable[[torch.Tensor], torch.Tensor]
 
 
 def course(
-    copy: Copy = torch.clone, mode: Callable[[], AbstractContextManager[Any]] = nullcontext, requires_grad: bool = True
+    copy: Copy = torch.clone,
+    mode: Callable[[], AbstractContextManager[Any]] = nullcontext,
+    requires_grad: bool = True,
 ) -> gv.Recording:
     with gv.record() as rec:
         a = torch.tensor([1.0, 2.0, 3.0], requires_grad=requires_grad)

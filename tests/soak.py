@@ -1,10 +1,12 @@
-"""Many random programs, of which PyTorch is the judge: ``make soak`` runs 20,000 and writes docs/soak.md.
+"""Many random programs, of which PyTorch is the judge: ``make soak`` runs 20,000 and writes
+docs/soak.md.
 
     python tests/soak.py --first 12000 --count 500 --stream 3
 
-runs a part of another endless row of programs and writes nothing. The same stream and number is the same program
-everywhere, so a long run can be done in parts; the tests have stream 0 for themselves. A program on which the ways do
-not agree is printed as a script that runs, as short as it could be made.
+runs a part of another endless row of programs and writes nothing. The same stream and number is the
+same program everywhere, so a long run can be done in parts; the tests have stream 0 for themselves.
+A program on which the ways do not agree is printed as a script that runs, as short as it could be
+made.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ def soak(stream: int, first: int, count: int, processes: int, minutes: float) ->
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context) as pool:
         end = first + count
-        waiting = {pool.submit(run, stream, at, min(PART, end - at)): at for at in range(first, end, PART)}
+        waiting = {
+            pool.submit(run, stream, at, min(PART, end - at)): at for at in range(first, end, PART)
+        }
         try:
             for future in as_completed(waiting):
                 part = future.result()
@@ -87,19 +91,31 @@ def page(stream: int, first: int, parts: list[Part], seconds: float) -> str:
     has = sum((part.has for part in parts), Counter[str]())
     total = sum(kinds.values())
     conditions = (
-        f"Python {platform.python_version()}, torch {torch.__version__}, {platform.system()} {platform.machine()}"
+        f"Python {platform.python_version()}, torch {torch.__version__}, {platform.system()}"
+        f" {platform.machine()}"
     )
     lines = [
         "# Soak",
         "",
         "<!-- Written by `make soak`. -->",
         "",
-        "Random programs, of which PyTorch is the judge. `tests/oracle.py` says what has to agree: the leaves that a",
-        "loss reaches, the nodes that ran and the gradients on the way, every cut with its reason, every name, and",
-        "what is said of each live tensor. The tests run 3,000 programs; none of those is among these.",
+        (
+            "Random programs, of which PyTorch is the judge. `tests/oracle.py` says what has to"
+            " agree: the leaves that a"
+        ),
+        (
+            "loss reaches, the nodes that ran and the gradients on the way, every cut with its"
+            " reason, every name, and"
+        ),
+        (
+            "what is said of each live tensor. The tests run 3,000 programs; none of those is among"
+            " these."
+        ),
         "",
-        f"**{total:,} programs, {len(failures)} disagreements.** {conditions}; stream {stream}, programs {first:,} to "
-        f"{first + total - 1:,}; {seconds / 60:.0f} minutes.",
+        (
+            f"**{total:,} programs, {len(failures)} disagreements.** {conditions}; stream {stream},"
+            f" programs {first:,} to {first + total - 1:,}; {seconds / 60:.0f} minutes."
+        ),
         "",
         "| programs | number |",
         "| --- | ---: |",
@@ -122,7 +138,9 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
-    parser.add_argument("--minutes", type=float, default=1e9, help="begin nothing more after so many")
+    parser.add_argument(
+        "--minutes", type=float, default=1e9, help="begin nothing more after so many"
+    )
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     asked = parser.parse_args()
     if asked.stream == oracle.TESTS:

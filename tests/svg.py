@@ -14,7 +14,11 @@ from gradviz.geometry import Point, Rect, Spline
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBERS = re.compile(r"(-?[\d.]+)[, ](-?[\d.]+)")
 FONTS = {
-    "DejaVu": ("dejavu/DejaVuSans.ttf", "dejavu/DejaVuSans-Bold.ttf", "dejavu/DejaVuSansMono-Bold.ttf"),
+    "DejaVu": (
+        "dejavu/DejaVuSans.ttf",
+        "dejavu/DejaVuSans-Bold.ttf",
+        "dejavu/DejaVuSansMono-Bold.ttf",
+    ),
     "Liberation": (
         "liberation/LiberationSans-Regular.ttf",
         "liberation/LiberationSans-Bold.ttf",
@@ -71,7 +75,10 @@ def read(svg: str) -> Picture:
     dx, dy = float(shift[1]), float(shift[2])
     groups = [_group(g) for g in graph.iter(SVG + "g")]
     return Picture(
-        float(root.get("width", 0)), float(root.get("height", 0)), Rect(x - dx, y - dy, x - dx + w, y - dy + h), groups
+        float(root.get("width", 0)),
+        float(root.get("height", 0)),
+        Rect(x - dx, y - dy, x - dx + w, y - dy + h),
+        groups,
     )
 
 
@@ -83,27 +90,44 @@ def _group(g: Any) -> Group:
     dashed, width = False, 1.0
     children = [c for c in g if c.tag != SVG + "g"]
     for child in children:
-        points = [(float(a), float(b)) for a, b in NUMBERS.findall(child.get("points") or child.get("d") or "")]
-        if child.tag == SVG + "path" and kind not in ("node", "cluster", "graph") and child.get("fill") == "none":
+        points = [
+            (float(a), float(b))
+            for a, b in NUMBERS.findall(child.get("points") or child.get("d") or "")
+        ]
+        if (
+            child.tag == SVG + "path"
+            and kind not in ("node", "cluster", "graph")
+            and child.get("fill") == "none"
+        ):
             lines.append(Spline(points).samples())
             dashed |= bool(child.get("stroke-dasharray"))
             width = float(child.get("stroke-width") or 1)
         elif points:
-            shapes.append(Rect(*map(min, zip(*points, strict=True)), *map(max, zip(*points, strict=True))))
+            shapes.append(
+                Rect(*map(min, zip(*points, strict=True)), *map(max, zip(*points, strict=True)))
+            )
             dashed |= bool(child.get("stroke-dasharray"))
         elif child.tag == SVG + "text":
-            texts.append(Text(
-                child.text or "", float(child.get("font-size")), child.get("font-weight") == "bold",
-                "mono" in (child.get("font-family") or ""), float(child.get("x")), float(child.get("y")), shapes[-1],
-            ))  # fmt: skip
+            texts.append(
+                Text(
+                    child.text or "",
+                    float(child.get("font-size")),
+                    child.get("font-weight") == "bold",
+                    "mono" in (child.get("font-family") or ""),
+                    float(child.get("x")),
+                    float(child.get("y")),
+                    shapes[-1],
+                )
+            )
     return Group(kind, shapes, lines, texts, dashed, width)
 
 
-# --- fonts ------------------------------------------------------------------------------------------------------------
+# --- fonts ----------------------------------------------------------------------------------------
 
 
 def installed(family: str) -> list[dict[int, float]] | None:
-    """Advance widths in ems of regular, bold and monospace of a family, by code point; None where not installed."""
+    """Advance widths in ems of regular, bold and monospace of a family, by code point; None where
+    not installed."""
     for folder in ("/usr/share/fonts/truetype", "/usr/share/fonts"):
         paths = [Path(folder) / name for name in FONTS[family]]
         if all(p.exists() for p in paths):
@@ -118,7 +142,10 @@ def _advances(path: Path) -> dict[int, float]:
     def short(at: int) -> int:
         return int(struct.unpack_from(">H", data, at)[0])
 
-    tables = {data[12 + 16 * i : 16 + 16 * i]: struct.unpack_from(">I", data, 20 + 16 * i)[0] for i in range(short(4))}
+    tables = {
+        data[12 + 16 * i : 16 + 16 * i]: struct.unpack_from(">I", data, 20 + 16 * i)[0]
+        for i in range(short(4))
+    }
     per_em, metrics, cmap = short(tables[b"head"] + 18), tables[b"hmtx"], tables[b"cmap"]
     long = short(tables[b"hhea"] + 34)
     widths: dict[int, float] = {}

@@ -1,4 +1,5 @@
-"""The package's shape: imports point one way, torch's private parts stay in one file, only render starts processes."""
+"""The package's shape: imports point one way, torch's private parts stay in one file, only render
+starts processes."""
 
 from __future__ import annotations
 
@@ -14,18 +15,83 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "gradviz"
 
-# A module imports only modules that stand before it. PLAIN ones work on plain data and know no torch.
-PLAIN = ["_installed", "graph", "given", "preview", "theme", "geometry", "_places", "bindings", "callers", "names",
-         "scene", "queries", "rows", "frames", "cards", "arrange", "fold", "nodes", "levels", "dot", "text", "render",
-         "views", "views.figure", "table", "explaining", "telling", "views.state", "why", "why.tables",
-         "why.explanation", "why.messages", "why.paths", "why.doubts", "why.zeros", "why.gradient",
-         "why.raised"]  # fmt: skip
-LIVE = ["_torch_compat", "functions", "objects", "walk", "connect", "calls", "custom", "norms", "changes", "backward",
-        "recorder",
-        "naming", "assemble", "capture", "recording", "showing", "why.silent", "why.measured", "why.small",
-        "why.reaching", "why.moving", "why.entry", "steps", "views.lifetime", "views.widget", "views.book",
-        "views.player", "controls", "views.panel", "exploring", "lesson", "views.page", "why.notebook",
-        "magic"]  # fmt: skip
+# A module imports only modules that stand before it. PLAIN ones work on plain data and know no
+# torch.
+PLAIN = [
+    "_installed",
+    "graph",
+    "given",
+    "preview",
+    "theme",
+    "geometry",
+    "_places",
+    "bindings",
+    "callers",
+    "names",
+    "scene",
+    "queries",
+    "rows",
+    "frames",
+    "cards",
+    "arrange",
+    "fold",
+    "nodes",
+    "levels",
+    "dot",
+    "text",
+    "render",
+    "views",
+    "views.figure",
+    "table",
+    "explaining",
+    "telling",
+    "views.state",
+    "why",
+    "why.tables",
+    "why.explanation",
+    "why.messages",
+    "why.paths",
+    "why.doubts",
+    "why.zeros",
+    "why.gradient",
+    "why.raised",
+]
+LIVE = [
+    "_torch_compat",
+    "functions",
+    "objects",
+    "walk",
+    "connect",
+    "calls",
+    "custom",
+    "norms",
+    "changes",
+    "backward",
+    "recorder",
+    "naming",
+    "assemble",
+    "capture",
+    "recording",
+    "showing",
+    "why.silent",
+    "why.measured",
+    "why.small",
+    "why.reaching",
+    "why.moving",
+    "why.entry",
+    "steps",
+    "views.lifetime",
+    "views.widget",
+    "views.book",
+    "views.player",
+    "controls",
+    "views.panel",
+    "exploring",
+    "lesson",
+    "views.page",
+    "why.notebook",
+    "magic",
+]
 ORDER = [*PLAIN, *LIVE, "__init__"]
 
 PROCESSES = {"subprocess", "multiprocessing", "concurrent", "asyncio"}
@@ -46,9 +112,14 @@ def tree(module: str) -> ast.Module:
 
 
 def running(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes below ``node`` except what stands in ``if TYPE_CHECKING``, which no program runs."""
+    """All nodes below ``node`` except what stands in ``if TYPE_CHECKING``, which no program
+    runs."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
+        if (
+            isinstance(child, ast.If)
+            and isinstance(child.test, ast.Name)
+            and child.test.id == "TYPE_CHECKING"
+        ):
             continue
         yield child
         yield from running(child)
@@ -56,7 +127,8 @@ def running(node: ast.AST) -> Iterator[ast.AST]:
 
 @cache
 def imports(module: str) -> frozenset[str]:
-    """Every dotted name that the module imports; a name taken from a module counts as a module that may exist."""
+    """Every dotted name that the module imports; a name taken from a module counts as a module that
+    may exist."""
     found = set()
     package = ["gradviz", *module.split(".")[:-1]] if module != "views" else ["gradviz", "views"]
     for node in running(tree(module)):
@@ -70,7 +142,9 @@ def imports(module: str) -> frozenset[str]:
 
 
 def own_imports(module: str) -> set[str]:
-    return {name.removeprefix("gradviz.") for name in imports(module) if name.startswith("gradviz.")} & MODULES.keys()
+    return {
+        name.removeprefix("gradviz.") for name in imports(module) if name.startswith("gradviz.")
+    } & MODULES.keys()
 
 
 def outside_imports(module: str) -> set[str]:
@@ -106,12 +180,19 @@ def test_only_render_lays_out() -> None:
 
 @cache
 def own_names() -> frozenset[str]:
-    """Underscore names that are not torch's: NamedTuple's documented ones and those that the package itself defines."""
+    """Underscore names that are not torch's: NamedTuple's documented ones and those that the
+    package itself defines."""
     found = {"_make", "_replace", "_fields", "_asdict", *(m.split(".")[-1] for m in MODULES)}
-    for node in (n for module in MODULES.keys() - {"_torch_compat"} for n in ast.walk(tree(module))):
+    for node in (
+        n for module in MODULES.keys() - {"_torch_compat"} for n in ast.walk(tree(module))
+    ):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             found.add(node.name)
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+        elif (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "self"
+        ):
             found.add(node.attr)
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             found.add(node.target.id)
@@ -120,13 +201,18 @@ def own_names() -> frozenset[str]:
 
 @pytest.mark.parametrize("module", sorted(MODULES.keys() - {"_torch_compat"}))
 def test_private_parts_of_torch_stay_in_one_file(module: str) -> None:
-    """Neither ``torch._x`` nor a private attribute of a tensor or node, in whatever way it is spelt."""
+    """Neither ``torch._x`` nor a private attribute of a tensor or node, in whatever way it is
+    spelt."""
     private = {name for name in imports(module) if name.startswith("torch") and "._" in name}
     ours = own_names()
     for node in ast.walk(tree(module)):
         if isinstance(node, ast.Attribute):
             name, owner = node.attr, node.value
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"getattr", "hasattr", "setattr"}:
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in {
+            "getattr",
+            "hasattr",
+            "setattr",
+        }:
             first, second, *_ = node.args
             name, owner = second.value if isinstance(second, ast.Constant) else "", first
         else:
@@ -146,32 +232,44 @@ BEHIND = frozenset(
 # Read outside of the compatibility file: none of these is torch's.
 NOT_TORCHS = {
     "calls": {"copy.deepcopy.__code__"},
-    "exploring": {"inspect.unwrap(function).__code__", "getattr(inspect.unwrap(function), '__code__', None)",
-                  "getattr(function, '__globals__', {})"},
-    "recorder": {"Recorder.__torch_function__.__code__", "frame.f_locals"},  # its own handler's frame
+    "exploring": {
+        "inspect.unwrap(function).__code__",
+        "getattr(inspect.unwrap(function), '__code__', None)",
+        "getattr(function, '__globals__', {})",
+    },
+    # its own handler's frame
+    "recorder": {"Recorder.__torch_function__.__code__", "frame.f_locals"},
     "why.entry": {"Recording.explain.__code__"},
     "why.notebook": {"frame.f_locals"},
-}  # fmt: skip
-# Public names that not every torch from the oldest to the newest has: tests/versions/public_names.py lists them.
-NOT_IN_EVERY_TORCH = frozenset((Path(__file__).parent / "versions" / "not_in_every_torch.txt").read_text().split())
+}
+# Public names that not every torch from the oldest to the newest has:
+# tests/versions/public_names.py lists them.
+NOT_IN_EVERY_TORCH = frozenset(
+    (Path(__file__).parent / "versions" / "not_in_every_torch.txt").read_text().split()
+)
 # Of torch's modules, what the package imports outside of the compatibility file.
 TORCH_MODULES = {"torch", "torch.nn", "torch.autograd.graph", "torch.overrides"}
 
 
 def torch_names(module: ast.Module) -> dict[str, str]:
-    """Each name that a module binds by importing from torch, and what it stands for: {"nn": "torch.nn"}."""
+    """Each name that a module binds by importing from torch, and what it stands for: {"nn":
+    "torch.nn"}."""
     found = {}
     for node in ast.walk(module):
         if isinstance(node, ast.Import):
-            found |= {(a.asname or "torch"): (a.name if a.asname else "torch") for a in node.names
-                      if a.name.split(".")[0] == "torch"}  # fmt: skip
+            found |= {
+                (a.asname or "torch"): a.name if a.asname else "torch"
+                for a in node.names
+                if a.name.split(".")[0] == "torch"
+            }
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "torch":
             found |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
     return found
 
 
 def dotted(node: ast.expr, names: dict[str, str]) -> str | None:
-    """``torch.a.b`` of an expression that reads it through whatever name; None for any other expression."""
+    """``torch.a.b`` of an expression that reads it through whatever name; None for any other
+    expression."""
     if isinstance(node, ast.Name):
         return names.get(node.id)
     if isinstance(node, ast.Attribute) and (owner := dotted(node.value, names)) is not None:
@@ -199,9 +297,15 @@ def reads_of_torch(module: ast.Module, allowed: set[str]) -> set[str]:
         if isinstance(node, ast.Attribute):
             read, owner = node.attr, node.value
             whole = dotted(node, names)
-            if whole is not None and (not exists(whole) or any(part.startswith("_") for part in whole.split("."))):
+            if whole is not None and (
+                not exists(whole) or any(part.startswith("_") for part in whole.split("."))
+            ):
                 found.add(ast.unparse(node))
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"getattr", "hasattr", "setattr"}:
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in {
+            "getattr",
+            "hasattr",
+            "setattr",
+        }:
             owner, second, *_ = node.args
             read = second.value if isinstance(second, ast.Constant) else ""
             if dotted(owner, names) is not None:
@@ -217,8 +321,8 @@ def reads_of_torch(module: ast.Module, allowed: set[str]) -> set[str]:
 
 @pytest.mark.parametrize("module", sorted(MODULES.keys() - {"_torch_compat"} - set(PLAIN)))
 def test_what_differs_between_versions_of_torch_is_read_in_one_file(module: str) -> None:
-    """Also where it is read through public names: the code behind a function, a frame's variables, a SavedTensor, and
-    what only some versions have. PLAIN modules meet nothing of torch's."""
+    """Also where it is read through public names: the code behind a function, a frame's variables,
+    a SavedTensor, and what only some versions have. PLAIN modules meet nothing of torch's."""
     importlib.import_module("torch")
     assert not reads_of_torch(tree(module), NOT_TORCHS.get(module, set()))
 
@@ -257,7 +361,9 @@ def test_what_is_allowed_to_be_read_is_read() -> None:
 def test_importing_gradviz_is_light() -> None:
     heavy = ["ipywidgets", "anywidget", "IPython", "pygraphviz", "graphviz", "torch._dynamo"]
     code = f"import gradviz, sys; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
+    )
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
@@ -285,7 +391,9 @@ def test_tab_offers_the_public_names_whatever_was_loaded(use_jedi: bool) -> None
 
 
 def test_no_module_hides_a_public_name() -> None:
-    """Importing a submodule sets an attribute of the package, in the place of a function of that name."""
+    """Importing a submodule sets an attribute of the package, in the place of a function of that
+    name."""
     import gradviz
 
-    assert set(gradviz.__all__) & {m.split(".")[0] for m in MODULES} == {"controls", "lesson"}  # the modules
+    # the modules
+    assert set(gradviz.__all__) & {m.split(".")[0] for m in MODULES} == {"controls", "lesson"}

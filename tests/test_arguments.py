@@ -1,4 +1,5 @@
-"""Every public entry refuses what it does not take: in words, running no code of the value, and losing nothing."""
+"""Every public entry refuses what it does not take: in words, running no code of the value, and
+losing nothing."""
 
 from __future__ import annotations
 
@@ -70,14 +71,21 @@ class World:
             copy(x)
 
         self.scenario = scenario
-        self.asked = lesson.question("?", lambda: None, truth=lambda run: "1", answers={"1": None, "2": None})
+        self.asked = lesson.question(
+            "?", lambda: None, truth=lambda run: "1", answers={"1": None, "2": None}
+        )
         self.player, self.widget = gv.play(rec), gv.GraphWidget(rec)
         self.page = folder / "there.html"
         self.page.write_text("as it was")
 
     def ask(self, **changes: Any) -> Any:
         """A question, with one argument exchanged."""
-        arguments = {"text": "?", "scenario": self.rec, "truth": lambda run: "1", "answers": {"1": None, "2": None}}
+        arguments = {
+            "text": "?",
+            "scenario": self.rec,
+            "truth": lambda run: "1",
+            "answers": {"1": None, "2": None},
+        }
         return lesson.question(**{**arguments, **changes})
 
     @property
@@ -104,7 +112,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 TABLE: dict[str, tuple[Callable[[World, Any], Any], set[str]]] = {
     "show(tensors)": (lambda w, v: gv.show(v), {"tensor", "number tensor"}),
     "show(names)": (lambda w, v: gv.show(w.loss, names=v), {"none"}),
-    "show(names value)": (lambda w, v: gv.show(w.loss, names={"n": v}), {"tensor", "number tensor"}),
+    "show(names value)": (
+        lambda w, v: gv.show(w.loss, names={"n": v}),
+        {"tensor", "number tensor"},
+    ),
     "show(model)": (lambda w, v: gv.show(w.loss, model=v), {"none"}),
     "show(view)": (lambda w, v: gv.show(w.loss, view=v), {"none"}),
     "record(misplaced)": (lambda w, v: gv.record(v), set()),
@@ -138,13 +149,19 @@ TABLE: dict[str, tuple[Callable[[World, Any], Any], set[str]]] = {
     "Exploration.choose(states)": (lambda w, v: w.scenario.choose(v), set()),
     "export(what)": (lambda w, v: gv.export(v, w.page), set()),
     "export(path)": (lambda w, v: gv.export(w.figure, v), set()),
-    "export(title)": (lambda w, v: gv.export(w.figure, w.folder / "no folder" / "x.html", title=v), set()),
+    "export(title)": (
+        lambda w, v: gv.export(w.figure, w.folder / "no folder" / "x.html", title=v),
+        set(),
+    ),
     "export(limit)": (lambda w, v: gv.export(w.scenario, w.page, limit=v), set()),
     "play(recording)": (lambda w, v: gv.play(v), set()),
     "play(title)": (lambda w, v: gv.play(w.rec, title=v), {"text", "none"}),
     "play(start)": (lambda w, v: gv.play(w.rec, start=v), {"zero", "int"}),
     "Player.text_at(step)": (lambda w, v: w.player.text_at(v), {"zero", "int"}),
-    "Player.step": (lambda w, v: setattr(gv.play(w.rec), "step", v), {"zero", "int", "negative", "bool"}),
+    "Player.step": (
+        lambda w, v: setattr(gv.play(w.rec), "step", v),
+        {"zero", "int", "negative", "bool"},
+    ),
     "GraphWidget(shown)": (lambda w, v: gv.GraphWidget(v), {"none"}),
     "GraphWidget(state)": (lambda w, v: gv.GraphWidget(state=v), {"dict"}),
     "GraphWidget(step)": (lambda w, v: gv.GraphWidget(step=v), {"zero", "int", "negative", "bool"}),
@@ -163,7 +180,10 @@ TABLE: dict[str, tuple[Callable[[World, Any], Any], set[str]]] = {
     "Graph.replace(changes)": (lambda w, v: gv.Graph().replace(tensors=v), set()),
     "controls.button(label)": (lambda w, v: controls.button(v), {"text"}),
     "controls.control(name)": (lambda w, v: controls.control(v, True), {"text"}),
-    "controls.control(default)": (lambda w, v: controls.control("k", [1, 2], v), {"bool", "number tensor"}),
+    "controls.control(default)": (
+        lambda w, v: controls.control("k", [1, 2], v),
+        {"bool", "number tensor"},
+    ),
     "lesson.question(text)": (lambda w, v: w.ask(text=v), {"text"}),
     "lesson.question(scenario)": (lambda w, v: w.ask(scenario=v), {"function"}),
     "lesson.question(settings)": (lambda w, v: w.ask(scenario=w.scenario, settings=v), {"none"}),
@@ -174,7 +194,9 @@ TABLE: dict[str, tuple[Callable[[World, Any], Any], set[str]]] = {
     "Question.answer(answer)": (lambda w, v: w.asked.answer(v), set()),
     "lesson.present(on)": (lambda w, v: lesson.present(v), {"bool"}),
 }
-CASES = [(entry, kind) for entry, (_, taken) in TABLE.items() for kind in WRONG if kind not in taken]
+CASES = [
+    (entry, kind) for entry, (_, taken) in TABLE.items() for kind in WRONG if kind not in taken
+]
 MENDS = re.compile(
     "|".join(
         (
@@ -202,7 +224,8 @@ MENDS = re.compile(
     )
 )
 INTERNALS = re.compile(
-    "0x[0-9a-f]{4}|object at|Traceback|NoneType|has no attribute|not subscriptable|ambiguous|TraitType"
+    "0x[0-9a-f]{4}|object at|Traceback|NoneType|has no attribute|not"
+    " subscriptable|ambiguous|TraitType"
 )
 
 
@@ -219,7 +242,9 @@ def test_what_is_not_taken_is_refused_in_words(world: World, entry: str, kind: s
     assert world.state == before
 
 
-@pytest.mark.parametrize(("entry", "kind"), [(e, k) for e, (_, taken) in TABLE.items() for k in sorted(taken)])
+@pytest.mark.parametrize(
+    ("entry", "kind"), [(e, k) for e, (_, taken) in TABLE.items() for k in sorted(taken)]
+)
 def test_what_is_taken_is_not_refused(world: World, entry: str, kind: str) -> None:
     """Else the table would prove nothing: an entry that refuses everything would pass."""
     call, _ = TABLE[entry]
@@ -234,15 +259,31 @@ def entries() -> Iterator[str]:
     for name in gv.__all__:
         value = getattr(gv, name)
         if inspect.ismodule(value):
-            own = [(n, v) for n, v in vars(value).items() if inspect.isfunction(v) and v.__module__ == value.__name__]
-            yield from (f"{name}.{n}" for n, v in own if not n.startswith("_") and inspect.signature(v).parameters)
+            own = [
+                (n, v)
+                for n, v in vars(value).items()
+                if inspect.isfunction(v) and v.__module__ == value.__name__
+            ]
+            yield from (
+                f"{name}.{n}"
+                for n, v in own
+                if not n.startswith("_") and inspect.signature(v).parameters
+            )
         elif inspect.isfunction(value):
             yield name
-    player, exploration, question = type(WORLD_TYPES["player"]), type(WORLD_TYPES["scenario"]), lesson.Question
+    player, exploration, question = (
+        type(WORLD_TYPES["player"]),
+        type(WORLD_TYPES["scenario"]),
+        lesson.Question,
+    )
     for kind in (gv.Figure, gv.Graph, gv.GraphWidget, gv.Recording, player, exploration, question):
         for name, method in vars(kind).items():
             plain = method.__func__ if isinstance(method, (classmethod, staticmethod)) else method
-            if not name.startswith("_") and inspect.isfunction(plain) and len(inspect.signature(plain).parameters) > 1:
+            if (
+                not name.startswith("_")
+                and inspect.isfunction(plain)
+                and len(inspect.signature(plain).parameters) > 1
+            ):
                 yield f"{kind.__name__}.{name}"
 
 
@@ -258,7 +299,9 @@ def test_no_public_entry_is_missing_in_the_table(world: World) -> None:
     assert not missing
 
 
-def test_a_path_with_a_missing_folder_or_another_suffix_is_refused_before_anything_is_drawn(world: World) -> None:
+def test_a_path_with_a_missing_folder_or_another_suffix_is_refused_before_anything_is_drawn(
+    world: World,
+) -> None:
     for path in (world.folder / "none" / "a.html", world.folder / "a.pdf", "a", Path("a.gif")):
         before = world.state
         with pytest.raises(GradvizError, match=r"there is no folder|ends in \.html"):
@@ -266,7 +309,9 @@ def test_a_path_with_a_missing_folder_or_another_suffix_is_refused_before_anythi
         assert world.state == before
 
 
-@pytest.mark.parametrize("value", [0, "x", None, [1, 2], (5, 1), {"a": 1}, object(), dict, b"q", "y" * 200, [object()]])
+@pytest.mark.parametrize(
+    "value", [0, "x", None, [1, 2], (5, 1), {"a": 1}, object(), dict, b"q", "y" * 200, [object()]]
+)
 def test_a_value_is_said_in_a_few_words(value: Any) -> None:
     assert 0 < len(given.said(value)) < 90
     assert "0x" not in given.said(value)
@@ -282,12 +327,14 @@ def test_a_value_of_a_class_with_hostile_methods_is_said_by_its_type() -> None:
 def test_a_graph_takes_records_from_anything_that_gives_them_once() -> None:
     graph = gv.Graph(roots=iter([1, 2]), notes=["a"])
     assert (graph.roots, graph.notes) == ((1, 2), ("a",))
-    with pytest.raises(GradvizError, match=r"Graph\(nodes=…\) was given an object of type list; expected .* Node"):
+    with pytest.raises(
+        GradvizError, match=r"Graph\(nodes=…\) was given an object of type list; expected .* Node"
+    ):
         gv.Graph(nodes=[1])  # type: ignore[list-item]
     assert Node._fields[0] == "id"
 
 
-# magics -----------------------------------------------------------------------------------------------------------
+# magics -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

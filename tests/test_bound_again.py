@@ -1,4 +1,5 @@
-"""A variable that is given to another tensor, by whatever statement: nothing calls the old tensor by its name."""
+"""A variable that is given to another tensor, by whatever statement: nothing calls the old tensor
+by its name."""
 
 from __future__ import annotations
 
@@ -100,7 +101,9 @@ class Writer:
         if self.plain and depth < 3 and self.random.random() < 0.25:
             block = pick(blocks)
             lines = [
-                line for _ in range(pick([1, 2, 3])) for line in self.statement(depth + 1, looped or "for" in block)
+                line
+                for _ in range(pick([1, 2, 3]))
+                for line in self.statement(depth + 1, looped or "for" in block)
             ]
             if block.startswith("with torch.no_grad"):
                 lines = [re.sub(r"\(.*backward.*", "pass", line) for line in lines]
@@ -123,8 +126,14 @@ def run(body: str, way: str, name: str) -> tuple[Any, dict[str, torch.Tensor]]:
     if way == "scenario":
         text = f"{PRELUDE}\ndef f(x=True):\n{textwrap.indent(body, '    ')}\n    {end}\n"
     elif way == "block":
-        body = f"with gv.record() as rec:\n{textwrap.indent(body, '    ')}\n{end}\na = b = c = d = leaf(1)"
-        text = f"{PRELUDE}\ndef f():\n    for _ in range(1):\n{textwrap.indent(body, ' ' * 8)}\n    return rec\n"
+        body = (
+            f"with gv.record() as rec:\n{textwrap.indent(body, '    ')}\n{end}\na = b = c = d ="
+            " leaf(1)"
+        )
+        text = (
+            f"{PRELUDE}\ndef f():\n    for _ in range(1):\n{textwrap.indent(body, ' ' * 8)}\n   "
+            " return rec\n"
+        )
     else:
         text = f"{PRELUDE}\nwith gv.record() as rec:\n{textwrap.indent(body, '    ')}\n{end}\n"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
@@ -145,7 +154,9 @@ def check(rec: Any, final: dict[str, torch.Tensor], body: str) -> None:
     graph = rec.graph
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # .grad of a non-leaf
-        grads = {n: None if t.grad is None else preview.values(t.grad.tolist()) for n, t in final.items()}
+        grads = {
+            n: None if t.grad is None else preview.values(t.grad.tolist()) for n, t in final.items()
+        }
     states = queries.latest_states(graph).values()
     named = [t for t in states if t.name in final]
     assert len({t.name for t in named}) == len(named), body
@@ -153,7 +164,10 @@ def check(rec: Any, final: dict[str, torch.Tensor], body: str) -> None:
         mine = rec.find(final[t.name])
         if mine is None or mine.object_id != t.object_id:
             pytest.fail(f"{t.name} is another tensor:\n{body}", pytrace=False)
-    rows = [dict(zip(table.COLUMNS, r.cells, strict=True)) for r in table.rows(graph, Figure(graph).whole.cards)]
+    rows = [
+        dict(zip(table.COLUMNS, r.cells, strict=True))
+        for r in table.rows(graph, Figure(graph).whole.cards)
+    ]
     for row in (r for r in rows if r["name"] in final):
         assert row["value"] == preview.values(final[row["name"]].tolist()), body
         assert row["grad"].partition(" (")[0] in (grads[row["name"]] or "None", "not tracked"), body
@@ -165,9 +179,13 @@ def check(rec: Any, final: dict[str, torch.Tensor], body: str) -> None:
 START = "a = leaf(1)\nb = leaf(0)\n"  # lines 22 and 23 of a scenario, behind PRELUDE
 TOLD = {
     START + "b = a\n(b * 3).sum().backward()": "a.grad is [3, 3]: it came back through b * 3.",
-    START + "a, b = b, a\n(a * 3).sum().backward()": "a.grad is [3, 3]: it came back through a * 3.",
-    START + "(a * 2).sum().backward()\nb = (a - a.grad).detach().requires_grad_()\na = b\n(a * 3).sum().backward()": (
-        "a (line 22).grad is [2, 2]: it came back through a * 2; b.grad is [3, 3]: it came back through a * 3."
+    START + "a, b = b, a\n(a * 3).sum().backward()": (
+        "a.grad is [3, 3]: it came back through a * 3."
+    ),
+    START
+    + "(a * 2).sum().backward()\nb = (a - a.grad).detach().requires_grad_()\na = b\n(a * 3).sum().backward()": (
+        "a (line 22).grad is [2, 2]: it came back through a * 2; b.grad is [3, 3]: it came back"
+        " through a * 3."
     ),
     START + "b = a * 2\na = nn.Parameter(torch.zeros(2))\nb.sum().backward()": (
         "a (line 22).grad is [2, 2]: it came back through b = a * 2."

@@ -1,4 +1,5 @@
-"""The page "your note, your section" holds each claim and each scenario, and leads to sections that are there."""
+"""The page "your note, your section" holds each claim and each scenario, and leads to sections that
+are there."""
 
 from __future__ import annotations
 
@@ -44,7 +45,9 @@ def test_every_link_leads_to_a_heading() -> None:
     assert len(found) > 150
     for name, anchor in set(found):
         book = books.read(books.FOLDER / name)
-        assert unquote(anchor) in {books.plain(text).replace(" ", "-") for _, text in book.headings}, f"{name}#{anchor}"
+        assert unquote(anchor) in {
+            books.plain(text).replace(" ", "-") for _, text in book.headings
+        }, f"{name}#{anchor}"
 
 
 @pytest.mark.parametrize(("wrong", "right"), [sides[1:] for sides in by_note.AGAINST])
@@ -54,7 +57,14 @@ def test_of_two_sides_one_holds(wrong: tuple[str, ...], right: tuple[str, ...]) 
 
 
 def test_a_section_link_names_the_heading_as_a_notebook_does(tmp_path: Path) -> None:
-    raw = [{"id": "a", "cell_type": "markdown", "source": "# 07 x\n### 2. Copy with `clone()`", "metadata": {}}]
+    raw = [
+        {
+            "id": "a",
+            "cell_type": "markdown",
+            "source": "# 07 x\n### 2. Copy with `clone()`",
+            "metadata": {},
+        }
+    ]
     path = tmp_path / "07_x.ipynb"
     path.write_text(json.dumps({"cells": raw}), encoding="utf-8")
     link = by_note.section_link(books.read(path), "2. Copy with `clone()`")

@@ -1,4 +1,5 @@
-"""Reading finished graphs: topology against torch's own, every kind of tensor, freed and broken graphs."""
+"""Reading finished graphs: topology against torch's own, every kind of tensor, freed and broken
+graphs."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def saved(node):
     return {s.attribute: (s.tensor_id, s.saved_version, s.state) for s in node.saved}
 
 
-# ---- topology ------------------------------------------------------------------------------------------------------
+# ---- topology ------------------------------------------------------------------------------------
 
 
 def test_both_edges_of_a_times_a(a):
@@ -87,17 +88,26 @@ def test_against_torch_s_own_reading():
 
     visit(loss.grad_fn)
     graph = capture(loss, model=model)
-    full = {n.id: n.name if n.leaf_id is None else "torch::autograd::AccumulateGrad" for n in graph.nodes}
+    full = {
+        n.id: n.name if n.leaf_id is None else "torch::autograd::AccumulateGrad"
+        for n in graph.nodes
+    }
     assert sorted(full.values()) == sorted(seen.values())
-    ours = [(full[e.node_id], e.next_index, full.get(e.next_node_id), e.input_nr) for e in graph.edges]
+    ours = [
+        (full[e.node_id], e.next_index, full.get(e.next_node_id), e.input_nr) for e in graph.edges
+    ]
     assert sorted(map(str, ours)) == sorted(map(str, links))
-    assert {t.name for t in graph.tensors if t.is_leaf} == {name for name, _ in model.named_parameters()}
+    assert {t.name for t in graph.tensors if t.is_leaf} == {
+        name for name, _ in model.named_parameters()
+    }
 
 
 def test_leaves_are_tied_to_their_accumulate_grad(a):
     b = torch.ones(3, requires_grad=True)
     graph = capture((a * b).sum(), names={"a": a, "b": b})
-    leaves = {graph.tensor[n.leaf_id].name: n for n in graph.nodes if n.kind is NodeKind.ACCUMULATE_GRAD}
+    leaves = {
+        graph.tensor[n.leaf_id].name: n for n in graph.nodes if n.kind is NodeKind.ACCUMULATE_GRAD
+    }
     assert sorted(leaves) == ["a", "b"]
     for node in leaves.values():
         assert graph.tensor[node.leaf_id].gradient_edge == GradientEdge(node.id, 0)
@@ -150,7 +160,7 @@ def test_checkpoint_does_not_run_again(a, reentrant):
     assert len(runs) == 2
 
 
-# ---- saved tensors -------------------------------------------------------------------------------------------------
+# ---- saved tensors -------------------------------------------------------------------------------
 
 
 def test_saved_tensors_are_linked_only_where_proven(a):
@@ -158,10 +168,14 @@ def test_saved_tensors_are_linked_only_where_proven(a):
     c = b.exp()
     graph = capture(c * 2, names={"b": b, "c": c})
     by_name = {n.name: saved(n) for n in graph.nodes}
-    assert by_name["ExpBackward0"]["result"][0] == next(t.id for t in graph.tensors if t.name == "c")
+    assert by_name["ExpBackward0"]["result"][0] == next(
+        t.id for t in graph.tensors if t.name == "c"
+    )
     leaf = graph.nodes[-1].leaf_id
     assert {s[0] for s in saved(graph.nodes[2]).values()} == {leaf}
-    packed = torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: pytest.fail("unpacked"))
+    packed = torch.autograd.graph.saved_tensors_hooks(
+        lambda t: t.clone(), lambda t: pytest.fail("unpacked")
+    )
     with packed:
         d = a * a
     assert set(saved(capture(d).nodes[0]).values()) == {(None, None, SavedState.UNKNOWN)}
@@ -173,7 +187,8 @@ def test_freed(a):
     graph = capture(y)
     assert names(graph) == ["ExpBackward0", "MulBackward0", "AccumulateGrad"]
     assert saved(graph.nodes[0]) == {"result": (None, None, SavedState.FREED)}
-    assert saved(graph.nodes[1]) == {"other": (None, None, SavedState.FREED)}  # nothing was saved for `self`
+    # nothing was saved for `self`
+    assert saved(graph.nodes[1]) == {"other": (None, None, SavedState.FREED)}
     custom = Square.apply(a)
     custom.sum().backward()
     assert saved(capture(custom).nodes[0]) == {"saved_tensors": (None, None, SavedState.FREED)}
@@ -185,7 +200,10 @@ def test_changed_in_place(a):
     with torch.no_grad():
         b.mul_(2)
     graph = capture(y, names={"b": b})
-    assert saved(graph.nodes[0]) == {"self": (1, 0, SavedState.STALE), "other": (1, 0, SavedState.STALE)}
+    assert saved(graph.nodes[0]) == {
+        "self": (1, 0, SavedState.STALE),
+        "other": (1, 0, SavedState.STALE),
+    }
     assert graph.tensor[1].version == 1
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
@@ -194,14 +212,18 @@ def test_changed_in_place(a):
 def test_written_before_it_was_saved_is_not_stale(a):
     b = a * 1
     b.mul_(2)
-    assert set(saved(capture(b * b, names={"b": b}).nodes[0]).values()) == {(1, 1, SavedState.AVAILABLE)}
+    assert set(saved(capture(b * b, names={"b": b}).nodes[0]).values()) == {
+        (1, 1, SavedState.AVAILABLE)
+    }
 
 
-# ---- kinds of tensors ----------------------------------------------------------------------------------------------
+# ---- kinds of tensors ----------------------------------------------------------------------------
 
 
 def sparse():
-    return torch.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3,), requires_grad=True, check_invariants=False)
+    return torch.sparse_coo_tensor(
+        [[0, 1]], [1.0, 2.0], (3,), requires_grad=True, check_invariants=False
+    )
 
 
 def nested(layout):
@@ -230,7 +252,9 @@ class Loud(torch.Tensor):
 class Wrapper(torch.Tensor):
     @staticmethod
     def __new__(cls):
-        return torch.Tensor._make_wrapper_subclass(cls, (2,), dtype=torch.float32, requires_grad=True)
+        return torch.Tensor._make_wrapper_subclass(
+            cls, (2,), dtype=torch.float32, requires_grad=True
+        )
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
@@ -314,17 +338,31 @@ def test_no_code_of_the_user_s_modes_runs(a):
         capture(y, names={"a": a})
 
 
-# ---- tensors and memory --------------------------------------------------------------------------------------------
+# ---- tensors and memory --------------------------------------------------------------------------
 
 
 def test_tensor_fields(a):
     (a * a).sum().backward()
     leaf = capture(a, names={"a": a}).tensors[0]
     assert leaf._asdict() == {
-        "id": 0, "name": "a", "object_id": 0, "shape": (3,), "stride": (1,), "storage_offset": 0, "dtype": "float32",
-        "device": "cpu", "requires_grad": True, "is_leaf": True, "retains_grad": False, "grad": "[2, 4, 6]",
-        "values": "[1, 2, 3]", "version": 0, "storage_id": 0, "base_id": None, "gradient_edge": None,
-    }  # fmt: skip
+        "id": 0,
+        "name": "a",
+        "object_id": 0,
+        "shape": (3,),
+        "stride": (1,),
+        "storage_offset": 0,
+        "dtype": "float32",
+        "device": "cpu",
+        "requires_grad": True,
+        "is_leaf": True,
+        "retains_grad": False,
+        "grad": "[2, 4, 6]",
+        "values": "[1, 2, 3]",
+        "version": 0,
+        "storage_id": 0,
+        "base_id": None,
+        "gradient_edge": None,
+    }
 
 
 def test_values_only_of_small_tensors():
@@ -351,7 +389,7 @@ def test_a_lazy_copy_stays_lazy():
     assert torch._C._is_cow_tensor(copy)
 
 
-# ---- names ---------------------------------------------------------------------------------------------------------
+# ---- names ---------------------------------------------------------------------------------------
 
 
 def test_names_win_over_parameter_names_and_several_are_joined():
@@ -369,7 +407,7 @@ def test_a_named_tensor_off_the_path_is_a_stub(a):
     assert not graph.edges_from.get(stub.id)
 
 
-# ---- limits, lifetime, errors --------------------------------------------------------------------------------------
+# ---- limits, lifetime, errors --------------------------------------------------------------------
 
 
 def test_limit_is_said_and_leaves_stubs(a):
@@ -380,8 +418,10 @@ def test_limit_is_said_and_leaves_stubs(a):
     assert [n.stub for n in graph.nodes] == [False] * 4 + [True]
     assert edges(graph)[-2:] == [(3, 0, 4, 0), (3, 1, None, 0)]
     assert graph.notes == (
-        "The graph has more than 4 nodes. The nearest 4 were read; of the nodes next to them only the names, and the "
-        "rest is left out.",
+        (
+            "The graph has more than 4 nodes. The nearest 4 were read; of the nodes next to them"
+            " only the names, and the rest is left out."
+        ),
     )
 
 
@@ -438,27 +478,38 @@ ERRORS = {
     ),
     "number": (
         lambda t: capture(3.5),
-        "capture() was given the float 3.5 as argument 1; expected a torch.Tensor: a Python number has no graph, so "
-        "pass the tensor before .item() or float()",
+        (
+            "capture() was given the float 3.5 as argument 1; expected a torch.Tensor: a Python"
+            " number has no graph, so pass the tensor before .item() or float()"
+        ),
     ),
     "list": (
         lambda t: capture(t, [t, t]),
-        "capture() was given a list of 2 (2 of them tensors) as argument 2; expected a torch.Tensor: pass its tensors "
-        "one by one, capture(*outputs)",
+        (
+            "capture() was given a list of 2 (2 of them tensors) as argument 2; expected a"
+            " torch.Tensor: pass its tensors one by one, capture(*outputs)"
+        ),
     ),
     "dict": (
         lambda t: capture({"loss": t}),
-        "capture() was given a dict of 1 (1 of them tensors) as argument 1; expected a torch.Tensor: pass its tensors "
-        "one by one, capture(*outputs.values())",
+        (
+            "capture() was given a dict of 1 (1 of them tensors) as argument 1; expected a"
+            " torch.Tensor: pass its tensors one by one, capture(*outputs.values())"
+        ),
     ),
     "None": (
         lambda t: capture(None),
-        "capture() was given None as argument 1; expected a torch.Tensor: did the function that made "
-        "it forget to return it?",
+        (
+            "capture() was given None as argument 1; expected a torch.Tensor: did the function that"
+            " made it forget to return it?"
+        ),
     ),
     "names": (
         lambda t: capture(t, names=[t]),
-        "names= was given a list of 1 (1 of them tensors); expected a mapping, e.g. names={'loss': loss}",
+        (
+            "names= was given a list of 1 (1 of them tensors); expected a mapping, e.g."
+            " names={'loss': loss}"
+        ),
     ),
     "a key": (
         lambda t: capture(t, names={3: t}),
@@ -466,18 +517,23 @@ ERRORS = {
     ),
     "a named number": (
         lambda t: capture(t, names={"loss": 2}),
-        "names= was given the int 2 for 'loss'; expected a torch.Tensor: a Python number has no graph, so pass the "
-        "tensor before .item() or float()",
+        (
+            "names= was given the int 2 for 'loss'; expected a torch.Tensor: a Python number has no"
+            " graph, so pass the tensor before .item() or float()"
+        ),
     ),
     "model": (
         lambda t: capture(t, model=t),
-        "model= was given an object of type Tensor; expected a torch.nn.Module, whose named_parameters() are used",
+        (
+            "model= was given an object of type Tensor; expected a torch.nn.Module, whose"
+            " named_parameters() are used"
+        ),
     ),
     "limit": (
         lambda t: capture(t, limit=0),
         "limit= was given the int 0; expected a number of nodes, at least 1, e.g. limit=10_000",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", ERRORS)

@@ -26,7 +26,7 @@ def test_an_in_place_call_adds_a_line_and_its_node_to_the_card() -> None:
         y = w * 2
         y.add_(1)
         y[0] = 5
-    (leaf, card) = cards(rec.graph).cards
+    leaf, card = cards(rec.graph).cards
     assert leaf.title == "w"
     rows = [r.text for r in card.rows]
     assert rows[0] == "y = w * 2"
@@ -55,7 +55,11 @@ def test_detach_in_place_cuts_the_arrows_into_its_card() -> None:
         b.detach_()
         (a * b).sum().backward()
     drawn = cards(rec.graph)
-    into = {drawn.cards[arrow.tail].name: arrow for arrow in drawn.arrows if drawn.cards[arrow.head].name == "b"}
+    into = {
+        drawn.cards[arrow.tail].name: arrow
+        for arrow in drawn.arrows
+        if drawn.cards[arrow.head].name == "b"
+    }
     assert (into["a"].kind, into["a"].label) == ("cut", "✂ detach_ · no gradient back")
     assert into["x"].kind == "forward", "nothing was there to cut"
     assert b.grad_fn is None
@@ -71,9 +75,14 @@ def test_detach_in_place_cuts_even_where_its_tensor_is_tracked_again() -> None:
         b.mul_(x)
         b.sum().backward()
     drawn = cards(rec.graph)
-    into = [(drawn.cards[arrow.tail].name, drawn.cards[arrow.head].name, arrow.kind) for arrow in drawn.arrows]
+    into = [
+        (drawn.cards[arrow.tail].name, drawn.cards[arrow.head].name, arrow.kind)
+        for arrow in drawn.arrows
+    ]
     assert into[:3] == [("a", "x", "cut"), ("a", "b", "cut"), ("x", "b", "gradient")]
-    shown = {card.name: [row.text for row in card.rows if row.kind == "grad_fn"] for card in drawn.cards}
+    shown = {
+        card.name: [row.text for row in card.rows if row.kind == "grad_fn"] for card in drawn.cards
+    }
     assert shown["x"] == []
     assert shown["b"] == ["MulBackward0"], "the first one leads nowhere and is gone"
     assert b.grad_fn is not None
@@ -121,7 +130,9 @@ def test_a_row_of_a_buffer_reads_the_buffer_once() -> None:
     assert pairs.count(("rows", "rows[1]")) == 1
     with gv.record() as rec:
         square = a * a
-    assert [x.kind for x in cards(rec.graph).arrows] == ["forward"] * 2, "both edges of one node are drawn"
+    assert [x.kind for x in cards(rec.graph).arrows] == ["forward"] * 2, (
+        "both edges of one node are drawn"
+    )
     assert square is not None
 
 
@@ -144,7 +155,9 @@ def test_a_leaf_with_many_uses_gets_name_tags() -> None:
     assert [t.title for t in tags] == ["w"] * 6
     (leaf,) = (c for c in drawn.cards if c.kind == "leaf")
     assert leaf.id not in {a.tail for a in drawn.arrows}
-    assert any(r.text.startswith("engine adds 6 gradients") or "engine adds" in r.text for r in leaf.rows)
+    assert any(
+        r.text.startswith("engine adds 6 gradients") or "engine adds" in r.text for r in leaf.rows
+    )
 
 
 def test_constants_on_their_way_into_a_call_are_not_drawn() -> None:
@@ -195,7 +208,14 @@ def test_every_view_that_takes_no_gradient_says_so_and_no_other() -> None:
             plain = torch.ones(3)[:1]
         plain.requires_grad_()
         (first + second + row + part + set_again.sum() + plain).sum().backward()
-    taken = {"first": first, "second": second, "row": row, "part": part, "set_again": set_again, "plain": plain}
+    taken = {
+        "first": first,
+        "second": second,
+        "row": row,
+        "part": part,
+        "set_again": set_again,
+        "plain": plain,
+    }
     for name, t in taken.items():
         card = next(c for c in cards(rec.graph).cards if c.name == name)
         texts = [r.text for r in card.rows]
@@ -204,7 +224,9 @@ def test_every_view_that_takes_no_gradient_says_so_and_no_other() -> None:
         assert ("not tracked, yet requires_grad" in texts, card.kind) == (
             (True, "untracked") if t.grad is None else (False, "leaf")
         ), name
-        assert any(text.startswith("AccumulateGrad") for text in texts) is (t.grad is not None), name
+        assert any(text.startswith("AccumulateGrad") for text in texts) is (t.grad is not None), (
+            name
+        )
 
 
 def test_what_ran_under_no_grad_stands_in_a_shaded_region() -> None:
@@ -229,7 +251,9 @@ def test_a_graph_without_a_recording_gets_pills_for_unnamed_results() -> None:
 
 def test_large_recordings_fold_by_module_and_by_line() -> None:
     torch.manual_seed(0)
-    net = torch.nn.Sequential(*(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh()) for _ in range(20)))
+    net = torch.nn.Sequential(
+        *(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh()) for _ in range(20))
+    )
     with gv.record() as rec:
         loss = net(torch.ones(1, 2)).sum()
         loss.backward()
@@ -265,7 +289,9 @@ def test_a_card_shows_the_last_state_of_its_object_also_after_an_optimizer() -> 
         torch.optim.SGD([b], lr=1.0).step()
     assert "[-2, -1, 0] · version 1" in rows(rec.graph, "a")
     assert "[-2, -1, 0] · version 1" in rows(rec.graph, "b")
-    assert any(text.startswith("torch.optim.SGD([b], lr=1.0).step()") for text in rows(rec.graph, "b"))
+    assert any(
+        text.startswith("torch.optim.SGD([b], lr=1.0).step()") for text in rows(rec.graph, "b")
+    )
 
 
 def test_a_leaf_that_is_written_from_itself_tells_its_gradient_once() -> None:
@@ -295,7 +321,10 @@ def test_a_view_that_no_gradient_can_reach_is_not_called_a_leaf() -> None:
         written = b[:2]
         b.mul_(3)
     assert view.requires_grad
-    assert rows(rec.graph, "view")[-2:] == ["not tracked, yet requires_grad", "no gradient comes to it"]
+    assert rows(rec.graph, "view")[-2:] == [
+        "not tracked, yet requires_grad",
+        "no gradient comes to it",
+    ]
     if rec.graph.tensors[-1].is_leaf is None:
         assert rows(rec.graph, "written")[-1] == "grad_fn is made anew at its next use"
     assert written is not None
@@ -322,7 +351,12 @@ def test_many_leaves_that_one_region_cuts_off_share_one_small_card() -> None:
     (cut,) = (a for a in drawn.arrows if a.kind == "cut")
     tag = drawn.cards[cut.tail]
     assert cut.to_frame
-    assert [r.text for r in tag.rows] == ["net.0.weight", "net.0.bias", "net.1.weight", "net.1.bias"]
+    assert [r.text for r in tag.rows] == [
+        "net.0.weight",
+        "net.0.bias",
+        "net.1.weight",
+        "net.1.bias",
+    ]
     assert cut.label == "✂ no_grad · no gradient back × 4"
 
 
@@ -350,7 +384,7 @@ def test_a_line_that_ran_again_folds_without_its_leaf_and_its_last_result() -> N
     assert [a.kind for a in small.arrows] == ["gradient", "gradient"]
 
 
-# which tensor a backward refuses ----------------------------------------------------------------------------------
+# which tensor a backward refuses ------------------------------------------------------------------
 
 
 def weights_of_an_untracked_end() -> None:
@@ -416,11 +450,15 @@ def test_where_it_is_not_known_which_of_several_raised_all_say_so() -> None:
     with gv.record() as rec, pytest.raises(RuntimeError):
         weights_of_another_shape_for_the_second_end()
     rows = {card.name: [row.text for row in card.rows] for card in rec.figure().whole.cards}
-    said = {name for name, texts in rows.items() if any("of this and one more tensor raises" in t for t in texts)}
+    said = {
+        name
+        for name, texts in rows.items()
+        if any("of this and one more tensor raises" in t for t in texts)
+    }
     assert said == {"z", "y"}
 
 
-# --- the footer -------------------------------------------------------------------------------------------------------
+# --- the footer -----------------------------------------------------------------------------------
 
 
 def behind(node: torch.autograd.graph.Node | None) -> set[str]:
@@ -437,9 +475,13 @@ def behind(node: torch.autograd.graph.Node | None) -> set[str]:
 
 @pytest.mark.parametrize("used_before", [False, True])
 @pytest.mark.parametrize("used_after", [False, True])
-@pytest.mark.parametrize("make", [lambda b: b[0:2], lambda b: b.view(3, 1), lambda b: b.view(-1), torch.t])
+@pytest.mark.parametrize(
+    "make", [lambda b: b[0:2], lambda b: b.view(3, 1), lambda b: b.view(-1), torch.t]
+)
 @pytest.mark.parametrize("through", ["view", "base", "both", "item"])
-def test_a_footer_names_only_what_its_grad_fn_leads_to(make, through, used_before, used_after) -> None:
+def test_a_footer_names_only_what_its_grad_fn_leads_to(
+    make, through, used_before, used_after
+) -> None:
     a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     with gv.record() as rec:
         b = a.sin()
@@ -457,7 +499,11 @@ def test_a_footer_names_only_what_its_grad_fn_leads_to(make, through, used_befor
         state = rec.find(tensor)
         assert state is not None
         for row in scene_of[state.id].rows:
-            if row.kind == "grad_fn" and "made anew" not in row.text and not row.text.startswith("earlier grad_fn"):
+            if (
+                row.kind == "grad_fn"
+                and "made anew" not in row.text
+                and not row.text.startswith("earlier grad_fn")
+            ):
                 named = row.text.partition(" saved ")[0].split(" → ")
                 assert set(named) <= behind(tensor.grad_fn), (row.text, tensor.grad_fn)
         earlier = [r.text for r in scene_of[state.id].rows if r.text.startswith("earlier grad_fn")]

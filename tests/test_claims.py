@@ -44,7 +44,9 @@ def test_the_programs_carry_the_number_of_their_claim() -> None:
     for id, claim in CLAIMS.items():
         ends = {"but": "_but", "instead": "_instead", "now": "_now", "stand in": "", "": ""}
         names = [program.__name__ for program in claim.programs]
-        wanted = ([id.lower()] if claim.program else []) + ([id.lower() + ends[claim.kind]] if claim.kind else [])
+        wanted = ([id.lower()] if claim.program else []) + (
+            [id.lower() + ends[claim.kind]] if claim.kind else []
+        )
         assert names == wanted
 
 
@@ -53,11 +55,13 @@ def test_the_page_is_what_the_programs_say() -> None:
 
 
 def test_no_two_sentences_are_the_same() -> None:
-    said = Counter(sentence for c in CLAIMS.values() for sentence in (c.words, c.remark) if sentence)
+    said = Counter(
+        sentence for c in CLAIMS.values() for sentence in (c.words, c.remark) if sentence
+    )
     assert [sentence for sentence, times in said.items() if times > 1] == []
 
 
-# --- the ledger itself can fail ---------------------------------------------------------------------------------------
+# --- the ledger itself can fail -------------------------------------------------------------------
 
 
 def holds() -> bool:
@@ -97,7 +101,9 @@ def no_claims_of_tests_remain() -> object:
         (no_answer, "", None, "no_answer returned 1, expected True or False"),
     ],
 )
-def test_a_verdict_follows_from_the_programs(first: Program, kind: str, second: Program | None, verdict: str) -> None:
+def test_a_verdict_follows_from_the_programs(
+    first: Program, kind: str, second: Program | None, verdict: str
+) -> None:
     claims.claim("C999", "words", source="000")(first)
     if second:
         getattr(claims, kind)("C999", "remark")(second)
@@ -141,8 +147,13 @@ def test_programs_leave_seed_and_modes_alone_and_warnings_fail_them() -> None:
         claims.run(lambda: (torch.ones(1, requires_grad=True) * 2).grad is None)
 
 
-def test_the_ledger_shows_where_a_claim_is_taught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cells = [books.Cell("b", "code", "1", ["C046"], "2. Copy"), books.Cell("d", "code", "2", ["C046"], "3. Cut")]
+def test_the_ledger_shows_where_a_claim_is_taught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = [
+        books.Cell("b", "code", "1", ["C046"], "2. Copy"),
+        books.Cell("d", "code", "2", ["C046"], "3. Cut"),
+    ]
     book = books.Notebook(tmp_path / "07_x.ipynb", cells)
     monkeypatch.setattr(books, "notebooks", lambda: (book,))
     assert ledger.where(CLAIMS["C046"]) == "[07](../notebooks/07_x.ipynb) 2. Copy"

@@ -1,4 +1,5 @@
-"""Widgets of a cell that is run again: the former ones leave the kernel, and nothing that is still in use does."""
+"""Widgets of a cell that is run again: the former ones leave the kernel, and nothing that is still
+in use does."""
 
 from __future__ import annotations
 
@@ -29,7 +30,11 @@ class Notebook:
         self.parent: dict[str, Any] = {}
 
     def run(
-        self, cell: str | None, work: Callable[[], Any], session: str = "page", kind: str = "execute_request"
+        self,
+        cell: str | None,
+        work: Callable[[], Any],
+        session: str = "page",
+        kind: str = "execute_request",
     ) -> Any:
         self.count += 1
         header = {"msg_id": f"message {self.count}", "session": session, "msg_type": kind}
@@ -54,7 +59,9 @@ def scenario(copy: Any, k: int) -> None:
 
 
 def make(**more: Any) -> Exploration:
-    return explore(scenario, **{"copy": [torch.Tensor.clone, torch.Tensor.detach], "k": (1, 5), **more})
+    return explore(
+        scenario, **{"copy": [torch.Tensor.clone, torch.Tensor.detach], "k": (1, 5), **more}
+    )
 
 
 def show(thing: Any) -> Any:
@@ -80,7 +87,9 @@ def recorded() -> gv.Recording:
 
 KINDS: dict[str, Callable[[], Any]] = {
     "explore": make,
-    "question": lambda: question("?", lambda: None, truth=lambda run: 1, answers={1: None, 2: None}),
+    "question": lambda: question(
+        "?", lambda: None, truth=lambda run: 1, answers={1: None, 2: None}
+    ),
     "play": lambda: gv.play(recorded()),
     "GraphWidget": lambda: gv.GraphWidget(recorded()),
 }
@@ -196,7 +205,8 @@ def test_a_widget_of_the_readers_own_is_left_open(notebook: Notebook) -> None:
     assert slider.layout.comm is not None
     slider.value = 4
     assert former.values["k"] == "4"
-    assert former.tensors["a"]["grad"] == "[6, 6]"  # what it says belongs to where the slider stands
+    # what it says belongs to where the slider stands
+    assert former.tensors["a"]["grad"] == "[6, 6]"
 
 
 def test_what_stands_in_an_open_box_is_left_there(notebook: Notebook) -> None:
@@ -207,7 +217,7 @@ def test_what_stands_in_an_open_box_is_left_there(notebook: Notebook) -> None:
     assert former.widget is box.children[0]
 
 
-# --- which controls a state belongs to --------------------------------------------------------------------------------
+# --- which controls a state belongs to ------------------------------------------------------------
 
 
 def belongs(exploration: Exploration) -> list[Any]:
@@ -220,7 +230,9 @@ def belongs(exploration: Exploration) -> list[Any]:
 
 
 def test_a_state_comes_with_what_its_controls_show() -> None:
-    exploration = make(copy=[torch.Tensor.clone, torch.Tensor.detach], k=gv.controls.button("again"))
+    exploration = make(
+        copy=[torch.Tensor.clone, torch.Tensor.detach], k=gv.controls.button("again")
+    )
     assert belongs(exploration) == [["index", 0], ["description", "again"]]
     exploration.set(copy="detach", k=2)
     assert belongs(exploration) == [["index", 1], ["description", "again (2)"]]
@@ -266,5 +278,7 @@ def test_a_question_of_the_page_is_answered(monkeypatch: pytest.MonkeyPatch) -> 
     shown._handle_msg({"content": {"data": again}, "buffers": []})
     assert [m["method"] for m in sent] == ["update", "custom"]
     assert {"state", "drawn_for"} == sent[0]["state"].keys()
-    shown._handle_msg({"content": {"data": {"method": "custom", "content": "something else"}}, "buffers": []})
+    shown._handle_msg(
+        {"content": {"data": {"method": "custom", "content": "something else"}}, "buffers": []}
+    )
     assert len(sent) == 2

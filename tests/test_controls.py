@@ -26,23 +26,60 @@ class Colour(Enum):
         (True, "checkbox", ipywidgets.Checkbox, ["False", "True"], ("True", True)),
         ((1, 5), "slider", ipywidgets.IntSlider, ["1", "2", "3", "4", "5"], ("3", 3)),
         (range(1, 6, 2), "slider", ipywidgets.IntSlider, ["1", "3", "5"], ("3", 3)),
-        ((0.0, 0.4, 0.1), "slider", ipywidgets.FloatSlider, ["0", "0.1", "0.2", "0.3", "0.4"], ("0.2", 0.2)),
+        (
+            (0.0, 0.4, 0.1),
+            "slider",
+            ipywidgets.FloatSlider,
+            ["0", "0.1", "0.2", "0.3", "0.4"],
+            ("0.2", 0.2),
+        ),
         (["a", "b"], "buttons", ipywidgets.ToggleButtons, ["a", "b"], ("a", "a")),
-        ([0.1, None, int], "buttons", ipywidgets.ToggleButtons, ["0.1", "None", "int"], ("0.1", 0.1)),
+        (
+            [0.1, None, int],
+            "buttons",
+            ipywidgets.ToggleButtons,
+            ["0.1", "None", "int"],
+            ("0.1", 0.1),
+        ),
         ({"one": 1, 2: "two"}, "buttons", ipywidgets.ToggleButtons, ["one", "2"], ("one", 1)),
         ([("x", 1), ("y", 2)], "buttons", ipywidgets.ToggleButtons, ["x", "y"], ("x", 1)),
         (list("abcdef"), "dropdown", ipywidgets.Dropdown, list("abcdef"), ("a", "a")),
-        (["a" * 31, "b" * 30], "dropdown", ipywidgets.Dropdown, ["a" * 31, "b" * 30], ("a" * 31, "a" * 31)),
+        (
+            ["a" * 31, "b" * 30],
+            "dropdown",
+            ipywidgets.Dropdown,
+            ["a" * 31, "b" * 30],
+            ("a" * 31, "a" * 31),
+        ),
         ("words", "other", ipywidgets.Text, [], ("words", "words")),
-        (ipywidgets.Dropdown(options=[("x", 1), ("y", 2)], value=2), "dropdown", ipywidgets.Dropdown, ["x", "y"],
-         ("y", 2)),
-        (ipywidgets.IntSlider(7, 5, 9, 2), "slider", ipywidgets.IntSlider, ["5", "7", "9"], ("7", 7)),
-        (ipywidgets.ToggleButton(False), "checkbox", ipywidgets.ToggleButton, ["False", "True"], ("False", False)),
+        (
+            ipywidgets.Dropdown(options=[("x", 1), ("y", 2)], value=2),
+            "dropdown",
+            ipywidgets.Dropdown,
+            ["x", "y"],
+            ("y", 2),
+        ),
+        (
+            ipywidgets.IntSlider(7, 5, 9, 2),
+            "slider",
+            ipywidgets.IntSlider,
+            ["5", "7", "9"],
+            ("7", 7),
+        ),
+        (
+            ipywidgets.ToggleButton(False),
+            "checkbox",
+            ipywidgets.ToggleButton,
+            ["False", "True"],
+            ("False", False),
+        ),
         (ipywidgets.BoundedIntText(3), "other", ipywidgets.BoundedIntText, [], ("3", 3)),
         (controls.button("again"), "counter", ipywidgets.Button, ["0", "1", "2", "3"], ("0", 0)),
     ],
-)  # fmt: skip
-def test_abbreviations(abbreviation: Any, kind: str, widget: type, labels: list[str], start: tuple[str, Any]) -> None:
+)
+def test_abbreviations(
+    abbreviation: Any, kind: str, widget: type, labels: list[str], start: tuple[str, Any]
+) -> None:
     made = control("k", abbreviation)
     assert (made.kind, list(made.choices)) == (kind, labels)
     assert isinstance(made.widget, widget)
@@ -86,7 +123,10 @@ def test_a_default_is_the_start() -> None:
         (("a", "b", "c"), "no control can be made of k=.*a list or dict of choices"),
         (range(5, 1), r"k has nothing to choose from; expected at least one choice"),
         ([], "k has nothing to choose from; expected at least one choice"),
-        ([lambda: 1, lambda: 2], r"k has two choices called '<lambda>'; give a dict: k={'a name': value, …}"),
+        (
+            [lambda: 1, lambda: 2],
+            r"k has two choices called '<lambda>'; give a dict: k={'a name': value, …}",
+        ),
     ],
 )
 def test_what_makes_no_control_is_refused(abbreviation: Any, message: str) -> None:
@@ -95,7 +135,9 @@ def test_what_makes_no_control_is_refused(abbreviation: Any, message: str) -> No
 
 
 def test_long_lists_of_states_are_shortened_in_errors() -> None:
-    with pytest.raises(GradvizError, match=r"k=200 is not one of the control's states: 0, 1, 2, …, 99$"):
+    with pytest.raises(
+        GradvizError, match=r"k=200 is not one of the control's states: 0, 1, 2, …, 99$"
+    ):
         control("k", range(100)).find(200)
 
 
@@ -124,8 +166,11 @@ def test_the_modes_do_what_their_names_say() -> None:
 
     found = {label: inside(mode) for label, mode in controls.grad_mode.items()}
     assert found == {
-        "none": (True, False), "no_grad": (False, False), "inference_mode": (False, True), "enable_grad": (True, False),
-    }  # fmt: skip
+        "none": (True, False),
+        "no_grad": (False, False),
+        "inference_mode": (False, True),
+        "enable_grad": (True, False),
+    }
 
 
 def test_the_copies_share_memory_and_gradients_as_their_names_say() -> None:
@@ -172,7 +217,9 @@ def test_a_choice_that_is_the_same_object_goes_before_one_that_is_equal() -> Non
     assert made.read() == ("False", False)
 
 
-@pytest.mark.parametrize("abbreviation", [(0.001, 0.1), (1e-5, 1e-3), (0.1, 0.25), (0.0, 1.0), 0.37, 0.05, 3.0, 1e-4])
+@pytest.mark.parametrize(
+    "abbreviation", [(0.001, 0.1), (1e-5, 1e-3), (0.1, 0.25), (0.0, 1.0), 0.37, 0.05, 3.0, 1e-4]
+)
 def test_a_slider_starts_on_one_of_its_steps(abbreviation: Any) -> None:
     made = control("lr", abbreviation)
     steps = (made.widget.value - made.widget.min) / made.widget.step

@@ -16,8 +16,15 @@ from gradviz import lesson
 
 BOOKS = pytest.mark.parametrize("book", books.notebooks(), ids=lambda b: b.path.stem)
 MOST_LINES, MOST_QUESTIONS = 12, 5
-MOST_HIDDEN = 22  # of a question's cell, which starts folded: the code that is asked about, and up to four answers
-OTHER_TAGS = {"exercise", "raises-exception", "nbval-ignore-output", "nbval-raises-exception", "nbval-skip"}
+# of a question's cell, which starts folded: the code that is asked about, and up to four answers
+MOST_HIDDEN = 22
+OTHER_TAGS = {
+    "exercise",
+    "raises-exception",
+    "nbval-ignore-output",
+    "nbval-raises-exception",
+    "nbval-skip",
+}
 EXTRA = re.compile(r"E\d\d")  # what the course shows beyond the notes
 FINE_PRINT = re.compile(r"Fine print \(\d+ minutes\)")
 EXPLORED = re.compile(r"^@gv\.explore\(.*?\)\n(?:@.*\n)*def (\w+)", re.MULTILINE | re.DOTALL)
@@ -31,7 +38,11 @@ def complaints(book: books.Notebook) -> list[str]:
 def opening(book: books.Notebook) -> list[str]:
     """The title comes first, and the text above the first section says what to expect."""
     signs = ["**Time:**", "**You will do.**", "**You will learn.**", "**You need.**"]
-    found = [f"above the first section there is no {sign!r}" for sign in signs if sign not in book.opening]
+    found = [
+        f"above the first section there is no {sign!r}"
+        for sign in signs
+        if sign not in book.opening
+    ]
     top = book.cells[0]
     titled = top.kind == "markdown" and top.source.startswith(f"# {book.number} ")
     return found + ([] if titled else [f"the first cell does not begin with '# {book.number} '"])
@@ -41,7 +52,11 @@ def sections(book: books.Notebook) -> list[str]:
     """Sections are numbered, and what to keep is said."""
     texts = [text for _, text in book.headings]
     numbers = [int(match[1]) for match in (re.match(r"(\d+)\. ", text) for text in texts) if match]
-    found = [] if numbers == list(range(1, len(numbers) + 1)) and numbers else [f"sections are numbered {numbers}"]
+    found = (
+        []
+        if numbers == list(range(1, len(numbers) + 1)) and numbers
+        else [f"sections are numbered {numbers}"]
+    )
     return found + ([] if "Keep this" in texts else ["there is no heading Keep this"])
 
 
@@ -50,7 +65,9 @@ def cells(book: books.Notebook) -> list[str]:
     found = []
     for cell in book.code:
         hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
-        if (lines := len(cell.source.strip().splitlines())) > (MOST_HIDDEN if hidden else MOST_LINES):
+        if (lines := len(cell.source.strip().splitlines())) > (
+            MOST_HIDDEN if hidden else MOST_LINES
+        ):
             found.append(f"cell {cell.id} has {lines} lines")
         known = {*books.SCENARIOS, *books.CLAIMS, *OTHER_TAGS}
         if unknown := [tag for tag in cell.tags if tag not in known and not EXTRA.fullmatch(tag)]:
@@ -66,20 +83,30 @@ def fine_print(book: books.Notebook) -> list[str]:
         if "fine print" in text.lower():
             if level != 2 or not FINE_PRINT.fullmatch(text):
                 found.append(f"the heading {text!r} is not ## Fine print (N minutes)")
-            if cell.metadata.get("jp-MarkdownHeadingCollapsed") is not True or cell.headings != [(level, text)]:
+            if cell.metadata.get("jp-MarkdownHeadingCollapsed") is not True or cell.headings != [
+                (level, text)
+            ]:
                 found.append("the fine print is not folded, or its cell has other headings, too")
             later = [heading for _, heading in parts[place + 1 :]]
-            found += [f"after the fine print comes {t!r}" for lv, t in later if lv <= 2 or t == "Keep this"]
+            found += [
+                f"after the fine print comes {t!r}"
+                for lv, t in later
+                if lv <= 2 or t == "Keep this"
+            ]
     return found
 
 
 def explorations(book: books.Notebook) -> list[str]:
-    """What one can click is set from code as well, in a later cell, so that nbval notices a broken control."""
+    """What one can click is set from code as well, in a later cell, so that nbval notices a broken
+    control."""
     found = []
     for place, cell in enumerate(book.code):
         later = "\n".join(c.source for c in book.code[place + 1 :])
         for name in EXPLORED.findall(cell.source):
-            if not re.search(rf"\b{name}\.(reset\(\)\.)?(set|run)\(", later) or f"{name}.reset();" not in later:
+            if (
+                not re.search(rf"\b{name}\.(reset\(\)\.)?(set|run)\(", later)
+                or f"{name}.reset();" not in later
+            ):
                 found.append(f"no later cell calls {name}.set(…) and {name}.reset();")
         if "@gv.explore" in cell.source and not EXPLORED.search(cell.source):
             found.append(f"cell {cell.id}: what does @gv.explore stand over?")
@@ -99,7 +126,9 @@ def test_notebooks_are_numbered_one_by_one() -> None:
 def untaught() -> list[str]:
     """Scenarios without a cell, and claims that stand in no cell and are no mere slip."""
     found = [id for id in books.SCENARIOS if not any(books.tagged(id))]
-    return found + [id for id in books.CLAIMS if id not in books.SLIPS and not any(books.tagged(id))]
+    return found + [
+        id for id in books.CLAIMS if id not in books.SLIPS and not any(books.tagged(id))
+    ]
 
 
 def test_every_scenario_and_claim_is_walked_through_by_a_cell() -> None:
@@ -110,16 +139,21 @@ def test_every_claim_is_in_the_ledger_also_the_slips() -> None:
     assert set(books.SLIPS) < set(books.CLAIMS) == set(ledger.CLAIMS)
 
 
-# --- what is said to be believed --------------------------------------------------------------------------------------
+# --- what is said to be believed ------------------------------------------------------------------
 
 
 def sources(book: books.Notebook) -> list[str]:
-    """Where the misconceptions of a notebook's wrong answers were found: the words after ``source=``."""
+    """Where the misconceptions of a notebook's wrong answers were found: the words after
+    ``source=``."""
     found = []
     for cell in book.code:
         if "lesson.Wrong(" in cell.source:
-            calls = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Call)]
-            keywords = [keyword for call in calls for keyword in call.keywords if keyword.arg == "source"]
+            calls = [
+                node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Call)
+            ]
+            keywords = [
+                keyword for call in calls for keyword in call.keywords if keyword.arg == "source"
+            ]
             found += [ast.literal_eval(keyword.value) for keyword in keywords]
     return found
 
@@ -129,21 +163,28 @@ def unfounded(source: str) -> str:
     if source not in ledger.CLAIMS:
         return f"{source} is no claim of the ledger"
     verdict = ledger.CLAIMS[source].verdict()
-    return "" if verdict in ("false", "needs nuance", "outdated") else f"{source} is {verdict}: no misconception"
+    return (
+        ""
+        if verdict in ("false", "needs nuance", "outdated")
+        else f"{source} is {verdict}: no misconception"
+    )
 
 
-# --- what the texts say of all optimizers -----------------------------------------------------------------------------
+# --- what the texts say of all optimizers ---------------------------------------------------------
 
 OPTIMIZERS = sorted(
     name
     for name, kind in vars(torch.optim).items()
-    if isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer) and kind is not torch.optim.Optimizer
+    if isinstance(kind, type)
+    and issubclass(kind, torch.optim.Optimizer)
+    and kind is not torch.optim.Optimizer
 )
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_every_optimizer_but_lbfgs_skips_what_has_no_grad(name: str) -> None:
-    """So say notebooks 08, 10 and 11. Both parameters have a history, and then one loses its gradient."""
+    """So say notebooks 08, 10 and 11. Both parameters have a history, and then one loses its
+    gradient."""
     rests, moves = (torch.nn.Parameter(torch.ones(2, 2)) for _ in range(2))
     optimizer = getattr(torch.optim, name)([rests, moves], lr=0.1)
 
@@ -161,7 +202,7 @@ def test_every_optimizer_but_lbfgs_skips_what_has_no_grad(name: str) -> None:
     assert not torch.equal(before[1], moves)
 
 
-# --- the tour opens with its panel ------------------------------------------------------------------------------------
+# --- the tour opens with its panel ----------------------------------------------------------------
 
 MOST_WORDS = 30  # that a reader sees above the first panel, the title among them
 
@@ -199,8 +240,12 @@ def test_the_tour_opens_with_a_live_panel() -> None:
         ({3: ("code", "@gv.explore()\ndef look():\n    pass", {})}, 21),
     ],
 )
-def test_what_stands_above_a_panel_is_counted(changes: dict[int, tuple], words: int, tmp_path: Path) -> None:
-    folded = {3: ("code", "@gv.explore()\ndef look():\n    pass", {"jupyter": {"source_hidden": True}})}
+def test_what_stands_above_a_panel_is_counted(
+    changes: dict[int, tuple], words: int, tmp_path: Path
+) -> None:
+    folded = {
+        3: ("code", "@gv.explore()\ndef look():\n    pass", {"jupyter": {"source_hidden": True}})
+    }
     without_text = {2: ("markdown", "", {})}
     assert words_before_the_panel(made(tmp_path, {**folded, **without_text, **changes})) == words
 
@@ -225,7 +270,7 @@ def test_a_source_that_nobody_wrote_is_noticed(tmp_path: Path) -> None:
     assert unfounded("C029") == ""
 
 
-# --- the check itself can fail ----------------------------------------------------------------------------------------
+# --- the check itself can fail --------------------------------------------------------------------
 
 TOP = "# 07 Title\n**Time:** 1\n**You will do.** x\n**You will learn.** y\n**You need.** z"
 FOLDED = {"jp-MarkdownHeadingCollapsed": True}
@@ -243,7 +288,10 @@ GOOD = [
 
 def made(folder: Path, changes: dict[int, tuple]) -> books.Notebook:
     listed = [changes.get(place, cell) for place, cell in enumerate(GOOD)]
-    raw = [{"id": f"c{i}", "cell_type": kind, "source": s, "metadata": m} for i, (kind, s, m) in enumerate(listed)]
+    raw = [
+        {"id": f"c{i}", "cell_type": kind, "source": s, "metadata": m}
+        for i, (kind, s, m) in enumerate(listed)
+    ]
     path = folder / "07_x.ipynb"
     path.write_text(json.dumps({"cells": raw}), encoding="utf-8")
     return books.read(path)
@@ -253,8 +301,14 @@ def made(folder: Path, changes: dict[int, tuple]) -> books.Notebook:
     ("changes", "said"),
     [
         ({}, ""),
-        ({0: ("markdown", TOP.replace("Time", "When"), {})}, "above the first section there is no '**Time:**'"),
-        ({0: ("markdown", TOP.replace("# 07", "# 08"), {})}, "the first cell does not begin with '# 07 '"),
+        (
+            {0: ("markdown", TOP.replace("Time", "When"), {})},
+            "above the first section there is no '**Time:**'",
+        ),
+        (
+            {0: ("markdown", TOP.replace("# 07", "# 08"), {})},
+            "the first cell does not begin with '# 07 '",
+        ),
         ({0: ("code", TOP, {})}, "the first cell does not begin with '# 07 '"),
         ({2: ("markdown", "### 2. Look", {})}, "sections are numbered [2, 2]"),
         ({5: ("markdown", "text", {})}, "there is no heading Keep this"),
@@ -268,7 +322,9 @@ def made(folder: Path, changes: dict[int, tuple]) -> books.Notebook:
         ({4: ("code", "look.set(a=2)", {})}, "no later cell calls look.set(…) and look.reset();"),
     ],
 )
-def test_a_complaint_says_what_is_wrong(changes: dict[int, tuple], said: str, tmp_path: Path) -> None:
+def test_a_complaint_says_what_is_wrong(
+    changes: dict[int, tuple], said: str, tmp_path: Path
+) -> None:
     found = complaints(made(tmp_path, changes))
     assert any(said in complaint for complaint in found) if said else found == []
 

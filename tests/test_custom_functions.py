@@ -1,7 +1,8 @@
 """Custom Functions while recording: one call on one line, whatever runs inside, on every torch.
 
-Up to torch 2.13 ``Function.apply`` stands on the stack, later only what it calls does (NOTE [Function.apply] in
-``_torch_compat.py``). Where the torch at hand has both ways, both are tried here.
+Up to torch 2.13 ``Function.apply`` stands on the stack, later only what it calls does (NOTE
+[Function.apply] in ``_torch_compat.py``). Where the torch at hand has both ways, both are tried
+here.
 """
 
 from __future__ import annotations
@@ -236,7 +237,8 @@ def test_several_inputs_stand_in_their_order() -> None:
 def test_inputs_that_are_handed_back_are_results_of_the_function(
     nothing_inside: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.undo()  # what torch does itself after ``forward`` has a frame of its own wherever ``apply`` has one
+    # what torch does itself after ``forward`` has a frame of its own wherever ``apply`` has one
+    monkeypatch.undo()
     function = Same if nothing_inside else SameAndMore
     a, b = torch.ones(1, requires_grad=True), torch.zeros(1, requires_grad=True)
     with gv.record() as rec:

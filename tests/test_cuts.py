@@ -1,7 +1,7 @@
 """Every reason for a cut, in several disguises. Each program says in comments what it expects:
 
-``# ✂ REASON input -> output``, where ``_`` is an unnamed value or one outside torch, ``*`` any name, and ``|``
-separates words that are both right.
+``# ✂ REASON input -> output``, where ``_`` is an unnamed value or one outside torch, ``*`` any
+name, and ``|`` separates words that are both right.
 """
 
 from __future__ import annotations
@@ -53,10 +53,12 @@ def actual_cuts(graph) -> list[tuple[int, CutReason, str, str]]:
     def variable(tensor_id):
         name = None if tensor_id is None else graph.tensor[tensor_id].name
         name = rows.bare(name)
-        return name if name and name.isidentifier() else "_"  # "a.data" and "layer.weight" are not variables
+        # "a.data" and "layer.weight" are not variables
+        return name if name and name.isidentifier() else "_"
 
     return [
-        (graph.call[c.call_id].source.line, c.reason, variable(c.input_id), variable(c.output_id)) for c in graph.cuts
+        (graph.call[c.call_id].source.line, c.reason, variable(c.input_id), variable(c.output_id))
+        for c in graph.cuts
     ]
 
 
@@ -65,11 +67,13 @@ def fits(expected, actual) -> bool:
     return (
         cut[0] == line
         and cut[1] in reasons
-        and all(name in names or "*" in names for name, names in ((cut[2], source), (cut[3], target)))
+        and all(
+            name in names or "*" in names for name, names in ((cut[2], source), (cut[3], target))
+        )
     )
 
 
-# detach ----------------------------------------------------------------------------------------------------------
+# detach -------------------------------------------------------------------------------------------
 
 
 @program
@@ -187,7 +191,7 @@ def detach_in_place_hidden_state_of_a_loop():
         h.detach_()  # ✂ DETACH_IN_PLACE h -> h
 
 
-# .data -----------------------------------------------------------------------------------------------------------
+# .data --------------------------------------------------------------------------------------------
 
 
 @program
@@ -246,7 +250,7 @@ def data_of_a_leaf_assigned_a_tracked_value():
     a.data = h  # ✂ DATA h -> a
 
 
-# no_grad, set_grad_enabled ---------------------------------------------------------------------------------------
+# no_grad, set_grad_enabled ------------------------------------------------------------------------
 
 
 @program
@@ -375,7 +379,7 @@ def set_grad_enabled_statement():
     return b
 
 
-# inference_mode --------------------------------------------------------------------------------------------------
+# inference_mode -----------------------------------------------------------------------------------
 
 
 @program
@@ -405,7 +409,7 @@ def inference_mode_view_and_layer():
     return y
 
 
-# non-differentiable functions ------------------------------------------------------------------------------------
+# non-differentiable functions ---------------------------------------------------------------------
 
 
 @program
@@ -501,7 +505,7 @@ def accuracy():
     return hits
 
 
-# integer and bool dtypes -----------------------------------------------------------------------------------------
+# integer and bool dtypes --------------------------------------------------------------------------
 
 
 @program
@@ -547,7 +551,7 @@ def cast_in_a_loop_through_a_dict():
     return made
 
 
-# values copied out -----------------------------------------------------------------------------------------------
+# values copied out --------------------------------------------------------------------------------
 
 
 @program
@@ -666,7 +670,7 @@ def item_in_a_comprehension():
     return [t.item() for t in (p, q)]  # ✂ COPIED_OUT p -> _, q -> _
 
 
-# in-place writes under no_grad -----------------------------------------------------------------------------------
+# in-place writes under no_grad --------------------------------------------------------------------
 
 
 @program
@@ -762,7 +766,7 @@ def write_under_inference_mode():
     return k
 
 
-# flags switched off ----------------------------------------------------------------------------------------------
+# flags switched off -------------------------------------------------------------------------------
 
 
 @program
@@ -807,7 +811,7 @@ def freeze_a_model():
     model.requires_grad_(False)  # ✂ FLAG_OFF * -> *
 
 
-# custom Functions ------------------------------------------------------------------------------------------------
+# custom Functions ---------------------------------------------------------------------------------
 
 
 @program
@@ -847,17 +851,27 @@ def record(function):
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_cuts_are_those_of_the_comments(function):
     expected, actual = expected_cuts(function), actual_cuts(record(function))
-    if function is several_reasons_in_one_program:  # two cuts on one line: one stands in its comment
+    # two cuts on one line: one stands in its comment
+    if function is several_reasons_in_one_program:
         line, _, source, target = expected[0]
         expected.append((line, {CutReason.DATA}, source, target))
     assert expected, "every program of this table has a cut"
-    assert [a for a in actual if not any(fits(e, a) for e in expected)] == [], "cuts that nobody expects"
-    assert [e for e in expected if not any(fits(e, a) for a in actual)] == [], "cuts that were missed"
+    assert [a for a in actual if not any(fits(e, a) for e in expected)] == [], (
+        "cuts that nobody expects"
+    )
+    assert [e for e in expected if not any(fits(e, a) for a in actual)] == [], (
+        "cuts that were missed"
+    )
 
 
-@pytest.mark.parametrize("reason", [r for r in CutReason if r is not CutReason.UNKNOWN], ids=lambda r: r.name)
+@pytest.mark.parametrize(
+    "reason", [r for r in CutReason if r is not CutReason.UNKNOWN], ids=lambda r: r.name
+)
 def test_every_reason_stands_in_the_table(reason):
-    assert sum(any(reasons == {reason} for _, reasons, _, _ in expected_cuts(f)) for f in PROGRAMS) >= 2
+    assert (
+        sum(any(reasons == {reason} for _, reasons, _, _ in expected_cuts(f)) for f in PROGRAMS)
+        >= 2
+    )
 
 
 def test_a_loop_cuts_once_a_turn():

@@ -1,4 +1,5 @@
-"""DOT text: the same bytes in every process, and no text of the user's ever becomes anything but text."""
+"""DOT text: the same bytes in every process, and no text of the user's ever becomes anything but
+text."""
 
 from __future__ import annotations
 
@@ -16,18 +17,40 @@ from gradviz import dot, render
 from gradviz.scene import Arrow, Box, Card, Row, Scene
 
 NASTY = [
-    'a"b', "back\\slash\\", "\\N \\G \\n", "<b>bold</b>", "A<script>alert(1)</script>", "a & b &amp; &#60;",
-    "new\nline\r\t", "nul\x00nul", "lone\ud800surrogate", "bidi\u202edetrever\u202c", "\x1b[31mred", "]]>", "--> }",
-    '"];}', "\x85\u2028", "x" * 100_000, "", " ", "%s {0} $x", "日本語 🙂 é e\u0301", '" onload="alert(1)',
-    "image=/etc/passwd", "=<<table>>",
-]  # fmt: skip
+    'a"b',
+    "back\\slash\\",
+    "\\N \\G \\n",
+    "<b>bold</b>",
+    "A<script>alert(1)</script>",
+    "a & b &amp; &#60;",
+    "new\nline\r\t",
+    "nul\x00nul",
+    "lone\ud800surrogate",
+    "bidi\u202edetrever\u202c",
+    "\x1b[31mred",
+    "]]>",
+    "--> }",
+    '"];}',
+    "\x85\u2028",
+    "x" * 100_000,
+    "",
+    " ",
+    "%s {0} $x",
+    "日本語 🙂 é e\u0301",
+    '" onload="alert(1)',
+    "image=/etc/passwd",
+    "=<<table>>",
+]
 
 
 def scene_of(text: str) -> Scene:
     kinds = ("code", "values", "state", "grad_fn", "accumulate", "stale", "untracked", "cut")
     card = Card(0, "leaf", tuple(Row(kind, text) for kind in kinds), detail=text, name=text)
     other = card._replace(id=1, kind="untracked")
-    arrows = tuple(Arrow(0, 1, kind, text, text) for kind in ("gradient", "cut", "raise", "forward", "edge", "of"))
+    arrows = tuple(
+        Arrow(0, 1, kind, text, text)
+        for kind in ("gradient", "cut", "raise", "forward", "edge", "of")
+    )
     return Scene((card, other), arrows, (Box("memory", text, (0, 1)),), (text,))
 
 
@@ -59,7 +82,9 @@ def test_any_text_can_be_drawn(text: str) -> None:
 
 
 def test_only_listed_attributes_are_written() -> None:
-    with pytest.raises(ValueError, match=r"not on the list of attributes that may be drawn: \['URL'\]"):
+    with pytest.raises(
+        ValueError, match=r"not on the list of attributes that may be drawn: \['URL'\]"
+    ):
         dot._attributes(URL="https://example.org")
     written = re.sub(r"<<.*?>>", "<<>>", dot.dot(scene_of("label text")))
     assert set(re.findall(r"(\w+)=", written)) <= dot.ALLOWED
@@ -68,7 +93,11 @@ def test_only_listed_attributes_are_written() -> None:
 
 
 def test_long_code_wraps_and_says_that_it_goes_on() -> None:
-    lines = dot.wrap("total = torch.nn.functional.mse_loss(prediction * weight + bias, target, reduction='sum')", 30, 2)
+    lines = dot.wrap(
+        "total = torch.nn.functional.mse_loss(prediction * weight + bias, target, reduction='sum')",
+        30,
+        2,
+    )
     assert len(lines) == 2
     assert all(len(line) <= 30 for line in lines)
     assert lines[-1].endswith("…")
@@ -97,8 +126,15 @@ def test_the_same_code_gives_the_same_bytes_in_every_process(tmp_path: Path) -> 
     program.write_text(PROGRAM, encoding="utf-8")
     results = set()
     for seed in ("1", "2"):
-        env = {"PYTHONHASHSEED": seed, "PATH": "", "PYTHONPATH": str(Path(__file__).parents[1]), "PYTHONUTF8": "1"}
-        done = subprocess.run([sys.executable, str(program)], env=env, capture_output=True, check=True, timeout=120)
+        env = {
+            "PYTHONHASHSEED": seed,
+            "PATH": "",
+            "PYTHONPATH": str(Path(__file__).parents[1]),
+            "PYTHONUTF8": "1",
+        }
+        done = subprocess.run(
+            [sys.executable, str(program)], env=env, capture_output=True, check=True, timeout=120
+        )
         results.add(done.stdout)
     assert len(results) == 1
     assert b"0x" not in next(iter(results))

@@ -1,7 +1,8 @@
-"""Every state that the panels of the notebooks can show, compared with runs of their scenarios without a recorder.
+"""Every state that the panels of the notebooks can show, compared with runs of their scenarios
+without a recorder.
 
-``witness`` runs the notebooks, each in a process of its own, and puts every panel through every combination of its
-controls. Nothing is listed here: panels are found by running the notebooks.
+``witness`` runs the notebooks, each in a process of its own, and puts every panel through every
+combination of its controls. Nothing is listed here: panels are found by running the notebooks.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import pytest
 from course import ROOT, books
 
 NAMES = [book.name for book in books.notebooks()]
-PANELS, STATES = 75, 4400  # there were 79 and 4,522 when this was written; fewer would mean that some were not found
+# there were 79 and 4,522 when this was written; fewer would mean that some were not found
+PANELS, STATES = 75, 4400
 COUNTED = {
     "values": 11000,
     "facts": 70000,
@@ -39,7 +41,10 @@ COUNTED = {
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
     """What was compared in every notebook."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(__file__).parent)])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(__file__).parent)]),
+    }
     command = [sys.executable, "-m", "witness", *NAMES]
     ran = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT)
     assert ran.returncode == 0, ran.stderr
@@ -55,10 +60,14 @@ def test_every_state_is_what_torch_says(found: dict[str, Any], name: str) -> Non
     assert not said, f"{len(said)} complaints, the first ones:\n" + "\n".join(said[:20])
 
 
-def test_as_many_panels_states_and_numbers_were_compared_as_there_are(found: dict[str, Any]) -> None:
+def test_as_many_panels_states_and_numbers_were_compared_as_there_are(
+    found: dict[str, Any],
+) -> None:
     states = [count for result in found.values() for count in result["states"].values()]
     counted = sum((Counter(result["counted"]) for result in found.values()), Counter[str]())
-    explorations = sum(cell.source.count("@gv.explore(") for book in books.notebooks() for cell in book.code)
+    explorations = sum(
+        cell.source.count("@gv.explore(") for book in books.notebooks() for cell in book.code
+    )
     assert len(states) == explorations >= PANELS
     assert sum(states) >= STATES
     assert {what: counted[what] for what, least in COUNTED.items() if counted[what] < least} == {}

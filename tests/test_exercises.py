@@ -1,4 +1,5 @@
-"""Exercises of the notebooks: as they stand they miss a goal, and the solution below them meets all of theirs."""
+"""Exercises of the notebooks: as they stand they miss a goal, and the solution below them meets all
+of theirs."""
 
 from __future__ import annotations
 
@@ -40,7 +41,9 @@ class Exercise:
         """The mended cell, from the folded part of the cell below."""
         folded = SOLUTION.findall(self.below)
         fences = FENCE.findall(folded[0]) if len(folded) == 1 else []
-        assert len(fences) == 1, f"{self.name}: below it stands no single Solution with a single ```python block"
+        assert len(fences) == 1, (
+            f"{self.name}: below it stands no single Solution with a single ```python block"
+        )
         return str(fences[0])
 
 
@@ -48,7 +51,9 @@ def exercises(book: books.Notebook) -> Iterator[Exercise]:
     """Those of one notebook."""
     for place, cell in enumerate(book.cells):
         if cell.kind == "code" and "exercise" in cell.tags:
-            below = next((c.source for c in book.cells[place + 1 : place + 2] if c.kind == "markdown"), "")
+            below = next(
+                (c.source for c in book.cells[place + 1 : place + 2] if c.kind == "markdown"), ""
+            )
             yield Exercise(f"{book.path.stem}-{cell.id}", book.code[0].source, cell.source, below)
 
 
@@ -71,14 +76,18 @@ def goals(text: str) -> list[tuple[str, bool]]:
     found = []
     for match in GOAL.finditer(text):
         left, goal = match["left"], match["goal"]
-        whole = not left[: -len(goal)] or left[-len(goal) - 1] in " =:"  # 12.00 does not end with the goal 2.00
+        # 12.00 does not end with the goal 2.00
+        whole = not left[: -len(goal)] or left[-len(goal) - 1] in " =:"
         found.append((goal, bool(goal) and left.endswith(goal) and whole))
     return found
 
 
 def complaint(exercise: Exercise) -> str:
     """What is wrong with one exercise; "" if nothing is."""
-    stub, solution = goals(printed(exercise, exercise.stub)), goals(printed(exercise, exercise.solution))
+    stub, solution = (
+        goals(printed(exercise, exercise.stub)),
+        goals(printed(exercise, exercise.solution)),
+    )
     if not stub:
         return "it prints no line with a goal: two spaces, then goal: …"
     if all(met for _, met in stub):
@@ -102,7 +111,7 @@ def test_a_notebook_has_something_to_mend(book: books.Notebook) -> None:
     assert list(exercises(book)), "no code cell carries the tag exercise"
 
 
-# --- the check itself can fail ----------------------------------------------------------------------------------------
+# --- the check itself can fail --------------------------------------------------------------------
 
 STUB = 'x = torch.ones(1)\nprint("x", x.item(), "  goal: 2.0")'
 MENDED = STUB.replace("ones(1)", "ones(1) * 2")
@@ -129,7 +138,9 @@ def test_a_complaint_says_what_is_wrong(stub: str, solution: str, said: str) -> 
     assert bool(found) == bool(said)
 
 
-@pytest.mark.parametrize("text", ["", "```python\n1\n```", below("1") + below("2"), below("1\n```\n\n```python\n2")])
+@pytest.mark.parametrize(
+    "text", ["", "```python\n1\n```", below("1") + below("2"), below("1\n```\n\n```python\n2")]
+)
 def test_a_solution_stands_folded_in_the_cell_below(text: str) -> None:
     with pytest.raises(AssertionError, match="no single Solution"):
         complaint(Exercise("x", "import torch", STUB, text))
@@ -137,7 +148,9 @@ def test_a_solution_stands_folded_in_the_cell_below(text: str) -> None:
 
 def test_an_exercise_may_not_lean_on_other_cells() -> None:
     with pytest.raises(NameError):
-        complaint(Exercise("x", "import torch", "print(a, '  goal: 1')", below("print(a, '  goal: 1')")))
+        complaint(
+            Exercise("x", "import torch", "print(a, '  goal: 1')", below("print(a, '  goal: 1')"))
+        )
 
 
 def test_a_solution_counts_only_in_the_very_next_cell(tmp_path: Path) -> None:

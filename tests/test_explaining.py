@@ -43,7 +43,10 @@ def finish(named: Named, a: torch.Tensor, b: torch.Tensor) -> None:
     loss.backward()
 
 
-@says(r"^a\.grad is \[5, 5, 5\]: \[3, 3, 3\] came back through b = a\.clone\(\) and \[2, 2, 2\] through c = a \* 2\.")
+@says(
+    r"^a\.grad is \[5, 5, 5\]: \[3, 3, 3\] came back through b = a\.clone\(\) and \[2, 2, 2\]"
+    r" through c = a \* 2\."
+)
 def clone(named: Named) -> None:
     a = leaf()
     b = a.clone()
@@ -57,7 +60,10 @@ def a_leaf_that_has_no_name(named: Named) -> None:
     w.sum().backward()
 
 
-@says(r"^✂ Line \d+: detach\(\) cuts b from a: no gradient goes back to a this way\. a\.grad is \[2, 2, 2\]: ")
+@says(
+    r"^✂ Line \d+: detach\(\) cuts b from a: no gradient goes back to a this way\. a\.grad is \[2,"
+    r" 2, 2\]: "
+)
 def detach(named: Named) -> None:
     a = leaf()
     b = a.detach()
@@ -79,7 +85,10 @@ def no_grad(named: Named) -> None:
     finish(named, a, b)
 
 
-@says(r"^Line \d+: loss\.backward\(\) raises RuntimeError, because loss has no grad_fn\. ✂ .*no_grad cuts b from a: ")
+@says(
+    r"^Line \d+: loss\.backward\(\) raises RuntimeError, because loss has no grad_fn\. ✂ .*no_grad"
+    r" cuts b from a: "
+)
 def no_grad_everywhere(named: Named) -> None:
     a = leaf()
     with torch.no_grad():
@@ -112,7 +121,10 @@ def copy_(named: Named) -> None:
     finish(named, a, b)
 
 
-@says(r"^✂ .*an in-place write under no_grad cuts b from a: .* a\.grad is None: no gradient path leads there from loss")
+@says(
+    r"^✂ .*an in-place write under no_grad cuts b from a: .* a\.grad is None: no gradient path"
+    r" leads there from loss"
+)
 def copy_under_no_grad(named: Named) -> None:
     a = leaf()
     b = leaf(0.0, 0.0, 0.0)
@@ -149,7 +161,10 @@ def not_kept(named: Named) -> None:
     loss.backward()
 
 
-@says(r"^Line \d+: loss\.backward\(\) raises RuntimeError, because loss has no grad_fn\. ✂ Line \d+: detach\(\) cuts ")
+@says(
+    r"^Line \d+: loss\.backward\(\) raises RuntimeError, because loss has no grad_fn\. ✂ Line \d+:"
+    r" detach\(\) cuts "
+)
 def no_grad_fn(named: Named) -> None:
     a = leaf()
     b = a.detach() * 2
@@ -165,7 +180,8 @@ def never_tracked(named: Named) -> None:
 
 
 @says(
-    r"^b\.grad is None: no gradient path leads there from loss\. a\.grad is \[3, 3, 3\]: it came back through a \* 3\.$"
+    r"^b\.grad is None: no gradient path leads there from loss\. a\.grad is \[3, 3, 3\]: it came"
+    r" back through a \* 3\.$"
 )
 def two_leaves(named: Named) -> None:
     a, b = leaf(), leaf()
@@ -176,7 +192,8 @@ def two_leaves(named: Named) -> None:
 
 
 @says(
-    r"^b = a\.exp\(\) saved b at version 0 and b\.add_\(1\) in line \d+ wrote it since: backward raises RuntimeError\.$"
+    r"^b = a\.exp\(\) saved b at version 0 and b\.add_\(1\) in line \d+ wrote it since: backward"
+    r" raises RuntimeError\.$"
 )
 def stale(named: Named) -> None:
     a = leaf()
@@ -187,7 +204,10 @@ def stale(named: Named) -> None:
     c.sum().backward()
 
 
-@says(r"saved w at version 0 and w\.mul_\(2\) in line \d+ wrote it since: a backward through it would raise\. ")
+@says(
+    r"saved w at version 0 and w\.mul_\(2\) in line \d+ wrote it since: a backward through it would"
+    r" raise\. "
+)
 def stale_before_backward(named: Named) -> None:
     a, w = leaf(), torch.ones(3)
     c = a * w
@@ -195,7 +215,10 @@ def stale_before_backward(named: Named) -> None:
     named |= {"a": a, "c": c}
 
 
-@says(r"^w was overwritten after c = a \* w saved it: backward used wrong numbers\. a\.grad is \[99, 1, 1\]")
+@says(
+    r"^w was overwritten after c = a \* w saved it: backward used wrong numbers\. a\.grad is \[99,"
+    r" 1, 1\]"
+)
 def silently_wrong(named: Named) -> None:
     a, w = leaf(), torch.ones(3)
     c = a * w
@@ -212,7 +235,10 @@ def second_backward(named: Named) -> None:
     loss.backward()
 
 
-@says(r"^Line \d+: a\.numpy\(\) raises RuntimeError: Can't call numpy\(\) on Tensor that requires grad")
+@says(
+    r"^Line \d+: a\.numpy\(\) raises RuntimeError: Can't call numpy\(\) on Tensor that requires"
+    r" grad"
+)
 def numpy(named: Named) -> None:
     a = named["a"] = leaf()
     a.numpy()
@@ -232,7 +258,8 @@ def no_backward(named: Named) -> None:
 
 
 @says(
-    r"^✂ .*detach\(\) cuts b from a: .* b and a share one block of memory: an in-place write to one shows in the other"
+    r"^✂ .*detach\(\) cuts b from a: .* b and a share one block of memory: an in-place write to one"
+    r" shows in the other"
 )
 def shared(named: Named) -> None:
     a = leaf()
@@ -271,7 +298,9 @@ def zeroed(named: Named) -> None:
     a.grad = None
 
 
-@says(r"^w \(line \d+\)\.grad is \[2, 4, 6\]: \[1, 2, 3\] and \[1, 2, 3\] came back through w \* w\.")
+@says(
+    r"^w \(line \d+\)\.grad is \[2, 4, 6\]: \[1, 2, 3\] and \[1, 2, 3\] came back through w \* w\."
+)
 def rebound(named: Named) -> None:
     w = leaf()
     loss = (w * w).sum()
@@ -296,14 +325,19 @@ def deep_copy(named: Named) -> None:
     named["loss"].backward()
 
 
-@says(r"^a\.grad is .* ✂ .*item\(\), which copies the value out of the graph, cuts the value from a\.sum\(\): ")
+@says(
+    r"^a\.grad is .* ✂ .*item\(\), which copies the value out of the graph, cuts the value from"
+    r" a\.sum\(\): "
+)
 def item(named: Named) -> None:
     a = named["a"] = leaf()
     s = a.sum().item()
     (a * s).sum().backward()
 
 
-@says(r"detach\(\) cuts b from a: .* this way\. a\.grad is \[1, 1, 1\]: it came back through b \+= a")
+@says(
+    r"detach\(\) cuts b from a: .* this way\. a\.grad is \[1, 1, 1\]: it came back through b \+= a"
+)
 def linked_again(named: Named) -> None:
     a = leaf()
     b = a.detach()
@@ -313,19 +347,25 @@ def linked_again(named: Named) -> None:
 
 
 @says(
-    r"^dead\.weight\.grad and dead\.bias\.grad are None: .* 4 of the 6 leaves that require grad received a gradient\."
+    r"^dead\.weight\.grad and dead\.bias\.grad are None: .* 4 of the 6 leaves that require grad"
+    r" received a gradient\."
 )
 def many_leaves(named: Named) -> None:
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))
     dead = torch.nn.Linear(3, 1)
     used = dead(torch.ones(1, 3))
-    named |= {"used": used, **dict(model.named_parameters("model")), **dict(dead.named_parameters("dead"))}
+    named |= {
+        "used": used,
+        **dict(model.named_parameters("model")),
+        **dict(dead.named_parameters("dead")),
+    }
     model(torch.ones(1, 3)).sum().backward()
 
 
 @says(
-    r"^✂ Line \d+: an integer or bool result of copy_\(\) cuts n from a: no gradient goes back to a this way\. "
+    r"^✂ Line \d+: an integer or bool result of copy_\(\) cuts n from a: no gradient goes back to a"
+    r" this way\. "
     r"a\.grad is "
 )
 def written_into_integers(named: Named) -> None:
@@ -350,7 +390,10 @@ def hook_of_a_leaf(named: Named) -> None:
     finish(named, a, a.clone())
 
 
-@says(r"^a\.grad is \[20, 20, 20\]: \[2, 2, 2\] came back through a \* 2, and a hook made that \[20, 20, 20\]\.$")
+@says(
+    r"^a\.grad is \[20, 20, 20\]: \[2, 2, 2\] came back through a \* 2, and a hook made that \[20,"
+    r" 20, 20\]\.$"
+)
 def hook_and_one_way(named: Named) -> None:
     a = named["a"] = leaf()
     a.register_hook(lambda g: g * 10)
@@ -373,13 +416,19 @@ def hook_after_accumulating(named: Named) -> None:
     (a * 2).sum().backward()
 
 
-@says(r"^a\.grad is \[0\.6667, 0\.6667, 0\.6667\]: \[0\.3333, 0\.3333, 0\.3333\] came back through .* and ")
+@says(
+    r"^a\.grad is \[0\.6667, 0\.6667, 0\.6667\]: \[0\.3333, 0\.3333, 0\.3333\] came back through .*"
+    r" and "
+)
 def rounded(named: Named) -> None:
     a = named["a"] = leaf()
     (a / 3 + a * (1 / 3)).sum().backward()
 
 
-@says(r"^a\.grad is \[nan, inf, 1\]: \[nan, inf, 0\.5\] came back through a \* w and \[nan, inf, 0\.5\] through ")
+@says(
+    r"^a\.grad is \[nan, inf, 1\]: \[nan, inf, 0\.5\] came back through a \* w and \[nan, inf,"
+    r" 0\.5\] through "
+)
 def not_finite(named: Named) -> None:
     a, w = leaf(), torch.tensor([float("nan"), float("inf"), 0.5])
     named["a"] = a
@@ -392,7 +441,9 @@ def too_many_values(named: Named) -> None:
     (a * 2).sum().backward()
 
 
-@says(r"^a\.grad is 3×4 values: 3×4 values came back through a \* 2 and 3×4 values through a \* 3\.")
+@says(
+    r"^a\.grad is 3×4 values: 3×4 values came back through a \* 2 and 3×4 values through a \* 3\."
+)
 def too_many_values_two_ways(named: Named) -> None:
     a = named["a"] = torch.ones(3, 4, requires_grad=True)
     (a * 2 + a * 3).sum().backward()
@@ -405,7 +456,10 @@ def too_many_values_twice(named: Named) -> None:
         (a * 2).sum().backward()
 
 
-@says(r"^No gradient has arrived at a, though a path leads there\. b\.grad is \[4, 8, 12\]: .* retains_grad is True\.$")
+@says(
+    r"^No gradient has arrived at a, though a path leads there\. b\.grad is \[4, 8, 12\]: .*"
+    r" retains_grad is True\.$"
+)
 def inputs_of_backward(named: Named) -> None:
     a = leaf()
     b = a * 2
@@ -471,7 +525,12 @@ def accuracy_and_validation(named: Named) -> None:
     accuracy = (out.argmax(1) == right).float().mean()
     with torch.no_grad():
         validation = m(torch.ones(1, 3)).sum()
-    named |= {"accuracy": accuracy, "validation": validation, "m.weight": m.weight, "m.bias": m.bias}
+    named |= {
+        "accuracy": accuracy,
+        "validation": validation,
+        "m.weight": m.weight,
+        "m.bias": m.bias,
+    }
 
 
 @says(r"^a\.grad is \[1, 1, 1\]: .* ✂ .*gt\(\), which has no derivative, cuts a > 0 from a: ")
@@ -480,7 +539,10 @@ def mask(named: Named) -> None:
     torch.where(a > 0, a, 0.1 * a).sum().backward()
 
 
-@says(r"^✂ .*gt\(\), which has no derivative, cuts a > 0 from a: .* a\.grad is None: no gradient path leads there ")
+@says(
+    r"^✂ .*gt\(\), which has no derivative, cuts a > 0 from a: .* a\.grad is None: no gradient path"
+    r" leads there "
+)
 def only_a_mask(named: Named) -> None:
     a, w = leaf(), leaf()
     y = (a > 0).float() * w
@@ -566,7 +628,10 @@ def truncated(named: Named) -> None:
         loss.backward()
 
 
-@says(r"^a was overwritten after b = a \* a saved it: backward used wrong numbers\. a\.grad is \[0, 0, 0\]: ")
+@says(
+    r"^a was overwritten after b = a \* a saved it: backward used wrong numbers\. a\.grad is \[0,"
+    r" 0, 0\]: "
+)
 def said_once(named: Named) -> None:
     a = named["a"] = leaf()
     b = a * a
@@ -574,7 +639,10 @@ def said_once(named: Named) -> None:
     b.sum().backward()
 
 
-@says(r"^w was overwritten after c = a \* w saved it: backward would now use wrong numbers\. a\.grad is ")
+@says(
+    r"^w was overwritten after c = a \* w saved it: backward would now use wrong numbers\."
+    r" a\.grad is "
+)
 def overwritten_after_the_backward(named: Named) -> None:
     a, w = leaf(), torch.ones(3)
     c = a * w
@@ -613,19 +681,28 @@ PART = r"(?:^|and |to )(\[[-\d., e+\]\[]*\]) (?=and |came |through |arrived |fro
 
 
 def check_counts(said: str, tensors: list[object]) -> None:
-    """What is counted, and of how many, is what torch has; parts add up to what they are parts of."""
-    leaves = {id(t): t for t in tensors if isinstance(t, torch.Tensor) and t.requires_grad and is_leaf(t)}
+    """What is counted, and of how many, is what torch has; parts add up to what they are parts
+    of."""
+    leaves = {
+        id(t): t for t in tensors if isinstance(t, torch.Tensor) and t.requires_grad and is_leaf(t)
+    }
     filled = sum(t.grad is not None for t in leaves.values())
-    for got, of, now in re.findall(r"(\d+) of the (\d+) leaves .* gradient(?:; (\d+) have a \.grad now)?\.", said):
+    for got, of, now in re.findall(
+        r"(\d+) of the (\d+) leaves .* gradient(?:; (\d+) have a \.grad now)?\.", said
+    ):
         assert (int(got) <= int(of), int(of), int(now or got)) == (True, len(leaves), filled), said
     for whole, parts in re.findall(r"\.grad is ((?:[^:;.]|\.\d)+): ([^;]*?)(?=;|\.(?: |$))", said):
-        lists = [[float(n) for n in re.findall(r"[^][, ]+", part)] for part in re.findall(PART, parts)]
+        lists = [
+            [float(n) for n in re.findall(r"[^][, ]+", part)] for part in re.findall(PART, parts)
+        ]
         if whole[0] == "[" and lists and ", …" not in said and "256" not in said:
             if made := re.search(r"hooks? made that (\[.*\])$", parts):
                 assert made[1] == whole, said
                 continue
             total = [float(n) for n in re.findall(r"[^][, ]+", whole)]
-            assert total == pytest.approx([sum(ns) for ns in zip(*lists, strict=True)], rel=2e-3, abs=1e-3), said
+            assert total == pytest.approx(
+                [sum(ns) for ns in zip(*lists, strict=True)], rel=2e-3, abs=1e-3
+            ), said
 
 
 def run(program: Callable[[Named], None]) -> tuple[str, Named, str]:
@@ -649,7 +726,9 @@ def test_what_it_says(program: Callable[[Named], None], pattern: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # .grad of a non-leaf
         grads = {name: t.grad for name, t in named.items()}
-    for name, value in re.findall(r"(?<!earlier )(?<![\w.])([\w.]+)\.grad is (None|\S.*?)(?=[:.;](?: |$))", said):
+    for name, value in re.findall(
+        r"(?<!earlier )(?<![\w.])([\w.]+)\.grad is (None|\S.*?)(?=[:.;](?: |$))", said
+    ):
         assert value == shown(grads[name]), said
     check_counts(said, list(named.values()))
     for name in re.findall(r"(?<!: )\b(\w+) is not a leaf", said):
@@ -657,7 +736,9 @@ def test_what_it_says(program: Callable[[Named], None], pattern: str) -> None:
 
 
 @pytest.mark.parametrize(("program", "pattern"), PROGRAMS, ids=[p.__name__ for p, _ in PROGRAMS])
-def test_at_every_step_it_stays_short_and_survives(program: Callable[[Named], None], pattern: str) -> None:
+def test_at_every_step_it_stays_short_and_survives(
+    program: Callable[[Named], None], pattern: str
+) -> None:
     with gv.record() as rec:
         try:
             program({})
@@ -670,8 +751,11 @@ def test_at_every_step_it_stays_short_and_survives(program: Callable[[Named], No
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_of_random_programs_it_says_what_torch_says(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In any sentence, of which the summary has the first two. Some seeds count what others tell one by one."""
+def test_of_random_programs_it_says_what_torch_says(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In any sentence, of which the summary has the first two. Some seeds count what others tell
+    one by one."""
     monkeypatch.setattr(explaining, "FEW", (3, 0, 9)[seed % 3])
     program = programs.build(programs.statement_seeds(seed), risky=seed % 4 == 0)
     values: Named = {**programs.NAMES}
@@ -693,7 +777,9 @@ def test_of_random_programs_it_says_what_torch_says(seed: int, monkeypatch: pyte
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # .grad of a non-leaf
         for name, value in re.findall(
-            r"(?<!earlier )(?<!unnamed )(?<![\w.\])])([a-z]\w*)\.grad is (None|\S.*?)(?=[:.;](?: |$))", said
+            r"(?<!earlier )(?<!unnamed )(?<![\w.\])])([a-z]\w*)\.grad is (None|\S.*?)(?=[:.;](?:"
+            r" |$))",
+            said,
         ):
             if name in values:
                 true = shown(values[name].grad)
@@ -732,7 +818,11 @@ def test_long_values_are_shortened_before_words_are() -> None:
     said = summary(rec.graph)
     assert len(said) <= LIMIT
     assert said.endswith(".")
-    assert [name for name in ("first", "second", "third") if f"{name}.grad is" in said] == ["first", "second", "third"]
+    assert [name for name in ("first", "second", "third") if f"{name}.grad is" in said] == [
+        "first",
+        "second",
+        "third",
+    ]
 
 
 def test_a_line_that_the_reader_does_not_see_is_not_said(tmp_path: Path) -> None:
@@ -751,12 +841,15 @@ def test_a_line_that_the_reader_does_not_see_is_not_said(tmp_path: Path) -> None
     shown = Listing(at.file, 1, helper.read_text())
     for listing in (shown, shown._replace(first=2, text="    return t.detach()")):
         assert summary(rec.graph, listing=listing).startswith("✂ Line 2: detach() cuts b from a")
-    other_cell, other_lines = shown._replace(text="def scenario():\n    a = leaf()"), shown._replace(first=7)
+    other_cell, other_lines = (
+        shown._replace(text="def scenario():\n    a = leaf()"),
+        shown._replace(first=7),
+    )
     for listing in (other_cell, other_lines, shown._replace(file="test_explaining.py")):
         assert summary(rec.graph, listing=listing).startswith("✂ detach() cuts b from a")
 
 
-# frozen is not cut ------------------------------------------------------------------------------------------------
+# frozen is not cut --------------------------------------------------------------------------------
 
 
 def frozen_before_its_use() -> None:
@@ -785,11 +878,18 @@ def frozen_and_never_used() -> None:
     w.requires_grad_(False)
 
 
-FREEZING = [frozen_before_its_use, frozen_after_its_use, frozen_between_two_uses, frozen_and_never_used]
+FREEZING = [
+    frozen_before_its_use,
+    frozen_after_its_use,
+    frozen_between_two_uses,
+    frozen_and_never_used,
+]
 
 
 @pytest.mark.parametrize("program", FREEZING)
-def test_a_leaf_whose_flag_is_switched_off_is_frozen_and_not_cut(program: Callable[[], None]) -> None:
+def test_a_leaf_whose_flag_is_switched_off_is_frozen_and_not_cut(
+    program: Callable[[], None],
+) -> None:
     with gv.record() as rec:
         program()
     steps = [state["sentence"] for state in gv.play(rec).states]
@@ -803,7 +903,9 @@ def test_a_leaf_whose_flag_is_switched_off_is_frozen_and_not_cut(program: Callab
     assert any("w is frozen" in sentence for sentence in steps)
 
 
-def test_a_path_built_before_the_leaf_was_frozen_still_brings_a_gradient_that_is_not_stored() -> None:
+def test_a_path_built_before_the_leaf_was_frozen_still_brings_a_gradient_that_is_not_stored() -> (
+    None
+):
     with gv.record() as rec:
         frozen_after_its_use()
     assert "[3] arrived, but w does not require grad any more" in summary(rec.graph)
@@ -830,7 +932,9 @@ def test_frozen_weights_do_not_hide_a_cut() -> None:
     assert said.startswith("✂")
     assert "detach() cuts" in said
     assert "1 of" not in said
-    told = str(gv.explain(error=RuntimeError("element 0 of tensors does not require grad"), recording=rec))
+    told = str(
+        gv.explain(error=RuntimeError("element 0 of tensors does not require grad"), recording=rec)
+    )
     assert loss.grad_fn is None
     assert "Nothing can train" in told
 
@@ -873,4 +977,6 @@ def test_where_nothing_came_or_an_error_is_told_no_third_sentence_stands() -> No
             b = a.view(2)
         (b * 3).sum().backward()
     said = explaining.summary(rec.graph)
-    assert said.endswith("a.grad and b.grad are None: no gradient path leads there from (b * 3).sum().")
+    assert said.endswith(
+        "a.grad and b.grad are None: no gradient path leads there from (b * 3).sum()."
+    )

@@ -1,4 +1,5 @@
-"""``gv.explore``: what is shown is what PyTorch does alone, and nothing of the reader's session changes."""
+"""``gv.explore``: what is shown is what PyTorch does alone, and nothing of the reader's session
+changes."""
 
 from __future__ import annotations
 
@@ -36,19 +37,28 @@ def scenario(copy: Any, mode: Any, requires_grad: bool, k: int) -> Any:
 
 def made() -> Exploration:
     return explore(
-        scenario, copy=[torch.Tensor.clone, torch.Tensor.detach], mode=controls.grad_mode, requires_grad=True, k=(1, 5)
+        scenario,
+        copy=[torch.Tensor.clone, torch.Tensor.detach],
+        mode=controls.grad_mode,
+        requires_grad=True,
+        k=(1, 5),
     )
 
 
 def grad_of(exploration: Exploration, name: str) -> str | None:
-    found: list[str | None] = [t.grad for t in latest_states(exploration.graph).values() if t.name == name]
+    found: list[str | None] = [
+        t.grad for t in latest_states(exploration.graph).values() if t.name == name
+    ]
     return found[0]
 
 
 def alone(labels: dict[str, str]) -> tuple[str | None, str]:
     """``a.grad`` and the error when the function runs without us."""
     copy = {"clone": torch.Tensor.clone, "detach": torch.Tensor.detach}[labels["copy"]]
-    values = {"mode": controls.grad_mode[labels["mode"]], "requires_grad": labels["requires_grad"] == "True"}
+    values = {
+        "mode": controls.grad_mode[labels["mode"]],
+        "requires_grad": labels["requires_grad"] == "True",
+    }
     try:
         a = scenario(copy=copy, k=int(labels["k"]), **values)
     except Exception as error:
@@ -70,11 +80,16 @@ def test_every_state_is_what_pytorch_does_alone() -> None:
     assert exploration._run is None  # that changed neither the controls nor the last run
 
 
-@pytest.mark.parametrize("chosen", [{"copy": "detach"}, {"mode": "inference_mode", "k": 1}, {"requires_grad": False}])
+@pytest.mark.parametrize(
+    "chosen", [{"copy": "detach"}, {"mode": "inference_mode", "k": 1}, {"requires_grad": False}]
+)
 def test_set_runs_the_scenario_with_the_new_states(chosen: dict[str, Any]) -> None:
     exploration = made()
     assert exploration.set(**chosen) is exploration
-    assert exploration.values == {**made().values, **{name: str(value) for name, value in chosen.items()}}
+    assert exploration.values == {
+        **made().values,
+        **{name: str(value) for name, value in chosen.items()},
+    }
     grad, error = alone(exploration.values)
     assert exploration.error == error
     assert grad_of(exploration, "a") == grad
@@ -89,7 +104,12 @@ def test_set_takes_labels_and_values_and_reset_goes_back() -> None:
     start = exploration.values
     assert start == {"copy": "clone", "mode": "none", "requires_grad": "True", "k": "3"}
     exploration.set(copy=torch.Tensor.detach, mode="no_grad", requires_grad="False", k=5)
-    assert exploration.values == {"copy": "detach", "mode": "no_grad", "requires_grad": "False", "k": "5"}
+    assert exploration.values == {
+        "copy": "detach",
+        "mode": "no_grad",
+        "requires_grad": "False",
+        "k": "5",
+    }
     assert exploration.reset().values == start
     assert exploration._last.labels == start
 
@@ -97,8 +117,14 @@ def test_set_takes_labels_and_values_and_reset_goes_back() -> None:
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        ({"copies": "clone"}, "scenario has no control 'copies'; its controls are: copy, mode, requires_grad, k"),
-        ({"k": 1, "copy": "deepcopy"}, "copy=deepcopy is not one of the control's states: clone, detach"),
+        (
+            {"copies": "clone"},
+            "scenario has no control 'copies'; its controls are: copy, mode, requires_grad, k",
+        ),
+        (
+            {"k": 1, "copy": "deepcopy"},
+            "copy=deepcopy is not one of the control's states: clone, detach",
+        ),
         ({"k": 9}, "k=9 is not one of the control's states: 1, 2, 3, 4, 5"),
     ],
 )
@@ -144,7 +170,9 @@ def test_a_bare_decorator_takes_the_defaults() -> None:
 
     assert bare.values == {"k": "4", "copy": "clone", "again": "0"}
     assert grad_of(bare, "a") == "[4, 4]"
-    assert bare.set(copy=".data").error.startswith("RuntimeError: element 0 of tensors does not require grad")
+    assert bare.set(copy=".data").error.startswith(
+        "RuntimeError: element 0 of tensors does not require grad"
+    )
 
 
 def no_parameter_called_k(copy: Any) -> None: ...
@@ -156,28 +184,44 @@ async def later(copy: Any) -> None: ...
 @pytest.mark.parametrize(
     ("function", "abbreviations", "message"),
     [
-        (no_parameter_called_k, {"copy": [1], "k": 2}, "no parameter for k=; the function's parameters are: copy"),
-        (one_left_out, {"copy": [1]}, "parameter k has no control; give one, e.g. gv.explore(k=[1, 2]), or a default"),
+        (
+            no_parameter_called_k,
+            {"copy": [1], "k": 2},
+            "no parameter for k=; the function's parameters are: copy",
+        ),
+        (
+            one_left_out,
+            {"copy": [1]},
+            "parameter k has no control; give one, e.g. gv.explore(k=[1, 2]), or a default",
+        ),
         (starred, {"copy": [1]}, "cannot have a control; expected one that is called copy=…"),
         (later, {"copy": [1]}, "; expected an ordinary function (def scenario(…): …)"),
         (5, {}, "gv.explore got 5; expected an ordinary function"),
     ],
 )
-def test_what_cannot_be_explored_is_refused(function: Any, abbreviations: Any, message: str) -> None:
+def test_what_cannot_be_explored_is_refused(
+    function: Any, abbreviations: Any, message: str
+) -> None:
     with pytest.raises(GradvizError) as raised:
         explore(function, **abbreviations)
     assert message in str(raised.value)
 
 
 @pytest.mark.parametrize("missing", ["ipywidgets", "anywidget"])
-def test_without_widgets_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+def test_without_widgets_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
     find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else find(name))
-    with pytest.raises(GradvizError, match=f"needs {missing}, not installed here: pip install ipywidgets anywidget"):
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == missing else find(name)
+    )
+    with pytest.raises(
+        GradvizError, match=f"needs {missing}, not installed here: pip install ipywidgets anywidget"
+    ):
         made()
 
 
-# --- what a scenario does to the world --------------------------------------------------------------------------------
+# --- what a scenario does to the world ------------------------------------------------------------
 
 
 def test_runs_start_from_the_same_randomness_and_leave_the_readers_alone() -> None:
@@ -191,7 +235,11 @@ def test_runs_start_from_the_same_randomness_and_leave_the_readers_alone() -> No
         np.random.seed(k)
 
     def state() -> tuple[bytes, Any, str]:
-        return torch.get_rng_state().numpy().tobytes(), random.getstate(), str(np.random.get_state())
+        return (
+            torch.get_rng_state().numpy().tobytes(),
+            random.getstate(),
+            str(np.random.get_state()),
+        )
 
     before = state()
     drawing.set(k=2).set(k=3)
@@ -202,12 +250,16 @@ def test_runs_start_from_the_same_randomness_and_leave_the_readers_alone() -> No
     assert seen[2] == first
 
 
-def test_a_gpu_that_a_scenario_is_first_to_use_starts_each_run_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_that_a_scenario_is_first_to_use_starts_each_run_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """No GPU is needed: torch is told what it would say with one."""
     state, begun = [torch.arange(3)], [False]
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: begun[0])
     monkeypatch.setattr(torch.cuda, "get_rng_state_all", lambda: list(state))
-    monkeypatch.setattr(torch.cuda, "set_rng_state_all", lambda value: state.__setitem__(slice(None), value))
+    monkeypatch.setattr(
+        torch.cuda, "set_rng_state_all", lambda value: state.__setitem__(slice(None), value)
+    )
     monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda seed: state.__setitem__(0, seed))
     restore = exploring.ambient()
     restore()
@@ -224,7 +276,9 @@ def test_a_gpu_that_a_scenario_is_first_to_use_starts_each_run_alike(monkeypatch
 def test_modes_and_defaults_that_a_scenario_leaves_changed_do_not_leak() -> None:
     @explore(k=[1, 2])
     def leaking(k: int) -> None:
-        seen.append((torch.is_grad_enabled(), torch.get_default_dtype(), torch.is_anomaly_enabled()))
+        seen.append(
+            (torch.is_grad_enabled(), torch.get_default_dtype(), torch.is_anomaly_enabled())
+        )
         torch.set_grad_enabled(False)
         torch.set_default_dtype(torch.float64)
         torch.autograd.set_detect_anomaly(True)
@@ -240,19 +294,26 @@ def test_modes_and_defaults_that_a_scenario_leaves_changed_do_not_leak() -> None
     assert torch.is_warn_always_enabled() is always
 
 
-def test_output_and_warnings_are_shown_in_order_and_swallowed_nowhere_else(capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_and_warnings_are_shown_in_order_and_swallowed_nowhere_else(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     @explore(k=[1, 2])
     def talking(k: int) -> None:
         a = torch.ones(2, requires_grad=True)
         print("before")
         _ = (a * 2).grad
-        a.detach().to(torch.complex64).to(torch.float32)  # a warning that torch gives once a process
+        # a warning that torch gives once a process
+        a.detach().to(torch.complex64).to(torch.float32)
         print("after", "x" * 5000 if k == 2 else "")
 
     for _ in range(2):
         printed = talking.set(k=1).state["printed"]
-        assert printed.startswith("before\nUserWarning: The .grad attribute of a Tensor that is not a leaf")
-        assert "\nUserWarning: Casting complex values to real discards the imaginary part" in printed
+        assert printed.startswith(
+            "before\nUserWarning: The .grad attribute of a Tensor that is not a leaf"
+        )
+        assert (
+            "\nUserWarning: Casting complex values to real discards the imaginary part" in printed
+        )
         assert printed.endswith("\nafter")
     assert talking.set(k=2).state["printed"].endswith(" more characters")
     assert len(talking.state["printed"]) < 4100
@@ -343,7 +404,7 @@ def test_the_names_of_the_readers_globals_are_known(monkeypatch: pytest.MonkeyPa
     assert "weight" in {t.name for t in outside.graph.tensors}
 
 
-# --- the listing ------------------------------------------------------------------------------------------------------
+# --- the listing ----------------------------------------------------------------------------------
 
 
 def test_the_listing_has_no_decorators_and_the_numbers_of_the_calls() -> None:
@@ -360,7 +421,9 @@ def test_the_listing_has_no_decorators_and_the_numbers_of_the_calls() -> None:
         b = a * 2  # noqa: F841
 
     assert listed.code["text"] == "def listed(k: int) -> Iterator[None]:\n    yield"
-    assert numbered.code["text"].startswith("def numbered(k: int) -> None:\n    a = torch.ones(k)\n")
+    assert numbered.code["text"].startswith(
+        "def numbered(k: int) -> None:\n    a = torch.ones(k)\n"
+    )
     source = next(call.source for call in numbered.graph.calls if call.function == "mul")
     assert source is not None
     assert source.line == scenario_line(numbered, "b = a * 2")
@@ -373,7 +436,7 @@ def test_a_function_without_source_has_no_listing() -> None:
     assert explore(lambda k=2: None).code == {}
 
 
-# --- threads ----------------------------------------------------------------------------------------------------------
+# --- threads --------------------------------------------------------------------------------------
 
 
 class Loop:
@@ -416,7 +479,9 @@ def counted(loop: Loop) -> tuple[Exploration, list[Any]]:
     return counted, runs
 
 
-def test_a_change_on_another_thread_waits_for_the_main_one(loop: Loop, counted: tuple[Exploration, list[Any]]) -> None:
+def test_a_change_on_another_thread_waits_for_the_main_one(
+    loop: Loop, counted: tuple[Exploration, list[Any]]
+) -> None:
     exploration, runs = counted
     widget = exploration._controls["k"].widget
 
@@ -438,7 +503,9 @@ def test_changes_during_a_run_are_one_more_run_with_the_last_state(loop: Loop) -
     def busy(k: int) -> None:
         runs.append(k)
         if k == 0:  # clicks while it runs, and a set() by the scenario itself
-            on_another_thread(lambda: [setattr(busy._controls["k"].widget, "index", i) for i in range(1, 7)])
+            on_another_thread(
+                lambda: [setattr(busy._controls["k"].widget, "index", i) for i in range(1, 7)]
+            )
             busy.set(k=7)
             on_another_thread(lambda: setattr(busy._controls["k"].widget, "index", 8))
             loop.turn()  # a scenario may run an event loop of its own
@@ -542,7 +609,10 @@ def test_a_state_that_comes_back_is_not_drawn_again_and_is_that_of_the_new_run()
 def test_a_scenario_that_does_something_else_in_the_same_state_is_drawn_anew() -> None:
     exploration = counted_scenario(counts=True)
     assert exploration.widget
-    seen = [exploration.set(copy=copy).state["table"][1]["cells"][1] for copy in ("detach", "clone", "detach", "clone")]
+    seen = [
+        exploration.set(copy=copy).state["table"][1]["cells"][1]
+        for copy in ("detach", "clone", "detach", "clone")
+    ]
     assert seen == ["[1, 1]", "[2, 2]", "[3, 3]", "[4, 4]"]
     assert "b = copy(a)\n    [5, 5]" in exploration.set(copy="detach").text
 

@@ -1,4 +1,5 @@
-"""Figures: what a notebook shows, what is saved, and what is left of an existing file when saving fails."""
+"""Figures: what a notebook shows, what is saved, and what is left of an existing file when saving
+fails."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def test_a_notebook_gets_an_image_with_words_and_a_text_twin(figure: Figure) -> 
 
 
 @pytest.mark.parametrize(
-    ("suffix", "magic"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("dot", b"digraph"), ("json", b"{")]
+    ("suffix", "magic"),
+    [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("dot", b"digraph"), ("json", b"{")],
 )
 def test_save(figure: Figure, tmp_path: Path, suffix: str, magic: bytes) -> None:
     figure.save(tmp_path / f"picture.{suffix}")
@@ -61,8 +63,12 @@ def test_json_gives_an_equal_graph_back(figure: Figure, tmp_path: Path) -> None:
     assert Figure(again).text == figure.text
 
 
-def test_an_unknown_suffix_is_an_error_that_lists_the_known_ones(figure: Figure, tmp_path: Path) -> None:
-    with pytest.raises(GradvizError, match=r"cannot save 'x.gif'.* one of \.svg, \.png, \.pdf, \.dot, \.json"):
+def test_an_unknown_suffix_is_an_error_that_lists_the_known_ones(
+    figure: Figure, tmp_path: Path
+) -> None:
+    with pytest.raises(
+        GradvizError, match=r"cannot save 'x.gif'.* one of \.svg, \.png, \.pdf, \.dot, \.json"
+    ):
         figure.save(tmp_path / "x.gif")
     assert not list(tmp_path.iterdir())
 
@@ -145,14 +151,18 @@ def test_a_long_chain_is_folded_and_says_what_was_folded() -> None:
 
 
 @pytest.mark.usefixtures("nothing_drawn_yet")
-def test_an_engine_that_fails_leaves_the_text(figure: Figure, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_fails_leaves_the_text(
+    figure: Figure, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(dot: str) -> tuple[str, int]:
         raise ValueError("agread: bad input data")
 
     monkeypatch.setattr(render, "_layout", fail)
     again = Figure(figure.graph)
     assert again.html.startswith("<pre>")
-    with pytest.raises(render.CannotDraw, match=r"the layout engine failed \(ValueError\); use .text"):
+    with pytest.raises(
+        render.CannotDraw, match=r"the layout engine failed \(ValueError\); use .text"
+    ):
         _ = again.svg
 
 
@@ -168,7 +178,10 @@ def test_saving_follows_a_link_and_names_a_missing_folder(figure: Figure, tmp_pa
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [(3.0, r"show\(\) was given the float 3\.0"), (torch.nn.Linear(1, 1), r"show\(net\(x\), model=net\)")],
+    [
+        (3.0, r"show\(\) was given the float 3\.0"),
+        (torch.nn.Linear(1, 1), r"show\(net\(x\), model=net\)"),
+    ],
 )
 def test_show_says_what_it_draws(given: object, message: str) -> None:
     with pytest.raises(GradvizError, match=message):
@@ -178,7 +191,8 @@ def test_show_says_what_it_draws(given: object, message: str) -> None:
 
 
 def wide(numbers: list[float], copy: str = "clone") -> Figure:
-    """A picture that the first arrangement does not suit: its cards stand side by side, wider than a page."""
+    """A picture that the first arrangement does not suit: its cards stand side by side, wider than
+    a page."""
     with gv.record() as rec:
         a = torch.tensor(numbers, requires_grad=True)
         w = torch.tensor([0.5, 0.5, 0.5], requires_grad=True)
@@ -192,8 +206,14 @@ def wide(numbers: list[float], copy: str = "clone") -> Figure:
     return Figure(rec.graph)
 
 
-def test_a_picture_in_which_only_numbers_differ_keeps_its_arrangement(monkeypatch: pytest.MonkeyPatch) -> None:
-    before, after, stranger = wide([1.0, 2.0, 3.0]), wide([1.0, 2.0, 4.0]), wide([1.0, 2.0, 3.0], "detach")
+def test_a_picture_in_which_only_numbers_differ_keeps_its_arrangement(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before, after, stranger = (
+        wide([1.0, 2.0, 3.0]),
+        wide([1.0, 2.0, 4.0]),
+        wide([1.0, 2.0, 3.0], "detach"),
+    )
     assert before.svg
     tried: list[str] = []
     real = render._layout

@@ -10,7 +10,10 @@ import pytest
 from course import books
 
 PAGE = Path(__file__).parents[1] / "docs" / "glossary.md"
-ROW = re.compile(r"^\| (?P<term>[^|]+) \| (?P<words>[^|]+) \| (?P<chinese>[^|]+) \| (?P<place>[^|]+) \|$", re.MULTILINE)
+ROW = re.compile(
+    r"^\| (?P<term>[^|]+) \| (?P<words>[^|]+) \| (?P<chinese>[^|]+) \| (?P<place>[^|]+) \|$",
+    re.MULTILINE,
+)
 LINK = re.compile(r"\[(\d\d)\]\(\.\./notebooks/(\1_\w+\.ipynb)\)")
 ROWS = [match.groupdict() for match in ROW.finditer(PAGE.read_text(encoding="utf-8"))][2:]
 

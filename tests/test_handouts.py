@@ -45,7 +45,9 @@ def test_the_blank_sheet_gives_no_answer_away(programs: list[Drawn]) -> None:
         assert f"a.grad = {program.grad}" not in blank
         assert f"a.grad = {program.grad}" in key
         drawn = program.blank.svg
-        assert not re.search(r"Backward|AccumulateGrad|\.grad|✂|memory|not tracked|requires_grad", drawn)
+        assert not re.search(
+            r"Backward|AccumulateGrad|\.grad|✂|memory|not tracked|requires_grad", drawn
+        )
         assert program.blank.alt.startswith("The way of the values")
         assert handouts.WAYS[program.name].splitlines()[-1] in drawn
     assert "clone(), copy_()" in key

@@ -1,5 +1,5 @@
-"""Hooks in the picture: the line that registered them, and both values where they changed a gradient. The hooks of
-these tests note themselves what torch gave them and what they gave back."""
+"""Hooks in the picture: the line that registered them, and both values where they changed a
+gradient. The hooks of these tests note themselves what torch gave them and what they gave back."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ class Noting:
         came = preview.of(tuple(grad.shape), grad.tolist() if grad.numel() <= 8 else None)
         back = self.hook(grad)
         left = grad if back is None else back
-        self.seen.append((came, preview.of(tuple(left.shape), left.tolist() if left.numel() <= 8 else None)))
+        self.seen.append(
+            (came, preview.of(tuple(left.shape), left.tolist() if left.numel() <= 8 else None))
+        )
         return back
 
 
@@ -55,7 +57,7 @@ def leaf() -> torch.Tensor:
     return torch.tensor(1.0, requires_grad=True)
 
 
-# --- one place at a time: (program that takes a hook, which of its cards says so, where both values stand) ------------
+# --- one place at a time: (program that takes a hook, which of its cards says so, where both values
 
 
 def between(hook: Hook) -> None:
@@ -149,21 +151,35 @@ def test_both_values_are_said(program: Callable[[Hook], None]) -> None:
     assert changes(rec.graph) == [(came, left)]
     name, where = PLACES[program]
     way = f"{came} → hook → {left}"
-    assert (labels(rec.graph) if where == "arrow" else rows(rec.graph, name)).count(where.format(way) if "{" in where
-                                                                                    else way) == 1  # fmt: skip
+    assert (labels(rec.graph) if where == "arrow" else rows(rec.graph, name)).count(
+        where.format(way) if "{" in where else way
+    ) == 1
     assert f"{name}.register_hook(hook)" in rows(rec.graph, name)
     assert way in rec.figure().text
-    assert f"{came} to {left} by a hook" in (said := explaining.summary(rec.graph)) or f"hook made that {left}" in said
-    told = [Story(rec.at(k + 1)).sentence() for k, e in enumerate(rec.events) if isinstance(e, Changed)]
+    assert (
+        f"{came} to {left} by a hook" in (said := explaining.summary(rec.graph))
+        or f"hook made that {left}" in said
+    )
+    told = [
+        Story(rec.at(k + 1)).sentence() for k, e in enumerate(rec.events) if isinstance(e, Changed)
+    ]
     assert told == [f"The hook on {name} changed the gradient: {way}."]
     (hooked,) = (k for k, e in enumerate(rec.events) if isinstance(e, Hooked))
-    assert Story(rec.at(hooked + 1)).sentence().endswith(f"{name}.register_hook(hook) puts a hook on {name}.")
+    assert (
+        Story(rec.at(hooked + 1))
+        .sentence()
+        .endswith(f"{name}.register_hook(hook) puts a hook on {name}.")
+    )
     assert Graph.from_json(rec.graph.to_json()) == rec.graph
 
 
 @pytest.mark.parametrize("program", PLACES, ids=lambda p: p.__name__)
-@pytest.mark.parametrize("look", [lambda g: None, lambda g: g, lambda g: g * 1, lambda g: g.mul_(1)])
-def test_a_hook_that_only_looks_leaves_no_change(program: Callable[[Hook], None], look: Hook) -> None:
+@pytest.mark.parametrize(
+    "look", [lambda g: None, lambda g: g, lambda g: g * 1, lambda g: g.mul_(1)]
+)
+def test_a_hook_that_only_looks_leaves_no_change(
+    program: Callable[[Hook], None], look: Hook
+) -> None:
     with gv.record() as rec:
         program(look)
     assert changes(rec.graph) == []
@@ -186,10 +202,14 @@ def test_the_nodes_view_says_it_too() -> None:
     assert "[1, 1, 1] → hook → [10, 10, 10]" in [a.label for a in nodes.scene(rec.graph).arrows]
     with gv.record() as rec:
         on_a_result_used_twice(TIMES)
-    assert any(r.text == "engine adds 3 + 5 · 8 → hook → 80" for c in nodes.scene(rec.graph).cards for r in c.rows)
+    assert any(
+        r.text == "engine adds 3 + 5 · 8 → hook → 80"
+        for c in nodes.scene(rec.graph).cards
+        for r in c.rows
+    )
 
 
-# --- several hooks, removed hooks, hooks that nobody saw --------------------------------------------------------------
+# --- several hooks, removed hooks, hooks that nobody saw ------------------------------------------
 
 
 def test_several_hooks_are_counted_and_removed_ones_are_not() -> None:
@@ -209,7 +229,9 @@ def test_several_hooks_are_counted_and_removed_ones_are_not() -> None:
     assert "3" in labels(rec.graph), "the last backward met no hook"
     assert "→" not in "".join(labels(rec.graph))
     assert sum("register_hook" in r for r in rows(rec.graph, "y")) == 2
-    told = [Story(rec.at(k + 1)).sentence() for k, e in enumerate(rec.events) if isinstance(e, Changed)]
+    told = [
+        Story(rec.at(k + 1)).sentence() for k, e in enumerate(rec.events) if isinstance(e, Changed)
+    ]
     assert told[0] == "The 2 hooks on y changed the gradient: 3 → 2 hooks → 40."
 
 
@@ -236,7 +258,9 @@ def on_the_node(y: torch.Tensor) -> None:
 
 
 @pytest.mark.parametrize("put", [before_the_recording, on_the_node], ids=lambda p: p.__name__)
-def test_where_no_hook_was_seen_it_is_not_known_by_what(put: Callable[[torch.Tensor], None]) -> None:
+def test_where_no_hook_was_seen_it_is_not_known_by_what(
+    put: Callable[[torch.Tensor], None],
+) -> None:
     x = leaf()
     y = x * 2
     put(y)
@@ -245,7 +269,9 @@ def test_where_no_hook_was_seen_it_is_not_known_by_what(put: Callable[[torch.Ten
     assert "3 → unknown change → 30" in labels(rec.graph)
     (k,) = (k for k, e in enumerate(rec.events) if isinstance(e, Changed))
     assert "it is not known by what: 3 → unknown change → 30" in Story(rec.at(k + 1)).sentence()
-    assert "was changed from 3 to 30 on its way, it is not known by what" in explaining.summary(rec.graph)
+    assert "was changed from 3 to 30 on its way, it is not known by what" in explaining.summary(
+        rec.graph
+    )
     assert "hook" not in rec.figure().text + explaining.summary(rec.graph)
 
 
@@ -268,8 +294,14 @@ def test_hooks_from_a_loop_stand_on_the_cards_of_their_parameters() -> None:
         for p in net.parameters():
             p.register_hook(lambda g: g * 2)
         net(torch.ones(1, 2)).sum().backward()
-    assert sum("p.register_hook(lambda g: g * 2)" in r for c in scene(rec.graph).cards for r in
-               [row.text for row in c.rows]) == 2  # fmt: skip
+    assert (
+        sum(
+            "p.register_hook(lambda g: g * 2)" in r
+            for c in scene(rec.graph).cards
+            for r in [row.text for row in c.rows]
+        )
+        == 2
+    )
 
 
 def test_a_large_gradient_is_told_by_its_norm() -> None:
@@ -281,10 +313,13 @@ def test_a_large_gradient_is_told_by_its_norm() -> None:
         z.register_hook(torch.neg)
         (z + x).sum().backward()
     assert changes(rec.graph) == [
-        ("3×4 values of norm 3.464", "3×4 values of norm 3.464"),  # torch.neg: another tensor, as large
+        # torch.neg: another tensor, as large
+        ("3×4 values of norm 3.464", "3×4 values of norm 3.464"),
         ("3×4 values of norm 3.464", "3×4 values of norm 6.928"),
     ]
-    told = [Story(rec.at(k + 1)).sentence() for k, e in enumerate(rec.events) if isinstance(e, Changed)]
+    told = [
+        Story(rec.at(k + 1)).sentence() for k, e in enumerate(rec.events) if isinstance(e, Changed)
+    ]
     assert told[0].startswith("The gradient went through the hook on z: ")
     assert told[1].startswith("The hook on y changed the gradient: ")
     assert "gradient of y was changed" in explaining.summary(rec.graph)
@@ -296,7 +331,7 @@ def test_a_large_gradient_is_told_by_its_norm() -> None:
     assert changes(rec.graph) == []
 
 
-# --- hooks that run when .grad is filled ------------------------------------------------------------------------------
+# --- hooks that run when .grad is filled ----------------------------------------------------------
 
 
 def grow(p: torch.Tensor) -> None:
@@ -317,7 +352,9 @@ def clear(p: torch.Tensor) -> None:
     ],
     ids=["grow", "clear", "look"],
 )
-def test_hooks_after_accumulating(hook: Callable[[torch.Tensor], None], row: str, said: str) -> None:
+def test_hooks_after_accumulating(
+    hook: Callable[[torch.Tensor], None], row: str, said: str
+) -> None:
     with gv.record() as rec:
         x = leaf()
         x.register_post_accumulate_grad_hook(hook)
@@ -340,7 +377,7 @@ def test_hooks_after_accumulating_twice_and_unseen() -> None:
     assert "and something unknown made that 230" in explaining.summary(rec.graph)
 
 
-# --- nothing else is affected -----------------------------------------------------------------------------------------
+# --- nothing else is affected ---------------------------------------------------------------------
 
 
 def test_hooks_run_in_their_order_with_what_torch_gives_them() -> None:
@@ -395,7 +432,8 @@ def test_a_full_log_forgets_hooks_and_says_that_much() -> None:
     assert any("dropped" in note for note in rec.graph.notes)
 
 
-@pytest.mark.filterwarnings("ignore:(Converting a tensor|To copy construct):UserWarning")  # programs do such things
+# programs do such things
+@pytest.mark.filterwarnings("ignore:(Converting a tensor|To copy construct):UserWarning")
 @pytest.mark.parametrize("block", range(4))
 def test_random_programs_change_gradients_only_by_their_hooks(block: int) -> None:
     """Their hooks multiply by 1.5. No gradient of the others may be said to have changed."""
@@ -409,12 +447,18 @@ def test_random_programs_change_gradients_only_by_their_hooks(block: int) -> Non
                 assert event.hooks, (seed, event)
                 factor = 1.5 ** len(event.hooks)
                 pairs = zip(numbers(event.before), numbers(event.after), strict=True)
-                assert all(after == pytest.approx(before * factor, rel=2e-3) for before, after in pairs), (seed, event)
+                assert all(
+                    after == pytest.approx(before * factor, rel=2e-3) for before, after in pairs
+                ), (seed, event)
     assert met or block
 
 
 def numbers(text: str | None) -> list[float]:
-    return [float(n) for n in (text or "").replace("[", "").replace("]", "").split(",")] if "×" not in str(text) else []
+    return (
+        [float(n) for n in (text or "").replace("[", "").replace("]", "").split(",")]
+        if "×" not in str(text)
+        else []
+    )
 
 
 def test_sums_in_low_precision_are_not_taken_for_changes() -> None:

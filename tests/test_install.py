@@ -46,16 +46,26 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree, out = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("wheel")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tree)
-    shutil.copytree(ROOT / "gradviz", tree / "gradviz", ignore=shutil.ignore_patterns("__pycache__"))
-    command = ["wheel", "--quiet", "--no-build-isolation", "--no-deps", "--wheel-dir", str(out), str(tree)]
+    shutil.copytree(
+        ROOT / "gradviz", tree / "gradviz", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    command = [
+        "wheel",
+        "--quiet",
+        "--no-build-isolation",
+        "--no-deps",
+        "--wheel-dir",
+        str(out),
+        str(tree),
+    ]
     subprocess.run([sys.executable, "-m", "pip", *command], check=True)
     (built,) = out.glob("torch_gradviz-*.whl")
     return built
 
 
 def environment(folder: Path, *wheels: Path) -> Path:
-    """A fresh environment in which these wheels are installed, one after the other; it also sees the packages of this
-    one, behind its own."""
+    """A fresh environment in which these wheels are installed, one after the other; it also sees
+    the packages of this one, behind its own."""
     venv = folder / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
     packages = next(venv.glob("lib/python*/site-packages"))
@@ -83,24 +93,34 @@ def run(venv: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel of another project that is called gradviz, as PyPI's is: it imports under the same name."""
+    """A wheel of another project that is called gradviz, as PyPI's is: it imports under the same
+    name."""
     path = tmp_path_factory.mktemp("other") / "gradviz-9.8.7-py3-none-any.whl"
     info = "gradviz-9.8.7.dist-info"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("gradviz/__init__.py", "from .core import GradViz\n")
         archive.writestr("gradviz/core.py", "class GradViz: pass\n")
-        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: gradviz\nVersion: 9.8.7\nSummary: Norms\n")
-        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(
+            f"{info}/METADATA",
+            "Metadata-Version: 2.1\nName: gradviz\nVersion: 9.8.7\nSummary: Norms\n",
+        )
+        archive.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
         archive.writestr(f"{info}/RECORD", "")
     return path
 
 
 def test_alone_nothing_is_said(wheel: Path, tmp_path: Path) -> None:
-    done = run(environment(tmp_path, wheel), "-W", "error", "-c", "import gradviz; gradviz.record()")
+    done = run(
+        environment(tmp_path, wheel), "-W", "error", "-c", "import gradviz; gradviz.record()"
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_installed_over_the_other_gradviz_says_so_and_works(wheel: Path, other: Path, tmp_path: Path) -> None:
+def test_installed_over_the_other_gradviz_says_so_and_works(
+    wheel: Path, other: Path, tmp_path: Path
+) -> None:
     (tmp_path / "draw.py").write_text(DRAW)
     done = run(environment(tmp_path, other, wheel), "draw.py")
     assert done.returncode == 0, done.stderr
@@ -109,20 +129,30 @@ def test_installed_over_the_other_gradviz_says_so_and_works(wheel: Path, other: 
     assert done.stderr.count("OtherGradviz:") == 1
 
 
-def test_with_the_other_gradviz_put_over_it_no_part_of_it_runs(wheel: Path, other: Path, tmp_path: Path) -> None:
+def test_with_the_other_gradviz_put_over_it_no_part_of_it_runs(
+    wheel: Path, other: Path, tmp_path: Path
+) -> None:
     venv = environment(tmp_path, wheel, other)
-    assert run(venv, "-c", "import gradviz; gradviz.GradViz").returncode == 0  # theirs: nothing of this one runs
+    # theirs: nothing of this one runs
+    assert run(venv, "-c", "import gradviz; gradviz.GradViz").returncode == 0
     done = run(venv, "-c", "from gradviz.recording import record")
     assert done.returncode == 1
-    assert "__init__.py belongs to another project that is called gradviz too, and was put over" in done.stderr
+    assert (
+        "__init__.py belongs to another project that is called gradviz too, and was put over"
+        in done.stderr
+    )
     assert "pip uninstall gradviz torch-gradviz, then install torch-gradviz again" in done.stderr
 
 
 def test_the_other_gradviz_in_another_folder_is_seen(other: Path, tmp_path: Path) -> None:
     zipfile.ZipFile(other).extractall(tmp_path)
-    code = "import sys, gradviz; from gradviz._installed import other_gradviz; print(other_gradviz())"
+    code = (
+        "import sys, gradviz; from gradviz._installed import other_gradviz; print(other_gradviz())"
+    )
     later = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])}
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=later, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=later, capture_output=True, text=True
+    )
     assert done.stdout.strip() == f"gradviz 9.8.7 in {tmp_path}"
     assert "OtherGradviz" in done.stderr
 
@@ -140,30 +170,47 @@ def test_an_earlier_install_under_the_old_name_is_no_other_project(
 
 @pytest.mark.parametrize(
     ("version", "is_refused"),
-    [("2.9.1", True), ("2.9.1+cu128", True), ("1.13.1", True), ("2.10.0", True), ("2.11.0", False),
-     ("2.11.0a0+git1f", False),
-     ("2.13.0+cpu", False), ("2.16.0a0+git7c3", False), ("3.0.0", False), ("nightly", False), ("", False)],
-)  # fmt: skip
+    [
+        ("2.9.1", True),
+        ("2.9.1+cu128", True),
+        ("1.13.1", True),
+        ("2.10.0", True),
+        ("2.11.0", False),
+        ("2.11.0a0+git1f", False),
+        ("2.13.0+cpu", False),
+        ("2.16.0a0+git7c3", False),
+        ("3.0.0", False),
+        ("nightly", False),
+        ("", False),
+    ],
+)
 def test_a_torch_that_is_too_old_is_refused(version: str, is_refused: bool, tmp_path: Path) -> None:
-    """As an import of torch would find it, and as it stands in ``sys.modules``. The torch here is a folder of that
-    name, which says so if it is run."""
+    """As an import of torch would find it, and as it stands in ``sys.modules``. The torch here is a
+    folder of that name, which says so if it is run."""
     (tmp_path / "torch").mkdir()
     (tmp_path / "torch" / "__init__.py").write_text("raise AssertionError('torch was imported')")
-    (tmp_path / "torch" / "version.py").write_text(f"from typing import Optional\n__version__ = '{version}'\n")
+    (tmp_path / "torch" / "version.py").write_text(
+        f"from typing import Optional\n__version__ = '{version}'\n"
+    )
     loaded = (
-        f"import sys, types; m = types.ModuleType('torch'); m.__version__ = {version!r}; sys.modules['torch'] = m\n"
+        f"import sys, types; m = types.ModuleType('torch'); m.__version__ = {version!r};"
+        " sys.modules['torch'] = m\n"
     )
     path = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
     for before in ("", loaded):
         code = f"{before}import gradviz; print('imported')"
-        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=path, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, env=path, capture_output=True, text=True
+        )
         assert (done.stdout.strip() == "imported") is not is_refused
         refused = f"ImportError: torch {version} is installed; gradviz needs torch 2.11 or newer: "
         assert (refused in done.stderr) is is_refused
         assert ('mend: pip install --upgrade "torch>=2.11"' in done.stderr) is is_refused
 
 
-def test_without_torch_importing_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_torch_importing_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     monkeypatch.delitem(sys.modules, "torch", raising=False)
     assert _installed.torch_version() is None
@@ -190,7 +237,8 @@ def test_wheel_draws_in_an_environment_of_its_own(wheel: Path, tmp_path: Path) -
 
 
 def pins() -> dict[str, Requirement]:
-    """What requirements.txt, requirements-dev.txt and constraints.txt pin for the Python that runs this."""
+    """What requirements.txt, requirements-dev.txt and constraints.txt pin for the Python that runs
+    this."""
     files = ("requirements.txt", "requirements-dev.txt", "constraints.txt")
     lines = "\n".join((ROOT / name).read_text() for name in files)
     found = [Requirement(line) for line in lines.splitlines() if line and line[0] not in "#-"]
@@ -203,7 +251,14 @@ def test_pins_are_plain_versions_within_what_the_package_allows() -> None:
         assert re.fullmatch(r"==[\w.]+", str(requirement.specifier)), requirement
         assert requirement.url is None
     extras = PROJECT["optional-dependencies"]
-    for line in [*PROJECT["dependencies"], *extras["live"], *extras["lab"], *extras["test"], "ruff", "mypy"]:
+    for line in [
+        *PROJECT["dependencies"],
+        *extras["live"],
+        *extras["lab"],
+        *extras["test"],
+        "ruff",
+        "mypy",
+    ]:
         wanted = Requirement(line)
         if wanted.name == _installed.DISTRIBUTION:  # another of these lists
             continue
@@ -216,13 +271,26 @@ def test_pins_are_plain_versions_within_what_the_package_allows() -> None:
 def test_opening_the_notebooks_takes_no_test_tool() -> None:
     lab = (ROOT / "requirements.txt").read_text("utf-8")
     named = {Requirement(line).name for line in lab.splitlines() if line and line[0] not in "#-"}
-    assert not named & {"playwright", "mypy", "hypothesis", "pytest", "pytest-xdist", "nbval", "ruff"}
-    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["live"], "jupyterlab", "torchviz"]
+    assert not named & {
+        "playwright",
+        "mypy",
+        "hypothesis",
+        "pytest",
+        "pytest-xdist",
+        "nbval",
+        "ruff",
+    }
+    wanted = [
+        *PROJECT["dependencies"],
+        *PROJECT["optional-dependencies"]["live"],
+        "jupyterlab",
+        "torchviz",
+    ]
     assert {Requirement(line).name for line in wanted} <= named
     assert "-r requirements.txt" in (ROOT / "requirements-dev.txt").read_text("utf-8").splitlines()
 
 
-# ---- versions: one truth in several files ----------------------------------------------------------------------------
+# ---- versions: one truth in several files --------------------------------------------------------
 
 OLDEST = ".".join(map(str, _installed.OLDEST_TORCH))
 PINNED = "2.13"
@@ -240,12 +308,16 @@ def test_every_file_names_the_same_oldest_torch() -> None:
     above = f"2.{int(NEWEST.split('.')[1]) + 1}"
     assert f"pytorch >={OLDEST},<{above}" in conda
     for name in ("README.md", "docs/versions.md"):
-        assert f"torch {OLDEST} or newer" in re.sub(r"\s+", " ", (ROOT / name).read_text("utf-8")), name
+        assert f"torch {OLDEST} or newer" in re.sub(
+            r"\s+", " ", (ROOT / name).read_text("utf-8")
+        ), name
 
 
 def test_every_file_names_the_same_pythons() -> None:
     assert PROJECT["requires-python"] == f">={PYTHONS[0]}"
-    classifiers = [c.rsplit(" ", 1)[1] for c in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", c)]
+    classifiers = [
+        c.rsplit(" ", 1)[1] for c in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", c)
+    ]
     assert classifiers == PYTHONS
     conda = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))["dependencies"]
     assert f"python >={PYTHONS[0]},<3.{int(PYTHONS[-1].split('.')[1]) + 1}" in conda
@@ -274,21 +346,36 @@ def test_environment_yml_offers_what_the_package_needs() -> None:
     listed = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))["dependencies"]
     (pip,) = [d["pip"] for d in listed if isinstance(d, dict)]
     conda = {re.split(r"[ <>=]", d)[0] for d in listed if isinstance(d, str)}
-    assert {"pytorch", "python-graphviz", "executing", "jupyterlab", "ipywidgets", "anywidget"} <= conda
+    assert {
+        "pytorch",
+        "python-graphviz",
+        "executing",
+        "jupyterlab",
+        "ipywidgets",
+        "anywidget",
+    } <= conda
     assert pip == ["torchviz", "--editable ."]  # conda-forge has no torchviz
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """As much of a fresh clone as make looks at."""
-    for name in ("Makefile", "pyproject.toml", "requirements.txt", "requirements-dev.txt", "constraints.txt"):
+    for name in (
+        "Makefile",
+        "pyproject.toml",
+        "requirements.txt",
+        "requirements-dev.txt",
+        "constraints.txt",
+    ):
         shutil.copy(ROOT / name, tmp_path)
     return tmp_path
 
 
 def make(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     clean = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
-    return subprocess.run(["make", *arguments], cwd=checkout, env=clean, capture_output=True, text=True)
+    return subprocess.run(
+        ["make", *arguments], cwd=checkout, env=clean, capture_output=True, text=True
+    )
 
 
 def installs(checkout: Path, command: str) -> list[str]:
@@ -305,7 +392,9 @@ def touch(checkout: Path, name: str, later: int) -> None:
 
 
 @pytest.mark.parametrize("command", ["lab", "site"])
-def test_opening_the_notebooks_installs_once_and_only_what_they_need(checkout: Path, command: str) -> None:
+def test_opening_the_notebooks_installs_once_and_only_what_they_need(
+    checkout: Path, command: str
+) -> None:
     shown = make(checkout, "-n", command).stdout
     assert installs(checkout, command) == ["requirements.txt"]
     assert shown.index("about 1.3 GB, some minutes") < shown.index("pip install")

@@ -1,4 +1,5 @@
-"""Questions: every reply, a truth that is computed for every answer, and nothing that gives it away before."""
+"""Questions: every reply, a truth that is computed for every answer, and nothing that gives it away
+before."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 ANSWERS: dict[Any, Wrong | None] = {
     "[2, 2, 2]": Wrong("M-clone-leaf", "the other 3s came back through b.", card="b"),
-    "[5, 5, 5]": Wrong("values bring gradients back", "nothing comes back along the dashed arrow", card="b"),
+    "[5, 5, 5]": Wrong(
+        "values bring gradients back", "nothing comes back along the dashed arrow", card="b"
+    ),
     "None": None,
 }
 WRONG = (
@@ -57,7 +60,9 @@ def scenario() -> Exploration:
 
 @pytest.fixture
 def asked(scenario: Exploration) -> Question:
-    return question("What will `a.grad` hold?", scenario, {"copy": "clone"}, truth=grad, answers=ANSWERS)
+    return question(
+        "What will `a.grad` hold?", scenario, {"copy": "clone"}, truth=grad, answers=ANSWERS
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -66,23 +71,28 @@ def no_class() -> Iterator[None]:
     lesson.present(False)
 
 
-# --- replies ----------------------------------------------------------------------------------------------------------
+# --- replies --------------------------------------------------------------------------------------
 
 
-def test_a_wrong_answer_is_contrasted_with_the_truth_and_names_what_is_believed(asked: Question) -> None:
+def test_a_wrong_answer_is_contrasted_with_the_truth_and_names_what_is_believed(
+    asked: Question,
+) -> None:
     assert asked.answer("[2, 2, 2]") == WRONG
     assert asked.reply is not None
     assert (asked.reply.place, asked.reply.card) == (1, "b")
 
 
-def test_the_right_answer_says_why_in_the_pictures_words_or_the_authors(scenario: Exploration) -> None:
+def test_the_right_answer_says_why_in_the_pictures_words_or_the_authors(
+    scenario: Exploration,
+) -> None:
     make: Callable[..., Question] = lambda **more: question(  # noqa: E731
         "What?", scenario, {"copy": "clone"}, truth=grad, answers=ANSWERS, **more
     )
     said = "Yes, it is [5, 5, 5]. a.grad is [5, 5, 5]: [3, 3, 3] came back through b = copy(a)"
     assert make().answer("[5, 5, 5]").startswith(said)
-    assert make(right="A clone passes gradients on").answer("[5, 5, 5]") == (
-        "Yes, it is [5, 5, 5]. A clone passes gradients on."
+    assert (
+        make(right="A clone passes gradients on").answer("[5, 5, 5]")
+        == "Yes, it is [5, 5, 5]. A clone passes gradients on."
     )
 
 
@@ -91,9 +101,15 @@ def test_the_right_answer_says_why_in_the_pictures_words_or_the_authors(scenario
     [
         (Wrong("it is so", "no."), "A common slip would be to think that it is so."),
         (Wrong("it is so", "no.", source="C003"), "Often believed: it is so (claim C003)."),
-        (Wrong("it is so", "no.", source="https://a.org/1"), "Often believed: it is so (https://a.org/1)."),
+        (
+            Wrong("it is so", "no.", source="https://a.org/1"),
+            "Often believed: it is so (https://a.org/1).",
+        ),
         (Wrong("M-clone-leaf", "no.", "b"), "Often believed: a clone is a new leaf (claim C029)."),
-        (Wrong("M-clone-leaf", "no.", source="C028"), "Often believed: a clone is a new leaf (claim C028)."),
+        (
+            Wrong("M-clone-leaf", "no.", source="C028"),
+            "Often believed: a clone is a new leaf (claim C028).",
+        ),
         (
             Wrong("M-any-inplace-breaks", "no."),
             "A common slip would be to think that any in-place write breaks backward.",
@@ -120,13 +136,16 @@ def test_an_answer_can_be_changed_and_taken_back(asked: Question) -> None:
 
 
 def test_a_wrong_answer_without_a_wrong_gets_the_pictures_sentence(asked: Question) -> None:
-    assert asked.answer(None).startswith("You said None; it is [5, 5, 5]. a.grad is [5, 5, 5]: [3, 3, 3] came back")
+    assert asked.answer(None).startswith(
+        "You said None; it is [5, 5, 5]. a.grad is [5, 5, 5]: [3, 3, 3] came back"
+    )
 
 
 def test_the_same_answers_serve_other_settings(scenario: Exploration) -> None:
     cut = question("?", scenario, {"mode": "no_grad"}, truth=grad, answers=ANSWERS)
-    assert cut.answer("[5, 5, 5]") == (
-        "You said [5, 5, 5]; it is [2, 2, 2]: nothing comes back along the dashed arrow.\n"
+    assert (
+        cut.answer("[5, 5, 5]")
+        == "You said [5, 5, 5]; it is [2, 2, 2]: nothing comes back along the dashed arrow.\n"
         "A common slip would be to think that values bring gradients back."
     )
     assert cut.answer("[2, 2, 2]").startswith("Yes, it is [2, 2, 2].")
@@ -139,7 +158,12 @@ def test_labels_may_be_any_values_and_computed() -> None:
         (a * a).backward()
 
     slope = torch.func.grad(lambda x: x * x)(torch.tensor(2.0)).item()
-    asked = question("?", scenario, truth=lambda run: float(grad(run)), answers={slope: None, 2.0: None, None: None})
+    asked = question(
+        "?",
+        scenario,
+        truth=lambda run: float(grad(run)),
+        answers={slope: None, 2.0: None, None: None},
+    )
     assert asked.answers == ["4", "2", "None"]
     assert asked.answer(4).startswith("Yes, it is 4.")
 
@@ -153,9 +177,14 @@ def test_an_error_may_be_the_answer() -> None:
         "Which error?",
         scenario,
         truth=lambda run: run.error.partition(":")[0] or "none",
-        answers={"none": Wrong("backward works for everything", "no card here is tracked.", "a"), "RuntimeError": None},
+        answers={
+            "none": Wrong("backward works for everything", "no card here is tracked.", "a"),
+            "RuntimeError": None,
+        },
     )
-    assert asked.answer("none").startswith("You said none; it is RuntimeError: no card here is tracked.")
+    assert asked.answer("none").startswith(
+        "You said none; it is RuntimeError: no card here is tracked."
+    )
 
 
 def test_a_recording_can_be_asked_about() -> None:
@@ -167,14 +196,17 @@ def test_a_recording_can_be_asked_about() -> None:
     assert "MulBackward0" in repr(asked)
 
 
-# --- truth ------------------------------------------------------------------------------------------------------------
+# --- truth ----------------------------------------------------------------------------------------
 
 
-def test_the_truth_is_that_of_the_torch_that_runs(asked: Question, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_truth_is_that_of_the_torch_that_runs(
+    asked: Question, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert asked.answer("[2, 2, 2]") == WRONG
     clone = controls.copies["clone"]
     choices = asked_exploration(asked)._controls["copy"].choices
-    monkeypatch.setitem(choices, "clone", lambda tensor: clone(tensor.detach()))  # a torch whose clone cuts
+    # a torch whose clone cuts
+    monkeypatch.setitem(choices, "clone", lambda tensor: clone(tensor.detach()))
     assert asked.answer("[2, 2, 2]").startswith("Yes, it is [2, 2, 2].")
     assert asked.check() == "[2, 2, 2]"
     monkeypatch.setitem(choices, "clone", lambda tensor: clone(tensor) * 2)
@@ -193,7 +225,10 @@ def asked_exploration(asked: Question) -> Exploration:
 
 def test_a_truth_that_fails_is_said(scenario: Exploration) -> None:
     asked = question("What?", scenario, truth=lambda run: run.tensors["z"]["grad"], answers=ANSWERS)
-    assert asked.answer("None") == "This question cannot be answered here: its truth raised KeyError: 'z'"
+    assert (
+        asked.answer("None")
+        == "This question cannot be answered here: its truth raised KeyError: 'z'"
+    )
     with pytest.raises(GradvizError, match="its truth raised KeyError"):
         asked.check()
 
@@ -203,12 +238,13 @@ def test_check_knows_every_card_that_lights_up(scenario: Exploration, asked: Que
     assert asked.reply is None
     wrong = {"[5, 5, 5]": None, "1": Wrong("belief", "sentence", card="e")}
     with pytest.raises(
-        GradvizError, match=r"no card is called 'e'; there are \['a', 'b', 'c', 'c \+ d', 'd', 'loss'\]"
+        GradvizError,
+        match=r"no card is called 'e'; there are \['a', 'b', 'c', 'c \+ d', 'd', 'loss'\]",
     ):
         question("?", scenario, truth=grad, answers=wrong).check()
 
 
-# --- what it shows ----------------------------------------------------------------------------------------------------
+# --- what it shows --------------------------------------------------------------------------------
 
 TWIN = """What will `a.grad` hold?
 copy=clone mode=none
@@ -227,7 +263,9 @@ copy=clone mode=none
 ( ) None"""
 
 
-def test_before_an_answer_nothing_has_run_and_nothing_tells(asked: Question, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_before_an_answer_nothing_has_run_and_nothing_tells(
+    asked: Question, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Exploration, "_perform", lambda *_: pytest.fail("it ran"))
     bundle = asked._repr_mimebundle_()
     assert bundle.keys() == {"text/plain", "text/html", VIEW}
@@ -236,7 +274,14 @@ def test_before_an_answer_nothing_has_run_and_nothing_tells(asked: Question, mon
     models = (asked._buttons, asked._panel, asked._graph_widget)
     kept = [{k: v for k, v in m.get_state().items() if k not in ("_esm", "_css")} for m in models]
     told = json.dumps([bundle, kept], default=str)
-    for hint in ("CloneBackward", "gradviz-truth", "<svg", "came back", "Often believed", "common slip"):
+    for hint in (
+        "CloneBackward",
+        "gradviz-truth",
+        "<svg",
+        "came back",
+        "Often believed",
+        "common slip",
+    ):
         assert hint not in told
     assert (asked.reply, asked._run) == (None, None)
 
@@ -253,7 +298,9 @@ def test_no_part_of_a_question_is_its_key(scenario: Exploration) -> None:
 
 def test_after_an_answer_the_twin_has_reply_and_picture(asked: Question) -> None:
     asked.answer("[2, 2, 2]")
-    assert repr(asked).startswith(f"{TWIN.replace('( ) [2', '(x) [2')}\n\n{WRONG}\n\na\n    [1, 2, 3]")
+    assert repr(asked).startswith(
+        f"{TWIN.replace('( ) [2', '(x) [2')}\n\n{WRONG}\n\na\n    [1, 2, 3]"
+    )
     html = asked._repr_mimebundle_()["text/html"]
     assert "<img alt=" in html
     assert "Run this cell" not in html
@@ -295,8 +342,10 @@ def test_it_shows_what_was_answered_before_it_was_displayed(asked: Question) -> 
 
 def test_its_buttons_are_one_group_that_is_called_like_the_question(asked: Question) -> None:
     asked._repr_mimebundle_()
-    assert asked._buttons.description == (
-        "What will <code>a.grad</code> hold?<span class=gradviz-with> copy=clone mode=none</span>"
+    assert (
+        asked._buttons.description
+        == "What will <code>a.grad</code> hold?<span class=gradviz-with> copy=clone"
+        " mode=none</span>"
     )
     assert asked._buttons.options == ("[2, 2, 2]", "[5, 5, 5]", "None")
     assert not asked._buttons.disabled
@@ -304,7 +353,9 @@ def test_its_buttons_are_one_group_that_is_called_like_the_question(asked: Quest
 
 
 def test_a_question_is_text_and_not_markup() -> None:
-    asked = question("Is `a < b` <b>?", lambda: None, truth=lambda run: 1, answers={"<i>": None, "1": None})
+    asked = question(
+        "Is `a < b` <b>?", lambda: None, truth=lambda run: 1, answers={"<i>": None, "1": None}
+    )
     asked._repr_mimebundle_()
     assert asked._buttons.description.startswith("Is <code>a &lt; b</code> &lt;b&gt;?")
     assert "<li>&lt;i&gt;</li>" in asked.html
@@ -324,13 +375,19 @@ def test_before_a_class_all_questions_change_and_change_back(asked: Question) ->
 
 
 @pytest.mark.parametrize("missing", ["ipywidgets", "anywidget"])
-def test_without_widgets_the_words_and_a_hint_remain(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_widgets_the_words_and_a_hint_remain(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     there = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else there(name))
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == missing else there(name)
+    )
     asked = question("?", lambda: None, truth=lambda run: 1, answers={0: None, 1: None})
     bundle = asked._repr_mimebundle_()
     assert bundle.keys() == {"text/plain", "text/html"}
-    assert f"Answers to click need {missing}: pip install ipywidgets anywidget" in bundle["text/plain"]
+    assert (
+        f"Answers to click need {missing}: pip install ipywidgets anywidget" in bundle["text/plain"]
+    )
     assert "Answers to click need" in bundle["text/html"]
     assert asked.answer(1) == "Yes, it is 1."
 
@@ -344,9 +401,14 @@ def test_a_question_that_nobody_shows_is_kept_by_nothing(scenario: Exploration) 
     assert gone() is None
 
 
-# --- mistakes ---------------------------------------------------------------------------------------------------------
+# --- mistakes -------------------------------------------------------------------------------------
 
-GOOD: dict[str, Any] = {"text": "?", "scenario": lambda: None, "truth": lambda run: 1, "answers": {1: None, 2: None}}
+GOOD: dict[str, Any] = {
+    "text": "?",
+    "scenario": lambda: None,
+    "truth": lambda run: 1,
+    "answers": {1: None, 2: None},
+}
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"text": " "}, "expected the question as a text"),
     ({"truth": "[5, 5, 5]"}, "truth='[5, 5, 5]' is no function; expected e.g. lambda run:"),
@@ -359,13 +421,22 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"answers": {1: "no", 2: None}}, "answers['1'] is 'no'; expected a lesson.Wrong(…) or None"),
     ({"answers": {1: Wrong("belief", " "), 2: None}}, "expected a misconception and a sentence"),
     ({"answers": {1: Wrong("", "sentence"), 2: None}}, "expected a misconception and a sentence"),
-    ({"answers": {1: Wrong("belief", "sentence", 3), 2: None}}, "expected a misconception and a sentence"),
+    (
+        {"answers": {1: Wrong("belief", "sentence", 3), 2: None}},
+        "expected a misconception and a sentence",
+    ),
     (
         {"answers": {1: Wrong("belief", "sentence", source="a forum"), 2: None}},
         "source='a forum' of answers['1'] is no",
     ),
-    ({"answers": {1: Wrong("belief", "sentence", source=3), 2: None}}, "expected a misconception and a sentence"),
-    ({"answers": {1: Wrong("M-unheard", "sentence"), 2: None}}, "no misconception is called 'M-unheard'; known are M-"),
+    (
+        {"answers": {1: Wrong("belief", "sentence", source=3), 2: None}},
+        "expected a misconception and a sentence",
+    ),
+    (
+        {"answers": {1: Wrong("M-unheard", "sentence"), 2: None}},
+        "no misconception is called 'M-unheard'; known are M-",
+    ),
     ({"settings": {"copy": "clone"}}, "need an exploration with such controls"),
     ({"scenario": lambda copy: None}, "parameter copy has no control"),
     ({"scenario": 3}, "expected an ordinary function"),
@@ -373,40 +444,59 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("wrong", "said"), MISTAKES, ids=[f"{next(iter(w))}-{i}" for i, (w, _) in enumerate(MISTAKES)])
+@pytest.mark.parametrize(
+    ("wrong", "said"), MISTAKES, ids=[f"{next(iter(w))}-{i}" for i, (w, _) in enumerate(MISTAKES)]
+)
 def test_what_cannot_be_asked_is_said(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(GradvizError, match=re.escape(said)):
         question(**{**GOOD, **wrong})
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"), [({"kopy": "clone"}, "no control 'kopy'"), ({"copy": "kopy"}, "'kopy'|kopy is not one")]
+    ("settings", "said"),
+    [({"kopy": "clone"}, "no control 'kopy'"), ({"copy": "kopy"}, "'kopy'|kopy is not one")],
 )
-def test_settings_must_be_states_of_controls(scenario: Exploration, settings: dict[str, str], said: str) -> None:
+def test_settings_must_be_states_of_controls(
+    scenario: Exploration, settings: dict[str, str], said: str
+) -> None:
     with pytest.raises(GradvizError, match=said):
         question("?", scenario, settings, truth=grad, answers=ANSWERS)
 
 
 def test_an_answer_must_be_one_of_them(asked: Question) -> None:
-    with pytest.raises(GradvizError, match=re.escape("'7' is not one of the answers: [2, 2, 2] | [5, 5, 5] | None")):
+    with pytest.raises(
+        GradvizError, match=re.escape("'7' is not one of the answers: [2, 2, 2] | [5, 5, 5] | None")
+    ):
         asked.answer(7)
     assert asked.reply is None
 
 
 def test_the_module_needs_no_widgets_to_be_imported() -> None:
-    code = "import sys, gradviz; gradviz.lesson; print([m for m in ('ipywidgets', 'anywidget') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    code = (
+        "import sys, gradviz; gradviz.lesson; print([m for m in ('ipywidgets', 'anywidget') if m in"
+        " sys.modules])"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )
 
 
-# --- the notebooks ----------------------------------------------------------------------------------------------------
+# --- the notebooks --------------------------------------------------------------------------------
 
 
 def cells(path: Path) -> list[dict[str, Any]]:
     found = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return [{**cell, "source": "".join(cell["source"])} for cell in found if cell["cell_type"] == "code"]
+    return [
+        {**cell, "source": "".join(cell["source"])} for cell in found if cell["cell_type"] == "code"
+    ]
 
 
-ASKING = [path for path in NOTEBOOKS if any("lesson.question" in cell["source"] for cell in cells(path))]
+ASKING = [
+    path for path in NOTEBOOKS if any("lesson.question" in cell["source"] for cell in cells(path))
+]
 
 
 @pytest.mark.parametrize("path", ASKING, ids=lambda p: p.stem)
@@ -415,4 +505,6 @@ def test_questions_of_notebooks_are_saved_unanswered(path: Path) -> None:
     for cell in cells(path):
         if "lesson.question" in cell["source"]:
             said = "".join(cell["outputs"][-1]["data"]["text/plain"])
-            assert not re.search(r"^\(x\) |You said|Often believed|A common slip", said, re.MULTILINE)
+            assert not re.search(
+                r"^\(x\) |You said|Often believed|A common slip", said, re.MULTILINE
+            )

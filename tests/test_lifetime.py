@@ -1,4 +1,5 @@
-"""What is recorded outlives the user's tensors and keeps none of them alive. No test here calls the collector first."""
+"""What is recorded outlives the user's tensors and keeps none of them alive. No test here calls the
+collector first."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ class Watched:
         return tensor
 
     def alive(self):
-        return sorted(name for name, reference in self.references.items() if reference() is not None)
+        return sorted(
+            name for name, reference in self.references.items() if reference() is not None
+        )
 
 
 def held(rec):
@@ -191,7 +194,8 @@ def test_a_model_with_its_optimizer():
     reference = weakref.ref(model)
     del model, optimizer, x
     assert kept[1].tensors
-    if watch.alive():  # torch keeps optimizer and parameters in cycles of its own: they need the collector
+    # torch keeps optimizer and parameters in cycles of its own: they need the collector
+    if watch.alive():
         gc.collect()
     assert (watch.alive(), reference()) == ([], None)
 
@@ -261,7 +265,9 @@ def test_find_keeps_nothing():
     reference = weakref.ref(b)
     del b
     assert reference() is None
-    assert rec.find(torch.ones(3)) is None, "a new tensor, maybe at the same address, was never recorded"
+    assert rec.find(torch.ones(3)) is None, (
+        "a new tensor, maybe at the same address, was never recorded"
+    )
     assert rec.find(a).requires_grad is True
 
 
@@ -310,7 +316,7 @@ def test_a_figure_drawn_inside_the_block_keeps_nothing():
     assert figure
 
 
-# bounded recordings ----------------------------------------------------------------------------------------------
+# bounded recordings -------------------------------------------------------------------------------
 
 
 def test_the_oldest_events_are_dropped_and_that_is_said():
@@ -324,7 +330,9 @@ def test_the_oldest_events_are_dropped_and_that_is_said():
     assert len(rec.events) <= 20
     assert any("20" in note or "dropped" in note for note in graph.notes), graph.notes
     (cut,) = graph.cuts
-    assert graph.tensor[cut.output_id].object_id == rec.find(last).object_id, "the newest events are kept"
+    assert graph.tensor[cut.output_id].object_id == rec.find(last).object_id, (
+        "the newest events are kept"
+    )
     assert len(graph.calls) <= 20
 
 
@@ -380,7 +388,9 @@ def test_a_growing_graph_recorded_with_a_bound_lets_go_of_its_records():
         objects = len(gc.get_objects())
         for _ in range(4000):
             h = h * 1.0
-        assert len(gc.get_objects()) - objects < 4 * 4000, "torch keeps a wrapper a node; records are few"
+        assert len(gc.get_objects()) - objects < 4 * 4000, (
+            "torch keeps a wrapper a node; records are few"
+        )
     assert len(rec.graph.calls) <= 200
 
 

@@ -1,4 +1,5 @@
-"""Each scenario of the source notes is named in the course, where it is walked through, and has a live control."""
+"""Each scenario of the source notes is named in the course, where it is walked through, and has a
+live control."""
 
 from __future__ import annotations
 
@@ -64,7 +65,7 @@ NOTHING_TO_TOGGLE: dict[str, str] = {}  # scenario -> why
 LINE = re.compile(r"<small>Scenarios?: (S\d\d(?:, S\d\d)*) · notes? (\d{3}(?:, \d{3})*)</small>")
 
 
-# --- a live control ---------------------------------------------------------------------------------------------------
+# --- a live control -------------------------------------------------------------------------------
 
 
 def panels() -> dict[str, list[str]]:
@@ -88,11 +89,14 @@ def test_every_scenario_has_a_live_control_or_a_reason_why_not() -> None:
     assert all(reason.strip() for reason in NOTHING_TO_TOGGLE.values())
 
 
-# --- the two switches of autograd -----------------------------------------------------------------------------------
+# --- the two switches of autograd -----------------------------------------------------------------
 
-SWITCHED = ("01", "02", "03", "04", "07")  # notebooks where every panel has them: in each of them stands a leaf
+# notebooks where every panel has them: in each of them stands a leaf
+SWITCHED = ("01", "02", "03", "04", "07")
 FLAG = re.compile(r"\w*(?:requires_grad|tracked)")
-PARAMETERS = re.compile(r"^@gv\.explore\(.*?\)\n(?:@.*\n)*def (\w+)\((.*?)\):", re.MULTILINE | re.DOTALL)
+PARAMETERS = re.compile(
+    r"^@gv\.explore\(.*?\)\n(?:@.*\n)*def (\w+)\((.*?)\):", re.MULTILINE | re.DOTALL
+)
 
 
 def unswitched(book: books.Notebook) -> list[str]:
@@ -114,7 +118,7 @@ def test_every_panel_has_the_grad_mode_and_requires_grad_as_controls(number: str
     assert unswitched(book) == []
 
 
-# --- a visible name ---------------------------------------------------------------------------------------------------
+# --- a visible name -------------------------------------------------------------------------------
 
 
 def numbered_sections(book: books.Notebook) -> dict[str, tuple[set[str], str]]:
@@ -167,7 +171,9 @@ def test_sections_name_their_scenarios_at_their_ends(book: books.Notebook) -> No
 
 
 def test_every_scenario_is_named_where_a_reader_sees_it() -> None:
-    named = {scenario for book in books.notebooks() for cell in book.cells for scenario in named_in(cell)}
+    named = {
+        scenario for book in books.notebooks() for cell in book.cells for scenario in named_in(cell)
+    }
     assert sorted(named) == books.SCENARIOS
 
 
@@ -178,20 +184,27 @@ def named_in(cell: books.Cell) -> list[str]:
     return [scenario for match in LINE.finditer(cell.source) for scenario in match[1].split(", ")]
 
 
-# --- the checks can fail ----------------------------------------------------------------------------------------------
+# --- the checks can fail --------------------------------------------------------------------------
 
 GOOD = [
     ("markdown", "### 1. Look\ntext", []),
     ("code", "@gv.explore(a=[1, 2])\ndef look(a):\n    pass", ["S06", "C046"]),
     ("code", "1", ["S14"]),
-    ("markdown", "words\n\n<small>Scenarios: S06, S14 · notes 000, 001</small>\n\n### 2. Go on\ntext", []),
+    (
+        "markdown",
+        "words\n\n<small>Scenarios: S06, S14 · notes 000, 001</small>\n\n### 2. Go on\ntext",
+        [],
+    ),
     ("code", "1", ["C046"]),
 ]
 
 
 def made(folder: Path, changes: dict[int, tuple[str, str, list[str]]]) -> books.Notebook:
     listed = [changes.get(place, cell) for place, cell in enumerate(GOOD)]
-    raw = [{"cell_type": kind, "source": source, "metadata": {"tags": tags}} for kind, source, tags in listed]
+    raw = [
+        {"cell_type": kind, "source": source, "metadata": {"tags": tags}}
+        for kind, source, tags in listed
+    ]
     path = folder / "07_x.ipynb"
     path.write_text(json.dumps({"cells": raw}), encoding="utf-8")
     return books.read(path)
@@ -201,10 +214,19 @@ def made(folder: Path, changes: dict[int, tuple[str, str, list[str]]]) -> books.
     ("changes", "said"),
     [
         ({}, ""),
-        ({2: ("code", "1", ["S15"])}, "expected ['<small>Scenarios: S06, S15 · notes 000, 001</small>']"),
+        (
+            {2: ("code", "1", ["S15"])},
+            "expected ['<small>Scenarios: S06, S15 · notes 000, 001</small>']",
+        ),
         ({2: ("code", "1", ["S07"])}, "expected ['<small>Scenarios: S06, S07 · note 000</small>']"),
-        ({4: ("code", "1", ["S45"])}, "### 2. Go on has [], expected ['<small>Scenario: S45 · note 004</small>']"),
-        ({3: ("markdown", GOOD[3][1].replace("\n\n###", "\nmore\n\n###"), [])}, "### 1. Look goes on after"),
+        (
+            {4: ("code", "1", ["S45"])},
+            "### 2. Go on has [], expected ['<small>Scenario: S45 · note 004</small>']",
+        ),
+        (
+            {3: ("markdown", GOOD[3][1].replace("\n\n###", "\nmore\n\n###"), [])},
+            "### 1. Look goes on after",
+        ),
         ({3: ("markdown", "### 2. Go on", [])}, "### 1. Look has []"),
     ],
 )
@@ -224,7 +246,9 @@ def test_a_section_that_names_other_scenarios_is_noticed(
         ("a, requires_grad", ["look has no control for the grad mode"]),
     ],
 )
-def test_a_panel_without_a_switch_is_noticed(parameters: str, said: list[str], tmp_path: Path) -> None:
+def test_a_panel_without_a_switch_is_noticed(
+    parameters: str, said: list[str], tmp_path: Path
+) -> None:
     source = f"@gv.explore(a=[1, 2])\ndef look({parameters}):\n    pass"
     assert unswitched(made(tmp_path, {1: ("code", source, ["S06"])})) == said
 
@@ -232,5 +256,9 @@ def test_a_panel_without_a_switch_is_noticed(parameters: str, said: list[str], t
 def test_a_lost_panel_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(books, "notebooks", lambda: (made(tmp_path, {}),))
     assert panels() == {"07 look": ["S06"]}
-    monkeypatch.setattr(books, "notebooks", lambda: (made(tmp_path, {1: ("code", "def look(a):\n    pass", ["S06"])}),))
+    monkeypatch.setattr(
+        books,
+        "notebooks",
+        lambda: (made(tmp_path, {1: ("code", "def look(a):\n    pass", ["S06"])}),),
+    )
     assert panels() == {}

@@ -21,8 +21,12 @@ SETUP = "%load_ext gradviz\nimport torch\na = torch.tensor([1.0, 2.0], requires_
 
 def run(*cells: str, allow_errors: bool = True) -> list[list[Any]]:
     """The outputs of every cell after ``SETUP``, from a fresh kernel."""
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in (SETUP, *cells)])
-    NotebookClient(notebook, allow_errors=allow_errors, timeout=120).execute(stderr=subprocess.DEVNULL)
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(c) for c in (SETUP, *cells)]
+    )
+    NotebookClient(notebook, allow_errors=allow_errors, timeout=120).execute(
+        stderr=subprocess.DEVNULL
+    )
     return [cell.outputs for cell in notebook.cells[1:]]
 
 
@@ -32,7 +36,11 @@ def kinds(outputs: list[Any]) -> list[str]:
 
 def text(output: Any) -> str:
     """What a reader without pictures sees, without terminal colours."""
-    found = output.get("text") or output.get("data", {}).get("text/plain") or "\n".join(output.get("traceback", []))
+    found = (
+        output.get("text")
+        or output.get("data", {}).get("text/plain")
+        or "\n".join(output.get("traceback", []))
+    )
     return re.sub(r"\x1b\[[0-9;]*m", "", found)
 
 
@@ -61,7 +69,9 @@ def test_failing_cell_keeps_its_traceback_and_shows_what_ran_until_then() -> Non
 )
 def test_errors_of_torch_show_no_frame_of_gradviz() -> None:
     operator, in_place = "\nb = a @ torch.ones(5)", "\nb = a.exp()\nb += 1\nb.sum().backward()"
-    ordinary, marked, corrupted = run("# %%gradviz" + operator, "%%gradviz" + operator, "%%gradviz" + in_place)
+    ordinary, marked, corrupted = run(
+        "# %%gradviz" + operator, "%%gradviz" + operator, "%%gradviz" + in_place
+    )
     assert text(marked[0]) == text(ordinary[0]).replace("Cell In[2]", "Cell In[3]")
     assert kinds(marked) == kinds(corrupted) == ["error", "display_data"]
     assert "modified by an inplace operation" in text(corrupted[0])
@@ -78,7 +88,8 @@ def test_a_cell_that_awaits_has_the_calls_of_its_own_tasks() -> None:
         "        function()\n"
         "        await asyncio.sleep(0.01)\n"
         "before = asyncio.create_task(work(a.tanh, 3))",
-        "%%gradviz\nawait asyncio.gather(work(a.exp, 1), work(a.sin, 2))\nawait before\nb = a.cos()",
+        "%%gradviz\nawait asyncio.gather(work(a.exp, 1), work(a.sin, 2))\nawait before\nb ="
+        " a.cos()",
         "await work(a.tan, 1)\nlen(torch.overrides._get_current_function_mode_stack())",
     )
     assert kinds(begun) == []
@@ -135,12 +146,17 @@ def shell() -> Iterator[InteractiveShell]:
 @pytest.mark.parametrize(
     ("cell", "complaint"),
     [
-        ("%%gradviz view=wrong\na * 2", "%%gradviz got 'view=wrong', expected view=cards or view=nodes"),
+        (
+            "%%gradviz view=wrong\na * 2",
+            "%%gradviz got 'view=wrong', expected view=cards or view=nodes",
+        ),
         ("%%gradviz nodes\na * 2", "%%gradviz got 'nodes', expected view=cards or view=nodes"),
         ("%gradviz wat", "%gradviz wat is not known"),
     ],
 )
-def test_wrong_options_say_what_is_expected_and_run_nothing(shell: InteractiveShell, cell: str, complaint: str) -> None:
+def test_wrong_options_say_what_is_expected_and_run_nothing(
+    shell: InteractiveShell, cell: str, complaint: str
+) -> None:
     with capture_output() as captured:
         result = shell.run_cell(cell)
     assert not result.success

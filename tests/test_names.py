@@ -1,4 +1,5 @@
-"""Names from source: every row is a program for a dummy tensor and what each of its calls must be called."""
+"""Names from source: every row is a program for a dummy tensor and what each of its calls must be
+called."""
 
 from __future__ import annotations
 
@@ -61,9 +62,7 @@ def operation(*args: Any, **kwargs: Any) -> Any:
     return Dummy()
 
 
-for (
-    name
-) in "add radd sub rsub mul rmul matmul pow truediv neg invert abs iadd imul lt gt le eq getitem setitem".split():
+for name in "add radd sub rsub mul rmul matmul pow truediv neg invert abs iadd imul lt gt le eq getitem setitem".split():
     setattr(Dummy, f"__{name}__", operation)
 for name in "clone detach sum mul pow backward zero_ linear".split():
     setattr(Dummy, name, operation)
@@ -74,7 +73,14 @@ def play(program: str, filename: str = "program.py") -> None:
     linecache.cache[filename] = (len(program), None, program.splitlines(keepends=True), filename)
     module = types.SimpleNamespace(linear=operation, add=operation, stack=operation)
     variables = {name: Dummy() for name in "a b c t u x z w".split()}
-    variables |= {"F": module, "torch": module, "n": 2, "ts": [Dummy(), Dummy()], "hs": [0, 0, 0], "flag": True}
+    variables |= {
+        "F": module,
+        "torch": module,
+        "n": 2,
+        "ts": [Dummy(), Dummy()],
+        "hs": [0, 0, 0],
+        "flag": True,
+    }
     variables |= {"self": types.SimpleNamespace(w=Dummy()), "Dummy": Dummy}
     exec(compile(program, filename, "exec", dont_inherit=True), variables)
 
@@ -115,7 +121,10 @@ CALLS: list[tuple[str, list[tuple[Any, Any, Any]]]] = [
     ("y = x[1:3]", [("y = x[1:3]", "y", ("x", None))]),
     ("y = x[n]", [("y = x[n]", "y", ("x", "n"))]),
     # several calls in one statement: the last gets the name
-    ("loss = (c + a).sum()", [("c + a", None, ("c", "a")), ("loss = (c + a).sum()", "loss", (None,))]),
+    (
+        "loss = (c + a).sum()",
+        [("c + a", None, ("c", "a")), ("loss = (c + a).sum()", "loss", (None,))],
+    ),
     (
         "loss = ((a * w).sum() - 1).pow(2)",
         [
@@ -129,13 +138,19 @@ CALLS: list[tuple[str, list[tuple[Any, Any, Any]]]] = [
         "x = (a\n  .clone()  # why\n  .mul(2))",
         [("a.clone()", None, ("a",)), ("x = a.clone().mul(2)", "x", (None, None))],
     ),
-    ("y = F.linear(a.clone(), self.w)", [("a.clone()", None, ("a",)), (None, "y", (None, "self.w"))]),
+    (
+        "y = F.linear(a.clone(), self.w)",
+        [("a.clone()", None, ("a",)), (None, "y", (None, "self.w"))],
+    ),
     ("y = a * 2; z = y + 1", [("y = a * 2", "y", ("a", None)), ("z = y + 1", "z", ("y", None))]),
     # arguments
     ("y = F.linear(x, self.w)", [("y = F.linear(x, self.w)", "y", ("x", "self.w"))]),
     ("y = torch.stack(*ts)", [("y = torch.stack(*ts)", "y", ())]),
     ("y = torch.add(b, *ts, a)", [("y = torch.add(b, *ts, a)", "y", ("b",))]),
-    ("hs[0] = a\nhs[0].mul(hs[-1], hs[n])", [("hs[0].mul(hs[-1], hs[n])", None, ("hs[0]", "hs[-1]", None))]),
+    (
+        "hs[0] = a\nhs[0].mul(hs[-1], hs[n])",
+        [("hs[0].mul(hs[-1], hs[n])", None, ("hs[0]", "hs[-1]", None))],
+    ),
     # unpacking
     ("q, k, v = a.unbind()", [("q, k, v = a.unbind()", ("q", "k", "v"), ("a",))]),
     ("q, _, v = a.unbind()", [("q, _, v = a.unbind()", ("q", None, "v"), ("a",))]),
@@ -156,21 +171,37 @@ CALLS: list[tuple[str, list[tuple[Any, Any, Any]]]] = [
     ("self.h = a * 2", [("self.h = a * 2", "self.h", ("a", None))]),
     ("hs[0] = a * 2", [("hs[0] = a * 2", "hs[0]", ("a", None))]),
     ("hs[n] = a * 2", [("hs[n] = a * 2", None, ("a", None))]),
-    ("y = [0]\ny[0], k, _ = a.unbind()", [("y[0], k, _ = a.unbind()", ("y[0]", "k", None), ("a",))]),
+    (
+        "y = [0]\ny[0], k, _ = a.unbind()",
+        [("y[0], k, _ = a.unbind()", ("y[0]", "k", None), ("a",))],
+    ),
     ("x[0] = 5", [("x[0] = 5", "x", ("x", None, None))]),
     ("x[0] = z", [("x[0] = z", "x", ("x", None, "z"))]),
     ("x[0] = a * 2", [("a * 2", None, ("a", None)), ("x[0] = a * 2", "x", ("x", None, None))]),
     ("x.data = b", [("x.data = b", "x", ("x", "b"))]),
     ("x.data = -b", [("-b", None, ("b",)), ("x.data = -b", "x", ("x", None))]),
     ("x.requires_grad = False", [("x.requires_grad = False", "x", ("x", None))]),
-    ("x.data[0] = 3", [("x.data", None, ("x",)), ("x.data[0] = 3", "x.data", ("x.data", None, None))]),
-    ("x.data += b", [("x.data", None, ("x",)), ("x.data += b", None, ("x.data", "b")), ("x.data += b", "x", ("x",))]),
+    (
+        "x.data[0] = 3",
+        [("x.data", None, ("x",)), ("x.data[0] = 3", "x.data", ("x.data", None, None))],
+    ),
+    (
+        "x.data += b",
+        [
+            ("x.data", None, ("x",)),
+            ("x.data += b", None, ("x.data", "b")),
+            ("x.data += b", "x", ("x",)),
+        ],
+    ),
     # values handed on
     ("y = a * 2 if flag else a * 3", [("y = a * 2 if flag else a * 3", "y", ("a", None))]),
     ("y = a * 2 if not flag else a * 3", [("y = a * 2 if not flag else a * 3", "y", ("a", None))]),
     ("y = 0 or a * 2", [("y = 0 or a * 2", "y", ("a", None))]),
     ("y = (z := a * 2)", [("y = (z := a * 2)", ("z", "y"), ("a", None))]),
-    ("y = (z := a * 2).sum()", [("z := a * 2", "z", ("a", None)), ("y = (z := a * 2).sum()", "y", (None,))]),
+    (
+        "y = (z := a * 2).sum()",
+        [("z := a * 2", "z", ("a", None)), ("y = (z := a * 2).sum()", "y", (None,))],
+    ),
     # functions: the result takes the caller's target, what happens inside keeps its own
     ("def f(u): return u * 3\ny = f(x)", [("u * 3", "y", ("u", None))]),
     (
@@ -185,26 +216,49 @@ CALLS: list[tuple[str, list[tuple[Any, Any, Any]]]] = [
     ("def f(u): return -u, u * 3\np, q = f(x)", [("-u", "p", ("u",)), ("u * 3", "q", ("u", None))]),
     ("def f(u): return u.unbind()\np, q, r = f(x)", [("u.unbind()", ("p", "q", "r"), ("u",))]),
     ("def f(u): return u * 3\nf(x)", [("u * 3", None, ("u", None))]),
-    ("def f(u): return u * 3\nf(x).sum()", [("u * 3", None, ("u", None)), ("f(x).sum()", None, (None,))]),
-    ("class K:\n  def f(self, u): return u * 3\ny = K().f(x)", [("u * 3", "y", ("u", None))]),
-    ("class K:\n  def __call__(self, u): return u * 3\nk = K()\ny = k(x)", [("u * 3", "y", ("u", None))]),
-    ("class K:\n  @property\n  def f(self): return x * 3\ny = K().f", [("x * 3", "y", ("x", None))]),
-    ("class K:\n  def __mul__(self, o): return o.clone()\ny = K() * x", [("o.clone()", "y", ("o",))]),
-    ("class K:\n  def __contains__(self, o): return o.sum() and 1\ny = x in K()", [("o.sum()", None, ("o",)), ANY]),
     (
-        "class K:\n  def __enter__(self): return a * 2\n  def __exit__(self, *e): return a.sum() and None\n"
-        "with K() as k:\n  n",
+        "def f(u): return u * 3\nf(x).sum()",
+        [("u * 3", None, ("u", None)), ("f(x).sum()", None, (None,))],
+    ),
+    ("class K:\n  def f(self, u): return u * 3\ny = K().f(x)", [("u * 3", "y", ("u", None))]),
+    (
+        "class K:\n  def __call__(self, u): return u * 3\nk = K()\ny = k(x)",
+        [("u * 3", "y", ("u", None))],
+    ),
+    (
+        "class K:\n  @property\n  def f(self): return x * 3\ny = K().f",
+        [("x * 3", "y", ("x", None))],
+    ),
+    (
+        "class K:\n  def __mul__(self, o): return o.clone()\ny = K() * x",
+        [("o.clone()", "y", ("o",))],
+    ),
+    (
+        "class K:\n  def __contains__(self, o): return o.sum() and 1\ny = x in K()",
+        [("o.sum()", None, ("o",)), ANY],
+    ),
+    (
+        (
+            "class K:\n  def __enter__(self): return a * 2\n  def __exit__(self, *e): return"
+            " a.sum() and None\nwith K() as k:\n  n"
+        ),
         [("a * 2", "k", ("a", None)), ("a.sum()", None, ("a",)), ANY],
     ),
     ("class K:\n  w = a * 2", [("w = a * 2", "w", ("a", None))]),
     ("double = lambda t: t * 2\ny = double(x)", [("t * 2", "y", ("t", None))]),
     ("y = (lambda t: t * 2)(x)", [("t * 2", "y", ("t", None))]),
     ("ops = {'k': lambda t: t * 2}\ny = ops['k'](x)", [("t * 2", "y", ("t", None))]),
-    ("def wrap(f):\n  return lambda *a: f(*a)\n@wrap\ndef g(u): return u * 3\ny = g(x)", [("u * 3", "y", ("u", None))]),
+    (
+        "def wrap(f):\n  return lambda *a: f(*a)\n@wrap\ndef g(u): return u * 3\ny = g(x)",
+        [("u * 3", "y", ("u", None))],
+    ),
     ("def apply(f, u): return f(u)\ny = apply(lambda t: t * 2, x)", [("t * 2", "y", ("t", None))]),
     ("def f(u, k=a * 2): return u\ny = f(x)", [("a * 2", None, ("a", None))]),
     (
-        "async def f(u): return u * 3\nasync def g(): y = await f(x)\ntry: g().send(None)\nexcept StopIteration: pass",
+        (
+            "async def f(u): return u * 3\nasync def g(): y = await f(x)\ntry:"
+            " g().send(None)\nexcept StopIteration: pass"
+        ),
         [("u * 3", "y", ("u", None))],
     ),
     # never a wrong name
@@ -213,9 +267,18 @@ CALLS: list[tuple[str, list[tuple[Any, Any, Any]]]] = [
     ("ys = list(map(lambda t: t * 2, ts[:1]))", [("t * 2", None, ("t", None))]),
     ("y = max(ts[:1], key=lambda t: t * 2)", [("t * 2", None, ("t", None))]),
     ("y = sum(ts)", [("sum(ts)", None, ()), ("sum(ts)", None, ())]),
-    ("import functools\ny = functools.reduce(Dummy.mul, ts)", [("functools.reduce(Dummy.mul, ts)", None, ())]),
-    ("def grad(f): return lambda t: (f(t), n)[1]\ndef f(u): return -u\ny = grad(f)(x)", [("-u", None, ("u",))]),
-    ("def g():\n  yield -a\n  return a.sum()\ny = list(g())", [("-a", None, ("a",)), ("a.sum()", None, ("a",))]),
+    (
+        "import functools\ny = functools.reduce(Dummy.mul, ts)",
+        [("functools.reduce(Dummy.mul, ts)", None, ())],
+    ),
+    (
+        "def grad(f): return lambda t: (f(t), n)[1]\ndef f(u): return -u\ny = grad(f)(x)",
+        [("-u", None, ("u",))],
+    ),
+    (
+        "def g():\n  yield -a\n  return a.sum()\ny = list(g())",
+        [("-a", None, ("a",)), ("a.sum()", None, ("a",))],
+    ),
     # loops and statements
     ("for _ in range(2): x = x * 2", [("x = x * 2", "x", ("x", None))] * 2),
     ("for h in (a * 2, n): pass", [("a * 2", "h", ("a", None))]),
@@ -223,7 +286,7 @@ CALLS: list[tuple[str, list[tuple[Any, Any, Any]]]] = [
     ("for p, q in [a.unbind()[:2]]: pass", [("a.unbind()", None, ("a",))]),
     ("s = f'{a.sum() and 1}'", [("a.sum()", None, ("a",)), ANY]),
     ("del x", []),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("program", "expected"), CALLS, ids=[program for program, _ in CALLS])
@@ -243,7 +306,8 @@ def only(program: str, filename: str = "program.py") -> Named:
 
 
 def test_tests() -> None:
-    """Where Python itself asks for a bool, the call has its code and argument, and never a target."""
+    """Where Python itself asks for a bool, the call has its code and argument, and never a
+    target."""
     for program, code, arguments in [
         ("if a:\n  pass", "a", ("a",)),
         ("while not a:\n  pass", "not a", ("a",)),
@@ -267,7 +331,8 @@ def test_tests() -> None:
 def test_augmented_subscript() -> None:
     got = [short(named)[:2] for named in run("x[0] += 1")]
     wanted = [("x[0]", None), ("x[0] += 1", None), ("x[0] += 1", "x")]
-    assert all(found == want or (not EXACT and found[0] is None) for found, want in zip(got, wanted))  # noqa: B905
+    pairs = zip(got, wanted)  # noqa: B905
+    assert all(found == want or (not EXACT and found[0] is None) for found, want in pairs)
     assert [short(named)[1] for named in run("hs = [a]\nhs[0] += b")] == ["hs[0]"]
 
 
@@ -299,7 +364,8 @@ def test_callee(program: str, callee: str | None) -> None:
         ("y = z = a.unbind()", None, ("y",)),
         ("y = a.unbind()", 2, ("y[0]", "y[1]")),
         ("p, q = a.unbind()[:2]", 3, (None, None, None)),
-        ("p, q, r = a.unbind()", None, (None,)),  # one tensor, which Python takes apart: not this call's result
+        # one tensor, which Python takes apart: not this call's result
+        ("p, q, r = a.unbind()", None, (None,)),
         ("p, q, r = a.unbind()", 3, ("p", "q", "r")),
         ("p, *q = a.unbind()", 3, ("p", "q[0]", "q[1]")),
         ("*p, q = a.unbind()", 3, ("p[0]", "p[1]", "q")),
@@ -346,7 +412,8 @@ def test_text_is_one_short_line() -> None:
 
 
 def test_setter_of_another_run_hides_the_name() -> None:
-    """The same assignment stores into a list once and copies into a tensor once: then neither is certain."""
+    """The same assignment stores into a list once and copies into a tensor once: then neither is
+    certain."""
     assert [short(n)[1] for n in run("for y in [0], x:\n  y[0] = a * 2")] == [None, None, "y"]
 
 
@@ -361,7 +428,9 @@ def test_empty_site() -> None:
 
 
 @pytest.mark.skipif(not EXACT, reason="needs code positions")
-@pytest.mark.parametrize("after", ["y = b * 3", "z = a * 2", "# new\ny = a * 2", "y = a.sum()", "", "y = (", "if"])
+@pytest.mark.parametrize(
+    "after", ["y = b * 3", "z = a * 2", "# new\ny = a * 2", "y = a.sum()", "", "y = (", "if"]
+)
 def test_edited_file(after: str) -> None:
     play("y = a * 2", "edited.py")
     linecache.cache["edited.py"] = (1, None, [after], "edited.py")
@@ -397,7 +466,10 @@ def test_rewritten_asserts() -> None:
     lines = [n.line for n in resolve(sites) if n]
     assert lines[1] == lines[0] == lines[2] - 1
     assert [short(n)[:2] for n in resolve(sites)][2] == ("loss = a + 1", "loss")
-    assert [short(n)[1] for n in resolve(sites)] in ([None, None, "loss", "y"], [None, None, "loss", None])
+    assert [short(n)[1] for n in resolve(sites)] in (
+        [None, None, "loss", "y"],
+        [None, None, "loss", None],
+    )
 
 
 def test_doctest() -> None:
@@ -419,7 +491,9 @@ def test_doctest() -> None:
 
 def test_deep_expression() -> None:
     """Too deep for the walk that finds nodes: only the line is known."""
-    assert only("y = " + " + ".join(["n"] * 600 + ["a"])) == Named("program.py", 1, None, None, False, (), {})
+    assert only("y = " + " + ".join(["n"] * 600 + ["a"])) == Named(
+        "program.py", 1, None, None, False, (), {}
+    )
 
 
 def test_same_everywhere() -> None:
@@ -460,7 +534,9 @@ class TestCells:
         config.HistoryManager.enabled = False
         before = sys.displayhook, sys.excepthook, dict(vars(builtins))
         shell = InteractiveShell.instance(config=config)
-        shell.user_ns.update(a=Dummy(), b=Dummy(), ops=types.ModuleType("ops"), record=record, Dummy=Dummy)
+        shell.user_ns.update(
+            a=Dummy(), b=Dummy(), ops=types.ModuleType("ops"), record=record, Dummy=Dummy
+        )
         shell.user_ns["ops"].f = operation
         sites.clear()
         yield shell
@@ -515,7 +591,10 @@ def test_a_cell_with_several_statements_on_a_line() -> None:
 
     shell = InteractiveShell()
     shell.user_ns.update(Recorder=_Recorder)
-    shell.run_cell("x = Recorder()\nif True: y = x * 2\nz = (x * 2).sum(); w = z * 3\nfor i in range(1): x = x * 1.0")
+    shell.run_cell(
+        "x = Recorder()\nif True: y = x * 2\nz = (x * 2).sum(); w = z * 3\nfor i in range(1): x = x"
+        " * 1.0"
+    )
     shown = [(n.code, n.targets) for n in resolve(_Recorder.sites) if n is not None]
     assert shown == [
         ("y = x * 2", ("y",)),
@@ -541,13 +620,19 @@ class _Recorder:
 
 
 @pytest.mark.parametrize(
-    "code", ["z = abs(a)", "z = pow(a, 2)", "z = bool(a)", "z = sum([a, a])", 'setattr(b, "data", a)']
+    "code",
+    ["z = abs(a)", "z = pow(a, 2)", "z = bool(a)", "z = sum([a, a])", 'setattr(b, "data", a)'],
 )
 def test_a_line_that_runs_often_keeps_its_code(code: str) -> None:
     """Python 3.11 runs built-in functions elsewhere in the code after a few rounds."""
     program = f"def often(a, b):\n    for _ in range(20):\n        {code}\n"
     names: dict[str, Any] = {}
-    linecache.cache["often.py"] = (len(program), None, program.splitlines(keepends=True), "often.py")
+    linecache.cache["often.py"] = (
+        len(program),
+        None,
+        program.splitlines(keepends=True),
+        "often.py",
+    )
     exec(compile(program, "often.py", "exec"), names)
     with gv.record() as recording:
         names["often"](torch.ones(1, requires_grad=True), torch.ones(1))

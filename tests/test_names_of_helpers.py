@@ -1,4 +1,5 @@
-"""A variable is called as its user calls it, and not as a helper's parameter does, wherever that is certain."""
+"""A variable is called as its user calls it, and not as a helper's parameter does, wherever that is
+certain."""
 
 from __future__ import annotations
 
@@ -275,7 +276,8 @@ PROGRAMS = [
 def test_the_user_s_own_names_are_shown(program: Callable[[], gv.Recording]) -> None:
     names = {t.name for t in program().graph.tensors}
     assert {"w", "y"} <= names
-    of_helpers = {"inp", "v", "t"} | ({"x"} if program is not helper_that_rebinds else set())  # x + 1 has no other name
+    # x + 1 has no other name
+    of_helpers = {"inp", "v", "t"} | ({"x"} if program is not helper_that_rebinds else set())
     assert not names & of_helpers
 
 
@@ -448,13 +450,15 @@ def test_an_older_tensor_is_not_called_by_the_line_that_made_the_newer_one() -> 
         between = t1 * 2
         t2 = t2 + between
     lines = [t.name for t in rec.graph.tensors if t.name and t.name.startswith("t2 (line")]
-    made = next(c for c in rec.graph.calls if c.source and (c.source.code or "").startswith("between"))
+    made = next(
+        c for c in rec.graph.calls if c.source and (c.source.code or "").startswith("between")
+    )
     assert made.source is not None
     assert lines == [f"t2 (line {made.source.line - 1})"]
     assert t2.shape == (2,)
 
 
-# random programs --------------------------------------------------------------------------------------------------
+# random programs ----------------------------------------------------------------------------------
 
 # How a statement hands `a` to something, and what that something is; `{a}` is the user's own name.
 WAYS = [

@@ -25,10 +25,12 @@ def program(function):
 
 
 def leaf(*shape):
-    return torch.linspace(-1.0, 2.0, torch.Size(shape).numel()).reshape(shape).clone().requires_grad_()
+    return (
+        torch.linspace(-1.0, 2.0, torch.Size(shape).numel()).reshape(shape).clone().requires_grad_()
+    )
 
 
-# constants, factories and reading attributes ---------------------------------------------------------------------
+# constants, factories and reading attributes ------------------------------------------------------
 
 
 @program
@@ -62,7 +64,13 @@ def factories_like_a_tracked_tensor():
 @program
 def new_factories_of_a_tracked_tensor():
     a = leaf(3)
-    made = [a.new_zeros(3), a.new_ones(3), a.new_empty(2), a.new_full((2,), 1.0), a.new_tensor([1.0, 2.0])]
+    made = [
+        a.new_zeros(3),
+        a.new_ones(3),
+        a.new_empty(2),
+        a.new_full((2,), 1.0),
+        a.new_tensor([1.0, 2.0]),
+    ]
     return a * made[0]
 
 
@@ -114,7 +122,16 @@ def questions_about_memory():
 @program
 def length_and_hash_and_identity():
     a = leaf(3)
-    return len(a), hash(a), a is a, {a: 1}, id(a), isinstance(a, torch.Tensor), torch.is_tensor(a), callable(a)
+    return (
+        len(a),
+        hash(a),
+        a is a,
+        {a: 1},
+        id(a),
+        isinstance(a, torch.Tensor),
+        torch.is_tensor(a),
+        callable(a),
+    )
 
 
 @program
@@ -123,7 +140,15 @@ def printing():
     h = (a * 2).sum()
     with contextlib.redirect_stdout(io.StringIO()):
         print(a, h, [a, h], {"a": a})
-    return repr(a), str(h), f"{h}", f"{h:.3f}", f"{a!r}", "{}".format(h), "%s" % h  # noqa: UP031, UP032
+    return (
+        repr(a),
+        str(h),
+        f"{h}",
+        f"{h:.3f}",
+        f"{a!r}",
+        "{}".format(h),  # noqa: UP032
+        "%s" % h,  # noqa: UP031
+    )
 
 
 @program
@@ -135,7 +160,7 @@ def logging_a_tensor():
     logger.warning("loss %s", h)
 
 
-# flags, hooks and backward ---------------------------------------------------------------------------------------
+# flags, hooks and backward ------------------------------------------------------------------------
 
 
 @program
@@ -216,7 +241,7 @@ def reading_and_clearing_grad():
     return g.norm().item(), a.grad.clone(), a.grad.detach(), a.grad.data
 
 
-# optimizers ------------------------------------------------------------------------------------------------------
+# optimizers ---------------------------------------------------------------------------------------
 
 
 def train(make_optimizer, *, set_to_none=True, closure=False):
@@ -241,8 +266,12 @@ def train(make_optimizer, *, set_to_none=True, closure=False):
 
 OPTIMIZERS = {
     "sgd": lambda p: torch.optim.SGD(p, lr=0.1),
-    "sgd-momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.1, foreach=False),
-    "sgd-foreach": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.1, foreach=True),
+    "sgd-momentum": lambda p: torch.optim.SGD(
+        p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.1, foreach=False
+    ),
+    "sgd-foreach": lambda p: torch.optim.SGD(
+        p, lr=0.1, momentum=0.9, weight_decay=0.1, foreach=True
+    ),
     "sgd-fused": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, fused=True),
     "adam": lambda p: torch.optim.Adam(p, foreach=False, weight_decay=0.1, amsgrad=True),
     "adam-foreach": lambda p: torch.optim.Adam(p, foreach=True),
@@ -304,13 +333,21 @@ def a_step_by_hand():
     a.grad = None
 
 
-# calls that hand their input on ----------------------------------------------------------------------------------
+# calls that hand their input on -------------------------------------------------------------------
 
 
 @program
 def no_op_conversions():
     a = leaf(3)
-    h = a.to(torch.float32).contiguous().float().cpu().to("cpu").type(torch.float32).requires_grad_()
+    h = (
+        a.to(torch.float32)
+        .contiguous()
+        .float()
+        .cpu()
+        .to("cpu")
+        .type(torch.float32)
+        .requires_grad_()
+    )
     return torch.as_tensor(h), h.expand_as(h), a.view_as(a), a.type_as(h)
 
 
@@ -349,7 +386,7 @@ def zero_gradients():
     )
 
 
-# in-place writes and views ---------------------------------------------------------------------------------------
+# in-place writes and views ------------------------------------------------------------------------
 
 
 @program
@@ -503,7 +540,12 @@ def several_outputs():
 @program
 def einsum_and_matrix_functions():
     a, b = leaf(2, 2), leaf(2, 2)
-    return torch.einsum("ij,jk->ik", a, b), a @ b, torch.linalg.inv(a + 3 * torch.eye(2)), a.matmul(b)
+    return (
+        torch.einsum("ij,jk->ik", a, b),
+        a @ b,
+        torch.linalg.inv(a + 3 * torch.eye(2)),
+        a.matmul(b),
+    )
 
 
 @program
@@ -513,7 +555,7 @@ def foreach_functions():
     return torch._foreach_add(h, h), torch._foreach_exp(h), torch._foreach_norm(h)
 
 
-# custom Functions and checkpoint ---------------------------------------------------------------------------------
+# custom Functions and checkpoint ------------------------------------------------------------------
 
 
 class Inside(torch.autograd.Function):
@@ -593,13 +635,16 @@ def checkpoint_with_reentry():
     checkpoint(lambda x: net(x).tanh(), a * 2, use_reentrant=True).sum().backward()
 
 
-# modules ---------------------------------------------------------------------------------------------------------
+# modules ------------------------------------------------------------------------------------------
 
 MODULES = {
     "linear": lambda: (nn.Linear(3, 2), leaf(2, 3)),
     "linear on a vector": lambda: (nn.Linear(3, 2), leaf(3)),
     "conv1d": lambda: (nn.Conv1d(1, 2, 2), leaf(1, 1, 4)),
-    "conv2d": lambda: (nn.Sequential(nn.Conv2d(1, 2, 2), nn.ReLU(), nn.MaxPool2d(2)), leaf(1, 1, 4, 4)),
+    "conv2d": lambda: (
+        nn.Sequential(nn.Conv2d(1, 2, 2), nn.ReLU(), nn.MaxPool2d(2)),
+        leaf(1, 1, 4, 4),
+    ),
     "batch norm, training": lambda: (nn.BatchNorm1d(3), leaf(4, 3)),
     "batch norm, evaluation": lambda: (nn.BatchNorm1d(3).eval(), leaf(4, 3)),
     "layer norm": lambda: (nn.LayerNorm(3), leaf(2, 3)),
@@ -610,8 +655,14 @@ MODULES = {
     "lstm cell": lambda: (nn.LSTMCell(3, 2), leaf(1, 3)),
     "multihead attention": lambda: (Attend(), leaf(4, 1, 4)),
     "transformer layer": lambda: (nn.TransformerEncoderLayer(4, 2, 8), leaf(3, 1, 4)),
-    "transformer layer, evaluation": lambda: (nn.TransformerEncoderLayer(4, 2, 8).eval(), leaf(3, 1, 4)),
-    "prelu": lambda: (nn.Sequential(nn.PReLU(), nn.Softplus(), nn.GELU(), nn.Softmax(-1)), leaf(2, 3)),
+    "transformer layer, evaluation": lambda: (
+        nn.TransformerEncoderLayer(4, 2, 8).eval(),
+        leaf(3, 1, 4),
+    ),
+    "prelu": lambda: (
+        nn.Sequential(nn.PReLU(), nn.Softplus(), nn.GELU(), nn.Softmax(-1)),
+        leaf(2, 3),
+    ),
     "bilinear": lambda: (Both(), leaf(2, 3)),
     "spectral norm": lambda: (nn.utils.parametrizations.weight_norm(nn.Linear(3, 2)), leaf(2, 3)),
     "up-sampling": lambda: (nn.Upsample(scale_factor=2, mode="bilinear"), leaf(1, 1, 2, 2)),
@@ -661,15 +712,24 @@ def sparse_embedding():
 @program
 def losses():
     a, k = leaf(4), torch.ones(4)
-    total = F.mse_loss(a, k) + F.l1_loss(a, k) + F.binary_cross_entropy_with_logits(a, k) + F.huber_loss(a, k)
+    total = (
+        F.mse_loss(a, k)
+        + F.l1_loss(a, k)
+        + F.binary_cross_entropy_with_logits(a, k)
+        + F.huber_loss(a, k)
+    )
     (
-        total + F.kl_div(a.log_softmax(0), k.softmax(0), reduction="batchmean") + F.cosine_similarity(a, k, dim=0)
+        total
+        + F.kl_div(a.log_softmax(0), k.softmax(0), reduction="batchmean")
+        + F.cosine_similarity(a, k, dim=0)
     ).backward()
 
 
 @program
 def making_and_initializing_modules():
-    net = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nn.LSTM(3, 2), nn.Embedding(3, 2), nn.Conv2d(1, 1, 2))
+    net = nn.Sequential(
+        nn.Linear(3, 3), nn.BatchNorm1d(3), nn.LSTM(3, 2), nn.Embedding(3, 2), nn.Conv2d(1, 1, 2)
+    )
     for p in net.parameters():
         nn.init.zeros_(p)
         nn.init.uniform_(p, -1, 1)
@@ -683,10 +743,16 @@ def state_dict_there_and_back():
     net = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3))
     state = net.state_dict()
     net.load_state_dict(state)
-    return dict(net.named_parameters()), net.train(), net.eval(), list(net.buffers()), net.zero_grad()
+    return (
+        dict(net.named_parameters()),
+        net.train(),
+        net.eval(),
+        list(net.buffers()),
+        net.zero_grad(),
+    )
 
 
-# modes that touch nothing tracked --------------------------------------------------------------------------------
+# modes that touch nothing tracked -----------------------------------------------------------------
 
 
 @program
@@ -717,7 +783,17 @@ def no_grad_with_everything_enabled_inside():
 def looking_at_tracked_values_under_no_grad():
     a = leaf(3)
     with torch.no_grad():
-        return a.shape, str(a), torch.zeros_like(a), a.requires_grad, a.grad, len(a), f"{a}", a.is_leaf, a.new_zeros(2)
+        return (
+            a.shape,
+            str(a),
+            torch.zeros_like(a),
+            a.requires_grad,
+            a.grad,
+            len(a),
+            f"{a}",
+            a.is_leaf,
+            a.new_zeros(2),
+        )
 
 
 @program
@@ -765,5 +841,8 @@ def test_no_cut(function):
     with gv.record() as rec:
         function()
     graph = rec.graph
-    said = [(graph.call[c.call_id].source, graph.call[c.call_id].function, c.reason.value) for c in graph.cuts]
+    said = [
+        (graph.call[c.call_id].source, graph.call[c.call_id].function, c.reason.value)
+        for c in graph.cuts
+    ]
     assert said == []

@@ -1,6 +1,7 @@
 """3,000 random programs, of which PyTorch is the judge: the first half (see ``oracle.py``).
 
-Each half is a module of its own, so that two workers share them. ``make soak`` runs others, and more of them.
+Each half is a module of its own, so that two workers share them. ``make soak`` runs others, and
+more of them.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import oracle
 import pytest
 
 
-@pytest.mark.parametrize("first", range(0, 1500, oracle.BLOCK), ids=lambda n: f"programs-{n}-{n + oracle.BLOCK - 1}")
+@pytest.mark.parametrize(
+    "first", range(0, 1500, oracle.BLOCK), ids=lambda n: f"programs-{n}-{n + oracle.BLOCK - 1}"
+)
 def test_all_ways_agree(first):
     oracle.check(first)

@@ -6,6 +6,8 @@ import oracle
 import pytest
 
 
-@pytest.mark.parametrize("first", range(1500, 3000, oracle.BLOCK), ids=lambda n: f"programs-{n}-{n + oracle.BLOCK - 1}")
+@pytest.mark.parametrize(
+    "first", range(1500, 3000, oracle.BLOCK), ids=lambda n: f"programs-{n}-{n + oracle.BLOCK - 1}"
+)
 def test_all_ways_agree(first):
     oracle.check(first)

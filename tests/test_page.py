@@ -1,4 +1,5 @@
-"""One file with every state in it: what is refused, what the file holds, and that user text breaks out of nothing."""
+"""One file with every state in it: what is refused, what the file holds, and that user text breaks
+out of nothing."""
 
 from __future__ import annotations
 
@@ -19,8 +20,18 @@ from gradviz.views.figure import Figure
 from gradviz.views.page import export, page
 from gradviz.views.state import state
 
-HOSTILE = ["</script><script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "\u2028\u2029", "\ud800", "{{data}}",
-           "<!--", "]]>", "\x00", "a=b&c#d", "ü %41 +"]  # fmt: skip
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "\u2028\u2029",
+    "\ud800",
+    "{{data}}",
+    "<!--",
+    "]]>",
+    "\x00",
+    "a=b&c#d",
+    "ü %41 +",
+]
 
 
 def recording() -> gv.Recording:
@@ -32,9 +43,19 @@ def recording() -> gv.Recording:
 
 def small_book(*options: str) -> dict[str, Any]:
     shown = state(Figure(recording().graph))
-    control = {"name": "copy", "label": "copy", "kind": "buttons", "options": list(options), "start": 0}
-    return {"title": "t", "code": {"text": "b = copy(a)", "first": 1}, "controls": [control],
-            "states": [{**shown, "sentence": o} for o in options]}  # fmt: skip
+    control = {
+        "name": "copy",
+        "label": "copy",
+        "kind": "buttons",
+        "options": list(options),
+        "start": 0,
+    }
+    return {
+        "title": "t",
+        "code": {"text": "b = copy(a)", "first": 1},
+        "controls": [control],
+        "states": [{**shown, "sentence": o} for o in options],
+    }
 
 
 class Scenario:
@@ -71,7 +92,9 @@ class Parts(html.parser.HTMLParser):
 
 
 def held(path: Path) -> Any:
-    return json.loads(zlib.decompress(base64.b64decode(Parts(path.read_text(encoding="utf-8")).inside["gv-data"])))
+    return json.loads(
+        zlib.decompress(base64.b64decode(Parts(path.read_text(encoding="utf-8")).inside["gv-data"]))
+    )
 
 
 def test_a_scenario_becomes_a_book(tmp_path: Path) -> None:
@@ -104,13 +127,22 @@ def test_the_same_book_gives_the_same_bytes() -> None:
 
 
 def test_too_many_states_are_refused_before_anything_runs(tmp_path: Path) -> None:
-    controls = [{"name": n, "label": n, "kind": "slider", "options": list(map(str, range(size))), "start": 0}
-                for n, size in (("copy", 4), ("mode", 4), ("k", 256))]  # fmt: skip
+    controls = [
+        {
+            "name": n,
+            "label": n,
+            "kind": "slider",
+            "options": list(map(str, range(size))),
+            "start": 0,
+        }
+        for n, size in (("copy", 4), ("mode", 4), ("k", 256))
+    ]
     scenario = Scenario({**small_book("x"), "controls": controls})
     with pytest.raises(gv.GradvizError) as raised:
         export(scenario, tmp_path / "a.html")
-    assert str(raised.value) == (
-        "this scenario has 4,096 states (copy 4 × mode 4 × k 256); at most 256 are exported: "
+    assert (
+        str(raised.value)
+        == "this scenario has 4,096 states (copy 4 × mode 4 × k 256); at most 256 are exported: "
         "give k fewer values, or raise limit="
     )
     assert scenario.runs == 0
@@ -118,17 +150,24 @@ def test_too_many_states_are_refused_before_anything_runs(tmp_path: Path) -> Non
 
 
 def test_too_many_steps_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(gv.GradvizError, match=r"this recording has \d+ steps; at most 2 .* or raise limit="):
+    with pytest.raises(
+        gv.GradvizError, match=r"this recording has \d+ steps; at most 2 .* or raise limit="
+    ):
         export(recording(), tmp_path / "a.html", limit=2)
 
 
 def test_errors_say_how_to_mend_them(tmp_path: Path) -> None:
     rec = recording()
-    with pytest.raises(gv.GradvizError, match=r"cannot export to 'a.pdf': a page's name ends in .html"):
+    with pytest.raises(
+        gv.GradvizError, match=r"cannot export to 'a.pdf': a page's name ends in .html"
+    ):
         export(rec, tmp_path / "a.pdf")
     with pytest.raises(gv.GradvizError, match=r"there is no folder .*nowhere.*make it first"):
         export(rec, tmp_path / "nowhere" / "a.html")
-    with pytest.raises(gv.GradvizError, match=r"cannot export the int 3: expected what .*explore made .* or a Figure"):
+    with pytest.raises(
+        gv.GradvizError,
+        match=r"cannot export the int 3: expected what .*explore made .* or a Figure",
+    ):
         export(3, tmp_path / "a.html")
     assert not list(tmp_path.iterdir())
 
@@ -173,7 +212,11 @@ WRITING = r"\.(inner|outer)HTML|insertAdjacentHTML|\beval\(|new Function|documen
 
 
 def test_our_scripts_and_styles_hold_nothing_that_ends_their_element_or_loads() -> None:
-    sources = [f for f in (Path(gv.__file__).parent / "views" / "static").iterdir() if f.suffix in (".js", ".css")]
+    sources = [
+        f
+        for f in (Path(gv.__file__).parent / "views" / "static").iterdir()
+        if f.suffix in (".js", ".css")
+    ]
     assert sources
     for file in sources:
         text = file.read_text(encoding="utf-8")

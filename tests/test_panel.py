@@ -21,7 +21,11 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 
 @pytest.fixture
 def exploration() -> Exploration:
-    @explore(copy=[torch.Tensor.clone, torch.Tensor.detach], again=controls.button("backward again"), k=(1, 5))
+    @explore(
+        copy=[torch.Tensor.clone, torch.Tensor.detach],
+        again=controls.button("backward again"),
+        k=(1, 5),
+    )
     def scenario(copy: Any, again: int, k: int) -> None:
         a = torch.tensor([1.0, 2.0], requires_grad=True)
         b = copy(a)
@@ -46,7 +50,9 @@ def parts(exploration: Exploration) -> tuple[Any, Any, Any]:
 def test_every_control_has_a_whole_name_and_a_reset_stands_below(exploration: Exploration) -> None:
     widgets, reset, shown = parts(exploration)
     assert [w.description for w in widgets] == ["copy", "backward again", "k"]
-    assert [w.style.description_width for w in widgets if hasattr(w.style, "description_width")] == ["initial"] * 2
+    assert [
+        w.style.description_width for w in widgets if hasattr(w.style, "description_width")
+    ] == ["initial"] * 2
     assert widgets[0].tooltips == ("copy: clone", "copy: detach")
     assert (reset.description, reset.tooltip) == ("Reset", "Set all controls to their start")
     assert shown.code == exploration.code
@@ -72,7 +78,8 @@ def test_a_click_is_one_message_and_the_state_of_a_fresh_run(
     assert row[2] == "[4, 4]"  # two backwards that meet a * 2 only
     reset.click()
     assert len(sent) == 4
-    # The page shows the text only without a picture, and is told that nothing is to be marked as changed.
+    # The page shows the text only without a picture, and is told that nothing is to be marked as
+    # changed.
     assert json.loads(sent[3]["state"]) == {**start, "text": "", "afresh": True}
 
 
@@ -85,7 +92,9 @@ def test_an_error_reaches_the_page_with_its_line() -> None:
     _, _, shown = parts(scenario)
     assert shown.state["error"] == ""
     scenario.set(requires_grad=False)
-    assert shown.state["error"].startswith("RuntimeError: element 0 of tensors does not require grad")
+    assert shown.state["error"].startswith(
+        "RuntimeError: element 0 of tensors does not require grad"
+    )
     assert shown.state["lines"] == [scenario.code["first"] + 2]
     assert shown.state["cards"]
 
@@ -145,7 +154,9 @@ def shell() -> Iterator[InteractiveShell]:
     sys.displayhook, sys.excepthook = before
 
 
-def test_in_a_notebook_a_cell_shows_it_once(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_a_notebook_a_cell_shows_it_once(
+    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shown: list[Any] = []
     monkeypatch.setattr("IPython.display.display", lambda bundle, raw: shown.append(bundle))
 

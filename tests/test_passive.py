@@ -51,7 +51,11 @@ def data(t):
     if t.layout is torch.sparse_coo:
         return data(t.coalesce().indices()), data(t.coalesce().values())
     with torch.no_grad():
-        return str(t.dtype), tuple(t.shape), t.detach().resolve_conj().contiguous().view(-1).cpu().numpy().tobytes()
+        return (
+            str(t.dtype),
+            tuple(t.shape),
+            t.detach().resolve_conj().contiguous().view(-1).cpu().numpy().tobytes(),
+        )
 
 
 def state(t):
@@ -77,7 +81,11 @@ def state(t):
 
 def global_hooks():
     module = nn.modules.module
-    tables = [v for k, v in sorted(vars(module).items()) if k.startswith("_global") and hasattr(v, "__len__")]
+    tables = [
+        v
+        for k, v in sorted(vars(module).items())
+        if k.startswith("_global") and hasattr(v, "__len__")
+    ]
     return [len(t) for t in tables], module._has_any_global_hook()
 
 
@@ -104,7 +112,8 @@ def surroundings():
 
 
 def users_frames(error):
-    """The frames of a traceback that are neither torch's nor, while the block still runs, the recorder's."""
+    """The frames of a traceback that are neither torch's nor, while the block still runs, the
+    recorder's."""
     ours = (TORCH, GRADVIZ)
     return [
         (f.filename, f.lineno, f.name)
@@ -114,7 +123,8 @@ def users_frames(error):
 
 
 def outcome(run, *, recorded):
-    """Values, error, warnings and surroundings of one run of ``run(values)``, which fills a dictionary."""
+    """Values, error, warnings and surroundings of one run of ``run(values)``, which fills a
+    dictionary."""
     values = {}
     torch.manual_seed(1)
     random.seed(1)
@@ -127,13 +137,21 @@ def outcome(run, *, recorded):
             run(values)
         except Exception as raised:
             frames = users_frames(raised)
-            error = type(raised), str(raised), frames, raised.__cause__ is None, raised.__context__ is None
+            error = (
+                type(raised),
+                str(raised),
+                frames,
+                raised.__cause__ is None,
+                raised.__context__ is None,
+            )
             del raised
         during = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
         torch.set_grad_enabled(True)
     return {
         "values": {n: state(v) for n, v in values.items() if isinstance(v, torch.Tensor)},
-        "numbers": {n: v for n, v in values.items() if isinstance(v, (int, float, str, bool, list))},
+        "numbers": {
+            n: v for n, v in values.items() if isinstance(v, (int, float, str, bool, list))
+        },
         "error": error,
         "warnings": [(w.category, str(w.message)) for w in warned],
         "surroundings": surroundings(),
@@ -148,11 +166,15 @@ def differences(run):
     report = [f"{k}: {plain[k]!r} without, {recorded[k]!r} with a recording" for k in found]
     for name, before in plain["values"].items():
         after = recorded["values"].get(name, {})
-        report += [f"{name}.{k}: {v!r} without, {after.get(k)!r} with" for k, v in before.items() if after.get(k) != v]
+        report += [
+            f"{name}.{k}: {v!r} without, {after.get(k)!r} with"
+            for k, v in before.items()
+            if after.get(k) != v
+        ]
     return report
 
 
-# random programs, among them many that raise ---------------------------------------------------------------------
+# random programs, among them many that raise ------------------------------------------------------
 
 
 def program_runner(program):
@@ -168,7 +190,9 @@ def program_runner(program):
 
 
 @pytest.mark.parametrize("risky", [False, True], ids=["ordinary", "with-writes-into-saved-tensors"])
-@pytest.mark.parametrize("first", range(0, PROGRAMS, BLOCK), ids=lambda n: f"programs-{n}-{n + BLOCK - 1}")
+@pytest.mark.parametrize(
+    "first", range(0, PROGRAMS, BLOCK), ids=lambda n: f"programs-{n}-{n + BLOCK - 1}"
+)
 def test_random_programs_run_the_same(first, risky):
     def found(seeds):
         return differences(program_runner(programs.build(seeds, risky=risky)))
@@ -214,7 +238,7 @@ def test_nodes_run_in_the_same_order():
     assert order(gv.record) == order(contextlib.nullcontext)
 
 
-# real modules ----------------------------------------------------------------------------------------------------
+# real modules -------------------------------------------------------------------------------------
 
 
 def training(model, x, make_optimizer):
@@ -253,7 +277,10 @@ def adam_fused(p):
 class Checkpointed(nn.Module):
     def __init__(self, reentrant):
         super().__init__()
-        self.inner, self.reentrant = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5), nn.Tanh()), reentrant
+        self.inner, self.reentrant = (
+            nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5), nn.Tanh()),
+            reentrant,
+        )
 
     def forward(self, x):
         x = self.inner(x)
@@ -272,11 +299,23 @@ TRAININGS = {
         adam,
     ),
     "lstm": (lambda: nn.LSTM(3, 2, 2, dropout=0.5), lambda: torch.randn(4, 1, 3), adam_fused),
-    "transformer": (lambda: nn.TransformerEncoderLayer(4, 2, 8), lambda: torch.randn(3, 1, 4), adam),
-    "embedding": (lambda: nn.Sequential(nn.Embedding(5, 3), nn.LayerNorm(3)), lambda: torch.tensor([1, 2, 3]), sgd),
+    "transformer": (
+        lambda: nn.TransformerEncoderLayer(4, 2, 8),
+        lambda: torch.randn(3, 1, 4),
+        adam,
+    ),
+    "embedding": (
+        lambda: nn.Sequential(nn.Embedding(5, 3), nn.LayerNorm(3)),
+        lambda: torch.tensor([1, 2, 3]),
+        sgd,
+    ),
     "checkpoint": (lambda: Checkpointed(False), lambda: torch.randn(2, 3), sgd),
     "reentrant checkpoint": (lambda: Checkpointed(True), lambda: torch.randn(2, 3), sgd),
-    "weight norm": (lambda: nn.utils.parametrizations.weight_norm(nn.Linear(3, 2)), lambda: torch.randn(2, 3), sgd),
+    "weight norm": (
+        lambda: nn.utils.parametrizations.weight_norm(nn.Linear(3, 2)),
+        lambda: torch.randn(2, 3),
+        sgd,
+    ),
 }
 
 
@@ -285,7 +324,7 @@ def test_training_is_bit_identical(name):
     assert differences(training(*TRAININGS[name])) == []
 
 
-# single things ---------------------------------------------------------------------------------------------------
+# single things ------------------------------------------------------------------------------------
 
 CASES = []
 
@@ -419,7 +458,10 @@ def unknown_attribute(values):
 
 @case
 def unused_input_of_grad(values):
-    values["a"], values["b"] = a, b = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    values["a"], values["b"] = a, b = (
+        torch.ones(3, requires_grad=True),
+        torch.ones(3, requires_grad=True),
+    )
     torch.autograd.grad((a * 2).sum(), [a, b])
 
 
@@ -644,7 +686,7 @@ def test_same_with_and_without_a_recording(run):
     assert differences(run) == []
 
 
-# hooks left behind, the caller's surroundings --------------------------------------------------------------------
+# hooks left behind, the caller's surroundings -----------------------------------------------------
 
 
 def test_nothing_of_gradviz_runs_once_the_block_is_left():
@@ -747,7 +789,9 @@ def test_another_thread_is_neither_recorded_nor_disturbed():
         a = torch.full((3,), 2.0, requires_grad=True)
         b = a.detach()
         (a * a).sum().backward()
-        result.update(grad=a.grad.tolist(), modes=len(_get_current_function_mode_stack()), cut=b.requires_grad)
+        result.update(
+            grad=a.grad.tolist(), modes=len(_get_current_function_mode_stack()), cut=b.requires_grad
+        )
         go_on.set()
 
     thread = threading.Thread(target=work)
@@ -857,7 +901,9 @@ def test_numbers_of_hooks_on_tensors_and_nodes():
     assert dict(a.__dict__) == {}
 
 
-def test_a_failure_of_ours_where_memory_is_handed_out_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_of_ours_where_memory_is_handed_out_is_a_note(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def broken(*_: Any) -> None:
         raise ValueError("ours")
 

@@ -1,4 +1,5 @@
-"""The pictures themselves: the four of the README, and more that are wide, long or full of cuts, measured as drawn."""
+"""The pictures themselves: the four of the README, and more that are wide, long or full of cuts,
+measured as drawn."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ README = {
 
 
 def drawn_from(name: str) -> Callable[[], Figure]:
-    """The picture of a program of its own, so that line numbers are those that a reader would count."""
+    """The picture of a program of its own, so that line numbers are those that a reader would
+    count."""
 
     def make() -> Figure:
         with tempfile.TemporaryDirectory() as folder:
@@ -228,10 +230,20 @@ z.register_hook(print)
 loss = (z * 2 + z / 7).sum()
 loss.backward()
 """
-PROGRAMS = {"training_step": TRAINING, "eight_cuts": EIGHT_CUTS, "long_names": LONG_NAMES, "renamed": RENAMED,
-            "detached_factor": DETACHED_FACTOR, "momentum": MOMENTUM, "rows_of_a_buffer": ROWS_OF_A_BUFFER,
-            "hooks": HOOKS}  # fmt: skip
-MORE = {f.__name__: f for f in (many_cuts, twelve_cards, model, nine_leaves, no_grad_region, outputs, training, nodes)}
+PROGRAMS = {
+    "training_step": TRAINING,
+    "eight_cuts": EIGHT_CUTS,
+    "long_names": LONG_NAMES,
+    "renamed": RENAMED,
+    "detached_factor": DETACHED_FACTOR,
+    "momentum": MOMENTUM,
+    "rows_of_a_buffer": ROWS_OF_A_BUFFER,
+    "hooks": HOOKS,
+}
+MORE = {
+    f.__name__: f
+    for f in (many_cuts, twelve_cards, model, nine_leaves, no_grad_region, outputs, training, nodes)
+}
 ALL = {**{name: drawn_from(name) for name in (*README, *PROGRAMS)}, **MORE}
 every_picture = pytest.mark.parametrize("make", ALL.values(), ids=ALL.keys())
 
@@ -244,7 +256,9 @@ def test_fits_a_notebook_and_is_large_enough_to_read(make: Callable[[], Figure])
     assert min(sizes) >= 13
     for group in picture.groups:
         for box in [*group.shapes, *(Rect(x, y, x, y) for line in group.lines for x, y in line)]:
-            assert picture.view.contains(Rect(box.x0 + 0.1, box.y0 + 0.1, box.x1 - 0.1, box.y1 - 0.1)), group
+            assert picture.view.contains(
+                Rect(box.x0 + 0.1, box.y0 + 0.1, box.x1 - 0.1, box.y1 - 0.1)
+            ), group
 
 
 @every_picture
@@ -277,7 +291,9 @@ def test_text_fits_its_box(make: Callable[[], Figure], family: str) -> None:
             width = sum(font.get(ord(c), 0.9) for c in t.text) * t.size
             assert width <= t.room.x1 - t.room.x0, t
             if group.kind != "graph":
-                assert abs(t.x - (t.room.x0 + t.room.x1) / 2) < 0.1, "text stands in the middle of its box"
+                assert abs(t.x - (t.room.x0 + t.room.x1) / 2) < 0.1, (
+                    "text stands in the middle of its box"
+                )
 
 
 def test_every_meaning_has_a_shape_and_a_word_besides_its_colour() -> None:
@@ -306,7 +322,10 @@ def test_both_lines_of_a_pair_run_side_by_side() -> None:
     assert len(picture.of("gradient")) == len(forward) == 6
     for group in picture.of("gradient"):
         (line,) = group.lines
-        partner = min(forward.values(), key=lambda other: math.dist(line[0], other[0]) + math.dist(line[-1], other[-1]))
+        partner = min(
+            forward.values(),
+            key=lambda other: math.dist(line[0], other[0]) + math.dist(line[-1], other[-1]),
+        )
         for point in line[3:-3]:
             assert 3 < min(math.dist(point, other) for other in partner) < 8
 
@@ -321,7 +340,9 @@ def test_the_readme_pictures(name: str, overwrite_golden: bool) -> None:
         golden.write_text(figure.source, encoding="utf-8")
         figure.save(DOCS / f"{name}.svg")
         figure.save(DOCS / f"{name}.png")
-    assert figure.source == golden.read_text(encoding="utf-8"), "rewrite with: pytest --overwrite-golden"
+    assert figure.source == golden.read_text(encoding="utf-8"), (
+        "rewrite with: pytest --overwrite-golden"
+    )
     assert (DOCS / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -34,12 +34,17 @@ def test_every_step_is_a_state_whose_ids_are_in_its_picture() -> None:
     assert len(player.states) == len(rec.events) + 1
     assert player.book["title"] == f"Copy or cut? ({len(rec.events)} events)"
     (control,) = player.book["controls"]
-    assert (control["kind"], control["options"]) == ("steps", [str(k) for k in range(len(player.states))])
+    assert (control["kind"], control["options"]) == (
+        "steps",
+        [str(k) for k in range(len(player.states))],
+    )
     for state in player.states:
         here = {*state["cards"], *state["arrows"]}
         assert ids_in(state["svg"]) == here
         assert {*state["active"]} <= here
-        assert {i for card in state["cards"].values() for i in (*card["lit"], *card["memory"])} <= here
+        assert {
+            i for card in state["cards"].values() for i in (*card["lit"], *card["memory"])
+        } <= here
         assert {row["card"] for row in state["table"]} <= here | {""}
     assert json.loads(json.dumps(player.book)) == player.book
 
@@ -82,7 +87,12 @@ def test_code_that_cannot_be_read_again_is_not_listed() -> None:
 
 
 def test_of_a_file_only_what_was_recorded_is_listed(tmp_path: Path) -> None:
-    lines = 'key = "secret"', "with gv.record() as rec:", "    a = torch.ones(2, requires_grad=True)", "    b = a * 2"
+    lines = (
+        'key = "secret"',
+        "with gv.record() as rec:",
+        "    a = torch.ones(2, requires_grad=True)",
+        "    b = a * 2",
+    )
     file = tmp_path / "cellular.py"
     file.write_text("\n".join((*lines, 'after = "secret"')))
     names: dict[str, object] = {"torch": torch, "gv": gv}
@@ -145,8 +155,10 @@ def test_a_long_recording_says_which_events_are_shown(monkeypatch: pytest.Monkey
     total = len(rec.events)
     monkeypatch.setattr(steps, "LIMIT", 5)
     player = play(rec)
-    assert player.book["title"] == (
-        f"Recording (events 1–5 of {total}; play(rec, start=5) shows what follows, at most 5 at a time)"
+    assert (
+        player.book["title"]
+        == f"Recording (events 1–5 of {total}; play(rec, start=5) shows what follows, at most 5 at"
+        " a time)"
     )
     later = play(rec, start=5)
     assert later.book["controls"][0]["options"][0] == "5"

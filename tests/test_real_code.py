@@ -1,4 +1,5 @@
-"""Ordinary code as people write it: names, cuts and gradients that once came out wrong. PyTorch says what is right."""
+"""Ordinary code as people write it: names, cuts and gradients that once came out wrong. PyTorch
+says what is right."""
 
 from __future__ import annotations
 
@@ -40,7 +41,9 @@ def test_a_helpers_parameter_has_the_name_that_its_caller_passed() -> None:
         s = y.sum()
     del s
     assert names(rec) == {"a", "b", "y", "s"}
-    made = next(c for c in rec.graph.calls if [rec.graph.tensor[o].name for o in c.outputs] == ["y"])
+    made = next(
+        c for c in rec.graph.calls if [rec.graph.tensor[o].name for o in c.outputs] == ["y"]
+    )
     assert made.source is not None
     assert made.source.code == "y = x * 2"
 
@@ -259,7 +262,9 @@ def test_names_known_at_the_end_reach_a_graph_that_was_looked_at_before() -> Non
     assert "GLOBAL" in names(rec)
 
 
-def test_a_failure_of_ours_inside_a_hook_does_not_stop_the_backward(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_of_ours_inside_a_hook_does_not_stop_the_backward(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def fail(*_: Any) -> None:
         raise ValueError("ours")
 
@@ -273,7 +278,9 @@ def test_a_failure_of_ours_inside_a_hook_does_not_stop_the_backward(monkeypatch:
     assert any("ours" in note for note in rec.graph.notes)
 
 
-def test_hooks_that_could_not_all_be_set_are_taken_away_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hooks_that_could_not_all_be_set_are_taken_away_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     set_hooks: list[Any] = []
 
     def third_fails(*args: Any) -> Any:

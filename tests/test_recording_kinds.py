@@ -15,7 +15,7 @@ import gradviz as gv
 from gradviz import preview
 from gradviz.graph import Accumulated, Freed, Graph, NodeKind, NodeRan, Raised, SavedState, Wrote
 
-# tensors that refuse ordinary questions ---------------------------------------------------------------------------
+# tensors that refuse ordinary questions -----------------------------------------------------------
 
 
 def sparse():
@@ -77,7 +77,9 @@ def nested_strided():
 
 
 def nested_jagged():
-    n = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged, requires_grad=True)
+    n = torch.nested.nested_tensor(
+        [torch.ones(2), torch.ones(3)], layout=torch.jagged, requires_grad=True
+    )
     y = n * 2
     return n, y
 
@@ -112,7 +114,9 @@ def rude_subclass():
 
 def functorch():
     k = torch.ones(3)
-    return torch.func.grad(lambda x: (x * x).sum())(k), torch.func.vmap(torch.func.grad(lambda x: x * x))(k)
+    return torch.func.grad(lambda x: (x * x).sum())(k), torch.func.vmap(
+        torch.func.grad(lambda x: x * x)
+    )(k)
 
 
 def functorch_over_tracked():
@@ -179,7 +183,9 @@ def parameters():
 def named_tuple_results():
     a = torch.ones(3, 3, requires_grad=True)
     found = torch.linalg.svd(a + torch.eye(3))
-    packed = nn.utils.rnn.pack_padded_sequence(torch.ones(3, 2, 1, requires_grad=True), torch.tensor([3, 2]))
+    packed = nn.utils.rnn.pack_padded_sequence(
+        torch.ones(3, 2, 1, requires_grad=True), torch.tensor([3, 2])
+    )
     return a, found.S, packed.data
 
 
@@ -243,11 +249,13 @@ def test_values_that_are_not_numbers_are_equal_to_themselves():
 
 def test_options_are_checked():
     for wrong in (0, -1, 2.5, None):
-        with pytest.raises(gv.GradvizError, match=r"max_events= was given .*expected a whole number"):
+        with pytest.raises(
+            gv.GradvizError, match=r"max_events= was given .*expected a whole number"
+        ):
             gv.record(max_events=wrong)
 
 
-# topology --------------------------------------------------------------------------------------------------------
+# topology -----------------------------------------------------------------------------------------
 
 
 def node_of(rec, tensor):
@@ -319,7 +327,11 @@ def test_writing_a_view_rewrites_its_base():
         h.sum().backward()
     assert node_of(rec, h).name == "CopySlices"
     assert node_of(rec, v).name == "AsStridedBackward0"
-    writes = [e for e in rec.events if isinstance(e, Wrote) and rec.graph.call[e.call_id].function == "mul_"]
+    writes = [
+        e
+        for e in rec.events
+        if isinstance(e, Wrote) and rec.graph.call[e.call_id].function == "mul_"
+    ]
     tensor = rec.graph.tensor
     assert {(tensor[w.after_id].object_id, w.alias) for w in writes} == {
         (rec.find(v).object_id, False),
@@ -389,7 +401,9 @@ def test_custom_function_is_one_call_with_one_node():
     node = node_of(rec, b)
     assert (node.name, node.kind) == ("SquareBackward", NodeKind.CUSTOM_FUNCTION)
     (call,) = [c for c in rec.graph.calls if "Square" in c.function]
-    assert [c.function for c in rec.graph.calls if c.id != call.id and c.source.line == call.source.line] == []
+    assert [
+        c.function for c in rec.graph.calls if c.id != call.id and c.source.line == call.source.line
+    ] == []
     assert [rec.graph.tensor[i].object_id for i in call.inputs] == [rec.find(a).object_id]
     assert [rec.graph.tensor[i].object_id for i in call.outputs] == [rec.find(b).object_id]
     assert node.call_id == call.id
@@ -425,7 +439,9 @@ def test_double_backward():
     assert (rec.find(g).name, rec.find(g).values) == ("g", "[3, 12]")
     (stored,) = [e for e in graph.events if isinstance(e, Accumulated)]
     assert (stored.run, stored.incoming) == (second.run, "[6, 12]")
-    assert not any(graph.node[i].kind is NodeKind.ACCUMULATE_GRAD for i in first.ran), "autograd.grad fills no .grad"
+    assert not any(graph.node[i].kind is NodeKind.ACCUMULATE_GRAD for i in first.ran), (
+        "autograd.grad fills no .grad"
+    )
 
 
 def test_older_parts_are_stubs_until_a_backward_walks_them():
@@ -433,13 +449,13 @@ def test_older_parts_are_stubs_until_a_backward_walks_them():
     h = (a * 2).exp()
     with gv.record() as rec:
         b = h * 3
-    (to_h, _) = edges_of(rec, b)
+    to_h, _ = edges_of(rec, b)
     assert rec.graph.node[to_h.next_node_id].stub
     assert rec.graph.node[to_h.next_node_id].name == "ExpBackward0"
     with gv.record() as rec:
         b = h * 3
         b.sum().backward()
-    (to_h, _) = edges_of(rec, b)
+    to_h, _ = edges_of(rec, b)
     assert not rec.graph.node[to_h.next_node_id].stub
     assert [rec.graph.node[i].name for i in rec.graph.backwards[0].ran] == [
         "SumBackward0",
@@ -450,7 +466,7 @@ def test_older_parts_are_stubs_until_a_backward_walks_them():
     ]
 
 
-# backwards -------------------------------------------------------------------------------------------------------
+# backwards ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("paths", [1, 2, 3])
@@ -491,10 +507,12 @@ def test_gradients_of_the_target_picture():
     assert ran["AccumulateGrad"].arrived == ("[5, 5, 5]",)
     assert ran["SumBackward0"].arrived == ("1",)
     clone = node_of(rec, b).id
-    assert {g.preview for g in graph.gradients if g.node_id == clone and g.next_index == 0} == {"[3, 3, 3]"}
-    assert {g.preview for g in graph.gradients if g.node_id == node_of(rec, c).id and g.next_index == 0} == {
-        "[2, 2, 2]"
+    assert {g.preview for g in graph.gradients if g.node_id == clone and g.next_index == 0} == {
+        "[3, 3, 3]"
     }
+    assert {
+        g.preview for g in graph.gradients if g.node_id == node_of(rec, c).id and g.next_index == 0
+    } == {"[2, 2, 2]"}
     assert run.raised_at is None
     assert rec.find(a).grad == "[5, 5, 5]"
 
@@ -511,7 +529,9 @@ def test_several_backwards_through_one_graph():
     assert [e.run for e in freed] == [second.run]
     assert node_of(rec, loss).id in freed[0].node_ids
     assert {g.run for g in rec.graph.gradients} <= {first.run, second.run}
-    last = [i for i, e in enumerate(rec.events) if isinstance(e, NodeRan) and e.run == first.run][-1]
+    last = [i for i, e in enumerate(rec.events) if isinstance(e, NodeRan) and e.run == first.run][
+        -1
+    ]
     saved = rec.at(last + 1).node[node_of(rec, loss).id].saved
     assert {s.state for s in saved} == {SavedState.AVAILABLE}
     assert {s.state for s in node_of(rec, loss).saved} == {SavedState.FREED}
@@ -549,7 +569,9 @@ def test_undefined_gradients():
     assert ran["OnlyFirstBackward"].sent == ("[1, 1]", None)
     assert b.grad is None
     stored = [
-        rec.graph.tensor[rec.graph.node[e.node_id].leaf_id].object_id for e in rec.events if isinstance(e, Accumulated)
+        rec.graph.tensor[rec.graph.node[e.node_id].leaf_id].object_id
+        for e in rec.events
+        if isinstance(e, Accumulated)
     ]
     assert stored == [rec.find(a).object_id]
 
@@ -561,7 +583,11 @@ def test_grad_returns_what_it_shows():
         torch.autograd.grad(h.sum(), [a, h, b], allow_unused=True)
     (run,) = rec.graph.backwards
     tensor = rec.graph.tensor
-    assert [(tensor[i].name, value) for i, value in run.returned] == [("a", "[3, 3]"), ("h", "[1, 1]"), ("b", None)]
+    assert [(tensor[i].name, value) for i, value in run.returned] == [
+        ("a", "[3, 3]"),
+        ("h", "[1, 1]"),
+        ("b", None),
+    ]
 
 
 def test_user_hooks_change_what_is_shown():
@@ -623,10 +649,19 @@ def test_what_a_module_does_to_its_parameters_reads_as_written():
     assert rec.graph.call[cut.call_id].source.code == "net.requires_grad_(False)"
 
 
-# saved tensors ---------------------------------------------------------------------------------------------------
+# saved tensors ------------------------------------------------------------------------------------
 
-OPERATIONS = {"exp": torch.exp, "sigmoid": torch.sigmoid, "x*2": lambda t: t * 2, "x**2": lambda t: t**2}
-ROUTES = {"direct": lambda t: t.add_(5), "detach": lambda t: t.detach().add_(5), ".data": lambda t: t.data.add_(5)}
+OPERATIONS = {
+    "exp": torch.exp,
+    "sigmoid": torch.sigmoid,
+    "x*2": lambda t: t * 2,
+    "x**2": lambda t: t**2,
+}
+ROUTES = {
+    "direct": lambda t: t.add_(5),
+    "detach": lambda t: t.detach().add_(5),
+    ".data": lambda t: t.data.add_(5),
+}
 
 
 def write_under_no_grad(t):
@@ -650,11 +685,16 @@ def test_saved_states_say_what_backward_will_do(operation, target, route):
             failed = False
         except RuntimeError:
             failed = True
-    name = {"exp": "ExpBackward0", "sigmoid": "SigmoidBackward0", "x*2": "MulBackward0", "x**2": "PowBackward0"}[
-        operation
-    ]
+    name = {
+        "exp": "ExpBackward0",
+        "sigmoid": "SigmoidBackward0",
+        "x*2": "MulBackward0",
+        "x**2": "PowBackward0",
+    }[operation]
     states = {s.state for n in rec.at(before).nodes if n.name == name for s in n.saved}
-    right = torch.autograd.grad(function(t := torch.tensor([1.0, 2.0], requires_grad=True)).sum(), t)[0]
+    right = torch.autograd.grad(
+        function(t := torch.tensor([1.0, 2.0], requires_grad=True)).sum(), t
+    )[0]
     wrong = not failed and not torch.allclose(leaf.grad, right)
     assert (SavedState.STALE in states) == failed
     assert (SavedState.OVERWRITTEN in states) == wrong
@@ -663,7 +703,8 @@ def test_saved_states_say_what_backward_will_do(operation, target, route):
 
 
 @pytest.mark.parametrize(
-    ("kind", "state", "versions"), [("detach", SavedState.STALE, (0, 1)), ("data", SavedState.OVERWRITTEN, (0, 0))]
+    ("kind", "state", "versions"),
+    [("detach", SavedState.STALE, (0, 1)), ("data", SavedState.OVERWRITTEN, (0, 0))],
 )
 def test_the_saved_result_of_sigmoid_overwritten(kind, state, versions):
     with gv.record() as rec:
@@ -753,10 +794,14 @@ def stale_disagrees(seeds):
         )
     if "modified by an inplace operation" not in error:
         return None
-    return None if run.raised_at in stale | unknown else f"raised at {run.raised_at}, stale are {stale}: {error[:150]}"
+    return (
+        None
+        if run.raised_at in stale | unknown
+        else f"raised at {run.raised_at}, stale are {stale}: {error[:150]}"
+    )
 
 
-# names and lines -------------------------------------------------------------------------------------------------
+# names and lines ----------------------------------------------------------------------------------
 
 
 def triple(u):
@@ -793,7 +838,11 @@ def test_names_when_a_variable_is_bound_again():
         second = x
         x = x * 3
     start = test_names_when_a_variable_is_bound_again.__code__.co_firstlineno
-    assert [rec.find(t).name for t in (first, second, x)] == [f"x (line {start + 2})", f"x (line {start + 4})", "x"]
+    assert [rec.find(t).name for t in (first, second, x)] == [
+        f"x (line {start + 2})",
+        f"x (line {start + 4})",
+        "x",
+    ]
     assert len({rec.find(t).object_id for t in (first, second, x)}) == 3
 
 
@@ -811,7 +860,9 @@ def test_module_paths_and_parameter_names():
     model = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU(), nn.Linear(2, 1)))
     with gv.record() as rec:
         model(torch.ones(1, 2)).sum().backward()
-    paths = [c.module.removeprefix("model.") for c in rec.graph.calls if c.function in ("linear", "relu")]
+    paths = [
+        c.module.removeprefix("model.") for c in rec.graph.calls if c.function in ("linear", "relu")
+    ]
     assert paths == ["0", "1.0", "1.1"]
 
 
@@ -824,7 +875,11 @@ def test_modes_of_calls():
         with torch.inference_mode():
             a.tanh()
     modes = {c.function: (c.grad_mode, c.inference_mode) for c in rec.graph.calls}
-    assert [modes[f] for f in ("exp", "sin", "tanh")] == [(True, False), (False, False), (False, True)]
+    assert [modes[f] for f in ("exp", "sin", "tanh")] == [
+        (True, False),
+        (False, False),
+        (False, True),
+    ]
 
 
 def test_states_over_time():
@@ -842,7 +897,9 @@ def test_states_over_time():
     )
     calls = rec.graph.calls
     wrote = next(
-        i for i, e in enumerate(rec.events) if isinstance(e, Wrote) and calls[e.call_id].function == "backward"
+        i
+        for i, e in enumerate(rec.events)
+        if isinstance(e, Wrote) and calls[e.call_id].function == "backward"
     )
     assert [t.grad for t in rec.at(wrote + 1).tensors if t.name == "a"][-1] == "[2]"
     assert [t.grad for t in rec.at(1).tensors if t.name == "a"] == [None]
@@ -923,7 +980,7 @@ def test_a_gradient_written_through_another_tensor_is_the_leafs(write):
     assert latest.grad == preview.values(a.grad.tolist())
 
 
-# --- notes about what runs beside -------------------------------------------------------------------------------------
+# --- notes about what runs beside -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])

@@ -1,4 +1,5 @@
-"""Rendering: engines and what happens without them, limits, and SVGs that can stand beside others in one page."""
+"""Rendering: engines and what happens without them, limits, and SVGs that can stand beside others
+in one page."""
 
 from __future__ import annotations
 
@@ -18,7 +19,25 @@ from gradviz.views.figure import Figure
 
 SMALL = """digraph { bgcolor="transparent"; n0 [id="n0" label="a"];
   n0 -> n1 [key="e0" class="gradient" color="red:blue"]; }"""
-LEAF = Tensor(0, "a", 0, (3,), (1,), 0, "float32", "cpu", True, True, False, None, "[1, 2, 3]", 0, 0, None, None)
+LEAF = Tensor(
+    0,
+    "a",
+    0,
+    (3,),
+    (1,),
+    0,
+    "float32",
+    "cpu",
+    True,
+    True,
+    False,
+    None,
+    "[1, 2, 3]",
+    0,
+    0,
+    None,
+    None,
+)
 
 
 def test_an_svg_is_sized_in_pixels_transparent_and_has_its_own_ids() -> None:
@@ -27,7 +46,10 @@ def test_an_svg_is_sized_in_pixels_transparent_and_has_its_own_ids() -> None:
     root = ElementTree.fromstring(one)
     view = [float(x) for x in root.get("viewBox", "").split()]
     assert (width, height) == (round(view[2] * 4 / 3), round(view[3] * 4 / 3))
-    ids = [{e.get("id") for e in ElementTree.fromstring(svg).iter() if e.get("id")} for svg in (one, other)]
+    ids = [
+        {e.get("id") for e in ElementTree.fromstring(svg).iter() if e.get("id")}
+        for svg in (one, other)
+    ]
     assert not ids[0] & ids[1]
     graph = root.find("{http://www.w3.org/2000/svg}g")
     assert graph is not None
@@ -35,7 +57,9 @@ def test_an_svg_is_sized_in_pixels_transparent_and_has_its_own_ids() -> None:
     assert render.render(SMALL) == render.render(SMALL)
 
 
-@pytest.mark.parametrize(("format", "magic"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<svg")])
+@pytest.mark.parametrize(
+    ("format", "magic"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<svg")]
+)
 def test_formats(format: str, magic: bytes) -> None:
     assert render.render(SMALL, format).startswith(magic)
 
@@ -47,21 +71,31 @@ def test_an_unknown_format_is_an_error_that_lists_the_known_ones() -> None:
 
 def test_nothing_is_printed_to_stderr_not_even_the_first_time() -> None:
     code = f"from gradviz import render; render.render({SMALL!r})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, timeout=120
+    )
     assert done.stderr == b""
 
 
 @pytest.mark.usefixtures("nothing_drawn_yet")
-def test_a_large_graph_is_laid_out_in_a_child_and_a_slow_one_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    chain = "digraph { " + " ".join(f"n{i} -> n{i + 1};" for i in range(render.IN_PROCESS + 1)) + " }"
+def test_a_large_graph_is_laid_out_in_a_child_and_a_slow_one_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chain = (
+        "digraph { " + " ".join(f"n{i} -> n{i + 1};" for i in range(render.IN_PROCESS + 1)) + " }"
+    )
     assert render.render(chain).startswith(b"<svg")
     monkeypatch.setattr(render, "SECONDS", 0.01)
-    with pytest.raises(render.CannotDraw, match=r"the layout took longer than 0.01 s; show a part of the graph"):
+    with pytest.raises(
+        render.CannotDraw, match=r"the layout took longer than 0.01 s; show a part of the graph"
+    ):
         render.render(chain.replace("n0", "other"))
 
 
 @pytest.mark.usefixtures("nothing_drawn_yet")
-def test_without_any_engine_the_text_is_shown_with_how_to_install_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_engine_the_text_is_shown_with_how_to_install_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(render, "_pygraphviz", lambda: None)
     monkeypatch.setenv("PATH", "")
     figure = Figure(Graph(tensors=[LEAF], roots=[0]))
@@ -74,11 +108,16 @@ def test_without_any_engine_the_text_is_shown_with_how_to_install_one(monkeypatc
 
 
 @pytest.mark.usefixtures("nothing_drawn_yet")
-def test_the_graphviz_package_is_used_where_pygraphviz_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_graphviz_package_is_used_where_pygraphviz_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     import graphviz
 
     def pipe(self: Any, format: str, quiet: bool) -> bytes:
-        svg = '<svg xmlns="http://www.w3.org/2000/svg" width="10pt" height="20pt" viewBox="0 0 10 20"><g/></svg>'
+        svg = (
+            '<svg xmlns="http://www.w3.org/2000/svg" width="10pt" height="20pt" viewBox="0 0 10'
+            ' 20"><g/></svg>'
+        )
         return svg.encode()
 
     monkeypatch.setattr(render, "_pygraphviz", lambda: None)
@@ -102,7 +141,8 @@ def test_a_drawing_of_someone_else_without_a_legend_is_drawn() -> None:
 def test_the_lines_of_a_pair_stay_apart_where_a_curve_becomes_straight() -> None:
     corner = (402.7, 784.9)  # Graphviz repeats the point
     spline = Spline(
-        [(396.5, 846.0), (400.0, 826.3), corner, corner, corner, corner, (402.7, 477.6)], start=(394.8, 855)
+        [(396.5, 846.0), (400.0, 826.3), corner, corner, corner, corner, (402.7, 477.6)],
+        start=(394.8, 855),
     )
     left = spline.beside(2.6, back=True)
     at_corner = left.points[2:6]

@@ -1,4 +1,5 @@
-"""Recordings that overlap: nested ones, ones that end out of order, asyncio tasks, generators, threads."""
+"""Recordings that overlap: nested ones, ones that end out of order, asyncio tasks, generators,
+threads."""
 
 from __future__ import annotations
 
@@ -29,12 +30,20 @@ def functions(rec):
 def told(graph):
     """A graph as plain data, without what tells of other tasks."""
     assert all("asyncio" in note for note in graph.notes), graph.notes
-    parts = graph.calls, graph.tensors, graph.nodes, graph.edges, graph.cuts, graph.events, graph.gradients
+    parts = (
+        graph.calls,
+        graph.tensors,
+        graph.nodes,
+        graph.edges,
+        graph.cuts,
+        graph.events,
+        graph.gradients,
+    )
     numbers = [n._replace(sequence_nr=None) for n in parts[2]]  # torch counts all nodes of a thread
     return [list(part) for part in (*parts[:2], numbers, *parts[3:])]
 
 
-# --- out of order -----------------------------------------------------------------------------------------------------
+# --- out of order ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", [2, 3])
@@ -132,7 +141,7 @@ def test_a_recording_is_entered_once():
     assert functions(rec) == ["ones", "exp"]
 
 
-# --- nested -----------------------------------------------------------------------------------------------------------
+# --- nested ---------------------------------------------------------------------------------------
 
 
 def program(a):
@@ -178,7 +187,11 @@ def test_an_error_inside_two_recordings_has_no_frame_of_ours():
 
         with pytest.raises((RuntimeError, IndexError)) as caught:
             run()
-        return [f.name for f in traceback.extract_tb(caught.value.__traceback__) if "contextlib" not in f.filename]
+        return [
+            f.name
+            for f in traceback.extract_tb(caught.value.__traceback__)
+            if "contextlib" not in f.filename
+        ]
 
     for fail in (lambda: a + torch.ones(3), lambda: a.size(7), lambda: (a * 2).backward()):
         plain = frames(fail, ())
@@ -199,7 +212,7 @@ def test_calls_leave_the_traceback_of_an_error_that_is_being_handled_alone():
     assert len(after) == 1
 
 
-# --- asyncio ----------------------------------------------------------------------------------------------------------
+# --- asyncio --------------------------------------------------------------------------------------
 
 
 async def steps(length, breath):
@@ -290,7 +303,10 @@ def test_a_task_that_is_cancelled_ends_its_own_recording():
         await asyncio.wait([first, second])
 
     asyncio.run(main())
-    assert {name: functions(rec) for name, rec in recs.items()} == {"first": ["exp"] * 2, "second": ["exp"] * 8}
+    assert {name: functions(rec) for name, rec in recs.items()} == {
+        "first": ["exp"] * 2,
+        "second": ["exp"] * 8,
+    }
 
 
 def test_grad_mode_is_followed_whichever_task_sets_it():
@@ -327,7 +343,7 @@ def test_grad_mode_is_followed_whichever_task_sets_it():
     assert [(c.function, c.grad_mode) for c in rec.graph.calls] == [("Double.apply", False)]
 
 
-# --- generators and threads -------------------------------------------------------------------------------------------
+# --- generators and threads -----------------------------------------------------------------------
 
 
 def recording_steps(kept, a):
@@ -430,7 +446,7 @@ def test_threads_with_overlapping_recordings():
     assert found == {i: (["exp"] * (i + 1), ["sin"], 0) for i in range(3)}
 
 
-# --- read from another thread ---------------------------------------------------------------------------------------
+# --- read from another thread ---------------------------------------------------------------------
 
 
 class Doubled(torch.autograd.Function):

@@ -26,7 +26,9 @@ def test_it_is_what_the_notebooks_give_now() -> None:
 def test_every_notebook_has_its_place_with_time_needs_and_a_picture(notebook: Notebook) -> None:
     number = notebook.name[:2]
     assert f"]({notebook.path.name})" in texts()
-    assert all(notebook.told(word) for word in ("Time", "You will do", "You need")), "the first cell leaves one out"
+    assert all(notebook.told(word) for word in ("Time", "You will do", "You need")), (
+        "the first cell leaves one out"
+    )
     drawn = (start_page.PICTURES / f"{number}.svg").read_bytes()
     assert drawn == start_page.picture(notebook), WRITE
     assert f'src="pictures/{number}.svg"' in texts()

@@ -1,4 +1,5 @@
-"""One state of a live picture: plain, complete, and lit up along the paths on which torch really sends gradients."""
+"""One state of a live picture: plain, complete, and lit up along the paths on which torch really
+sends gradients."""
 
 from __future__ import annotations
 
@@ -28,18 +29,27 @@ def by_key(shown: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def test_the_keys_of_the_contract_and_plain_json() -> None:
     shown = state(course().figure(), error="E: x", printed="hello", lines=(4,))
-    assert set(shown) == set("svg problem alt text sentence error printed cards arrows table lines".split())
+    assert set(shown) == set(
+        "svg problem alt text sentence error printed cards arrows table lines".split()
+    )
     assert json.loads(json.dumps(shown)) == shown
     for card in shown["cards"].values():
         assert set(card) == {"key", "look", "label", "facts", "line", "lit", "memory"}
-        assert all(len(fact) == 2 and all(isinstance(part, str) for part in fact) for fact in card["facts"])
+        assert all(
+            len(fact) == 2 and all(isinstance(part, str) for part in fact) for fact in card["facts"]
+        )
     for arrow in shown["arrows"].values():
         assert set(arrow) == {"key", "look"}
     for row in shown["table"]:
         assert set(row) == {"key", "card", "cells"}
         assert len(row["cells"]) == len(COLUMNS)
         assert row["card"] in shown["cards"]
-    assert (shown["error"], shown["printed"], shown["lines"], shown["problem"]) == ("E: x", "hello", [4], "")
+    assert (shown["error"], shown["printed"], shown["lines"], shown["problem"]) == (
+        "E: x",
+        "hello",
+        [4],
+        "",
+    )
 
 
 @pytest.mark.parametrize("view", ["cards", "nodes"])
@@ -50,7 +60,12 @@ def test_ids_are_those_of_the_picture(view: str) -> None:
 
 
 def test_keys_stay_the_same_whatever_the_controls_say() -> None:
-    copies: list[Copy] = [torch.clone, torch.detach, lambda t: t.data, lambda t: t.detach().requires_grad_()]
+    copies: list[Copy] = [
+        torch.clone,
+        torch.detach,
+        lambda t: t.data,
+        lambda t: t.detach().requires_grad_(),
+    ]
     modes = [nullcontext, torch.no_grad, torch.inference_mode]
     for copy in copies:
         for mode in modes:
@@ -59,8 +74,15 @@ def test_keys_stay_the_same_whatever_the_controls_say() -> None:
                     continue  # torch refuses to save b for backward
                 shown = state(course(copy, mode, flag).figure())
                 assert {"a", "b", "c", "d", "c + d", "loss"} <= set(by_key(shown))
-                assert {"a→c", "b→d", "c→c + d"} <= {arrow["key"] for arrow in shown["arrows"].values()}
-                assert [row["key"] for row in shown["table"] if len(row["key"]) == 1] == ["a", "b", "c", "d"]
+                assert {"a→c", "b→d", "c→c + d"} <= {
+                    arrow["key"] for arrow in shown["arrows"].values()
+                }
+                assert [row["key"] for row in shown["table"] if len(row["key"]) == 1] == [
+                    "a",
+                    "b",
+                    "c",
+                    "d",
+                ]
 
 
 def test_a_value_that_leaves_torch_is_the_same_card() -> None:
@@ -76,7 +98,7 @@ def test_look_says_what_changed() -> None:
     assert {key for key in clone if clone[key]["look"] != detach[key]["look"]} == {"a", "b", "d"}
 
 
-# --- what lights up ---------------------------------------------------------------------------------------------------
+# --- what lights up -------------------------------------------------------------------------------
 
 
 def branches() -> dict[str, torch.Tensor]:
@@ -143,7 +165,9 @@ def test_selecting_a_tensor_lights_the_leaves_to_which_torch_sends_gradients(
         return
     of_leaf: dict[str, set[str]] = {}  # leaf -> cards that show it
     for card in figure.scene.cards:
-        names = {c.name for c in card.inside or (card,)} | {row.text for row in card.rows if card.kind == "tag"}
+        names = {c.name for c in card.inside or (card,)} | {
+            row.text for row in card.rows if card.kind == "tag"
+        }
         for name in names & {n for n, t in made.items() if t.is_leaf and t.requires_grad}:
             of_leaf.setdefault(name, set()).add(f"n{card.id}")
     rows = {row["key"]: row["card"] for row in shown["table"]}
@@ -154,7 +178,11 @@ def test_selecting_a_tensor_lights_the_leaves_to_which_torch_sends_gradients(
         assert rows[name] in lit
         leaves = list(of_leaf)
         wanted = [made[n] for n in leaves]
-        given = torch.autograd.grad(t.sum(), wanted, retain_graph=True, allow_unused=True) if not t.is_leaf else []
+        given = (
+            torch.autograd.grad(t.sum(), wanted, retain_graph=True, allow_unused=True)
+            if not t.is_leaf
+            else []
+        )
         for leaf, grad in zip(leaves, given, strict=False):
             assert (grad is not None) is bool(of_leaf[leaf] & lit), (name, leaf)
 
@@ -200,7 +228,7 @@ def test_an_arrow_at_which_backward_raised_stays_dark() -> None:
     assert all(not raised & set(card["lit"]) for card in shown["cards"].values())
 
 
-# --- facts ------------------------------------------------------------------------------------------------------------
+# --- facts ----------------------------------------------------------------------------------------
 
 
 def test_facts_are_complete_and_true() -> None:
@@ -213,16 +241,30 @@ def test_facts_are_complete_and_true() -> None:
     cards = by_key(state(rec.figure()))
     facts = {key: dict(card["facts"]) for key, card in cards.items()}
     assert facts["b"] == {
-        "shape": "[2, 2]", "values": "[[1, 3], [2, 4]]", "dtype": "float32", "device": "cpu", "requires_grad": "True",
-        "is_leaf": "False", "retains_grad": "False", "version": "0", "grad_fn": "TBackward0",
-        "grad": "None (not a leaf)", "gradient arrived": "[[1, 2], [3, 4]]", "storage": "16 bytes, shared with a",
-        "view of": "a", "stride, offset": "[1, 2], 0", "gradient sent": "[[1, 3], [2, 4]] to a",
+        "shape": "[2, 2]",
+        "values": "[[1, 3], [2, 4]]",
+        "dtype": "float32",
+        "device": "cpu",
+        "requires_grad": "True",
+        "is_leaf": "False",
+        "retains_grad": "False",
+        "version": "0",
+        "grad_fn": "TBackward0",
+        "grad": "None (not a leaf)",
+        "gradient arrived": "[[1, 2], [3, 4]]",
+        "storage": "16 bytes, shared with a",
+        "view of": "a",
+        "stride, offset": "[1, 2], 0",
+        "gradient sent": "[[1, 3], [2, 4]] to a",
         "line": f"{cards['b']['line']}: b = a.t()",
-    }  # fmt: skip
+    }
     assert facts["c"]["grad"] == "[[1, 1], [1, 1]]"
     assert a.grad is not None
     assert facts["a"]["grad"] == facts["a"]["gradient arrived"] == preview.values(a.grad.tolist())
-    assert facts["c"]["MulBackward0 saved"] == "other = a at version 0 (freed), self = b at version 0 (freed)"
+    assert (
+        facts["c"]["MulBackward0 saved"]
+        == "other = a at version 0 (freed), self = b at version 0 (freed)"
+    )
 
 
 def test_nothing_recorded_and_nothing_drawable() -> None:
@@ -231,7 +273,9 @@ def test_nothing_recorded_and_nothing_drawable() -> None:
     assert empty["problem"]
 
 
-def test_without_a_layout_engine_the_words_stay(monkeypatch: pytest.MonkeyPatch, nothing_drawn_yet: None) -> None:
+def test_without_a_layout_engine_the_words_stay(
+    monkeypatch: pytest.MonkeyPatch, nothing_drawn_yet: None
+) -> None:
     figure = course(torch.detach).figure()
 
     def cannot(*_: object, **__: object) -> None:
@@ -247,7 +291,13 @@ def test_without_a_layout_engine_the_words_stay(monkeypatch: pytest.MonkeyPatch,
 def test_the_text_twin_holds_everything() -> None:
     figure = course().figure()
     shown = state(figure, error="ValueError: odd", printed="printed line")
-    for part in (figure.text, shown["sentence"], "requires_grad", "ValueError: odd", "printed line"):
+    for part in (
+        figure.text,
+        shown["sentence"],
+        "requires_grad",
+        "ValueError: odd",
+        "printed line",
+    ):
         assert part in shown["text"]
 
 
@@ -264,7 +314,9 @@ print(json.dumps(state(rec.figure())))
 
 def test_equal_in_every_process() -> None:
     runs = [
-        subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
+        ).stdout
         for _ in range(2)
     ]
     assert runs[0] == runs[1] != ""

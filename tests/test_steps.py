@@ -1,4 +1,5 @@
-"""Every step of a recording: it tells what is true by then, no more and no less, and nothing moves."""
+"""Every step of a recording: it tells what is true by then, no more and no less, and nothing
+moves."""
 
 from __future__ import annotations
 
@@ -103,8 +104,14 @@ def shown(svg: str) -> dict[str, str]:
 
 def expected(scene: Scene) -> tuple[list[str], list[str], list[str]]:
     """What cards, arrows and frames of a scene say."""
-    rows = ["".join(r.text if ROWS[r.kind].mono else shorten(r.text, VALUE_CHARS) for r in c.rows) for c in scene.cards]
-    chips = [shorten(" · ".join(part for part in (a.mark, a.label) if part), VALUE_CHARS) for a in scene.arrows]
+    rows = [
+        "".join(r.text if ROWS[r.kind].mono else shorten(r.text, VALUE_CHARS) for r in c.rows)
+        for c in scene.cards
+    ]
+    chips = [
+        shorten(" · ".join(part for part in (a.mark, a.label) if part), VALUE_CHARS)
+        for a in scene.arrows
+    ]
     boxes = [b.label.replace(", ", "").replace(": ", "") for b in scene.boxes]
     return sorted(map(bare, rows)), sorted(map(bare, chips)), sorted(map(bare, boxes))
 
@@ -114,7 +121,9 @@ def said(svg: str) -> tuple[list[str], list[str], list[str]]:
     frames = [re.sub("[,·:]", "", text) for name, text in found.items() if name.startswith("clust")]
     return (
         sorted(text for name, text in found.items() if name.startswith("n")),
-        sorted(text.replace("·", "") for name, text in found.items() if re.fullmatch(r"e\d+", name)),
+        sorted(
+            text.replace("·", "") for name, text in found.items() if re.fullmatch(r"e\d+", name)
+        ),
         sorted(frames),
     )
 
@@ -136,7 +145,11 @@ def check(rec: gv.Recording) -> None:
     for k, step in enumerate(steps.steps(rec)):
         assert step.problem == ""
         natural = cards.scene(rec.at(k))
-        homeless = [note for note in step.figure.scene.notes if note.startswith(("one block", "no_grad", "inference"))]
+        homeless = [
+            note
+            for note in step.figure.scene.notes
+            if note.startswith(("one block", "no_grad", "inference"))
+        ]
         cards_said, chips, frames = said(step.figure.svg)
         cards_true, chips_true, frames_true = truth(rec, k, natural)
         tags = [c for c in step.figure.scene.cards if c.kind == "tag"]
@@ -152,7 +165,9 @@ def same(drawn: list[str], true: list[str]) -> bool:
     """Whether the texts are those, of which a card may show a beginning and an ellipsis."""
     left = list(true)
     for text in sorted(drawn, key=lambda text: "…" in text):
-        pattern = ".*".join(map(re.escape, text.split("…"))) if text not in left else re.escape(text)
+        pattern = (
+            ".*".join(map(re.escape, text.split("…"))) if text not in left else re.escape(text)
+        )
         match = next((one for one in left if re.fullmatch(pattern, one)), None)
         if match is None:
             return False
@@ -179,12 +194,17 @@ def test_nothing_moves(program) -> None:
     for step in shown:
         picture = read(step.figure.svg)
         sizes.add((picture.width, picture.height))
-        names = [g.get("id", "").partition("-")[2] for g in ElementTree.fromstring(step.figure.svg).iter(SVG + "g")]
+        names = [
+            g.get("id", "").partition("-")[2]
+            for g in ElementTree.fromstring(step.figure.svg).iter(SVG + "g")
+        ]
         for name, group in zip(names, picture.groups, strict=True):
             if group.kind in ("node", "cluster"):
                 places.setdefault(name, set()).add(tuple(round(side) for side in group.shapes[0]))
                 texts = [text for text in group.texts if group.kind == "node"]
-                places.setdefault(f"{name} title", set()).update(round(text.y / 2) for text in texts[:1])
+                places.setdefault(f"{name} title", set()).update(
+                    round(text.y / 2) for text in texts[:1]
+                )
             elif group.lines and name.endswith("f"):
                 places.setdefault(name, set()).add(str(group.lines))
     assert len(sizes) == 1
@@ -220,7 +240,11 @@ def test_a_tag_stands_for_what_is_there() -> None:
         heads = {a.tail: a.head for a in scene.arrows}
         assert all(c.id in heads for c in scene.cards if c.kind == "tag")
         names = {r.text for c in scene.cards if c.kind == "tag" for r in c.rows}
-        assert names <= {t.name or "" for t in graph.tensors} | {"leaves[0]", "leaves[1]", "leaves[2]"}
+        assert names <= {t.name or "" for t in graph.tensors} | {
+            "leaves[0]",
+            "leaves[1]",
+            "leaves[2]",
+        }
 
 
 def test_a_frame_that_has_no_place_is_told_in_words() -> None:
@@ -243,17 +267,28 @@ def test_a_frame_that_has_no_place_is_told_in_words() -> None:
 
 def test_folded_steps_fold_alike() -> None:
     torch.manual_seed(0)
-    net = torch.nn.Sequential(*(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh()) for _ in range(20)))
+    net = torch.nn.Sequential(
+        *(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh()) for _ in range(20))
+    )
     with gv.record() as rec:
         net(torch.ones(1, 2)).sum().backward()
     every = steps.steps(rec)
     assert any(c.inside for c in every[-1].figure.scene.cards)
     assert every[-1].figure.scene.cards == rec.figure().scene.cards
     some = every[len(every) // 4].figure
-    told = {i for c in some.scene.cards for m in c.inside or (c,) for i in m.tensor_ids if c.kind != "tag"}
+    told = {
+        i
+        for c in some.scene.cards
+        for m in c.inside or (c,)
+        for i in m.tensor_ids
+        if c.kind != "tag"
+    }
     assert told <= {t.id for t in some.graph.tensors}
     assert {t for c in cards.scene(some.graph).cards for t in c.tensor_ids} == told
-    assert f"{sum(len(c.inside) or 1 for c in some.scene.cards)} boxes are drawn as" in some.scene.notes[-1]
+    assert (
+        f"{sum(len(c.inside) or 1 for c in some.scene.cards)} boxes are drawn as"
+        in some.scene.notes[-1]
+    )
 
 
 def test_what_is_too_large_to_draw_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,7 +309,7 @@ def test_without_pygraphviz_each_step_is_laid_out_for_itself(
     assert step.figure.svg == type(step.figure)(step.figure.graph).svg
 
 
-# --- words ------------------------------------------------------------------------------------------------------------
+# --- words ----------------------------------------------------------------------------------------
 
 
 def sentences(rec: gv.Recording) -> Iterator[str]:
@@ -287,9 +322,15 @@ def test_each_event_has_its_sentence() -> None:
     assert told[0] == "Nothing has happened yet."
     assert "b = copy(a) made b, whose grad_fn is CloneBackward0." in told
     assert "loss.backward() starts at SumBackward0 (loss = (c + d).sum())." in told
-    assert "MulBackward0 (c = a * 2) ran: [1, 1, 1] arrived, sent [2, 2, 2] to AccumulateGrad of a." in told
+    assert (
+        "MulBackward0 (c = a * 2) ran: [1, 1, 1] arrived, sent [2, 2, 2] to AccumulateGrad of a."
+        in told
+    )
     assert "AccumulateGrad of a: arrives [5, 5, 5], was None, stored [5, 5, 5]." in told
-    assert "loss.backward() freed what MulBackward0 (c = a * 2) and MulBackward0 (d = b * 3) had saved." in told
+    assert (
+        "loss.backward() freed what MulBackward0 (c = a * 2) and MulBackward0 (d = b * 3) had"
+        " saved." in told
+    )
     assert told[-1] == "loss.backward() changed a: .grad None → [5, 5, 5]."
 
 
@@ -297,7 +338,9 @@ def test_writes_and_cuts_have_their_sentence() -> None:
     told = list(sentences(written()))
     assert "b.mul_(2) changed b: version 0 → 1, grad_fn CloneBackward0 → MulBackward0." in told
     assert "b.mul_(2) changed v, which shares that memory: version 0 → 1." in told
-    assert "e = a.detach() made e, not tracked. ✂ detach: no gradient goes back from e to a." in told
+    assert (
+        "e = a.detach() made e, not tracked. ✂ detach: no gradient goes back from e to a." in told
+    )
     assert "f = a * 2 made f, not tracked. ✂ no_grad: no gradient goes back from f to a." in told
 
 
@@ -308,7 +351,9 @@ def test_a_view_made_under_no_grad_is_said_to_get_no_gradient() -> None:
             b = a.view(2)
     told = list(sentences(rec))[-1]
     assert b.requires_grad
-    assert told.startswith("b = a.view(2) made b, which requires grad, and yet no gradient comes to it. ✂ no_grad")
+    assert told.startswith(
+        "b = a.view(2) made b, which requires grad, and yet no gradient comes to it. ✂ no_grad"
+    )
 
 
 def test_a_write_says_what_it_writes() -> None:
@@ -334,13 +379,18 @@ def test_a_write_says_what_it_writes() -> None:
         "torch.add(b, 1, out=b) writes b.",
         "b.data = torch.zeros(2) writes b.data.",
         "b.requires_grad_() switches requires_grad of b on.",
-        "b.requires_grad = False writes b.requires_grad. b is frozen: what uses it later brings it no gradient.",
+        (
+            "b.requires_grad = False writes b.requires_grad. b is frozen: what uses it later brings"
+            " it no gradient."
+        ),
         "c.retain_grad() changed c: retains_grad False → True.",
         "c.detach_() switches requires_grad of c off. ✂ detach_: no gradient goes back through c.",
         "a.grad = None writes a.grad.",
     ):
         assert said in told, told
-    assert not any(re.search(r"changed \w+\.|nothing visible|from (\w+) to \1\b", said) for said in told)
+    assert not any(
+        re.search(r"changed \w+\.|nothing visible|from (\w+) to \1\b", said) for said in told
+    )
 
 
 @pytest.mark.parametrize("number", range(30))
@@ -363,7 +413,9 @@ def test_a_step_says_something_and_stops_once(number: int) -> None:
 def test_an_error_has_its_sentence() -> None:
     last = [step for step in steps.steps(raised()) if step.error]
     assert len(last) == 1
-    assert last[0].error.startswith("RuntimeError: one of the variables needed for gradient computation")
+    assert last[0].error.startswith(
+        "RuntimeError: one of the variables needed for gradient computation"
+    )
     assert "loss.backward() raised RuntimeError" in last[0].sentence
     assert "while ExpBackward0 (b = a.exp()) ran" in last[0].sentence
 
@@ -386,7 +438,7 @@ def test_a_step_stands_on_the_line_that_runs_and_on_the_line_whose_node_runs() -
     assert by_sentence["Nothing has happened yet."] == []
 
 
-# --- PyTorch as the oracle --------------------------------------------------------------------------------------------
+# --- PyTorch as the oracle ------------------------------------------------------------------------
 
 LINES = """\
 a = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -418,7 +470,10 @@ def test_at_the_end_of_every_line_the_graph_is_what_torch_says() -> None:
             if isinstance(value, torch.Tensor):
                 seen = last[name]
                 grad = value.grad if value.is_leaf else None
-                assert (seen.version, seen.requires_grad) == (value._version, value.requires_grad), (line, name)
+                assert (seen.version, seen.requires_grad) == (
+                    value._version,
+                    value.requires_grad,
+                ), (line, name)
                 assert seen.grad == (None if grad is None else gv_preview(grad)), (line, name)
 
 
@@ -440,14 +495,18 @@ def test_while_a_backward_runs_grad_is_what_is_stored_by_then() -> None:
     assert seen[0] is None
 
 
-# --- limits -----------------------------------------------------------------------------------------------------------
+# --- limits ---------------------------------------------------------------------------------------
 
 
 def test_a_recording_without_events_has_one_step() -> None:
     with gv.record() as rec:
         pass
     (step,) = steps.steps(rec)
-    assert (step.sentence, step.problem, step.figure.scene) == ("Nothing has happened yet.", "", Scene())
+    assert (step.sentence, step.problem, step.figure.scene) == (
+        "Nothing has happened yet.",
+        "",
+        Scene(),
+    )
 
 
 def test_dropped_events_are_said_at_every_step() -> None:
@@ -490,7 +549,9 @@ def test_no_tensor_is_kept() -> None:
 def test_arranging_like_another_scene_gives_the_same_cards() -> None:
     rec = many_leaves()
     whole = cards.scene(rec.graph)
-    lacking = whole._replace(arrows=tuple(a._replace(absent=i % 2 == 0) for i, a in enumerate(whole.arrows)))
+    lacking = whole._replace(
+        arrows=tuple(a._replace(absent=i % 2 == 0) for i, a in enumerate(whole.arrows))
+    )
     one, other = arrange.arranged(whole), arrange.arranged(lacking, like=whole)
     assert [c.id for c in one.cards] == [c.id for c in other.cards]
     assert [a.absent for a in other.arrows].count(True) > 0

@@ -42,8 +42,10 @@ def test_every_cell_is_what_torch_says() -> None:
         assert row["name"] == name
         assert row["value"] == preview.values(t.tolist())
         assert (row["requires_grad"], row["is_leaf"], row["version"]) == (
-            str(t.requires_grad), str(t.is_leaf), str(t._version),
-        )  # fmt: skip
+            str(t.requires_grad),
+            str(t.is_leaf),
+            str(t._version),
+        )
         assert row["grad_fn"] == ("None" if t.grad_fn is None else t.grad_fn.name())
         if grad is not None:
             assert row["grad"] == preview.values(grad.tolist())
@@ -51,7 +53,11 @@ def test_every_cell_is_what_torch_says() -> None:
             assert row["grad"] == "not tracked"
         else:
             assert row["grad"] == ("None" if t.is_leaf else "None (not a leaf)")
-        shared = row["storage"].removeprefix("shared with ").split(", ") if "shared with" in row["storage"] else []
+        shared = (
+            row["storage"].removeprefix("shared with ").split(", ")
+            if "shared with" in row["storage"]
+            else []
+        )
         assert [o for o in shared if o in "abc"] == [
             other
             for other, o in {"a": a, "b": b, "c": c}.items()
@@ -75,7 +81,10 @@ def test_a_grad_that_was_cleared_is_none_though_the_flag_is_off_now() -> None:
         given.grad = None
         plain = (x + unused + kept + given).detach()
     said = {name: row["grad"] for name, row in cells(rec.graph).items()}
-    facts = {card["key"]: dict(card["facts"])["grad"] for card in state(Figure(rec.graph))["cards"].values()}
+    facts = {
+        card["key"]: dict(card["facts"])["grad"]
+        for card in state(Figure(rec.graph))["cards"].values()
+    }
     for name, t in {"x": x, "unused": unused, "given": given, "kept": kept}.items():
         expected = "None" if t.grad is None else preview.values(t.grad.tolist())
         assert (said[name], facts[name]) == (expected, expected)
@@ -93,8 +102,14 @@ def test_sharing_changes_only_the_cells_of_those_who_share() -> None:
         return cells(rec.graph)
 
     cloned, detached = run("clone"), run("detach")
-    assert (cloned["a"]["storage"], cloned["c"]["storage"]) == ("not shared here", "not shared here")
-    assert (detached["a"]["storage"], detached["b"]["storage"]) == ("shared with b", "shared with a")
+    assert (cloned["a"]["storage"], cloned["c"]["storage"]) == (
+        "not shared here",
+        "not shared here",
+    )
+    assert (detached["a"]["storage"], detached["b"]["storage"]) == (
+        "shared with b",
+        "shared with a",
+    )
     assert cloned["c"] == detached["c"]
 
 
@@ -105,7 +120,8 @@ def test_rows_of_one_name_keep_apart_and_come_in_program_order() -> None:
             x = x * 2
         (x + 1).sum().backward()
     rows = table.rows(rec.graph, Figure(rec.graph).whole.cards)
-    keys = [re.sub(r"line \d+", "line", r.key) for r in rows]  # what was x, and is not any more, says where it was
+    # what was x, and is not any more, says where it was
+    keys = [re.sub(r"line \d+", "line", r.key) for r in rows]
     assert keys == ["x (line)", "x (line)", "x (line)#2", "x", "x + 1", "(x + 1).sum()"]
 
 
@@ -122,7 +138,9 @@ def test_what_is_not_known_is_said_to_be_unknown() -> None:
 
 def test_text_is_aligned_and_survives_odd_names() -> None:
     rows = [
-        table.TableRow(name, 0, (name, "[1]", "None", "True", "True", "None", "0", "not shared here"))
+        table.TableRow(
+            name, 0, (name, "[1]", "None", "True", "True", "None", "0", "not shared here")
+        )
         for name in ("a", "a long name", "n\nl\u202e")
     ]
     first, *lines = table.text(rows).splitlines()

@@ -126,7 +126,10 @@ def test_a_backward_that_cannot_start_says_so_on_the_card() -> None:
     text = text_of("a = torch.ones(3, requires_grad=True)", "(a.detach() * 3).sum().backward()")
     assert "backward() raises here: no grad_fn" in text
     text = text_of("a = torch.ones(3, requires_grad=True)", "(a * 3).backward()")
-    assert "backward() raises here: RuntimeError: grad can be implicitly created only for scalar outputs" in text
+    assert (
+        "backward() raises here: RuntimeError: grad can be implicitly created only for scalar"
+        " outputs" in text
+    )
 
 
 def test_a_call_that_raised_is_no_backward() -> None:
@@ -137,7 +140,9 @@ def test_a_call_that_raised_is_no_backward() -> None:
 
 def test_wrong_numbers_are_said() -> None:
     lines = ["a = torch.ones(3, requires_grad=True)", "out = a.sigmoid()", "out.data.zero_()"]
-    assert "OVERWRITTEN, and its version did not move: backward would use wrong numbers" in text_of(*lines)
+    assert "OVERWRITTEN, and its version did not move: backward would use wrong numbers" in text_of(
+        *lines
+    )
     used = "OVERWRITTEN, and its version did not move: backward used wrong numbers"
     assert used in text_of(*lines, "out.sum().backward()")
     before = text_of(*lines[:2], "out.sum().backward(retain_graph=True)", lines[2])

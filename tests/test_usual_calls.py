@@ -16,7 +16,8 @@ from gradviz.graph import Graph
 PROGRAMS, BLOCK = 400, 50
 
 
-# Without the first no call is taken for a usual one; without the second the general way takes over after it has run.
+# Without the first no call is taken for a usual one; without the second the general way takes over
+# after it has run.
 WAYS = pytest.mark.parametrize("without", ["given", "entry"])
 
 
@@ -24,12 +25,16 @@ def numbered(graph: Graph) -> Graph:
     """Torch's numbers of nodes go on from run to run: only their order is the same."""
     order = sorted(n.sequence_nr for n in graph.nodes if n.sequence_nr is not None)
     return graph.replace(
-        nodes=[n._replace(sequence_nr=n.sequence_nr and order.index(n.sequence_nr)) for n in graph.nodes]
+        nodes=[
+            n._replace(sequence_nr=n.sequence_nr and order.index(n.sequence_nr))
+            for n in graph.nodes
+        ]
     )
 
 
 def compared(run, without: str, monkeypatch) -> int:
-    """Runs with and without the quick way, and compares. Returns how many calls were noted the quick way."""
+    """Runs with and without the quick way, and compares. Returns how many calls were noted the
+    quick way."""
     quick = run()
     with monkeypatch.context() as patch:
         patch.setattr(connect, without, lambda *_: None)

@@ -1,4 +1,5 @@
-"""What a picture shows of a tensor is what stands in it, whatever wrote it: ways to write, kinds of aliases, modes."""
+"""What a picture shows of a tensor is what stands in it, whatever wrote it: ways to write, kinds of
+aliases, modes."""
 
 from __future__ import annotations
 
@@ -116,8 +117,11 @@ def truth(tensor: torch.Tensor) -> Any:
     return tuple(tensor.shape), preview.values(tensor.tolist())
 
 
-def run(write: Any, alias: Any, mode: str, *, through: bool, used: bool, shape: tuple[int, ...]) -> Any:
-    """Write ``x`` or its alias in a recording. Returns the recording and all tensors that it met, by name."""
+def run(
+    write: Any, alias: Any, mode: str, *, through: bool, used: bool, shape: tuple[int, ...]
+) -> Any:
+    """Write ``x`` or its alias in a recording. Returns the recording and all tensors that it met,
+    by name."""
     made_in, alias_made_in, written_in = MODES[mode]
     found = {}
     with gv.record() as rec:
@@ -144,10 +148,13 @@ def test_what_is_shown_at_the_end_is_what_is_there(way, mode):
             for used in (False, True):
                 for shape in ((4,), (2, 2)):
                     try:
-                        rec, found = run(write, alias, mode, through=through, used=used, shape=shape)
+                        rec, found = run(
+                            write, alias, mode, through=through, used=used, shape=shape
+                        )
                     except (RuntimeError, IndexError, UserWarning) as refusal:
                         refusals.add(str(refusal))
-                        continue  # torch refuses this write through this alias, or advises against it
+                        # torch refuses this write through this alias, or advises against it
+                        continue
                     tried += 1
                     case = kind, through, used, shape
                     for name, tensor in found.items():
@@ -178,7 +185,10 @@ def test_every_write_is_on_the_card():
     state = rec.find(b)
     assert state.values == "[1, 2, 3]"
     (cut,) = rec.cuts
-    assert (cut.reason.value, rec.graph.tensor[cut.output_id].object_id) == ("inference_mode", state.object_id)
+    assert (cut.reason.value, rec.graph.tensor[cut.output_id].object_id) == (
+        "inference_mode",
+        state.object_id,
+    )
     text = str(rec.figure())
     assert "torch.empty_like(a).copy_(a)" in text
     assert "then" not in text.replace("then torch.empty_like(a).copy_(a)", "")

@@ -31,11 +31,23 @@ def guarded(nodes):
 def test_breadth_first_slots_in_order_each_node_once(x):
     found = walk([((x * x).sin() + (x * 2).cos()).grad_fn])
     assert [n.name().split(":")[-1] for n in found.nodes] == [
-        "AddBackward0", "SinBackward0", "CosBackward0", "MulBackward0", "MulBackward0", "AccumulateGrad",
-    ]  # fmt: skip
-    assert [[(None if c is None else found.index[c], nr) for c, nr in slots] for slots in found.next] == [
-        [(1, 0), (2, 0)], [(3, 0)], [(4, 0)], [(5, 0), (5, 0)], [(5, 0), (None, 0)], [],
-    ]  # fmt: skip
+        "AddBackward0",
+        "SinBackward0",
+        "CosBackward0",
+        "MulBackward0",
+        "MulBackward0",
+        "AccumulateGrad",
+    ]
+    assert [
+        [(None if c is None else found.index[c], nr) for c, nr in slots] for slots in found.next
+    ] == [
+        [(1, 0), (2, 0)],
+        [(3, 0)],
+        [(4, 0)],
+        [(5, 0), (5, 0)],
+        [(5, 0), (None, 0)],
+        [],
+    ]
     assert not found.truncated
 
 
@@ -88,7 +100,8 @@ def test_a_guard_holds_only_what_its_node_holds(x):
 
 
 def test_memory_comes_back_without_the_collector(x):
-    """Saved tensors are freed with their graph, whichever end is dropped first, through guards too."""
+    """Saved tensors are freed with their graph, whichever end is dropped first, through guards
+    too."""
 
     class Save(torch.autograd.Function):
         @staticmethod

@@ -1,6 +1,8 @@
-"""What a change of the code could break without any other test noticing: found by changing the code on purpose.
+"""What a change of the code could break without any other test noticing: found by changing the code
+on purpose.
 
-Each test fails under the mutation that its comment names. PyTorch says what is right wherever it can.
+Each test fails under the mutation that its comment names. PyTorch says what is right wherever it
+can.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from gradviz.why.moving import will_it_move
 from gradviz.why.silent import silent_faults
 from gradviz.why.small import explain_small
 
-# --- cuts ---------------------------------------------------------------------------------------------------------
+# --- cuts -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -59,9 +61,11 @@ def note(ran: list[str], name: str, _: object) -> None:
 
 
 def test_no_view_is_read_before_the_program_uses_it() -> None:
-    """recorder._settle: a call that only takes the shape of a written view leaves its grad_fn unread.
+    """recorder._settle: a call that only takes the shape of a written view leaves its grad_fn
+    unread.
 
-    Torch makes that node anew when it is read; made earlier, it would run at another place in the backward.
+    Torch makes that node anew when it is read; made earlier, it would run at another place in the
+    backward.
     """
 
     def program() -> list[str]:
@@ -103,10 +107,12 @@ def test_a_written_view_is_read_when_a_call_has_used_it() -> None:
     assert graph.cuts == ()
     edge = [t for t in graph.tensors if t.name == "view"][-1].gradient_edge
     assert graph.node[edge.node_id].name == view.grad_fn.name() == "AsStridedBackward0"
-    assert edge.node_id in {e.next_node_id for e in graph.edges_from[rec.find(used).gradient_edge.node_id]}
+    assert edge.node_id in {
+        e.next_node_id for e in graph.edges_from[rec.find(used).gradient_edge.node_id]
+    }
 
 
-# --- saved tensors and versions -----------------------------------------------------------------------------------
+# --- saved tensors and versions -------------------------------------------------------------------
 
 
 def saved_states(rec: gv.Recording, name: str) -> set[SavedState]:
@@ -114,7 +120,8 @@ def saved_states(rec: gv.Recording, name: str) -> set[SavedState]:
 
 
 def test_two_that_count_their_versions_together_make_a_saved_tensor_stale() -> None:
-    """recorder._write_aliases: that an older tensor and its alias share a counter shows at the first write.
+    """recorder._write_aliases: that an older tensor and its alias share a counter shows at the
+    first write.
 
     Then a view that a call made of the tensor inside, and saved, is known to count with them.
     """
@@ -126,14 +133,20 @@ def test_two_that_count_their_versions_together_make_a_saved_tensor_stale() -> N
         weight = torch.ones(3, 2, requires_grad=True)
         result = torch.nn.functional.linear(h, weight)
         alias.mul_(3.0)
-    states = {s.attribute: s.state for node in rec.graph.nodes if node.name == "MmBackward0" for s in node.saved}
+    states = {
+        s.attribute: s.state
+        for node in rec.graph.nodes
+        if node.name == "MmBackward0"
+        for s in node.saved
+    }
     assert states == {"self": SavedState.STALE, "mat2": SavedState.AVAILABLE}
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         result.sum().backward()
 
 
 def test_an_alias_with_a_counter_of_its_own_overwrites() -> None:
-    """recorder._write_aliases: what does not move along counts for itself, and torch notices nothing."""
+    """recorder._write_aliases: what does not move along counts for itself, and torch notices
+    nothing."""
     h = torch.tensor([1.0, 2.0], requires_grad=True)
     alias = h.data
     with gv.record() as rec:
@@ -145,7 +158,7 @@ def test_an_alias_with_a_counter_of_its_own_overwrites() -> None:
     assert torch.equal(h.grad, torch.tensor([6.0, 12.0]))  # not the [2, 4] of the forward
 
 
-# --- graphs as values ---------------------------------------------------------------------------------------------
+# --- graphs as values -----------------------------------------------------------------------------
 
 
 def test_graphs_of_one_size_are_equal_only_where_their_rows_are() -> None:
@@ -180,7 +193,7 @@ def test_neighbours_in_memory_share_none() -> None:
     assert shared_storages([first, second, both])[0] == [0, 1, 1]
 
 
-# --- frames -------------------------------------------------------------------------------------------------------
+# --- frames ---------------------------------------------------------------------------------------
 
 
 def frames_of(rec: gv.Recording) -> dict[str, set[str]]:
@@ -189,7 +202,10 @@ def frames_of(rec: gv.Recording) -> dict[str, set[str]]:
 
 
 def notes_of(rec: gv.Recording) -> dict[str, list[str]]:
-    return {card.name: [r.text for r in card.rows if "made under" in r.text] for card in scene(rec.graph).cards}
+    return {
+        card.name: [r.text for r in card.rows if "made under" in r.text]
+        for card in scene(rec.graph).cards
+    }
 
 
 def test_a_region_that_would_cut_through_a_memory_frame_is_said_in_words() -> None:
@@ -241,7 +257,7 @@ def test_a_region_may_hold_a_memory_frame_or_stand_in_one() -> None:
     assert not any(notes_of(rec).values())
 
 
-# --- threads ------------------------------------------------------------------------------------------------------
+# --- threads --------------------------------------------------------------------------------------
 
 
 def test_a_backward_of_another_thread_over_the_same_nodes_is_not_taken_for_ours() -> None:
@@ -269,12 +285,14 @@ def test_a_backward_of_another_thread_over_the_same_nodes_is_not_taken_for_ours(
     assert [e.node_id for e in events] == list(run.ran)
     assert {e.thread for e in events} == {0}
     arrived = {
-        rec.graph.node[e.node_id].name: e.arrived for e in events if rec.graph.node[e.node_id].leaf_id is not None
+        rec.graph.node[e.node_id].name: e.arrived
+        for e in events
+        if rec.graph.node[e.node_id].leaf_id is not None
     }
     assert arrived == {"AccumulateGrad": ("[6, 6]",)}
 
 
-# --- answers ------------------------------------------------------------------------------------------------------
+# --- answers --------------------------------------------------------------------------------------
 
 
 def test_a_write_before_the_snapshot_was_taken_did_not_make_it_follow() -> None:
@@ -292,7 +310,9 @@ def test_a_write_before_the_snapshot_was_taken_did_not_make_it_follow() -> None:
         with torch.no_grad():
             w.mul_(2)
     assert not torch.equal(old, before)
-    assert [fault.cause for fault in silent_faults(rec, tensors={"old": old})] == ["shared_snapshot"]
+    assert [fault.cause for fault in silent_faults(rec, tensors={"old": old})] == [
+        "shared_snapshot"
+    ]
 
 
 LOSSES = {
@@ -316,7 +336,9 @@ LOSSES = {
     ],
     ids=" ".join,
 )
-def test_the_backward_that_broke_the_gradient_is_the_one_that_is_told(kinds: tuple[str, ...], says: str) -> None:
+def test_the_backward_that_broke_the_gradient_is_the_one_that_is_told(
+    kinds: tuple[str, ...], says: str
+) -> None:
     """small.broken: the last one where it broke, else the first that did."""
     w = nn.Parameter(torch.zeros(2))
     with gv.record() as rec:
@@ -334,7 +356,8 @@ def test_a_parameter_listed_twice_is_stepped_twice(times: int) -> None:
     p.grad = torch.zeros(2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        optimizer = torch.optim.SGD([p] * times, lr=1.0, weight_decay=2.0)  # p - 1 * (0 + 2 * p) = -p
+        # p - 1 * (0 + 2 * p) = -p
+        optimizer = torch.optim.SGD([p] * times, lr=1.0, weight_decay=2.0)
     (row,) = will_it_move(optimizer, {"p": p}).rows
     before = p.detach().clone()
     optimizer.step()

@@ -1,4 +1,5 @@
-"""The Python side of the live picture: what is sent, what comes back, what it says without anywidget."""
+"""The Python side of the live picture: what is sent, what comes back, what it says without
+anywidget."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ def key_of(widget: GraphWidget) -> str:
     return str(widget.shown["cards"][widget.selected]["key"])
 
 
-@pytest.mark.parametrize("shown", [recorded(), recorded().graph, recorded().figure()], ids=["rec", "graph", "figure"])
+@pytest.mark.parametrize(
+    "shown", [recorded(), recorded().graph, recorded().figure()], ids=["rec", "graph", "figure"]
+)
 def test_it_shows_recordings_graphs_and_figures(shown: Any) -> None:
     widget = GraphWidget(shown)
     assert widget.figure is not None
@@ -44,7 +47,8 @@ def test_it_shows_recordings_graphs_and_figures(shown: Any) -> None:
 
 def test_it_says_what_it_cannot_show() -> None:
     with pytest.raises(
-        GradvizError, match="a live picture shows a Figure, a Recording or a Graph, not an object of type Tensor"
+        GradvizError,
+        match="a live picture shows a Figure, a Recording or a Graph, not an object of type Tensor",
     ):
         GraphWidget(torch.ones(2))
 
@@ -71,7 +75,9 @@ def test_an_unknown_selection_becomes_none(wrong: str) -> None:
     assert (widget.selected, widget.selection) == ("", None)
 
 
-def test_another_figure_is_one_message_and_keeps_the_card_by_its_key(sent: list[dict[str, Any]]) -> None:
+def test_another_figure_is_one_message_and_keeps_the_card_by_its_key(
+    sent: list[dict[str, Any]],
+) -> None:
     widget = GraphWidget(recorded("clone"))
     last = list(widget.state["cards"])[-1]
     widget.selected = last
@@ -90,7 +96,10 @@ def test_another_figure_is_one_message_and_keeps_the_card_by_its_key(sent: list[
 
 
 def test_a_book_keeps_its_selection_from_step_to_step() -> None:
-    one, two = ({"cards": {"n0": {"key": "a"}, "n1": {"key": "b"}}}, {"cards": {"n0": {"key": "b"}}})
+    one, two = (
+        {"cards": {"n0": {"key": "a"}, "n1": {"key": "b"}}},
+        {"cards": {"n0": {"key": "b"}}},
+    )
     widget = GraphWidget(book={"states": [one, two]}, selected="n1")
     widget.step = 1
     assert (widget.selected, key_of(widget)) == ("n0", "b")
@@ -113,7 +122,14 @@ def test_the_script_is_one_module_that_asks_the_network_for_nothing() -> None:
     script, style = str(GraphWidget._esm), str(GraphWidget._css)
     assert script.count("export default") == 1
     code = "\n".join(line.split("//")[0] for line in script.splitlines())
-    for forbidden in (r"^import\b", r"\bfetch\(", r"\beval\(", r"HTML\b(?! )", r"document\.write", r"\bFunction\("):
+    for forbidden in (
+        r"^import\b",
+        r"\bfetch\(",
+        r"\beval\(",
+        r"HTML\b(?! )",
+        r"document\.write",
+        r"\bFunction\(",
+    ):
         assert not re.search(forbidden, code, re.MULTILINE), forbidden
     assert "http" not in script.replace("http://www.w3.org/2000/svg", "")
     assert "url(" not in style

@@ -58,7 +58,7 @@ def test_nothing_is_said_of_what_is_right(exploration: Any) -> None:
     assert complaints(exploration) == []
 
 
-# --- faults in the picture --------------------------------------------------------------------------------------------
+# --- faults in the picture ------------------------------------------------------------------------
 
 
 def card_called(scene: Scene, name: str) -> int:
@@ -67,7 +67,9 @@ def card_called(scene: Scene, name: str) -> int:
 
 def with_rows(scene: Scene, change: Callable[[str], str]) -> Scene:
     """With other texts in the rows of its cards."""
-    changed = [c._replace(rows=tuple(r._replace(text=change(r.text)) for r in c.rows)) for c in scene.cards]
+    changed = [
+        c._replace(rows=tuple(r._replace(text=change(r.text)) for r in c.rows)) for c in scene.cards
+    ]
     assert changed != list(scene.cards)
     return scene._replace(cards=tuple(changed))
 
@@ -90,17 +92,23 @@ def lost_arrow(scene: Scene) -> Scene:
 
 
 def lost_number(scene: Scene) -> Scene:
-    return with_arrows(scene, lambda a: a._replace(kind="forward", label="") if a.label == "7" else a)
+    return with_arrows(
+        scene, lambda a: a._replace(kind="forward", label="") if a.label == "7" else a
+    )
 
 
 def lost_cut(scene: Scene) -> Scene:
-    return with_arrows(scene, lambda a: a._replace(kind="forward", label="") if a.kind == "cut" else a)
+    return with_arrows(
+        scene, lambda a: a._replace(kind="forward", label="") if a.kind == "cut" else a
+    )
 
 
 def false_cut(scene: Scene) -> Scene:
     into = card_called(scene, "c")
     label = "✂ detach · no gradient back"
-    return with_arrows(scene, lambda a: a._replace(kind="cut", label=label) if a.head == into else a)
+    return with_arrows(
+        scene, lambda a: a._replace(kind="cut", label=label) if a.head == into else a
+    )
 
 
 def invented_arrow(scene: Scene) -> Scene:
@@ -110,12 +118,16 @@ def invented_arrow(scene: Scene) -> Scene:
 
 def invented_number(scene: Scene) -> Scene:
     into = card_called(scene, "b")
-    return with_arrows(scene, lambda a: a._replace(kind="gradient", label="1") if a.head == into else a)
+    return with_arrows(
+        scene, lambda a: a._replace(kind="gradient", label="1") if a.head == into else a
+    )
 
 
 def false_frame(scene: Scene) -> Scene:
     members = card_called(scene, "a"), card_called(scene, "c")
-    return scene._replace(boxes=(*scene.boxes, Box("memory", "one block of memory, two names", members)))
+    return scene._replace(
+        boxes=(*scene.boxes, Box("memory", "one block of memory, two names", members))
+    )
 
 
 def lost_frame(scene: Scene) -> Scene:
@@ -130,7 +142,9 @@ def false_region(scene: Scene) -> Scene:
 
 def swapped_names(scene: Scene) -> Scene:
     other = {"a": "c", "c": "a"}
-    return scene._replace(cards=tuple(c._replace(name=other.get(c.name, c.name)) for c in scene.cards))
+    return scene._replace(
+        cards=tuple(c._replace(name=other.get(c.name, c.name)) for c in scene.cards)
+    )
 
 
 SCENES: list[tuple[Callable[[Scene], Scene], str]] = [
@@ -146,16 +160,38 @@ SCENES: list[tuple[Callable[[Scene], Scene], str]] = [
     (lost_frame, "framed False, told True, torch True"),
     (false_region, "stands in no_grad: not recorded; it was made in {''}"),
     (swapped_names, "and was never in that variable"),
-    (lambda s: with_rows(s, lambda text: text.replace(".grad: None → 13", ".grad: 1 → 13")), "torch None → 13"),
-    (lambda s: with_rows(s, lambda text: text.replace("arrives once: 13", "arrives once: 12")), "arrives: shown 12"),
-    (lambda s: with_rows(s, lambda text: text.replace("adds 6 + 7", "adds 7 + 7")), "engine adds 7 + 7; torch"),
-    (lambda s: with_rows(s, lambda text: text.replace("AddBackward0", "SubBackward0")), "lists ['SubBackward0'"),
-    (lambda s: with_rows(s, lambda text: text.replace("starts with 1", "starts with 2")), "says backward() starts"),
-    (lambda s: with_rows(s, lambda text: text.replace("leaf · requires_grad", "not tracked · grad_fn None")), "enters"),
+    (
+        lambda s: with_rows(s, lambda text: text.replace(".grad: None → 13", ".grad: 1 → 13")),
+        "torch None → 13",
+    ),
+    (
+        lambda s: with_rows(s, lambda text: text.replace("arrives once: 13", "arrives once: 12")),
+        "arrives: shown 12",
+    ),
+    (
+        lambda s: with_rows(s, lambda text: text.replace("adds 6 + 7", "adds 7 + 7")),
+        "engine adds 7 + 7; torch",
+    ),
+    (
+        lambda s: with_rows(s, lambda text: text.replace("AddBackward0", "SubBackward0")),
+        "lists ['SubBackward0'",
+    ),
+    (
+        lambda s: with_rows(s, lambda text: text.replace("starts with 1", "starts with 2")),
+        "says backward() starts",
+    ),
+    (
+        lambda s: with_rows(
+            s, lambda text: text.replace("leaf · requires_grad", "not tracked · grad_fn None")
+        ),
+        "enters",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("fault", "said"), SCENES, ids=lambda value: getattr(value, "__name__", value))
+@pytest.mark.parametrize(
+    ("fault", "said"), SCENES, ids=lambda value: getattr(value, "__name__", value)
+)
 def test_a_fault_in_the_picture_is_told(
     fault: Callable[[Scene], Scene], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,7 +201,7 @@ def test_a_fault_in_the_picture_is_told(
     assert any(said in one for one in found), found
 
 
-# --- faults in what makes it ------------------------------------------------------------------------------------------
+# --- faults in what makes it ----------------------------------------------------------------------
 
 
 def wrong_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,11 +223,15 @@ def wrong_column(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def wrong_fact(monkeypatch: pytest.MonkeyPatch) -> None:
     right = state.table.word
-    monkeypatch.setattr(state.table, "word", lambda value: {"True": "False"}.get(right(value), right(value)))
+    monkeypatch.setattr(
+        state.table, "word", lambda value: {"True": "False"}.get(right(value), right(value))
+    )
 
 
 def wrong_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explaining, "summary", lambda *_: "a.grad is [3, 3]: it came back through a * 2.")
+    monkeypatch.setattr(
+        explaining, "summary", lambda *_: "a.grad is [3, 3]: it came back through a * 2."
+    )
 
 
 def wrong_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +256,9 @@ MAKERS: list[tuple[Callable[[pytest.MonkeyPatch], None], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("fault", "said"), MAKERS, ids=lambda value: getattr(value, "__name__", value))
+@pytest.mark.parametrize(
+    ("fault", "said"), MAKERS, ids=lambda value: getattr(value, "__name__", value)
+)
 def test_a_fault_in_the_making_is_told(
     fault: Callable[[pytest.MonkeyPatch], None], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,7 +267,9 @@ def test_a_fault_in_the_making_is_told(
     assert any(said in one for one in found), found
 
 
-def test_a_value_that_is_stale_after_a_write_through_an_alias_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_that_is_stale_after_a_write_through_an_alias_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     stale_alias(monkeypatch)
     found = complaints(written_last)
     assert "'a' (card 0): values: shown [1, 2], torch ['[9, 2]']" in found, found

@@ -5,4 +5,6 @@ from importlib.resources import files
 
 def static(*names: str) -> str:
     """The text of files of ``static/``, one after the other."""
-    return "\n".join((files(__package__) / "static" / name).read_text(encoding="utf-8") for name in names)
+    return "\n".join(
+        (files(__package__) / "static" / name).read_text(encoding="utf-8") for name in names
+    )

@@ -16,7 +16,8 @@ from ..steps import LIMIT, Step, steps
 from ..table import Keys
 from .state import state
 
-LISTED = 60  # lines of a cell that is listed whole; of a longer one, and of a file, those that were recorded
+# lines of a cell that is listed whole; of a longer one, and of a file, those that were recorded
+LISTED = 60
 
 
 def book(recording: Recording, *, title: str | None = None, start: int = 0) -> dict[str, Any]:
@@ -34,7 +35,8 @@ def steps_of(recording: Recording, start: int) -> list[Step]:
     """The steps of what has to be a recording."""
     if not isinstance(recording, Recording):
         raise GradvizError(
-            f"play() shows a recording, not {given.said(recording)}: with gradviz.record() as rec: …; then play(rec)"
+            f"play() shows a recording, not {given.said(recording)}: with gradviz.record() as rec:"
+            " …; then play(rec)"
         )
     return steps(recording, start)
 
@@ -47,17 +49,33 @@ def book_of(recording: Recording, shown: Sequence[Step], title: str | None) -> d
     extent = f"{total:,} events" if total != 1 else "1 event"
     if last - first < total:
         extent = f"events {first + 1:,}–{last:,} of {total:,}"
-        more = f"play(rec, start={last}) shows what follows" if last < total else "play(rec) shows the first"
+        more = (
+            f"play(rec, start={last}) shows what follows"
+            if last < total
+            else "play(rec) shows the first"
+        )
         extent += f"; {more}, at most {min(LIMIT, last - first)} at a time"
-    control = {"name": "step", "label": "step", "kind": "steps", "options": [str(s.number) for s in shown], "start": 0}
+    control = {
+        "name": "step",
+        "label": "step",
+        "kind": "steps",
+        "options": [str(s.number) for s in shown],
+        "start": 0,
+    }
     states = [_state(step, listing) for step in shown]
     for part in ("cards", "arrows"):
         _keep_keys([state[part] for state in states])
-    return {"title": f"{title or 'Recording'} ({extent})", "code": code, "controls": [control], "states": states}
+    return {
+        "title": f"{title or 'Recording'} ({extent})",
+        "code": code,
+        "controls": [control],
+        "states": states,
+    }
 
 
 def _keep_keys(states: list[dict[str, Any]]) -> None:
-    """Key by key as in the last state that has the card: among more cards of one name, it was "#2" there."""
+    """Key by key as in the last state that has the card: among more cards of one name, it was "#2"
+    there."""
     keys: dict[str, str] = {}
     unique = Keys()
     for things in reversed(states):
@@ -68,7 +86,9 @@ def _keep_keys(states: list[dict[str, Any]]) -> None:
 def _state(step: Step, listing: Listing | None) -> dict[str, Any]:
     """The step as a front end draws it, with the ids that its picture has."""
     lines = [s.line for s in step.sources if listing and s.file == listing.file]
-    shown = state(step.figure, error=step.error, lines=lines, listing=listing, sentence=step.sentence)
+    shown = state(
+        step.figure, error=step.error, lines=lines, listing=listing, sentence=step.sentence
+    )
     ids = step.ids or {i: i for i in (*shown["cards"], *shown["arrows"])}
 
     def card(one: dict[str, Any]) -> dict[str, Any]:
@@ -86,13 +106,15 @@ def _state(step: Step, listing: Listing | None) -> dict[str, Any]:
 
 
 def _listing(recording: Recording) -> Listing | None:
-    """The code of the recorded block, where its cell or file can still be read. Of a file no more than that: what
-    stands around it may be nobody's business.
+    """The code of the recorded block, where its cell or file can still be read. Of a file no more
+    than that: what stands around it may be nobody's business.
     """
     home = recording._recorder.home
     path = home.co_filename if home else ""
     file, lines = display_name(path), linecache.getlines(path)
-    used = sorted({c.source.line for c in recording.graph.calls if c.source and c.source.file == file})
+    used = sorted(
+        {c.source.line for c in recording.graph.calls if c.source and c.source.file == file}
+    )
     if not used or used[-1] > len(lines):
         return None
     whole = len(lines) <= LISTED and (file == "cell" or file.startswith("cell ["))

@@ -37,9 +37,15 @@ class Figure:
         An empty graph: no tensor, no node.
     """
 
-    def __init__(self, graph: Graph, *, view: Literal["cards", "nodes"] = "cards", title: str | None = None) -> None:
+    def __init__(
+        self, graph: Graph, *, view: Literal["cards", "nodes"] = "cards", title: str | None = None
+    ) -> None:
         if not issubclass(type(graph), Graph):
-            raise given.refused("Figure()", graph, "a Graph, e.g. rec.graph; gv.show(loss) draws the graph of a tensor")
+            raise given.refused(
+                "Figure()",
+                graph,
+                "a Graph, e.g. rec.graph; gv.show(loss) draws the graph of a tensor",
+            )
         given.one_of("view=", view, ("cards", "nodes"))
         given.text("title=", title, "a text, or None for no title", none=True)
         self.graph = graph
@@ -48,7 +54,8 @@ class Figure:
         self._like: render.Arranged | None = None
 
     def of(self, graph: Graph) -> Figure:
-        """The figure of a graph that is ``same_but_numbered``; what was made for this one is not made again."""
+        """The figure of a graph that is ``same_but_numbered``; what was made for this one is not
+        made again."""
         if not issubclass(type(graph), Graph):
             raise given.refused("of()", graph, "a Graph, e.g. rec.graph")
         figure = copy.copy(self)
@@ -56,7 +63,8 @@ class Figure:
         return figure
 
     def arrange_like(self, other: Figure) -> None:
-        """Keep the arrangement of a drawn figure with the same cards and arrows, where it suits as well.
+        """Keep the arrangement of a drawn figure with the same cards and arrows, where it suits as
+        well.
 
         Then nothing jumps when only numbers change, and the other arrangements need not be tried.
         """
@@ -108,8 +116,9 @@ class Figure:
         """The arrangement that fits a notebook's page best."""
         if len(self.scene.cards) > fold.LIMIT:
             raise render.CannotDraw(
-                f"{len(self.scene.cards)} boxes are too many to draw, even folded, so this is the text. "
-                "To see a picture, show a tensor that is closer to the leaves, or record fewer lines."
+                f"{len(self.scene.cards)} boxes are too many to draw, even folded, so this is the"
+                " text. To see a picture, show a tensor that is closer to the leaves, or record"
+                " fewer lines."
             )
         return render.best(self.scene, WIDTH, self._like)
 
@@ -144,17 +153,21 @@ class Figure:
         """Write the picture, its source or its graph to a file.
 
         Args:
-            path: its suffix says the format: .svg, .png, .pdf, .dot, .json (the graph, for ``Graph.from_json``) or
-                .html (one page with the live picture that needs no kernel and no network, as ``gv.export`` writes).
+            path: its suffix says the format: .svg, .png, .pdf, .dot, .json (the graph, for
+                ``Graph.from_json``) or .html (one page with the live picture that needs no kernel
+                and no network, as ``gv.export`` writes).
 
         Raises:
-            GradvizError: another suffix, or the picture cannot be drawn. An existing file is then left as it was.
+            GradvizError: another suffix, or the picture cannot be drawn. An existing file is then
+                left as it was.
         """
         target = given.path("save()", path, "picture.svg")
         suffix = target.suffix.lower().removeprefix(".")
         if suffix not in SUFFIXES:
             known = ", ".join("." + s for s in SUFFIXES)
-            raise GradvizError(f"cannot save {target.name!r}: the suffix says the format, and it is one of {known}")
+            raise GradvizError(
+                f"cannot save {target.name!r}: the suffix says the format, and it is one of {known}"
+            )
         if suffix == "html":  # it needs what is built upon figures
             importlib.import_module("gradviz.views.page").export(self, target, title=self.title)
         else:
@@ -171,19 +184,26 @@ class Figure:
 def _outline(scene: Scene) -> tuple[Any, ...]:
     """Which cards and arrows there are, whatever is written on them."""
     cards = [(c.id, c.kind, [row.kind for row in c.rows]) for c in scene.cards]
-    return cards, [a._replace(label="") for a in scene.arrows], [box._replace(label="") for box in scene.boxes]
+    return (
+        cards,
+        [a._replace(label="") for a in scene.arrows],
+        [box._replace(label="") for box in scene.boxes],
+    )
 
 
 def place_of(path: Path) -> Path:
     """Where a file is to be written, in a folder that exists."""
     target = path.resolve()  # a link stays a link
     if not target.parent.is_dir():
-        raise GradvizError(f"cannot save {str(target)!r}: there is no folder {str(target.parent)!r}; make it first")
+        raise GradvizError(
+            f"cannot save {str(target)!r}: there is no folder {str(target.parent)!r}; make it first"
+        )
     return target
 
 
 def write(target: Path, data: bytes) -> None:
-    """All of it or nothing: a failure never leaves half a file, nor destroys the one that was there."""
+    """All of it or nothing: a failure never leaves half a file, nor destroys the one that was
+    there."""
     part = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
         part.write_bytes(data)

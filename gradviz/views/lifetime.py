@@ -1,13 +1,14 @@
 """How long widgets live: until every cell that showed them has been run again.
 
-NOTE [when widgets are closed]
-ipywidgets keeps every widget, in the kernel and in the page, until somebody closes it. Running a cell again makes new
-ones, so each run left the former ones behind. A cell is known by the id that the notebook sends with it, not by names:
-two cells may each define a ``scenario``, and a cell may show two explorations, or one that another cell has made.
-What a cell showed in its last run is closed as soon as its next run shows something, except what another cell still
-shows and what stands in an open box of the reader's own. A notebook that was loaded anew counts as another one, and
-without ids (some programs that run notebooks send none) nothing is closed.
-Only views are closed. Who kept the object can go on using it from Python, and show it again.
+NOTE [when widgets are closed] ipywidgets keeps every widget, in the kernel and in the page, until
+somebody closes it. Running a cell again makes new ones, so each run left the former ones behind. A
+cell is known by the id that the notebook sends with it, not by names: two cells may each define a
+``scenario``, and a cell may show two explorations, or one that another cell has made. What a cell
+showed in its last run is closed as soon as its next run shows something, except what another cell
+still shows and what stands in an open box of the reader's own. A notebook that was loaded anew
+counts as another one, and without ids (some programs that run notebooks send none) nothing is
+closed. Only views are closed. Who kept the object can go on using it from Python, and show it
+again.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Run(NamedTuple):
     request: str
 
 
-_shown: dict[tuple[str, str], tuple[str, list[HasViews]]] = {}  # cell -> its last request, and what that showed
+# cell -> its last request, and what that showed
+_shown: dict[tuple[str, str], tuple[str, list[HasViews]]] = {}
 
 
 def note_shown(thing: HasViews) -> None:
@@ -89,7 +91,8 @@ def close(root: Any, *, but: tuple[Any, ...] = ()) -> bool:
 
 
 def reopen(root: Any) -> None:
-    """Open what ``close`` has closed. What a widget refers to comes before it: a page cannot look ahead."""
+    """Open what ``close`` has closed. What a widget refers to comes before it: a page cannot look
+    ahead."""
     for widget in reversed(list(_family(root, ()))):
         widget.open()
 

@@ -25,11 +25,15 @@ SCRIPTS = ("picture.js", "panel.js", "book.js")
 STYLES = ("live.css", "book.css", "page.css")
 
 
-def export(what: Any, path: str | os.PathLike[str], *, title: str | None = None, limit: int = LIMIT) -> None:
-    """Write all states of a scenario, or all steps of a recording, as one page that needs nothing else.
+def export(
+    what: Any, path: str | os.PathLike[str], *, title: str | None = None, limit: int = LIMIT
+) -> None:
+    """Write all states of a scenario, or all steps of a recording, as one page that needs nothing
+    else.
 
-    The page holds the same controls, pictures, tables and sentences as the live one. It asks nobody for anything
-    (its content security policy forbids it to), and with scripts off it still shows the first state and its text.
+    The page holds the same controls, pictures, tables and sentences as the live one. It asks nobody
+    for anything (its content security policy forbids it to), and with scripts off it still shows
+    the first state and its text.
 
     Args:
         what: what ``gradviz.explore`` gave, a ``Recording``, or a ``Figure``.
@@ -38,8 +42,8 @@ def export(what: Any, path: str | os.PathLike[str], *, title: str | None = None,
         limit: the most states that are computed and written.
 
     Raises:
-        GradvizError: another suffix or folder, nothing that can be exported, or more than ``limit`` states; nothing
-            is run and no file is touched then.
+        GradvizError: another suffix or folder, nothing that can be exported, or more than ``limit``
+            states; nothing is run and no file is touched then.
 
     Example:
         >>> import tempfile, torch, gradviz
@@ -66,13 +70,14 @@ def _book(what: Any, limit: int) -> dict[str, Any]:
         steps = len(what.events) + 1
         if steps > limit:
             raise GradvizError(
-                f"this recording has {steps:,} steps; at most {limit} are exported: record fewer lines, or raise limit="
+                f"this recording has {steps:,} steps; at most {limit} are exported: record fewer"
+                " lines, or raise limit="
             )
         return recording_book(what)
     if not callable(getattr(what, "book", None)):
         raise GradvizError(
-            f"cannot export {given.said(what)}: expected what @gradviz.explore made of a scenario, a Recording or a "
-            "Figure"
+            f"cannot export {given.said(what)}: expected what @gradviz.explore made of a scenario,"
+            " a Recording or a Figure"
         )
     _refuse_too_many(what.controls, limit)
     book: dict[str, Any] = what.book()
@@ -84,16 +89,17 @@ def _refuse_too_many(controls: list[dict[str, Any]], limit: int) -> None:
     if math.prod(sizes.values()) > limit:
         product = " × ".join(f"{name} {size}" for name, size in sizes.items())
         raise GradvizError(
-            f"this scenario has {math.prod(sizes.values()):,} states ({product}); at most {limit} are exported: "
-            f"give {max(sizes, key=lambda name: sizes[name])} fewer values, or raise limit="
+            f"this scenario has {math.prod(sizes.values()):,} states ({product}); at most {limit}"
+            f" are exported: give {max(sizes, key=lambda name: sizes[name])} fewer values, or raise"
+            " limit="
         )
 
 
 def page(book: dict[str, Any]) -> bytes:
     """The file for one book; the same bytes for the same book.
 
-    The states repeat each other, so they are deflated: a seventh of their size, and user text in base64 can break
-    out of nothing.
+    The states repeat each other, so they are deflated: a seventh of their size, and user text in
+    base64 can break out of nothing.
     """
     from .. import __version__
 
@@ -101,8 +107,10 @@ def page(book: dict[str, Any]) -> bytes:
     style = static(*STYLES)
     data = json.dumps(book, separators=(",", ":"), sort_keys=True).encode()
     parts = {
-        "policy": f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'",
+        "policy": (
+            f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src"
+            " data:; base-uri 'none'; form-action 'none'"
+        ),
         "version": __version__,
         "title": _shown(book["title"]),
         "style": style,
@@ -125,9 +133,14 @@ def _first(book: dict[str, Any]) -> str:
     if state["svg"]:
         data = base64.b64encode(state["svg"].encode("utf-8", "replace")).decode()
         pieces.append(f'<img alt="{_shown(state["alt"])}" src="data:image/svg+xml;base64,{data}">')
-    pieces += [f"<pre>{_shown(text)}</pre>" for text in (book["code"].get("text"), state["text"]) if text]
+    pieces += [
+        f"<pre>{_shown(text)}</pre>" for text in (book["code"].get("text"), state["text"]) if text
+    ]
     if len(book["states"]) > 1:
-        pieces.append(f"<p>This is one of {len(book['states'])} states; the others appear where scripts may run.</p>")
+        pieces.append(
+            f"<p>This is one of {len(book['states'])} states; the others appear where scripts may"
+            " run.</p>"
+        )
     return "\n".join(pieces)
 
 

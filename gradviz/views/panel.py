@@ -1,4 +1,5 @@
-"""Controls and code beside the picture: ``gv.explore``, questions. ``static/panel.css`` says what goes where."""
+"""Controls and code beside the picture: ``gv.explore``, questions. ``static/panel.css`` says what
+goes where."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ def panel(controls: Sequence[Any], graph_widget: Any, reset: Callable[[], Any]) 
     """
     import ipywidgets
 
-    button = ipywidgets.Button(description="Reset", tooltip="Set all controls to their start", layout={"width": "auto"})
+    button = ipywidgets.Button(
+        description="Reset", tooltip="Set all controls to their start", layout={"width": "auto"}
+    )
     button.on_click(lambda _: reset())
     return room([*controls, *([button] if controls else [])], graph_widget)
 

@@ -23,7 +23,8 @@ def play(recording: Recording, *, title: str | None = None, start: int = 0) -> P
     Args:
         recording: a finished recording.
         title: a heading.
-        start: after how many events to begin. At most 400 events are shown, and the heading says which.
+        start: after how many events to begin. At most 400 events are shown, and the heading says
+            which.
 
     Returns:
         A widget that stands at its first step; ``player.step = 5`` goes to another.
@@ -36,7 +37,8 @@ def play(recording: Recording, *, title: str | None = None, start: int = 0) -> P
         >>> a = torch.tensor([1.0, 2.0], requires_grad=True)
         >>> with gradviz.record() as rec:
         ...     b = a.clone()
-        >>> print(play(rec).text_at(1).partition(": ")[2].partition(".")[0])  # without the number of its line
+        >>> first = play(rec).text_at(1)
+        >>> print(first.partition(": ")[2].partition(".")[0])  # without the number of its line
         b = a
     """
     return Player(recording, title=title, start=start)
@@ -72,7 +74,8 @@ class Player(GraphWidget):
         """
         if not given.is_index(step, len(self._scenes)):
             raise GradvizError(
-                f"there is no step {given.shown(step)}: this player has steps 0 to {len(self._scenes) - 1}"
+                f"there is no step {given.shown(step)}: this player has steps 0 to"
+                f" {len(self._scenes) - 1}"
             )
         return str(self.states[step]["text"])
 
@@ -88,14 +91,22 @@ class Player(GraphWidget):
         return figure
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The player, the last picture for pages without a kernel, and every step in a line of text."""
+        """The player, the last picture for pages without a kernel, and every step in a line of
+        text."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is None:
             return None
         data, metadata = bundle
-        lines = [f"step {k}: {state['sentence']}" for k, state in zip(self._numbers, self.states, strict=True)]
+        lines = [
+            f"step {k}: {state['sentence']}"
+            for k, state in zip(self._numbers, self.states, strict=True)
+        ]
         text = "\n".join([visible(self.book["title"]), *lines])
-        return {**data, "text/plain": text, "text/html": self._figure(len(self._scenes) - 1).html}, metadata
+        return {
+            **data,
+            "text/plain": text,
+            "text/html": self._figure(len(self._scenes) - 1).html,
+        }, metadata
 
 
 def _renamed(step: Step) -> Scene:

@@ -1,4 +1,5 @@
-"""Everything that a live picture, a player or an exported page shows at one moment, as one plain dict."""
+"""Everything that a live picture, a player or an exported page shows at one moment, as one plain
+dict."""
 
 from __future__ import annotations
 
@@ -14,9 +15,15 @@ from ..theme import visible
 from .figure import Figure
 
 KINDS = {
-    "leaf": "leaf", "result": "result", "untracked": "not tracked", "node": "node", "accumulate": "AccumulateGrad",
-    "tag": "name of a leaf", "fold": "folded", "raised": "raised an error",
-}  # fmt: skip
+    "leaf": "leaf",
+    "result": "result",
+    "untracked": "not tracked",
+    "node": "node",
+    "accumulate": "AccumulateGrad",
+    "tag": "name of a leaf",
+    "fold": "folded",
+    "raised": "raised an error",
+}
 FACT = 160  # characters
 LISTED = 12  # saved tensors, or boxes of a fold, that one fact names
 WALKED = {"gradient", "forward", "edge"}  # arrows along which a gradient edge may lead
@@ -39,13 +46,15 @@ def state(
         error: what the scenario raised, as "RuntimeError: …".
         printed: what it printed, and its warnings.
         lines: source lines to highlight whatever is selected.
-        listing: the code that stands beside it; a card that was made elsewhere has no line, nor is one said.
+        listing: the code that stands beside it; a card that was made elsewhere has no line, nor is
+        one said.
         sentence: what happened, where the caller knows better than ``explaining.summary``.
         words: whether to write ``text``, too; what is only looked at does not need it.
 
     Returns:
-        Plain data for JSON: the SVG, its words, and for every card and arrow what it is, what is known of it and
-        what lights up with it. ``problem`` says why there is no picture where ``svg`` is empty.
+        Plain data for JSON: the SVG, its words, and for every card and arrow what it is, what is
+        known of it and what lights up with it. ``problem`` says why there is no picture where
+        ``svg`` is empty.
 
     Example:
         >>> from gradviz.graph import Graph
@@ -67,19 +76,27 @@ def state(
         "problem": problem,
         "alt": figure.alt,
         "text": "",
-        "sentence": explaining.summary(figure.graph, error, listing) if sentence is None else sentence,
+        "sentence": (
+            explaining.summary(figure.graph, error, listing) if sentence is None else sentence
+        ),
         "error": error,
         "printed": printed,
         **_Describer(figure.graph, cards, arrows, listing).described(),
-        "table": [{"key": r.key, "card": drawn.get(r.tensor_id, ""), "cells": list(r.cells)} for r in listed],
+        "table": [
+            {"key": r.key, "card": drawn.get(r.tensor_id, ""), "cells": list(r.cells)}
+            for r in listed
+        ],
         "lines": list(lines),
     }
     return {**found, "text": text_of(figure, found)} if words or not svg else found
 
 
 def text_of(figure: Figure, shown: Mapping[str, Any]) -> str:
-    """The text twin of a state of this figure: sentence, error, picture, table and what was printed."""
-    listed = table.text([table.TableRow(row["key"], -1, tuple(row["cells"])) for row in shown["table"]])
+    """The text twin of a state of this figure: sentence, error, picture, table and what was
+    printed."""
+    listed = table.text(
+        [table.TableRow(row["key"], -1, tuple(row["cells"])) for row in shown["table"]]
+    )
     error = "" if shown["error"] in shown["sentence"] else shown["error"]
     parts = (shown["sentence"], error, figure.text, listed, shown["printed"])
     return "\n\n".join(part for part in parts if part)
@@ -104,9 +121,12 @@ def _name(card: Card) -> str:
 
 
 class _Describer:
-    """Writes the ``cards`` and ``arrows`` of one state. What several cards need is looked up once."""
+    """Writes the ``cards`` and ``arrows`` of one state. What several cards need is looked up
+    once."""
 
-    def __init__(self, graph: Graph, cards: Sequence[Card], arrows: Sequence[Arrow], listing: Listing | None) -> None:
+    def __init__(
+        self, graph: Graph, cards: Sequence[Card], arrows: Sequence[Arrow], listing: Listing | None
+    ) -> None:
         self.graph, self.cards, self.arrows, self.listing = graph, cards, arrows, listing
         self.names = {c.id: _name(c) for c in cards}
         self.keys = self.unique_keys()
@@ -123,16 +143,23 @@ class _Describer:
                 self.memory.setdefault(storage, []).append(c)
 
     def unique_keys(self) -> dict[int, str]:
-        """Names, made unique. The name tag of a leaf is known by what reads it, a node by what it belongs to."""
+        """Names, made unique. The name tag of a leaf is known by what reads it, a node by what it
+        belongs to."""
         key = table.Keys()
         readers = {a.tail: self.names[a.head] for a in self.arrows}
         keys = {}
         for c in self.cards:
             calls = self.calls(c) if c.kind == "node" else []
             about = (
-                readers.get(c.id, "") if c.kind == "tag" else rows.code(calls[0]).partition(" = ")[0] if calls else ""
+                readers.get(c.id, "")
+                if c.kind == "tag"
+                else rows.code(calls[0]).partition(" = ")[0]
+                if calls
+                else ""
             )
-            keys[c.id] = key(visible(f"{self.names[c.id]} of {about}" if about else self.names[c.id]))
+            keys[c.id] = key(
+                visible(f"{self.names[c.id]} of {about}" if about else self.names[c.id])
+            )
         return keys
 
     def storages_of(self, card: Card) -> set[int]:
@@ -150,7 +177,10 @@ class _Describer:
         for i, a in enumerate(self.arrows):
             look = visible(" ".join(part for part in (a.kind, a.mark, a.label) if part), FACT)
             arrows[f"e{i}"] = {"key": key(f"{self.keys[a.tail]}→{self.keys[a.head]}"), "look": look}
-        return {"cards": {f"n{c.id}": self.card(c, lit.of(c)) for c in self.cards}, "arrows": arrows}
+        return {
+            "cards": {f"n{c.id}": self.card(c, lit.of(c)) for c in self.cards},
+            "arrows": arrows,
+        }
 
     def card(self, card: Card, lit: list[str]) -> dict[str, Any]:
         calls = self.calls(card)
@@ -160,14 +190,20 @@ class _Describer:
             if c.source and (self.listing is None or self.listing.shows(c.source))
         }
         same = {c.id for storage in self.storages_of(card) for c in self.memory[storage]}
-        label = (card.title, KINDS.get(card.kind, ""), *(r.text for r in card.rows if r.kind == "values"))
+        label = (
+            card.title,
+            KINDS.get(card.kind, ""),
+            *(r.text for r in card.rows if r.kind == "values"),
+        )
         if card.kind == "tag" and len(card.rows) > 1:
             label = (joined([r.text for r in card.rows]), "names of leaves")
         return {
             "key": self.keys[card.id],
             "look": "\n".join(visible(r.text) for r in card.rows),
             "label": ", ".join(visible(part) for part in label[:3] if part),
-            "facts": [[name, visible(value, FACT)] for name, value in self.facts(card, calls) if value],
+            "facts": [
+                [name, visible(value, FACT)] for name, value in self.facts(card, calls) if value
+            ],
             "line": at.pop() if len(at) == 1 else None,
             "lit": lit,
             "memory": [f"n{i}" for i in sorted(same)] if len(same) > 1 else [],
@@ -183,7 +219,10 @@ class _Describer:
             yield from self.node_facts(card, self.graph.node[node_id])
         for call in calls[:1]:
             yield "module", call.module or ""
-            yield "line", f"{call.source.line}: {rows.code(call)}" if call.source and not card.inside else ""
+            yield (
+                "line",
+                f"{call.source.line}: {rows.code(call)}" if call.source and not card.inside else "",
+            )
 
     def tensor_facts(self, card: Card, t: Tensor) -> Iterator[tuple[str, str]]:
         yield "shape", table.word(None if t.shape is None else list(t.shape))
@@ -193,14 +232,28 @@ class _Describer:
         yield "grad_fn", table.grad_fn(self.graph, t)
         yield "grad", table.grad(t, self.grads[t.object_id], t.object_id in self.had)
         if t.gradient_edge and card.kind != "tag":
-            yield "gradient arrived", self.arrived.get(t.gradient_edge.node_id, {}).get(t.gradient_edge.output_nr, "")
+            yield (
+                "gradient arrived",
+                self.arrived.get(t.gradient_edge.node_id, {}).get(t.gradient_edge.output_nr, ""),
+            )
         storage = self.storages.get(t.storage_id)
-        size = table.UNKNOWN if storage is None or storage.nbytes is None else f"{storage.nbytes} bytes"
-        others = [self.names[c.id] for c in self.memory.get(t.storage_id, ()) if c.id != card.id and c.kind != "tag"]
+        size = (
+            table.UNKNOWN
+            if storage is None or storage.nbytes is None
+            else f"{storage.nbytes} bytes"
+        )
+        others = [
+            self.names[c.id]
+            for c in self.memory.get(t.storage_id, ())
+            if c.id != card.id and c.kind != "tag"
+        ]
         yield "storage", f"{size}, shared with {_listed(others)}" if others else size
         if base := self.graph.tensor.get(t.base_id):
             yield "view of", base.name or "an unnamed tensor"
-            yield "stride, offset", f"{table.word(t.stride and list(t.stride))}, {table.word(t.storage_offset)}"
+            yield (
+                "stride, offset",
+                f"{table.word(t.stride and list(t.stride))}, {table.word(t.storage_offset)}",
+            )
 
     def node_facts(self, card: Card, node: Node) -> Iterator[tuple[str, str]]:
         if not card.tensor_ids:
@@ -218,31 +271,44 @@ def _listed(names: list[str]) -> str:
 
 
 class _Lights:
-    """Which cards and arrows a gradient from a card meets. Sets of them are bits of whole numbers, cards first."""
+    """Which cards and arrows a gradient from a card meets. Sets of them are bits of whole numbers,
+    cards first."""
 
     def __init__(
-        self, graph: Graph, cards: Sequence[Card], arrows: Sequence[Arrow], card_of: Mapping[int | None, int]
+        self,
+        graph: Graph,
+        cards: Sequence[Card],
+        arrows: Sequence[Arrow],
+        card_of: Mapping[int | None, int],
     ) -> None:
         self.graph = graph
         self.names = [*(f"n{c.id}" for c in cards), *(f"e{i}" for i in range(len(arrows)))]
         card = {c.id: c for c in cards}
         place = {c.id: i for i, c in enumerate(cards)}
-        self.own = {i: 1 << bit for i, bit in place.items()}  # a card, and what lights up whenever it does
+        # a card, and what lights up whenever it does
+        self.own = {i: 1 << bit for i, bit in place.items()}
         between: dict[tuple[int, int], int] = {}  # (tail, head) -> arrows
         for bit, a in enumerate(arrows, len(cards)):
-            output = card[a.tail].kind == "node" and card[a.head].kind == "result" and not _node_ids(card[a.head])
+            output = (
+                card[a.tail].kind == "node"
+                and card[a.head].kind == "result"
+                and not _node_ids(card[a.head])
+            )
             if a.kind == "of" or (output and a.kind in WALKED):
                 self.own[a.head] |= 1 << bit | self.own[a.tail]
             elif a.kind in WALKED:
                 between[a.tail, a.head] = between.get((a.tail, a.head), 0) | 1 << bit
-        ends: dict[tuple[int | None, int], set[int]] = {}  # (node, output) -> the cards of the tensors that it gave
+        # (node, output) -> the cards of the tensors that it gave
+        ends: dict[tuple[int | None, int], set[int]] = {}
         for c in cards:
             for edge in filter(None, (graph.tensor[i].gradient_edge for i in _tensor_ids(c))):
                 ends.setdefault((edge.node_id, edge.output_nr), set()).add(c.id)
         along: dict[tuple[int, int], int] = {}
         for e in graph.edges:
             head, tail = card_of.get(e.node_id), card_of.get(e.next_node_id)
-            for i in {tail, *ends.get((e.next_node_id, e.input_nr), ())} if tail is not None else ():
+            for i in (
+                {tail, *ends.get((e.next_node_id, e.input_nr), ())} if tail is not None else ()
+            ):
                 if head is not None and i is not None and (i, head) in between:
                     slot = (e.node_id, e.next_index)
                     along[slot] = along.get(slot, 0) | between[i, head] | self.own[i]

@@ -1,10 +1,12 @@
-"""The live picture: one anywidget that is given finished states and gives back what the reader selects.
+"""The live picture: one anywidget that is given finished states and gives back what the reader
+selects.
 
 NOTE [how the page knows that a picture is old]
-The controls are ipywidgets: in the page they move at once, while Python may be busy for long, or gone. So each state
-comes with the values of the controls that it was made with. The page compares them with what its controls show now,
-and dims what does not belong to them. It also asks ("ask"): Python answers, and says whether a run is still to come.
-A message that the kernel has done with, and that was not answered, was for a widget that this kernel does not know.
+The controls are ipywidgets: in the page they move at once, while Python may be busy for long, or
+gone. So each state comes with the values of the controls that it was made with. The page compares
+them with what its controls show now, and dims what does not belong to them. It also asks ("ask"):
+Python answers, and says whether a run is still to come. A message that the kernel has done with,
+and that was not answered, was for a widget that this kernel does not know.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ except ImportError as missing:
         "(show() and record() work without it)"
     ) from missing
 
-SCRIPTS = ("picture.js", "panel.js", "book.js", "widget.js")  # one module in the end: a widget has one file
+# one module in the end: a widget has one file
+SCRIPTS = ("picture.js", "panel.js", "book.js", "widget.js")
 STYLES = ("live.css", "panel.css", "question.css", "book.css")
 SEGMENT = 66_000  # bytes; the loopback's segments hold 65,483
 EXPECTED = {
@@ -40,7 +43,8 @@ EXPECTED = {
     "step": "a whole number, the place of one of the book's states",
     "selected": "the id of a card, as 'n3', or ''",
 }
-EXTRAS = ("error", "printed", "lines", "listing", "sentence", "words")  # what state() takes beside the figure
+# what state() takes beside the figure
+EXTRAS = ("error", "printed", "lines", "listing", "sentence", "words")
 NO_STATE: dict[str, Any] = {"svg": "", "cards": {}, "arrows": {}, "table": [], "lines": []}
 
 
@@ -49,12 +53,17 @@ class WrongTrait(GradvizError, TraitError):
 
 
 class _Checked:
-    """Says of a wrong value what every other function here says; traitlets' own words show its ``repr``."""
+    """Says of a wrong value what every other function here says; traitlets' own words show its
+    ``repr``."""
 
     name: str
 
-    def error(self, obj: Any, value: Any, error: Exception | None = None, info: str | None = None) -> None:
-        raise WrongTrait(f"{self.name} was given {given.said(value)}; expected {EXPECTED[self.name]}")
+    def error(
+        self, obj: Any, value: Any, error: Exception | None = None, info: str | None = None
+    ) -> None:
+        raise WrongTrait(
+            f"{self.name} was given {given.said(value)}; expected {EXPECTED[self.name]}"
+        )
 
 
 class _Dict(_Checked, Dict):  # type: ignore[misc]
@@ -70,13 +79,16 @@ class _Unicode(_Checked, Unicode):  # type: ignore[misc, type-arg]
 
 
 def _state_sent(state: dict[str, Any], widget: Any) -> str:
-    """As text, which ipywidgets neither walks through nor compares; the text twin only in the place of a picture.
+    """As text, which ipywidgets neither walks through nor compares; the text twin only in the place
+    of a picture.
 
-    A message that does not fill a segment can wait 40 ms behind the small ones before it (TCP's delayed
-    acknowledgements), as long as all the rest takes: blanks at the end make a picture's fill one on the reader's own
-    machine.
+    A message that does not fill a segment can wait 40 ms behind the small ones before it (TCP's
+    delayed acknowledgements), as long as all the rest takes: blanks at the end make a picture's
+    fill one on the reader's own machine.
     """
-    return json.dumps({**state, "text": ""}).ljust(SEGMENT) if state.get("svg") else json.dumps(state)
+    return (
+        json.dumps({**state, "text": ""}).ljust(SEGMENT) if state.get("svg") else json.dumps(state)
+    )
 
 
 def _book_sent(book: dict[str, Any], widget: Any) -> dict[str, Any]:
@@ -105,7 +117,8 @@ class Shown(NamedTuple):
 
     @property
     def sent(self) -> list[Any]:
-        """Model, trait and value; without the value where it is no plain data, and cannot be compared."""
+        """Model, trait and value; without the value where it is no plain data, and cannot be
+        compared."""
         try:
             return [self.widget.model_id, self.trait, json.loads(json.dumps(self.value))]
         except (TypeError, ValueError):
@@ -126,9 +139,10 @@ class GraphWidget(anywidget.AnyWidget):
 
     Args:
         shown: a Figure, a Recording or a Graph. Left out: nothing yet, or what the traits say.
-        traits: ``state`` (made by ``views.state.state``), ``code`` (a listing), ``book`` (precomputed states, shown
-            instead of ``state``), ``step`` (which of them), ``selected`` (id of a card, or ""), ``drawn_for`` (the
-            controls' values that ``state`` belongs to, as ``belongs_to`` writes them).
+        traits: ``state`` (made by ``views.state.state``), ``code`` (a listing), ``book``
+            (precomputed states, shown instead of ``state``), ``step`` (which of them), ``selected``
+            (id of a card, or ""), ``drawn_for`` (the controls' values that ``state`` belongs to, as
+            ``belongs_to`` writes them).
 
     Raises:
         GradvizError: ``shown`` is none of these.
@@ -156,7 +170,10 @@ class GraphWidget(anywidget.AnyWidget):
         known = {*EXPECTED, *self.trait_names(), "figure"}
         if unknown := [name for name in traits if name not in known]:
             words = ", ".join(EXPECTED)
-            raise GradvizError(f"GraphWidget() has no {unknown[0]}=; expected {words}, or a trait of a widget's own")
+            raise GradvizError(
+                f"GraphWidget() has no {unknown[0]}=; expected {words}, or a trait of a"
+                " widget's own"
+            )
         self._selected_key = ""
         if self.figure is not None:
             traits.setdefault("state", state(self.figure))
@@ -164,7 +181,8 @@ class GraphWidget(anywidget.AnyWidget):
         self.on_msg(self._answer)
 
     def belongs_to(self, controls: Sequence[Shown]) -> None:
-        """Say what the controls show where ``state`` is true: NOTE [how the page knows that a picture is old]."""
+        """Say what the controls show where ``state`` is true: NOTE [how the page knows that a
+        picture is old]."""
         self._controls = controls
         self.drawn_for = [control.sent for control in controls]
 
@@ -173,14 +191,16 @@ class GraphWidget(anywidget.AnyWidget):
         if not isinstance(content, dict) or "ask" not in content:
             return
         busy = self.busy()
-        if content.get("again") and not busy:  # a message was lost, or a control refused its new value
+        # a message was lost, or a control refused its new value
+        if content.get("again") and not busy:
             for control in self._controls:
                 control.widget.send_state(control.trait)
             self.send_state(["state", "drawn_for"])
         self.send({"answer": content["ask"], "busy": busy})
 
     def close_views(self) -> None:
-        """Close it in the page: the cell that showed it was run again. It may be shown once more."""
+        """Close it in the page: the cell that showed it was run again. It may be shown once
+        more."""
         lifetime.close(self)
 
     def show(self, shown: Any, **extras: Any) -> None:
@@ -192,7 +212,9 @@ class GraphWidget(anywidget.AnyWidget):
         """
         self.figure = _figure(shown)
         if unknown := [name for name in extras if name not in EXTRAS]:
-            raise GradvizError(f"show() has no {unknown[0]}=; expected {', '.join(EXTRAS)}, or nothing")
+            raise GradvizError(
+                f"show() has no {unknown[0]}=; expected {', '.join(EXTRAS)}, or nothing"
+            )
         new = state(self.figure, **extras)
         with self.hold_sync():
             self.state = new
@@ -224,16 +246,20 @@ class GraphWidget(anywidget.AnyWidget):
 
     @observe("selected", "state", "book", "step")
     def _keep_selection(self, change: Any) -> None:
-        """Ids are numbers within one picture; what stays selected in the next one is the card of the same key."""
+        """Ids are numbers within one picture; what stays selected in the next one is the card of
+        the same key."""
         cards = self.shown["cards"]
         here = cards.get(self.selected, {}).get("key", "")
         if change["name"] == "selected" or not self._selected_key:
             self._selected_key = here
         elif here != self._selected_key:
-            self.selected = next((i for i, c in cards.items() if c["key"] == self._selected_key), "")
+            self.selected = next(
+                (i for i, c in cards.items() if c["key"] == self._selected_key), ""
+            )
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The widget, the picture for pages without a kernel, and the text for screen readers and ``nbval``."""
+        """The widget, the picture for pages without a kernel, and the text for screen readers and
+        ``nbval``."""
         if self.comm is None:
             lifetime.reopen(self)
         lifetime.note_shown(self)
@@ -242,13 +268,20 @@ class GraphWidget(anywidget.AnyWidget):
             return None
         data, metadata = bundle
         html = {"text/html": self.figure.html} if self.figure is not None else {}
-        return {**data, "text/plain": self.shown.get("text") or "An empty picture.", **html}, metadata
+        return {
+            **data,
+            "text/plain": self.shown.get("text") or "An empty picture.",
+            **html,
+        }, metadata
 
 
 def _figure(shown: Any) -> Figure:
     if isinstance(shown, Graph):
         return Figure(shown)
-    made = shown.figure() if callable(getattr(shown, "figure", None)) else shown  # a Recording makes its figure
+    # a Recording makes its figure
+    made = shown.figure() if callable(getattr(shown, "figure", None)) else shown
     if not isinstance(made, Figure):
-        raise GradvizError(f"a live picture shows a Figure, a Recording or a Graph, not {given.said(shown)}")
+        raise GradvizError(
+            f"a live picture shows a Figure, a Recording or a Graph, not {given.said(shown)}"
+        )
     return made

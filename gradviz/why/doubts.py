@@ -1,8 +1,8 @@
 """What a "no fault" would rest on and nobody has read: then it is not known. Knows no torch.
 
-That no fault was found says something only where one would have been seen. It would not have been where the state of a
-saved tensor cannot be read, where a backward was too large to be watched, where a part of the graph is older than the
-recording, and where the recording itself is not whole.
+That no fault was found says something only where one would have been seen. It would not have been
+where the state of a saved tensor cannot be read, where a backward was too large to be watched,
+where a part of the graph is older than the recording, and where the recording itself is not whole.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ def doubts(paths: Paths, tensor_ids: Iterable[int] = ()) -> list[str]:
 
     Args:
         paths: of the graph of a recording, and of the losses.
-        tensor_ids: the tensors whose gradient is asked for; none: everything that the losses lead to.
+        tensor_ids: the tensors whose gradient is asked for; none: everything that the losses lead
+            to.
 
     Returns:
         One clause for each thing that was not looked at.
@@ -34,21 +35,38 @@ def doubts(paths: Paths, tensor_ids: Iterable[int] = ()) -> list[str]:
     unsure = [u.node for u in queries.unsure_saved(graph) if u.used and u.node.id in nodes]
     if unsure:
         what = _named(words, unsure)
-        found.append(f"whether what {what} saved was written before backward used it: its state cannot be read")
-    unwatched = queries.reachable(graph, [r for b in graph.backwards if not b.watched for r in b.roots])
+        found.append(
+            f"whether what {what} saved was written before backward used it: its state cannot be"
+            " read"
+        )
+    unwatched = queries.reachable(
+        graph, [r for b in graph.backwards if not b.watched for r in b.roots]
+    )
     maybe_ran = nodes & unwatched
     silent = [n for n in graph.nodes if n.id in maybe_ran and _has(n, SavedState.OVERWRITTEN)]
     if silent:
-        found.append(f"whether backward used what {_named(words, silent)} saved before or after it was overwritten")
+        found.append(
+            f"whether backward used what {_named(words, silent)} saved before or after it was"
+            " overwritten"
+        )
     changed = queries.changed_unseen(graph)
     moved = [n for n in graph.nodes if n.id in nodes and not changed.isdisjoint(_memory(graph, n))]
     if moved:
         what = _named(words, moved)
-        found.append(f"whether what {what} saved was written before backward used it: it changed, and no call wrote it")
+        found.append(
+            f"whether what {what} saved was written before backward used it: it changed, and no"
+            " call wrote it"
+        )
     older = [n for n in graph.nodes if n.id in nodes and n.call_id is None and n.saved]
     if older:
-        found.append(f"what was written before this recording: no call of it made {_named(words, older)}")
-    stubs = [n for n in graph.nodes if n.id in nodes and n.stub and n.kind is not NodeKind.ACCUMULATE_GRAD]
+        found.append(
+            f"what was written before this recording: no call of it made {_named(words, older)}"
+        )
+    stubs = [
+        n
+        for n in graph.nodes
+        if n.id in nodes and n.stub and n.kind is not NodeKind.ACCUMULATE_GRAD
+    ]
     if stubs:
         found.append(f"what is behind {_named(words, stubs)}, which is older than this recording")
     return [*found, *graph.notes]
@@ -63,15 +81,19 @@ def doubted(healthy: Explanation, unread: Sequence[str]) -> Explanation:
 
 
 def written_outside(
-    paths: Paths, tensor_ids: Iterable[int], handed_out: Mapping[int, tuple[str, int]], read_last: Set[int]
+    paths: Paths,
+    tensor_ids: Iterable[int],
+    handed_out: Mapping[int, tuple[str, int]],
+    read_last: Set[int],
 ) -> str:
     """What may have been written without torch before backward used it; "" for nothing.
 
     Args:
         paths: of the graph of a recording, and of the losses.
-        tensor_ids: the tensors whose gradient is asked for; none: everything that the losses lead to.
-        handed_out: by block of memory, the last call that handed it to others than torch, and how many backwards were
-            over by then.
+        tensor_ids: the tensors whose gradient is asked for; none: everything that the losses lead
+        to.
+        handed_out: by block of memory, the last call that handed it to others than torch, and how
+            many backwards were over by then.
         read_last: the objects whose values were read at the end: a change there was seen.
     """
     graph = paths.graph
@@ -97,7 +119,10 @@ def written_outside(
     if not found:
         return ""
     how = several(list(dict.fromkeys(f"{name}()" for name in ways)))
-    return f"whether what {_named(paths.words, found)} saved was written by way of {how} before backward used it"
+    return (
+        f"whether what {_named(paths.words, found)} saved was written by way of {how} before"
+        " backward used it"
+    )
 
 
 def so_far(healthy: Explanation, unread: str) -> Explanation:
@@ -108,16 +133,24 @@ def so_far(healthy: Explanation, unread: str) -> Explanation:
 
 
 def unspent(graph: Graph, roots: Iterable[int]) -> str:
-    """Why it is not known whether a backward could still run from these nodes; "" where nothing speaks against it."""
+    """Why it is not known whether a backward could still run from these nodes; "" where nothing
+    speaks against it."""
     met = queries.reachable(graph, roots)
-    ran = {n for b in graph.backwards for n in (*b.ran, *(queries.reachable(graph, b.roots) if not b.watched else ()))}
+    ran = {
+        n
+        for b in graph.backwards
+        for n in (*b.ran, *(queries.reachable(graph, b.roots) if not b.watched else ()))
+    }
     unsure = {u.node.id for u in queries.unsure_saved(graph)}
     unsure |= {n.id for n in graph.nodes if n.id in ran and _has(n, SavedState.UNKNOWN)}
     doubtful = met & unsure
     found = [n for n in graph.nodes if n.id in doubtful]
     if not found:
         return ""
-    return f"whether what {_named(Words(graph), found)} saved can still be used is not known: its state cannot be read"
+    return (
+        f"whether what {_named(Words(graph), found)} saved can still be used is not known: its"
+        " state cannot be read"
+    )
 
 
 def _on_the_way(paths: Paths, tensor_ids: Iterable[int]) -> set[int]:
@@ -127,7 +160,9 @@ def _on_the_way(paths: Paths, tensor_ids: Iterable[int]) -> set[int]:
     met = queries.reachable(graph, roots)
     objects = {graph.tensor[i].object_id for i in tensor_ids if i in graph.tensor}
     ends = {paths.leaf_nodes[o] for o in objects if o in paths.leaf_nodes}
-    ends |= {t.gradient_edge.node_id for t in graph.tensors if t.object_id in objects and t.gradient_edge}
+    ends |= {
+        t.gradient_edge.node_id for t in graph.tensors if t.object_id in objects and t.gradient_edge
+    }
     if not ends:
         return met
     found, todo = set[int](), list(ends)

@@ -1,4 +1,5 @@
-"""``explain()``: one question for tensors, modules, optimizers, losses and errors. Reads them once and lets them go."""
+"""``explain()``: one question for tensors, modules, optimizers, losses and errors. Reads them once
+and lets them go."""
 
 from __future__ import annotations
 
@@ -33,11 +34,13 @@ from gradviz.why.silent import silent_faults
 from gradviz.why.small import explain_small
 
 KINDS = (torch.Tensor, torch.nn.Module, torch.optim.Optimizer)
-# Verdicts about one gradient that a silent fault explains better; a healthy one may still be too small.
+# Verdicts about one gradient that a silent fault explains better; a healthy one may still be too
+# small.
 WEAK = {"healthy", "not_known", "no_backward_yet", "frozen", "never_tracked", "non_leaf"}
 NOT_HELD = "No optimizer that is known here holds {}"
 NO_FAULT = {"healthy", "frozen"}
-MISSING = {"rebound", "made_non_leaf", "non_leaf", "cut", "not_in_loss", "never_tracked"}  # of a .grad that is None
+# of a .grad that is None
+MISSING = {"rebound", "made_non_leaf", "non_leaf", "cut", "not_in_loss", "never_tracked"}
 DEPTH = 4  # of lists and mappings of subjects
 
 
@@ -51,18 +54,18 @@ def explain(
     """Why is this gradient None, zero, wrong or small; why did backward raise?
 
     Args:
-        subjects: tensors, losses, modules, optimizers; collections, model outputs and generators of them (a generator
-            is read to its end, once). A module and a loss ask which of its parameters that loss reaches, an optimizer
-            what its next step does.
+        subjects: tensors, losses, modules, optimizers; collections, model outputs and generators of
+            them (a generator is read to its end, once). A module and a loss ask which of its
+            parameters that loss reaches, an optimizer what its next step does.
         error: what was raised, if that is the question.
         recording: of the code that made them: it tells the call and the line.
-        names: what to call which tensor, module or optimizer. Left out, the words of this call and the caller's
-            module-level variables are used.
+        names: what to call which tensor, module or optimizer. Left out, the words of this call and
+            the caller's module-level variables are used.
         model: gives names to its parameters.
 
     Returns:
-        The most important thing that is proven: an error first, then gradients, silent faults, small gradients; else
-        "healthy", or "not_known" with what was ruled out.
+        The most important thing that is proven: an error first, then gradients, silent faults,
+        small gradients; else "healthy", or "not_known" with what was ruled out.
 
     Raises:
         GradvizError: nothing was given to explain, or something that is none of the above.
@@ -73,7 +76,12 @@ def explain(
         >>> print(explain(h, names={"w": w, "h": h}).verdict)
         h.grad is None: h is a result, and .grad is kept on leaves only.
     """
-    check("error", error, BaseException, "the exception that was caught: `except RuntimeError as error`")
+    check(
+        "error",
+        error,
+        BaseException,
+        "the exception that was caught: `except RuntimeError as error`",
+    )
     check("recording", recording, Recording, "what `with gv.record() as rec:` gave")
     check("names", names, Mapping, "a mapping, e.g. names={'loss': loss}")
     check("model", model, torch.nn.Module, "a torch.nn.Module, whose parameters are named")
@@ -89,7 +97,9 @@ def explain(
 def _names_at(frame: FrameType, subjects: tuple[Any, ...], with_tensors: bool) -> dict[str, Any]:
     """Names at the call."""
     call = locate(frame.f_code, frame.f_lasti).node
-    words = takewhile(lambda w: not isinstance(w, ast.Starred), call.args if isinstance(call, ast.Call) else ())
+    words = takewhile(
+        lambda w: not isinstance(w, ast.Starred), call.args if isinstance(call, ast.Call) else ()
+    )
     return names_of(words, subjects, frame.f_globals, with_tensors)
 
 
@@ -99,21 +109,33 @@ def parameters_of(module: Any) -> list[Any]:
 
 
 def names_of(
-    words: Iterable[ast.expr], subjects: Iterable[Any], variables: Mapping[str, Any], with_tensors: bool
+    words: Iterable[ast.expr],
+    subjects: Iterable[Any],
+    variables: Mapping[str, Any],
+    with_tensors: bool,
 ) -> dict[str, Any]:
-    """``explain(net.weight)`` names net.weight, then module-level variables. A recording knows its tensors better."""
+    """``explain(net.weight)`` names net.weight, then module-level variables. A recording knows its
+    tensors better."""
     kinds, said = KINDS if with_tensors else KINDS[1:], dict[str, Any]()
     for word, value in zip(words, subjects, strict=False):
-        if issubclass(type(value), KINDS) and isinstance(word, (ast.Name, ast.Attribute, ast.Subscript)):
+        if issubclass(type(value), KINDS) and isinstance(
+            word, (ast.Name, ast.Attribute, ast.Subscript)
+        ):
             said[ast.unparse(word)] = value
-    found = {n: v for n, v in list(variables.items()) if issubclass(type(v), kinds) and not n.startswith("_")}
+    found = {
+        n: v
+        for n, v in list(variables.items())
+        if issubclass(type(v), kinds) and not n.startswith("_")
+    }
     return {**said, **{n: v for n, v in found.items() if n not in said}}
 
 
 class _Case:
     """What was asked, sorted. Lives as long as the question."""
 
-    def __init__(self, subjects: tuple[Any, ...], names: Mapping[str, Any], model: Any, recording: Any) -> None:
+    def __init__(
+        self, subjects: tuple[Any, ...], names: Mapping[str, Any], model: Any, recording: Any
+    ) -> None:
         self.said = [described(subject) for subject in subjects]
         known = {n: v for n, v in names.items() if issubclass(type(v), KINDS)}
         self.live = {id(t): t for t in known.values() if isinstance(t, torch.Tensor)}
@@ -122,14 +144,23 @@ class _Case:
         self.modules: list[Any] = []
         self.optimizers: list[Any] = []
         own = set() if subjects or recording is None else _rebound(recording)
-        leaves = [] if subjects or recording is None else [
-            t for t in recording.living() if t.requires_grad and
-            (t.is_leaf or ((now := recording.find(t)) and now.object_id in own))]  # fmt: skip
+        leaves = (
+            []
+            if subjects or recording is None
+            else [
+                t
+                for t in recording.living()
+                if t.requires_grad
+                and (t.is_leaf or ((now := recording.find(t)) and now.object_id in own))
+            ]
+        )
         for subject in (*subjects, *leaves):
             self.take(subject, "")
         self.asked_tensors = list(self.tensors.values())
         self.subjects = subjects
-        self.known_optimizers = [o for o in known.values() if issubclass(type(o), torch.optim.Optimizer)]
+        self.known_optimizers = [
+            o for o in known.values() if issubclass(type(o), torch.optim.Optimizer)
+        ]
         modules = [m for m in known.values() if issubclass(type(m), torch.nn.Module)]
         self.known_modules = others = [m for m in modules if parameters_of(m)]
         self.name_parameters([*self.modules, *([model] if model is not None else [])], others)
@@ -160,13 +191,21 @@ class _Case:
                 if value is not None:
                     self.take(value, key, depth - 1)
         else:
-            check("explain()", subject, KINDS, "tensors, modules, optimizers, and collections of them", none=True)
+            check(
+                "explain()",
+                subject,
+                KINDS,
+                "tensors, modules, optimizers, and collections of them",
+                none=True,
+            )
 
     def name_parameters(self, asked: list[Any], others: list[Any]) -> None:
-        """As the reader would call them: by the variable of the model, where that is known, and the place in it."""
+        """As the reader would call them: by the variable of the model, where that is known, and the
+        place in it."""
         for i, module in enumerate([*asked, *others]):
             title = self.called.get(id(module), "")
-            # Torch's own method: no code of a model's own is run. A variable may hold a model that is half built.
+            # Torch's own method: no code of a model's own is run. A variable may hold a model that
+            # is half built.
             for name, p in read(partial(_tensors_of, module)) or ():
                 name = f"{title}.{name}" if title else name
                 if i < len(asked) and id(p) not in self.tensors:  # a loop variable's name says less
@@ -175,15 +214,23 @@ class _Case:
                 self.live[id(p)] = p
 
     def renamed(self, recording: Recording) -> Graph:
-        """Parameters under the reader's names, where the recording has only what a module's own code calls them."""
+        """Parameters under the reader's names, where the recording has only what a module's own
+        code calls them."""
         graph = recording.graph
         states = {i: recording.find(t) for i, t in self.live.items()}
         names = {t.object_id: self.called[i] for i, t in states.items() if t and i in self.called}
         if not names:
             return graph
-        return graph.replace(tensors=[
-            t._replace(name=names[t.object_id]) if t.object_id in names and (t.name or "self.").startswith("self.")
-            else t for t in graph.tensors])  # fmt: skip
+        return graph.replace(
+            tensors=[
+                (
+                    t._replace(name=names[t.object_id])
+                    if t.object_id in names and (t.name or "self.").startswith("self.")
+                    else t
+                )
+                for t in graph.tensors
+            ]
+        )
 
     def name(self, t: Any, otherwise: str) -> str:
         return self.tensors.get(id(t), ("",))[0] or self.called.get(id(t)) or otherwise
@@ -199,14 +246,19 @@ class _Case:
 
     def is_loss(self, t: Any, recording: Recording | None) -> bool:
         """A single number that is no leaf to train."""
-        one = read(lambda: t.numel()) == 1 and (t.dim() == 0 or (bool(self.modules) and t.requires_grad))
+        one = read(lambda: t.numel()) == 1 and (
+            t.dim() == 0 or (bool(self.modules) and t.requires_grad)
+        )
         if one and t.is_leaf and t.requires_grad:  # loss.requires_grad_(), to silence an error
             state = recording.find(t) if recording else None
-            return state is not None and state.object_id in _roots(recording.graph)  # type: ignore[union-attr]
+            if recording is None or state is None:
+                return False
+            return state.object_id in _roots(recording.graph)
         return bool(one and t.is_floating_point())
 
     def on_the_way(self) -> set[int]:
-        """Of what looks like a loss, by identity: what another loss, or a recorded backward, was computed from."""
+        """Of what looks like a loss, by identity: what another loss, or a recorded backward, was
+        computed from."""
         graph, starts, found = self.graph, _roots(self.graph), set[int]()
         states = {id(t): graph.tensor[i] for t in self.losses if (i := self.ids[id(t)]) is not None}
         others = {t.id for t in states.values()}
@@ -217,10 +269,15 @@ class _Case:
             paths = Paths(graph)
             later = paths.connected(Asked("", t.id, True, False)) - {t.id}
             made = paths.words.makers.get(t.id)
-            numbers = made is not None and (t.base_id is not None or all(
-                math.prod(graph.tensor[k].shape or ()) == 1 for k in made.inputs))  # fmt: skip
-            # Parts of a loss stay single numbers, and are made from more than these; they are not picked out.
-            if later & others or (alone and any(numbers or graph.tensor[k].shape != () for k in later)):
+            numbers = made is not None and (
+                t.base_id is not None
+                or all(math.prod(graph.tensor[k].shape or ()) == 1 for k in made.inputs)
+            )
+            # Parts of a loss stay single numbers, and are made from more than these; they are not
+            # picked out.
+            if later & others or (
+                alone and any(numbers or graph.tensor[k].shape != () for k in later)
+            ):
                 found.add(i)
         return found
 
@@ -228,7 +285,9 @@ class _Case:
         """The tensors whose ``.grad`` is asked for, by identity."""
         losses = {id(t) for t in self.losses}
         found = {i: t for i, (_, t) in self.tensors.items() if i not in losses}
-        return found | ({id(p): p for m in self.modules for p in m.parameters()} or held_by(self.optimizers))
+        return found | (
+            {id(p): p for m in self.modules for p in m.parameters()} or held_by(self.optimizers)
+        )
 
     def captured(self) -> Graph:
         """What torch still holds of the graph."""
@@ -243,28 +302,43 @@ class _Case:
             return {i: None if t is None else t.id for i, t in found.items()}
         return dict(zip(map(id, self.given), self.graph.roots, strict=True))
 
-    # --- answers ------------------------------------------------------------------------------------------------------
+    # --- answers ----------------------------------------------------------------------------------
 
     def raised(self, error: BaseException | None) -> Explanation | None:
         """An error that was given, or with which the recording ended."""
         last = [e for e in self.graph.events if isinstance(e, (Raised, Called, Hooked))][-1:]
         event = last[0] if last and isinstance(last[0], Raised) else None
-        if error is None and event is None:
+        if error is not None:
+            kind, text = read_error(error)
+        elif event is not None:
+            kind, text = event.error, event.message
+        else:
             return None
-        kind, text = read_error(error) if error is not None else (event.error, event.message)  # type: ignore[union-attr]
         parameters = [(n, p) for m in self.modules for n, p in m.named_parameters()]
         recording = self.given_recording
-        if recording is not None and not self.recording and recorded_error(recording.graph, text) is not None:
+        if (
+            recording is not None
+            and not self.recording
+            and recorded_error(recording.graph, text) is not None
+        ):
             # What was asked about besides is not of this recording, but the error is.
             graph = self.renamed(recording)
             parameters = [(n, p) for n, p in parameters if recording.find(p) is not None]
         else:
-            # Without a recording backward's own tensor is known only where it was given: a parameter did not raise.
-            graph = self.graph if self.recording or self.asked_tensors else recording.graph if recording else Graph()
+            # Without a recording backward's own tensor is known only where it was given: a
+            # parameter did not raise.
+            graph = (
+                self.graph
+                if self.recording or self.asked_tensors
+                else recording.graph
+                if recording
+                else Graph()
+            )
         flags = {n: bool(p.requires_grad) for n, p in parameters}
         found = explain_error(kind, text, graph, event if error is None else None, flags)
         if found.cause == "not_known" and "NoneType" in text and self.asked_tensors:
-            missing = self.answer()  # None where a gradient was expected: why it is None is the question
+            # None where a gradient was expected: why it is None is the question
+            missing = self.answer()
             return missing if missing.cause in MISSING else found
         return found
 
@@ -274,10 +348,20 @@ class _Case:
             roots := Gradients(self.graph).losses
         ):  # nothing of it is alive, but a backward was seen
             found = self.of_loss(Gradients(self.graph), roots)
-            return self.with_doubts(found, Gradients(self.graph, roots), ()) if found.cause == "healthy" else found
+            return (
+                self.with_doubts(found, Gradients(self.graph, roots), ())
+                if found.cause == "healthy"
+                else found
+            )
         if not self.given:
-            what = f"explain() was given {', '.join(self.said) or 'nothing'}: there is nothing to read there; expected"
-            raise GradvizError(f"{what} a tensor, a loss, a module or an optimizer (a generator can be read only once)")
+            what = (
+                f"explain() was given {', '.join(self.said) or 'nothing'}: there is nothing to read"
+                " there; expected"
+            )
+            raise GradvizError(
+                f"{what} a tensor, a loss, a module or an optimizer (a generator can be read only"
+                " once)"
+            )
         found = self.gradients()
         if self.optimizers:
             found = self.stepped(found)
@@ -289,7 +373,9 @@ class _Case:
         losses = {id(t) for t in self.losses}
         values = any(not t.requires_grad and i not in losses for i, (_, t) in self.tensors.items())
         if found.cause in WEAK or values:  # a tensor that asks for no gradient may be a snapshot
-            found = self.silent() or (self.unheld(found) if found.cause in NO_FAULT | {"no_backward_yet"} else found)
+            found = self.silent() or (
+                self.unheld(found) if found.cause in NO_FAULT | {"no_backward_yet"} else found
+            )
         zero = found.cause in ("zero_gradient", "not_known") and found.detail in ("zero", "cancels")
         if (found.cause in ("healthy", "nan") or zero) and (small := self.small()):
             found = found if zero and small.cause != "underflow" else small
@@ -301,14 +387,18 @@ class _Case:
             return found._replace(cause="not_known")
         return self.with_doubts(found, Gradients(self.graph, self.loss_ids), self.target_ids)
 
-    def with_doubts(self, healthy: Explanation, paths: Gradients, target_ids: Iterable[int]) -> Explanation:
+    def with_doubts(
+        self, healthy: Explanation, paths: Gradients, target_ids: Iterable[int]
+    ) -> Explanation:
         """An answer that found no fault, with what was not looked at."""
         unread = doubts(paths, target_ids)
         if unread:
             return doubted(healthy, unread)
         if self.recording is None:
             return healthy
-        outside = written_outside(paths, target_ids, self.recording.handed_out(), self.recording.read_last())
+        outside = written_outside(
+            paths, target_ids, self.recording.handed_out(), self.recording.read_last()
+        )
         return so_far(healthy, outside) if outside else healthy
 
     @property
@@ -323,9 +413,16 @@ class _Case:
 
     def silent(self) -> Explanation | None:
         """What is wrong although nothing raises and gradients arrive."""
-        tensors = {self.name(t, f"tensor {i + 1}"): t for i, (_, t) in enumerate(self.tensors.values())}
-        held = {n: (self.held[n], row.why if row.verdict == MOVES else "") for n, row in self.moves.items()}
-        found = silent_faults(self.recording, tensors=tensors, models=self.titled, held=held, graph=self.graph)
+        tensors = {
+            self.name(t, f"tensor {i + 1}"): t for i, (_, t) in enumerate(self.tensors.values())
+        }
+        held = {
+            n: (self.held[n], row.why if row.verdict == MOVES else "")
+            for n, row in self.moves.items()
+        }
+        found = silent_faults(
+            self.recording, tensors=tensors, models=self.titled, held=held, graph=self.graph
+        )
         return found[0] if found else None
 
     @cached_property
@@ -335,60 +432,117 @@ class _Case:
 
     @cached_property
     def held(self) -> dict[str, Any]:
-        """The parameters of the optimizers and modules that were given, each under a name of its own."""
+        """The parameters of the optimizers and modules that were given, each under a name of its
+        own."""
         every = held_by(self.optimizers) | {id(p): p for m in self.modules for p in m.parameters()}
-        return dict(_apart((self.title(p, f"parameter {i}"), p) for i, p in enumerate(every.values())))
+        return dict(
+            _apart((self.title(p, f"parameter {i}"), p) for i, p in enumerate(every.values()))
+        )
 
     @cached_property
     def tables(self) -> list[Moves]:
         """What the next step of each optimizer does."""
-        frozen = any(not p.requires_grad and p.is_leaf and p.grad is not None for p in self.held.values())
-        return [will_it_move(o, self.held) for o in self.optimizers or (self.known_optimizers if frozen else ())]
+        frozen = any(
+            not p.requires_grad and p.is_leaf and p.grad is not None for p in self.held.values()
+        )
+        return [
+            will_it_move(o, self.held)
+            for o in self.optimizers or (self.known_optimizers if frozen else ())
+        ]
 
     @cached_property
     def moves(self) -> dict[str, Move]:
         """The same for each parameter; of what none of them holds the group is None."""
         rows = [row for table in self.tables for row in table.rows]
-        return {r.name: r for r in sorted(rows, key=lambda r: (r.group is not None, r.verdict == MOVES))}
+        return {
+            r.name: r for r in sorted(rows, key=lambda r: (r.group is not None, r.verdict == MOVES))
+        }
 
     def stepped(self, found: Explanation) -> Explanation:
         """With what the optimizers do to the parameters."""
-        who = several([self.called.get(id(o)) or f"this {type(o).__name__}" for o in self.optimizers])
+        who = several(
+            [self.called.get(id(o)) or f"this {type(o).__name__}" for o in self.optimizers]
+        )
         trains = [r for r in self.moves.values() if r.requires_grad]
-        stays = [r for r in trains if r.verdict == STAYS and r.group is not None and r.grad.startswith("up to")]
+        stays = [
+            r
+            for r in trains
+            if r.verdict == STAYS and r.group is not None and r.grad.startswith("up to")
+        ]
         outside = [r for r in trains if r.group is None]
         zero = [r for r in trains if r.verdict == MOVES and r.grad == "zero"]
-        results = [n for n, p in self.held.items() if not p.is_leaf and self.moves[n].group is not None]
+        results = [
+            n for n, p in self.held.items() if not p.is_leaf and self.moves[n].group is not None
+        ]
         if results:
-            why = "a step writes to it, not to the leaf behind it, and it gets no .grad unless it is retained."
-            verdict, mend = f"{who} holds {_pattern(results)}: a result, not a leaf.", "give the optimizer the leaf."
-            return found._replace(cause="non_leaf_in_optimizer", verdict=verdict, why=why, mend=mend, ruled_out=())
-        alien = len(self.modules) == 1 and len(outside) == sum(p.requires_grad for p in self.modules[0].parameters())
+            why = (
+                "a step writes to it, not to the leaf behind it, and it gets no .grad unless it is"
+                " retained."
+            )
+            verdict, mend = (
+                f"{who} holds {_pattern(results)}: a result, not a leaf.",
+                "give the optimizer the leaf.",
+            )
+            return found._replace(
+                cause="non_leaf_in_optimizer", verdict=verdict, why=why, mend=mend, ruled_out=()
+            )
+        alien = len(self.modules) == 1 and len(outside) == sum(
+            p.requires_grad for p in self.modules[0].parameters()
+        )
         if found.cause in NO_FAULT and (stays or (outside and alien)):
             names = _pattern([r.name for r in stays or outside])
-            why, mend = (stays[0].why, "") if stays else (
-                f"{who} holds none of them", "make the optimizer from this model's parameters.")  # fmt: skip
-            return found._replace(cause="not_moved", verdict=f"{who}'s next step will not move {names}: {why}.",
-                                  where="", why="", mend=mend, ruled_out=(), more=())  # fmt: skip
+            why, mend = (
+                (stays[0].why, "")
+                if stays
+                else (
+                    f"{who} holds none of them",
+                    "make the optimizer from this model's parameters.",
+                )
+            )
+            return found._replace(
+                cause="not_moved",
+                verdict=f"{who}'s next step will not move {names}: {why}.",
+                where="",
+                why="",
+                mend=mend,
+                ruled_out=(),
+                more=(),
+            )
         told = [f"{who} does not hold {_pattern([r.name for r in outside])}."] if outside else []
-        told += [f"{who}'s next step moves {_pattern([r.name for r in zero])}: {zero[0].why}."] if zero else []
+        told += (
+            [f"{who}'s next step moves {_pattern([r.name for r in zero])}: {zero[0].why}."]
+            if zero
+            else []
+        )
         return found._replace(more=(*found.more, *told, *(table.verdict for table in self.tables)))
 
     def replaced(self) -> Explanation | None:
         """Parameters that took the place of some that an optimizer still holds."""
-        modules, optimizers = [*self.modules, *self.known_modules], [*self.optimizers, *self.known_optimizers]
+        modules, optimizers = (
+            [*self.modules, *self.known_modules],
+            [*self.optimizers, *self.known_optimizers],
+        )
         live, held = {id(p): p for m in modules for p in m.parameters()}, held_by(optimizers)
         asked = live if self.optimizers and not self.modules else self.targets()
-        new = [p for i, p in live.items() if i in asked and i not in held and p.requires_grad and p.grad is not None]
+        new = [
+            p
+            for i, p in live.items()
+            if i in asked and i not in held and p.requires_grad and p.grad is not None
+        ]
         for optimizer in optimizers if new else ():
             own = held_by([optimizer]).keys()
-            old = own - live.keys()  # those of a part that nobody here has a name for may still be in use
-            alike = sorted(str(held[i].shape) for i in old) == sorted(str(p.shape) for p in new)  # of a model made anew
+            # those of a part that nobody here has a name for may still be in use
+            old = own - live.keys()
+            # of a model made anew
+            alike = sorted(str(held[i].shape) for i in old) == sorted(str(p.shape) for p in new)
             if (own & live.keys() or alike) and old and all(held[i].grad is None for i in old):
                 who = self.called.get(id(optimizer)) or f"this {type(optimizer).__name__}"
                 names = _pattern([self.title(p, "a parameter") for p in new])
                 ids = [i for p in new if (i := self.ids.get(id(p))) is not None]
-                why = f"{who} holds {len(old)} parameters of no module known here: were they replaced afterwards?"
+                why = (
+                    f"{who} holds {len(old)} parameters of no module known here: were they replaced"
+                    " afterwards?"
+                )
                 mend = "make the optimizer when the model is complete, or add_param_group()."
                 return self.not_held(names, why, mend, ids)
         return None
@@ -402,65 +556,130 @@ class _Case:
             return found
         paths = Paths(self.graph, [i for t in self.losses if (i := self.ids[id(t)]) is not None])
         reached = queries.reachable(self.graph, paths.roots)
-        live = {id(t): (t, state) for t in self.recording.living() if (state := self.recording.find(t))
-                and paths.leaf_nodes.get(state.object_id) in reached}  # fmt: skip
+        live = {
+            id(t): (t, state)
+            for t in self.recording.living()
+            if (state := self.recording.find(t))
+            and paths.leaf_nodes.get(state.object_id) in reached
+        }
         modules = [*self.modules, *self.known_modules]
         parts = {id(p) for m in modules for p in m.parameters()}
-        new = {i: state for i, (p, state) in live.items() if i not in held and p.requires_grad and p.grad is not None
-               and isinstance(p, torch.nn.Parameter) and state.storage_id not in paths.rewritten}  # fmt: skip
-        if not any(i in held and state.storage_id in paths.rewritten for i, (_, state) in live.items()):
+        new = {
+            i: state
+            for i, (p, state) in live.items()
+            if i not in held
+            and p.requires_grad
+            and p.grad is not None
+            and isinstance(p, torch.nn.Parameter)
+            and state.storage_id not in paths.rewritten
+        }
+        if not any(
+            i in held and state.storage_id in paths.rewritten for i, (_, state) in live.items()
+        ):
             return found  # no step of theirs was recorded
         if new.keys() <= parts:  # left out by intention?
             names = [self.called.get(i) or paths.words.name(f.id) for i, f in new.items()]
             told = (NOT_HELD.format(_pattern(names)) + ".",) if new and not self.optimizers else ()
             return found._replace(more=(*found.more, *told))
         new = {i: state for i, state in new.items() if i not in parts}
-        places = {i: x for m in modules for i, x in _in_lists(m, self.called.get(id(m)) or type(m).__name__)}
-        names = [places[i][0] if i in places else self.called.get(i) or paths.words.name(f.id) for i, f in new.items()]
+        places = {
+            i: x
+            for m in modules
+            for i, x in _in_lists(m, self.called.get(id(m)) or type(m).__name__)
+        }
+        names = [
+            places[i][0] if i in places else self.called.get(i) or paths.words.name(f.id)
+            for i, f in new.items()
+        ]
         lists = several(list(dict.fromkeys(places[i][1] for i in new if i in places)))
         why = f" {lists}: a plain list or dict, where parameters() does not look." if lists else ""
-        mend = "nn.ModuleList or ModuleDict, before the optimizer is made." if lists else "add_param_group()."
+        mend = (
+            "nn.ModuleList or ModuleDict, before the optimizer is made."
+            if lists
+            else "add_param_group()."
+        )
         why = f"the loss reaches them, others were stepped, and no recorded call wrote them.{why}"
-        return self.not_held(_pattern(names), why, f"if they are to learn: {mend}", [f.id for f in new.values()])
+        return self.not_held(
+            _pattern(names), why, f"if they are to learn: {mend}", [f.id for f in new.values()]
+        )
 
     def left_out(self, held: Mapping[int, Any]) -> Explanation | None:
-        """What gets a gradient of a model, another part of which is in an optimizer, while no optimizer has this."""
+        """What gets a gradient of a model, another part of which is in an optimizer, while no
+        optimizer has this."""
         paths = Paths(self.graph)
         for title, module in self.titled.items():
             own = {id(p): p for p in module.parameters() if p.requires_grad and p.is_leaf}
-            states = {i: self.recording.find(p) if self.recording else None for i, p in own.items() if i not in held}
-            states = {i: s for i, s in states.items() if (not s or s.storage_id not in paths.rewritten) and (
-                own[i].grad is not None or (s and paths.leaf_nodes.get(s.object_id) in paths.ran))}  # fmt: skip
+            states = {
+                i: self.recording.find(p) if self.recording else None
+                for i, p in own.items()
+                if i not in held
+            }
+            states = {
+                i: s
+                for i, s in states.items()
+                if (not s or s.storage_id not in paths.rewritten)
+                and (
+                    own[i].grad is not None
+                    or (s and paths.leaf_nodes.get(s.object_id) in paths.ran)
+                )
+            }
             if not states or not own.keys() & held.keys():
                 continue
             # One that has no name here may be an attribute of a trainer.
-            every = held_by([o for o in gc.get_objects() if issubclass(type(o), torch.optim.Optimizer)])
+            every = held_by(
+                [o for o in gc.get_objects() if issubclass(type(o), torch.optim.Optimizer)]
+            )
             if left := [i for i in states if i not in every]:
                 names = _pattern([self.title(own[i], "a parameter") for i in left])
                 count = len(own.keys() & held.keys())
                 why = f"of {len(own)} trainable parameters of {title} {count} are in an optimizer; "
                 why += "these are in none that is alive, and get a gradient."
-                mend = "if they are to learn, give them to the optimizer; else requires_grad_(False)."
+                mend = (
+                    "if they are to learn, give them to the optimizer; else requires_grad_(False)."
+                )
                 return self.not_held(names, why, mend, [s.id for i in left if (s := states[i])])
         return None
 
     def not_held(self, names: str, why: str, mend: str, ids: list[int]) -> Explanation:
         verdict = f"{NOT_HELD.format(names)}: no step moves them."
-        return Explanation("not_moved", verdict, why=why, mend=mend, tensor_ids=tuple(ids), graph=self.graph)
+        return Explanation(
+            "not_moved", verdict, why=why, mend=mend, tensor_ids=tuple(ids), graph=self.graph
+        )
 
     def constants(self) -> str:
         """What went into the loss from autograd.grad, and has no graph of its own."""
         paths = Paths(self.graph, [i for t in self.losses if (i := self.ids[id(t)]) is not None])
-        made = [i for b in self.graph.backwards if b.kind == "grad" for i in self.graph.call[b.call_id].outputs]
-        fixed = [paths.words.name(i) for i in made if i in paths.behind and not self.graph.tensor[i].requires_grad]
+        made = [
+            i
+            for b in self.graph.backwards
+            if b.kind == "grad"
+            for i in self.graph.call[b.call_id].outputs
+        ]
+        fixed = [
+            paths.words.name(i)
+            for i in made
+            if i in paths.behind and not self.graph.tensor[i].requires_grad
+        ]
         names = several(list(dict.fromkeys(fixed)))
-        return f"Of autograd.grad without create_graph=True, a constant in {paths.loss}: {names}." if fixed else ""
+        return (
+            f"Of autograd.grad without create_graph=True, a constant in {paths.loss}: {names}."
+            if fixed
+            else ""
+        )
 
     def small(self) -> Explanation | None:
         """Gradients that are too small, too large, or not numbers."""
-        live = [(a.name, t) for t in self.targets().values() if (a := self.asked(t, self.ids[id(t)])).grad != "none"]
+        live = [
+            (a.name, t)
+            for t in self.targets().values()
+            if (a := self.asked(t, self.ids[id(t)])).grad != "none"
+        ]
         found = explain_small(dict(live), self.recording)
-        return found if found.detail == "large" or found.cause not in ("healthy", "not_known") else None
+        return (
+            found
+            if found.detail == "large" or found.cause not in ("healthy", "not_known")
+            else None
+        )
 
     def gradients(self) -> Explanation:
         ids = self.ids
@@ -468,7 +687,8 @@ class _Case:
         asked = [self.asked(t, ids[id(t)]) for t in self.targets().values()]
         why = Gradients(self.graph, losses, *self.zeros(asked))
         dead = [self.asked(t, ids[id(t)]) for t in self.losses if not t.requires_grad]
-        weights = [a for a in asked if a.parameter or a.requires_grad] or asked  # besides them, others are only values
+        # besides them, others are only values
+        weights = [a for a in asked if a.parameter or a.requires_grad] or asked
         if self.modules:  # besides those of a module, so are results
             weights = [a for a in weights if a.is_leaf or a.retains_grad] or weights
         told = [(a, why.explain(a)) for a in weights]
@@ -477,23 +697,34 @@ class _Case:
         if not asked:
             return self.of_loss(why, losses)
         told = self.meant(told)
-        found = told[0][1] if len(told) == 1 else _grouped(told, why, "" if self.recording else UNSEEN)
+        found = (
+            told[0][1] if len(told) == 1 else _grouped(told, why, "" if self.recording else UNSEEN)
+        )
         if len(self.modules) > 1 and losses:
-            reached = reach({self.name(t, f"loss {i + 1}"): t for i, t in enumerate(self.losses)}, self.titled).verdict
+            reached = reach(
+                {self.name(t, f"loss {i + 1}"): t for i, t in enumerate(self.losses)}, self.titled
+            ).verdict
             found = found._replace(more=(*reached.splitlines(), *found.more[1:]))
         if self.unseen:
             what = "this loss" if self.losses else "any of this"
-            found = found._replace(more=(*found.more, f"The recording given did not see {what}, so it was not used."))
+            found = found._replace(
+                more=(*found.more, f"The recording given did not see {what}, so it was not used.")
+            )
         return found
 
     def meant(self, told: list[tuple[Asked, Explanation]]) -> list[tuple[Asked, Explanation]]:
-        """Where nothing was asked in particular: a teacher under no_grad that no optimizer holds is no fault."""
+        """Where nothing was asked in particular: a teacher under no_grad that no optimizer holds is
+        no fault."""
         held = held_by(self.known_optimizers)
         if self.subjects or not held or not any(e.cause in NO_FAULT for _, e in told):
             return told
         alone = {i for own, i in self.ids.items() if own not in held}
         off = {CutReason.NO_GRAD, CutReason.INFERENCE_MODE}
-        return [(a, e) for a, e in told if not (a.tensor_id in alone and e.cuts and {c.reason for c in e.cuts} <= off)]
+        return [
+            (a, e)
+            for a, e in told
+            if not (a.tensor_id in alone and e.cuts and {c.reason for c in e.cuts} <= off)
+        ]
 
     def of_loss(self, why: Gradients, losses: list[int]) -> Explanation:
         """A loss alone: what it can send gradients to."""
@@ -503,28 +734,47 @@ class _Case:
         if "raises" in why.spent:  # what it saved was written in place
             verdict = f"{path[0].upper()}{path[1:]}; {why.spent}."
             mend = f"compute {why.loss} anew after the write, or write out of place."
-            return Explanation("modified_in_place", verdict, mend=mend, tensor_ids=tuple(losses), graph=self.graph)
+            return Explanation(
+                "modified_in_place", verdict, mend=mend, tensor_ids=tuple(losses), graph=self.graph
+            )
         if why.unspent:
             verdict = f"{path[0].upper()}{path[1:]}; {why.unspent}."
             return Explanation("not_known", verdict, tensor_ids=tuple(losses), graph=self.graph)
         can = f"{path}; {why.spent}" if why.spent else f"{why.loss} can send gradients to {leaves}"
-        return Explanation("healthy", f"{start}: {can}.{unseen}", tensor_ids=tuple(losses), graph=self.graph)
+        return Explanation(
+            "healthy", f"{start}: {can}.{unseen}", tensor_ids=tuple(losses), graph=self.graph
+        )
 
     def asked(self, t: Any, tensor_id: int | None) -> Asked:
         """A tensor as it is now."""
-        places = [f"parameter {k} of group {j}" for o in self.optimizers for j, g in enumerate(o.param_groups)
-                  for k, p in enumerate(g["params"]) if p is t]  # fmt: skip
+        places = [
+            f"parameter {k} of group {j}"
+            for o in self.optimizers
+            for j, g in enumerate(o.param_groups)
+            for k, p in enumerate(g["params"])
+            if p is t
+        ]
         name = self.title(t, next(iter(places), "this tensor"))
         fields = tensor_fields(t)
         grad = read(lambda: t.grad) if fields[6] or fields[7] else None
         parameter = isinstance(t, torch.nn.Parameter)
-        return Asked(name, tensor_id, bool(fields[5]), fields[6] is not False, bool(fields[7]),
-                     "none" if grad is None else _state(grad), fields[8] or "", parameter, bool(read(t.is_inference)),
-                     self.recording.memory_of(t) if self.recording else None,
-                     compat.has_hooks(t))  # fmt: skip
+        return Asked(
+            name,
+            tensor_id,
+            bool(fields[5]),
+            fields[6] is not False,
+            bool(fields[7]),
+            "none" if grad is None else _state(grad),
+            fields[8] or "",
+            parameter,
+            bool(read(t.is_inference)),
+            self.recording.memory_of(t) if self.recording else None,
+            compat.has_hooks(t),
+        )
 
     def zeros(self, asked: list[Asked]) -> tuple[set[int], set[int]]:
-        """Ids of leaves that are all zeros now, and of those whose ``.grad`` is; read only where a gradient is zero."""
+        """Ids of leaves that are all zeros now, and of those whose ``.grad`` is; read only where a
+        gradient is zero."""
         if all(a.grad != "zero" for a in asked):
             return set(), set()
         live = self.live | self.targets()
@@ -541,10 +791,15 @@ class _Case:
 
 
 def _rebound(recording: Recording) -> set[int]:
-    """The objects that an update made and that took the name of what it updates: ``w = w - lr * w.grad``."""
+    """The objects that an update made and that took the name of what it updates: ``w = w - lr *
+    w.grad``."""
     graph = recording.graph
     made = {i: c.source.code or "" for c in graph.calls if c.source for i in c.outputs}
-    return {t.object_id for t in graph.tensors if t.name and f"{bare(t.name)}.grad" in made.get(t.id, "")}
+    return {
+        t.object_id
+        for t in graph.tensors
+        if t.name and f"{bare(t.name)}.grad" in made.get(t.id, "")
+    }
 
 
 def _tensors_of(module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
@@ -554,7 +809,9 @@ def _tensors_of(module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
 
 def _roots(graph: Graph) -> set[int]:
     """The objects on which a recorded backward was called."""
-    return {graph.tensor[r].object_id for b in graph.backwards for r in graph.call[b.call_id].inputs[:1]}
+    return {
+        graph.tensor[r].object_id for b in graph.backwards for r in graph.call[b.call_id].inputs[:1]
+    }
 
 
 def held_by(optimizers: Iterable[Any]) -> dict[int, Any]:
@@ -569,7 +826,9 @@ def _state(values: Any) -> str:
         values = values.coalesce().values() if values.is_sparse else values
         if not compat.has_plain_data(values):
             return "unknown"
-        return ("some" if bool(values.any()) else "zero") if bool(values.isfinite().all()) else "nan"
+        return (
+            ("some" if bool(values.any()) else "zero") if bool(values.isfinite().all()) else "nan"
+        )
     except Exception:  # meta, nested and quantized tensors do not tell
         return "unknown"
 
@@ -578,44 +837,61 @@ def _in_lists(module: Any, title: str) -> Iterator[tuple[int, tuple[str, str]]]:
     """Of parameters in plain lists and dicts of a module: identity, (name, that of the list)."""
     for path, part in module.named_modules():
         for name, value in list(vars(part).items()):
-            at, own = ".".join(filter(None, (title, path, name))), isinstance(value, (list, tuple, dict))
+            at, own = (
+                ".".join(filter(None, (title, path, name))),
+                isinstance(value, (list, tuple, dict)),
+            )
             parts = value.items() if isinstance(value, dict) else enumerate(value if own else ())
             for key, one in parts if not name.startswith("_") else ():
                 inside = one.named_parameters() if isinstance(one, torch.nn.Module) else [("", one)]
-                yield from ((id(p), (".".join(filter(None, (at, str(key), n))), at)) for n, p in inside)
+                yield from (
+                    (id(p), (".".join(filter(None, (at, str(key), n))), at)) for n, p in inside
+                )
 
 
 def _apart(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     """Things under names of their own: the second ``Linear`` is ``Linear 2``."""
     seen: set[str] = set()
     for name, value in named:
-        own = name if name not in seen else next(n for i in count(2) if (n := f"{name} {i}") not in seen)
+        own = (
+            name
+            if name not in seen
+            else next(n for i in count(2) if (n := f"{name} {i}") not in seen)
+        )
         seen.add(own)
         yield own, value
 
 
-# --- many parameters --------------------------------------------------------------------------------------------------
+# --- many parameters ------------------------------------------------------------------------------
 
 
 def _grouped(told: list[tuple[Asked, Explanation]], why: Gradients, unseen: str) -> Explanation:
     """One answer for many parameters: the fault that most of them share."""
     trains = [(a, e) for a, e in told if e.cause != "frozen"]
-    # A bias whose contributions cancel is as it should be where the other parameters get a gradient.
+    # A bias whose contributions cancel is as it should be where the other parameters get a
+    # gradient.
     alive = any(e.cause == "healthy" for _, e in trains)
-    trains = [(a, e._replace(cause="healthy") if alive and e.detail == "cancels" else e) for a, e in trains]
+    trains = [
+        (a, e._replace(cause="healthy") if alive and e.detail == "cancels" else e)
+        for a, e in trains
+    ]
     faults = [(a, e) for a, e in trains if e.cause not in NO_FAULT]
     frozen = f", {len(told) - len(trains)} frozen" if len(trains) < len(told) else ""
     if not trains and all(e.detail == "frozen_now" for _, e in told):
         verdict = _tail(told[0][0], told[0][1].verdict)
         return told[0][1]._replace(verdict=f"{_pattern([a.name for a, _ in told])}: {verdict}")
     if not trains:
-        return told[0][1]._replace(verdict=f"All {len(told)} parameters are frozen: none gets a gradient.")
+        return told[0][1]._replace(
+            verdict=f"All {len(told)} parameters are frozen: none gets a gradient."
+        )
     if not faults:
         start = "No fault is visible" if unseen else "Healthy"
         had = sum(e.detail == "done" for _, e in trains)
         word = f"have a gradient{f', or had one that was {DONE}' if had else ''}"
         word = f"had a gradient; it was {DONE}" if had == len(trains) else word
-        verdict = f"{start}: {len(trains)} of {len(trains)} trainable parameters {word}{frozen}.{unseen}"
+        verdict = (
+            f"{start}: {len(trains)} of {len(trains)} trainable parameters {word}{frozen}.{unseen}"
+        )
         zero = [e for _, e in trains if e.detail in ("zero_factor", "cancels")]
         first = zero[0] if zero else trains[0][1]
         more = tuple(e.verdict for e in zero[:1])
@@ -624,9 +900,15 @@ def _grouped(told: list[tuple[Asked, Explanation]], why: Gradients, unseen: str)
     shared = Counter(keys).most_common(1)[0][0]
     group = [x for x, key in zip(faults, keys, strict=True) if key == shared]
     first, names = group[0][1], [a.name for a, _ in group]
-    verdict = first.verdict if len(group) == 1 else f"{_pattern(names)}: {_tail(group[0][0], first.verdict)}"
-    reached = [why.reaches(a) or e.cause == "healthy" if why.losses else a.grad not in ("none", "zero")
-               for a, e in trains]  # fmt: skip
+    verdict = (
+        first.verdict
+        if len(group) == 1
+        else f"{_pattern(names)}: {_tail(group[0][0], first.verdict)}"
+    )
+    reached = [
+        why.reaches(a) or e.cause == "healthy" if why.losses else a.grad not in ("none", "zero")
+        for a, e in trains
+    ]
     hidden = sum(why.hidden(a) and not r for (a, _), r in zip(trains, reached, strict=True))
     rest = len(trains) - sum(reached) - hidden
     words = ("reached", "not") if why.losses else ("with a gradient", "without")
@@ -634,7 +916,9 @@ def _grouped(told: list[tuple[Asked, Explanation]], why: Gradients, unseen: str)
     numbers += (f", {hidden} not known" if hidden else "") + f"{frozen}."
     others = sorted({e.verdict for _, e in faults} - {e.verdict for _, e in group})
     cuts = tuple(dict.fromkeys(c for _, e in group for c in e.cuts))
-    return first._replace(verdict=verdict, cuts=cuts, more=(numbers, *others[:1]), ruled_out=_by_all(group))
+    return first._replace(
+        verdict=verdict, cuts=cuts, more=(numbers, *others[:1]), ruled_out=_by_all(group)
+    )
 
 
 def _by_all(told: list[tuple[Asked, Explanation]]) -> tuple[str, ...]:
@@ -667,11 +951,16 @@ def _pattern(names: list[str]) -> str:
 
 def _no_grad_fn(graph: Graph, loss: Asked, told: list[tuple[Asked, Explanation]]) -> Explanation:
     """The loss itself is not tracked: nothing can train."""
-    found = explain_error("", "element 0 of tensors does not require grad", graph, root_id=loss.tensor_id)
+    found = explain_error(
+        "", "element 0 of tensors does not require grad", graph, root_id=loss.tensor_id
+    )
     wanted = [a.name for a, _ in told if a.requires_grad and a.is_leaf]
     count = f"{len(wanted)} trainable parameters ({_pattern(wanted)}): 0 reached." if wanted else ""
     verdict = f"Nothing can train: {loss.name} has no grad_fn."
     if any(a.grad == "some" for a, _ in told):  # then it is perhaps no loss, but a metric
-        verdict = f"No backward can start from {loss.name}: it has no grad_fn. What .grad holds came from another loss."
+        verdict = (
+            f"No backward can start from {loss.name}: it has no grad_fn. What .grad holds came from"
+            " another loss."
+        )
     mend = found.mend or ("" if graph.calls else f"{RECORD}.")
     return found._replace(verdict=verdict, more=(count,) if count else (), mend=mend)

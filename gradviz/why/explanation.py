@@ -1,4 +1,5 @@
-"""One answer: a verdict, where it happened, why, how to mend it, and what was ruled out. Knows no torch."""
+"""One answer: a verdict, where it happened, why, how to mend it, and what was ruled out. Knows no
+torch."""
 
 from __future__ import annotations
 
@@ -22,13 +23,15 @@ CARDS = 14  # tensors that one picture shows around what it points at
 
 
 class Explanation(NamedTuple):
-    """What is wrong with a gradient, or that nothing is. Plain data: holds no tensor, no node, no traceback.
+    """What is wrong with a gradient, or that nothing is. Plain data: holds no tensor, no node, no
+    traceback.
 
-    ``str()`` is a paragraph of at most eight lines; in a notebook the picture of what it points at stands below.
+    ``str()`` is a paragraph of at most eight lines; in a notebook the picture of what it points at
+    stands below.
 
     Attributes:
-        cause: one machine-readable word, e.g. ``"cut"``, ``"frozen"``, ``"healthy"``; ``"not_known"`` where nothing
-            is proven.
+        cause: one machine-readable word, e.g. ``"cut"``, ``"frozen"``, ``"healthy"``;
+            ``"not_known"`` where nothing is proven.
         verdict: the first line.
         where: the code that did it.
         why: the reason.
@@ -72,7 +75,8 @@ class Explanation(NamedTuple):
 
     @property
     def figure(self) -> Figure | None:
-        """The picture, reduced to what the explanation points at; None where there is nothing to draw."""
+        """The picture, reduced to what the explanation points at; None where there is nothing to
+        draw."""
         if self.graph is None or not (self.tensor_ids or self.node_ids or self.cuts):
             return None
         graph = focus(self.graph, self.tensor_ids, self.node_ids, self.cuts)
@@ -80,7 +84,11 @@ class Explanation(NamedTuple):
 
     def __str__(self) -> str:
         first = _wrapped(self.verdict, "", 2)
-        tag = f"[{self.tag}]" if len(first[-1]) + len(self.tag) + 4 <= WIDTH else f"[{self.tag.partition(':')[0]}]"
+        tag = (
+            f"[{self.tag}]"
+            if len(first[-1]) + len(self.tag) + 4 <= WIDTH
+            else f"[{self.tag.partition(':')[0]}]"
+        )
         if len(first) == 1 and len(first[-1]) + len(tag) + 2 > WIDTH:
             first.append("")
         first[-1] = _shortened(first[-1], WIDTH - len(tag) - 2)
@@ -94,16 +102,26 @@ class Explanation(NamedTuple):
 
     def _parts(self) -> list[tuple[str, str]]:
         ruled_out = "; ".join(self.ruled_out) + "." if self.ruled_out else ""
-        parts = [("Where", self.where), ("Why", self.why), ("Mend", self.mend), ("Ruled out", ruled_out)]
+        parts = [
+            ("Where", self.where),
+            ("Why", self.why),
+            ("Mend", self.mend),
+            ("Ruled out", ruled_out),
+        ]
         return [(word, text) for word, text in parts if text]
 
     @property
     def html(self) -> str:
         """The same words for a cell, whatever its width."""
-        rows = "".join(HTML_ROW.format(word, html.escape(visible(text, 600))) for word, text in self._parts())
+        rows = "".join(
+            HTML_ROW.format(word, html.escape(visible(text, 600))) for word, text in self._parts()
+        )
         more = "".join(f"<br>{html.escape(visible(line, 500))}" for line in self.more)
         verdict = html.escape(visible(self.verdict, 600))
-        return f"<p><b>{verdict}</b> <code>{html.escape(self.tag)}</code>{more}</p><table>{rows}</table>"
+        return (
+            f"<p><b>{verdict}</b>"
+            f" <code>{html.escape(self.tag)}</code>{more}</p><table>{rows}</table>"
+        )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         figure = self.figure
@@ -112,8 +130,14 @@ class Explanation(NamedTuple):
 
 
 def _wrapped(text: str, head: str, most: int) -> list[str]:
-    lines = textwrap.wrap(visible(text, 600), WIDTH, initial_indent=head, subsequent_indent=" " * len(head))
-    return lines if len(lines) <= most else [*lines[: most - 1], _shortened(lines[most - 1] + " …", WIDTH)]
+    lines = textwrap.wrap(
+        visible(text, 600), WIDTH, initial_indent=head, subsequent_indent=" " * len(head)
+    )
+    return (
+        lines
+        if len(lines) <= most
+        else [*lines[: most - 1], _shortened(lines[most - 1] + " …", WIDTH)]
+    )
 
 
 def _shortened(line: str, width: int) -> str:
@@ -121,7 +145,8 @@ def _shortened(line: str, width: int) -> str:
 
 
 def _fitted(more: list[str], parts: list[list[str]], room: int) -> list[str]:
-    """All of it where there is room; otherwise first the further lines go, then the ends of the longest parts."""
+    """All of it where there is room; otherwise first the further lines go, then the ends of the
+    longest parts."""
     while sum(map(len, parts)) > room:
         longest = max(parts, key=len)
         longest.pop()
@@ -129,7 +154,7 @@ def _fitted(more: list[str], parts: list[list[str]], room: int) -> list[str]:
     return [*more[: room - sum(map(len, parts))], *(line for part in parts for line in part)]
 
 
-# --- words that every explanation uses --------------------------------------------------------------------------------
+# --- words that every explanation uses ------------------------------------------------------------
 
 
 class Words:
@@ -142,7 +167,9 @@ class Words:
         self.told: dict[int, str] = {}  # places, by call
         for call in reversed(graph.calls):
             self.readers.update(dict.fromkeys(() if call.bookkeeping else call.inputs, call))
-            self.makers.update(dict.fromkeys((o for o in call.outputs if o not in call.inputs), call))
+            self.makers.update(
+                dict.fromkeys((o for o in call.outputs if o not in call.inputs), call)
+            )
 
     def name(self, tensor_id: int | None) -> str:
         """A tensor's name, or the code that made it."""
@@ -154,8 +181,12 @@ class Words:
         reader = self.readers.get(tensor.id)
         inside = visible(reader.module, 60) if reader and reader.module and tensor.is_leaf else ""
         return self.code(self.makers.get(tensor.id)) or (
-            f"a parameter of {inside}" if inside and tensor.requires_grad
-            else f"an input of {self.code(reader)}" if reader else "an unnamed tensor")  # fmt: skip
+            f"a parameter of {inside}"
+            if inside and tensor.requires_grad
+            else f"an input of {self.code(reader)}"
+            if reader
+            else "an unnamed tensor"
+        )
 
     def code(self, call: Call | None) -> str:
         """The user's code of a call, on one line."""
@@ -176,15 +207,20 @@ class Words:
         """Several calls; those of one line are counted."""
         found: dict[str, int] = {}
         for call in calls:
-            if (place := self.told.get(call.id)) is None:  # thousands of parameters may have a place in common
+            # thousands of parameters may have a place in common
+            if (place := self.told.get(call.id)) is None:
                 place = self.told[call.id] = self.place(call)
             found[place] = found.get(place, 0) + 1
-        told = [place + (f", {times} times" if times > 1 else "") for place, times in list(found.items())[:2]]
+        told = [
+            place + (f", {times} times" if times > 1 else "")
+            for place, times in list(found.items())[:2]
+        ]
         return "; ".join(told) + (f"; and {len(found) - 2} more places" if len(found) > 2 else "")
 
 
 def _file(name: str) -> str:
-    """The notebook's cell numbers stand in ``name`` already; of a path only its last part is told."""
+    """The notebook's cell numbers stand in ``name`` already; of a path only its last part is
+    told."""
     if not name or name.startswith("<"):
         return ""
     return visible(name.replace("\\", "/").rpartition("/")[2], 40) + " "
@@ -221,10 +257,12 @@ def lines_of(calls: Iterable[Call]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(c.source.line for c in calls if c.source))
 
 
-# --- the picture ------------------------------------------------------------------------------------------------------
+# --- the picture ----------------------------------------------------------------------------------
 
 
-def focus(graph: Graph, tensor_ids: Iterable[int], node_ids: Iterable[int], cuts: Iterable[Cut]) -> Graph:
+def focus(
+    graph: Graph, tensor_ids: Iterable[int], node_ids: Iterable[int], cuts: Iterable[Cut]
+) -> Graph:
     """The part of a graph that a picture of these things needs.
 
     Args:
@@ -234,14 +272,20 @@ def focus(graph: Graph, tensor_ids: Iterable[int], node_ids: Iterable[int], cuts
         cuts: cuts that are pointed at.
 
     Returns:
-        A graph of the tensors and nodes pointed at and of what lies nearest to them. It says how much it left out.
+        A graph of the tensors and nodes pointed at and of what lies nearest to them. It says how
+        much it left out.
     """
     ends = [i for c in cuts for i in (c.input_id, c.output_id) if i is not None]
     objects = {graph.tensor[i].object_id for i in (*tensor_ids, *ends) if i in graph.tensor}
     nodes = {i for i in node_ids if i in graph.node}
     calls = {graph.node[i].call_id for i in nodes} | {c.call_id for c in cuts}
-    objects |= {graph.tensor[i].object_id for c in graph.calls if c.id in calls for i in (*c.inputs, *c.outputs)
-                if i in graph.tensor}  # fmt: skip
+    objects |= {
+        graph.tensor[i].object_id
+        for c in graph.calls
+        if c.id in calls
+        for i in (*c.inputs, *c.outputs)
+        if i in graph.tensor
+    }
     if graph.calls:
         for near in _neighbours(graph, objects):
             if len(objects) >= CARDS:
@@ -258,7 +302,9 @@ def _neighbours(graph: Graph, objects: set[int]) -> Iterator[int]:
     for call in graph.calls:
         if call.bookkeeping or call.id in backwards:
             continue
-        ends = [graph.tensor[i].object_id for i in (*call.inputs, *call.outputs) if i in graph.tensor]
+        ends = [
+            graph.tensor[i].object_id for i in (*call.inputs, *call.outputs) if i in graph.tensor
+        ]
         for one in ends:
             linked.setdefault(one, []).extend(ends)
     edge, seen = sorted(objects), set(objects)
@@ -273,7 +319,11 @@ def _restricted(graph: Graph, objects: set[int], nodes: set[int]) -> Graph:
     tensors = [t for t in graph.tensors if t.object_id in objects]
     kept = {t.id for t in tensors}
     backwards = {b.call_id for b in graph.backwards}
-    calls = [c for c in graph.calls if c.id in backwards or kept.issuperset(c.outputs or c.inputs or [-1])]
+    calls = [
+        c
+        for c in graph.calls
+        if c.id in backwards or kept.issuperset(c.outputs or c.inputs or [-1])
+    ]
     call_ids = {c.id for c in calls}
     edges_of = {t.gradient_edge.node_id for t in tensors if t.gradient_edge}
     nodes = nodes | edges_of | {n.id for n in graph.nodes if n.call_id in call_ids - backwards}
@@ -283,13 +333,17 @@ def _restricted(graph: Graph, objects: set[int], nodes: set[int]) -> Graph:
 def _near_nodes(graph: Graph, nodes: set[int], objects: set[int]) -> Graph:
     """Without calls there are only nodes: those pointed at, and the shortest ways from them."""
     tensors = [t for t in graph.tensors if t.object_id in objects]
-    kept = nodes | ({t.gradient_edge.node_id for t in tensors if t.gradient_edge} & graph.node.keys())
+    kept = nodes | (
+        {t.gradient_edge.node_id for t in tensors if t.gradient_edge} & graph.node.keys()
+    )
     into = queries.edges_into(graph)
     edge = sorted(kept)
     while edge and len(kept) < CARDS:
         near = [e.next_node_id for n in edge for e in graph.edges_from.get(n, ())]
         near += [e.node_id for n in edge for e in into.get(n, ())]
-        edge = [n for n in dict.fromkeys(near) if n is not None and n not in kept][: CARDS - len(kept)]
+        edge = [n for n in dict.fromkeys(near) if n is not None and n not in kept][
+            : CARDS - len(kept)
+        ]
         kept.update(edge)
     leaves = {graph.node[n].leaf_id for n in kept}
     edges = {t.id for t in graph.tensors if t.gradient_edge and t.gradient_edge.node_id in kept}
@@ -300,9 +354,15 @@ def _near_nodes(graph: Graph, nodes: set[int], objects: set[int]) -> Graph:
 def _only(graph: Graph, tensors: list[Tensor], calls: set[int], nodes: set[int]) -> Graph:
     """``graph`` with these tensors, calls and nodes, and with what refers to nothing else."""
     ids = {t.id for t in tensors}
-    runs = [b._replace(roots=tuple(r for r in b.roots if r in nodes), ran=tuple(r for r in b.ran if r in nodes),
-                       returned=tuple(r for r in b.returned if r[0] in ids),
-                       raised_at=b.raised_at if b.raised_at in nodes else None) for b in graph.backwards]  # fmt: skip
+    runs = [
+        b._replace(
+            roots=tuple(r for r in b.roots if r in nodes),
+            ran=tuple(r for r in b.ran if r in nodes),
+            returned=tuple(r for r in b.returned if r[0] in ids),
+            raised_at=b.raised_at if b.raised_at in nodes else None,
+        )
+        for b in graph.backwards
+    ]
     left_out = len(queries.latest_states(graph)) - len({t.object_id for t in tensors})
     others = f"{count(left_out, 'more tensor')} {'is' if left_out == 1 else 'are'} left out"
     note = [f"shown is what the explanation points at; {others}"] if left_out > 0 else []
@@ -310,15 +370,29 @@ def _only(graph: Graph, tensors: list[Tensor], calls: set[int], nodes: set[int])
         roots=[r for r in graph.roots if r in ids],
         tensors=[t if t.base_id in ids else t._replace(base_id=None) for t in tensors],
         calls=[c for c in graph.calls if c.id in calls],
-        nodes=[n._replace(leaf_id=n.leaf_id if n.leaf_id in ids else None,
-                          call_id=n.call_id if n.call_id in calls else None) for n in graph.nodes if n.id in nodes],
-        edges=[e for e in graph.edges if e.node_id in nodes and (e.next_node_id is None or e.next_node_id in nodes)],
-        cuts=[c for c in graph.cuts if c.call_id in calls and c.input_id in ids and c.output_id in {*ids, None}],
+        nodes=[
+            n._replace(
+                leaf_id=n.leaf_id if n.leaf_id in ids else None,
+                call_id=n.call_id if n.call_id in calls else None,
+            )
+            for n in graph.nodes
+            if n.id in nodes
+        ],
+        edges=[
+            e
+            for e in graph.edges
+            if e.node_id in nodes and (e.next_node_id is None or e.next_node_id in nodes)
+        ],
+        cuts=[
+            c
+            for c in graph.cuts
+            if c.call_id in calls and c.input_id in ids and c.output_id in {*ids, None}
+        ],
         gradients=[g for g in graph.gradients if g.node_id in nodes],
         events=[e for e in graph.events if _inside(e, ids, calls, nodes)],
         backwards=[b for b in runs if b.call_id in calls],
         notes=[*graph.notes, *note],
-    )  # fmt: skip
+    )
 
 
 def _inside(event: Any, tensors: set[int], calls: set[int], nodes: set[int]) -> bool:
@@ -328,5 +402,7 @@ def _inside(event: Any, tensors: set[int], calls: set[int], nodes: set[int]) -> 
     if isinstance(event, Hooked):
         return event.call_id in calls and event.tensor_id in tensors
     if hasattr(event, "call_id"):
-        return event.call_id in calls and (not isinstance(event, Raised) or event.node_id in {*nodes, None})
+        return event.call_id in calls and (
+            not isinstance(event, Raised) or event.node_id in {*nodes, None}
+        )
     return event.node_id in nodes if hasattr(event, "node_id") else set(event.node_ids) <= nodes

@@ -1,4 +1,5 @@
-"""What a recording and live ``.grad`` tensors tell of the sizes of gradients, before anybody judges them."""
+"""What a recording and live ``.grad`` tensors tell of the sizes of gradients, before anybody judges
+them."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ _NUMBER = re.compile(r"-?(?:nan|inf|\d[\d.]*(?:e[-+]?\d+)?)")
 
 
 class Step(NamedTuple):
-    """One node that ran, with the norms of what arrived and what it sent; None where that was not measured."""
+    """One node that ran, with the norms of what arrived and what it sent; None where that was not
+    measured."""
 
     event: NodeRan
     arrived: tuple[float | None, ...]
@@ -65,18 +67,28 @@ def _measured(sizes: Sequence[float | None], texts: Sequence[str | None]) -> boo
 
 def _step(event: NodeRan) -> Step:
     sides = (event.arrived, event.arrived_norms), (event.sent, event.sent_norms)
-    arrived, sent = (tuple(map(_size, texts, norms or (None,) * len(texts))) for texts, norms in sides)
+    arrived, sent = (
+        tuple(map(_size, texts, norms or (None,) * len(texts))) for texts, norms in sides
+    )
     return Step(event, arrived, sent)
 
 
 def _size(text: str | None, norm: str | None) -> float | None:
     """The norm of a gradient, from its preview where that has the elements.
 
-    >>> _size("[3, -4]", None), _size("4×4 values", "0.5"), _size("4×4 values", None), _size("[nan, inf]", None)
-    (5.0, 0.5, None, nan)
+    >>> _size("[3, -4]", None), _size("4×4 values", "0.5"), _size("[nan, inf]", None)
+    (5.0, 0.5, nan)
+    >>> _size("4×4 values", None) is None
+    True
     """
     values = numbers(text or "") if norm is None else [float(norm)]
-    return None if values is None else math.nan if any(map(math.isnan, values)) else math.hypot(*values)
+    return (
+        None
+        if values is None
+        else math.nan
+        if any(map(math.isnan, values))
+        else math.hypot(*values)
+    )
 
 
 class Block(NamedTuple):
@@ -84,17 +96,21 @@ class Block(NamedTuple):
 
     name: str
     norm: float  # of all its gradients together
-    bias: float | None  # of the one-dimensional "bias" alone: what flows back, without the size of the activations
+    # of the one-dimensional "bias" alone: what flows back, without the size of the activations
+    bias: float | None
     elements: int
     zeros: int  # exact
     broken: bool  # NaN or inf
     nan: bool
-    least: str  # "float16", where its largest gradient lies below the smallest normal number of its dtype, else ""
+    # "float16", where its largest gradient lies below the smallest normal number of its dtype, else
+    # ""
+    least: str
     first: int  # where its first parameter stands in the backward, or in the mapping
 
 
 class Measured:
-    """The numbers of one question: per module, per node, and how the nodes lie to one another. Holds no tensor."""
+    """The numbers of one question: per module, per node, and how the nodes lie to one another.
+    Holds no tensor."""
 
     def __init__(self, parameters: Mapping[str, torch.Tensor], recording: Recording | None) -> None:
         self.graph = recording.graph if recording is not None else Graph()
@@ -121,9 +137,12 @@ class Measured:
                 groups.setdefault(module, []).append((last, p.grad))
         self.received = sum(map(len, groups.values()))
         self.known = bool(groups) and groups.keys() <= self.node.keys()
-        blocks = [_measure(m, g, -i if not self.known else min(place[n] for n in self.node[m]))
-                  for i, (m, g) in enumerate(groups.items())]  # fmt: skip
-        self.blocks = sorted((b for b in blocks if b is not None), key=lambda b: b.first)  # from the loss to the input
+        blocks = [
+            _measure(m, g, -i if not self.known else min(place[n] for n in self.node[m]))
+            for i, (m, g) in enumerate(groups.items())
+        ]
+        # from the loss to the input
+        self.blocks = sorted((b for b in blocks if b is not None), key=lambda b: b.first)
         self.unread = len(blocks) - len(self.blocks)
 
     def lost(self, run: Backward) -> list[float]:
@@ -133,10 +152,14 @@ class Measured:
         return [] if all_finite(values) else values
 
     def tiny(self, step: Step) -> tuple[str, str] | None:
-        """A gradient that arrived below the smallest normal number of its tensor's dtype, and the dtype."""
+        """A gradient that arrived below the smallest normal number of its tensor's dtype, and the
+        dtype."""
         for nr, text in enumerate(step.event.arrived):
             values = [abs(v) for v in numbers(text or "") or () if v]
-            largest, dtype = max(values) if values else step.arrived[nr], self.dtypes.get((step.event.node_id, nr))
+            largest, dtype = (
+                max(values) if values else step.arrived[nr],
+                self.dtypes.get((step.event.node_id, nr)),
+            )
             if largest and dtype and text and largest < least_normal(dtype):
                 return step.told(True), dtype
         return None
@@ -144,10 +167,13 @@ class Measured:
     @cached_property
     def dtypes(self) -> dict[tuple[int, int], str | None]:
         """By (node, output)."""
-        return {t.gradient_edge[:2]: t.dtype for t in reversed(self.graph.tensors) if t.gradient_edge}
+        return {
+            t.gradient_edge[:2]: t.dtype for t in reversed(self.graph.tensors) if t.gradient_edge
+        }
 
     def flow(self, block: Block) -> float | None:
-        """The norm of what arrives at the module's output: its largest, where it was used several times."""
+        """The norm of what arrives at the module's output: its largest, where it was used several
+        times."""
         if self.run is None:
             return None
         users = {self.user(e) for n in self.node.get(block.name, ()) for e in self.into.get(n, ())}
@@ -156,7 +182,9 @@ class Measured:
 
     def to_leaf(self, node_id: int) -> bool:
         """Is this a leaf's node, or the transposition in front of it?"""
-        while self.graph.node[node_id].name.startswith(_MOVES) and (edges := self.graph.edges_from.get(node_id)):
+        while self.graph.node[node_id].name.startswith(_MOVES) and (
+            edges := self.graph.edges_from.get(node_id)
+        ):
             if edges[0].next_node_id is None:
                 break
             node_id = edges[0].next_node_id
@@ -173,7 +201,8 @@ class Measured:
         return {n: x for n, x in found.items() if x is not None}
 
     def factors(self) -> dict[tuple[int, int], float]:
-        """What a node multiplies the gradient's norm by along an edge, where both sides were measured."""
+        """What a node multiplies the gradient's norm by along an edge, where both sides were
+        measured."""
         found = {}
         for step in self.ran:
             given = step.arrived[0] if len(step.arrived) == 1 else None
@@ -188,8 +217,12 @@ class Measured:
         return bool(queries.reachable(self.graph, users) & set(self.node[early.name]))
 
     def user(self, edge: Edge) -> int:
-        """The node that uses a parameter; of a linear layer's weight that is behind a transposition."""
-        while len(self.graph.edges_from.get(edge.node_id, ())) == 1 and len(self.into.get(edge.node_id, ())) == 1:
+        """The node that uses a parameter; of a linear layer's weight that is behind a
+        transposition."""
+        while (
+            len(self.graph.edges_from.get(edge.node_id, ())) == 1
+            and len(self.into.get(edge.node_id, ())) == 1
+        ):
             edge = self.into[edge.node_id][0]
         return edge.node_id
 
@@ -200,7 +233,9 @@ class Measured:
         steps = [a / b for a, b in pairwise(sizes)]
         at = steps.index(max(steps))
         nodes = [self.graph.node[n] for n in self.run.ran[blocks[at].first : blocks[at + 1].first]]
-        return tuple(n.id for n in nodes if n.kind is not NodeKind.ACCUMULATE_GRAD and n.name != "TBackward0")
+        return tuple(
+            n.id for n in nodes if n.kind is not NodeKind.ACCUMULATE_GRAD and n.name != "TBackward0"
+        )
 
     def above(self, nodes: list[int]) -> set[int]:
         """Every node from which a gradient reaches one of these."""
@@ -219,7 +254,11 @@ def _measure(name: str, grads: list[tuple[str, torch.Tensor]], first: int) -> Bl
         for last, given in grads:
             grad = given.detach().coalesce().values() if given.is_sparse else given.detach()
             norm = float(torch.linalg.vector_norm(grad, dtype=torch.float64))
-            square, elements, zeros = square + norm * norm, elements + grad.numel(), zeros + int((grad == 0).sum())
+            square, elements, zeros = (
+                square + norm * norm,
+                elements + grad.numel(),
+                zeros + int((grad == 0).sum()),
+            )
             nan = nan or bool(grad.isnan().any())
             broken = broken or not bool(grad.isfinite().all())
             bias = norm if last == "bias" and grad.dim() == 1 else bias
@@ -236,7 +275,12 @@ def numbers(preview: str) -> list[float] | None:
     >>> numbers("[[1, 0.5], [nan, -2e-07]]"), numbers("16×8 values")
     ([1.0, 0.5, nan, -2e-07], None)
     """
-    if not preview or "value" in preview or "j" in preview or "e" in re.sub(r"\de[-+]\d", "", preview):
+    if (
+        not preview
+        or "value" in preview
+        or "j" in preview
+        or "e" in re.sub(r"\de[-+]\d", "", preview)
+    ):
         return None
     return [float(text) for text in _NUMBER.findall(preview)]
 

@@ -1,7 +1,8 @@
-"""Autograd's error messages: which one a text is, and what to say about it where little has to be looked up.
+"""Autograd's error messages: which one a text is, and what to say about it where little has to be
+looked up.
 
-torch's words differ a little from version to version, and libraries wrap them into errors of their own: the text is
-searched for anywhere in a message. Knows no torch.
+torch's words differ a little from version to version, and libraries wrap them into errors of their
+own: the text is searched for anywhere in a message. Knows no torch.
 """
 
 from __future__ import annotations
@@ -11,36 +12,63 @@ from typing import NamedTuple
 
 from ..graph import Cut, CutReason, Graph
 
-MOST = 50_000  # characters that are read at either end of a message: a worker's traceback can be long
+# characters that are read at either end of a message: a worker's traceback can be long
+MOST = 50_000
 CHAIN = 20  # errors behind errors that are looked at
 _TEXTS = {
-    "no_grad_fn": r"element (?P<element>\d{1,6}) of (?:tensors|variables)(?: tuple)? does not require grad",
-    "modified_in_place": r"needed for gradient computation (?:has|have) been modified by an in-?place operation",
-    "second_backward": r"backward through the graph a second time|saved \w+ after they have already been freed",
-    "leaf_in_place": r"(?<!view of )a leaf Variable that requires grad (?:is being|has been) used in an in-?place"
-    r"|leaf variable has been moved into the graph interior",
-    "view_of_leaf_in_place": r"a view of a leaf Variable that requires grad (?:is being|has been) used in an in-?place",
+    "no_grad_fn": (
+        r"element (?P<element>\d{1,6}) of (?:tensors|variables)(?: tuple)? does not require grad"
+    ),
+    "modified_in_place": (
+        r"needed for gradient computation (?:has|have) been modified by an in-?place operation"
+    ),
+    "second_backward": (
+        r"backward through the graph a second time|saved \w+ after they have already been freed"
+    ),
+    "leaf_in_place": (
+        r"(?<!view of )a leaf Variable that requires grad (?:is being|has been) used in an"
+        r" in-?place"
+        r"|leaf variable has been moved into the graph interior"
+    ),
+    "view_of_leaf_in_place": (
+        r"a view of a leaf Variable that requires grad (?:is being|has been) used in an in-?place"
+    ),
     "not_scalar": r"grad can be implicitly created only for (?:real )?scalar outputs",
-    "unused_input": r"differentiated (?:Tensors?|Variables?)(?: at index (?P<index>\d{1,6}))? "
-    r"appears? to not have been used",
+    "unused_input": (
+        r"differentiated (?:Tensors?|Variables?)(?: at index (?P<index>\d{1,6}))? "
+        r"appears? to not have been used"
+    ),
     "never_tracked": r"One of the differentiated (?:Tensors|Variables) does not require grad",
-    "inference_tensor": r"Inference tensors (?:cannot be saved for backward|do not track version)"
-    r"|in-?place update to inference tensor|on inference tensor outside InferenceMode",
+    "inference_tensor": (
+        r"Inference tensors (?:cannot be saved for backward|do not track version)"
+        r"|in-?place update to inference tensor|on inference tensor outside InferenceMode"
+    ),
     "numpy_on_tracked": r"Can't call numpy\(\) on (?:Tensor|Variable) that requires grad",
-    "deepcopy_non_leaf": r"created explicitly by the user \(graph leaves\) support the deepcopy protocol",
-    "requires_grad_non_float": r"only Tensors of floating point (?:and complex )?dtype can require grad",
+    "deepcopy_non_leaf": (
+        r"created explicitly by the user \(graph leaves\) support the deepcopy protocol"
+    ),
+    "requires_grad_non_float": (
+        r"only Tensors of floating point (?:and complex )?dtype can require grad"
+    ),
     "requires_grad_non_leaf": r"can only change requires_grad flags of leaf",
     "detach_view_in_place": r"Can't detach views? in-?place",
-    "view_in_place": r"(?:Output \d+ of \S+ is a view|view was created in \w+ mode) and "
-    r"(?:is being|its base or another view of its base has been) modified",
+    "view_in_place": (
+        r"(?:Output \d+ of \S+ is a view|view was created in \w+ mode) and "
+        r"(?:is being|its base or another view of its base has been) modified"
+    ),
     "non_leaf_in_optimizer": r"can't optimize a non-leaf",
 }
-_KNOWN = re.compile("|".join(f"(?P<{cause}>{text})" for cause, text in _TEXTS.items()), re.IGNORECASE)
-_STALE = re.compile(r"\[[\w.]*\w \[([\d, ]{0,200})\]\].{0,200}?is at version (\d{1,9}); expected version (\d{1,9})")
+_KNOWN = re.compile(
+    "|".join(f"(?P<{cause}>{text})" for cause, text in _TEXTS.items()), re.IGNORECASE
+)
+_STALE = re.compile(
+    r"\[[\w.]*\w \[([\d, ]{0,200})\]\].{0,200}?is at version (\d{1,9}); expected version (\d{1,9})"
+)
 
 
 class Told(NamedTuple):
-    """Sentences about a cause. ``{name}`` is the tensor, ``{it}`` its short name, ``{code}`` the call that raised."""
+    """Sentences about a cause. ``{name}`` is the tensor, ``{it}`` its short name, ``{code}`` the
+    call that raised."""
 
     verdict: str
     why: str
@@ -51,88 +79,128 @@ SAID = {
     "leaf_in_place": Told(
         "{code} writes {name} in place, and {name} is a leaf that requires grad.",
         "autograd forbids this while it records: a leaf has no grad_fn that could hold the change.",
-        "with torch.no_grad(): around the write (or torch.nn.init); or make a new tensor instead."),
+        "with torch.no_grad(): around the write (or torch.nn.init); or make a new tensor instead.",
+    ),
     "view_of_leaf_in_place": Told(
         "{code} writes in place through a view of {base}, a leaf that requires grad.",
         "the write would change the leaf itself, and autograd forbids that while it records.",
-        "with torch.no_grad(): around the write; or write into a clone()."),
+        "with torch.no_grad(): around the write; or write into a clone().",
+    ),
     "not_scalar": Told(
         "backward needs one number to start from, and {name} has {shape}.",
         "for a single number the gradient to start with is 1; for more it is not defined.",
-        "reduce first: .sum() or .mean(); or pass the gradient to start with, of the same shape."),
+        "reduce first: .sum() or .mean(); or pass the gradient to start with, of the same shape.",
+    ),
     "never_tracked": Told(
         "autograd.grad was asked for the gradient of {name}, which does not require grad.",
         "no gradient is computed for what does not require grad.",
-        "{it}.requires_grad_() before the forward, and not on a copy made afterwards."),
+        "{it}.requires_grad_() before the forward, and not on a copy made afterwards.",
+    ),
     "inference_tensor": Told(
         "{name} was made in inference_mode; {code} needs an ordinary tensor.",
         "inference tensors have no version counter, so autograd can neither save nor change them.",
-        "torch.no_grad() instead of inference_mode where it is made; or {it}.clone() outside of inference_mode."),
+        "torch.no_grad() instead of inference_mode where it is made; or {it}.clone() outside of"
+        " inference_mode.",
+    ),
     "numpy_on_tracked": Told(
         "{name} requires grad, and numpy would leave autograd without a word.",
         "an array has no grad_fn: nothing that is computed from it sends a gradient back.",
-        "to print or plot, {it}.detach().numpy(); where the result goes into the loss, stay in torch."),
+        "to print or plot, {it}.detach().numpy(); where the result goes into the loss, stay in"
+        " torch.",
+    ),
     "deepcopy_non_leaf": Told(
         "{name} is a result with a graph behind it, and only leaves can be deep-copied.",
         "a deep copy would have to copy the graph too.",
-        "{it}.detach().clone(); on a module, keep no tracked result as an attribute, or delete it first."),
+        "{it}.detach().clone(); on a module, keep no tracked result as an attribute, or delete it"
+        " first.",
+    ),
     "requires_grad_non_float": Told(
         "only floating point and complex tensors can require grad{dtype}.",
         "a derivative needs values that can change by a little; whole numbers and bools cannot.",
-        "dtype=torch.float32, or .float() first."),
+        "dtype=torch.float32, or .float() first.",
+    ),
     "requires_grad_non_leaf": Told(
         "{name} is a result, and only a leaf's requires_grad can be switched.",
         "a result requires grad because of what it was computed from.",
-        "{it}.detach() for a value without gradient; {it}.retain_grad() to keep its .grad."),
+        "{it}.detach() for a value without gradient; {it}.retain_grad() to keep its .grad.",
+    ),
     "detach_view_in_place": Told(
         "{name} is a view{of}, and a view cannot be detached in place.",
-        "detach_() would cut the view off while it shares its memory with a tensor that stays in the graph.",
-        "take {it}.detach() under a new name instead."),
+        "detach_() would cut the view off while it shares its memory with a tensor that stays in"
+        " the graph.",
+        "take {it}.detach() under a new name instead.",
+    ),
     "view_in_place": Told(
         "{code} writes in place through a view that autograd cannot follow: {name}{of}.",
-        "a view made under no_grad, or one of several that one call returned, has no history that could be rewritten.",
-        "compute a new tensor instead; or make the view on the same side of no_grad as the write."),
+        "a view made under no_grad, or one of several that one call returned, has no history that"
+        " could be rewritten.",
+        "compute a new tensor instead; or make the view on the same side of no_grad as the write.",
+    ),
     "non_leaf_in_optimizer": Told(
         "an optimizer was given a result instead of a leaf.",
         "a result (of .to(), * 0.01, .double()) gets no .grad, so no step could move it.",
-        "move and scale first, then ask for gradients: torch.randn(3).mul(0.01).requires_grad_()."),
-}  # fmt: skip
+        "move and scale first, then ask for gradients: torch.randn(3).mul(0.01).requires_grad_().",
+    ),
+}
 
 # What to write instead of a call that cuts.
 REPAIRS = {
-    CutReason.DETACH: "leave detach() out where the gradient is wanted; clone() copies and stays connected.",
+    CutReason.DETACH: (
+        "leave detach() out where the gradient is wanted; clone() copies and stays connected."
+    ),
     CutReason.DETACH_IN_PLACE: "leave detach_() out where the gradient is wanted.",
     CutReason.DATA: "use the tensor itself instead of .data.",
-    CutReason.NO_GRAD: "make this call outside of no_grad (or after set_grad_enabled(True)), if it is to learn.",
+    CutReason.NO_GRAD: (
+        "make this call outside of no_grad (or after set_grad_enabled(True)), if it is to learn."
+    ),
     CutReason.INFERENCE_MODE: "make this call outside of inference_mode, if it is to learn.",
-    CutReason.NOT_DIFFERENTIABLE: "use a function with a derivative (softmax for argmax, sigmoid for a comparison).",
+    CutReason.NOT_DIFFERENTIABLE: (
+        "use a function with a derivative (softmax for argmax, sigmoid for a comparison)."
+    ),
     CutReason.INTEGER_DTYPE: "stay in a floating-point dtype on the way to the loss.",
-    CutReason.COPIED_OUT: "stay in torch: no item(), numpy() or torch.tensor(t) on the way to the loss.",
-    CutReason.NO_GRAD_WRITE: "write outside of no_grad, or build the tensor with torch.stack, cat or where.",
+    CutReason.COPIED_OUT: (
+        "stay in torch: no item(), numpy() or torch.tensor(t) on the way to the loss."
+    ),
+    CutReason.NO_GRAD_WRITE: (
+        "write outside of no_grad, or build the tensor with torch.stack, cat or where."
+    ),
     CutReason.FLAG_OFF: "leave requires_grad on until the forward has run.",
     CutReason.UNKNOWN: "use the tensor from before this call.",
-    CutReason.CUSTOM_NON_DIFFERENTIABLE: "do not mark that output of the Function non-differentiable.",
+    CutReason.CUSTOM_NON_DIFFERENTIABLE: (
+        "do not mark that output of the Function non-differentiable."
+    ),
 }
 
 REENTRANT = "CheckpointFunction"  # reentrant checkpoint: torch's, and those made after it
 UNTRACKED = "no tensor input asks for gradient, so reentrant checkpoint ran without recording."
-NON_REENTRANT = "use_reentrant=False, or let the input require grad (model.enable_input_require_grads())."
+NON_REENTRANT = (
+    "use_reentrant=False, or let the input require grad (model.enable_input_require_grads())."
+)
 
 
 def repair(cut: Cut, graph: Graph) -> str:
-    """What to write instead of a call that cuts. A no_grad that is not the user's own is none that he can leave."""
+    """What to write instead of a call that cuts. A no_grad that is not the user's own is none that
+    he can leave."""
     call = graph.call[cut.call_id]
     near = [graph.call.get(call.id + i) for i in range(10)]  # what a distribution's sample() calls
-    here = [c.source.code or "" for c in near if c and c.source and call.source and c.source[:2] == call.source[:2]]
+    here = [
+        c.source.code or ""
+        for c in near
+        if c and c.source and call.source and c.source[:2] == call.source[:2]
+    ]
     if cut.reason is CutReason.NO_GRAD and call.function.startswith(REENTRANT) and call.grad_mode:
         return NON_REENTRANT
     if cut.reason is CutReason.NO_GRAD and any(re.search(r"\.sample\b", code) for code in here):
-        return "rsample() where the distribution has it; else the sample's log_prob in the loss (sample() has no_grad)."
+        return (
+            "rsample() where the distribution has it; else the sample's log_prob in the loss"
+            " (sample() has no_grad)."
+        )
     return REPAIRS[cut.reason]
 
 
 def plain(message: object) -> str:
-    """A message on one line, without its middle where it is very long; "" where it cannot be read."""
+    """A message on one line, without its middle where it is very long; "" where it cannot be
+    read."""
     try:
         text = str(message)
     except Exception:
@@ -148,7 +216,8 @@ def cause_of(message: str) -> str | None:
         message: what ``str(error)`` gives.
 
     Returns:
-        The cause, or None where it is no known error of autograd. Of several the last one, as in a traceback.
+        The cause, or None where it is no known error of autograd. Of several the last one, as in a
+        traceback.
 
     Example:
         >>> cause_of("Caught RuntimeError: grad can be implicitly created only for scalar outputs")
@@ -164,7 +233,8 @@ def number(message: str, word: str) -> int | None:
     """The last "element" or "index" that torch's text names.
 
     Example:
-        >>> number("The differentiated Tensor at index 1 appears to not have been used in the graph.", "index")
+        >>> said = "The differentiated Tensor at index 1 appears to not have been used."
+        >>> number(said, "index")
         1
     """
     found = [int(m[word]) for m in _KNOWN.finditer(message) if m[word]]
@@ -172,7 +242,8 @@ def number(message: str, word: str) -> int | None:
 
 
 class Versions(NamedTuple):
-    """What torch says of a tensor that was written: its shape, the version it is at, and the one that was saved."""
+    """What torch says of a tensor that was written: its shape, the version it is at, and the one
+    that was saved."""
 
     shape: list[int]
     now: int
@@ -183,7 +254,8 @@ def versions(message: str) -> Versions | None:
     """What an error about an in-place write says of the tensor; None in the words of an old torch.
 
     Example:
-        >>> versions("[torch.FloatTensor [3, 1]], which is output 0 of Exp, is at version 2; expected version 1")
+        >>> written = "[torch.FloatTensor [3, 1]], which is output 0 of Exp, "
+        >>> versions(written + "is at version 2; expected version 1")
         Versions(shape=[3, 1], now=2, saved=1)
     """
     found = _STALE.findall(message)
@@ -197,10 +269,12 @@ def read_error(error: BaseException) -> tuple[str, str]:
     """Type and message of an error, or of the one behind it that torch raised. Keeps nothing of it.
 
     Args:
-        error: what was caught. ``raise … from``, errors raised while handling another, and groups are looked through.
+        error: what was caught. ``raise … from``, errors raised while handling another, and groups
+            are looked through.
 
     Returns:
-        Type name and message of the outermost error that ``cause_of`` knows; of the error itself when none is.
+        Type name and message of the outermost error that ``cause_of`` knows; of the error itself
+        when none is.
 
     Example:
         >>> wrapped = ValueError("training failed")

@@ -1,4 +1,5 @@
-"""Which way a gradient takes to one tensor, and which way its values take: what a graph proves. Knows no torch."""
+"""Which way a gradient takes to one tensor, and which way its values take: what a graph proves.
+Knows no torch."""
 
 from __future__ import annotations
 
@@ -12,13 +13,19 @@ from .. import queries
 from ..graph import Call, Cut, CutReason, Graph, NodeKind, Tensor, Wrote
 from .explanation import Explanation, Words, lines_of, several
 
-RECORD = "Put %%gradviz above the cell, or run it in `with gv.record()`: that tells the call and the line"
-REMADE = {"tensor", "as_tensor", "asarray", "full", "scalar_tensor"}  # what makes a tensor of plain numbers
-LITERAL = re.compile(r"(\w+ = )?[\w.]+\(([-\d.e\s,\[\]()]|\w+=[\w.]+)*\)")  # their call, of numbers that stand there
+RECORD = (
+    "Put %%gradviz above the cell, or run it in `with gv.record()`: that tells the call and the"
+    " line"
+)
+# what makes a tensor of plain numbers
+REMADE = {"tensor", "as_tensor", "asarray", "full", "scalar_tensor"}
+# their call, of numbers that stand there
+LITERAL = re.compile(r"(\w+ = )?[\w.]+\(([-\d.e\s,\[\]()]|\w+=[\w.]+)*\)")
 
 
 NOT_IN_LOSS: tuple[str, ...] = ("cut", "frozen", "never tracked", "non-leaf")
-RULED_OUT = dict.fromkeys(("not_in_loss", "branch_not_taken", "no_backward_yet"), NOT_IN_LOSS)  # if not said otherwise
+# if not said otherwise
+RULED_OUT = dict.fromkeys(("not_in_loss", "branch_not_taken", "no_backward_yet"), NOT_IN_LOSS)
 RULED_OUT |= dict.fromkeys(("cut", "rebuilt_from_value"), NOT_IN_LOSS[1:3])
 
 Key = TypeVar("Key")
@@ -26,11 +33,14 @@ Value = TypeVar("Value")
 
 
 # In place, and nothing of what was there before is left.
-OVERWRITING = frozenset("copy_ zero_ fill_ set_ normal_ uniform_ random_ exponential_ bernoulli_ data".split())
+OVERWRITING = frozenset(
+    "copy_ zero_ fill_ set_ normal_ uniform_ random_ exponential_ bernoulli_ data".split()
+)
 
 
 class Asked(NamedTuple):
-    """The tensor whose ``.grad`` is asked for, as it is now. ``grad``: none, zero, some, nan or unknown."""
+    """The tensor whose ``.grad`` is asked for, as it is now. ``grad``: none, zero, some, nan or
+    unknown."""
 
     name: str
     tensor_id: int | None  # in the graph; None: it is not there
@@ -50,36 +60,74 @@ class Paths:
 
     Args:
         graph: of a recording, or of a capture.
-        losses: tensors whose backward is meant; left out, those on which a recorded backward was called.
+        losses: tensors whose backward is meant; left out, those on which a recorded backward was
+        called.
         zeros: ids of tensors that are known to be all zeros.
         still: ids of tensors whose ``.grad`` is known to be None or all zeros.
     """
 
     def __init__(
-        self, graph: Graph, losses: Sequence[int] = (), zeros: Iterable[int] = (), still: Iterable[int] = ()
+        self,
+        graph: Graph,
+        losses: Sequence[int] = (),
+        zeros: Iterable[int] = (),
+        still: Iterable[int] = (),
     ) -> None:
         self.graph, self.words, self.zeros, self.still = graph, Words(graph), set(zeros), set(still)
         self.given, self.ways = bool(losses), dict[int, set[tuple[int, int]]]()
-        self.lateness, self.found_makers = dict[int, bool](), dict[int, dict[int, set[tuple[tuple[int, int], bool]]]]()
-        runs = [r for b in graph.backwards for r in graph.call[b.call_id].inputs[:1]] if graph.backwards else []
+        self.lateness, self.found_makers = (
+            dict[int, bool](),
+            dict[int, dict[int, set[tuple[tuple[int, int], bool]]]](),
+        )
+        runs = (
+            [r for b in graph.backwards for r in graph.call[b.call_id].inputs[:1]]
+            if graph.backwards
+            else []
+        )
         self.losses = list(losses) or list(dict.fromkeys(runs))
-        self.roots = {t.gradient_edge.node_id for i in self.losses if (t := graph.tensor[i]).gradient_edge}
-        self.loss = several(list(dict.fromkeys(self.words.name(i) for i in self.losses))) or "the loss"
+        self.roots = {
+            t.gradient_edge.node_id for i in self.losses if (t := graph.tensor[i]).gradient_edge
+        }
+        self.loss = (
+            several(list(dict.fromkeys(self.words.name(i) for i in self.losses))) or "the loss"
+        )
         self.recorded = bool(graph.calls)
         self.backwards = {b.call_id for b in graph.backwards}
 
     def say(
-        self, asked: Asked, cause: str, verdict: str, *, calls: Sequence[Call] = (), why: str = "", mend: str = "",
-        ruled_out: tuple[str, ...] | None = None, cuts: Sequence[Cut] = (), nodes: Sequence[int] = (),
-        tensors: Sequence[int] = (), more: tuple[str, ...] = (), detail: str = "",
-    ) -> Explanation:  # fmt: skip
+        self,
+        asked: Asked,
+        cause: str,
+        verdict: str,
+        *,
+        calls: Sequence[Call] = (),
+        why: str = "",
+        mend: str = "",
+        ruled_out: tuple[str, ...] | None = None,
+        cuts: Sequence[Cut] = (),
+        nodes: Sequence[int] = (),
+        tensors: Sequence[int] = (),
+        more: tuple[str, ...] = (),
+        detail: str = "",
+    ) -> Explanation:
         """An explanation that points at the tensor and at the loss."""
         own = [] if asked.tensor_id is None else [asked.tensor_id]
         ruled_out = RULED_OUT.get(cause, ()) if ruled_out is None else ruled_out
         return Explanation(
-            cause, verdict, self.words.places(calls), why, mend, ruled_out, lines_of(calls), tuple(cuts),
-            tuple(nodes), tuple(dict.fromkeys([*own, *tensors, *self.losses[-1:]])), self.graph, more, detail,
-        )  # fmt: skip
+            cause,
+            verdict,
+            self.words.places(calls),
+            why,
+            mend,
+            ruled_out,
+            lines_of(calls),
+            tuple(cuts),
+            tuple(nodes),
+            tuple(dict.fromkeys([*own, *tensors, *self.losses[-1:]])),
+            self.graph,
+            more,
+            detail,
+        )
 
     @cached_property
     def into(self) -> dict[int, list[tuple[int, int]]]:
@@ -99,7 +147,11 @@ class Paths:
     @cached_property
     def whole(self) -> bool:
         """Is everything known that the loss was made from? See NOTE [what is proven]."""
-        met = [self.graph.node[n] for n in queries.reachable(self.graph, self.roots) if n in self.graph.node]
+        met = [
+            self.graph.node[n]
+            for n in queries.reachable(self.graph, self.roots)
+            if n in self.graph.node
+        ]
         older = any(n.call_id is None and n.kind is not NodeKind.ACCUMULATE_GRAD for n in met)
         return self.recorded and not self.graph.notes and not older
 
@@ -124,12 +176,22 @@ class Paths:
 
         A state that no call made was there before the write.
         """
-        found, written = set(tensor_ids), {i: [e.after_id for e in wrote] for i, wrote in self.wrote.items()}
+        found, written = (
+            set(tensor_ids),
+            {i: [e.after_id for e in wrote] for i, wrote in self.wrote.items()},
+        )
         previous = {b.id: a.id for states in self.of_object.values() for a, b in pairwise(states)}
-        found |= {e.before_id for i in self.backwards for e in self.wrote.get(i, ()) if e.after_id in found}
+        found |= {
+            e.before_id
+            for i in self.backwards
+            for e in self.wrote.get(i, ())
+            if e.after_id in found
+        }
         found |= {previous[i] for i in found if i in previous and i not in self.made}
         for call in reversed(self.calls):
-            if any(i in found and i not in stop for i in (*call.outputs, *written.get(call.id, ()))):
+            if any(
+                i in found and i not in stop for i in (*call.outputs, *written.get(call.id, ()))
+            ):
                 read = self.read_by(call)
                 found.update(read)
                 found |= {previous[i] for i in read if i in previous and i not in self.made}
@@ -139,9 +201,14 @@ class Paths:
         """The states whose values the results of a call hold."""
         wrote = self.wrote.get(call.id, ())
         keeps = call.function.endswith("_") and call.function not in OVERWRITING
-        gone = set() if keeps else {e.before_id for e in wrote if not e.alias}  # out=, or written from end to end
+        # out=, or written from end to end
+        gone = set() if keeps else {e.before_id for e in wrote if not e.alias}
         # A base keeps what lies outside of the view that was written.
-        return [i for i in (*queries.read_by(call), *(e.before_id for e in wrote if e.alias)) if i not in gone]
+        return [
+            i
+            for i in (*queries.read_by(call), *(e.before_id for e in wrote if e.alias))
+            if i not in gone
+        ]
 
     def states(self, asked: Asked) -> list[Tensor]:
         """Every recorded state of the tensor."""
@@ -160,11 +227,18 @@ class Paths:
 
     @cached_property
     def rewritten(self) -> set[int | None]:
-        """The memory whose values a recorded call wrote after the first backward, through whatever name."""
+        """The memory whose values a recorded call wrote after the first backward, through whatever
+        name."""
         first = min(self.backwards, default=0)
-        pairs = [(self.graph.tensor[e.before_id], self.graph.tensor[e.after_id]) for i, wrote in self.wrote.items()
-                 for e in wrote if i > first and i not in self.backwards]  # fmt: skip
-        return {b.storage_id for a, b in pairs if a.version != b.version or a.values != b.values} - {None}
+        pairs = [
+            (self.graph.tensor[e.before_id], self.graph.tensor[e.after_id])
+            for i, wrote in self.wrote.items()
+            for e in wrote
+            if i > first and i not in self.backwards
+        ]
+        return {
+            b.storage_id for a, b in pairs if a.version != b.version or a.values != b.values
+        } - {None}
 
     @cached_property
     def ran(self) -> set[int]:
@@ -174,7 +248,9 @@ class Paths:
     @cached_property
     def reading(self) -> dict[int, list[Call]]:
         """The calls that read an object, torch's own bookkeeping apart."""
-        read = ((dict.fromkeys(self.graph.tensor[i].object_id for i in c.inputs), c) for c in self.calls)
+        read = (
+            (dict.fromkeys(self.graph.tensor[i].object_id for i in c.inputs), c) for c in self.calls
+        )
         return grouped((own, c) for objects, c in read for own in objects)
 
     def node_of(self, asked: Asked) -> tuple[int, int] | None:
@@ -222,11 +298,16 @@ class Paths:
 
     def leaf_name(self, tensor_id: int) -> str:
         made = self.words.makers.get(tensor_id)
-        return self.words.name(tensor_id) if self.graph.tensor[tensor_id].name or not made else (
-            f"the leaf that {self.words.code(made)} made")  # fmt: skip
+        return (
+            self.words.name(tensor_id)
+            if self.graph.tensor[tensor_id].name or not made
+            else (f"the leaf that {self.words.code(made)} made")
+        )
 
     def maker(self, asked: Asked) -> Call | None:
-        return next((c for t in reversed(self.states(asked)) if (c := self.words.makers.get(t.id))), None)
+        return next(
+            (c for t in reversed(self.states(asked)) if (c := self.words.makers.get(t.id))), None
+        )
 
     def behind_node(self, asked: Asked) -> list[Tensor]:
         """The leaves directly behind its node."""
@@ -238,7 +319,9 @@ class Paths:
     def connected(self, asked: Asked) -> set[int]:
         """Tensor states from which a gradient still reaches the tensor, itself included."""
         above = self.above(asked)
-        found = {t.id for t in self.graph.tensors if t.gradient_edge and t.gradient_edge.node_id in above}
+        found = {
+            t.id for t in self.graph.tensors if t.gradient_edge and t.gradient_edge.node_id in above
+        }
         return found | {t.id for t in self.states(asked)}
 
     def separating(self, asked: Asked) -> list[Cut]:
@@ -246,24 +329,33 @@ class Paths:
         return [c for c in self.cuts_after(asked) if c.output_id in self.behind]
 
     def copies(self, call: Call) -> bool:
-        """Does it belong to a ``copy.deepcopy``? That makes a leaf of its own, and cuts nothing off."""
+        """Does it belong to a ``copy.deepcopy``? That makes a leaf of its own, and cuts nothing
+        off."""
         if call.function == "__deepcopy__":
             return True
         return call.function in ("data", "clone") and "deepcopy" in self.words.code(call)
 
     def cuts_after(self, asked: Asked) -> list[Cut]:
-        """The cuts of values from which a gradient would still reach the tensor, its own included."""
+        """The cuts of values from which a gradient would still reach the tensor, its own
+        included."""
         own, end = {t.object_id for t in self.states(asked)}, self.node_of(asked)
         found = []
         for c in self.graph.cuts:
             value = self.graph.tensor[c.input_id]
-            near = value.object_id in own or (value.gradient_edge and end in self.led_to(value.gradient_edge.node_id))
-            if near and c.reason is not CutReason.FLAG_OFF and not self.copies(self.graph.call[c.call_id]):
+            near = value.object_id in own or (
+                value.gradient_edge and end in self.led_to(value.gradient_edge.node_id)
+            )
+            if (
+                near
+                and c.reason is not CutReason.FLAG_OFF
+                and not self.copies(self.graph.call[c.call_id])
+            ):
                 found.append(c)
         return found
 
     def led_to(self, node_id: int) -> set[tuple[int, int]]:
-        """(node, output) at which a gradient from this node arrives; asked for each parameter, so it is kept."""
+        """(node, output) at which a gradient from this node arrives; asked for each parameter, so
+        it is kept."""
         if node_id not in self.ways:
             self.ways[node_id] = self.ends_of(queries.reachable(self.graph, [node_id]))
         return self.ways[node_id]
@@ -271,7 +363,11 @@ class Paths:
     def cuts_behind(self, tensor_ids: Iterable[int]) -> list[Cut]:
         """The cuts by which the values of these tensors came."""
         behind = self.ancestors(tensor_ids)
-        return [c for c in self.graph.cuts if c.output_id in behind and c.reason is not CutReason.FLAG_OFF]
+        return [
+            c
+            for c in self.graph.cuts
+            if c.output_id in behind and c.reason is not CutReason.FLAG_OFF
+        ]
 
     def cleared(self, asked: Asked) -> tuple[Call, str] | None:
         """The call that took away what the last backward had stored, and what that was."""
@@ -280,7 +376,12 @@ class Paths:
             before, after = self.graph.tensor[e.before_id].grad, self.graph.tensor[e.after_id].grad
             if e.call_id in self.backwards:
                 found = None
-            elif before is not None and before != after and (after is None or all_zero(after)) and not all_zero(before):
+            elif (
+                before is not None
+                and before != after
+                and (after is None or all_zero(after))
+                and not all_zero(before)
+            ):
                 found = self.graph.call[e.call_id], before
         return found
 
@@ -290,13 +391,31 @@ class Paths:
         for call in (graph.call[c.call_id] for c in dead if c.output_id is None):
             if reader := self.reader_of(call):
                 return True, self.words.code(reader), reader.outputs
-        anew = [c for c in graph.calls if c.id > first and c.function in REMADE and not c.inputs
-                and self.behind & {*c.outputs} and not LITERAL.fullmatch(self.words.code(c))]  # fmt: skip
+        anew = [
+            c
+            for c in graph.calls
+            if c.id > first
+            and c.function in REMADE
+            and not c.inputs
+            and self.behind & {*c.outputs}
+            and not LITERAL.fullmatch(self.words.code(c))
+        ]
         made = {i for c in graph.calls for i in c.outputs}
-        blocks = {graph.tensor[c.output_id].storage_id for c in dead if c.output_id is not None} - {None}
-        readers = [(t, c.id) for t in graph.tensors if t.id in self.behind and t.id not in made and not t.requires_grad
-                   for c in graph.calls if t.id in c.inputs]  # fmt: skip
-        fresh = [(t, at) for t, at in readers if at > first and min(a for s, a in readers if s == t) == at]
+        blocks = {graph.tensor[c.output_id].storage_id for c in dead if c.output_id is not None} - {
+            None
+        }
+        readers = [
+            (t, c.id)
+            for t in graph.tensors
+            if t.id in self.behind and t.id not in made and not t.requires_grad
+            for c in graph.calls
+            if t.id in c.inputs
+        ]
+        fresh = [
+            (t, at)
+            for t, at in readers
+            if at > first and min(a for s, a in readers if s == t) == at
+        ]
         for t, _ in fresh:
             if t.storage_id in blocks:
                 return True, f"{self.words.name(t.id)} (the same memory)", (t.id,)
@@ -304,10 +423,15 @@ class Paths:
             return False, self.words.code(anew[0]), anew[0].outputs
         if not fresh:
             return None
-        return False, f"{self.words.name(fresh[0][0].id)}, of no recorded origin,", (fresh[0][0].id,)
+        return (
+            False,
+            f"{self.words.name(fresh[0][0].id)}, of no recorded origin,",
+            (fresh[0][0].id,),
+        )
 
     def reader_of(self, gone: Call) -> Call | None:
-        """A call on the way to the loss whose code uses the number that ``gone`` gave: in it, or by its name."""
+        """A call on the way to the loss whose code uses the number that ``gone`` gave: in it, or by
+        its name."""
         name, code = _bound(gone), gone.source.code if gone.source else None
         for c in self.graph.calls:
             if c.id <= gone.id or not c.source or not c.source.code:
@@ -341,4 +465,6 @@ def all_zero(preview: str) -> bool:
     >>> all_zero("[0, 0]"), all_zero("[0, 0.1]"), all_zero("32×10 values")
     (True, False, False)
     """
-    return re.fullmatch(r"[\[\]0, ]*0[\[\]0, ]*", preview) is not None and not re.search(r"\d\d", preview)
+    return re.fullmatch(r"[\[\]0, ]*0[\[\]0, ]*", preview) is not None and not re.search(
+        r"\d\d", preview
+    )

@@ -1,6 +1,7 @@
 """Why a backward, or another call, raised: plain data in and out, knows no torch.
 
-What torch's message does not say (names, lines, who wrote, who freed) is said only where the recording proves it.
+What torch's message does not say (names, lines, who wrote, who freed) is said only where the
+recording proves it.
 """
 
 from __future__ import annotations
@@ -13,17 +14,50 @@ from functools import cached_property
 from typing import Any
 
 from .. import queries
-from ..graph import Call, Cut, CutReason, Freed, Graph, Node, NodeKind, Raised, SavedState, Tensor, Wrote
+from ..graph import (
+    Call,
+    Cut,
+    CutReason,
+    Freed,
+    Graph,
+    Node,
+    NodeKind,
+    Raised,
+    SavedState,
+    Tensor,
+    Wrote,
+)
 from ..theme import visible
 from .explanation import Explanation, at_a_word, bare, lines_of, several
-from .messages import NON_REENTRANT, REPAIRS, SAID, UNTRACKED, Versions, cause_of, number, plain, repair, versions
+from .messages import (
+    NON_REENTRANT,
+    REPAIRS,
+    SAID,
+    UNTRACKED,
+    Versions,
+    cause_of,
+    number,
+    plain,
+    repair,
+    versions,
+)
 from .messages import read_error as read_error  # errors come in through here
 from .paths import Paths
 
 NAME = 40  # characters of a tensor's name in a sentence
 _STEP = re.compile(r"\bstep\b")
 _FROM_VALUES = ("tensor", "as_tensor", "asarray", "full", "scalar_tensor", "new_tensor", "new_full")
-_COPIES = ("clone", "detach", "to", "view", "contiguous", "float", "double", "reshape", "requires_grad_")
+_COPIES = (
+    "clone",
+    "detach",
+    "to",
+    "view",
+    "contiguous",
+    "float",
+    "double",
+    "reshape",
+    "requires_grad_",
+)
 
 
 def explain_error(
@@ -43,8 +77,8 @@ def explain_error(
         graph: what was recorded, or captured from the loss. Without one only the message speaks.
         raised: the event of this error in ``graph``; found by its text where it is left out.
         parameters: the model's parameters, and whether they require grad.
-        root_id: the tensor in ``graph`` that backward was called on, where the error itself was not recorded; of a
-            captured graph the first root, where it is left out.
+        root_id: the tensor in ``graph`` that backward was called on, where the error itself was not
+            recorded; of a captured graph the first root, where it is left out.
 
     Returns:
         The explanation. Its cause is "not_known" for a message that is not one of autograd's.
@@ -75,7 +109,12 @@ class _Case:
     """One error, and the graph in which it happened."""
 
     def __init__(
-        self, text: str, graph: Graph, raised: Raised | None, root_id: int | None, flags: dict[str, bool]
+        self,
+        text: str,
+        graph: Graph,
+        raised: Raised | None,
+        root_id: int | None,
+        flags: dict[str, bool],
     ) -> None:
         self.text, self.graph, self.flags = text, graph, flags
         self.paths = Paths(graph)
@@ -83,17 +122,28 @@ class _Case:
         self.event = raised or recorded_error(graph, text)
         self.call = graph.call.get(self.event.call_id) if self.event else None
         self.inputs = [graph.tensor[i] for i in self.call.inputs] if self.call else []
-        self.run = next((b for b in graph.backwards if self.call and b.call_id == self.call.id), None)
+        self.run = next(
+            (b for b in graph.backwards if self.call and b.call_id == self.call.id), None
+        )
         roots = [root_id] if root_id is not None else [] if graph.calls else graph.roots
         self.root = next((graph.tensor[i] for i in roots if not self.event), None)
 
-    # --- words ------------------------------------------------------------------------------------------------------
+    # --- words ------------------------------------------------------------------------------------
 
     def say(
-        self, cause: str, verdict: str, why: str, mend: str, *, calls: Iterable[Call | None] = (),
-        tensors: Iterable[Tensor | None] = (), adds: str = "the line and the variable", **rest: Any,
-    ) -> Explanation:  # fmt: skip
-        """An explanation that tells of ``calls``, else of the call that raised, and points at both."""
+        self,
+        cause: str,
+        verdict: str,
+        why: str,
+        mend: str,
+        *,
+        calls: Iterable[Call | None] = (),
+        tensors: Iterable[Tensor | None] = (),
+        adds: str = "the line and the variable",
+        **rest: Any,
+    ) -> Explanation:
+        """An explanation that tells of ``calls``, else of the call that raised, and points at
+        both."""
         shown = [c for c in calls if c] or [c for c in (self.call,) if c]
         lines = lines_of(c for c in (*shown, self.call) if c)
         more: tuple[str, ...] = ()
@@ -101,15 +151,37 @@ class _Case:
             more = ("No recorded call raised this error.",)
         elif self.call is None:
             more = (f"This error was not recorded: %%gradviz on its cell would add {adds}.",)
-        if verdict.split(" ")[0] in ("an", "the", "one", "only", "something", "what", "input", "backward"):
+        if verdict.split(" ")[0] in (
+            "an",
+            "the",
+            "one",
+            "only",
+            "something",
+            "what",
+            "input",
+            "backward",
+        ):
             verdict = verdict[0].upper() + verdict[1:]
-        return Explanation(cause, verdict, self.words.places(shown), why, mend, lines=lines, graph=self.graph,
-                           tensor_ids=tuple(t.id for t in tensors if t), more=more, **rest)  # fmt: skip
+        return Explanation(
+            cause,
+            verdict,
+            self.words.places(shown),
+            why,
+            mend,
+            lines=lines,
+            graph=self.graph,
+            tensor_ids=tuple(t.id for t in tensors if t),
+            more=more,
+            **rest,
+        )
 
     def unknown(self, error: str) -> Explanation:
         why = "not known: this is none of the errors of autograd that can be told apart here."
-        out = ("the known errors of backward, of in-place writes, leaves, views and inference tensors",)
-        return self.say("not_known", error, why, "", ruled_out=out)._replace(more=())  # its traceback says where
+        out = (
+            "the known errors of backward, of in-place writes, leaves, views and inference tensors",
+        )
+        # its traceback says where
+        return self.say("not_known", error, why, "", ruled_out=out)._replace(more=())
 
     def name(self, tensor: Tensor | None, otherwise: str = "the tensor") -> str:
         return visible(self.words.name(tensor.id), NAME) if tensor else otherwise
@@ -145,15 +217,27 @@ class _Case:
             "code": self.code(self.call) or "the call",
             "base": self.name(leaf, "a tensor"),
             "of": f" of {self.name(base)}" if base else "",
-            "shape": f"shape {list(tensor.shape)}" if tensor and tensor.shape is not None else "more than one element",
-            "dtype": f", and {self.name(tensor)} is {tensor.dtype}" if tensor and tensor.dtype else "",
+            "shape": (
+                f"shape {list(tensor.shape)}"
+                if tensor and tensor.shape is not None
+                else "more than one element"
+            ),
+            "dtype": (
+                f", and {self.name(tensor)} is {tensor.dtype}" if tensor and tensor.dtype else ""
+            ),
         }
         why = said.why
         if maker and maker is not self.call and tensor and tensor.name:
             why = f"{self.name(tensor)} was made by {self.written(maker)}; {why}"
         calls = [maker, self.call] if cause == "inference_tensor" else [self.call]
-        return self.say(cause, said.verdict.format_map(words), why, said.mend.format_map(words), calls=calls,
-                        tensors=[tensor, base])  # fmt: skip
+        return self.say(
+            cause,
+            said.verdict.format_map(words),
+            why,
+            said.mend.format_map(words),
+            calls=calls,
+            tensors=[tensor, base],
+        )
 
     def blamed(self, cause: str) -> Tensor | None:
         """The input that the error is about, where only one can be."""
@@ -169,7 +253,11 @@ class _Case:
             found = [t for t in self.inputs if t.requires_grad is False]
         elif cause == "inference_tensor":
             made = {o for c in self.graph.calls if c.inference_mode for o in c.outputs}
-            found = [t for t in self.inputs if t.version is None and (t.id in made or len(self.inputs) == 1)]
+            found = [
+                t
+                for t in self.inputs
+                if t.version is None and (t.id in made or len(self.inputs) == 1)
+            ]
         return found[0] if len(found) == 1 else None
 
     def non_leaf_in_optimizer(self) -> Explanation:
@@ -178,28 +266,43 @@ class _Case:
         found = []
         for t in queries.latest_states(self.graph).values():
             maker = self.words.makers.get(t.id)
-            leaves = [self.graph.tensor[i] for i in maker.inputs] if maker and t.is_leaf is False else []
-            if maker and any(leaf.is_leaf and leaf.requires_grad and leaf.shape == t.shape for leaf in leaves):
+            leaves = (
+                [self.graph.tensor[i] for i in maker.inputs] if maker and t.is_leaf is False else []
+            )
+            if maker and any(
+                leaf.is_leaf and leaf.requires_grad and leaf.shape == t.shape for leaf in leaves
+            ):
                 found.append((t, maker))
         if not found:
             return told
         why = f"{told.why} Likely, not proven: {self.names(t for t, _ in found)}."
         calls = [maker for _, maker in found]
-        return told._replace(why=why, where=self.words.places(calls), lines=lines_of(calls), more=(),
-                             tensor_ids=tuple(t.id for t, _ in found))  # fmt: skip
+        return told._replace(
+            why=why,
+            where=self.words.places(calls),
+            lines=lines_of(calls),
+            more=(),
+            tensor_ids=tuple(t.id for t, _ in found),
+        )
 
-    # --- nothing to start from --------------------------------------------------------------------------------------
+    # --- nothing to start from --------------------------------------------------------------------
 
     def no_grad_fn(self) -> Explanation:
         index = number(self.text, "element") or 0
         root = self.inputs[index] if self.run and index < len(self.inputs) else self.root
         root = root if root and not root.requires_grad else None
         frozen = self.flags and not any(self.flags.values())
-        verdict = f"Nothing can train: {self.name(root, 'what backward was called on')} has no grad_fn"
+        verdict = (
+            f"Nothing can train: {self.name(root, 'what backward was called on')} has no grad_fn"
+        )
         verdict += f", and all {len(self.flags)} parameters are frozen." if frozen else "."
         if root is None or not self.graph.calls:
-            why = "it was cut off from what requires grad, or nothing that it was computed from does."
-            return self.say("no_grad_fn", verdict, why, "", adds="where it was cut, or that nothing was tracked")
+            why = (
+                "it was cut off from what requires grad, or nothing that it was computed from does."
+            )
+            return self.say(
+                "no_grad_fn", verdict, why, "", adds="where it was cut, or that nothing was tracked"
+            )
         near = self.paths.ancestors([root.id], {c.output_id for c in self.graph.cuts})
         cuts = [c for c in self.graph.cuts if c.output_id in near]
         if cuts:
@@ -225,13 +328,26 @@ class _Case:
             calls, why = [self.graph.call[i] for i in mends], UNTRACKED
         mend = " ".join(dict.fromkeys(mends.values()))
         behind, here = self.paths.ancestors([root.id]), {_site(c) for c in calls}
-        others = {c.call_id for c in self.graph.cuts if c.output_id in behind and c.reason is not CutReason.FLAG_OFF}
+        others = {
+            c.call_id
+            for c in self.graph.cuts
+            if c.output_id in behind and c.reason is not CutReason.FLAG_OFF
+        }
         others = {i for i in others if _site(self.graph.call[i]) not in here}
         why += f" Before that, {len(others)} more calls cut it too." if others else ""
-        return self.say("no_grad_fn", verdict, why, mend, calls=calls, tensors=[root, *tracked], cuts=tuple(cuts))
+        return self.say(
+            "no_grad_fn",
+            verdict,
+            why,
+            mend,
+            calls=calls,
+            tensors=[root, *tracked],
+            cuts=tuple(cuts),
+        )
 
     def left_torch(self, verdict: str, root: Tensor) -> Explanation | None:
-        """A cut on no way to the loss, and a tensor of unknown origin afterwards: perhaps made from that value."""
+        """A cut on no way to the loss, and a tensor of unknown origin afterwards: perhaps made from
+        that value."""
         behind = self.paths.ancestors([root.id])
         entries: list[tuple[int, int]] = []  # (call that made or first read it, tensor)
         for i in sorted(behind):
@@ -246,22 +362,39 @@ class _Case:
             maker = self.words.makers.get(entry)
             how = "Likely" if cut.output_id is None and maker else "Possible"
             source, came = self.graph.tensor[cut.input_id], self.graph.tensor[entry]
-            why = f"{self.name(source)} was cut off there; {self.name(came)} came in later with no recorded origin."
+            why = (
+                f"{self.name(source)} was cut off there; {self.name(came)} came in later with no"
+                " recorded origin."
+            )
             why += f" {how}, not proven: it was made from that value."
-            return self.say("no_grad_fn", verdict, why, REPAIRS[CutReason.COPIED_OUT], cuts=(cut,),
-                            calls=[self.graph.call[cut.call_id], maker], tensors=[root])  # fmt: skip
+            return self.say(
+                "no_grad_fn",
+                verdict,
+                why,
+                REPAIRS[CutReason.COPIED_OUT],
+                cuts=(cut,),
+                calls=[self.graph.call[cut.call_id], maker],
+                tensors=[root],
+            )
         return None
 
     def untracked(self, verdict: str, root: Tensor) -> Explanation:
         """No cut leads to it: nothing that it was computed from required grad."""
         maker = self.words.makers.get(root.id)
         behind, makers = self.paths.ancestors([root.id]), self.words.makers
-        first = [i for i in sorted(behind) if i not in self.paths.made or (i in makers and not makers[i].inputs)]
+        first = [
+            i
+            for i in sorted(behind)
+            if i not in self.paths.made or (i in makers and not makers[i].inputs)
+        ]
         named = [t for i in first if (t := self.graph.tensor[i]).name]
         why = f"nothing that {self.name(root)} was computed from requires grad"
         why += f": {self.names(named)}." if named and maker and maker.inputs else "."
         if maker is None:
-            why = f"{self.name(root)} is like this since before the recording; what made it was not recorded."
+            why = (
+                f"{self.name(root)} is like this since before the recording; what made it was not"
+                " recorded."
+            )
         if self.graph.notes:
             why += " The recording is not complete: a cut before it is possible."
         out = ("a cut in this recording",) if maker and not self.graph.notes else ()
@@ -269,18 +402,26 @@ class _Case:
         runs = [self.graph.call[b.call_id] for b in self.graph.backwards if b.kind == "grad"]
         if runs := [c for c in runs if behind & {*c.outputs}]:
             got = [self.graph.tensor[i] for i in runs[-1].outputs if i in behind]
-            why = f"{self.names(got)} came from autograd.grad without create_graph=True, so it has no graph."
+            why = (
+                f"{self.names(got)} came from autograd.grad without create_graph=True, so it has no"
+                " graph."
+            )
             mend, calls, out = "create_graph=True there.", [*{runs[-1]: 0, maker: 0}], ()
-        return self.say("no_grad_fn", verdict, why, mend,
-                        calls=calls, tensors=[root, *named], ruled_out=out)  # fmt: skip
+        return self.say(
+            "no_grad_fn", verdict, why, mend, calls=calls, tensors=[root, *named], ruled_out=out
+        )
 
-    # --- modified by an in-place operation --------------------------------------------------------------------------
+    # --- modified by an in-place operation --------------------------------------------------------
 
     def modified_in_place(self) -> Explanation:
         said = versions(self.text)
         node = self.stopped_at(said)
         saved = self.saved_objects(node, said) if node else []
-        writes = [e for e in self.graph.events if isinstance(e, Wrote) and said and self.moved(e, saved, said)]
+        writes = [
+            e
+            for e in self.graph.events
+            if isinstance(e, Wrote) and said and self.moved(e, saved, said)
+        ]
         calls = [self.graph.call[i] for i in dict.fromkeys(e.call_id for e in writes)]
         name = self.names(saved) or (f"a tensor of shape {said.shape}" if said else "a tensor")
         name = f"one of {name}" if len(saved) > 1 else name
@@ -289,16 +430,26 @@ class _Case:
             mend = "run every backward before the step, or compute the loss anew after it."
         else:
             who = self.writer(calls[0]) if calls else "something"
-            verdict = f"{who} wrote {name} in place after {node.name if node else 'the forward'} had saved it."
+            verdict = (
+                f"{who} wrote {name} in place after {node.name if node else 'the forward'} had"
+                " saved it."
+            )
             mend = _out_of_place(calls[0] if calls else None)
         why = f"{self.made_by(node)} saved {name if len(saved) == 1 else 'it'} for its gradient"
         why += f" at version {said.saved}; it is at version {said.now} now." if said else "."
         places = set(map(self.words.place, calls))
         why += f" It was written at {len(places) - 1} more places." if len(places) > 1 else ""
         why += " The write was not recorded." if self.call and said and not calls else ""
-        told = self.say("modified_in_place", verdict, why, mend, calls=calls[:1], tensors=saved,
-                        adds="the variable, and the line that wrote it",
-                        node_ids=(node.id,) if node else ())  # fmt: skip
+        told = self.say(
+            "modified_in_place",
+            verdict,
+            why,
+            mend,
+            calls=calls[:1],
+            tensors=saved,
+            adds="the variable, and the line that wrote it",
+            node_ids=(node.id,) if node else (),
+        )
         seen = lines_of(c for c in (*calls, self.maker(node), self.call) if c)
         return told._replace(lines=tuple(dict.fromkeys((*told.lines, *seen))))
 
@@ -306,7 +457,8 @@ class _Case:
         return f"{visible(call.module, NAME)} ({call.function})" if call.module else self.code(call)
 
     def stopped_at(self, said: Versions | None) -> Node | None:
-        """The node that found its tensor changed; without its event, the only one behind the loss that it can be."""
+        """The node that found its tensor changed; without its event, the only one behind the loss
+        that it can be."""
         if self.event:
             return self.graph.node.get(self.event.node_id)
         edge = self.root.gradient_edge if self.root else None
@@ -315,44 +467,67 @@ class _Case:
         return stale[0] if len(stale) == 1 else None
 
     def saved_objects(self, node: Node, said: Versions | None) -> list[Tensor]:
-        """What the node had saved and finds changed: one tensor, or those that cannot be told apart."""
-        stale = [s for s in node.saved if s.state is SavedState.STALE and (not said or s.saved_version == said.saved)]
+        """What the node had saved and finds changed: one tensor, or those that cannot be told
+        apart."""
+        stale = [
+            s
+            for s in node.saved
+            if s.state is SavedState.STALE and (not said or s.saved_version == said.saved)
+        ]
         found = [self.graph.tensor[s.tensor_id] for s in stale if s.tensor_id is not None]
-        if said and not found:  # a view of an input was saved, as of a weight that linear() turns over
+        # a view of an input was saved, as of a weight that linear() turns over
+        if said and not found:
             call = self.maker(node)
             there = {(t.object_id, t.version) for t in self.graph.tensors}
             inputs = [self.graph.tensor[i] for i in (call.inputs if call else ())]
-            found = [t for t in inputs if t.version == said.saved and (t.object_id, said.now) in there]
+            found = [
+                t for t in inputs if t.version == said.saved and (t.object_id, said.now) in there
+            ]
         for shape in (said.shape, said.shape[::-1]) if said else ():
             found = [t for t in found if list(t.shape or ()) == shape] or found
         return list({t.object_id: t for t in found}.values())
 
     def moved(self, event: Wrote, saved: list[Tensor], said: Versions) -> bool:
         before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
-        if before.version is None or after.version is None or all(t.object_id != after.object_id for t in saved):
+        if (
+            before.version is None
+            or after.version is None
+            or all(t.object_id != after.object_id for t in saved)
+        ):
             return False
         return said.saved <= before.version < after.version <= said.now
 
-    # --- second backward --------------------------------------------------------------------------------------------
+    # --- second backward --------------------------------------------------------------------------
 
     def second_backward(self) -> Explanation:
         node = self.graph.node.get(self.event.node_id if self.event else None)
-        freed = [e.run for e in self.graph.events if isinstance(e, Freed) and node and node.id in e.node_ids]
+        freed = [
+            e.run
+            for e in self.graph.events
+            if isinstance(e, Freed) and node and node.id in e.node_ids
+        ]
         earlier = next((b for b in self.graph.backwards if b.run in freed[-1:]), None)
         if node is None or earlier is None or self.run is None:
             edge = self.root.gradient_edge if self.root else None
             below = queries.reachable(self.graph, [edge.node_id] if edge else [])
             held = [n for n in self.graph.nodes if n.id in below and _has(n, SavedState.FREED)]
             return self.say(
-                "second_backward", "An earlier backward has gone through part of this graph already.",
-                f"{self.made_by(held[0]) if held else 'at least one node'} has no saved tensors any more.",
-                "add the losses and call backward once; or detach what is carried over from the last iteration.",
-                node_ids=tuple(n.id for n in held[:1]), adds="which backward freed it, and the tensor to detach",
-            )  # fmt: skip
+                "second_backward",
+                "An earlier backward has gone through part of this graph already.",
+                f"{self.made_by(held[0]) if held else 'at least one node'} has no saved tensors any"
+                " more.",
+                "add the losses and call backward once; or detach what is carried over from the"
+                " last iteration.",
+                node_ids=tuple(n.id for n in held[:1]),
+                adds="which backward freed it, and the tensor to detach",
+            )
         first = self.graph.call[earlier.call_id]
         if told := self.carried_over(first, node):
             return told
-        why = f"{self.made_by(node)} gave up what it had saved in that backward; {self.written(self.call)} needs it."
+        why = (
+            f"{self.made_by(node)} gave up what it had saved in that backward;"
+            f" {self.written(self.call)} needs it."
+        )
         shared = self.shared(earlier.ran)
         name = self.names(shared)
         mend = "add the losses and call backward once, or retain_graph=True in the first."
@@ -361,10 +536,22 @@ class _Case:
             mend = "compute the loss anew before each backward, or retain_graph=True in the first."
         elif shared:
             why += f" Both losses go through {name}."
-            mend += f" Or compute {name} anew for the second; or detach it, where no second gradient is meant to pass."
-        verdict = f"what {node.name} had saved was freed by an earlier backward: {self.written(first)}."
-        return self.say("second_backward", verdict, why, mend, calls=[first, self.call], tensors=shared,
-                        node_ids=(node.id,))  # fmt: skip
+            mend += (
+                f" Or compute {name} anew for the second; or detach it, where no second gradient is"
+                " meant to pass."
+            )
+        verdict = (
+            f"what {node.name} had saved was freed by an earlier backward: {self.written(first)}."
+        )
+        return self.say(
+            "second_backward",
+            verdict,
+            why,
+            mend,
+            calls=[first, self.call],
+            tensors=shared,
+            node_ids=(node.id,),
+        )
 
     @cached_property
     def leading(self) -> Mapping[int | None, int]:
@@ -374,46 +561,87 @@ class _Case:
 
     def shared(self, ran: Iterable[int]) -> list[Tensor]:
         """The tensors at which this backward enters what the earlier one ran through and freed."""
-        old = {n for n in ran if self.graph.node[n].kind is not NodeKind.ACCUMULATE_GRAD and self.leading.get(n)}
+        old = {
+            n
+            for n in ran
+            if self.graph.node[n].kind is not NodeKind.ACCUMULATE_GRAD and self.leading.get(n)
+        }
         new = queries.reachable(self.graph, self.run.roots if self.run else ()) - old
-        entered = {(e.next_node_id, e.input_nr) for n in new for e in self.graph.edges_from.get(n, ())
-                   if e.next_node_id in old}  # fmt: skip
-        found = [t for t in self.graph.tensors if t.gradient_edge and tuple(t.gradient_edge) in entered]
+        entered = {
+            (e.next_node_id, e.input_nr)
+            for n in new
+            for e in self.graph.edges_from.get(n, ())
+            if e.next_node_id in old
+        }
+        found = [
+            t for t in self.graph.tensors if t.gradient_edge and tuple(t.gradient_edge) in entered
+        ]
         return list({t.gradient_edge: t for t in found}.values())
 
     def carried_over(self, first: Call, node: Node) -> Explanation | None:
-        """A loop takes a tensor from before the earlier backward into this one: an RNN's state, a running loss."""
+        """A loop takes a tensor from before the earlier backward into this one: an RNN's state, a
+        running loss."""
         carried = self.carried(first)
         if not carried:
             return None
         reader, parts = carried[0][2], {made.id for _, made, _ in carried}
-        again = any(_site(c) == _site(carried[0][1]) for c in self.graph.calls if first.id < c.id < reader.id)
+        again = any(
+            _site(c) == _site(carried[0][1])
+            for c in self.graph.calls
+            if first.id < c.id < reader.id
+        )
         names = list(dict.fromkeys(carried_name(t, made, reader) for t, made, _ in carried))
-        packed = len(names) == len(parts) == 1 < len(carried)  # one name for several results of one call
+        # one name for several results of one call
+        packed = len(names) == len(parts) == 1 < len(carried)
         anew = [f"tuple(s.detach() for s in {n})" if packed else f"{n}.detach()" for n in names]
-        when = "before that line reads it" if names[0].startswith("self.") else "after each backward"
-        mend = f"{', '.join(names)} = {', '.join(anew)} {when}: the next iteration starts from the value only."
+        when = (
+            "before that line reads it" if names[0].startswith("self.") else "after each backward"
+        )
+        mend = (
+            f"{', '.join(names)} = {', '.join(anew)} {when}: the next iteration starts from the"
+            " value only."
+        )
         if not all(names):
-            names, mend = [self.code(carried[0][1])], "detach() what is kept of it, once backward has run."
-        # Where it went through a list, or the name is another iteration's by then, to assign to it may be too late.
+            names, mend = (
+                [self.code(carried[0][1])],
+                "detach() what is kept of it, once backward has run.",
+            )
+        # Where it went through a list, or the name is another iteration's by then, to assign to it
+        # may be too late.
         elif again or not _code_names(reader)[1].issuperset(names):
             mend = f"keep {several(anew)} for the next iteration, once backward has run."
         verb = "carry" if len(names) > 1 else "carries"
-        verdict = f"{several(names)} {verb} an earlier iteration's graph into this backward, and it was freed there."
-        why = f"{self.made_by(node)} gave up what it had saved in that iteration's {self.written(first)}."
-        return self.say("second_backward", verdict, why, mend, calls=[reader], tensors=[t for t, _, _ in carried],
-                        node_ids=(node.id,))  # fmt: skip
+        verdict = (
+            f"{several(names)} {verb} an earlier iteration's graph into this backward, and it was"
+            " freed there."
+        )
+        why = (
+            f"{self.made_by(node)} gave up what it had saved in that iteration's"
+            f" {self.written(first)}."
+        )
+        return self.say(
+            "second_backward",
+            verdict,
+            why,
+            mend,
+            calls=[reader],
+            tensors=[t for t, _, _ in carried],
+            node_ids=(node.id,),
+        )
 
     def weights(self, calls: Iterable[Call]) -> dict[Any, set[int]]:
         """The leaves that require grad, by the place in the code that read them."""
         found: dict[Any, set[int]] = {}
         for call in calls:
             read = [self.graph.tensor[i] for i in call.inputs]
-            found.setdefault(_site(call), set()).update(t.object_id for t in read if t.is_leaf and t.requires_grad)
+            found.setdefault(_site(call), set()).update(
+                t.object_id for t in read if t.is_leaf and t.requires_grad
+            )
         return found
 
     def carried(self, first: Call) -> list[tuple[Tensor, Call, Call]]:
-        """What is carried over, the call that made it and the one that reads it, where all of them ran in a loop."""
+        """What is carried over, the call that made it and the one that reads it, where all of them
+        ran in a loop."""
         graph, stop = self.graph, self.call
         if stop is None or self.run is None:
             return []
@@ -423,7 +651,11 @@ class _Case:
         after = self.weights(c for c in graph.calls if first.id < c.id < stop.id)
         if any(after[s] and before.get(s) and after[s].isdisjoint(before[s]) for s in after):
             return []  # other layers at the same lines: a stack of blocks, and no iteration
-        if not any(_site(graph.call[b.call_id]) == _site(stop) for b in graph.backwards if b.call_id < stop.id):
+        if not any(
+            _site(graph.call[b.call_id]) == _site(stop)
+            for b in graph.backwards
+            if b.call_id < stop.id
+        ):
             return []
         found: dict[Any, tuple[Tensor, Call, Call]] = {}
         for reader in (c for c in graph.calls if first.id < c.id < stop.id and c.id in on_the_way):
@@ -431,50 +663,100 @@ class _Case:
                 node = graph.node.get(t.gradient_edge.node_id) if t.gradient_edge else None
                 made = self.maker(node)
                 freed = node and node.id in met and self.leading.get(node.id)
-                if freed and made and made.id < first.id and _site(reader) in before and _site(made) in after:
+                if (
+                    freed
+                    and made
+                    and made.id < first.id
+                    and _site(reader) in before
+                    and _site(made) in after
+                ):
                     found.setdefault(t.gradient_edge, (t, made, reader))
         return list(found.values())
 
-    # --- unused input -----------------------------------------------------------------------------------------------
+    # --- unused input -----------------------------------------------------------------------------
 
     def unused_input(self) -> Explanation:
         roots = self.run.roots if self.run else ()
         reached = queries.reachable(self.graph, roots)
         wanted = self.inputs[len(roots) :] if self.run else []
         index = number(self.text, "index")
-        missed = [t for t in wanted if t.requires_grad and not (t.gradient_edge and t.gradient_edge.node_id in reached)]
-        tensor = wanted[index] if index is not None and index < len(wanted) else missed[0] if len(missed) == 1 else None
+        missed = [
+            t
+            for t in wanted
+            if t.requires_grad and not (t.gradient_edge and t.gradient_edge.node_id in reached)
+        ]
+        tensor = (
+            wanted[index]
+            if index is not None and index < len(wanted)
+            else missed[0]
+            if len(missed) == 1
+            else None
+        )
         if tensor is None:
             which = f"input {index}" if index is not None else "one of the inputs"
-            return self.say("unused_input", f"{which} of autograd.grad is not in the graph of its output.",
-                            "no gradient path leads to it: it was cut off, or the forward used another tensor.",
-                            "ask for the tensor that the forward used, or allow_unused=True.",
-                            adds="its name, and where the path was cut")  # fmt: skip
-        name, root = self.name(tensor) if tensor.name else f"input {wanted.index(tensor)}", self.inputs[0]
+            return self.say(
+                "unused_input",
+                f"{which} of autograd.grad is not in the graph of its output.",
+                "no gradient path leads to it: it was cut off, or the forward used another tensor.",
+                "ask for the tensor that the forward used, or allow_unused=True.",
+                adds="its name, and where the path was cut",
+            )
+        name, root = (
+            self.name(tensor) if tensor.name else f"input {wanted.index(tensor)}",
+            self.inputs[0],
+        )
         verdict = f"{name} is not in the graph of {self.name(root)}."
         behind = self.paths.ancestors([root.id])
         cuts = [
-            c for c in self.graph.cuts if c.output_id in behind and tensor.id in self.paths.ancestors([c.input_id])
+            c
+            for c in self.graph.cuts
+            if c.output_id in behind and tensor.id in self.paths.ancestors([c.input_id])
         ][-1:]
         if cuts:
-            why = f"the path from {self.name(root)} back to {name} was cut there: {cuts[0].reason.value}."
-            return self.say("unused_input", verdict, why, REPAIRS[cuts[0].reason], tensors=[tensor, root],
-                            calls=[self.graph.call[cuts[0].call_id]], cuts=tuple(cuts))  # fmt: skip
+            why = (
+                f"the path from {self.name(root)} back to {name} was cut there:"
+                f" {cuts[0].reason.value}."
+            )
+            return self.say(
+                "unused_input",
+                verdict,
+                why,
+                REPAIRS[cuts[0].reason],
+                tensors=[tensor, root],
+                calls=[self.graph.call[cuts[0].call_id]],
+                cuts=tuple(cuts),
+            )
         twin, copied = self.twin(tensor, behind)
         why = f"{self.name(root)} was not computed from {name}"
         mend = f"compute {self.name(root)} from {name}, or allow_unused=True."
         if twin:
-            why += f" but from {self.name(twin)}, " + (f"of which {name} is a copy" if copied else
-                                                       f"which has the same values {tensor.values}")  # fmt: skip
+            why += f" but from {self.name(twin)}, " + (
+                f"of which {name} is a copy"
+                if copied
+                else f"which has the same values {tensor.values}"
+            )
             mend = f"ask for {self.name(twin)} if that is meant; else {mend}"
         calls = [self.call, self.words.makers.get(tensor.id) if twin else None]
-        return self.say("unused_input", verdict, f"{why}.", mend, calls=calls, tensors=[tensor, twin or root],
-                        ruled_out=("a cut in this recording",) if not self.graph.notes else ())  # fmt: skip
+        return self.say(
+            "unused_input",
+            verdict,
+            f"{why}.",
+            mend,
+            calls=calls,
+            tensors=[tensor, twin or root],
+            ruled_out=("a cut in this recording",) if not self.graph.notes else (),
+        )
 
     def twin(self, tensor: Tensor, used: set[int]) -> tuple[Tensor | None, bool]:
         """A used tensor that the input is a copy of (True), else one that has its values."""
-        there = [t for t in self.graph.tensors if t.id in used and t.shape == tensor.shape
-                 and t.values == tensor.values and t.object_id != tensor.object_id]  # fmt: skip
+        there = [
+            t
+            for t in self.graph.tensors
+            if t.id in used
+            and t.shape == tensor.shape
+            and t.values == tensor.values
+            and t.object_id != tensor.object_id
+        ]
         own, makers = self.paths.ancestors([tensor.id]), self.words.makers
         for t in there:
             between = own - self.paths.ancestors([t.id])
@@ -489,7 +771,8 @@ def _site(call: Call) -> tuple[Any, ...] | None:
 
 
 def _code_names(call: Call) -> tuple[list[str], set[str]]:
-    """The names, attributes and items that the code of a call binds, from left to right, and those that it reads."""
+    """The names, attributes and items that the code of a call binds, from left to right, and those
+    that it reads."""
     try:
         tree = ast.parse((call.source.code or "").strip() if call.source else "")
     except SyntaxError:  # it is cut short
@@ -501,10 +784,12 @@ def _code_names(call: Call) -> tuple[list[str], set[str]]:
 
 
 def carried_name(tensor: Tensor, made: Call, reader: Call) -> str:
-    """What the code calls a tensor that one call made and a later one reads; "" where it has no name there."""
+    """What the code calls a tensor that one call made and a later one reads; "" where it has no
+    name there."""
     own, (there, read) = bare(tensor.name), _code_names(reader)
     same = made.source and reader.source and made.source[:2] == reader.source[:2]
-    bound = _code_names(made)[0] or (there if same else [])  # of the calls of one line, some have no code
+    # of the calls of one line, some have no code
+    bound = _code_names(made)[0] or (there if same else [])
     both = [n for n in bound if n in read]
     if own in both or len(both) == 1:
         return own if own in both else both[0]
@@ -524,4 +809,7 @@ def _out_of_place(call: Call | None) -> str:
         return "collect the parts in a list and torch.stack() them, or write into a clone()."
     if call.module:
         return "inplace=False there."
-    return "write out of place under a new name (y = x + 1 for x += 1), or give the later step x.clone()."
+    return (
+        "write out of place under a new name (y = x + 1 for x += 1), or give the later step"
+        " x.clone()."
+    )

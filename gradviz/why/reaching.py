@@ -1,4 +1,5 @@
-"""``reach()``: which parameters a loss sends gradients to, and why not to the others. Reads the graph, runs nothing."""
+"""``reach()``: which parameters a loss sends gradients to, and why not to the others. Reads the
+graph, runs nothing."""
 
 from __future__ import annotations
 
@@ -18,12 +19,19 @@ from gradviz.why.messages import NON_REENTRANT, REENTRANT, repair
 from gradviz.why.paths import Asked, Paths, grouped
 from gradviz.why.tables import as_html, as_text
 
-REACHED, FROZEN, NO_PATH, NOT_USED, NOT_KNOWN = "reached", "frozen", "no path", "not used", "not known"
+REACHED, FROZEN, NO_PATH, NOT_USED, NOT_KNOWN = (
+    "reached",
+    "frozen",
+    "no path",
+    "not used",
+    "not known",
+)
 HEAD = ("loss", "module", "parameter", "requires_grad", "verdict", "why")
 
 
 class Reached(NamedTuple):
-    """What one loss means for one parameter. ``cuts`` are in the graph of the recording that was given."""
+    """What one loss means for one parameter. ``cuts`` are in the graph of the recording that was
+    given."""
 
     loss: str
     module: str
@@ -50,8 +58,12 @@ class Reach(NamedTuple):
             for module in dict.fromkeys(r.module for r in self.rows):
                 verdicts = groups.get(module, [])
                 words = "" if told else " parameters reached"
-                unknown = f" ({verdicts.count(NOT_KNOWN)} not known)" if NOT_KNOWN in verdicts else ""
-                told.append(f"{module}: {verdicts.count(REACHED)} of {len(verdicts)}{words}{unknown}")
+                unknown = (
+                    f" ({verdicts.count(NOT_KNOWN)} not known)" if NOT_KNOWN in verdicts else ""
+                )
+                told.append(
+                    f"{module}: {verdicts.count(REACHED)} of {len(verdicts)}{words}{unknown}"
+                )
             start = f"{loss}: " if len(self.losses) > 1 else ""
             lines.append(start + (" · ".join(told) or "no parameters"))
         return "\n".join(lines)
@@ -66,7 +78,10 @@ class Reach(NamedTuple):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         rows = [list(map(str, r[:-1])) for r in self.rows]
-        return {"text/plain": str(self), "text/html": as_html(self.verdict.replace("\n", " | "), HEAD, rows)}
+        return {
+            "text/plain": str(self),
+            "text/html": as_html(self.verdict.replace("\n", " | "), HEAD, rows),
+        }
 
 
 def reach(
@@ -77,18 +92,20 @@ def reach(
 ) -> Reach:
     """Which parameters a loss sends gradients to, module by module, and why not to the others.
 
-    The graph is read as it stands; no backward is run. A path is where autograd's own edges lead: that a custom
-    Function on it, whose backward is the user's code, hands a gradient on is not known before it runs.
+    The graph is read as it stands; no backward is run. A path is where autograd's own edges lead:
+    that a custom Function on it, whose backward is the user's code, hands a gradient on is not
+    known before it runs.
 
     Args:
-        loss: a tensor, or a mapping of names to several; each gets its rows. Its graph may have been freed. Of a
-            model's output with a ``loss``, that is taken.
+        loss: a tensor, or a mapping of names to several; each gets its rows. Its graph may have
+            been freed. Of a model's output with a ``loss``, that is taken.
         model: a module, or a mapping of names to modules or parameters.
         recording: of the code that computed the loss. Only it can tell where a path was cut.
 
     Returns:
-        One row a loss and parameter. "frozen", "no path" (with the cuts that separate them, where that is proven),
-        "not used" (as far as was recorded) and "not known" have their reason in words.
+        One row a loss and parameter. "frozen", "no path" (with the cuts that separate them, where
+        that is proven), "not used" (as far as was recorded) and "not known" have their reason in
+        words.
 
     Raises:
         GradvizError: an argument is of the wrong kind.
@@ -101,12 +118,24 @@ def reach(
     """
     check("recording", recording, Recording, "what `with gv.record() as rec:` gave")
     parts = None if issubclass(type(loss), torch.Tensor) else parts_of(loss)
-    losses = {k or f"loss {i + 1}": t for i, (k, t) in enumerate(parts) if t is not None} if parts else {"loss": loss}
+    losses = (
+        {k or f"loss {i + 1}": t for i, (k, t) in enumerate(parts) if t is not None}
+        if parts
+        else {"loss": loss}
+    )
     if parts and not losses:
-        raise GradvizError(f"reach() was given {described(loss)} with nothing in it but None: there is no loss to "
-                           "read; did the model get labels to compute one from?")  # fmt: skip
+        raise GradvizError(
+            f"reach() was given {described(loss)} with nothing in it but None: there is no loss to "
+            "read; did the model get labels to compute one from?"
+        )
     for name, one in losses.items():
-        check(f"reach() as {name}", one, torch.Tensor, "a tensor, the loss before .item() or float()", none=True)
+        check(
+            f"reach() as {name}",
+            one,
+            torch.Tensor,
+            "a tensor, the loss before .item() or float()",
+            none=True,
+        )
     parameters = named(model)
     modules = _modules(parameters, model)
     keys: dict[int, str] = {}
@@ -118,7 +147,10 @@ def reach(
     by_name = {t.name: t for t in graph.tensors if t.name}
     rows = []
     for root, (name, one) in zip(graph.roots, losses.items(), strict=True):
-        paths, recorded = _Captured(graph, root), None if recording is None else _Recorded(recording, one)
+        paths, recorded = (
+            _Captured(graph, root),
+            None if recording is None else _Recorded(recording, one),
+        )
         for module, (own, p) in zip(modules, parameters, strict=True):
             tensor = by_name[keys[id(p)]]
             verdict, why, cuts = paths.judge(tensor, p, recorded)
@@ -139,9 +171,11 @@ def check(argument: str, value: Any, kinds: Any, expected: str, *, none: bool = 
 
 
 def parts_of(whole: Any) -> list[tuple[str, Any]] | None:
-    """What is in a collection, a generator or a model's output, with its names; None for anything else.
+    """What is in a collection, a generator or a model's output, with its names; None for anything
+    else.
 
-    Of an output that has a ``loss`` (those of transformers do) only that is taken: the rest was made on the way to it.
+    Of an output that has a ``loss`` (those of transformers do) only that is taken: the rest was
+    made on the way to it.
 
     Example:
         >>> parts_of({"w": 1}), parts_of(x for x in (1, 2)), parts_of(1)
@@ -152,7 +186,8 @@ def parts_of(whole: Any) -> list[tuple[str, Any]] | None:
         found = [(k if isinstance(k, str) else "", v) for k, v in list(whole.items())]
     elif dataclasses.is_dataclass(whole) and not isinstance(whole, type):
         found = [(f.name, getattr(whole, f.name, None)) for f in dataclasses.fields(whole)]
-    elif isinstance(whole, tuple) and len(whole) == 2 and isinstance(whole[0], str):  # of named_parameters()
+    # of named_parameters()
+    elif isinstance(whole, tuple) and len(whole) == 2 and isinstance(whole[0], str):
         found = [(whole[0], whole[1])]
     elif isinstance(whole, tuple) and hasattr(whole, "_fields"):
         found = list(zip(whole._fields, whole, strict=True))
@@ -162,7 +197,11 @@ def parts_of(whole: Any) -> list[tuple[str, Any]] | None:
         found = list(vars(whole).items())
     fields = dict(found or ())
     is_output = type(whole) is not dict or "logits" in fields
-    return [("loss", fields["loss"])] if is_output and issubclass(type(fields.get("loss")), torch.Tensor) else found
+    return (
+        [("loss", fields["loss"])]
+        if is_output and issubclass(type(fields.get("loss")), torch.Tensor)
+        else found
+    )
 
 
 def named(model: Any) -> list[tuple[str, Any]]:
@@ -174,9 +213,11 @@ def named(model: Any) -> list[tuple[str, Any]]:
     if isinstance(model, torch.nn.Module):
         return list(torch.nn.Module.named_parameters(model, remove_duplicate=False))
     if not isinstance(model, Mapping):
-        raise GradvizError(f"model was given {given.said(model)}; expected a torch.nn.Module, or a "
-                           "mapping of names to modules or parameters, e.g. {'enc': enc, 'clf': clf} or "
-                           "dict(net.named_parameters())")  # fmt: skip
+        raise GradvizError(
+            f"model was given {given.said(model)}; expected a torch.nn.Module, or a "
+            "mapping of names to modules or parameters, e.g. {'enc': enc, 'clf': clf} or "
+            "dict(net.named_parameters())"
+        )
     found: list[tuple[str, Any]] = []
     for name, part in model.items():
         if part is None:
@@ -186,13 +227,16 @@ def named(model: Any) -> list[tuple[str, Any]]:
         elif isinstance(part, torch.Tensor):
             found.append((str(name), part))
         else:
-            raise GradvizError(f"model was given {given.said(part)} for {given.shown(name)}; expected a "
-                               "torch.nn.Module or a parameter")  # fmt: skip
+            raise GradvizError(
+                f"model was given {given.said(part)} for {given.shown(name)}; expected a "
+                "torch.nn.Module or a parameter"
+            )
     return found
 
 
 def _modules(parameters: list[tuple[str, Any]], model: Any) -> list[str]:
-    """The module under which each parameter is counted: the first level at which the names differ."""
+    """The module under which each parameter is counted: the first level at which the names
+    differ."""
     if isinstance(model, Mapping):
         return [name.partition(".")[0] for name, _ in parameters]
     paths = [name.split(".")[:-1] for name, _ in parameters]
@@ -212,15 +256,23 @@ class _Captured(Paths):
         self.reentrant = any(name.startswith(REENTRANT) for name in self.custom.values())
         # What was left out of the walk may lead anywhere.
         self.incomplete = any(n.stub and n.kind is not NodeKind.ACCUMULATE_GRAD for n in here) or (
-            not self.roots and self.root.requires_grad is not False and self.root.is_leaf is not True
+            not self.roots
+            and self.root.requires_grad is not False
+            and self.root.is_leaf is not True
         )
 
-    def judge(self, t: Tensor, p: Any, recorded: _Recorded | None) -> tuple[str, str, tuple[Cut, ...]]:
+    def judge(
+        self, t: Tensor, p: Any, recorded: _Recorded | None
+    ) -> tuple[str, str, tuple[Cut, ...]]:
         path = t.id == self.root.id or self.reaches(Asked("", t.id, True, True))
         if t.requires_grad is None:
             return NOT_KNOWN, "torch does not tell whether it requires grad", ()
         if not t.requires_grad:
-            since = " after this loss was computed: its path is still there, and backward skips it" if path else ""
+            since = (
+                " after this loss was computed: its path is still there, and backward skips it"
+                if path
+                else ""
+            )
             return FROZEN, f"requires_grad is False{since}", ()
         if path:
             return REACHED, self.through(t), ()
@@ -228,12 +280,23 @@ class _Captured(Paths):
             return NOT_KNOWN, "the graph could not be read whole", ()
         seen = None if recorded is None or recorded.root is None else recorded
         if self.reentrant and (seen is None or seen.checkpointed(p)):
-            return NOT_KNOWN, "checkpoint(use_reentrant=True) builds the graph inside it only in backward", ()
+            return (
+                NOT_KNOWN,
+                "checkpoint(use_reentrant=True) builds the graph inside it only in backward",
+                (),
+            )
         if seen is not None:
             return seen.why_not(p)
-        nothing = "the loss does not require grad: it reaches nothing" if self.root.requires_grad is False else (
-            "no gradient path: cut off, or not used by this loss")  # fmt: skip
-        asked = "; this loss is not in the recording" if recorded else "; only a recording (recording=) can tell which"
+        nothing = (
+            "the loss does not require grad: it reaches nothing"
+            if self.root.requires_grad is False
+            else ("no gradient path: cut off, or not used by this loss")
+        )
+        asked = (
+            "; this loss is not in the recording"
+            if recorded
+            else "; only a recording (recording=) can tell which"
+        )
         return NO_PATH, nothing + asked, ()
 
     @cached_property
@@ -246,7 +309,10 @@ class _Captured(Paths):
         if not self.custom or t.gradient_edge is None or t.gradient_edge.node_id in self.free:
             return ""
         names = ", ".join(sorted({name.removesuffix("Backward") for name in self.custom.values()}))
-        return f"only through a custom Function ({names}): whether it hands a gradient on, its backward decides"
+        return (
+            f"only through a custom Function ({names}): whether it hands a gradient on, its"
+            " backward decides"
+        )
 
 
 class _Recorded(Paths):
@@ -271,7 +337,11 @@ class _Recorded(Paths):
         """Why there is no gradient path from the loss to a parameter that requires grad."""
         state = self.find(p)
         if self.graph.notes:
-            return NO_PATH, "no gradient path; the recording is not complete, so where it was cut is not known", ()
+            return (
+                NO_PATH,
+                "no gradient path; the recording is not complete, so where it was cut is not known",
+                (),
+            )
         if state is None:
             return NOT_USED, "not used by this loss, as far as was recorded", ()
         asked = Asked("", state.id, True, True)
@@ -285,14 +355,27 @@ class _Recorded(Paths):
             unproven = "but that this came back into this loss is not proven"
             return NO_PATH, f"no gradient path; cut off at {self.places(cuts)}, {unproven}", ()
         if used or self.checkpointed(p):
-            return NO_PATH, "no gradient path, although its value may have gone into this loss; why is not known", ()
+            return (
+                NO_PATH,
+                (
+                    "no gradient path, although its value may have gone into this loss; why is not"
+                    " known"
+                ),
+                (),
+            )
         return NOT_USED, "not used by this loss, as far as was recorded", ()
 
     def places(self, cuts: Any) -> str:
-        told = dict.fromkeys(f"{self.words.place(self.graph.call[c.call_id])} [{self.reason(c)}]" for c in cuts)
+        told = dict.fromkeys(
+            f"{self.words.place(self.graph.call[c.call_id])} [{self.reason(c)}]" for c in cuts
+        )
         few = list(told)[:2]
         return "; ".join(few) + (f"; and {len(told) - 2} more" if len(told) > 2 else "")
 
     def reason(self, cut: Cut) -> str:
         checkpoint = repair(cut, self.graph) == NON_REENTRANT
-        return "reentrant checkpoint of an untracked input: use_reentrant=False" if checkpoint else cut.reason.value
+        return (
+            "reentrant checkpoint of an untracked input: use_reentrant=False"
+            if checkpoint
+            else cut.reason.value
+        )

@@ -1,6 +1,8 @@
-"""What is wrong without an error: overwritten saved tensors, snapshots that follow, frozen weights that move.
+"""What is wrong without an error: overwritten saved tensors, snapshots that follow, frozen weights
+that move.
 
-Each function returns what it can prove, and nothing otherwise. Live objects are read once and let go.
+Each function returns what it can prove, and nothing otherwise. Live objects are read once and let
+go.
 """
 
 from __future__ import annotations
@@ -14,20 +16,38 @@ import torch
 
 from gradviz import _torch_compat as compat
 from gradviz import queries
-from gradviz.graph import Call, Called, Freed, Graph, Node, NodeRan, SavedState, SavedTensor, Tensor, Wrote
+from gradviz.graph import (
+    Call,
+    Called,
+    Freed,
+    Graph,
+    Node,
+    NodeRan,
+    SavedState,
+    SavedTensor,
+    Tensor,
+    Wrote,
+)
 from gradviz.objects import read
 from gradviz.why.explanation import Explanation, Words, lines_of, several
 
 if TYPE_CHECKING:
     from gradviz.recording import Recording
 
-_STEPS = ("add", "sub", "mul", "lerp", "_foreach", "_fused", "addc")  # how optimizers write weights; nn.init does not
-_ADDS = ("add_", "_foreach_add_", "sub_", "_foreach_sub_")  # of plain SGD: what is added may be zero
+# how optimizers write weights; nn.init does not
+_STEPS = ("add", "sub", "mul", "lerp", "_foreach", "_fused", "addc")
+# of plain SGD: what is added may be zero
+_ADDS = ("add_", "_foreach_add_", "sub_", "_foreach_sub_")
 _ALTHOUGH = "(optimizers look at .grad only): "  # where will_it_move() comes to the reason
 _NORMS = (
-    torch.nn.BatchNorm1d, torch.nn.BatchNorm2d, torch.nn.BatchNorm3d, torch.nn.SyncBatchNorm,
-    torch.nn.InstanceNorm1d, torch.nn.InstanceNorm2d, torch.nn.InstanceNorm3d,
-)  # fmt: skip
+    torch.nn.BatchNorm1d,
+    torch.nn.BatchNorm2d,
+    torch.nn.BatchNorm3d,
+    torch.nn.SyncBatchNorm,
+    torch.nn.InstanceNorm1d,
+    torch.nn.InstanceNorm2d,
+    torch.nn.InstanceNorm3d,
+)
 
 
 def silent_faults(
@@ -42,14 +62,16 @@ def silent_faults(
 
     Args:
         recording: what ran. Without one, only what the live objects prove is told.
-        tensors: what is asked about, by name: losses, weights, snapshots, the members of a ``state_dict``.
+        tensors: what is asked about, by name: losses, weights, snapshots, the members of a
+        ``state_dict``.
         models: modules that are asked about.
-        held: parameters of the optimizers that are asked about, and why the next step moves them ("": it does not).
+        held: parameters of the optimizers that are asked about, and why the next step moves them
+        ("": it does not).
         graph: the recording's, where tensors got other names in it.
 
     Returns:
-        Explanations with the causes ``overwritten``, ``fused_step``, ``shared_snapshot``, ``leftover_grad_moves``,
-        ``batch_norm_moves`` and ``graph_kept``.
+        Explanations with the causes ``overwritten``, ``fused_step``, ``shared_snapshot``,
+        ``leftover_grad_moves``, ``batch_norm_moves`` and ``graph_kept``.
 
     Example:
         >>> import gradviz as gv
@@ -63,20 +85,32 @@ def silent_faults(
     """
     asked = _Asked(recording, tensors or {}, models or {}, held or {}, graph)
     with compat.unobserved(), torch.no_grad():
-        return [*asked.overwritten(), *asked.snapshots(), *asked.leftovers(), *asked.statistics(), *asked.kept()]
+        return [
+            *asked.overwritten(),
+            *asked.snapshots(),
+            *asked.leftovers(),
+            *asked.statistics(),
+            *asked.kept(),
+        ]
 
 
 class _Asked:
     """One question: what is asked about, and the recording. Lives only while it is answered."""
 
-    def __init__(self, recording: Recording | None, tensors: Any, models: Any, held: Any, graph: Graph | None) -> None:
+    def __init__(
+        self, recording: Recording | None, tensors: Any, models: Any, held: Any, graph: Graph | None
+    ) -> None:
         self.recording = recording
         self.graph = (graph or recording.graph) if recording is not None else Graph()
         self.words = Words(self.graph)
         self.tensors: Mapping[str, torch.Tensor] = tensors
         self.models: Mapping[str, torch.nn.Module] = models
         self.held: Mapping[str, tuple[torch.Tensor, str]] = held
-        every = ((model, *named) for model, module in models.items() for named in module.named_parameters())
+        every = (
+            (model, *named)
+            for model, module in models.items()
+            for named in module.named_parameters()
+        )
         self.parameters = {(f"{model}.{name}" if model else name): p for model, name, p in every}
 
     def object_of(self, tensor: torch.Tensor) -> int | None:
@@ -90,20 +124,27 @@ class _Asked:
         live = [*self.tensors.values(), *self.parameters.values()]
         return {i for i in map(self.object_of, live) if i is not None}
 
-    def say(self, cause: str, verdict: str, where: Call | None, why: str, mend: str, **points: Any) -> Explanation:
+    def say(
+        self, cause: str, verdict: str, where: Call | None, why: str, mend: str, **points: Any
+    ) -> Explanation:
         lines = lines_of([where] if where else [])
         graph = self.graph if self.recording is not None else None
-        return Explanation(cause, verdict, self.words.place(where), why, mend, lines=lines, graph=graph, **points)
+        return Explanation(
+            cause, verdict, self.words.place(where), why, mend, lines=lines, graph=graph, **points
+        )
 
-    # --- saved tensors that were overwritten ------------------------------------------------------------------------
+    # --- saved tensors that were overwritten ------------------------------------------------------
 
     def overwritten(self) -> Iterator[Explanation]:
-        """Nodes that ran after what they had saved was written and no version moved. The first one of each write."""
+        """Nodes that ran after what they had saved was written and no version moved. The first one
+        of each write."""
         leaves = {node: o for o, node in queries.accumulate_nodes(self.graph).items()}
         told = set[int]()
         for node in self.graph.nodes:
             for saved in node.saved:
-                if saved.state is not SavedState.OVERWRITTEN or not (wrote := self.wrong_writes(node, saved)):
+                if saved.state is not SavedState.OVERWRITTEN or not (
+                    wrote := self.wrong_writes(node, saved)
+                ):
                     continue
                 behind = queries.reachable(self.graph, [node.id])
                 concerns = {leaves[n] for n in behind if n in leaves}
@@ -112,19 +153,30 @@ class _Asked:
                     yield self.wrong(node, saved, wrote[-1])
 
     def wrong_writes(self, node: Node, saved: SavedTensor) -> list[Wrote]:
-        """The writes between the making of a node and its last run to what it saved, where that run sent something."""
+        """The writes between the making of a node and its last run to what it saved, where that run
+        sent something."""
         graph, found, before_run = self.graph, list[Wrote](), list[Wrote]()
         call = graph.call.get(node.call_id)
-        ids = [saved.tensor_id] if saved.tensor_id is not None else list(call.inputs) if call else []
-        matrix = saved.tensor_id is None and saved.attribute.startswith(("mat", "weight"))  # then it is no bias
+        ids = (
+            [saved.tensor_id] if saved.tensor_id is not None else list(call.inputs) if call else []
+        )
+        # then it is no bias
+        matrix = saved.tensor_id is None and saved.attribute.startswith(("mat", "weight"))
         read = [graph.tensor[i] for i in ids if i in graph.tensor]
         storages = {t.storage_id for t in read if not matrix or len(t.shape or ()) > 1} - {None}
         for event in graph.events:
             if isinstance(event, Called) and event.call_id == node.call_id:
                 found = []
-            elif isinstance(event, NodeRan) and event.node_id == node.id and not all(map(_is_zero, event.arrived)):
+            elif (
+                isinstance(event, NodeRan)
+                and event.node_id == node.id
+                and not all(map(_is_zero, event.arrived))
+            ):
                 before_run = list(found)
-            elif isinstance(event, Wrote) and graph.call[event.call_id].function not in queries.NO_MEMORY:
+            elif (
+                isinstance(event, Wrote)
+                and graph.call[event.call_id].function not in queries.NO_MEMORY
+            ):
                 before, after = graph.tensor[event.before_id], graph.tensor[event.after_id]
                 changed = before.values is None or before.values != after.values
                 # A write that moved the version of what was saved would have raised.
@@ -137,20 +189,35 @@ class _Asked:
         writer, maker = self.graph.call[wrote.call_id], self.graph.call.get(node.call_id or 0)
         fused = writer.function.startswith("_fused_")
         name = self.words.name(wrote.before_id if saved.tensor_id is None else saved.tensor_id)
-        way = "a fused optimizer step" if fused else "a write through .data" if ".data" in self.words.code(
-            writer) else f"{writer.function}() through an alias"  # fmt: skip
+        way = (
+            "a fused optimizer step"
+            if fused
+            else (
+                "a write through .data"
+                if ".data" in self.words.code(writer)
+                else f"{writer.function}() through an alias"
+            )
+        )
         return self.say(
             "fused_step" if fused else "overwritten",
-            f"The gradient is wrong: {name} was overwritten after it was saved, and nothing raised.",
+            f"The gradient is wrong: {name} was overwritten after it was saved, and nothing"
+            " raised.",
             writer,
-            f"{node.name} of {self.words.code(maker)} had saved {name}; {way} moves no version, so torch could not "
-            "notice, and backward used the new numbers.",
-            "step after the last backward, or run the forward again (fused=False would raise)." if fused
-            else "write after backward; under torch.no_grad() instead of .data, torch would have raised.",
-            node_ids=(node.id,), tensor_ids=(wrote.before_id, wrote.after_id),
-        )  # fmt: skip
+            f"{node.name} of {self.words.code(maker)} had saved {name}; {way} moves no version, so"
+            " torch could not notice, and backward used the new numbers.",
+            (
+                "step after the last backward, or run the forward again (fused=False would raise)."
+                if fused
+                else (
+                    "write after backward; under torch.no_grad() instead of .data, torch would have"
+                    " raised."
+                )
+            ),
+            node_ids=(node.id,),
+            tensor_ids=(wrote.before_id, wrote.after_id),
+        )
 
-    # --- snapshots that follow --------------------------------------------------------------------------------------
+    # --- snapshots that follow --------------------------------------------------------------------
 
     def snapshots(self) -> Iterator[Explanation]:
         """The first of the tensors that follow live weights."""
@@ -159,7 +226,9 @@ class _Asked:
         own = {id(p): n for n, p in self.parameters.items()}
         places: dict[Any, str] = {}
         frozen: list[tuple[str, Any]] = []
-        for name, p in ((own[id(p)], p) for p in {id(p): p for p in self.parameters.values()}.values()):
+        for name, p in (
+            (own[id(p)], p) for p in {id(p): p for p in self.parameters.values()}.values()
+        ):
             key = compat.storage_key(p)
             # A lazy layer's parameter has no shape yet.
             place = None if key is None else read(partial(_place, key, p))
@@ -169,23 +238,39 @@ class _Asked:
                 frozen.append((name, place))
         for name, weight in [(n, places[place]) for n, place in frozen if place in places][:1]:
             yield self.say(
-                "shared_snapshot", f"{name} is frozen and no copy: it shares its memory with {weight}, which trains.",
-                None, f"every in-place update of {weight} shows in {name} too (p.data = q.data copies nothing).",
+                "shared_snapshot",
+                f"{name} is frozen and no copy: it shares its memory with {weight}, which trains.",
+                None,
+                f"every in-place update of {weight} shows in {name} too (p.data = q.data copies"
+                " nothing).",
                 "copy the values: p.data.copy_(q.data), or copy.deepcopy(model).",
-            )  # fmt: skip
+            )
 
     def follows(self, name: str, tensor: torch.Tensor) -> Explanation | None:
         """A tensor apart from the graph that shares its memory with live weights."""
         if tensor.requires_grad:
             return None
-        own, mend = self.object_of(tensor), "copy.deepcopy(model.state_dict()), or tensor.detach().clone()."
+        own, mend = (
+            self.object_of(tensor),
+            "copy.deepcopy(model.state_dict()), or tensor.detach().clone().",
+        )
         if own is not None:
             return self.followed(name, own, mend)
         key = compat.storage_key(tensor)
-        weight = next((n for n, p in self.parameters.items() if key is not None and compat.storage_key(p) == key), None)
+        weight = next(
+            (
+                n
+                for n, p in self.parameters.items()
+                if key is not None and compat.storage_key(p) == key
+            ),
+            None,
+        )
         if weight is None or any(tensor is p for p in self.parameters.values()):
             return None
-        why = f"state_dict(), detach() and .data copy nothing: every in-place update of {weight} shows in {name} too."
+        why = (
+            f"state_dict(), detach() and .data copy nothing: every in-place update of {weight}"
+            f" shows in {name} too."
+        )
         verdict = f"{name} is no snapshot: it shares its memory with {weight}."
         return self.say("shared_snapshot", verdict, None, why, mend)
 
@@ -196,25 +281,43 @@ class _Asked:
         if block is None or maker is None:
             return None
         # Calls are numbered in order: only what was written after the snapshot was made counts.
-        writes = [e for e in graph.events if isinstance(e, Wrote) and e.call_id > maker.id
-                  and graph.call[e.call_id].function not in queries.NO_MEMORY]  # fmt: skip
+        writes = [
+            e
+            for e in graph.events
+            if isinstance(e, Wrote)
+            and e.call_id > maker.id
+            and graph.call[e.call_id].function not in queries.NO_MEMORY
+        ]
         along = {e.call_id for e in writes if e.alias and graph.tensor[e.after_id].object_id == own}
-        weights = [(e, t) for e in writes if (t := graph.tensor[e.after_id]).storage_id == block and t.object_id != own
-                   and t.is_leaf and t.requires_grad and (not e.alias or e.call_id in along)]  # fmt: skip
+        weights = [
+            (e, t)
+            for e in writes
+            if (t := graph.tensor[e.after_id]).storage_id == block
+            and t.object_id != own
+            and t.is_leaf
+            and t.requires_grad
+            and (not e.alias or e.call_id in along)
+        ]
         if not weights:
             return None
-        weight, place = self.words.name(weights[0][1].id), self.words.place(graph.call[weights[0][0].call_id])
+        weight, place = (
+            self.words.name(weights[0][1].id),
+            self.words.place(graph.call[weights[0][0].call_id]),
+        )
         verdict = f"{name} is no snapshot: it shares its memory with {weight} and followed it."
         why = f"{maker.function} copies nothing, so {place} wrote both ({len(weights)} writes)."
         ids = states[-1].id, weights[0][1].id
         return self.say("shared_snapshot", verdict, maker, why, mend, tensor_ids=ids)
 
-    # --- frozen weights that move -----------------------------------------------------------------------------------
+    # --- frozen weights that move -----------------------------------------------------------------
 
     def leftovers(self) -> Iterator[Explanation]:
         """Frozen weights whose old ``.grad`` an optimizer still uses."""
         why_moved = {id(p): why for p, why in self.held.values()}
-        every = [(n, p) for n, (p, _) in self.held.items()] + [*self.parameters.items(), *self.tensors.items()]
+        every = [(n, p) for n, (p, _) in self.held.items()] + [
+            *self.parameters.items(),
+            *self.tensors.items(),
+        ]
         named = {id(p): n for n, p in reversed(every)}
         live = {id(p): p for _, p in every}
         moved, why = list[str](), ""
@@ -228,30 +331,48 @@ class _Asked:
             reason = why_moved.get(key, "it is a tensor, zeros or not" if moves else "")
             if reason:
                 found = self.recording.find(p) if self.recording is not None else None
-                moved.append(named.get(key) or (found and self.words.name(found.id)) or "a frozen weight")
+                moved.append(
+                    named.get(key) or (found and self.words.name(found.id)) or "a frozen weight"
+                )
                 steps, ids = [*steps, *seen], [*ids, *([found.id] if found else [])]
                 why = why or reason
         if moved:
-            verb = "moved although frozen" if steps else "would move at the next step although frozen"
+            verb = (
+                "moved although frozen" if steps else "would move at the next step although frozen"
+            )
             yield self.say(
-                "leftover_grad_moves", f"{several(moved)} {verb}: requires_grad is False, but .grad is not None.",
+                "leftover_grad_moves",
+                f"{several(moved)} {verb}: requires_grad is False, but .grad is not None.",
                 steps[-1] if steps else None,
-                f"an optimizer skips a parameter only where .grad is None; here {why.partition(_ALTHOUGH)[2] or why}.",
-                "set .grad = None when freezing (zero_grad(set_to_none=True)), or leave it out of the optimizer.",
+                "an optimizer skips a parameter only where .grad is None; here"
+                f" {why.partition(_ALTHOUGH)[2] or why}.",
+                "set .grad = None when freezing (zero_grad(set_to_none=True)), or leave it out of"
+                " the optimizer.",
                 tensor_ids=tuple(ids),
-            )  # fmt: skip
+            )
 
     def stepped(self, tensor: torch.Tensor) -> list[Call]:
         """The optimizer steps that wrote a tensor while it was frozen."""
         own = self.object_of(tensor)
         found = list[Call]()
         for e in self.graph.events if own is not None else ():
-            if isinstance(e, Wrote) and not e.alias and self.graph.tensor[e.after_id].object_id == own:
-                call, frozen = self.graph.call[e.call_id], self.graph.tensor[e.after_id].requires_grad is False
-                found += [call] if frozen and call.bookkeeping and call.function.startswith(_STEPS) else []
+            if (
+                isinstance(e, Wrote)
+                and not e.alias
+                and self.graph.tensor[e.after_id].object_id == own
+            ):
+                call, frozen = (
+                    self.graph.call[e.call_id],
+                    self.graph.tensor[e.after_id].requires_grad is False,
+                )
+                found += (
+                    [call]
+                    if frozen and call.bookkeeping and call.function.startswith(_STEPS)
+                    else []
+                )
         return found
 
-    # --- statistics of frozen networks ------------------------------------------------------------------------------
+    # --- statistics of frozen networks ------------------------------------------------------------
 
     def statistics(self) -> Iterator[Explanation]:
         """BatchNorm layers without a trainable weight, in train mode."""
@@ -271,15 +392,17 @@ class _Asked:
             verb = "moved" if calls else "move at every forward"
             yield self.say(
                 "batch_norm_moves",
-                f"The running statistics of {several(names)} {verb}, although all weights there are frozen.",
+                f"The running statistics of {several(names)} {verb}, although all weights there are"
+                " frozen.",
                 calls[-1] if calls else None,
-                "requires_grad does not govern buffers: a layer in train mode normalises by the batch and updates "
-                "running_mean and running_var.",
+                "requires_grad does not govern buffers: a layer in train mode normalises by the"
+                " batch and updates running_mean and running_var.",
                 "eval() on the frozen modules" + (", after every model.train()." if now else "."),
-            )  # fmt: skip
+            )
 
     def normalised(self, layer: torch.nn.Module) -> list[Call]:
-        """The recorded calls of a frozen layer that updated its statistics: they count the batch first."""
+        """The recorded calls of a frozen layer that updated its statistics: they count the batch
+        first."""
         weight = getattr(layer, "weight", None)
         own = self.object_of(weight) if isinstance(weight, torch.Tensor) else None
         return [] if own is None else self.counted.get(own, [])
@@ -289,28 +412,52 @@ class _Asked:
         """The calls of layers that counted the batch, by the frozen objects that they read."""
         found: dict[int, list[Call]] = {}
         for before, call in pairwise(self.graph.calls):
-            if before.function == "add_" and before.module == call.module and call.function.endswith("_norm"):
+            if (
+                before.function == "add_"
+                and before.module == call.module
+                and call.function.endswith("_norm")
+            ):
                 states = [self.graph.tensor[i] for i in call.inputs]
                 for own in {t.object_id for t in states if t.requires_grad is False}:
                     found.setdefault(own, []).append(call)
         return found
 
-    # --- graphs that are kept ---------------------------------------------------------------------------------------
+    # --- graphs that are kept ---------------------------------------------------------------------
 
     def kept(self) -> Iterator[Explanation]:
-        """A living result that holds graphs of several backwards that are over: a running loss, or a list of losses."""
+        """A living result that holds graphs of several backwards that are over: a running loss, or
+        a list of losses."""
         graph = self.graph
-        living = {self.object_of(t) for t in self.recording.living()} if self.recording is not None else set()
+        living = (
+            {self.object_of(t) for t in self.recording.living()}
+            if self.recording is not None
+            else set()
+        )
         nodes = queries.accumulate_nodes(graph)
-        asked = {nodes.get(i) for i in self.wanted} | {t.gradient_edge.node_id for t in graph.tensors
-                                                       if t.object_id in self.wanted and t.gradient_edge}  # fmt: skip
+        asked = {nodes.get(i) for i in self.wanted} | {
+            t.gradient_edge.node_id
+            for t in graph.tensors
+            if t.object_id in self.wanted and t.gradient_edge
+        }
         over = {e.run for e in graph.events if isinstance(e, Freed)}
-        ended = {r: b.call_id for b in graph.backwards if b.run in over and b.kind == "backward" for r in b.roots}
+        ended = {
+            r: b.call_id
+            for b in graph.backwards
+            if b.run in over and b.kind == "backward"
+            for r in b.roots
+        }
         starts, of_line = ended.keys(), dict[Any, list[tuple[Call, Tensor]]]()
-        ran = {n for b in graph.backwards for n in b.ran} | {r for b in graph.backwards for r in b.roots}
+        ran = {n for b in graph.backwards for n in b.ran} | {
+            r for b in graph.backwards for r in b.roots
+        }
         for t in queries.latest_states(graph).values() if len(starts) > 1 else ():
             maker = self.words.makers.get(t.id)
-            if t.object_id in living and t.gradient_edge and t.gradient_edge.node_id in starts and maker:
+            if (
+                t.object_id in living
+                and t.gradient_edge
+                and t.gradient_edge.node_id in starts
+                and maker
+            ):
                 of_line.setdefault(maker.source, []).append((maker, t))
             kept = t.object_id in self.wanted or (t.name and t.object_id in living)
             if not kept or t.gradient_edge is None or t.is_leaf or t.gradient_edge.node_id in ran:
@@ -319,26 +466,37 @@ class _Asked:
             if len(behind & starts) > 1 and (not self.wanted or behind & asked):
                 name = t.name or "this running sum"
                 yield self.say(
-                    "graph_kept", f"{name} keeps the graphs of {len(behind & starts)} iterations alive: "
+                    "graph_kept",
+                    f"{name} keeps the graphs of {len(behind & starts)} iterations alive: "
                     f"{len(behind)} nodes, and more with every one.",
-                    maker, "it was added up from tensors that have a grad_fn, so every iteration's graph hangs on it.",
+                    maker,
+                    "it was added up from tensors that have a grad_fn, so every iteration's graph"
+                    " hangs on it.",
                     "add loss.item(), or loss.detach().",
-                    tensor_ids=(t.id,), node_ids=(t.gradient_edge.node_id,),
-                )  # fmt: skip
+                    tensor_ids=(t.id,),
+                    node_ids=(t.gradient_edge.node_id,),
+                )
         for source, found in of_line.items():
             found.sort()
             roots = [t.gradient_edge.node_id for _, t in found if t.gradient_edge]
-            # Losses that were all there before the first backward are a batch, and go when it is done.
-            one_by_one = all(ended[node] < maker.id for node, (maker, _) in zip(roots, found[1:], strict=False))
+            # Losses that were all there before the first backward are a batch, and go when it is
+            # done.
+            one_by_one = all(
+                ended[node] < maker.id for node, (maker, _) in zip(roots, found[1:], strict=False)
+            )
             concerns = not self.wanted or queries.reachable(graph, roots) & asked
             if source and len(found) > 2 and one_by_one and concerns:
                 (maker, _), last = found[0], found[-1][1]
                 yield self.say(
-                    "graph_kept", f"{len(found)} results of {self.words.code(maker)} are alive, each with the graph of "
-                    "its iteration, and more with every one.",
-                    maker, "something still refers to each of them, as a list does after append(loss).",
-                    "append(loss.item()), or loss.detach().", tensor_ids=(last.id,), node_ids=(roots[-1],),
-                )  # fmt: skip
+                    "graph_kept",
+                    f"{len(found)} results of {self.words.code(maker)} are alive, each with the"
+                    " graph of its iteration, and more with every one.",
+                    maker,
+                    "something still refers to each of them, as a list does after append(loss).",
+                    "append(loss.item()), or loss.detach().",
+                    tensor_ids=(last.id,),
+                    node_ids=(roots[-1],),
+                )
 
 
 def _is_zero(preview: str | None) -> bool:

@@ -1,7 +1,8 @@
-"""Small, exploding and broken gradients: the norm per module, what each block multiplies by, and the node behind it.
+"""Small, exploding and broken gradients: the norm per module, what each block multiplies by, and
+the node behind it.
 
-Norms are read from live ``.grad`` tensors; what happened on the way from what a recording measured: the elements of
-small gradients, the norms of others. What was not measured is not told.
+Norms are read from live ``.grad`` tensors; what happened on the way from what a recording measured:
+the elements of small gradients, the norms of others. What was not measured is not told.
 """
 
 from __future__ import annotations
@@ -24,25 +25,32 @@ from gradviz.why.paths import Paths
 if TYPE_CHECKING:
     from gradviz.recording import Recording
 
-FOLD = 1e6  # a change of the gradient's norm between first and last module that is called vanishing or exploding
+# a change of the gradient's norm between first and last module that is called vanishing or
+# exploding
+FOLD = 1e6
 STEADY = 0.7  # of the steps from module to module that go the same way
 ZEROS = 0.5  # share of exact zeros from which underflow is looked for
-CHAIN = 4  # nodes that must make a gradient grow together: one factor alone is a scale, chosen by the user
+# nodes that must make a gradient grow together: one factor alone is a scale, chosen by the user
+CHAIN = 4
 _CLIP = "torch.nn.utils.clip_grad_norm_"
 _ANOMALY = "torch.autograd.set_detect_anomaly(True) names the forward of the node."
 _UNSET = ("empty", "empty_like", "empty_strided", "new_empty")  # their values mean nothing
 
 
-def explain_small(parameters: Mapping[str, torch.Tensor], recording: Recording | None = None) -> Explanation:
+def explain_small(
+    parameters: Mapping[str, torch.Tensor], recording: Recording | None = None
+) -> Explanation:
     """Is the gradient vanishing, exploding, NaN or underflowing on its way through these modules?
 
     Args:
         parameters: ``dict(model.named_parameters())``; only their ``.grad`` is read.
-        recording: of the backward. It tells the order of the modules and, for small tensors, the node to blame.
+        recording: of the backward. It tells the order of the modules and, for small tensors, the
+            node to blame.
 
     Returns:
-        An Explanation: ``vanishing``, ``exploding``, ``nan``, ``underflow``, ``healthy``, or ``not_known`` where no
-        parameter has a gradient, or where all are zero for a reason that was not measured.
+        An Explanation: ``vanishing``, ``exploding``, ``nan``, ``underflow``, ``healthy``, or
+        ``not_known`` where no parameter has a gradient, or where all are zero for a reason that was
+        not measured.
 
     Example:
         >>> net = torch.nn.Linear(2, 1)
@@ -61,24 +69,44 @@ def explain_small(parameters: Mapping[str, torch.Tensor], recording: Recording |
 class _Small(Measured):
     """The answers to one question."""
 
-    # --- words ------------------------------------------------------------------------------------------------------
+    # --- words ------------------------------------------------------------------------------------
 
     def say(
-        self, cause: str, verdict: str, why: str = "", mend: str = "", nodes: tuple[int, ...] = (), fades: bool = False
+        self,
+        cause: str,
+        verdict: str,
+        why: str = "",
+        mend: str = "",
+        nodes: tuple[int, ...] = (),
+        fades: bool = False,
     ) -> Explanation:
         """``fades``: on its way a gradient became exactly 0, whatever the sums in .grad are."""
-        calls = [self.graph.call[c] for n in nodes if (c := self.graph.node[n].call_id) in self.graph.call]
+        calls = [
+            self.graph.call[c]
+            for n in nodes
+            if (c := self.graph.node[n].call_id) in self.graph.call
+        ]
         ruled = [f"cut or frozen ({self.received} of {self.total} parameters received gradient)"]
         ruled = ruled if cause != "healthy" and 0 < self.total == self.received else []
         ruled += ["NaN or inf"] if cause in ("vanishing", "underflow") else []
         zeros = sum(b.zeros for b in self.blocks) / max(1, sum(b.elements for b in self.blocks))
         ruled += (
-            [f"underflow ({zeros:.0%} exact zeros)"] if cause == "vanishing" and zeros < ZEROS and not fades else []
+            [f"underflow ({zeros:.0%} exact zeros)"]
+            if cause == "vanishing" and zeros < ZEROS and not fades
+            else []
         )
         return Explanation(
-            cause, verdict, self.words.places(calls), why, mend, tuple(ruled), lines_of(calls), node_ids=nodes,
-            graph=self.graph if nodes else None, more=(self.norms(),) if self.blocks else (),
-        )  # fmt: skip
+            cause,
+            verdict,
+            self.words.places(calls),
+            why,
+            mend,
+            tuple(ruled),
+            lines_of(calls),
+            node_ids=nodes,
+            graph=self.graph if nodes else None,
+            more=(self.norms(),) if self.blocks else (),
+        )
 
     def norms(self) -> str:
         """At most six of the modules' norms, from the loss to the input."""
@@ -86,20 +114,26 @@ class _Small(Measured):
         shown = dict.fromkeys(round(i * every) for i in range(6))
         told = [self.blocks[i] for i in shown if i < len(self.blocks)]
         order = "from the loss to the input" if self.known else "in reverse order of definition"
-        return f"norms of .grad, {order}:  " + "   ".join(f"{b.name or 'the model'} {b.norm:.1e}" for b in told)
+        return f"norms of .grad, {order}:  " + "   ".join(
+            f"{b.name or 'the model'} {b.norm:.1e}" for b in told
+        )
 
-    # --- answers ----------------------------------------------------------------------------------------------------
+    # --- answers ----------------------------------------------------------------------------------
 
     def nothing(self) -> Explanation | None:
         if self.blocks:
             return None
-        return self.say("not_known", "No parameter here has a .grad that can be read, so nothing was measured.")
+        return self.say(
+            "not_known", "No parameter here has a .grad that can be read, so nothing was measured."
+        )
 
     def broken(self) -> Explanation | None:
         bad = [b for b in self.blocks if b.broken]
         if not bad and self.run and (values := self.lost(self.run)):
             cause, word = ("nan", "NaN") if any(map(math.isnan, values)) else ("exploding", "inf")
-            return self.forward(cause, f"The loss is {word}, although the gradients are finite.", "", self.run)
+            return self.forward(
+                cause, f"The loss is {word}, although the gradients are finite.", "", self.run
+            )
         if not bad:
             return None
         cause, word = ("nan", "NaN") if any(b.nan for b in bad) else ("exploding", "inf")
@@ -108,13 +142,28 @@ class _Small(Measured):
         seen = [r for r in self.runs if any(s.broken for s in self.steps.get(r.run, ()))]
         if not seen or self.run is None:
             whole = bool(self.ran) and all(s.known for s in self.ran)
-            why = f"no {word} was on the way in the recorded backward: it was there before, or was written afterwards."
-            why = why if whole else "which node made it was not measured: not all gradients on the way were."
+            why = (
+                f"no {word} was on the way in the recorded backward: it was there before, or was"
+                " written afterwards."
+            )
+            why = (
+                why
+                if whole
+                else "which node made it was not measured: not all gradients on the way were."
+            )
             return self.say(cause, verdict, why, _ANOMALY)
         # A loss that was broken already may be so because of an earlier step.
         run = self.run if self.run in seen and not self.lost(self.run) else seen[0]
-        when = f"in backward {self.runs.index(run) + 1} of {len(self.runs)}: " if run is not self.run else ""
-        return self.forward(cause, verdict, when, run) if self.lost(run) else self.made(cause, verdict, when, run, bad)
+        when = (
+            f"in backward {self.runs.index(run) + 1} of {len(self.runs)}: "
+            if run is not self.run
+            else ""
+        )
+        return (
+            self.forward(cause, verdict, when, run)
+            if self.lost(run)
+            else self.made(cause, verdict, when, run, bad)
+        )
 
     def forward(self, cause: str, verdict: str, when: str, run: Backward) -> Explanation:
         """No derivative is to blame: the first call with such a result, where results were read."""
@@ -134,32 +183,60 @@ class _Small(Measured):
             first = whole and not any(v is None or any(map(test, v)) for v in given)
             told = "made by" if first else "first seen in the result of"
             rest = "" if first else " (larger results were not read, nor what is older)"
-            why = f"{when}the forward had {word} already, {told} {self.words.code(call)}{rest}: blame no derivative."
-            mend = "look at what goes into this call (log, sqrt, division, exp, a mean of nothing, data)."
+            why = (
+                f"{when}the forward had {word} already, {told} {self.words.code(call)}{rest}: blame"
+                " no derivative."
+            )
+            mend = (
+                "look at what goes into this call (log, sqrt, division, exp, a mean of nothing,"
+                " data)."
+            )
             found = self.say(cause, verdict, why, mend)
             return found._replace(where=self.words.places([call]), lines=lines_of([call]))
         why = f"{when}the loss was {word} already, so the forward made it: blame no derivative."
-        return self.say(cause, verdict, why, "look for the first result that is not finite, from the data on.")
+        return self.say(
+            cause, verdict, why, "look for the first result that is not finite, from the data on."
+        )
 
-    def made(self, cause: str, verdict: str, when: str, run: Backward, bad: list[Block]) -> Explanation:
+    def made(
+        self, cause: str, verdict: str, when: str, run: Backward, bad: list[Block]
+    ) -> Explanation:
         """The first node that got finite gradients and sent others."""
         ends = {n for b in bad for n in self.node.get(b.name, ())}
         steps = self.steps[run.run]
         first = next(s for s in steps if s.broken)
         for step in steps:
-            if step.broken and step.clean and (not ends or queries.reachable(self.graph, [step.event.node_id]) & ends):
+            if (
+                step.broken
+                and step.clean
+                and (not ends or queries.reachable(self.graph, [step.event.node_id]) & ends)
+            ):
                 node, custom = self.graph.node[step.event.node_id], NodeKind.CUSTOM_FUNCTION
-                what = "its backward is code of its own, and made it" if node.kind is custom else (
-                    "its derivative does not exist or overflows at the values of the forward")  # fmt: skip
-                why = f"{when}{node.name} got {step.told(True)} and sent {step.told(False)}: {what}."
-                mend = "keep its input away from that point (eps or clamp before it; torch.where after it is too late)."
+                what = (
+                    "its backward is code of its own, and made it"
+                    if node.kind is custom
+                    else ("its derivative does not exist or overflows at the values of the forward")
+                )
+                why = (
+                    f"{when}{node.name} got {step.told(True)} and sent {step.told(False)}: {what}."
+                )
+                mend = (
+                    "keep its input away from that point (eps or clamp before it; torch.where after"
+                    " it is too late)."
+                )
                 return self.say(cause, verdict, why, mend, (node.id,))
         name, before = self.graph.node[first.event.node_id].name, steps[: steps.index(first)]
         why = f"{when}first seen at {name}, after gradients that were not measured."
         if not first.sound and not before:
-            why = f"{when}the gradient that backward started with, {first.told(True)}, was not finite."
+            why = (
+                f"{when}the gradient that backward started with, {first.told(True)}, was not"
+                " finite."
+            )
         elif not first.sound and all(s.known for s in before):
-            why = f"{when}what was sent to {name} is finite, {first.told(True)} arrived: an overflow, or a hook."
+            why = (
+                f"{when}what was sent to {name} is finite, {first.told(True)} arrived: an overflow,"
+                " or a hook."
+            )
         return self.say(cause, verdict, why, _ANOMALY)
 
     def underflow(self) -> Explanation | None:
@@ -179,24 +256,38 @@ class _Small(Measured):
             why = f"the largest gradient of {least.name or 'the model'} is below {limit}."
             return self.say("underflow", f"Underflow: {share}.", why, mend)
         if zeros == elements:
-            return self.say("not_known", f"{share}; no gradient near the limit of the dtype was seen on the way.")
+            return self.say(
+                "not_known",
+                f"{share}; no gradient near the limit of the dtype was seen on the way.",
+            )
         return None
 
     def steady(self) -> Explanation | None:
-        """Norms that fall, or flows that grow, from module to module by more than ``FOLD`` in all."""
+        """Norms that fall, or flows that grow, from module to module by more than ``FOLD`` in
+        all."""
         alive = [b for b in self.blocks if b.norm > 0]
         biased = [b for b in self.blocks if b.bias]
         flows, how = [1 / b.bias for b in biased if b.bias], ", measured at their biases"
         arriving = [self.flow(b) for b in self.blocks]
         if arriving and all(x and math.isfinite(x) for x in arriving):
-            biased, flows, how = self.blocks, [1 / x for x in arriving if x], ", measured where it arrives"
+            biased, flows, how = (
+                self.blocks,
+                [1 / x for x in arriving if x],
+                ", measured where it arrives",
+            )
         mend = "ReLU or GELU instead of a saturating function, a residual path, or normalisation."
         falling = self.trend("vanishing", "shrinks", mend, alive, [b.norm for b in alive])
         mend = f"smaller initial weights, normalisation, or {_CLIP}."
         return falling or self.trend("exploding", "grows", mend, biased, flows, how)
 
     def trend(
-        self, cause: str, verb: str, mend: str, blocks: list[Block], sizes: list[float], how: str = ""
+        self,
+        cause: str,
+        verb: str,
+        mend: str,
+        blocks: list[Block],
+        sizes: list[float],
+        how: str = "",
     ) -> Explanation | None:
         steps = [b < a for a, b in pairwise(sizes)]
         if len(steps) < 2 or sum(steps) < STEADY * len(steps) or sizes[0] < FOLD * sizes[-1]:
@@ -206,13 +297,18 @@ class _Small(Measured):
         fold, nodes = sizes[0] / sizes[-1], self.between(blocks, sizes)
         factor = fold ** ((1 if verb == "grows" else -1) / len(steps))
         return self.say(
-            cause, f"The gradient {verb} {_fold(fold)}-fold from {blocks[0].name} to {blocks[-1].name}{how}.",
-            f"each of {len(sizes)} modules multiplies it by about {number(factor)}; {self.blame(nodes, blocks[-1])} "
-            f"(Called {cause} from {_fold(FOLD)}-fold.)", mend, nodes,
-        )  # fmt: skip
+            cause,
+            f"The gradient {verb} {_fold(fold)}-fold from {blocks[0].name} to"
+            f" {blocks[-1].name}{how}.",
+            f"each of {len(sizes)} modules multiplies it by about {number(factor)};"
+            f" {self.blame(nodes, blocks[-1])} (Called {cause} from {_fold(FOLD)}-fold.)",
+            mend,
+            nodes,
+        )
 
     def uses(self) -> Explanation | None:
-        """One cell used many times, each use before the other: what each use contributes to its parameter."""
+        """One cell used many times, each use before the other: what each use contributes to its
+        parameter."""
         for name, node in ((name, n) for name, nodes in self.node.items() for n in nodes):
             if len(last := {e.node_id: e for e in self.into.get(node, ())}) < CHAIN:
                 continue
@@ -221,30 +317,46 @@ class _Small(Measured):
             found = [(s, x) for s, x in zip(steps, sent, strict=True) if x]
             sizes = [x for _, x in found]
             falls = sum(b < a for a, b in pairwise(sizes))
-            if len(sizes) < CHAIN or falls < STEADY * (len(sizes) - 1) or not sizes[0] >= FOLD * sizes[-1] > 0:
+            if (
+                len(sizes) < CHAIN
+                or falls < STEADY * (len(sizes) - 1)
+                or not sizes[0] >= FOLD * sizes[-1] > 0
+            ):
                 continue
             late, early = (self.user(last[s.event.node_id]) for s, _ in (found[0], found[-1]))
             if early in queries.reachable(self.graph, [late]):
                 zeros = _zeros_at_the_end(sent)
                 fold, leaf = sizes[0] / sizes[-1], self.graph.node[node].leaf_id
                 factor = number(fold ** (-1 / (len(sizes) - 1)))
-                verdict = f"The gradient shrinks {_fold(fold)}-fold over " + _uses(len(sizes), zeros, len(sent))
-                why = f"each use multiplies what it contributes to {self.words.name(leaf)} by about {factor}"
+                verdict = f"The gradient shrinks {_fold(fold)}-fold over " + _uses(
+                    len(sizes), zeros, len(sent)
+                )
+                why = (
+                    f"each use multiplies what it contributes to {self.words.name(leaf)} by about"
+                    f" {factor}"
+                )
                 dtype = self.graph.tensor[leaf].dtype if leaf is not None else None
-                fades = bool(zeros and dtype and sizes[-1] < least_normal(dtype))  # a state of zeros is another reason
+                # a state of zeros is another reason
+                fades = bool(zeros and dtype and sizes[-1] < least_normal(dtype))
                 why += f", until it is too small for {dtype}. " if fades else ". "
-                told = "the first one contributes" if zeros == 1 else f"the first {zeros} contribute"
+                told = (
+                    "the first one contributes" if zeros == 1 else f"the first {zeros} contribute"
+                )
                 rest = f"{told} exactly 0." if zeros else "the first uses hardly count."
                 return self.say(
-                    "vanishing", f"{verdict} of {name or 'the model'}: {rest}",
+                    "vanishing",
+                    f"{verdict} of {name or 'the model'}: {rest}",
                     f"{why}(Called vanishing from {_fold(FOLD)}-fold.)",
-                    "a gated cell (LSTM, GRU), a residual path, orthogonal weights, or fewer steps.", (late, early),
+                    "a gated cell (LSTM, GRU), a residual path, orthogonal weights, or fewer"
+                    " steps.",
+                    (late, early),
                     fades=fades,
-                )  # fmt: skip
+                )
         return None
 
     def chain(self) -> Explanation | None:
-        """Growth along one path of nodes, where the recording has the numbers: one cell used many times."""
+        """Growth along one path of nodes, where the recording has the numbers: one cell used many
+        times."""
         factors = self.factors()
         best: dict[int, tuple[float, int | None]] = {}  # the growth so far, and from which node
         for step in self.ran:
@@ -266,33 +378,40 @@ class _Small(Measured):
             return None
         start, end = self.sizes.get(path[-1][0], 0.0), self.sizes.get(path[0][0], 0.0) * path[0][1]
         fold, scale = end / start if start else 0.0, max(f for _, f in path)
-        # What arrived has to have grown as well, and without the largest factor: that may be a scale that was chosen.
+        # What arrived has to have grown as well, and without the largest factor: that may be a
+        # scale that was chosen.
         if fold < FOLD * scale or sum(math.log(f) for _, f in path) < math.log(FOLD * scale):
             return None
         names = [self.graph.node[n].name for n, _ in path]
         name = max(set(names), key=names.count)
         return self.say(
-            "exploding", f"The gradient grows {_fold(fold)}-fold along one path of {len(path)} nodes.",
+            "exploding",
+            f"The gradient grows {_fold(fold)}-fold along one path of {len(path)} nodes.",
             f"{name} stands there {names.count(name)} times; on average a node multiplies it by "
             f"{number(fold ** (1 / len(path)))}. (Called exploding from {_fold(FOLD)}-fold.)",
             "a smaller weight, fewer steps (detach the state now and then), or " + _CLIP + ".",
             (path[0][0],),
-        )  # fmt: skip
+        )
 
     def healthy(self) -> Explanation:
         if large := [b.name or "the model" for b in self.blocks if b.norm >= FOLD]:
             verdict = f"The gradient of {several(large)} is larger than {_fold(FOLD)}."
-            found = self.say("not_known", verdict, "whether it grew or was large at once was not measured.")
+            found = self.say(
+                "not_known", verdict, "whether it grew or was large at once was not measured."
+            )
             return found._replace(detail="large")
         reach = f"{self.received} of {self.total} parameters received gradient"
         if self.unread:
             every = len(self.blocks) + self.unread
             verdict = (
-                f"The gradients of {self.unread} of {every} modules cannot be read; the others show no fault in size."
+                f"The gradients of {self.unread} of {every} modules cannot be read; the others show"
+                " no fault in size."
             )
             return self.say("not_known", verdict)
         return self.say(
-            "healthy", f"No fault in size: {reach}, and no norm vanishes or explodes ({_fold(FOLD)}-fold), none is NaN."
+            "healthy",
+            f"No fault in size: {reach}, and no norm vanishes or explodes ({_fold(FOLD)}-fold),"
+            " none is NaN.",
         )
 
     def blame(self, nodes: tuple[int, ...], early: Block) -> str:

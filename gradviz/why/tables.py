@@ -38,8 +38,13 @@ def as_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     if not rows:
         return ""
     lines = shown(head, rows)
-    widths = [max(map(len, column)) for column in zip(*(line for line in lines if any(line[1:])), strict=True)]
-    return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+    widths = [
+        max(map(len, column))
+        for column in zip(*(line for line in lines if any(line[1:])), strict=True)
+    ]
+    return "\n".join(
+        "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
 
 
 def as_html(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,4 +1,5 @@
-"""Why is this gradient exactly zero: which node sent only zeros, and is that as it should be. Knows no torch."""
+"""Why is this gradient exactly zero: which node sent only zeros, and is that as it should be. Knows
+no torch."""
 
 from __future__ import annotations
 
@@ -12,11 +13,21 @@ from ..graph import Edge, Node, NodeRan, Tensor
 from .explanation import Explanation, several
 from .paths import NOT_IN_LOSS, RECORD, Asked, Paths, all_zero
 
-# Which slots of these nodes are factors of one product: the gradient of one is multiplied by the others.
-FACTORS = {"MulBackward0": (0, 1), "MmBackward0": (0, 1), "BmmBackward0": (0, 1), "MvBackward0": (0, 1),
-           "DotBackward0": (0, 1), "AddmmBackward0": (1, 2), "BaddbmmBackward0": (1, 2), "LinearBackward0": (0, 1),
-           "ConvolutionBackward0": (0, 1)}  # fmt: skip
-FLAT = ("Relu", "Threshold", "Hardtanh", "Clamp", "Round", "Floor", "Ceil", "Sign", "Trunc")  # where a slope can be 0
+# Which slots of these nodes are factors of one product: the gradient of one is multiplied by the
+# others.
+FACTORS = {
+    "MulBackward0": (0, 1),
+    "MmBackward0": (0, 1),
+    "BmmBackward0": (0, 1),
+    "MvBackward0": (0, 1),
+    "DotBackward0": (0, 1),
+    "AddmmBackward0": (1, 2),
+    "BaddbmmBackward0": (1, 2),
+    "LinearBackward0": (0, 1),
+    "ConvolutionBackward0": (0, 1),
+}
+# where a slope can be 0
+FLAT = ("Relu", "Threshold", "Hardtanh", "Clamp", "Round", "Floor", "Ceil", "Sign", "Trunc")
 HOOK = "BackwardHookFunction"  # the node of a module's full backward hooks
 EXACT_ZERO = "exactly 0 everywhere"
 _KEEPING = "T|Transpose|Permute|View|UnsafeView|Reshape|Expand|Unsqueeze|Squeeze|ToCopy|Clone|Mul"
@@ -31,10 +42,15 @@ class Zeros(Paths):
         t = self.graph.tensor.get(tensor_id)
         if t is None:
             return False
-        states, read = self.of_object[t.object_id], {i for c in self.reading.get(t.object_id, ()) for i in c.inputs}
+        states, read = (
+            self.of_object[t.object_id],
+            {i for c in self.reading.get(t.object_id, ()) for i in c.inputs},
+        )
         used = next((s for s in reversed(states) if s.id in read), t)
         same = {s.id for s in states if s.version == used.version}
-        return not self.zeros.isdisjoint(same) or (used.values is not None and all_zero(used.values))
+        return not self.zeros.isdisjoint(same) or (
+            used.values is not None and all_zero(used.values)
+        )
 
     def zero_leaf(self, node_id: int | None) -> Tensor | None:
         """The all-zero leaf behind an edge, through nodes that keep zeros zero."""
@@ -42,18 +58,27 @@ class Zeros(Paths):
             node = self.graph.node[node_id]
             if node.leaf_id is not None:
                 return self.graph.tensor[node.leaf_id] if self.is_zero(node.leaf_id) else None
-            behind = [e.next_node_id for e in self.graph.edges_from.get(node_id, ()) if e.next_node_id is not None]
+            behind = [
+                e.next_node_id
+                for e in self.graph.edges_from.get(node_id, ())
+                if e.next_node_id is not None
+            ]
             node_id = behind[0] if len(behind) == 1 and KEEP_ZERO.match(node.name) else None
         return None
 
     @cached_property
     def blocked(self) -> dict[tuple[int, int], tuple[str, Tensor | None]]:
-        """Edges along which only zeros go back, each with the reason, and the zero tensor that it is multiplied by."""
+        """Edges along which only zeros go back, each with the reason, and the zero tensor that it
+        is multiplied by."""
         found: dict[tuple[int, int], tuple[str, Tensor | None]] = {}
         for _, e in (runs[-1] for runs in self.runs_of.values()):
             if any(_some(e.arrived, e.arrived_norms)):
                 some = _some(e.sent, e.sent_norms)
-                found |= {(e.node_id, i): ("", None) for i, x in enumerate(some) if x is False and e.sent[i]}
+                found |= {
+                    (e.node_id, i): ("", None)
+                    for i, x in enumerate(some)
+                    if x is False and e.sent[i]
+                }
         for node in self.graph.nodes:
             slots = FACTORS.get(node.name, ())
             edges = {e.next_index: e.next_node_id for e in self.graph.edges_from.get(node.id, ())}
@@ -61,8 +86,14 @@ class Zeros(Paths):
             for mine, other in zip(slots, slots[::-1], strict=True):
                 leaf = self.zero_leaf(edges.get(other))
                 if leaf is None and edges.get(other) is None and call and len(call.inputs) == 2:
-                    leaf = next((t for t in map(self.graph.tensor.get, call.inputs)
-                                 if t and not t.requires_grad and self.is_zero(t.id)), None)  # fmt: skip
+                    leaf = next(
+                        (
+                            t
+                            for t in map(self.graph.tensor.get, call.inputs)
+                            if t and not t.requires_grad and self.is_zero(t.id)
+                        ),
+                        None,
+                    )
                 if leaf is not None:
                     found[node.id, mine] = "multiplied by zeros", leaf
         return found
@@ -72,10 +103,15 @@ class Zeros(Paths):
         if (cleared := self.cleared(asked)) is None:
             return None
         call, stored = cleared
-        return self.say(asked, "zero_gradient", f"{asked.name}.grad is all zeros: they were written after the last "
-                        "backward.", calls=[call], why=f"backward had stored {stored}; this call wrote zeros over it.",
-                        mend="step before zero_grad(): the order is zero_grad, backward, step.",
-                        ruled_out=("cut", "frozen", "a zero slope"))  # fmt: skip
+        return self.say(
+            asked,
+            "zero_gradient",
+            f"{asked.name}.grad is all zeros: they were written after the last backward.",
+            calls=[call],
+            why=f"backward had stored {stored}; this call wrote zeros over it.",
+            mend="step before zero_grad(): the order is zero_grad, backward, step.",
+            ruled_out=("cut", "frozen", "a zero slope"),
+        )
 
     def zero(self, asked: Asked) -> Explanation:
         """Its gradient is exactly zero everywhere: which node sent only zeros."""
@@ -84,17 +120,35 @@ class Zeros(Paths):
         made = self.makers(runs[-1][1].run).get(runs[-1][1].node_id) if runs else None
         if made and (changed := sorted(slot for slot, unlike in made if unlike)):
             return self.changed(asked, changed)
-        stops = sorted(slot for slot, _ in made) if made else self.marked(own, self.stops, self.stops_above)
-        moved = [t for s in stops if made and not self.blocked[s][1] for t in self.moved_factor(*s) or ()]
+        stops = (
+            sorted(slot for slot, _ in made)
+            if made
+            else self.marked(own, self.stops, self.stops_above)
+        )
+        moved = [
+            t for s in stops if made and not self.blocked[s][1] for t in self.moved_factor(*s) or ()
+        ]
         if stops and len(moved) < len(stops) and (made or not (own and own[0] in self.open)):
             return self.zero_because(asked, stops if made else self.nearest(asked, stops))
         if own and not asked.hooked and (sent := self.cancelling(own[0])):
-            return self.say(asked, "zero_gradient", f"{n}.grad is {EXACT_ZERO}: what reaches it adds up to 0.",
-                            why=f"{several(sent)} arrive there, and cancel exactly: the loss does not depend on {n}.",
-                            detail="cancels", ruled_out=(*NOT_IN_LOSS[:3], "a zero slope"))  # fmt: skip
-        slopes = dict.fromkeys(node for node, _ in self.marked(own, self.flat, self.near_above) if not moved)
+            return self.say(
+                asked,
+                "zero_gradient",
+                f"{n}.grad is {EXACT_ZERO}: what reaches it adds up to 0.",
+                why=(
+                    f"{several(sent)} arrive there, and cancel exactly: the loss does not depend on"
+                    f" {n}."
+                ),
+                detail="cancels",
+                ruled_out=(*NOT_IN_LOSS[:3], "a zero slope"),
+            )
+        slopes = dict.fromkeys(
+            node for node, _ in self.marked(own, self.flat, self.near_above) if not moved
+        )
         able = [self.graph.node[i] for i in slopes if not self.late(i)]
-        calls = [self.graph.call[i] for i in sorted({x.call_id for x in able if x.call_id is not None})]
+        calls = [
+            self.graph.call[i] for i in sorted({x.call_id for x in able if x.call_id is not None})
+        ]
         may = ["the hook on it (register_hook)"] if asked.hooked else []
         how = {True: "a hook of a module", False: "whose slope can be 0"}
         may += [f"{x.name}, {how[x.name.startswith(HOOK)]}" for x in able]
@@ -103,35 +157,71 @@ class Zeros(Paths):
         moved = moved or (self.moved_factors(own[0]) if own and not asked.hooked else [])
         if moved:  # LoRA's B after its first step
             names = several(list(dict.fromkeys(self.words.name(t.id) for t in moved)))
-            why += (f"It is multiplied by {names}, which gets a gradient itself: if {names} was all zeros at that "
-                    "forward (LoRA's B is, in the first step), this is as it should be. ")  # fmt: skip
+            why += (
+                f"It is multiplied by {names}, which gets a gradient itself: if {names} was all"
+                " zeros at that forward (LoRA's B is, in the first step), this is as it should"
+                " be. "
+            )
         elif runs and any(_some(runs[-1][1].arrived, runs[-1][1].arrived_norms)):
-            may, why = [], "What the last backward brought was not zero: something wrote to it, or it cancels. "
+            may, why = (
+                [],
+                (
+                    "What the last backward brought was not zero: something wrote to it, or it"
+                    " cancels. "
+                ),
+            )
         # Without a loss, or a node, it may be as it should be.
         cause = "zero_gradient" if self.roots and may and not moved else "not_known"
         unknown = "Which node made the zeros is not known here. "
         out = ("cut", "frozen", "never tracked") if self.reaches(asked) else ("frozen",)
-        return self.say(asked, cause, f"{n}.grad is there, and it is {EXACT_ZERO}.", calls=calls, detail="zero",
-                        nodes=[x.id for x in able], why=(why or unknown) + ("" if self.recorded else f"{RECORD}."),
-                        ruled_out=out)  # fmt: skip
+        return self.say(
+            asked,
+            cause,
+            f"{n}.grad is there, and it is {EXACT_ZERO}.",
+            calls=calls,
+            detail="zero",
+            nodes=[x.id for x in able],
+            why=(why or unknown) + ("" if self.recorded else f"{RECORD}."),
+            ruled_out=out,
+        )
 
     def makers(self, run: int) -> dict[int, set[tuple[tuple[int, int], bool]]]:
-        """What made the zeros that arrived at each node in one run, where all of it was measured: edges along which
-        only zeros went although something else arrived (False), or zeros arrived although something else went (True).
+        """What made the zeros that arrived at each node in one run, where all of it was measured:
+        edges along which only zeros went although something else arrived (False), or zeros arrived
+        although something else went (True).
         """
         if run not in self.found_makers:
             found: dict[int, set[tuple[tuple[int, int], bool]]] = {}  # an empty one: not known
-            came: dict[int, list[tuple[int, tuple[int, int], bool | None]]] = {}  # output, edge, is it not all zeros
+            # output, edge, is it not all zeros
+            came: dict[int, list[tuple[int, tuple[int, int], bool | None]]] = {}
             for e in (e for e in self.graph.events if isinstance(e, NodeRan) and e.run == run):
-                arrived, sent, got = _some(e.arrived, e.arrived_norms), _some(e.sent, e.sent_norms), came.get(e.node_id)
+                arrived, sent, got = (
+                    _some(e.arrived, e.arrived_norms),
+                    _some(e.sent, e.sent_norms),
+                    came.get(e.node_id),
+                )
                 for x in self.graph.edges_from.get(e.node_id, ()):
-                    if x.next_node_id is not None and x.next_index < len(sent) and e.sent[x.next_index] is not None:
-                        came.setdefault(x.next_node_id, []).append((x.input_nr, x[:2], sent[x.next_index]))
+                    if (
+                        x.next_node_id is not None
+                        and x.next_index < len(sent)
+                        and e.sent[x.next_index] is not None
+                    ):
+                        came.setdefault(x.next_node_id, []).append(
+                            (x.input_nr, x[:2], sent[x.next_index])
+                        )
                 if any(arrived):
                     continue
                 outputs = [output for output, _, some in got or () if some]
-                parts = [{(slot, True)} if some else set() if some is None else found.get(slot[0], {(slot, False)})
-                         for _, slot, some in got or ()]  # fmt: skip
+                parts = [
+                    (
+                        {(slot, True)}
+                        if some
+                        else set()
+                        if some is None
+                        else found.get(slot[0], {(slot, False)})
+                    )
+                    for _, slot, some in got or ()
+                ]
                 # Several that are not zero may cancel; what no node sent was given to backward().
                 known = None not in arrived and len(outputs) == len(set(outputs)) and all(parts)
                 found[e.node_id] = set().union(*parts) if known else set()
@@ -141,16 +231,33 @@ class Zeros(Paths):
     def changed(self, asked: Asked, slots: Sequence[tuple[int, int]]) -> Explanation:
         """Between two nodes something else than zeros became zeros."""
         nodes = [self.graph.node[i] for i in dict.fromkeys(i for i, _ in slots)]
-        calls = [self.graph.call[i] for i in dict.fromkeys(x.call_id for x in nodes) if i is not None]
-        hook, n, own = "a hook on the tensor between (register_hook)", asked.name, self.node_of(asked)
-        ends = {e.next_node_id for slot in slots for e in self.graph.edges_from[slot[0]] if e[:2] == slot}
+        calls = [
+            self.graph.call[i] for i in dict.fromkeys(x.call_id for x in nodes) if i is not None
+        ]
+        hook, n, own = (
+            "a hook on the tensor between (register_hook)",
+            asked.name,
+            self.node_of(asked),
+        )
+        ends = {
+            e.next_node_id
+            for slot in slots
+            for e in self.graph.edges_from[slot[0]]
+            if e[:2] == slot
+        }
         mine = asked.hooked and own is not None and ends == {own[0]}
         made = f"the hook on {n}" if mine else f"{hook}, a cast or a sum over what was broadcast"
         who, likely = nodes[0].name, "" if mine else "likely, not proven, "
-        return self.say(asked, "zero_gradient", f"{n}.grad is {EXACT_ZERO}: only zeros came of what {who} sent.",
-                        calls=calls, nodes=[x.id for x in nodes], why="What it sent was not zero, and only zeros "
-                        f"arrived: {likely}{made} made them.", detail="zero",
-                        ruled_out=("cut", "frozen", "never tracked", "a zero slope"))  # fmt: skip
+        return self.say(
+            asked,
+            "zero_gradient",
+            f"{n}.grad is {EXACT_ZERO}: only zeros came of what {who} sent.",
+            calls=calls,
+            nodes=[x.id for x in nodes],
+            why=f"What it sent was not zero, and only zeros arrived: {likely}{made} made them.",
+            detail="zero",
+            ruled_out=("cut", "frozen", "never tracked", "a zero slope"),
+        )
 
     @cached_property
     def open(self) -> set[int]:
@@ -159,8 +266,11 @@ class Zeros(Paths):
         while todo:
             if (node := todo.pop()) not in seen:
                 seen.add(node)
-                todo += [e.next_node_id for e in self.graph.edges_from.get(node, ())
-                         if e.next_node_id is not None and e[:2] not in self.blocked]  # fmt: skip
+                todo += [
+                    e.next_node_id
+                    for e in self.graph.edges_from.get(node, ())
+                    if e.next_node_id is not None and e[:2] not in self.blocked
+                ]
         return seen
 
     @cached_property
@@ -171,9 +281,12 @@ class Zeros(Paths):
     @cached_property
     def flat(self) -> list[tuple[int, int]]:
         """The edges of nodes whose slope can be 0, where something else may have arrived."""
-        nodes = [n.id for n in self.graph.nodes if n.name.startswith((*FLAT, HOOK)) and n.id in self.open]
+        nodes = [
+            n.id for n in self.graph.nodes if n.name.startswith((*FLAT, HOOK)) and n.id in self.open
+        ]
         slots = [e[:2] for n in nodes for e in self.graph.edges_from.get(n, ())]
-        return [s for s in slots if s in self.blocked or s[0] not in self.runs_of]  # others did not make zeros
+        # others did not make zeros
+        return [s for s in slots if s in self.blocked or s[0] not in self.runs_of]
 
     @cached_property
     def stops_above(self) -> dict[tuple[int, int], int]:
@@ -186,20 +299,32 @@ class Zeros(Paths):
     @cached_property
     def near_above(self) -> dict[tuple[int, int], int]:
         """Without what stands before a node at which something else than zeros arrived."""
-        fed = {n for n, runs in self.runs_of.items() if any(_some(runs[-1][1].arrived, runs[-1][1].arrived_norms))}
+        fed = {
+            n
+            for n, runs in self.runs_of.items()
+            if any(_some(runs[-1][1].arrived, runs[-1][1].arrived_norms))
+        }
         sole = {n: senders[0][0] for n, senders in self.into.items() if len(senders) == 1}
         for node in sole:
             leaf = self.graph.node[node].leaf_id
-            while leaf is not None and not self.starved(leaf) and (node := sole.get(node, -1)) not in {*fed, -1}:
+            while (
+                leaf is not None
+                and not self.starved(leaf)
+                and (node := sole.get(node, -1)) not in {*fed, -1}
+            ):
                 fed.add(node)
         return self.arriving(self.flat, fed)
 
-    def arriving(self, slots: Sequence[tuple[int, int]], ends: Iterable[int] = ()) -> dict[tuple[int, int], int]:
-        """Which of these edges stand on a way to each (node, output), as the bits of a whole number; ways start
-        anew at ``ends``."""
+    def arriving(
+        self, slots: Sequence[tuple[int, int]], ends: Iterable[int] = ()
+    ) -> dict[tuple[int, int], int]:
+        """Which of these edges stand on a way to each (node, output), as the bits of a whole
+        number; ways start anew at ``ends``."""
         bit = {slot: 1 << i for i, slot in enumerate(slots)}
         found, at = dict[tuple[int, int], int](), dict[int, int]()
-        for node in queries.gradient_order(self.graph, [n.id for n in self.graph.nodes]) if slots else ():
+        for node in (
+            queries.gradient_order(self.graph, [n.id for n in self.graph.nodes]) if slots else ()
+        ):
             for e in self.graph.edges_from.get(node, ()):
                 before = 0 if node in ends else at.get(node, 0)
                 if e.next_node_id is not None and (bits := before | bit.get(e[:2], 0)):
@@ -209,7 +334,10 @@ class Zeros(Paths):
         return found
 
     def marked(
-        self, end: tuple[int, int] | None, slots: Sequence[tuple[int, int]], above: dict[tuple[int, int], int]
+        self,
+        end: tuple[int, int] | None,
+        slots: Sequence[tuple[int, int]],
+        above: dict[tuple[int, int], int],
     ) -> list[tuple[int, int]]:
         """Those of the edges that stand on a way to this (node, output)."""
         bits = 0 if end is None else above.get((end[0], end[1]), 0)
@@ -225,19 +353,25 @@ class Zeros(Paths):
         return table
 
     def cancelling(self, node_id: int) -> list[str]:
-        """The last gradients that were sent to a leaf and are not zero, where they are several and the sum is."""
+        """The last gradients that were sent to a leaf and are not zero, where they are several and
+        the sum is."""
         sent = dict[tuple[int, int], str | None]()
         senders = {node_id, *(n for n, _ in self.into.get(node_id, ()))}
         for _, e in sorted(x for node in senders for x in self.runs_of.get(node, ())):
             if e.node_id == node_id and any(_some(e.arrived, e.arrived_norms)):
                 return []
-            ends = {x.next_index for x in self.graph.edges_from.get(e.node_id, ()) if x.next_node_id == node_id}
+            ends = {
+                x.next_index
+                for x in self.graph.edges_from.get(e.node_id, ())
+                if x.next_node_id == node_id
+            }
             sent |= {(e.node_id, i): e.sent[i] for i in ends if i < len(e.sent)}
         found = [v for v in sent.values() if v and not all_zero(v)]
         return found if len(found) > 1 and not any("value" in v for v in found) else []
 
     def late(self, node_id: int) -> bool:
-        """Did all leaves that get their gradient from before this node get zeros too? Then it made none of them."""
+        """Did all leaves that get their gradient from before this node get zeros too? Then it made
+        none of them."""
         if node_id in self.lateness:
             return self.lateness[node_id]
         alive, found = self.living.get(node_id), False
@@ -250,9 +384,16 @@ class Zeros(Paths):
             new = {n for n, _ in self.into.get(todo.pop(), ())} - before
             before |= new
             todo += new
-            for e in (e for n in new for e in self.graph.edges_from.get(n, ()) if e.next_node_id is not None):
+            for e in (
+                e
+                for n in new
+                for e in self.graph.edges_from.get(n, ())
+                if e.next_node_id is not None
+            ):
                 leaf = self.leaf_behind(e.next_node_id or 0)
-                if leaf is not None and not own & self.flat_above.get((e.next_node_id or 0, e.input_nr), 0):
+                if leaf is not None and not own & self.flat_above.get(
+                    (e.next_node_id or 0, e.input_nr), 0
+                ):
                     found = True
                     if not self.starved(leaf):
                         self.lateness[node_id] = False
@@ -262,12 +403,15 @@ class Zeros(Paths):
 
     @cached_property
     def living(self) -> dict[int, tuple[int, int]]:
-        """Of nodes behind one that also sends to a leaf whose ``.grad`` is not all zeros: where such a leaf gets it."""
+        """Of nodes behind one that also sends to a leaf whose ``.grad`` is not all zeros: where
+        such a leaf gets it."""
         found = dict[int, tuple[int, int]]()
         for node in queries.gradient_order(self.graph, [n.id for n in self.graph.nodes]):
             ends = self.ends_of([node])
             leaves = {end: self.leaf_behind(end[0]) for end in sorted(ends)}
-            living = [end for end, leaf in leaves.items() if leaf is not None and not self.starved(leaf)]
+            living = [
+                end for end, leaf in leaves.items() if leaf is not None and not self.starved(leaf)
+            ]
             if (end := next(iter(living), found.get(node))) is not None:
                 for to, _ in ends:
                     found.setdefault(to, end)
@@ -277,24 +421,34 @@ class Zeros(Paths):
         """The trainable leaf behind a node, through views."""
         node: int | None = node_id
         while node is not None and (own := self.graph.node[node]).leaf_id is None:
-            behind = [e.next_node_id for e in self.graph.edges_from.get(node, ()) if e.next_node_id is not None]
+            behind = [
+                e.next_node_id
+                for e in self.graph.edges_from.get(node, ())
+                if e.next_node_id is not None
+            ]
             node = behind[0] if len(behind) == 1 and KEEP_ZERO.match(own.name) else None
         return None if node is None else self.graph.node[node].leaf_id
 
     def moved_factors(self, node: int) -> list[Tensor]:
-        """The nearest trainable leaf that all its gradient is multiplied by, if that gets one and may have moved."""
+        """The nearest trainable leaf that all its gradient is multiplied by, if that gets one and
+        may have moved."""
         while len(senders := {n for n, _ in self.into.get(node, ())}) == 1:
             mine, node = node, senders.pop()
             for e in self.graph.edges_from.get(node, ()):
-                if e.next_node_id == mine and (found := self.moved_factor(node, e.next_index)) is not None:
+                if (
+                    e.next_node_id == mine
+                    and (found := self.moved_factor(node, e.next_index)) is not None
+                ):
                     return found
         return []
 
     def moved_factor(self, node: int, slot: int) -> list[Tensor] | None:
-        """The trainable leaf by which what goes along an edge is multiplied, where that gets a gradient and may have
-        moved. None: it is not multiplied by a leaf."""
+        """The trainable leaf by which what goes along an edge is multiplied, where that gets a
+        gradient and may have moved. None: it is not multiplied by a leaf."""
         other = self.factor(node, slot)
-        behind = next((e.next_node_id for e in self.graph.edges_from[node] if e.next_index == other), None)
+        behind = next(
+            (e.next_node_id for e in self.graph.edges_from[node] if e.next_index == other), None
+        )
         if behind is None or (at := self.leaf_behind(behind)) is None:
             return None
         leaf = self.graph.tensor[at]
@@ -314,32 +468,60 @@ class Zeros(Paths):
         n, stops = asked.name, self.nearest(asked, stops)
         found = [self.blocked[s] for s in stops]
         nodes = [self.graph.node[node] for node, _ in stops]
-        calls = [self.graph.call[i] for i in dict.fromkeys(x.call_id for x in nodes) if i is not None]
+        calls = [
+            self.graph.call[i] for i in dict.fromkeys(x.call_id for x in nodes) if i is not None
+        ]
         factors = [t for _, t in found if t is not None]
         names = several(list(dict.fromkeys(self.words.name(t.id) for t in factors)))
         out = ("cut", "frozen", "never tracked")
         trains = len(factors) == len(found) and all(t.is_leaf and t.requires_grad for t in factors)
         last = queries.latest_states(self.graph)
-        if trains and not self.is_zero(asked.tensor_id) and not any(self.stuck(last[t.object_id]) for t in factors):
-            verb, gets = ("are", "get gradients") if len(set(factors)) > 1 else ("is", "gets a gradient")
-            return self.say(asked, "healthy", f"Healthy: {n}'s gradient is exactly 0 because {names} {verb} all zeros "
-                            "(it is multiplied by it).", calls=calls, tensors=[t.id for t in factors],
-                            nodes=[x.id for x in nodes], why=f"{names} {gets} too, so {n}'s starts after "
-                            "the first step.", ruled_out=out, detail="zero_factor")  # fmt: skip
-        what, detail = self.why_zero(nodes, stops) if not factors else (
-            f"its gradient is multiplied by {names}, which is all zeros.", "zero")  # fmt: skip
+        if (
+            trains
+            and not self.is_zero(asked.tensor_id)
+            and not any(self.stuck(last[t.object_id]) for t in factors)
+        ):
+            verb, gets = (
+                ("are", "get gradients") if len(set(factors)) > 1 else ("is", "gets a gradient")
+            )
+            return self.say(
+                asked,
+                "healthy",
+                f"Healthy: {n}'s gradient is exactly 0 because {names} {verb} all zeros "
+                "(it is multiplied by it).",
+                calls=calls,
+                tensors=[t.id for t in factors],
+                nodes=[x.id for x in nodes],
+                why=f"{names} {gets} too, so {n}'s starts after the first step.",
+                ruled_out=out,
+                detail="zero_factor",
+            )
+        what, detail = (
+            self.why_zero(nodes, stops)
+            if not factors
+            else (f"its gradient is multiplied by {names}, which is all zeros.", "zero")
+        )
         who = several(list(dict.fromkeys(x.name for x in nodes)))
         casts = all(x.name.startswith("ToCopy") for x in nodes)
-        return self.say(asked, "underflow" if casts else "zero_gradient",
-                        f"{n}.grad is {EXACT_ZERO}: {who} sends only zeros back.",
-                        calls=calls, nodes=[x.id for x in nodes],
-                        tensors=[t.id for t in factors], why=what[0].upper() + what[1:],
-                        mend="scale the loss up, e.g. with torch.amp.GradScaler." if casts else "",
-                        ruled_out=out, detail=detail)  # fmt: skip
+        return self.say(
+            asked,
+            "underflow" if casts else "zero_gradient",
+            f"{n}.grad is {EXACT_ZERO}: {who} sends only zeros back.",
+            calls=calls,
+            nodes=[x.id for x in nodes],
+            tensors=[t.id for t in factors],
+            why=what[0].upper() + what[1:],
+            mend="scale the loss up, e.g. with torch.amp.GradScaler." if casts else "",
+            ruled_out=out,
+            detail=detail,
+        )
 
     def why_zero(self, nodes: Sequence[Node], stops: Sequence[tuple[int, int]]) -> tuple[str, str]:
-        """What is known of nodes that sent only zeros although something else arrived; and its detail."""
-        sent = [(self.runs_of[n][-1][1].sent[i] or "") if n in self.runs_of else "0" for n, i in stops]
+        """What is known of nodes that sent only zeros although something else arrived; and its
+        detail."""
+        sent = [
+            (self.runs_of[n][-1][1].sent[i] or "") if n in self.runs_of else "0" for n, i in stops
+        ]
         if all(text and not text.strip("[], ") for text in sent):
             return "what it sent on is empty: no element of the batch took this way.", "zero"
         if all(n.name.startswith(FLAT) for n in nodes):
@@ -351,10 +533,21 @@ class Zeros(Paths):
         if all(n.name in FACTORS for n in nodes):
             if all(i not in FACTORS[n.name] for n, (_, i) in zip(nodes, stops, strict=True)):
                 return "what arrived there was not zero, and its parts cancel exactly.", "cancels"
-            ends = [e for s in stops for e in self.graph.edges_from[s[0]] if e.next_index == self.factor(*s)]
+            ends = [
+                e
+                for s in stops
+                for e in self.graph.edges_from[s[0]]
+                if e.next_index == self.factor(*s)
+            ]
             names = [self.words.name(i) for e in ends if (i := self.tensor_at(e)) is not None]
             if names and len(ends) == len(stops) == len(names):
-                return f"what arrived there was not zero; times {several(list(dict.fromkeys(names)))} it is 0.", "zero"
+                return (
+                    (
+                        "what arrived there was not zero; times"
+                        f" {several(list(dict.fromkeys(names)))} it is 0."
+                    ),
+                    "zero",
+                )
         return "what arrived there was not zero; what it sent on was.", "zero"
 
     def factor(self, node: int, slot: int) -> int | None:
@@ -374,13 +567,18 @@ class Zeros(Paths):
         return {t.gradient_edge: t.id for t in reversed(self.graph.tensors) if t.gradient_edge}
 
     def nearest(self, asked: Asked, stops: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """The last of these edges on every way to the tensor: what stops farther away is stopped here too."""
+        """The last of these edges on every way to the tensor: what stops farther away is stopped
+        here too."""
         end, found, seen = self.node_of(asked), list[tuple[int, int]](), set[int]()
         todo = [end[0]] if end else []
         while todo:
             if (node := todo.pop()) not in seen:
                 seen.add(node)
-                edges = [e for n in {n for n, _ in self.into.get(node, ())} for e in self.graph.edges_from[n]]
+                edges = [
+                    e
+                    for n in {n for n, _ in self.into.get(node, ())}
+                    for e in self.graph.edges_from[n]
+                ]
                 slots = [e[:2] for e in edges if e.next_node_id == node]
                 found += [slot for slot in slots if slot in self.blocked]
                 todo += [n for n, i in slots if (n, i) not in self.blocked]
@@ -392,13 +590,20 @@ class Zeros(Paths):
 
 
 def _some(texts: Sequence[str | None], norms: Sequence[str | None]) -> list[bool | None]:
-    """Of each gradient: is it not all zeros? None: not known. One that is undefined counts as zeros.
+    """Of each gradient: is it not all zeros? None: not known. One that is undefined counts as
+    zeros.
 
-    >>> _some(["[0, 0]", "1e-09", None, "[]", "9 values", "9 values", "9 values"], [None] * 5 + ["0", "0.5"])
-    [False, True, False, False, None, False, True]
+    >>> _some(["[0, 0]", "1e-09", None, "[]", "9 values"], [None] * 5)
+    [False, True, False, False, None]
+    >>> _some(["9 values", "9 values"], ["0", "0.5"])
+    [False, True]
     """
     found: list[bool | None] = []
     for text, norm in zip_longest(texts, norms):
         shape = text is not None and "value" in text
-        found.append((None if norm is None else norm != "0") if shape else bool(re.search("[1-9ni]", text or "")))
+        found.append(
+            (None if norm is None else norm != "0")
+            if shape
+            else bool(re.search("[1-9ni]", text or ""))
+        )
     return found

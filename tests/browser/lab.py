@@ -22,12 +22,18 @@ ROOT = Path(__file__).parents[2]
 ARTEFACTS = ROOT / "tests" / "artefacts"  # screenshots to look at
 WATCH = Path(__file__).parent / "watch"  # holds the sitecustomize.py that notes contacts
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-INSTALL = "no Chromium found: install one (apt-get install chromium), or name its path in GRADVIZ_CHROMIUM"
-FLAGS = ("--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-         " --disable-component-update --disable-sync").split()  # fmt: skip
+INSTALL = (
+    "no Chromium found: install one (apt-get install chromium), or name its path in"
+    " GRADVIZ_CHROMIUM"
+)
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+    " --disable-component-update --disable-sync"
+).split()
 SETTINGS = {
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
-    "notebook-extension/tracker": {"windowingMode": "none"},  # else cells out of sight have no picture to look at
+    # else cells out of sight have no picture to look at
+    "notebook-extension/tracker": {"windowingMode": "none"},
     "docmanager-extension/plugin": {"autosave": False},
 }
 LOCAL = {"127.0.0.1", "localhost", "::1"}
@@ -39,7 +45,8 @@ class Lab(NamedTuple):
     url: str
     token: str
     folder: Path
-    contacts: Path  # addresses that the server or a kernel asked for and that are not of this machine
+    # addresses that the server or a kernel asked for and that are not of this machine
+    contacts: Path
 
 
 class Tab(NamedTuple):
@@ -56,7 +63,8 @@ def find_chromium() -> str | None:
 
 @contextmanager
 def jupyterlab(home: Path) -> Iterator[Lab]:
-    """A JupyterLab on a free port, on a copy of notebooks/, whose settings and history live in ``home``."""
+    """A JupyterLab on a free port, on a copy of notebooks/, whose settings and history live in
+    ``home``."""
     folder = Path(shutil.copytree(ROOT / "notebooks", home / "notebooks"))
     for name, values in SETTINGS.items():
         file = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
@@ -72,11 +80,23 @@ def jupyterlab(home: Path) -> Iterator[Lab]:
         "PYTHONPATH": os.pathsep.join((str(WATCH), str(ROOT))),
         "GRADVIZ_CONTACTS": str(contacts),
     }
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1",
-               "--ServerApp.port=0", f"--ServerApp.root_dir={folder}", "--ServerApp.terminals_enabled=False",
-               "--LabApp.expose_app_in_browser=True", "--LabApp.extension_manager=readonly"]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        "--allow-root",
+        "--ServerApp.ip=127.0.0.1",
+        "--ServerApp.port=0",
+        f"--ServerApp.root_dir={folder}",
+        "--ServerApp.terminals_enabled=False",
+        "--LabApp.expose_app_in_browser=True",
+        "--LabApp.extension_manager=readonly",
+    ]
     with (home / "server.log").open("wb") as log:
-        server = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
+        server = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT
+        )
     try:
         yield Lab(_address(server, home, token), token, folder, contacts)
     finally:
@@ -114,8 +134,12 @@ def new_tab(browser: Browser, width: int = 1440, height: int = 900) -> Iterator[
 
 
 def change_theme(page: Page, theme: str) -> None:
-    page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
-    page.wait_for_function("light => document.body.dataset.jpThemeLight === light", arg=str("Light" in theme).lower())
+    page.evaluate(
+        "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme
+    )
+    page.wait_for_function(
+        "light => document.body.dataset.jpThemeLight === light", arg=str("Light" in theme).lower()
+    )
     page.locator("#jupyterlab-splash").wait_for(state="detached")
 
 

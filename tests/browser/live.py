@@ -1,4 +1,5 @@
-"""What the tests of the live part drive: a notebook, what its panels show, and what they should show."""
+"""What the tests of the live part drive: a notebook, what its panels show, and what they should
+show."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ Seen = dict[str, Any]
 LIVE = (Path(__file__).parent / "live.js").read_text(encoding="utf-8")
 FAKE = (Path(__file__).parent / "fake_kernel.js").read_text(encoding="utf-8")
 HEAD = "import time, torch, gradviz as gv"
-# Every kind of control. The decorator is one line, so the scenario's lines have the same numbers without it.
+# Every kind of control. The decorator is one line, so the scenario's lines have the same numbers
+# without it.
 ALL_LABELS: dict[str, dict[str, Any]] = {
     "copy": {"clone": torch.Tensor.clone, "detach": torch.Tensor.detach},
     "mode": gv.controls.grad_mode,
@@ -33,12 +35,19 @@ ALL_LABELS: dict[str, dict[str, Any]] = {
     "scale": {f"{s:g}": s for s in (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)},
     "again": {str(n): n for n in range(99)},
 }
-ALL_START = {"copy": "clone", "mode": "none", "function": "relu", "requires_grad": "True", "k": "3", "scale": "1.5",
-             "again": "0"}  # fmt: skip
+ALL_START = {
+    "copy": "clone",
+    "mode": "none",
+    "function": "relu",
+    "requires_grad": "True",
+    "k": "3",
+    "scale": "1.5",
+    "again": "0",
+}
 ALL_CONTROLS = (
-    "copy=[torch.Tensor.clone, torch.Tensor.detach], mode=gv.controls.grad_mode, k=(1, 5), scale=(0.5, 3.0, 0.5), "
-    "function=[torch.relu, torch.sin, torch.exp, torch.tanh, torch.square, torch.sigmoid], requires_grad=True, "
-    "again=gv.controls.button('backward again')"
+    "copy=[torch.Tensor.clone, torch.Tensor.detach], mode=gv.controls.grad_mode, k=(1, 5),"
+    " scale=(0.5, 3.0, 0.5), function=[torch.relu, torch.sin, torch.exp, torch.tanh, torch.square,"
+    " torch.sigmoid], requires_grad=True, again=gv.controls.button('backward again')"
 )
 ALL = """
 def everything(copy, mode, function, requires_grad, k, scale, again):
@@ -56,7 +65,9 @@ COURSE_LABELS = {
     "mode": gv.controls.grad_mode,
     "requires_grad": {"True": True, "False": False},
 }
-COURSE_CONTROLS = "copy=gv.controls.copies, mode=gv.controls.grad_mode, requires_grad=gv.controls.requires_grad"
+COURSE_CONTROLS = (
+    "copy=gv.controls.copies, mode=gv.controls.grad_mode, requires_grad=gv.controls.requires_grad"
+)
 COURSE = """
 def course(copy, mode, requires_grad):
     a = torch.tensor([1., 2., 3.], requires_grad=requires_grad)
@@ -77,8 +88,13 @@ with gv.record() as rec:
     loss.backward()
 """
 EVERYTHING, FIRST, SECOND, PLAYER = range(4)  # the panels of the notebook, from top to bottom
-CELLS = (HEAD, f"@gv.explore({ALL_CONTROLS}){ALL}", f"@gv.explore({COURSE_CONTROLS}){COURSE}", "course",
-         f"{PLAY[1:]}player = gv.play(rec)\nplayer")  # fmt: skip
+CELLS = (
+    HEAD,
+    f"@gv.explore({ALL_CONTROLS}){ALL}",
+    f"@gv.explore({COURSE_CONTROLS}){COURSE}",
+    "course",
+    f"{PLAY[1:]}player = gv.play(rec)\nplayer",
+)
 
 
 def write_notebook(lab: Lab, name: str, cells: tuple[str, ...] = CELLS) -> None:
@@ -88,7 +104,7 @@ def write_notebook(lab: Lab, name: str, cells: tuple[str, ...] = CELLS) -> None:
     nbformat.write(made, lab.folder / name)
 
 
-# --- what should be shown: the same code under record() in this process -----------------------------------------------
+# --- what should be shown: the same code under record() in this process ---------------------------
 
 
 class Oracle:
@@ -145,7 +161,8 @@ class Oracle:
 
 
 def seen_in(shown: dict[str, Any]) -> Seen:
-    """What a reader sees of a state: the texts in its picture, the cells of its table, the sentence and the error."""
+    """What a reader sees of a state: the texts in its picture, the cells of its table, the sentence
+    and the error."""
     groups: dict[str, list[str]] = {"node": [], "edge": []}
     for group in ET.fromstring(shown["svg"]).iter("{http://www.w3.org/2000/svg}g"):
         kind = (group.get("class") or "").split(" ")[0]
@@ -153,11 +170,16 @@ def seen_in(shown: dict[str, Any]) -> Seen:
             texts = group.iter("{http://www.w3.org/2000/svg}text")
             groups[kind].append("|".join("".join(t.itertext()) for t in texts))
     table = [[str(cell) for cell in row["cells"]] for row in shown["table"]]
-    return {"cards": groups["node"], "arrows": groups["edge"], "table": table, "said": shown["sentence"],
-            "error": shown["error"]}  # fmt: skip
+    return {
+        "cards": groups["node"],
+        "arrows": groups["edge"],
+        "table": table,
+        "said": shown["sentence"],
+        "error": shown["error"],
+    }
 
 
-# --- what is shown ----------------------------------------------------------------------------------------------------
+# --- what is shown --------------------------------------------------------------------------------
 
 
 class Panel:
@@ -203,7 +225,9 @@ class Panel:
     def card(self, title: str) -> str:
         """The id of the card that begins with this."""
         found: str = self.room.locator(".gv-node").evaluate_all(
-            "(all, title) => all.find(g => g.querySelector('text').textContent === title).dataset.gv", title
+            "(all, title) => all.find(g => g.querySelector('text').textContent ==="
+            " title).dataset.gv",
+            title,
         )
         return found
 
@@ -235,6 +259,7 @@ def open_lab(page: Page, lab: Lab, name: str, tail: str = "&reset") -> None:
 def run_all(page: Page, panels: int = 4) -> None:
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
     page.wait_for_function(
-        "n => live.rooms().length === n && live.rooms().every(r => r.querySelector('.gv-said')?.textContent)",
+        "n => live.rooms().length === n && live.rooms().every(r =>"
+        " r.querySelector('.gv-said')?.textContent)",
         arg=panels,
     )

@@ -1,4 +1,5 @@
-"""Exported pages in a real browser, the network cut: mouse, keyboard, addresses, presenter keys, paper, no scripts."""
+"""Exported pages in a real browser, the network cut: mouse, keyboard, addresses, presenter keys,
+paper, no scripts."""
 
 from __future__ import annotations
 
@@ -21,8 +22,13 @@ from gradviz.views.figure import Figure
 from gradviz.views.state import state
 
 COPIES = {"clone": torch.clone, "detach": torch.detach, "data": lambda t: t.data}
-KINDS = {"buttons": [*COPIES], "dropdown": ["none", "no_grad"], "checkbox": ["False", "True"],
-         "slider": ["1", "2", "3"], "counter": ["0", "1", "2"]}  # fmt: skip
+KINDS = {
+    "buttons": [*COPIES],
+    "dropdown": ["none", "no_grad"],
+    "checkbox": ["False", "True"],
+    "slider": ["1", "2", "3"],
+    "counter": ["0", "1", "2"],
+}
 NAMES = dict(zip(KINDS, ("copy", "mode", "requires_grad", "k", "backward"), strict=True))
 START = {"copy": "clone", "mode": "none", "requires_grad": "True", "k": "1", "backward": "0"}
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'{{data}}<!--\u2028\ud800"
@@ -49,35 +55,57 @@ def scenario() -> dict[str, Any]:
     for kind, options in KINDS.items():
         name = NAMES[kind]
         start = options.index(START[name])
-        controls.append({"name": name, "label": name, "kind": kind, "options": options, "start": start})
+        controls.append(
+            {"name": name, "label": name, "kind": kind, "options": options, "start": start}
+        )
     return {"title": "Copy or cut?", "code": LISTING, "controls": controls, "states": states}
 
 
 @pytest.fixture(scope="module")
 def player() -> dict[str, Any]:
     rec = course()
-    states = [{**state(Figure(rec.at(i))), "sentence": f"this is step {i}"} for i in range(len(rec.events) + 1)]
-    control = {"name": "step", "label": "step", "kind": "steps", "options": [*map(str, range(len(states)))], "start": 0}
+    states = [
+        {**state(Figure(rec.at(i))), "sentence": f"this is step {i}"}
+        for i in range(len(rec.events) + 1)
+    ]
+    control = {
+        "name": "step",
+        "label": "step",
+        "kind": "steps",
+        "options": [*map(str, range(len(states)))],
+        "start": 0,
+    }
     return {"title": "Step by step", "code": LISTING, "controls": [control], "states": states}
 
 
 @pytest.fixture
 def visit(browser: Browser, tmp_path: Path) -> Iterator[Open]:
-    """Opens a book's page; afterwards: it asked for nothing, broke no policy and complained of nothing."""
+    """Opens a book's page; afterwards: it asked for nothing, broke no policy and complained of
+    nothing."""
     problems: list[str] = []
     contexts = []
 
-    def opened(book: dict[str, Any], tail: str = "", *, scripts: bool = True, **options: Any) -> Page:
+    def opened(
+        book: dict[str, Any], tail: str = "", *, scripts: bool = True, **options: Any
+    ) -> Page:
         file = tmp_path / "book.html"
         file.write_bytes(pages.page(book))
         context = browser.new_context(
-            viewport={"width": 1280, "height": 720}, offline=True, java_script_enabled=scripts, **options
+            viewport={"width": 1280, "height": 720},
+            offline=True,
+            java_script_enabled=scripts,
+            **options,
         )
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(20_000)
         page.add_init_script(WATCH)
-        page.on("request", lambda r: None if r.url.startswith((file.as_uri(), "data:")) else problems.append(r.url))
+        page.on(
+            "request",
+            lambda r: (
+                None if r.url.startswith((file.as_uri(), "data:")) else problems.append(r.url)
+            ),
+        )
         page.on("console", lambda m: problems.append(m.text))
         page.on("pageerror", lambda e: problems.append(str(e)))
         page.on("dialog", lambda d: (problems.append(d.message), d.dismiss()))
@@ -179,13 +207,16 @@ def test_strange_names_have_addresses_too(visit: Open, scenario: dict[str, Any])
     for place, option in [*enumerate(options)][::-1]:
         page.get_by_role("radio").nth(place).check()
         page.wait_for_function(
-            "start => location.hash.startsWith(start)", arg=f"#co%20py%26={quote(option[:6], safe='')}"
+            "start => location.hash.startsWith(start)",
+            arg=f"#co%20py%26={quote(option[:6], safe='')}",
         )
         page.reload()
         expect(page.get_by_role("radio").nth(place)).to_be_checked()
 
 
-def test_presenter_keys_step_through_the_states(visit: Open, scenario: dict[str, Any], player: dict[str, Any]) -> None:
+def test_presenter_keys_step_through_the_states(
+    visit: Open, scenario: dict[str, Any], player: dict[str, Any]
+) -> None:
     page = visit(scenario)
     page.keyboard.press("PageDown")
     says(page, backward="1")
@@ -227,7 +258,13 @@ def test_a_player_goes_there_and_back(visit: Open, player: dict[str, Any]) -> No
         press(name)
         at_step(page, step)
     page.get_by_role("slider", name="step").focus()
-    for key, step in (("End", last), ("ArrowRight", last), ("ArrowLeft", last - 1), ("Home", 0), ("ArrowLeft", 0)):
+    for key, step in (
+        ("End", last),
+        ("ArrowRight", last),
+        ("ArrowLeft", last - 1),
+        ("Home", 0),
+        ("ArrowLeft", 0),
+    ):
         page.keyboard.press(key)
         at_step(page, step)
     for _ in range(last):
@@ -245,7 +282,8 @@ def test_a_player_plays(visit: Open, player: dict[str, Any], motion: str) -> Non
     last = len(player["states"]) - 1
     page = visit(player, f"#step={last}", reduced_motion=motion)
     page.clock.install(time=0)
-    page.clock.pause_at(1000)  # else it goes on by itself as well, and a busy machine counts one step more
+    # else it goes on by itself as well, and a busy machine counts one step more
+    page.clock.pause_at(1000)
     at_step(page, last)
     page.get_by_role("slider", name="step").focus()
     page.keyboard.press("Space")  # at the end: from the start
@@ -276,7 +314,9 @@ def test_it_reads_without_scripts(visit: Open, scenario: dict[str, Any]) -> None
     page.screenshot(path=ARTEFACTS / "page-no-scripts-dark.png")
 
 
-def test_a_hundred_rapid_changes_end_in_the_right_state(visit: Open, scenario: dict[str, Any]) -> None:
+def test_a_hundred_rapid_changes_end_in_the_right_state(
+    visit: Open, scenario: dict[str, Any]
+) -> None:
     page, choose = visit(scenario), random.Random(0)
     now = dict(START)
     for _ in range(100):
@@ -299,7 +339,9 @@ def test_a_hundred_rapid_changes_end_in_the_right_state(visit: Open, scenario: d
     assert picture(page) == picture(visit(scenario, f"#copy={now['copy']}"))
 
 
-def test_the_controls_have_names_and_roles(visit: Open, scenario: dict[str, Any], player: dict[str, Any]) -> None:
+def test_the_controls_have_names_and_roles(
+    visit: Open, scenario: dict[str, Any], player: dict[str, Any]
+) -> None:
     expect(visit(scenario).get_by_role("group", name="Controls")).to_match_aria_snapshot("""
       - group "Controls":
         - text: copy
@@ -334,13 +376,22 @@ def test_the_controls_have_names_and_roles(visit: Open, scenario: dict[str, Any]
 
 def test_user_text_does_nothing(visit: Open, scenario: dict[str, Any]) -> None:
     control = {**scenario["controls"][0], "label": HOSTILE, "options": [HOSTILE, "x"]}
-    hostile = {**scenario["states"][0], **dict.fromkeys(("alt", "text", "sentence", "error", "printed"), HOSTILE)}
+    hostile = {
+        **scenario["states"][0],
+        **dict.fromkeys(("alt", "text", "sentence", "error", "printed"), HOSTILE),
+    }
     svg = (
-        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 9 9' width='9' height='9'><script>alert(1)</script>"
-        "<image href='http://gradviz.invalid/'/><g class='graph'><a href='http://gradviz.invalid/'/></g></svg>"
+        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 9 9' width='9'"
+        " height='9'><script>alert(1)</script><image href='http://gradviz.invalid/'/><g"
+        " class='graph'><a href='http://gradviz.invalid/'/></g></svg>"
     )
     torn = {**hostile, "svg": svg, "problem": HOSTILE}
-    book = {"title": HOSTILE, "code": {"text": HOSTILE, "first": 1}, "controls": [control], "states": [hostile, torn]}
+    book = {
+        "title": HOSTILE,
+        "code": {"text": HOSTILE, "first": 1},
+        "controls": [control],
+        "states": [hostile, torn],
+    }
     for scripts in (True, False):
         page = visit(book, scripts=scripts)
         assert page.locator("img[src='x']").count() == 0
@@ -355,9 +406,18 @@ def pdf_pages(data: bytes) -> int:
 
 
 @pytest.mark.parametrize(
-    ("tail", "count"), [("", 1), ("?print=1-3,7", 4), ("?print=5", 1), ("?print=0,3-2,999,x", 1), ("?print=100-999", 9)]
+    ("tail", "count"),
+    [
+        ("", 1),
+        ("?print=1-3,7", 4),
+        ("?print=5", 1),
+        ("?print=0,3-2,999,x", 1),
+        ("?print=100-999", 9),
+    ],
 )
-def test_paper_shows_the_chosen_states(visit: Open, scenario: dict[str, Any], tail: str, count: int) -> None:
+def test_paper_shows_the_chosen_states(
+    visit: Open, scenario: dict[str, Any], tail: str, count: int
+) -> None:
     page = visit(scenario, tail, color_scheme="dark")
     assert pdf_pages(page.pdf(prefer_css_page_size=True)) == count
     says(page)
@@ -383,7 +443,9 @@ def test_states_to_print_are_chosen_on_the_page(visit: Open, player: dict[str, A
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_is_looked_at(visit: Open, scenario: dict[str, Any], player: dict[str, Any], scheme: str) -> None:
+def test_it_is_looked_at(
+    visit: Open, scenario: dict[str, Any], player: dict[str, Any], scheme: str
+) -> None:
     for name, book in (("scenario", scenario), ("player", player)):
         for query in ("", "?present"):
             page = visit(book, f"{query}#copy=detach&step=9", color_scheme=scheme)

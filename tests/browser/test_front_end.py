@@ -1,4 +1,5 @@
-"""The front end alone: the same script that the widget loads, on a bare page without a notebook or a kernel."""
+"""The front end alone: the same script that the widget loads, on a bare page without a notebook or
+a kernel."""
 
 from __future__ import annotations
 
@@ -18,27 +19,53 @@ from gradviz.views.state import state
 
 SCRIPT = static("picture.js", "panel.js") + "\nwindow.gv = {mountPanel, cleanSvg};"
 PROBES = (Path(__file__).parent / "probes.js").read_text(encoding="utf-8")
-PAGE = '<!doctype html><body style="margin:20px"><div id="one" style="width:880px"></div><div id="two"></div>'
+PAGE = (
+    '<!doctype html><body style="margin:20px"><div id="one" style="width:880px"></div><div'
+    ' id="two"></div>'
+)
 DARK = "--jp-layout-color0:#111;--jp-layout-color1:#212121;--jp-ui-font-color0:rgba(255,255,255,1)"
 EVIL = "window.ran = true"
-HEAD = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 9 9" '
+HEAD = (
+    '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0'
+    ' 0 9 9" '
+)
 HOSTILE = {
     "script": f"{HEAD}><script>{EVIL}</script></svg>",
     "onload": f'{HEAD} onload="{EVIL}"><g onload="{EVIL}" onmouseover="{EVIL}"/></svg>',
-    "link": f'{HEAD}><a href="javascript:{EVIL}"><text>x</text></a><a xlink:href="javascript:{EVIL}"/></svg>',
-    "html": f'{HEAD}><foreignObject><img xmlns="http://www.w3.org/1999/xhtml" src="x" onerror="{EVIL}"/>'
-    "</foreignObject></svg>",
-    "style": f'{HEAD}><style>@import "http://evil.test/x.css"</style><g style="fill:url(http://evil.test/x)"/></svg>',
+    "link": (
+        f'{HEAD}><a href="javascript:{EVIL}"><text>x</text></a><a'
+        f' xlink:href="javascript:{EVIL}"/></svg>'
+    ),
+    "html": (
+        f'{HEAD}><foreignObject><img xmlns="http://www.w3.org/1999/xhtml" src="x"'
+        f' onerror="{EVIL}"/></foreignObject></svg>'
+    ),
+    "style": (
+        f'{HEAD}><style>@import "http://evil.test/x.css"</style><g'
+        ' style="fill:url(http://evil.test/x)"/></svg>'
+    ),
     "paint": f'{HEAD}><path d="M0 0" fill="url(http://evil.test/x#y)" stroke="url(#z)"/></svg>',
-    "image": f'{HEAD}><image href="data:image/svg+xml,&lt;svg onload=&quot;{EVIL}&quot;/&gt;"/></svg>',
+    "image": (
+        f'{HEAD}><image href="data:image/svg+xml,&lt;svg onload=&quot;{EVIL}&quot;/&gt;"/></svg>'
+    ),
     "use": f'{HEAD}><use href="http://evil.test/x.svg#y"/><filter/><mask/></svg>',
-    "animate": f'{HEAD}><text><animate attributeName="href" values="javascript:{EVIL}"/><set/>x</text></svg>',
-    "transform": f'{HEAD}><g transform="url(javascript:{EVIL})" class="gv-panel node evil" id="x-evil"/></svg>',
+    "animate": (
+        f'{HEAD}><text><animate attributeName="href"'
+        f' values="javascript:{EVIL}"/><set/>x</text></svg>'
+    ),
+    "transform": (
+        f'{HEAD}><g transform="url(javascript:{EVIL})" class="gv-panel node evil"'
+        ' id="x-evil"/></svg>'
+    ),
     "namespace": f'{HEAD}><script xmlns="http://www.w3.org/1999/xhtml">{EVIL}</script></svg>',
     "deep": HEAD + ">" + "<g>" * 3000 + f"<script>{EVIL}</script>" + "</g>" * 3000 + "</svg>",
 }
 REFUSED = {
-    "entity": '<!DOCTYPE svg [<!ENTITY x "<script>window.ran=true</script>">]>' + HEAD + "><text>&x;</text></svg>",
+    "entity": (
+        '<!DOCTYPE svg [<!ENTITY x "<script>window.ran=true</script>">]>'
+        + HEAD
+        + "><text>&x;</text></svg>"
+    ),
     "html": "<html xmlns='http://www.w3.org/1999/xhtml'><script>window.ran = true</script></html>",
     "malformed": HEAD + "><g></svg>",
     "no size": '<svg xmlns="http://www.w3.org/2000/svg"/>',
@@ -67,7 +94,12 @@ def many(leaves: int) -> gv.Recording:
 
 @pytest.fixture(scope="module")
 def states() -> dict[str, Any]:
-    recordings = {"clone": course(), "detach": course(torch.detach), "tall": chain(15), "many": many(9)}
+    recordings = {
+        "clone": course(),
+        "detach": course(torch.detach),
+        "tall": chain(15),
+        "many": many(9),
+    }
     return {name: state(rec.figure()) for name, rec in recordings.items()}
 
 
@@ -107,13 +139,14 @@ def show(page: Page, name: str) -> None:
     page.evaluate("name => { window.now = S[name]; P.show(now); }", name)
 
 
-# --- safety -----------------------------------------------------------------------------------------------------------
+# --- safety ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_nothing_hostile_survives(page: Page, kind: str) -> None:
     left = page.evaluate(
-        "text => { const svg = gv.cleanSvg(text, 'p'); document.body.append(svg); return probes.left(svg); }",
+        "text => { const svg = gv.cleanSvg(text, 'p'); document.body.append(svg); return"
+        " probes.left(svg); }",
         HOSTILE[kind],
     )
     page.wait_for_timeout(30)
@@ -123,7 +156,9 @@ def test_nothing_hostile_survives(page: Page, kind: str) -> None:
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_is_not_plain_svg_is_refused_and_the_text_is_shown(page: Page, kind: str) -> None:
     assert page.evaluate("text => gv.cleanSvg(text, 'p')", REFUSED[kind]) is None
-    page.evaluate("svg => P.show({...S.clone, svg, text: '<script>window.ran=true</script>'})", REFUSED[kind])
+    page.evaluate(
+        "svg => P.show({...S.clone, svg, text: '<script>window.ran=true</script>'})", REFUSED[kind]
+    )
     assert page.locator(".gv-twin").text_content() == "<script>window.ran=true</script>"
     assert page.locator(".gv-problem").is_visible()
     assert not page.locator(".gv-view").is_visible()
@@ -159,11 +194,13 @@ def test_two_pictures_share_no_id(page: Page) -> None:
     assert len(ids) == len(set(ids)) > 30
 
 
-# --- selection, keyboard, facts ---------------------------------------------------------------------------------------
+# --- selection, keyboard, facts -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["clone", "detach", "tall"])
-def test_selecting_lights_what_the_state_says(page: Page, states: dict[str, Any], name: str) -> None:
+def test_selecting_lights_what_the_state_says(
+    page: Page, states: dict[str, Any], name: str
+) -> None:
     show(page, name)
     everything = {g["name"] for g in page.evaluate("probes.groups()")}
     for key, one in states[name]["cards"].items():
@@ -185,8 +222,10 @@ def test_mouse_selects_and_the_background_deselects(page: Page) -> None:
     page.locator(card(page, "c")).click()
     line = page.evaluate("now.cards[picked.at(-1)].line")
     assert page.locator(".gv-here .gv-number").text_content() == str(line)
-    assert page.evaluate("document.querySelector('.gv-here').getBoundingClientRect().bottom <= "
-                         "document.querySelector('.gv-code').getBoundingClientRect().bottom + 1")  # fmt: skip
+    assert page.evaluate(
+        "document.querySelector('.gv-here').getBoundingClientRect().bottom <= "
+        "document.querySelector('.gv-code').getBoundingClientRect().bottom + 1"
+    )
     page.locator("summary").click()
     assert page.locator("tr.gv-selected .gv-name").text_content() == "c"
     page.locator(".gv-view").click(position={"x": 5, "y": 200})
@@ -209,7 +248,9 @@ def test_keyboard_alone_is_enough(page: Page) -> None:
     page.keyboard.press("Home")
     assert page.evaluate("now.cards[document.activeElement.dataset.gv].key") == "a"
     for key, where in zip(
-        ["ArrowDown", "ArrowDown", "ArrowUp", "End", "ArrowUp"], ["c", "c + d", "c", "loss", "c + d"], strict=True
+        ["ArrowDown", "ArrowDown", "ArrowUp", "End", "ArrowUp"],
+        ["c", "c + d", "c", "loss", "c + d"],
+        strict=True,
     ):
         page.keyboard.press(key)
         assert page.evaluate("now.cards[document.activeElement.dataset.gv].key") == where
@@ -233,7 +274,18 @@ def test_keys_that_are_used_do_not_reach_the_notebook(page: Page) -> None:
     show(page, "detach")
     page.evaluate("window.heard = []; addEventListener('keydown', e => heard.push(e.key))")
     page.locator(card(page, "a")).focus()
-    for key in ["ArrowDown", "Enter", "Escape", "0", "f", "+", "-", "Shift+ArrowLeft", "x", "Control+f"]:
+    for key in [
+        "ArrowDown",
+        "Enter",
+        "Escape",
+        "0",
+        "f",
+        "+",
+        "-",
+        "Shift+ArrowLeft",
+        "x",
+        "Control+f",
+    ]:
         page.keyboard.press(key)
     assert page.evaluate("heard.filter(k => !['Shift', 'Control'].includes(k))") == ["x", "f"]
     assert page.locator("[data-lm-suppress-shortcuts]").count() == 1
@@ -252,14 +304,18 @@ def test_the_card_of_facts_stands_beside_its_card_and_in_the_window(page: Page) 
         assert min(facts["x"], facts["y"]) >= 0
         assert facts["x"] + facts["width"] <= 920
         assert facts["y"] + facts["height"] <= 600
-        apart = (facts["x"] >= own["x"] + own["width"] or facts["x"] + facts["width"] <= own["x"]
-                 or facts["y"] >= own["y"] + own["height"] or facts["y"] + facts["height"] <= own["y"])  # fmt: skip
+        apart = (
+            facts["x"] >= own["x"] + own["width"]
+            or facts["x"] + facts["width"] <= own["x"]
+            or facts["y"] >= own["y"] + own["height"]
+            or facts["y"] + facts["height"] <= own["y"]
+        )
         assert apart
         page.mouse.move(2, 2)
         page.locator(".gv-facts").wait_for(state="hidden")
 
 
-# --- pan and zoom -----------------------------------------------------------------------------------------------------
+# --- pan and zoom ---------------------------------------------------------------------------------
 
 PLACE, TEXT_SIZE, INSIDE = "probes.place()", "probes.textSize()", "probes.inside()"
 
@@ -288,7 +344,9 @@ IN_SIGHT = """card => {
 }"""
 
 
-def test_a_large_picture_starts_with_its_first_card_and_shows_a_lit_one(page: Page, states: dict[str, Any]) -> None:
+def test_a_large_picture_starts_with_its_first_card_and_shows_a_lit_one(
+    page: Page, states: dict[str, Any]
+) -> None:
     show(page, "many")
     assert not page.evaluate(INSIDE)
     cards = list(states["many"]["cards"])
@@ -344,10 +402,12 @@ def test_the_readers_place_is_kept_and_the_page_does_not_jump(page: Page) -> Non
     assert page.evaluate(PLACE).split("scale")[1] == scale
 
 
-# --- what changed -----------------------------------------------------------------------------------------------------
+# --- what changed ---------------------------------------------------------------------------------
 
 
-def test_what_changed_is_marked_on_cards_arrows_and_cells(page: Page, states: dict[str, Any]) -> None:
+def test_what_changed_is_marked_on_cards_arrows_and_cells(
+    page: Page, states: dict[str, Any]
+) -> None:
     show(page, "clone")
     assert page.locator("#one .gv-changed, #one .gv-mark-changed").count() == 0
     show(page, "detach")
@@ -361,7 +421,12 @@ def test_what_changed_is_marked_on_cards_arrows_and_cells(page: Page, states: di
     page.locator("summary").click()
     page.locator("td").first.wait_for()
     old = {row["key"]: row["cells"] for row in before["table"]}
-    cells = {(r["key"], i) for r in after["table"] for i, c in enumerate(r["cells"]) if old[r["key"]][i] != c}
+    cells = {
+        (r["key"], i)
+        for r in after["table"]
+        for i, c in enumerate(r["cells"])
+        if old[r["key"]][i] != c
+    }
     found = page.evaluate("probes.cells()")
     assert {tuple(x) for x in found} == cells
     assert page.locator("td.gv-changed .gv-sign").count() == len(cells)
@@ -395,20 +460,26 @@ def test_the_same_card_stays_selected_and_focused_under_another_id(page: Page) -
     page.locator(card(page, "loss")).focus()
     page.keyboard.press("Enter")
     page.evaluate("() => { window.now = probes.renumbered(S.detach); P.show(now); }")
-    assert page.evaluate("[P.selected, picked.at(-1), document.activeElement.dataset.gv]") == ["n0", "n0", "n0"]
+    assert page.evaluate("[P.selected, picked.at(-1), document.activeElement.dataset.gv]") == [
+        "n0",
+        "n0",
+        "n0",
+    ]
     page.evaluate("P.show({...S.detach, cards: {}, table: []})")
     assert page.evaluate("[P.selected, picked.at(-1)]") == ["", ""]
 
 
 def test_the_last_of_many_wins(page: Page) -> None:
-    page.evaluate("for (let i = 0; i < 100; i++) P.show(i % 3 ? S.clone : S.tall); P.show(S.detach)")
+    page.evaluate(
+        "for (let i = 0; i < 100; i++) P.show(i % 3 ? S.clone : S.tall); P.show(S.detach)"
+    )
     assert page.locator("#one .gv-node").count() == 6
     assert page.locator(".gv-said").text_content() == page.evaluate("S.detach.sentence")
     page.locator("summary").click()
     expect(page.locator("tbody tr")).to_have_count(page.evaluate("S.detach.table.length"))
 
 
-# --- looks ------------------------------------------------------------------------------------------------------------
+# --- looks ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("theme", ["light", "dark", "page-dark"])
@@ -416,14 +487,23 @@ def test_text_is_readable_in_light_and_dark(page: Page, theme: str) -> None:
     if theme == "page-dark":
         page.evaluate("document.documentElement.style.colorScheme = 'dark'")
     else:  # as JupyterLab says it
-        page.evaluate("theme => { document.body.dataset.jpThemeLight = String(theme === 'light'); }", theme)
         page.evaluate(
-            "dark => { document.body.style.cssText += dark; }", f"background:#111;{DARK}" if theme == "dark" else ""
+            "theme => { document.body.dataset.jpThemeLight = String(theme === 'light'); }", theme
         )
-    page.evaluate("P.setCode({text: 'def f():\\n    pass', first: 3}); document.querySelector('details').open = true")
+        page.evaluate(
+            "dark => { document.body.style.cssText += dark; }",
+            f"background:#111;{DARK}" if theme == "dark" else "",
+        )
+    page.evaluate(
+        "P.setCode({text: 'def f():\\n    pass', first: 3}); document.querySelector('details').open"
+        " = true"
+    )
     show(page, "clone")
     show(page, "detach")
-    page.evaluate("window.now = {...now, error: 'RuntimeError: no', printed: 'said', lines: [4]}; P.show(now, S.clone)")
+    page.evaluate(
+        "window.now = {...now, error: 'RuntimeError: no', printed: 'said', lines: [4]}; P.show(now,"
+        " S.clone)"
+    )
     page.locator(card(page, "a")).focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
@@ -438,7 +518,10 @@ def test_nothing_sticks_out_sideways(page: Page, width: int) -> None:
     page.evaluate("document.querySelector('details').open = true")
     show(page, "clone")
     show(page, "detach")
-    page.evaluate("P.show({...now, error: 'E'.repeat(400), printed: 'p'.repeat(400), sentence: 's'.repeat(400)})")
+    page.evaluate(
+        "P.show({...now, error: 'E'.repeat(400), printed: 'p'.repeat(400), sentence:"
+        " 's'.repeat(400)})"
+    )
     page.wait_for_timeout(60)
     assert page.evaluate("probes.outside()") == []
     assert page.evaluate("document.getElementById('one').scrollWidth") <= width
@@ -447,9 +530,14 @@ def test_nothing_sticks_out_sideways(page: Page, width: int) -> None:
 def test_screen_readers_get_the_areas_in_order(page: Page) -> None:
     page.evaluate("P.setCode({text: 'a = 1', first: 1})")
     show(page, "detach")
-    order = page.evaluate("[...document.getElementById('one').children].map(e => e.className.split('gv-').at(-1))")
+    order = page.evaluate(
+        "[...document.getElementById('one').children].map(e => e.className.split('gv-').at(-1))"
+    )
     assert order == ["sentence", "error", "printed", "picture", "code", "table"]
     tree = page.locator("#one").aria_snapshot()
     assert "a, leaf, [1, 2, 3]" in tree
     assert page.locator(".gv-view").get_attribute("aria-label") == page.evaluate("now.alt")
-    assert [page.locator(s).get_attribute("aria-live") for s in (".gv-sentence", ".gv-error")] == ["polite", "polite"]
+    assert [page.locator(s).get_attribute("aria-live") for s in (".gv-sentence", ".gv-error")] == [
+        "polite",
+        "polite",
+    ]

@@ -1,4 +1,5 @@
-"""``gv.explore`` and ``gv.play`` in JupyterLab, as a reader handles them; what is right is computed in this process."""
+"""``gv.explore`` and ``gv.play`` in JupyterLab, as a reader handles them; what is right is computed
+in this process."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from live import (
     run_all,
     run_python,
     write_notebook,
-)  # fmt: skip
+)
 from playwright.sync_api import Browser, Page, TimeoutError, expect
 
 HIGHEST = 604  # CSS pixels that an output has in a window of 1280 × 720
@@ -50,7 +51,8 @@ def small_tab(browser: Browser, complaints: list[str]) -> Iterator[Tab]:
 
 @pytest.fixture(scope="module")
 def live(browser: Browser, lab: Lab, complaints: list[str]) -> Iterator[Tab]:
-    """A notebook with four panels that has been run, in a small window with the file browser open."""
+    """A notebook with four panels that has been run, in a small window with the file browser
+    open."""
     write_notebook(lab, "live.ipynb")
     with small_tab(browser, complaints) as tab:
         open_lab(tab.page, lab, "live.ipynb")
@@ -61,15 +63,22 @@ def live(browser: Browser, lab: Lab, complaints: list[str]) -> Iterator[Tab]:
 @pytest.fixture
 def page(live: Tab, oracle: Oracle) -> Page:
     """The notebook with every panel at its start and nothing selected."""
-    run_python(live.page, "everything.reset(); course.reset(); player.step = 0\nfor w in (everything, course): "
-                          "w._graph_widget.selected = ''")  # fmt: skip
+    run_python(
+        live.page,
+        "everything.reset(); course.reset(); player.step = 0\nfor w in (everything, course): "
+        "w._graph_widget.selected = ''",
+    )
     live.page.mouse.move(1, 1)
-    for panel, expected in ((EVERYTHING, oracle.everything()), (FIRST, oracle.course()), (SECOND, oracle.course())):
+    for panel, expected in (
+        (EVERYTHING, oracle.everything()),
+        (FIRST, oracle.course()),
+        (SECOND, oracle.course()),
+    ):
         Panel(live.page, panel).shows(expected)
     return live.page
 
 
-# --- controls ---------------------------------------------------------------------------------------------------------
+# --- controls -------------------------------------------------------------------------------------
 
 
 def test_every_control_by_mouse(page: Page, oracle: Oracle) -> None:
@@ -154,7 +163,11 @@ def test_after_200_rapid_clicks_the_last_state_is_shown(page: Page, oracle: Orac
             now[kind], action = str(int(now[kind]) + 1), (".widget-button", "click")
         else:
             now[kind] = choose.choice(list(oracle.options(kind)))
-            action = ("select", now[kind]) if kind == "function" else (f"[data-value='{now[kind]}']", "click")
+            action = (
+                ("select", now[kind])
+                if kind == "function"
+                else (f"[data-value='{now[kind]}']", "click")
+            )
         clicks.append((*action, choose.choice([0, 0, 5, 30])))
     panel = Panel(page, EVERYTHING)
     page.evaluate("([room, clicks]) => live.rapid([room, clicks])", [EVERYTHING, clicks])
@@ -168,7 +181,9 @@ def test_after_200_rapid_clicks_the_last_state_is_shown(page: Page, oracle: Orac
 def test_clicks_while_a_cell_runs_are_answered_when_it_ends(page: Page, oracle: Oracle) -> None:
     panel = Panel(page, FIRST)
     panel.top()
-    page.evaluate("() => { window.slow = live.python('time.sleep(3); print(course.values[\"copy\"])'); }")
+    page.evaluate(
+        "() => { window.slow = live.python('time.sleep(3); print(course.values[\"copy\"])'); }"
+    )
     page.wait_for_function("() => !live.idle()")
     for name in ("detach", "copy_", ".data"):
         panel.room.get_by_role("button", name=name, exact=True).click()
@@ -179,11 +194,13 @@ def test_clicks_while_a_cell_runs_are_answered_when_it_ends(page: Page, oracle: 
     panel.shows(oracle.course(copy=".data"))
 
 
-# --- selection --------------------------------------------------------------------------------------------------------
+# --- selection ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("way", ["mouse", "keyboard"])
-def test_selecting_a_card_reaches_python_and_escape_takes_it_back(page: Page, oracle: Oracle, way: str) -> None:
+def test_selecting_a_card_reaches_python_and_escape_takes_it_back(
+    page: Page, oracle: Oracle, way: str
+) -> None:
     panel = Panel(page, FIRST)
     panel.top()
     title = "d = b * 3"
@@ -197,10 +214,16 @@ def test_selecting_a_card_reaches_python_and_escape_takes_it_back(page: Page, or
                 break
             page.keyboard.press("ArrowRight")
         page.keyboard.press("Enter")
-    ask = "s = course.selected; print(s and [s.card.title, [t.name for t in s.tensors], [c.function for c in s.calls]])"
+    ask = (
+        "s = course.selected; print(s and [s.card.title, [t.name for t in s.tensors], [c.function"
+        " for c in s.calls]])"
+    )
     panel.until_python(ask, "['d = b * 3', ['d'], ['mul']]")
     assert panel.python("print(course._graph_widget.selected)") == panel.card(title)
-    assert page.evaluate("live.lit(1)") == [["a", "b = copy(a)", "d = b * 3"], ["c + d", "c = a * 2", LOSS]]
+    assert page.evaluate("live.lit(1)") == [
+        ["a", "b = copy(a)", "d = b * 3"],
+        ["c + d", "c = a * 2", LOSS],
+    ]
     assert panel.room.locator(".gv-here .gv-source").all_text_contents() == ["    d = b * 3\n"]
     for _ in range(2):  # one for the card of facts, if it is open
         if panel.room.locator(".gv-selecting").count():
@@ -213,7 +236,9 @@ def test_selecting_a_card_reaches_python_and_escape_takes_it_back(page: Page, or
 LOSS = "loss = (c + d).sum()"
 
 
-def test_what_shares_memory_lights_up_and_stays_selected_in_the_next_picture(page: Page, oracle: Oracle) -> None:
+def test_what_shares_memory_lights_up_and_stays_selected_in_the_next_picture(
+    page: Page, oracle: Oracle
+) -> None:
     panel = Panel(page, FIRST)
     panel.top()
     panel.room.get_by_role("button", name="detach", exact=True).click()
@@ -228,7 +253,7 @@ def test_what_shares_memory_lights_up_and_stays_selected_in_the_next_picture(pag
     assert panel.room.locator(".gv-tag-memory").count() == 0
 
 
-# --- time travel ------------------------------------------------------------------------------------------------------
+# --- time travel ----------------------------------------------------------------------------------
 
 
 def test_the_player_goes_forward_and_back_to_the_same_pictures(page: Page, oracle: Oracle) -> None:
@@ -274,7 +299,8 @@ def test_the_player_goes_forward_and_back_to_the_same_pictures(page: Page, oracl
         press("Step back")
     press("Play")
     panel.room.get_by_role("button", name="Pause", exact=True).wait_for()
-    panel.room.get_by_role("button", name="Play", exact=True).wait_for()  # it stops at the end by itself
+    # it stops at the end by itself
+    panel.room.get_by_role("button", name="Play", exact=True).wait_for()
     at(last)
     assert panel.drawing() == forward[last]
     panel.python("player.step = 3")
@@ -282,7 +308,7 @@ def test_the_player_goes_forward_and_back_to_the_same_pictures(page: Page, oracl
     assert panel.drawing() == forward[3]
 
 
-# --- together ---------------------------------------------------------------------------------------------------------
+# --- together -------------------------------------------------------------------------------------
 
 
 def test_panels_of_one_page_do_not_collide(page: Page, oracle: Oracle) -> None:
@@ -298,7 +324,10 @@ def test_panels_of_one_page_do_not_collide(page: Page, oracle: Oracle) -> None:
     first.room.get_by_role("button", name="detach", exact=True).click()
     for view in (first, second):  # two views of one exploration are one
         view.shows(oracle.course(copy="detach"))
-        assert view.room.locator("[data-value].mod-active").all_text_contents() == ["detach", "none"]
+        assert view.room.locator("[data-value].mod-active").all_text_contents() == [
+            "detach",
+            "none",
+        ]
         view.until_python("print(course.selected.card.title)", "a")
         assert view.room.locator(".gv-node.gv-lit text").first.text_content() == "a"
     assert (other.seen(), Panel(page, PLAYER).drawing()) == before
@@ -379,12 +408,16 @@ def test_the_accessibility_tree_says_what_a_reader_sees(page: Page, oracle: Orac
     expect(player.room).to_match_aria_snapshot(PLAYER_TREE)
 
 
-# --- looks ------------------------------------------------------------------------------------------------------------
+# --- looks ----------------------------------------------------------------------------------------
 
 STATES: dict[str, dict[str, str]] = {
-    "start": {}, "detach": {"copy": "detach"}, "again": {"copy": "detach + requires_grad_"},
-    "error": {"requires_grad": "False"}, "no_grad": {"mode": "no_grad"}, "copy_": {"copy": "copy_"},
-}  # fmt: skip
+    "start": {},
+    "detach": {"copy": "detach"},
+    "again": {"copy": "detach + requires_grad_"},
+    "error": {"requires_grad": "False"},
+    "no_grad": {"mode": "no_grad"},
+    "copy_": {"copy": "copy_"},
+}
 
 
 def inside(inner: dict[str, float], outer: dict[str, float]) -> bool:
@@ -397,22 +430,32 @@ def fits(page: Page, index: int) -> Any:
     found = page.evaluate("i => live.boxes(i)", index)
     assert found["room"]["bottom"] - found["room"]["top"] <= HIGHEST
     for name in ("controls", "sentence", "error", "code", "view", "table", "toolbar"):
-        assert inside(found[name], found["room"]) or found[name]["right"] == 0, name  # an empty table is not there
+        # an empty table is not there
+        assert inside(found[name], found["room"]) or found[name]["right"] == 0, name
         assert inside(found[name], found["window"]) or found[name]["right"] == 0, name
     for line in found["line"]:
         assert inside(line, found["code"])
     assert not found["cut"]
     assert found["folded"]
     for name in ("sentence", "code"):
-        assert found[name]["right"] <= found["view"]["left"], f"{name} does not stand beside the picture"
-        assert found[name]["top"] >= found["controls"]["bottom"], f"{name} does not stand under the controls"
+        assert found[name]["right"] <= found["view"]["left"], (
+            f"{name} does not stand beside the picture"
+        )
+        assert found[name]["top"] >= found["controls"]["bottom"], (
+            f"{name} does not stand under the controls"
+        )
     return found
 
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
-def test_a_panel_fits_a_small_window_in_light_and_dark(page: Page, oracle: Oracle, theme: str) -> None:
+def test_a_panel_fits_a_small_window_in_light_and_dark(
+    page: Page, oracle: Oracle, theme: str
+) -> None:
     change_theme(page, theme)
-    shoot = lambda name: page.screenshot(path=ARTEFACTS / f"live-{theme.split()[-1].lower()}-{name}.png")  # noqa: E731
+
+    def shoot(name: str) -> None:
+        page.screenshot(path=ARTEFACTS / f"live-{theme.split()[-1].lower()}-{name}.png")
+
     panel, player = Panel(page, FIRST), Panel(page, PLAYER)
     panel.top()
     for name, labels in STATES.items():
@@ -445,13 +488,18 @@ def test_a_panel_fits_a_small_window_in_light_and_dark(page: Page, oracle: Oracl
         shoot(f"player-{step}")
 
 
-# --- coming back ------------------------------------------------------------------------------------------------------
+# --- coming back ----------------------------------------------------------------------------------
 
 STOP = "async () => { await window.jupyterapp.shell.currentWidget.sessionContext.shutdown(); }"
-RESTART = "async () => { await window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart(); }"
+RESTART = (
+    "async () => { await"
+    " window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart(); }"
+)
 
 
-def test_a_page_that_is_opened_again_and_a_new_kernel(browser: Browser, lab: Lab, oracle: Oracle) -> None:
+def test_a_page_that_is_opened_again_and_a_new_kernel(
+    browser: Browser, lab: Lab, oracle: Oracle
+) -> None:
     write_notebook(lab, "again.ipynb", CELLS[:3])
     complaints: list[str] = []
     with small_tab(browser, complaints) as tab:
@@ -463,7 +511,8 @@ def test_a_page_that_is_opened_again_and_a_new_kernel(browser: Browser, lab: Lab
         panel.shows(oracle.course(copy="detach"))
         page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
         cell = json.loads((lab.folder / "again.ipynb").read_text(encoding="utf-8"))["cells"][2]
-        assert "<img alt=" in "".join(cell["outputs"][0]["data"]["text/html"])  # for pages without a kernel
+        # for pages without a kernel
+        assert "<img alt=" in "".join(cell["outputs"][0]["data"]["text/html"])
 
     with small_tab(browser, complaints) as tab:  # closed, and opened again: the kernel has gone on
         page, panel = tab.page, Panel(tab.page, FIRST)
@@ -479,7 +528,9 @@ def test_a_page_that_is_opened_again_and_a_new_kernel(browser: Browser, lab: Lab
         panel.room.locator(".gv-node").first.click()  # what needs no kernel still works
         panel.room.locator(".gv-selecting").wait_for()
         press("detach")
-        expect(panel.room.locator(".gv-notice")).to_contain_text("The kernel is gone: run this cell again.")
+        expect(panel.room.locator(".gv-notice")).to_contain_text(
+            "The kernel is gone: run this cell again."
+        )
         press("copy_")
         panel.shows(oracle.course(copy="copy_"))  # what was true is still there, and all of it
         expect(panel.room.locator(".gv-notice")).to_be_hidden()
@@ -491,7 +542,9 @@ def test_a_page_that_is_opened_again_and_a_new_kernel(browser: Browser, lab: Lab
         panel.shows(oracle.course(copy="detach"))
         page.evaluate(STOP)
         press("copy_")
-        expect(panel.room.locator(".gv-notice")).to_contain_text("The kernel is gone: run this cell again.")
+        expect(panel.room.locator(".gv-notice")).to_contain_text(
+            "The kernel is gone: run this cell again."
+        )
         assert not tab.strangers
 
 
@@ -528,7 +581,9 @@ def test_notebook_7_is_live_too(browser: Browser, lab: Lab, oracle: Oracle) -> N
     assert not complaints
 
 
-def test_nothing_left_the_machine_and_nothing_complained(live: Tab, lab: Lab, complaints: list[str]) -> None:
+def test_nothing_left_the_machine_and_nothing_complained(
+    live: Tab, lab: Lab, complaints: list[str]
+) -> None:
     assert not live.strangers
     assert not lab.contacts.exists(), lab.contacts.read_text()
     assert not complaints

@@ -1,4 +1,5 @@
-"""Every notebook in JupyterLab, as a newcomer meets it: opened, run, looked at in light and in dark."""
+"""Every notebook in JupyterLab, as a newcomer meets it: opened, run, looked at in light and in
+dark."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ RUN_ALL = """async () => {
     return cells();
 }"""
 
-# In the notebook's kernel, after all of its cells: every question can be answered, and no key is written down.
+# In the notebook's kernel, after all of its cells: every question can be answered, and no key is
+# written down.
 QUESTIONS = """
 import inspect as _inspect
 from gradviz import lesson as _lesson
@@ -60,7 +62,8 @@ IN_KERNEL = """async (code) => {
     return Object.values(reply.content.user_expressions ?? {}).map(e => e.data["text/plain"]);
 }"""
 
-# One entry for every picture: what a reader hears, and whether it is all there and all inside its output area.
+# One entry for every picture: what a reader hears, and whether it is all there and all inside its
+# output area.
 PICTURES = """() => [...document.querySelectorAll(".jp-OutputArea-output img")]
     .filter(img => img.src.startsWith("data:image/svg+xml"))
     .map(img => {
@@ -74,14 +77,21 @@ PICTURES = """() => [...document.querySelectorAll(".jp-OutputArea-output img")]
 def committed_pictures(path: Path) -> int:
     """How many pictures of gradviz the notebook holds as it was committed."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    html = ["".join(o.get("data", {}).get("text/html", "")) for c in cells for o in c.get("outputs", [])]
+    html = [
+        "".join(o.get("data", {}).get("text/html", "")) for c in cells for o in c.get("outputs", [])
+    ]
     return sum(h.count(PICTURE) for h in html)
 
 
 def live_cells(path: Path) -> int:
-    """How many cells of the notebook show a live picture in the place of the committed one, once they are run."""
-    cells = [c for c in json.loads(path.read_text(encoding="utf-8"))["cells"] if c["cell_type"] == "code"]
-    return sum("@gv.explore" in (s := "".join(c["source"])) or s.startswith("gv.play(") for c in cells)
+    """How many cells of the notebook show a live picture in the place of the committed one, once
+    they are run."""
+    cells = [
+        c for c in json.loads(path.read_text(encoding="utf-8"))["cells"] if c["cell_type"] == "code"
+    ]
+    return sum(
+        "@gv.explore" in (s := "".join(c["source"])) or s.startswith("gv.play(") for c in cells
+    )
 
 
 # Each live picture, and whether all of its panel is inside its output area.
@@ -112,7 +122,9 @@ def looks(page: Page, expected: int) -> list[dict[str, Any]]:
         assert picture["alt"].strip(), "a picture says nothing to a screen reader"
         assert picture["loaded"]
         if picture["shown"]:
-            assert picture["inside"], f"a picture is cut off at the edge of its output area: {picture}"
+            assert picture["inside"], (
+                f"a picture is cut off at the edge of its output area: {picture}"
+            )
             assert picture["height"] > 20
     return found
 
@@ -134,14 +146,17 @@ def test_notebook_runs_and_shows_its_pictures(lab: Lab, tab: Tab, path: Path) ->
     page.goto(f"{lab.url}lab/tree/{path.name}?token={lab.token}&reset")
     page.wait_for_function(OPEN)
     page.evaluate(UNFOLD)
-    looks(page, expected)  # as committed: nothing was run here, so Jupyter does not trust the outputs yet
+    # as committed: nothing was run here, so Jupyter does not trust the outputs yet
+    looks(page, expected)
 
     cells = page.evaluate(RUN_ALL)
     code = [c for c in cells if c["cell_type"] == "code" and "".join(c["source"]).strip()]
     wanted = {c["id"]: c for c in json.loads(path.read_text(encoding="utf-8"))["cells"]}
     for number, cell in enumerate(code, 1):
         errors = [o["ename"] for o in cell["outputs"] if o["output_type"] == "error"]
-        committed = [o["ename"] for o in wanted[cell["id"]]["outputs"] if o["output_type"] == "error"]
+        committed = [
+            o["ename"] for o in wanted[cell["id"]]["outputs"] if o["output_type"] == "error"
+        ]
         assert errors == committed, f"code cell {number}: {cell['source']}"
         assert cell["execution_count"] == number
 
@@ -155,7 +170,9 @@ def test_notebook_runs_and_shows_its_pictures(lab: Lab, tab: Tab, path: Path) ->
         live_looks(page, live)
         assert all(p["shown"] for p in pictures)
         for alt in {p["alt"] for p in pictures}:
-            assert page.get_by_role("img", name=alt, exact=True).count() == [p["alt"] for p in pictures].count(alt)
+            assert page.get_by_role("img", name=alt, exact=True).count() == [
+                p["alt"] for p in pictures
+            ].count(alt)
         screenshot(page, f"{path.stem}-{theme.split()[-1].lower()}")
 
     assert not tab.strangers, "the page asked another machine"

@@ -1,4 +1,5 @@
-"""When the notice "Waiting for the kernel" comes and goes, by a clock that the test turns: no machine is too slow."""
+"""When the notice "Waiting for the kernel" comes and goes, by a clock that the test turns: no
+machine is too slow."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ Log = list[tuple[str, float]]
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A widget on a bare page whose clock stands still: ``F`` is the kernel behind it, ``L`` what was seen."""
+    """A widget on a bare page whose clock stands still: ``F`` is the kernel behind it, ``L`` what
+    was seen."""
     page = browser.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -55,7 +57,9 @@ def page(browser: Browser) -> Iterator[Page]:
 
 def seen(page: Page) -> Log:
     """What was seen, and how many ms after the start."""
-    log: list[tuple[str, float]] = page.evaluate("() => L.map(([what, at]) => [what, Math.round(at - start)])")
+    log: list[tuple[str, float]] = page.evaluate(
+        "() => L.map(([what, at]) => [what, Math.round(at - start)])"
+    )
     return [(what, at) for what, at in log]
 
 
@@ -112,7 +116,8 @@ def test_a_slider_that_is_dragged_while_states_come_shows_no_notice(page: Page) 
 
 @pytest.mark.parametrize("pause", [10, 40, 250])
 def test_a_slider_that_is_dragged_while_no_state_comes_shows_it(page: Page, pause: int) -> None:
-    """The limit counts from the last state that came, not from the last change: a drag does not hide the wait."""
+    """The limit counts from the last state that came, not from the last change: a drag does not
+    hide the wait."""
     for change in range(2000 // pause):
         choose(page, f"place {change}")
         page.clock.run_for(pause)
@@ -161,9 +166,13 @@ def test_two_views_of_one_exploration_say_the_same(page: Page) -> None:
     assert page.evaluate("() => M[0][0]") == "notice"
 
 
-def test_a_kernel_that_never_answers_is_gone_only_after_it_has_done_with_the_question(page: Page) -> None:
+def test_a_kernel_that_never_answers_is_gone_only_after_it_has_done_with_the_question(
+    page: Page,
+) -> None:
     page.evaluate("() => { F.silent = true; }")
     choose(page, "detach")
     page.clock.run_for(60_000)
-    assert page.evaluate("document.querySelector('.gv-notice').textContent").startswith("Waiting for the kernel")
+    assert page.evaluate("document.querySelector('.gv-notice').textContent").startswith(
+        "Waiting for the kernel"
+    )
     assert 5 <= page.evaluate("F.asked") <= 8, "it is asked again, and more and more seldom"

@@ -1,4 +1,5 @@
-"""A question in JupyterLab: answered by mouse and by keyboard, changed, revealed, and shown to a class."""
+"""A question in JupyterLab: answered by mouse and by keyboard, changed, revealed, and shown to a
+class."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ asked = gv.lesson.question("What will `a.grad` hold?", course, {"copy": "clone"}
 asked
 """
 CELLS = (HEAD, f"@gv.explore({COURSE_CONTROLS}){COURSE}", ASK, "print('the last cell')")
-WRONG = "You said [2, 2, 2]; it is [5, 5, 5]: the other 3s came back through b, along the thick arrow."
+WRONG = (
+    "You said [2, 2, 2]; it is [5, 5, 5]: the other 3s came back through b, along the thick arrow."
+)
 RIGHT = "Yes, it is [5, 5, 5]."
 IS = "It is [5, 5, 5]."
 AGAIN = """async () => {
@@ -30,7 +33,8 @@ AGAIN = """async () => {
     await commands.execute("notebook:run-cell");
 }"""
 COUNT = "window.jupyterapp.shell.currentWidget.content.widgets.map(w => w.model.type).join()"
-# Where everything of the question stands, what of its text is cut off, and whether it is inside the window's notebook.
+# Where everything of the question stands, what of its text is cut off, and whether it is inside the
+# window's notebook.
 BOXES = """room => {
     const inside = room.closest(".jp-WindowedPanel-outer").getBoundingClientRect();
     const all = [...room.querySelectorAll("button, label, .gv-said, .gv-line, .gv-view, summary")]
@@ -54,14 +58,16 @@ def complaints() -> list[str]:
 
 @pytest.fixture(scope="module")
 def asked(browser: Browser, lab: Lab, complaints: list[str]) -> Iterator[Tab]:
-    """A notebook with an exploration and a question about it, run from top to bottom, in a small window."""
+    """A notebook with an exploration and a question about it, run from top to bottom, in a small
+    window."""
     write_notebook(lab, "asked.ipynb", CELLS)
     with new_tab(browser, 1280, 720) as tab:
         tab.page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
         tab.page.on("pageerror", lambda error: complaints.append(str(error)))
         open_lab(tab.page, lab, "asked.ipynb")
         tab.page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
-        tab.page.get_by_text("the last cell", exact=True).wait_for()  # nobody answered, and it ran to its end
+        # nobody answered, and it ran to its end
+        tab.page.get_by_text("the last cell", exact=True).wait_for()
         tab.page.locator(".gradviz-question .gv-line").first.wait_for()
         tab.page.set_default_timeout(20_000)
         yield tab
@@ -131,11 +137,13 @@ def test_by_mouse_wrong_then_right(page: Page) -> None:
     button(page, "[2, 2, 2]").click()
     says(page, WRONG)
     expect(button(page, "[2, 2, 2]")).to_have_attribute("aria-pressed", "true")
-    expect(room(page).get_by_role("button", name="[2, 2, 2] ✗")).to_be_visible()  # said, not only coloured
+    # said, not only coloured
+    expect(room(page).get_by_role("button", name="[2, 2, 2] ✗")).to_be_visible()
     expect(room(page).get_by_role("button", name="[5, 5, 5] ✓")).to_be_visible()
     expect(room(page).locator(".gv-node.gv-lit text").first).to_have_text("a")
     expect(room(page).locator(".gv-here .gv-source")).to_have_text("        b = copy(a)\n")
-    assert room(page).locator(".gv-tag-changed").count() == 0  # nothing was there before that it could differ from
+    # nothing was there before that it could differ from
+    assert room(page).locator(".gv-tag-changed").count() == 0
     button(page, "[5, 5, 5]").click()
     says(page, RIGHT)
     assert room(page).locator(".gv-lit, .gv-here").count() == 0
@@ -152,7 +160,8 @@ def test_by_keyboard(page: Page) -> None:
     page.keyboard.press("Enter")
     says(page, RIGHT)
     focus = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
-    assert (page.evaluate("document.activeElement.value"), focus) == ("1", "solid")  # it stays, and is seen
+    # it stays, and is seen
+    assert (page.evaluate("document.activeElement.value"), focus) == ("1", "solid")
     for key in ("d", "d", "b", "r"):
         page.keyboard.press(key)
     says(page, RIGHT)  # letters do nothing outside of a class
@@ -208,8 +217,12 @@ def test_before_a_class(page: Page) -> None:
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_everything_is_in_sight_together(page: Page, theme: str) -> None:
     ARTEFACTS.mkdir(exist_ok=True)
-    page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
-    page.wait_for_function("light => document.body.dataset.jpThemeLight === light", arg=str("Light" in theme).lower())
+    page.evaluate(
+        "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme
+    )
+    page.wait_for_function(
+        "light => document.body.dataset.jpThemeLight === light", arg=str("Light" in theme).lower()
+    )
     page.locator("#jupyterlab-splash").wait_for(state="detached")
 
     def shoot(name: str) -> None:
@@ -230,7 +243,9 @@ def test_everything_is_in_sight_together(page: Page, theme: str) -> None:
     run_python(page, "gv.lesson.present(False)")
 
 
-def test_nothing_left_the_machine_and_nothing_complained(asked: Tab, lab: Lab, complaints: list[str]) -> None:
+def test_nothing_left_the_machine_and_nothing_complained(
+    asked: Tab, lab: Lab, complaints: list[str]
+) -> None:
     assert not asked.strangers
     assert not lab.contacts.exists(), lab.contacts.read_text()
     assert not complaints

@@ -19,7 +19,9 @@ WATCH = """window.broken = [];
 @pytest.fixture(scope="module")
 def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    built = subprocess.run([sys.executable, "-m", "course.site", folder], cwd=ROOT, capture_output=True, text=True)
+    built = subprocess.run(
+        [sys.executable, "-m", "course.site", folder], cwd=ROOT, capture_output=True, text=True
+    )
     assert built.returncode == 0, built.stderr
     assert re.search(r"^\d+ pages, \d+\.\d MB: open ", built.stdout)
     return folder
@@ -43,14 +45,18 @@ def test_the_index_leads_to_every_page_of_every_notebook(site: Path, page: Page)
     page.goto(f"file://{site}/index.html")
     page.screenshot(path=ARTEFACTS / "site-index.png", full_page=True)
     found = [link for link in links(page) if "/class/" not in link]
-    written = {p for p in site.rglob("*.html") if p.parent.name != "class" and p.name != "index.html"}
+    written = {
+        p for p in site.rglob("*.html") if p.parent.name != "class" and p.name != "index.html"
+    }
     assert {Path(link.removeprefix("file://")) for link in found} == written
     notebooks = {p.stem for p in (ROOT / "notebooks").glob("[0-9]*.ipynb")}
     assert {p.parent.name for p in written} == notebooks
 
 
 def test_every_page_opens_from_disk_and_steps_on(site: Path, page: Page) -> None:
-    written = [p for p in site.rglob("*.html") if p.parent.name != "class" and p.name != "index.html"]
+    written = [
+        p for p in site.rglob("*.html") if p.parent.name != "class" and p.name != "index.html"
+    ]
     assert written
     for path in written:
         page.goto(f"file://{path}")
@@ -63,15 +69,20 @@ def test_every_page_opens_from_disk_and_steps_on(site: Path, page: Page) -> None
 
 
 @pytest.mark.parametrize("name", ["handout", "handout_key"])
-def test_a_handout_is_one_sheet_of_a4_printed_on_both_sides(site: Path, page: Page, name: str) -> None:
+def test_a_handout_is_one_sheet_of_a4_printed_on_both_sides(
+    site: Path, page: Page, name: str
+) -> None:
     page.goto(f"file://{site}/class/{name}.html")
     page.screenshot(path=ARTEFACTS / f"{name}.png", full_page=True)
     printed = page.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 2
-    boxes = {tuple(map(float, box.split())) for box in re.findall(rb"/MediaBox\s*\[([^\]]*)\]", printed)}
+    boxes = {
+        tuple(map(float, box.split())) for box in re.findall(rb"/MediaBox\s*\[([^\]]*)\]", printed)
+    }
     assert all(abs(box[2] - 595) < 2 and abs(box[3] - 842) < 2 for box in boxes)  # points
     wide = page.evaluate(
-        "() => [...document.querySelectorAll('pre, img')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+        "() => [...document.querySelectorAll('pre, img')].filter(e => e.scrollWidth > e.clientWidth"
+        " + 1)"
     )
     assert wide == [], "code runs into the picture"
 

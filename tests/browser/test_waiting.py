@@ -1,4 +1,5 @@
-"""What a panel says while its kernel is busy, and when it is gone: never an old sentence below a new choice."""
+"""What a panel says while its kernel is busy, and when it is gone: never an old sentence below a
+new choice."""
 
 from __future__ import annotations
 
@@ -8,7 +9,19 @@ from typing import Any
 
 import pytest
 from lab import ARTEFACTS, Lab, change_theme
-from live import CELLS, FAKE, HEAD, LIVE, PLAY, Oracle, Panel, open_lab, run_all, run_python, write_notebook
+from live import (
+    CELLS,
+    FAKE,
+    HEAD,
+    LIVE,
+    PLAY,
+    Oracle,
+    Panel,
+    open_lab,
+    run_all,
+    run_python,
+    write_notebook,
+)
 from playwright.sync_api import Browser, Page, expect
 from test_live import run_all_in_notebook_7, small_tab
 
@@ -31,10 +44,14 @@ CELLS_HERE = (HEAD, COURSE_CELL, ASK, SLOW, PLAYED, STILL)
 COURSE, QUESTION, SLOWLY, PLAYER = range(4)
 GONE = "The kernel is gone: run this cell again."
 WAITING = "Waiting for the kernel."
-RESTART = "async () => { await window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart(); }"
+RESTART = (
+    "async () => { await"
+    " window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart(); }"
+)
 STOP = "async () => { await window.jupyterapp.shell.currentWidget.sessionContext.shutdown(); }"
 CRASH = "import os, threading; threading.Timer(0.2, os._exit, [1]).start()"
-# What of a panel a reader can take for true: what is in sight, not dimmed, and not kept from screen readers.
+# What of a panel a reader can take for true: what is in sight, not dimmed, and not kept from screen
+# readers.
 BELIEVED = """room => {
     const root = room.querySelector(".gv-root");
     const shown = name => {
@@ -129,7 +146,9 @@ def test_while_a_cell_runs_the_old_picture_is_dimmed_and_says_so(
         page.evaluate("busy")
         course.shows(oracle.course(copy="detach"))
         is_true(course)
-        expect(question.room.locator(".gv-said")).to_contain_text("You said [2, 2, 2]; it is [5, 5, 5]")
+        expect(question.room.locator(".gv-said")).to_contain_text(
+            "You said [2, 2, 2]; it is [5, 5, 5]"
+        )
         is_true(question)
 
         page.wait_for_timeout(1000)
@@ -148,7 +167,8 @@ def test_while_a_cell_runs_the_old_picture_is_dimmed_and_says_so(
 
 def crash(page: Page) -> None:
     run_python(page, CRASH)
-    page.get_by_role("dialog").get_by_role("button", name="Ok").click()  # "it will restart automatically"
+    # "it will restart automatically"
+    page.get_by_role("dialog").get_by_role("button", name="Ok").click()
     page.get_by_role("dialog").wait_for(state="detached")
 
 
@@ -193,7 +213,8 @@ def test_when_the_kernel_is_gone_a_click_says_so(
         is_old(slow, GONE)
         player.top()
         before = player.drawing()
-        player.room.get_by_role("button", name="Next step", exact=True).click()  # all its pictures are in the page
+        # all its pictures are in the page
+        player.room.get_by_role("button", name="Next step", exact=True).click()
         assert player.drawing() != before
         assert player.room.locator(".gv-notice:visible").count() == 0
         assert not tab.strangers
@@ -219,7 +240,9 @@ ELSEWHERE = """async token => {
 }"""
 
 
-def test_a_kernel_that_somebody_else_restarted_is_gone_in_notebook_7_too(browser: Browser, lab: Lab) -> None:
+def test_a_kernel_that_somebody_else_restarted_is_gone_in_notebook_7_too(
+    browser: Browser, lab: Lab
+) -> None:
     """Nothing tells the page: it finds out because nobody answers."""
     write_notebook(lab, "elsewhere.ipynb", (HEAD, COURSE_CELL))
     with small_tab(browser, []) as tab:
@@ -243,7 +266,9 @@ COUNT = "from ipywidgets.widgets import widget; print(len(widget._instances))"
 COMMS = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel._comms.size"
 
 
-def test_a_cell_that_is_run_again_leaves_nothing_in_kernel_and_page(browser: Browser, lab: Lab) -> None:
+def test_a_cell_that_is_run_again_leaves_nothing_in_kernel_and_page(
+    browser: Browser, lab: Lab
+) -> None:
     cells = (HEAD, COURSE_CELL, ASK, PLAYED)
     write_notebook(lab, "rerun.ipynb", cells)
     complaints: list[str] = []
@@ -268,7 +293,7 @@ def test_a_cell_that_is_run_again_leaves_nothing_in_kernel_and_page(browser: Bro
         assert not complaints
 
 
-# --- no flicker: what is shown, by the page's own clock ---------------------------------------------------------------
+# --- no flicker: what is shown, by the page's own clock -------------------------------------------
 
 CLICKS = """async ([index, names]) => {
     const room = live.rooms()[index];
@@ -296,7 +321,8 @@ PATIENCE = 300  # ms
 
 
 def test_an_ordinary_click_shows_no_notice(browser: Browser, lab: Lab) -> None:
-    """Of 24 clicks only those may show it whose state took longer than the limit, and not before the limit."""
+    """Of 24 clicks only those may show it whose state took longer than the limit, and not before
+    the limit."""
     write_notebook(lab, "flicker.ipynb", (HEAD, COURSE_CELL))
     complaints: list[str] = []
     with small_tab(browser, complaints) as tab:
@@ -317,7 +343,7 @@ def test_an_ordinary_click_shows_no_notice(browser: Browser, lab: Lab) -> None:
         assert not complaints
 
 
-# --- views and pages --------------------------------------------------------------------------------------------------
+# --- views and pages ------------------------------------------------------------------------------
 
 
 def test_two_views_of_one_exploration_are_old_and_true_together(
@@ -352,8 +378,11 @@ def test_two_views_of_one_exploration_are_old_and_true_together(
         is_old(two, GONE)
 
 
-def test_a_page_that_is_loaded_again_after_a_restart_says_nothing_untrue(browser: Browser, lab: Lab) -> None:
-    """The new kernel knows none of the widgets: no old sentence stands there, and no button that would do nothing."""
+def test_a_page_that_is_loaded_again_after_a_restart_says_nothing_untrue(
+    browser: Browser, lab: Lab
+) -> None:
+    """The new kernel knows none of the widgets: no old sentence stands there, and no button that
+    would do nothing."""
     write_notebook(lab, "reloaded.ipynb", (HEAD, COURSE_CELL))
     complaints: list[str] = []
     with small_tab(browser, complaints) as tab:
@@ -392,7 +421,9 @@ def even(k):
 """
 
 
-def test_a_value_that_a_control_refuses_is_taken_back_and_nothing_waits_for_ever(browser: Browser, lab: Lab) -> None:
+def test_a_value_that_a_control_refuses_is_taken_back_and_nothing_waits_for_ever(
+    browser: Browser, lab: Lab
+) -> None:
     write_notebook(lab, "refused.ipynb", (HEAD, REFUSES))
     with small_tab(browser, []) as tab:
         page, even = tab.page, Panel(tab.page, 0)

@@ -1,7 +1,9 @@
-"""What five study notes on ``detach``, ``clone`` and ``.grad`` say, each claim with a program that tries it.
+"""What five study notes on ``detach``, ``clone`` and ``.grad`` say, each claim with a program that
+tries it.
 
-A claim is one sentence of ours, the number of its note, and a program that returns whether the sentence holds as it
-stands. Nobody types a verdict; it follows from what torch says when the programs run:
+A claim is one sentence of ours, the number of its note, and a program that returns whether the
+sentence holds as it stands. Nobody types a verdict; it follows from what torch says when the
+programs run:
 
 =================================  ==============
 the claim holds                    true
@@ -11,8 +13,8 @@ a ``now`` holds, too               outdated
 a ``stand_in`` is all there is     not testable
 =================================  ==============
 
-Anything else has no verdict and fails the tests, e.g. a claim that does not hold and has no ``instead``.
-``tests/ledger.py`` writes docs/claims.md from this, ``tests/test_claims.py`` compares.
+Anything else has no verdict and fails the tests, e.g. a claim that does not hold and has no
+``instead``. ``tests/ledger.py`` writes docs/claims.md from this, ``tests/test_claims.py`` compares.
 """
 
 from __future__ import annotations
@@ -26,7 +28,12 @@ from typing import Any
 import torch
 
 Program = Callable[[], bool]
-COMPANIONS = {"but": "needs nuance", "instead": "false", "now": "outdated", "stand in": "not testable"}
+COMPANIONS = {
+    "but": "needs nuance",
+    "instead": "false",
+    "now": "outdated",
+    "stand in": "not testable",
+}
 HELD_BEFORE = {"but": True, "instead": False}  # what the claim's own program must have returned
 
 
@@ -72,11 +79,14 @@ class Claim:
             raise NoProof(f"{self.id}: what is added to it does not hold: {self.remark}")
         if not self.kind:
             if not holds:
-                raise NoProof(f"{self.id} does not hold, and no instead() says what does: {self.words}")
+                raise NoProof(
+                    f"{self.id} does not hold, and no instead() says what does: {self.words}"
+                )
             return "true"
         if holds is not HELD_BEFORE.get(self.kind, holds):
             raise NoProof(
-                f"{self.id} has a remark of the kind {self.kind!r}, yet its program said {holds}: {self.words}"
+                f"{self.id} has a remark of the kind {self.kind!r}, yet its program said {holds}:"
+                f" {self.words}"
             )
         return COMPANIONS[self.kind]
 
@@ -96,7 +106,9 @@ def claim(id: str, words: str, *, source: str) -> Callable[[Program], Program]:
     return keep
 
 
-def not_testable(id: str, words: str, *, source: str, stand_in: str) -> Callable[[Program], Program]:
+def not_testable(
+    id: str, words: str, *, source: str, stand_in: str
+) -> Callable[[Program], Program]:
     """Nothing can be run for ``words``; the program below returns whether ``stand_in`` holds."""
 
     def keep(program: Program) -> Program:
@@ -143,7 +155,8 @@ def run(program: Program) -> bool:
     """What a program returns, with a seed of its own, and with warnings as errors."""
     with warnings.catch_warnings(), torch.random.fork_rng(devices=[]), torch.enable_grad():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", "Sparse invariant checks are implicitly")  # torch 2.11 says it once
+        # torch 2.11 says it once
+        warnings.filterwarnings("ignore", "Sparse invariant checks are implicitly")
         torch.manual_seed(0)
         said = program()
     if not isinstance(said, bool):
@@ -151,7 +164,7 @@ def run(program: Program) -> bool:
     return said
 
 
-# --- what the programs use --------------------------------------------------------------------------------------------
+# --- what the programs use ------------------------------------------------------------------------
 
 
 def leaf(*values: float) -> torch.Tensor:
@@ -166,7 +179,10 @@ def one(value: float = 1.0) -> torch.Tensor:
 
 def same_memory(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Whether two tensors start at one address of one storage."""
-    return a.data_ptr() == b.data_ptr() and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
+    return (
+        a.data_ptr() == b.data_ptr()
+        and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
+    )
 
 
 def node(tensor: torch.Tensor) -> str:

@@ -25,7 +25,9 @@ from claims import (
 
 
 @claim(
-    "C001", "`detach()` gives a second tensor object: outside of the graph, on the memory of the first.", source="000"
+    "C001",
+    "`detach()` gives a second tensor object: outside of the graph, on the memory of the first.",
+    source="000",
 )
 def c001() -> bool:
     h = leaf() * 1
@@ -39,13 +41,21 @@ def c002() -> bool:
     return torch.equal(a.detach(), torch.tensor([1.0, 2.0, 3.0])) and torch.equal(a.detach(), a)
 
 
-@claim("C003", "What `detach()` clones needs no memory, since both tensors use one storage.", source="000")
+@claim(
+    "C003",
+    "What `detach()` clones needs no memory, since both tensors use one storage.",
+    source="000",
+)
 def c003() -> bool:
     a = torch.zeros(1000, requires_grad=True)
     return a.detach().untyped_storage().data_ptr() == a.untyped_storage().data_ptr()
 
 
-@but("C003", "Nothing is cloned: a clone has memory of its own. And the detached tensor keeps the whole storage alive.")
+@but(
+    "C003",
+    "Nothing is cloned: a clone has memory of its own. And the detached tensor keeps the whole"
+    " storage alive.",
+)
 def c003_but() -> bool:
     a = torch.arange(1000.0, requires_grad=True)
     last, cloned = a.detach()[-1:], not same_memory(a, a.clone())
@@ -54,7 +64,11 @@ def c003_but() -> bool:
     return cloned and last.untyped_storage().nbytes() == 4000 and last.item() == 999.0
 
 
-@claim("C004", "Without a `clone()` between them, a change of one tensor is a change of the other.", source="000")
+@claim(
+    "C004",
+    "Without a `clone()` between them, a change of one tensor is a change of the other.",
+    source="000",
+)
 def c004() -> bool:
     a = leaf()
     b, c = a.detach(), a.detach().clone()
@@ -64,7 +78,11 @@ def c004() -> bool:
     return a.tolist() == b.tolist() == [10.0, 20.0, 3.0] and c.tolist() == [1.0, 2.0, 3.0]
 
 
-@but("C004", "In grad mode, a leaf that requires grad refuses the write. And `a = a + 1` is no change: the name moves.")
+@but(
+    "C004",
+    "In grad mode, a leaf that requires grad refuses the write. And `a = a + 1` is no change: the"
+    " name moves.",
+)
 def c004_but() -> bool:
     a = leaf()
     b = a.detach()
@@ -72,7 +90,10 @@ def c004_but() -> bool:
     def write() -> None:
         a[1] = 20.0
 
-    refused = "a leaf Variable that requires grad is being used in an in-place operation." in refusal(write)
+    refused = (
+        "a leaf Variable that requires grad is being used in an in-place operation."
+        in refusal(write)
+    )
     a = a + 1
     return refused and b.tolist() == [1.0, 2.0, 3.0]
 
@@ -94,12 +115,17 @@ def c006() -> bool:
 
 @claim("C007", "The dtype stays, for numbers with and without a point.", source="000")
 def c007() -> bool:
-    return all(torch.ones(3, dtype=d).detach().dtype == d for d in (torch.float32, torch.float64, torch.int64))
+    return all(
+        torch.ones(3, dtype=d).detach().dtype == d
+        for d in (torch.float32, torch.float64, torch.int64)
+    )
 
 
 @claim("C008", "The result is on the device of its source.", source="000")
 def c008() -> bool:
-    return all(torch.ones(3, device=where).detach().device.type == where for where in ("cpu", "meta"))
+    return all(
+        torch.ones(3, device=where).detach().device.type == where for where in ("cpu", "meta")
+    )
 
 
 @on_cuda("C008")
@@ -121,8 +147,12 @@ def c010() -> bool:
     return tracked.requires_grad and not plain.requires_grad
 
 
-@claim("C011", "A 10 that is written into the first place of the result is in the source, which still requires grad.",
-       source="000")  # fmt: skip
+@claim(
+    "C011",
+    "A 10 that is written into the first place of the result is in the source, which still requires"
+    " grad.",
+    source="000",
+)
 def c011() -> bool:
     a = leaf()
     a.detach()[0] = 10.0
@@ -132,22 +162,34 @@ def c011() -> bool:
 @claim("C012", "The result knows nothing of how its values were computed.", source="000")
 def c012() -> bool:
     h = leaf() * 2
-    return node(h) == "MulBackward0" and h.detach().grad_fn is None and (h.detach() * 2).grad_fn is None
+    return (
+        node(h) == "MulBackward0"
+        and h.detach().grad_fn is None
+        and (h.detach() * 2).grad_fn is None
+    )
 
 
-@claim("C013", "The result is a leaf of its own that the graph has nothing to do with.", source="000")
+@claim(
+    "C013", "The result is a leaf of its own that the graph has nothing to do with.", source="000"
+)
 def c013() -> bool:
     out = leaf().sigmoid()
     b = out.detach()
     return b.is_leaf and b.grad_fn is None and not b.requires_grad
 
 
-@but("C013", "It shares memory and version counter with a tensor of the graph: a write into it can break a backward.")
+@but(
+    "C013",
+    "It shares memory and version counter with a tensor of the graph: a write into it can break a"
+    " backward.",
+)
 def c013_but() -> bool:
     out = leaf().sigmoid()
     b = out.detach()
     b.zero_()
-    return out._version == b._version == 1 and "modified by an inplace operation" in refusal(out.sum().backward)
+    return out._version == b._version == 1 and "modified by an inplace operation" in refusal(
+        out.sum().backward
+    )
 
 
 @claim("C014", "A product of the result does not require grad.", source="000")
@@ -156,8 +198,12 @@ def c014() -> bool:
     return (a * 2).requires_grad and not (a.detach() * 2).requires_grad
 
 
-@claim("C015", "After a backward from the source's sum, the source holds ones in `.grad`, and the result None.",
-       source="000")  # fmt: skip
+@claim(
+    "C015",
+    "After a backward from the source's sum, the source holds ones in `.grad`, and the result"
+    " None.",
+    source="000",
+)
 def c015() -> bool:
     a = leaf()
     b = a.detach()
@@ -165,7 +211,11 @@ def c015() -> bool:
     return grad(a) == [1.0, 1.0, 1.0] and grad(b) is None
 
 
-@claim("C016", "A gradient that the source has already is not handed over: the result begins with None.", source="000")
+@claim(
+    "C016",
+    "A gradient that the source has already is not handed over: the result begins with None.",
+    source="000",
+)
 def c016() -> bool:
     a = leaf()
     a.sum().backward()
@@ -198,7 +248,11 @@ def c018_but() -> bool:
     return grad(b) == [4.0] * 3
 
 
-@claim("C020", "`detach()` takes away all that belongs to gradients, and leaves common values.", source="000")
+@claim(
+    "C020",
+    "`detach()` takes away all that belongs to gradients, and leaves common values.",
+    source="000",
+)
 def c020() -> bool:
     h = leaf() * 1
     h.retain_grad()
@@ -207,7 +261,11 @@ def c020() -> bool:
     return (b.requires_grad, b.grad_fn, b.grad) == (False, None, None) and same_memory(b, h)
 
 
-@but("C020", "Nothing of it is gone for good: flag and `.grad` can come back, and a `grad_fn` for what follows.")
+@but(
+    "C020",
+    "Nothing of it is gone for good: flag and `.grad` can come back, and a `grad_fn` for what"
+    " follows.",
+)
 def c020_but() -> bool:
     b = leaf().detach().requires_grad_()
     c = b * 3
@@ -222,7 +280,11 @@ def c063() -> bool:
     return same_memory(a, b) and not b.requires_grad and b.grad_fn is None
 
 
-@claim("C064", "The loss that goes through the source itself can go backward: `a.grad` is 2s.", source="001")
+@claim(
+    "C064",
+    "The loss that goes through the source itself can go backward: `a.grad` is 2s.",
+    source="001",
+)
 def c064() -> bool:
     a = leaf()
     a.detach()
@@ -231,22 +293,32 @@ def c064() -> bool:
 
 
 @claim(
-    "C065", "The loss that goes only through the result leads to an error, because there is no history.", source="001"
+    "C065",
+    "The loss that goes only through the result leads to an error, because there is no history.",
+    source="001",
 )
 def c065() -> bool:
     b = leaf().detach()
     return refusal((b * 3).sum().backward) == NO_HISTORY
 
 
-@but("C065", "The note has this beside its print. It is `backward()` that raises; to print `b.grad` is no error.")
+@but(
+    "C065",
+    "The note has this beside its print. It is `backward()` that raises; to print `b.grad` is no"
+    " error.",
+)
 def c065_but() -> bool:
     b = leaf().detach()
     refusal((b * 3).sum().backward)
     return str(b.grad) == "None" and refusal(lambda: str(b.grad)) == ""
 
 
-@claim("C066", "In the picture of the graph the result stands apart, and so does all that is computed from it.",
-       source="001")  # fmt: skip
+@claim(
+    "C066",
+    "In the picture of the graph the result stands apart, and so does all that is computed"
+    " from it.",
+    source="001",
+)
 def c066() -> bool:
     a = leaf()
     loss = (a * 2).sum() + (a.detach() * 3).sum()
@@ -254,7 +326,11 @@ def c066() -> bool:
     return side[0] is not None and side[1] is None
 
 
-@claim("C067", "After `requires_grad_()` the result is tracked again, and gradients end there.", source="001")
+@claim(
+    "C067",
+    "After `requires_grad_()` the result is tracked again, and gradients end there.",
+    source="001",
+)
 def c067() -> bool:
     a = leaf()
     b = a.detach().requires_grad_()
@@ -272,7 +348,11 @@ def c068() -> bool:
     return a.tolist() == b.tolist() == [9.0, 10.0, 15.0]
 
 
-@but("C068", "So an optimizer that was given only the result moves both, until `b.data = …` gives it other memory.")
+@but(
+    "C068",
+    "So an optimizer that was given only the result moves both, until `b.data = …` gives it other"
+    " memory.",
+)
 def c068_but() -> bool:
     a = leaf()
     b = a.detach().requires_grad_()
@@ -283,16 +363,26 @@ def c068_but() -> bool:
     return moved and not torch.equal(a, b) and not same_memory(a, b)
 
 
-@claim("C105", "`detach()`: not the same object, the same address, and `requires_grad` is False.", source="002")
+@claim(
+    "C105",
+    "`detach()`: not the same object, the same address, and `requires_grad` is False.",
+    source="002",
+)
 def c105() -> bool:
     a = leaf()
     b = a.detach()
     return b is not a and b.data_ptr() == a.data_ptr() and not b.requires_grad
 
 
-@not_testable("C108", "(The note only links to a page about `detach_()` and states nothing.)", source="002",
-              stand_in="`detach_()` cuts the tensor itself and refuses views; what was built before still sends "
-              "gradients back.")  # fmt: skip
+@not_testable(
+    "C108",
+    "(The note only links to a page about `detach_()` and states nothing.)",
+    source="002",
+    stand_in=(
+        "`detach_()` cuts the tensor itself and refuses views; what was built before still sends "
+        "gradients back."
+    ),
+)
 def c108() -> bool:
     x = torch.ones(2, requires_grad=True)
     h = x * 2
@@ -300,10 +390,16 @@ def c108() -> bool:
     itself = h.detach_() is h and h.is_leaf and h.grad_fn is None
     z.sum().backward()
     view = (torch.ones(3, requires_grad=True) * 1)[:2]
-    return itself and grad(x) == [6.0, 6.0] and "Can't detach views in-place" in refusal(view.detach_)
+    return (
+        itself and grad(x) == [6.0, 6.0] and "Can't detach views in-place" in refusal(view.detach_)
+    )
 
 
-@claim("C116", "`detach()`: shape, dtype and device as before, common memory, no way back for gradients.", source="003")
+@claim(
+    "C116",
+    "`detach()`: shape, dtype and device as before, common memory, no way back for gradients.",
+    source="003",
+)
 def c116() -> bool:
     a = one()
     d = a.detach()
@@ -311,7 +407,9 @@ def c116() -> bool:
     return alike and same_memory(a, d) and refusal(d.backward) == NO_HISTORY
 
 
-@claim("C117", "At first a detached tensor has neither `requires_grad` nor a `.grad`.", source="003")
+@claim(
+    "C117", "At first a detached tensor has neither `requires_grad` nor a `.grad`.", source="003"
+)
 def c117() -> bool:
     d = one().detach()
     return d.requires_grad is False and d.grad is None
@@ -319,7 +417,8 @@ def c117() -> bool:
 
 @claim(
     "C118",
-    "Made to require grad, a detached tensor gets 3 from its own path, and its source 2 from the other.",
+    "Made to require grad, a detached tensor gets 3 from its own path, and its source 2 from the"
+    " other.",
     source="003",
 )
 def c118() -> bool:
@@ -333,7 +432,8 @@ def c118() -> bool:
 
 @claim(
     "C119",
-    "The flag does not join a detached tensor to its source again: none of its gradients reach `a.grad`.",
+    "The flag does not join a detached tensor to its source again: none of its gradients reach"
+    " `a.grad`.",
     source="003",
 )
 def c119() -> bool:
@@ -350,20 +450,31 @@ def c120() -> bool:
     return str(a) == "tensor(2., requires_grad=True)"
 
 
-@claim("C121", "`backward()` on a detached tensor ends in \"element 0 of tensors does not require grad and "
-       "does not have a grad_fn\".",
-       source="003")  # fmt: skip
+@claim(
+    "C121",
+    '`backward()` on a detached tensor ends in "element 0 of tensors does not require grad and '
+    'does not have a grad_fn".',
+    source="003",
+)
 def c121() -> bool:
     d = one().detach()
     d.add_(1.0)
     return refusal(d.backward) == NO_HISTORY
 
 
-@claim("C134", "`detach()` gives a new tensor at the old address, and `requires_grad` is what differs.", source="004")
+@claim(
+    "C134",
+    "`detach()` gives a new tensor at the old address, and `requires_grad` is what differs.",
+    source="004",
+)
 def c134() -> bool:
     h = leaf() * 1
     b = h.detach()
-    return b is not h and b.data_ptr() == h.data_ptr() and (h.requires_grad, b.requires_grad) == (True, False)
+    return (
+        b is not h
+        and b.data_ptr() == h.data_ptr()
+        and (h.requires_grad, b.requires_grad) == (True, False)
+    )
 
 
 @but("C134", "More can differ: `is_leaf`, `grad_fn` and `.grad`.")
@@ -392,7 +503,11 @@ def c135_instead() -> bool:
     return without is None and grad(b) == [4.0] * 3
 
 
-@claim("C136", "It does not help to set its `requires_grad` to True: `.grad` remains empty.", source="004")
+@claim(
+    "C136",
+    "It does not help to set its `requires_grad` to True: `.grad` remains empty.",
+    source="004",
+)
 def c136() -> bool:
     d = one().detach()
     d.requires_grad = True
@@ -400,7 +515,10 @@ def c136() -> bool:
     return grad(d) is None
 
 
-@instead("C136", "It helps: a backward from `d * 3` puts a 3 there. What gets nothing of it is the source.")
+@instead(
+    "C136",
+    "It helps: a backward from `d * 3` puts a 3 there. What gets nothing of it is the source.",
+)
 def c136_instead() -> bool:
     a = one()
     d = a.detach()
@@ -418,7 +536,11 @@ def c137() -> bool:
     return grad(y) is None and grad(x) == 4.0
 
 
-@but("C137", "It ends on that path alone. A second path through the same tensor stays open: x gets 8, not 4.")
+@but(
+    "C137",
+    "It ends on that path alone. A second path through the same tensor stays open: x gets 8,"
+    " not 4.",
+)
 def c137_but() -> bool:
     x = one(2.0)
     y = x * x
@@ -443,24 +565,33 @@ def c141() -> bool:
 
 
 @instead(
-    "C141", "To call a misspelt method is an AttributeError. To set a misspelt attribute is none, and does nothing."
+    "C141",
+    "To call a misspelt method is an AttributeError. To set a misspelt attribute is none, and does"
+    " nothing.",
 )
 def c141_instead() -> bool:
     x = torch.ones(1)
     x.requirse_grad = True
     names = ("betach", "detcah")
-    missing = [refusal(lambda n=n: getattr(x, n)()) == f"'Tensor' object has no attribute '{n}'" for n in names]
+    missing = [
+        refusal(lambda n=n: getattr(x, n)()) == f"'Tensor' object has no attribute '{n}'"
+        for n in names
+    ]
     return all(missing) and not x.requires_grad
 
 
-@claim("C142", "Called for its own sake, `x.detach()` sets `x.requires_grad` to False.", source="004")
+@claim(
+    "C142", "Called for its own sake, `x.detach()` sets `x.requires_grad` to False.", source="004"
+)
 def c142() -> bool:
     x = torch.ones(1, requires_grad=True)
     x.detach()
     return not x.requires_grad
 
 
-@instead("C142", "x stays as it is. It takes `x = x.detach()`, or `x.detach_()`, which works in place.")
+@instead(
+    "C142", "x stays as it is. It takes `x = x.detach()`, or `x.detach_()`, which works in place."
+)
 def c142_instead() -> bool:
     x, kept, in_place = (torch.ones(1, requires_grad=True) for _ in range(3))
     x.detach()
@@ -492,13 +623,19 @@ def c143_instead() -> bool:
     return str(script(repaired=False)[2]) == "tensor([1.], grad_fn=<MulBackward0>)"
 
 
-@claim("C144", "In the walk-through, the product requires grad even if x is detached.", source="004")
+@claim(
+    "C144", "In the walk-through, the product requires grad even if x is detached.", source="004"
+)
 def c144() -> bool:
     x, _, y = script(repaired=True)
     return not x.requires_grad and y.requires_grad
 
 
-@claim("C145", "The product is computed and no leaf, so its gradient is kept only after `retain_grad()`.", source="004")
+@claim(
+    "C145",
+    "The product is computed and no leaf, so its gradient is kept only after `retain_grad()`.",
+    source="004",
+)
 def c145() -> bool:
     y = torch.ones(1, requires_grad=True) * 1
     (y**2).backward()
@@ -517,7 +654,10 @@ def c147() -> bool:
     return grad(script(repaired=False)[0]) is None
 
 
-@instead("C147", "Its bare `x.detach()` cuts nothing, so `x.grad` is 2. With `x = x.detach()` it is None.")
+@instead(
+    "C147",
+    "Its bare `x.detach()` cuts nothing, so `x.grad` is 2. With `x = x.detach()` it is None.",
+)
 def c147_instead() -> bool:
     return grad(script(repaired=False)[0]) == [2.0] and grad(script(repaired=True)[0]) is None
 
@@ -528,7 +668,13 @@ def c148() -> bool:
     return node(y) == "MulBackward0" and grad(y) == [2 * y.item()]
 
 
-@but("C148", "By then the name y belongs to the product. The leaf that was y at first has a `.grad` of its own.")
+@but(
+    "C148",
+    "By then the name y belongs to the product. The leaf that was y at first has a `.grad` of its"
+    " own.",
+)
 def c148_but() -> bool:
     _, first, y = script(repaired=False)
-    return first is not y and first.is_leaf and not y.is_leaf and first.grad is not y.grad is not None
+    return (
+        first is not y and first.is_leaf and not y.is_leaf and first.grad is not y.grad is not None
+    )

@@ -12,22 +12,38 @@ def c031() -> bool:
     return not isinstance(accumulator(leaf()), torch.autograd.graph.Node)
 
 
-@instead("C031", "It is a node, the last one on the way to a leaf, and hooks can be put on it as on any node.")
+@instead(
+    "C031",
+    "It is a node, the last one on the way to a leaf, and hooks can be put on it as on any node.",
+)
 def c031_instead() -> bool:
     x, ran = leaf(), []
     last = accumulator(x)
     with hooks(last.register_hook(lambda *_: ran.append(1))):
         x.sum().backward()
     is_last = last.variable is x and last.next_functions == ()
-    return isinstance(last, torch.autograd.graph.Node) and is_last and ran == [1] and not x._backward_hooks
+    return (
+        isinstance(last, torch.autograd.graph.Node)
+        and is_last
+        and ran == [1]
+        and not x._backward_hooks
+    )
 
 
-@claim("C032", "A tensor made with `requires_grad=True` has a place where gradients are collected.", source="000")
+@claim(
+    "C032",
+    "A tensor made with `requires_grad=True` has a place where gradients are collected.",
+    source="000",
+)
 def c032() -> bool:
     return accumulator(leaf()).name().endswith("AccumulateGrad")
 
 
-@but("C032", "The node comes when somebody asks for it, and goes when nobody holds it: a hook on it is then lost.")
+@but(
+    "C032",
+    "The node comes when somebody asks for it, and goes when nobody holds it: a hook on it is then"
+    " lost.",
+)
 def c032_but() -> bool:
     x, ran = leaf(), []
     accumulator(x).register_hook(lambda *_: ran.append("nobody holds the node"))
@@ -38,7 +54,11 @@ def c032_but() -> bool:
     return ran == ["held"] and kept is accumulator(x)
 
 
-@claim("C033", "AccumulateGrad fills the `.grad` of its tensor, and goes on adding to it.", source="000")
+@claim(
+    "C033",
+    "AccumulateGrad fills the `.grad` of its tensor, and goes on adding to it.",
+    source="000",
+)
 def c033() -> bool:
     x, seen = leaf(), []
     last = accumulator(x)
@@ -50,7 +70,11 @@ def c033() -> bool:
     return seen == [None, [2.0] * 3, [2.0] * 3, [4.0] * 3]
 
 
-@claim("C034", "A backward hands gradients from node to node until it is back at the inputs.", source="000")
+@claim(
+    "C034",
+    "A backward hands gradients from node to node until it is back at the inputs.",
+    source="000",
+)
 def c034() -> bool:
     x, order = leaf(), []
     middle = x * 2
@@ -58,7 +82,12 @@ def c034() -> bool:
     chain = [result.grad_fn, *behind(result), middle.grad_fn, accumulator(x)]
     with hooks(*(n.register_hook(lambda *_, n=n: order.append(n.name())) for n in chain)):
         result.backward()
-    return [n.split("::")[-1] for n in order] == ["SumBackward0", "ExpBackward0", "MulBackward0", "AccumulateGrad"]
+    return [n.split("::")[-1] for n in order] == [
+        "SumBackward0",
+        "ExpBackward0",
+        "MulBackward0",
+        "AccumulateGrad",
+    ]
 
 
 @claim("C035", "AccumulateGrad stores a gradient for each tensor.", source="000")
@@ -69,25 +98,41 @@ def c035() -> bool:
     return grad(x) is not None and grad(y) is not None
 
 
-@instead("C035", "It does so for leaves that require grad. A computed tensor keeps its gradient after `retain_grad()`, "
-         "without such a node.")  # fmt: skip
+@instead(
+    "C035",
+    "It does so for leaves that require grad. A computed tensor keeps its gradient after"
+    " `retain_grad()`, without such a node.",
+)
 def c035_instead() -> bool:
     x = leaf()
     y = x * 2
     y.retain_grad()
     (y * 10).sum().backward()
     edge = torch.autograd.graph.get_gradient_edge(y).node
-    return grad(y) == [10.0] * 3 and grad(x) == [20.0] * 3 and edge.name() == "MulBackward0" and not y.is_leaf
+    return (
+        grad(y) == [10.0] * 3
+        and grad(x) == [20.0] * 3
+        and edge.name() == "MulBackward0"
+        and not y.is_leaf
+    )
 
 
-@claim("C036", "For a leaf that is used several times, the sum of all gradients stands in its `.grad`.", source="000")
+@claim(
+    "C036",
+    "For a leaf that is used several times, the sum of all gradients stands in its `.grad`.",
+    source="000",
+)
 def c036() -> bool:
     x = leaf()
     (x * 2 + x * 3).sum().backward()
     return grad(x) == [5.0] * 3
 
 
-@but("C036", "Within one backward the engine adds, and AccumulateGrad runs once. It adds only to what `.grad` held.")
+@but(
+    "C036",
+    "Within one backward the engine adds, and AccumulateGrad runs once. It adds only to what"
+    " `.grad` held.",
+)
 def c036_but() -> bool:
     x, seen = leaf(), []
     last = accumulator(x)
@@ -104,7 +149,11 @@ def c037() -> bool:
     return "AccumulateGrad" in node(leaf())
 
 
-@instead("C037", "On a leaf it is None; AccumulateGrad is found behind the `grad_fn` of what was computed from it.")
+@instead(
+    "C037",
+    "On a leaf it is None; AccumulateGrad is found behind the `grad_fn` of what was computed"
+    " from it.",
+)
 def c037_instead() -> bool:
     x = leaf()
     return x.grad_fn is None and behind(x * 2)[0] is accumulator(x)
@@ -117,7 +166,10 @@ def c039() -> bool:
 
 @claim("C040", "A leaf times a number has `MulBackward0` as `grad_fn`.", source="000")
 def c040() -> bool:
-    return str(leaf().mul(2).grad_fn).startswith("<MulBackward0 object at") and node(leaf() * 2) == "MulBackward0"
+    return (
+        str(leaf().mul(2).grad_fn).startswith("<MulBackward0 object at")
+        and node(leaf() * 2) == "MulBackward0"
+    )
 
 
 @claim("C041", "When `(x * 2).sum()` went backward, each element of `x.grad` is 2.", source="000")
@@ -131,10 +183,14 @@ def c041() -> bool:
 def c042() -> bool:
     x = leaf()
     y = x * 2
-    return not any("AccumulateGrad" in said for said in (str(x), str(y), str(x.grad_fn), str(y.grad_fn)))
+    return not any(
+        "AccumulateGrad" in said for said in (str(x), str(y), str(x.grad_fn), str(y.grad_fn))
+    )
 
 
-@but("C042", "One can look: it is `y.grad_fn.next_functions[0][0]`, or `get_gradient_edge(x).node`.")
+@but(
+    "C042", "One can look: it is `y.grad_fn.next_functions[0][0]`, or `get_gradient_edge(x).node`."
+)
 def c042_but() -> bool:
     x = leaf()
     y = x * 2
@@ -149,7 +205,9 @@ def c043() -> bool:
     return nodes[0] is accumulator(wanted) and nodes[1] is None
 
 
-@claim("C044", "Under `no_grad`, no nodes are made for AccumulateGrad to stand behind.", source="000")
+@claim(
+    "C044", "Under `no_grad`, no nodes are made for AccumulateGrad to stand behind.", source="000"
+)
 def c044() -> bool:
     x = leaf()
     with torch.no_grad():

@@ -20,7 +20,10 @@ from claims import (
     warning,
 )
 
-BOTH = {"detach().clone()": lambda a: a.detach().clone(), "clone().detach()": lambda a: a.clone().detach()}
+BOTH = {
+    "detach().clone()": lambda a: a.detach().clone(),
+    "clone().detach()": lambda a: a.clone().detach(),
+}
 FIVE = {
     **BOTH,
     "new_tensor": lambda a: a.new_tensor(a),
@@ -40,13 +43,21 @@ def unrelated(make: object) -> bool:
     return apart and b.is_leaf and not b.requires_grad and b.grad_fn is None
 
 
-@claim("C019", "A copy with no relation to its source takes both `detach()` and `clone()`.", source="000")
+@claim(
+    "C019",
+    "A copy with no relation to its source takes both `detach()` and `clone()`.",
+    source="000",
+)
 def c019() -> bool:
     alone = [unrelated(make) for make in (lambda a: a.detach(), lambda a: a.clone())]
     return unrelated(BOTH["detach().clone()"]) and alone == [False, False]
 
 
-@claim("C074", "`clone()` then `detach()`, or the other way round: each time the copy is on its own.", source="001")
+@claim(
+    "C074",
+    "`clone()` then `detach()`, or the other way round: each time the copy is on its own.",
+    source="001",
+)
 def c074() -> bool:
     return all(unrelated(make) for make in BOTH.values())
 
@@ -58,8 +69,11 @@ def c075() -> bool:
     return len(copies) == 5 and all(torch.equal(a, b) and not same_memory(a, b) for b in copies)
 
 
-@but("C075", "They are not equal in what they do: `empty_like().copy_()` stays tied to the source, `new_tensor` and "
-     "`torch.tensor` warn.")  # fmt: skip
+@but(
+    "C075",
+    "They are not equal in what they do: `empty_like().copy_()` stays tied to the source,"
+    " `new_tensor` and `torch.tensor` warn.",
+)
 def c075_but() -> bool:
     a, tied, warns = leaf(), [], []
     for name, make in FIVE.items():
@@ -69,14 +83,20 @@ def c075_but() -> bool:
     return tied == ["empty_like().copy_()"] and warns == ["new_tensor", "torch.tensor"]
 
 
-@claim("C106", "`clone().detach()` may stand for `detach().clone()`, and the reverse.", source="002")
+@claim(
+    "C106", "`clone().detach()` may stand for `detach().clone()`, and the reverse.", source="002"
+)
 def c106() -> bool:
     first, second = (make(leaf()) for make in BOTH.values())
     alike = (first.is_leaf, first.requires_grad) == (second.is_leaf, second.requires_grad)
     return torch.equal(first, second) and alike
 
 
-@claim("C107", "Of a tensor and its `clone().detach()`, an edit of one shows in the other.", source="002")
+@claim(
+    "C107",
+    "Of a tensor and its `clone().detach()`, an edit of one shows in the other.",
+    source="002",
+)
 def c107() -> bool:
     a = leaf()
     a.clone().detach()[0] = 99.0
@@ -104,7 +124,9 @@ def c122_instead() -> bool:
 
 
 @claim(
-    "C123", "`clone().detach()` only copies numbers: neither memory nor gradient is common afterwards.", source="003"
+    "C123",
+    "`clone().detach()` only copies numbers: neither memory nor gradient is common afterwards.",
+    source="003",
 )
 def c123() -> bool:
     a = leaf()
@@ -112,7 +134,11 @@ def c123() -> bool:
     return not same_memory(a, b) and not b.requires_grad and unrelated(BOTH["clone().detach()"])
 
 
-@claim("C124", "Either order gives the same, and `clone().detach()` is the usual way to write it.", source="003")
+@claim(
+    "C124",
+    "Either order gives the same, and `clone().detach()` is the usual way to write it.",
+    source="003",
+)
 def c124() -> bool:
     return torch.equal(*(make(leaf()) for make in BOTH.values()))
 
@@ -123,7 +149,11 @@ def c124_now() -> bool:
     return "sourceTensor.detach().clone()" in said and "clone().detach()" not in said
 
 
-@claim("C125", "`new_tensor` copies, and lets one choose more about the copy, such as its dtype.", source="003")
+@claim(
+    "C125",
+    "`new_tensor` copies, and lets one choose more about the copy, such as its dtype.",
+    source="003",
+)
 def c125() -> bool:
     a = one()
     b = warning(lambda: a.new_tensor(a, dtype=torch.float64, requires_grad=True))[0]
@@ -146,8 +176,12 @@ def c126_now() -> bool:
     return str(one().clone()) == "tensor(1., grad_fn=<CloneBackward0>)"
 
 
-@claim("C127", "`detach()`, `clone().detach()` and `new_tensor` print no sign of gradients; with `dtype=torch.float64` "
-       "the print says so.", source="003")  # fmt: skip
+@claim(
+    "C127",
+    "`detach()`, `clone().detach()` and `new_tensor` print no sign of gradients; with"
+    " `dtype=torch.float64` the print says so.",
+    source="003",
+)
 def c127() -> bool:
     a = one()
     new = warning(lambda: a.new_tensor(a))[0]
@@ -156,25 +190,46 @@ def c127() -> bool:
     return plain == ["tensor(1.)"] * 3 and str(double) == "tensor(1., dtype=torch.float64)"
 
 
-@claim("C128", "Without further arguments, `a.new_tensor(a)` is what `a.clone().detach()` is.", source="003")
+@claim(
+    "C128",
+    "Without further arguments, `a.new_tensor(a)` is what `a.clone().detach()` is.",
+    source="003",
+)
 def c128() -> bool:
     a = one()
     pair = warning(lambda: a.new_tensor(a))[0], a.clone().detach()
-    alike = {(t.dtype, t.device, t.is_leaf, t.requires_grad, same_memory(a, t), t.item()) for t in pair}
+    alike = {
+        (t.dtype, t.device, t.is_leaf, t.requires_grad, same_memory(a, t), t.item()) for t in pair
+    }
     return len(alike) == 1
 
 
 def copies_keep_the_device(where: str) -> bool:
     """All ways to copy, on one device; and a copy that is sent to another one."""
     a = torch.ones(1, device=where, requires_grad=True)
-    same = [a.clone(), a.detach(), a.clone().detach(), warning(lambda: a.new_tensor(torch.ones(1)))[0]]
+    same = [
+        a.clone(),
+        a.detach(),
+        a.clone().detach(),
+        warning(lambda: a.new_tensor(torch.ones(1)))[0],
+    ]
     there = all(t.device.type == where for t in same)
-    return there and a.new_tensor([1.0], device="cpu").device.type == "cpu" and node(same[0]) == "CloneBackward0"
+    return (
+        there
+        and a.new_tensor([1.0], device="cpu").device.type == "cpu"
+        and node(same[0]) == "CloneBackward0"
+    )
 
 
-@not_testable("C129", "With `device=\"cuda\"`, the copies are printed with `device='cuda:0'`.", source="003",
-              stand_in="It takes a GPU, and the tests try it where CUDA is present. What every machine can try: "
-              "the copies stay on the device of their source, here CPU and meta.")  # fmt: skip
+@not_testable(
+    "C129",
+    "With `device=\"cuda\"`, the copies are printed with `device='cuda:0'`.",
+    source="003",
+    stand_in=(
+        "It takes a GPU, and the tests try it where CUDA is present. What every machine can try: "
+        "the copies stay on the device of their source, here CPU and meta."
+    ),
+)
 def c129() -> bool:
     return copies_keep_the_device("cpu") and copies_keep_the_device("meta")
 
@@ -189,5 +244,10 @@ def c129_on_cuda() -> bool:
         str(a.clone().detach()),
         str(warning(lambda: a.new_tensor(a))[0]),
     ]
-    away = warning(lambda: a.new_tensor(a, device="cpu", dtype=torch.float64, requires_grad=False))[0]
-    return all("device='cuda:0'" in p for p in prints) and str(away) == "tensor(1., dtype=torch.float64)"
+    away = warning(lambda: a.new_tensor(a, device="cpu", dtype=torch.float64, requires_grad=False))[
+        0
+    ]
+    return (
+        all("device='cuda:0'" in p for p in prints)
+        and str(away) == "tensor(1., dtype=torch.float64)"
+    )

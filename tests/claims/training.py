@@ -24,8 +24,12 @@ def equal(one_net: nn.Module, other: nn.Module) -> bool:
     return all(torch.equal(p, q) and not same_memory(p, q) for p, q in pairs)
 
 
-@claim("C080", "MoCo's second network has to begin as a copy of the first (`param_k.data.copy_(param_q.data)`).",
-       source="001")  # fmt: skip
+@claim(
+    "C080",
+    "MoCo's second network has to begin as a copy of the first"
+    " (`param_k.data.copy_(param_q.data)`).",
+    source="001",
+)
 def c080() -> bool:
     q, k = student_and_teacher()
     x = torch.ones(1, 2)
@@ -33,17 +37,32 @@ def c080() -> bool:
     for param_q, param_k in zip(q.parameters(), k.parameters(), strict=True):
         param_k.data.copy_(param_q.data)
         param_k.requires_grad = False
-    return different and equal(q, k) and torch.equal(q(x), k(x)) and not any(p.requires_grad for p in k.parameters())
+    return (
+        different
+        and equal(q, k)
+        and torch.equal(q(x), k(x))
+        and not any(p.requires_grad for p in k.parameters())
+    )
 
 
-@claim("C081", "As `copy_()` works in place, no way leads into a parameter but `A.data.copy_(B.data)`.", source="001")
+@claim(
+    "C081",
+    "As `copy_()` works in place, no way leads into a parameter but `A.data.copy_(B.data)`.",
+    source="001",
+)
 def c081() -> bool:
     q, k = student_and_teacher()
     with torch.no_grad():
-        return refusal(lambda: k.weight.copy_(q.weight)) != "" or not torch.equal(k.weight, q.weight)
+        return refusal(lambda: k.weight.copy_(q.weight)) != "" or not torch.equal(
+            k.weight, q.weight
+        )
 
 
-@instead("C081", "`copy_()` under `no_grad` does it, and so does `load_state_dict()`; the parameter stays a leaf.")
+@instead(
+    "C081",
+    "`copy_()` under `no_grad` does it, and so does `load_state_dict()`; the parameter stays a"
+    " leaf.",
+)
 def c081_instead() -> bool:
     q, k = student_and_teacher()
     with torch.no_grad():
@@ -55,7 +74,11 @@ def c081_instead() -> bool:
     return copied and equal(q, loaded) and loaded.weight.is_leaf
 
 
-@claim("C082", "A network that only follows another by a moving average needs no gradient and gets none.", source="001")
+@claim(
+    "C082",
+    "A network that only follows another by a moving average needs no gradient and gets none.",
+    source="001",
+)
 def c082() -> bool:
     q, k = nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False)
     k.requires_grad_(False)
@@ -66,7 +89,11 @@ def c082() -> bool:
             k.weight.mul_(0.9).add_(q.weight, alpha=0.1)
     (q(torch.ones(1, 1)) * k(torch.ones(1, 1))).sum().backward()
     followed = abs(k.weight.item() - 0.271) < 1e-6 and grad(q.weight) is not None
-    return followed and (k.weight.requires_grad, k.weight.grad, k.weight.grad_fn) == (False, None, None)
+    return followed and (k.weight.requires_grad, k.weight.grad, k.weight.grad_fn) == (
+        False,
+        None,
+        None,
+    )
 
 
 def network() -> tuple[nn.Sequential, torch.optim.Optimizer]:
@@ -82,7 +109,9 @@ def moves(net: nn.Sequential, step: Callable[[], object]) -> bool:
     return not torch.equal(before, net[0].weight)
 
 
-@claim("C088", "`requires_grad_(False)` on parameters is all it takes to freeze them.", source="002")
+@claim(
+    "C088", "`requires_grad_(False)` on parameters is all it takes to freeze them.", source="002"
+)
 def c088() -> bool:
     net, opt = network()
     net[0].requires_grad_(False)
@@ -90,8 +119,11 @@ def c088() -> bool:
     return not moves(net, opt.step) and grad(net[0].weight) is None
 
 
-@but("C088", "An old gradient must not be left: the optimizer still steps along it. And BatchNorm's running statistics "
-     "move anyway.")  # fmt: skip
+@but(
+    "C088",
+    "An old gradient must not be left: the optimizer still steps along it. And BatchNorm's running"
+    " statistics move anyway.",
+)
 def c088_but() -> bool:
     net, opt = network()
     net(torch.ones(1, 2)).sum().backward()
@@ -118,7 +150,11 @@ def c099_instead() -> bool:
     return grad(x) == (2 * TABLE).tolist() and torch.ones(2).requires_grad_(False).grad is None
 
 
-@claim("C100", "The X that shows None in the transcript is the X that had a gradient before.", source="002")
+@claim(
+    "C100",
+    "The X that shows None in the transcript is the X that had a gradient before.",
+    source="002",
+)
 def c100() -> bool:
     x = TABLE.clone().requires_grad_()
     (x * x).sum().backward()
@@ -129,7 +165,9 @@ def c100() -> bool:
 
 
 @instead(
-    "C100", "Its printed values changed from one cell to the next, which the flag does not do. So it is another, new X."
+    "C100",
+    "Its printed values changed from one cell to the next, which the flag does not do. So it is"
+    " another, new X.",
 )
 def c100_instead() -> bool:
     x = TABLE.clone().requires_grad_()
@@ -182,12 +220,22 @@ def odd(step: int) -> bool:
     return step % 2 == 1
 
 
-@claim("C109", "A model's weights go on moving when `detach()` is used in some steps and not in others.", source="002")
+@claim(
+    "C109",
+    "A model's weights go on moving when `detach()` is used in some steps and not in others.",
+    source="002",
+)
 def c109() -> bool:
-    return all(sum(steps(make, none, odd)) > 0 for make in OPTIMIZERS.values() for none in (True, False))
+    return all(
+        sum(steps(make, none, odd)) > 0 for make in OPTIMIZERS.values() for none in (True, False)
+    )
 
 
-@but("C109", "In the steps with the cut they rest, if the old gradient is None. Zeros let momentum and Adam go on.")
+@but(
+    "C109",
+    "In the steps with the cut they rest, if the old gradient is None. Zeros let momentum and Adam"
+    " go on.",
+)
 def c109_but() -> bool:
     def rests(name: str, to_none: bool) -> bool:
         return steps(OPTIMIZERS[name], to_none, odd)[1::2] == [0.0, 0.0]
@@ -207,7 +255,10 @@ def reached(loss: Callable[[nn.Module, nn.Module, torch.Tensor], torch.Tensor]) 
 @claim("C139", "`B(A(x).detach())` lets B learn without a change to A.", source="004")
 def c139() -> bool:
     joined = reached(lambda a, b, x: b(a(x)).sum())
-    return joined == [True, True] and reached(lambda a, b, x: b(a(x).detach()).sum()) == [False, True]
+    return joined == [True, True] and reached(lambda a, b, x: b(a(x).detach()).sum()) == [
+        False,
+        True,
+    ]
 
 
 @claim("C140", "One calls `backward()` on what B returns.", source="004")

@@ -31,7 +31,9 @@ def data(tensor: torch.Tensor) -> torch.Tensor:
 def c069() -> bool:
     a = leaf()
     pair = a.data, a.detach()
-    return all(same_memory(a, b) and not b.requires_grad and b.grad_fn is None for b in pair) and torch.equal(*pair)
+    return all(
+        same_memory(a, b) and not b.requires_grad and b.grad_fn is None for b in pair
+    ) and torch.equal(*pair)
 
 
 @but("C069", "Not the same version counter. A write through `.data` is not counted at the source.")
@@ -48,7 +50,11 @@ def c070() -> bool:
 
 @instead("C070", "`torch.tensor` is a function and has none. Tensor objects have it: `x.data`.")
 def c070_instead() -> bool:
-    return inspect.isbuiltin(torch.tensor) and hasattr(torch.Tensor, "data") and torch.ones(1).data.item() == 1.0
+    return (
+        inspect.isbuiltin(torch.tensor)
+        and hasattr(torch.Tensor, "data")
+        and torch.ones(1).data.item() == 1.0
+    )
 
 
 @claim("C071", "Of `.data` and `detach()`, the safe one is `detach()`.", source="001")
@@ -75,12 +81,17 @@ def c076() -> bool:
 
 @but(
     "C076",
-    "What a module calls `weight` may be computed, as with `weight_norm`; so is `randn(…, requires_grad=True) * 0.01`.",
+    "What a module calls `weight` may be computed, as with `weight_norm`; so is `randn(…,"
+    " requires_grad=True) * 0.01`.",
 )
 def c076_but() -> bool:
     normed = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
     scaled = torch.randn(2, requires_grad=True) * 0.01
-    return not normed.weight.is_leaf and not scaled.is_leaf and all(p.is_leaf for p in normed.parameters())
+    return (
+        not normed.weight.is_leaf
+        and not scaled.is_leaf
+        and all(p.is_leaf for p in normed.parameters())
+    )
 
 
 @claim("C077", "In place, nothing can be done to a leaf that requires grad.", source="001")
@@ -97,10 +108,14 @@ def c077_but() -> bool:
         weight.fill_(1.0).add_(1.0)
     written = weight.tolist() == [[2.0, 2.0]] * 2
     torch.nn.init.zeros_(weight)
-    return written and weight.count_nonzero().item() == 0 and weight.is_leaf and weight.requires_grad
+    return (
+        written and weight.count_nonzero().item() == 0 and weight.is_leaf and weight.requires_grad
+    )
 
 
-@claim("C078", "To set first values, one goes through `.data`, as in `p.data.zero_()`.", source="001")
+@claim(
+    "C078", "To set first values, one goes through `.data`, as in `p.data.zero_()`.", source="001"
+)
 def c078() -> bool:
     weight = torch.nn.Linear(2, 2).weight
     weight.data.zero_()
@@ -109,7 +124,8 @@ def c078() -> bool:
 
 @now(
     "C078",
-    "torch's own way is `nn.init`, which writes under `no_grad`. That counts as a write; through `.data` it does not.",
+    "torch's own way is `nn.init`, which writes under `no_grad`. That counts as a write; through"
+    " `.data` it does not.",
 )
 def c078_now() -> bool:
     by_init, by_data = torch.nn.Linear(2, 2).weight, torch.nn.Linear(2, 2).weight
@@ -125,7 +141,11 @@ def c078_now() -> bool:
     )
 
 
-@claim("C079", "`.data` has the memory of the parameter, so a write there is a write into the parameter.", source="001")
+@claim(
+    "C079",
+    "`.data` has the memory of the parameter, so a write there is a write into the parameter.",
+    source="001",
+)
 def c079() -> bool:
     weight = torch.nn.Linear(2, 2).weight
     weight.data.fill_(7.0)

@@ -1,4 +1,5 @@
-"""Huge graphs are observed, dropped and outlived. Each runs in a process that must end with exit code 0."""
+"""Huge graphs are observed, dropped and outlived. Each runs in a process that must end with exit
+code 0."""
 
 from __future__ import annotations
 
@@ -95,9 +96,11 @@ def test_growing_chain_observed_300_times(observer):
     assert printed == "freed\n"
 
 
-# Shapes in which many paths are long, or many edges skip far. Each makes `made`, a list of tensors to drop in order.
+# Shapes in which many paths are long, or many edges skip far. Each makes `made`, a list of tensors
+# to drop in order.
 SHAPES = {
-    "wide layers": """
+    "wide layers": (
+        """
         import random
         rng = random.Random(0)
         layer = [x * float(i + 1) for i in range(50)]
@@ -106,15 +109,19 @@ SHAPES = {
             layer = [rng.choice(layer) + mixed for _ in range(50)]
         made = layer
         del layer, mixed
-    """,
-    "ladder": """
+    """
+    ),
+    "ladder": (
+        """
         a, b = x * 1, x * 2
         for _ in range(60_000):
             a, b = a + b * 0, b * 1.0
         made = [a, b]
         del a, b
-    """,
-    "U-net, a skip kept": """
+    """
+    ),
+    "U-net, a skip kept": (
+        """
         h, skips = x * 1, []
         for _ in range(40_000):
             h = h * 1.0
@@ -124,8 +131,10 @@ SHAPES = {
             h = h + skips.pop()
         made = [h, kept]
         del h, kept
-    """,
-    "in-place on views": """
+    """
+    ),
+    "in-place on views": (
+        """
         h = x
         for _ in range(25_000):
             b = h.clone()
@@ -133,8 +142,10 @@ SHAPES = {
             h = b
         made = [h]
         del h, b
-    """,
-    "custom Functions": """
+    """
+    ),
+    "custom Functions": (
+        """
         class Same(torch.autograd.Function):
             @staticmethod
             def forward(ctx, a):
@@ -148,15 +159,19 @@ SHAPES = {
             h = Same.apply(h)
         made = [h]
         del h
-    """,
-    "double backward": """
+    """
+    ),
+    "double backward": (
+        """
         h = x
         for _ in range(12_000):
             h = (h * 1.0001).sin()
         made = [*torch.autograd.grad(h.sum(), x, create_graph=True), h]
         del h
-    """,
-    "gc cycle": """
+    """
+    ),
+    "gc cycle": (
+        """
         class Box: pass
         h = x
         for _ in range(60_000):
@@ -165,14 +180,14 @@ SHAPES = {
         box.me, box.h = box, h
         made = [h]
         del h, box
-    """,
+    """
+    ),
 }
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes_on_a_thread_with_512_KB(shape):
-    printed = survives(
-        f"""
+    printed = survives(f"""
 from gradviz.walk import walk
 def main():
 {textwrap.indent(textwrap.dedent(SHAPES[shape]), "    ")}
@@ -185,28 +200,25 @@ threading.stack_size(512 * 1024)
 thread = threading.Thread(target=main)
 thread.start()
 thread.join()
-"""
-    )
+""")
     assert printed == "freed\n"
 
 
 def test_graph_that_lives_until_the_interpreter_ends():
-    survives(
-        """
+    survives("""
         def build():
             h = x
             for _ in range(100_000):
                 h = h * 1.0
             return (h,)
         sys.modules["torch"].kept_by_the_user = observe(build)
-        """
-    )
+        """)
 
 
 def test_many_short_walks_that_see_only_part():
-    """Nodes at the limit are seen but not walked; a chain of such glimpses must be as safe as a walk."""
-    survives(
-        """
+    """Nodes at the limit are seen but not walked; a chain of such glimpses must be as safe as a
+    walk."""
+    survives("""
         from gradviz.walk import walk
         h = x
         for _ in range(1_000):
@@ -214,14 +226,12 @@ def test_many_short_walks_that_see_only_part():
                 h = h * 1.0
             walk([h.grad_fn], limit=100)
         del h
-        """
-    )
+        """)
 
 
 def test_recorded_side_branches_of_an_unrecorded_chain():
     """The chain's own nodes are seen only from the side, each from another branch."""
-    survives(
-        """
+    survives("""
         from gradviz.walk import guard_new
         h = x
         for _ in range(60_000):
@@ -229,16 +239,14 @@ def test_recorded_side_branches_of_an_unrecorded_chain():
             y = (h.tanh() + 1) * 2
             guard_new((y * y).grad_fn)
         del y, h
-        """
-    )
+        """)
 
 
 def test_the_tests_above_would_notice():
-    """Without guards the same chain kills its process: if torch frees wrapped nodes without nesting one day, the
-    guards can go, and this test says so."""
+    """Without guards the same chain kills its process: if torch frees wrapped nodes without nesting
+    one day, the guards can go, and this test says so."""
     with pytest.raises(AssertionError, match="exit code -11"):
-        survives(
-            """
+        survives("""
             import gradviz.walk
             gradviz.walk._guard = lambda *_: None
             h = x
@@ -246,5 +254,4 @@ def test_the_tests_above_would_notice():
                 h = h * 1.0
             gradviz.walk.walk([h.grad_fn])
             del h
-            """
-        )
+            """)

@@ -1,10 +1,11 @@
 """List the public names of torch that a version has, and compare two versions.
 
     python tests/versions/public_names.py > oldest.txt       with the oldest torch that is supported
-    python tests/versions/public_names.py > newest.txt       with the newest
-    python tests/versions/public_names.py oldest.txt newest.txt > tests/versions/not_in_every_torch.txt
+    python tests/versions/public_names.py > newest.txt       with the newest python
+    tests/versions/public_names.py oldest.txt newest.txt > tests/versions/not_in_every_torch.txt
 
-What the third call prints is what gradviz may read in ``_torch_compat.py`` alone: names that one of the two lacks.
+What the third call prints is what gradviz may read in ``_torch_compat.py`` alone: names that one of
+the two lacks.
 """
 
 from __future__ import annotations
@@ -40,7 +41,15 @@ def homes() -> dict[str, Any]:
         torch.nn,
         torch.nn.functional,
     ]
-    found += [torch.optim, torch.overrides, torch.compiler, torch.amp, torch.linalg, torch.Tensor, torch.nn.Parameter]
+    found += [
+        torch.optim,
+        torch.overrides,
+        torch.compiler,
+        torch.amp,
+        torch.linalg,
+        torch.Tensor,
+        torch.nn.Parameter,
+    ]
     found += [
         torch.nn.Module,
         torch.optim.Optimizer,
@@ -48,7 +57,12 @@ def homes() -> dict[str, Any]:
         torch.UntypedStorage,
         torch.autograd.Function,
     ]
-    found += [type(product), type(product.next_functions[0][0]), type(custom), type(product._raw_saved_self)]
+    found += [
+        type(product),
+        type(product.next_functions[0][0]),
+        type(custom),
+        type(product._raw_saved_self),
+    ]
     return {getattr(home, "__name__", str(home)): home for home in found}
 
 

@@ -2,9 +2,9 @@
 
     python tests/versions/stand_ins.py VENV/lib/python3.13/site-packages/torch
 
-torch's Linux wheels need a dozen CUDA libraries to be loaded, several GB, even where everything runs on the CPU. A
-stand-in has the name and the symbols that the loader asks for. Every function in it answers "no device", so that torch
-finds no GPU. Needs gcc, readelf and nm.
+torch's Linux wheels need a dozen CUDA libraries to be loaded, several GB, even where everything
+runs on the CPU. A stand-in has the name and the symbols that the loader asks for. Every function in
+it answers "no device", so that torch finds no GPU. Needs gcc, readelf and nm.
 """
 
 from __future__ import annotations
@@ -55,14 +55,24 @@ def symbols(library: Path, *, defined: bool) -> set[tuple[str, str]]:
 
 def system_library(name: str) -> Path | None:
     """Where the system has a library of this name."""
-    found = re.search(rf"^\s*{re.escape(name)} .*x86-64.* => (\S+)$", output("/sbin/ldconfig", "-p"), re.MULTILINE)
+    found = re.search(
+        rf"^\s*{re.escape(name)} .*x86-64.* => (\S+)$", output("/sbin/ldconfig", "-p"), re.MULTILINE
+    )
     return Path(found[1]) if found else None
 
 
 def source(names: list[str]) -> str:
     """C code of functions with these names."""
-    lines = [f'const char *{n}(void) {{ return "no device"; }}' for n in names if n.endswith(("String", "Name"))]
-    lines += [f"long {n}(void) {{ return {NO_DEVICE}; }}" for n in names if not n.endswith(("String", "Name"))]
+    lines = [
+        f'const char *{n}(void) {{ return "no device"; }}'
+        for n in names
+        if n.endswith(("String", "Name"))
+    ]
+    lines += [
+        f"long {n}(void) {{ return {NO_DEVICE}; }}"
+        for n in names
+        if not n.endswith(("String", "Name"))
+    ]
     return "\n".join(lines)
 
 

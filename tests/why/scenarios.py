@@ -1,8 +1,10 @@
-"""Small programs as people write them, each with what is really wrong in it. PyTorch is asked whether that is so.
+"""Small programs as people write them, each with what is really wrong in it. PyTorch is asked
+whether that is so.
 
-A program is what stands in one notebook cell; what stands before a line ``# ---`` ran in an earlier cell, unrecorded.
-``# <-`` marks the line that is to blame. ``rank`` is the place in the list of where people get stuck; rank 0 are
-causes that the list has no place for, and in HEALTHY nothing is wrong at all.
+A program is what stands in one notebook cell; what stands before a line ``# ---`` ran in an earlier
+cell, unrecorded. ``# <-`` marks the line that is to blame. ``rank`` is the place in the list of
+where people get stuck; rank 0 are causes that the list has no place for, and in HEALTHY nothing is
+wrong at all.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ class Scenario(NamedTuple):
         name: what happens in it; also the name of its file in tracebacks.
         rank: 1 to 22, or 0.
         causes: the true cause; several where they are equally right.
-        ask: the arguments of ``explain``, as source; "" asks about the error that the program raises.
+        ask: the arguments of ``explain``, as source; "" asks about the error that the program
+        raises.
         check: an expression that is true after the program ran alone.
         source: the program.
         raises: what the error's message contains.
@@ -61,8 +64,14 @@ for _ in range(2):
 """
 
 
-def _add(name: str, rank: int, causes: str, ask: str, check: str, source: str, raises: str = "") -> None:
-    SCENARIOS.append(Scenario(name, rank, frozenset(causes.split()), ask, check, source.strip("\n") + "\n", raises))
+def _add(
+    name: str, rank: int, causes: str, ask: str, check: str, source: str, raises: str = ""
+) -> None:
+    SCENARIOS.append(
+        Scenario(
+            name, rank, frozenset(causes.split()), ask, check, source.strip("\n") + "\n", raises
+        )
+    )
 
 
 class Outcome(NamedTuple):
@@ -73,7 +82,8 @@ class Outcome(NamedTuple):
 
 
 def run(scenario: Scenario, recording: Any = None) -> Outcome:
-    """Run a program, its second cell inside ``recording`` where one is given, as ``%%gradviz`` does it.
+    """Run a program, its second cell inside ``recording`` where one is given, as ``%%gradviz`` does
+    it.
 
     Args:
         scenario: which.
@@ -84,9 +94,15 @@ def run(scenario: Scenario, recording: Any = None) -> Outcome:
     """
     torch.manual_seed(0)
     names: dict[str, Any] = {
-        "__name__": "__main__", "torch": torch, "nn": nn, "F": functional, "np": numpy, "copy": copy,
-        "checkpoint": checkpoint, "helpers": helper_library,
-    }  # fmt: skip
+        "__name__": "__main__",
+        "torch": torch,
+        "nn": nn,
+        "F": functional,
+        "np": numpy,
+        "copy": copy,
+        "checkpoint": checkpoint,
+        "helpers": helper_library,
+    }
     before, divider, cell = scenario.source.partition("# ---\n")
     if not divider:
         before, cell = "", scenario.source
@@ -94,17 +110,22 @@ def run(scenario: Scenario, recording: Any = None) -> Outcome:
         warnings.simplefilter("ignore")
         _execute(before, f"<setup of {scenario.name}>", names)
         if divider:
-            cell = "\n" * (before.count("\n") + 1) + cell  # line numbers stay those of the whole source
+            # line numbers stay those of the whole source
+            cell = "\n" * (before.count("\n") + 1) + cell
         if recording is None:
             return Outcome(names, _execute(cell, f"<program {scenario.name}>", names, catch=True))
         recording.look_into(names)
         recording.__enter__()
         error = _execute(cell, f"<program {scenario.name}>", names, catch=True)
-        recording.__exit__(type(error) if error else None, error, error.__traceback__ if error else None)
+        recording.__exit__(
+            type(error) if error else None, error, error.__traceback__ if error else None
+        )
         return Outcome(names, error)
 
 
-def _execute(source: str, file: str, names: dict[str, Any], catch: bool = False) -> Exception | None:
+def _execute(
+    source: str, file: str, names: dict[str, Any], catch: bool = False
+) -> Exception | None:
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     try:
         exec(compile(source, file, "exec"), names)
@@ -122,7 +143,9 @@ def subjects(scenario: Scenario, names: dict[str, Any]) -> tuple[Any, ...]:
 
 def holds(scenario: Scenario, outcome: Outcome) -> bool:
     """Whether the program did what its name says."""
-    if bool(scenario.raises) != (outcome.error is not None) or scenario.raises not in str(outcome.error):
+    if bool(scenario.raises) != (outcome.error is not None) or scenario.raises not in str(
+        outcome.error
+    ):
         return False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the one about .grad of a non-leaf
@@ -156,21 +179,37 @@ CHECKS: dict[str, Callable[..., Any]] = {
     "same_storage": _same_storage,
     "depth": _depth,
     "no_grads": lambda module: all(p.grad is None for p in module.parameters()),
-    "all_grads": lambda module: all(p.grad is not None and bool(p.grad.any()) for p in module.parameters()),
+    "all_grads": lambda module: all(
+        p.grad is not None and bool(p.grad.any()) for p in module.parameters()
+    ),
     "finite": lambda module: all(bool(p.grad.isfinite().all()) for p in module.parameters()),
     "norm": lambda p: float(p.grad.norm()),
 }
 
-# --- 1: modified by an in-place operation -----------------------------------------------------------------------------
+# --- 1: modified by an in-place operation ---------------------------------------------------------
 
-_add("exp_then_plus_equals", 1, "modified_in_place", "", "", """
+_add(
+    "exp_then_plus_equals",
+    1,
+    "modified_in_place",
+    "",
+    "",
+    """
 x = torch.tensor([0.5, 1.0], requires_grad=True)
 y = x.exp()
 y += 1  # <-
 y.sum().backward()
-""", "modified by an inplace operation")  # fmt: skip
+""",
+    "modified by an inplace operation",
+)
 
-_add("step_between_two_backwards", 1, "modified_in_place", "", "", """
+_add(
+    "step_between_two_backwards",
+    1,
+    "modified_in_place",
+    "",
+    "",
+    """
 net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
 x = torch.randn(5, 3)
@@ -181,9 +220,17 @@ opt.zero_grad()
 first.backward(retain_graph=True)
 opt.step()  # <-
 second.backward()
-""", "modified by an inplace operation")  # fmt: skip
+""",
+    "modified by an inplace operation",
+)
 
-_add("residual_added_in_place_in_a_module", 1, "modified_in_place", "", "", """
+_add(
+    "residual_added_in_place_in_a_module",
+    1,
+    "modified_in_place",
+    "",
+    "",
+    """
 class Block(nn.Module):
     def __init__(self):
         super().__init__()
@@ -199,9 +246,17 @@ x = torch.randn(2, 4)
 # ---
 loss = net(x).pow(2).mean()
 loss.backward()
-""", "modified by an inplace operation")  # fmt: skip
+""",
+    "modified by an inplace operation",
+)
 
-_add("loop_fills_a_buffer", 1, "modified_in_place", "", "", """
+_add(
+    "loop_fills_a_buffer",
+    1,
+    "modified_in_place",
+    "",
+    "",
+    """
 w = torch.tensor(0.7, requires_grad=True)
 # ---
 state = torch.zeros(4)
@@ -210,9 +265,17 @@ for t in range(1, 4):
     state[t] = torch.tanh(w * state[t - 1])  # <-
 loss = state.sum()
 loss.backward()
-""", "modified by an inplace operation")  # fmt: skip
+""",
+    "modified by an inplace operation",
+)
 
-_add("helper_normalises_in_place", 1, "modified_in_place", "", "", """
+_add(
+    "helper_normalises_in_place",
+    1,
+    "modified_in_place",
+    "",
+    "",
+    """
 w = torch.randn(3, requires_grad=True)
 # ---
 h = w ** 2
@@ -220,19 +283,35 @@ k = h.sqrt()
 k = helpers.normalise_(k)  # the helper writes what sqrt saved
 loss = k.sum()
 loss.backward()
-""", "modified by an inplace operation")  # fmt: skip
+""",
+    "modified by an inplace operation",
+)
 
-# --- 2: element 0 of tensors does not require grad --------------------------------------------------------------------
+# --- 2: element 0 of tensors does not require grad ------------------------------------------------
 
-_add("accuracy_as_loss", 2, "no_grad_fn", "", "", """
+_add(
+    "accuracy_as_loss",
+    2,
+    "no_grad_fn",
+    "",
+    "",
+    """
 net = nn.Linear(4, 3)
 x, y = torch.randn(6, 4), torch.randint(0, 3, (6,))
 # ---
 loss = helpers.accuracy_loss(net(x), y)
 loss.backward()
-""", "does not require grad")  # fmt: skip
+""",
+    "does not require grad",
+)
 
-_add("threshold_inside_a_function", 2, "no_grad_fn", "", "", """
+_add(
+    "threshold_inside_a_function",
+    2,
+    "no_grad_fn",
+    "",
+    "",
+    """
 def hit_rate(scores):
     hits = scores > 0  # <-
     return hits.float().mean()
@@ -241,9 +320,17 @@ w = torch.randn(4, requires_grad=True)
 # ---
 loss = 1 - hit_rate(w * 2)
 loss.backward()
-""", "does not require grad")  # fmt: skip
+""",
+    "does not require grad",
+)
 
-_add("everything_is_frozen", 2, "no_grad_fn frozen", "", "", """
+_add(
+    "everything_is_frozen",
+    2,
+    "no_grad_fn frozen",
+    "",
+    "",
+    """
 net = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1))
 for p in net.parameters():
     p.requires_grad = False
@@ -251,9 +338,17 @@ x = torch.randn(2, 4)
 # ---
 loss = net(x).mean()
 loss.backward()
-""", "does not require grad")  # fmt: skip
+""",
+    "does not require grad",
+)
 
-_add("reentrant_checkpoint_after_frozen_embedding", 2, "no_grad_fn", "", "", """
+_add(
+    "reentrant_checkpoint_after_frozen_embedding",
+    2,
+    "no_grad_fn",
+    "",
+    "",
+    """
 emb = nn.Embedding(10, 4).requires_grad_(False)
 layer = helpers.LowRank(4)
 ids = torch.randint(0, 10, (2, 3))
@@ -262,9 +357,17 @@ h = emb(ids)
 h = checkpoint(layer, h, use_reentrant=True)  # <-
 loss = h.pow(2).mean()
 loss.backward()
-""", "does not require grad")  # fmt: skip
+""",
+    "does not require grad",
+)
 
-_add("loss_made_anew_from_item", 2, "no_grad_fn", "", "", """
+_add(
+    "loss_made_anew_from_item",
+    2,
+    "no_grad_fn",
+    "",
+    "",
+    """
 net = nn.Linear(3, 1)
 x = torch.randn(5, 3)
 # ---
@@ -273,27 +376,51 @@ for row in x:
     losses.append(net(row).pow(2).item())  # <-
 loss = torch.tensor(losses).mean()
 loss.backward()
-""", "does not require grad")  # fmt: skip
+""",
+    "does not require grad",
+)
 
-_add("features_under_a_no_grad_decorator", 2, "no_grad_fn", "", "", """
+_add(
+    "features_under_a_no_grad_decorator",
+    2,
+    "no_grad_fn",
+    "",
+    "",
+    """
 body = nn.Linear(4, 4)
 x = torch.randn(2, 4)
 # ---
 f = helpers.features_of(body, x)
 loss = (f * 3).sum()
 loss.backward()
-""", "does not require grad")  # fmt: skip
+""",
+    "does not require grad",
+)
 
-# --- 3: a second backward ---------------------------------------------------------------------------------------------
+# --- 3: a second backward -------------------------------------------------------------------------
 
-_add("backward_twice", 3, "second_backward", "", "", """
+_add(
+    "backward_twice",
+    3,
+    "second_backward",
+    "",
+    "",
+    """
 w = torch.randn(3, requires_grad=True)
 loss = (w ** 2).sum()
 loss.backward()  # <-
 loss.backward()
-""", "second time")  # fmt: skip
+""",
+    "second time",
+)
 
-_add("hidden_state_carried_over", 3, "second_backward", "", "", """
+_add(
+    "hidden_state_carried_over",
+    3,
+    "second_backward",
+    "",
+    "",
+    """
 rnn = helpers.Recurrent()
 opt = torch.optim.SGD(rnn.parameters(), lr=0.1)
 data = torch.randn(3, 1, 3)
@@ -301,9 +428,17 @@ data = torch.randn(3, 1, 3)
 for x in data:
     loss = rnn(x).sum()
     loss.backward()  # <-
-""", "second time")  # fmt: skip
+""",
+    "second time",
+)
 
-_add("two_losses_share_an_encoder", 3, "second_backward", "", "", """
+_add(
+    "two_losses_share_an_encoder",
+    3,
+    "second_backward",
+    "",
+    "",
+    """
 enc, a, b = nn.Linear(4, 4), nn.Linear(4, 1), nn.Linear(4, 1)
 x = torch.randn(2, 4)
 
@@ -314,17 +449,33 @@ def step(loss):
 h = torch.tanh(enc(x))
 step(a(h).mean())
 step(b(h).mean())
-""", "second time")  # fmt: skip
+""",
+    "second time",
+)
 
-# --- 4: a leaf, or a view of one, written in place --------------------------------------------------------------------
+# --- 4: a leaf, or a view of one, written in place ------------------------------------------------
 
-_add("leaf_minus_equals", 4, "leaf_in_place", "", "", """
+_add(
+    "leaf_minus_equals",
+    4,
+    "leaf_in_place",
+    "",
+    "",
+    """
 w = torch.randn(3, requires_grad=True)
 (w ** 2).sum().backward()
 w -= 0.1 * w.grad  # <-
-""", "a leaf Variable that requires grad")  # fmt: skip
+""",
+    "a leaf Variable that requires grad",
+)
 
-_add("embedding_filled_by_hand", 4, "leaf_in_place", "", "", """
+_add(
+    "embedding_filled_by_hand",
+    4,
+    "leaf_in_place",
+    "",
+    "",
+    """
 class Words(nn.Module):
     def __init__(self):
         super().__init__()
@@ -336,24 +487,48 @@ class Words(nn.Module):
 
 # ---
 net = Words()
-""", "a leaf Variable that requires grad")  # fmt: skip
+""",
+    "a leaf Variable that requires grad",
+)
 
-_add("bias_of_a_detection_head", 4, "view_of_leaf_in_place", "", "", """
+_add(
+    "bias_of_a_detection_head",
+    4,
+    "view_of_leaf_in_place",
+    "",
+    "",
+    """
 heads = nn.ModuleList([nn.Conv2d(2, 6, 1), nn.Conv2d(2, 6, 1)])
 # ---
 for head in heads:
     b = head.bias.view(3, -1)
     b[:, 0] += 1.5  # <-
-""", "a view of a leaf Variable that requires grad")  # fmt: skip
+""",
+    "a view of a leaf Variable that requires grad",
+)
 
-_add("one_row_of_a_leaf_assigned", 4, "view_of_leaf_in_place leaf_in_place", "", "", """
+_add(
+    "one_row_of_a_leaf_assigned",
+    4,
+    "view_of_leaf_in_place leaf_in_place",
+    "",
+    "",
+    """
 w = torch.randn(3, 2, requires_grad=True)
 w[0] = 0.0  # <-
-""", "a leaf Variable that requires grad")  # fmt: skip
+""",
+    "a leaf Variable that requires grad",
+)
 
-# --- 5: torch.tensor(t), new_tensor -----------------------------------------------------------------------------------
+# --- 5: torch.tensor(t), new_tensor ---------------------------------------------------------------
 
-_add("student_logits_through_new_tensor", 5, "rebuilt_from_value", "student.weight", "student.weight.grad is None", """
+_add(
+    "student_logits_through_new_tensor",
+    5,
+    "rebuilt_from_value",
+    "student.weight",
+    "student.weight.grad is None",
+    """
 student, head = nn.Linear(4, 3), nn.Linear(3, 3)
 x = torch.randn(2, 4)
 # ---
@@ -361,34 +536,64 @@ logits = student(x)
 again = logits.new_tensor(logits)  # <-
 loss = head(again).pow(2).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("losses_collected_in_torch_tensor", 5, "rebuilt_from_value", "net, loss", "no_grads(net)", """
+_add(
+    "losses_collected_in_torch_tensor",
+    5,
+    "rebuilt_from_value",
+    "net, loss",
+    "no_grads(net)",
+    """
 net = nn.Linear(2, 1)
 x = torch.randn(4, 2)
 # ---
 parts = [net(row).pow(2).sum() for row in x]
 loss = torch.tensor(parts, requires_grad=True).mean()  # <-
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-# --- 6: numpy ---------------------------------------------------------------------------------------------------------
+# --- 6: numpy -------------------------------------------------------------------------------------
 
-_add("numpy_of_a_loss", 6, "numpy_on_tracked", "", "", """
+_add(
+    "numpy_of_a_loss",
+    6,
+    "numpy_on_tracked",
+    "",
+    "",
+    """
 net = nn.Linear(2, 1)
 history = []
 for _ in range(2):
     loss = net(torch.ones(1, 2)).sum()
     history.append(loss.numpy())  # <-
-""", "Can't call numpy()")  # fmt: skip
+""",
+    "Can't call numpy()",
+)
 
-_add("numpy_inside_a_plot_helper", 6, "numpy_on_tracked", "", "", """
+_add(
+    "numpy_inside_a_plot_helper",
+    6,
+    "numpy_on_tracked",
+    "",
+    "",
+    """
 net = nn.Linear(2, 2)
 h = net(torch.ones(1, 2))
 points = helpers.to_numpy(h)  # the helper calls numpy()
-""", "Can't call numpy()")  # fmt: skip
+""",
+    "Can't call numpy()",
+)
 
-_add("pooled_by_numpy_inside_forward", 6, "cut rebuilt_from_value", "enc.weight", "enc.weight.grad is None", """
+_add(
+    "pooled_by_numpy_inside_forward",
+    6,
+    "cut rebuilt_from_value",
+    "enc.weight",
+    "enc.weight.grad is None",
+    """
 enc, clf = nn.Linear(3, 4), nn.Linear(4, 2)
 x = torch.randn(5, 3)
 # ---
@@ -396,20 +601,34 @@ h = enc(x)
 p = helpers.pool_with_numpy(h)
 loss = clf(p).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-# --- 7: detach, clone, .data ------------------------------------------------------------------------------------------
+# --- 7: detach, clone, .data ----------------------------------------------------------------------
 
-_add("detach_in_a_helper", 7, "cut", "w", "w.grad is None", """
+_add(
+    "detach_in_a_helper",
+    7,
+    "cut",
+    "w",
+    "w.grad is None",
+    """
 w = torch.randn(4, 3, requires_grad=True)
 v = torch.randn(3, requires_grad=True)
 # ---
 m = helpers.detached_mean(w)
 loss = (m * v).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("data_in_a_module", 7, "cut", "net.first.weight", "net.first.weight.grad is None", """
+_add(
+    "data_in_a_module",
+    7,
+    "cut",
+    "net.first.weight",
+    "net.first.weight.grad is None",
+    """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -424,17 +643,30 @@ x = torch.randn(4, 3)
 # ---
 loss = net(x).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("data_written_after_it_was_saved", 7, "overwritten", "x", "not torch.equal(x.grad, torch.tensor([2.0, 4.0]))", """
+_add(
+    "data_written_after_it_was_saved",
+    7,
+    "overwritten",
+    "x",
+    "not torch.equal(x.grad, torch.tensor([2.0, 4.0]))",
+    """
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 loss = (x ** 2).sum()
 x.data += 5  # <-
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("weights_clamped_through_data_before_backward", 7, "overwritten", "net, loss",
-     "not torch.allclose(net[0].weight.grad, right[0], atol=1e-4)", """
+_add(
+    "weights_clamped_through_data_before_backward",
+    7,
+    "overwritten",
+    "net, loss",
+    "not torch.allclose(net[0].weight.grad, right[0], atol=1e-4)",
+    """
 net = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1))
 x = torch.randn(4, 3)
 right = torch.autograd.grad(net(x).mean(), list(net.parameters()))
@@ -443,18 +675,32 @@ loss = net(x).mean()
 for p in net.parameters():
     p.data.mul_(0.1)  # <-
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-# --- 8: non-leaf ------------------------------------------------------------------------------------------------------
+# --- 8: non-leaf ----------------------------------------------------------------------------------
 
-_add("grad_of_an_intermediate", 8, "non_leaf", "h", "h.grad is None and not h.is_leaf", """
+_add(
+    "grad_of_an_intermediate",
+    8,
+    "non_leaf",
+    "h",
+    "h.grad is None and not h.is_leaf",
+    """
 w = torch.randn(3, requires_grad=True)
 h = w * 2
 loss = h.sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("activation_kept_on_a_module", 8, "non_leaf", "net.features", "net.features.grad is None", """
+_add(
+    "activation_kept_on_a_module",
+    8,
+    "non_leaf",
+    "net.features",
+    "net.features.grad is None",
+    """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -468,17 +714,31 @@ net = Net()
 x = torch.randn(2, 3)
 # ---
 net(x).sum().backward()
-""")  # fmt: skip
+""",
+)
 
-# --- 9: moving or scaling makes a non-leaf ----------------------------------------------------------------------------
+# --- 9: moving or scaling makes a non-leaf --------------------------------------------------------
 
-_add("scaled_at_birth", 9, "made_non_leaf", "w", "w.grad is None and not w.is_leaf", """
+_add(
+    "scaled_at_birth",
+    9,
+    "made_non_leaf",
+    "w",
+    "w.grad is None and not w.is_leaf",
+    """
 w = torch.randn(3, requires_grad=True) * 0.01  # <-
 loss = (w ** 2).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("moved_in_a_helper", 9, "made_non_leaf", "params[0]", "params[0].grad is None", """
+_add(
+    "moved_in_a_helper",
+    9,
+    "made_non_leaf",
+    "params[0]",
+    "params[0].grad is None",
+    """
 def make(n):
     return torch.ones(n, requires_grad=True).to(torch.float64)  # <-
 
@@ -486,17 +746,31 @@ def make(n):
 params = [make(2), make(3)]
 loss = sum(p.sum() for p in params)
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("optimizer_of_a_scaled_parameter", 9, "non_leaf_in_optimizer", "", "", """
+_add(
+    "optimizer_of_a_scaled_parameter",
+    9,
+    "non_leaf_in_optimizer",
+    "",
+    "",
+    """
 w = torch.randn(3, requires_grad=True) / 3  # <-
 opt = torch.optim.SGD([w], lr=0.1)
-""", "can't optimize a non-leaf Tensor")  # fmt: skip
+""",
+    "can't optimize a non-leaf Tensor",
+)
 
-# --- 10: frozen weights that move -------------------------------------------------------------------------------------
+# --- 10: frozen weights that move -----------------------------------------------------------------
 
-_add("frozen_after_training_adam", 10, "leftover_grad_moves", "net[0].weight",
-     "not torch.equal(net[0].weight, before)", """
+_add(
+    "frozen_after_training_adam",
+    10,
+    "leftover_grad_moves",
+    "net[0].weight",
+    "not torch.equal(net[0].weight, before)",
+    """
 net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
 opt = torch.optim.Adam(net.parameters(), lr=0.1)
 x = torch.randn(4, 3)
@@ -511,10 +785,16 @@ for _ in range(2):
     loss = net(x).mean()
     loss.backward()
     opt.step()  # <-
-""")  # fmt: skip
+""",
+)
 
-_add("frozen_in_a_function_weight_decay", 10, "leftover_grad_moves", "net, opt",
-     "not torch.equal(net.body.weight, before)", """
+_add(
+    "frozen_in_a_function_weight_decay",
+    10,
+    "leftover_grad_moves",
+    "net, opt",
+    "not torch.equal(net.body.weight, before)",
+    """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -536,10 +816,16 @@ before = net.body.weight.clone()
 opt.zero_grad(set_to_none=False)
 net(x).mean().backward()
 opt.step()  # <-
-""")  # fmt: skip
+""",
+)
 
-_add("momentum_moves_a_frozen_embedding", 10, "leftover_grad_moves", "emb.weight, opt",
-     "not torch.equal(emb.weight, before)", """
+_add(
+    "momentum_moves_a_frozen_embedding",
+    10,
+    "leftover_grad_moves",
+    "emb.weight, opt",
+    "not torch.equal(emb.weight, before)",
+    """
 emb, head = nn.Embedding(5, 3), nn.Linear(3, 1)
 opt = torch.optim.SGD([*emb.parameters(), *head.parameters()], lr=0.1, momentum=0.9)
 ids = torch.tensor([0, 2, 3])
@@ -551,12 +837,18 @@ before = emb.weight.clone()
 opt.zero_grad(set_to_none=False)
 head(emb(ids)).sum().backward()
 opt.step()  # <-
-""")  # fmt: skip
+""",
+)
 
-# --- 11: BatchNorm statistics of a frozen network ---------------------------------------------------------------------
+# --- 11: BatchNorm statistics of a frozen network -------------------------------------------------
 
-_add("frozen_backbone_in_train_mode", 11, "batch_norm_moves", "backbone",
-     "not torch.equal(backbone[1].running_mean, before)", """
+_add(
+    "frozen_backbone_in_train_mode",
+    11,
+    "batch_norm_moves",
+    "backbone",
+    "not torch.equal(backbone[1].running_mean, before)",
+    """
 backbone = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU()).requires_grad_(False)
 head = nn.Linear(4, 1)
 before = backbone[1].running_mean.clone()
@@ -564,10 +856,16 @@ x = torch.randn(8, 3)
 # ---
 loss = head(backbone(x)).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("train_call_wakes_frozen_batch_norm", 11, "batch_norm_moves", "net",
-     "not torch.equal(net.body[1].running_var, before)", """
+_add(
+    "train_call_wakes_frozen_batch_norm",
+    11,
+    "batch_norm_moves",
+    "net",
+    "not torch.equal(net.body[1].running_var, before)",
+    """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -585,11 +883,18 @@ images = torch.randn(4, 1, 6, 6)
 for epoch in range(2):
     net.train()  # wakes the body too
     net(images).mean().backward()
-""")  # fmt: skip
+""",
+)
 
-# --- 12: reinforcement learning ---------------------------------------------------------------------------------------
+# --- 12: reinforcement learning -------------------------------------------------------------------
 
-_add("critic_behind_a_detached_advantage", 12, "cut", "critic.weight", "critic.weight.grad is None", """
+_add(
+    "critic_behind_a_detached_advantage",
+    12,
+    "cut",
+    "critic.weight",
+    "critic.weight.grad is None",
+    """
 actor, critic = nn.Linear(4, 2), nn.Linear(4, 1)
 state, action, reward = torch.randn(5, 4), torch.tensor([0, 1, 1, 0, 1]), torch.randn(5)
 # ---
@@ -598,9 +903,16 @@ advantage = (reward - value).detach()  # <-
 logp = F.log_softmax(actor(state), 1)[torch.arange(5), action]
 loss = -(logp * advantage).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("sample_instead_of_rsample", 12, "cut", "actor, loss", "no_grads(actor)", """
+_add(
+    "sample_instead_of_rsample",
+    12,
+    "cut",
+    "actor, loss",
+    "no_grads(actor)",
+    """
 class Actor(nn.Module):
     def __init__(self):
         super().__init__()
@@ -616,11 +928,18 @@ state = torch.randn(6, 3)
 action = actor.act(state)
 loss = -critic(torch.cat([state, action], 1)).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-# --- 13: where to detach in a GAN -------------------------------------------------------------------------------------
+# --- 13: where to detach in a GAN -----------------------------------------------------------------
 
-_add("generator_step_with_detached_fake", 13, "cut", "G.weight", "G.weight.grad is None", """
+_add(
+    "generator_step_with_detached_fake",
+    13,
+    "cut",
+    "G.weight",
+    "G.weight.grad is None",
+    """
 G, D = nn.Linear(2, 3), nn.Linear(3, 1)
 z = torch.randn(4, 2)
 # ---
@@ -628,9 +947,16 @@ fake = G(z)
 score = D(fake.detach())  # <-
 loss = F.softplus(-score).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("discriminator_steps_before_generator_backward", 13, "modified_in_place", "", "", """
+_add(
+    "discriminator_steps_before_generator_backward",
+    13,
+    "modified_in_place",
+    "",
+    "",
+    """
 G = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 3))
 D = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
 opt_d = torch.optim.Adam(D.parameters(), lr=0.1)
@@ -644,9 +970,17 @@ loss_g = F.softplus(-score).mean()
 loss_d.backward(retain_graph=True)
 opt_d.step()  # <-
 loss_g.backward()
-""", "modified by an inplace operation")  # fmt: skip
+""",
+    "modified by an inplace operation",
+)
 
-_add("score_detached_instead_of_fake", 13, "no_grad_fn", "", "", """
+_add(
+    "score_detached_instead_of_fake",
+    13,
+    "no_grad_fn",
+    "",
+    "",
+    """
 G, D = nn.Linear(2, 3), nn.Linear(3, 1)
 z = torch.randn(4, 2)
 # ---
@@ -656,11 +990,19 @@ def d_loss(fake):
 
 loss = d_loss(G(z))
 loss.backward()
-""", "does not require grad")  # fmt: skip
+""",
+    "does not require grad",
+)
 
-# --- 14: zero_grad ----------------------------------------------------------------------------------------------------
+# --- 14: zero_grad --------------------------------------------------------------------------------
 
-_add("zero_grad_between_backward_and_step", 14, "zero_gradient", "net.weight", "is_zero(net.weight.grad)", """
+_add(
+    "zero_grad_between_backward_and_step",
+    14,
+    "zero_gradient",
+    "net.weight",
+    "is_zero(net.weight.grad)",
+    """
 net = nn.Linear(3, 1)
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
 x = torch.randn(4, 3)
@@ -670,9 +1012,16 @@ for _ in range(2):
     loss.backward()
     opt.zero_grad(set_to_none=False)  # <-
     opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("grad_zeroed_by_hand_in_a_function", 14, "zero_gradient", "w", "is_zero(w.grad)", """
+_add(
+    "grad_zeroed_by_hand_in_a_function",
+    14,
+    "zero_gradient",
+    "w",
+    "is_zero(w.grad)",
+    """
 def clear(params):
     for p in params:
         p.grad.zero_()  # <-
@@ -682,9 +1031,16 @@ w = torch.randn(3, requires_grad=True)
 loss = (w * 3).sum()
 loss.backward()
 clear([w])
-""")  # fmt: skip
+""",
+)
 
-_add("cleared_to_none_before_step", 14, "no_backward_yet cleared", "net.weight", "net.weight.grad is None", """
+_add(
+    "cleared_to_none_before_step",
+    14,
+    "no_backward_yet cleared",
+    "net.weight",
+    "net.weight.grad is None",
+    """
 net = nn.Linear(3, 1)
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
 x = torch.randn(4, 3)
@@ -693,29 +1049,52 @@ loss = net(x).mean()
 loss.backward()
 opt.zero_grad()  # <-
 opt.step()
-""")  # fmt: skip
+""",
+)
 
-# --- 15: no_grad, eval, inference_mode --------------------------------------------------------------------------------
+# --- 15: no_grad, eval, inference_mode ------------------------------------------------------------
 
-_add("inference_features_used_in_training", 15, "inference_tensor", "", "", """
+_add(
+    "inference_features_used_in_training",
+    15,
+    "inference_tensor",
+    "",
+    "",
+    """
 body, head = nn.Linear(3, 3), nn.Linear(3, 1)
 x = torch.randn(2, 3)
 with torch.inference_mode():
     f = body(x)  # <-
 loss = head(f).mean()
 loss.backward()
-""", "Inference tensors cannot be saved for backward")  # fmt: skip
+""",
+    "Inference tensors cannot be saved for backward",
+)
 
-_add("enable_grad_inside_inference_mode", 15, "no_grad_fn", "", "", """
+_add(
+    "enable_grad_inside_inference_mode",
+    15,
+    "no_grad_fn",
+    "",
+    "",
+    """
 w = torch.randn(3, requires_grad=True)
 # ---
 with torch.inference_mode():
     with torch.enable_grad():
         loss = (w * 2).sum()  # <-
 loss.backward()
-""", "does not require grad")  # fmt: skip
+""",
+    "does not require grad",
+)
 
-_add("encoder_called_under_no_grad", 15, "cut", "net, loss", "no_grads(net.enc) and all_grads(net.head)", """
+_add(
+    "encoder_called_under_no_grad",
+    15,
+    "cut",
+    "net, loss",
+    "no_grads(net.enc) and all_grads(net.head)",
+    """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -731,11 +1110,18 @@ x = torch.randn(2, 3)
 # ---
 loss = net(x).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-# --- 16: a running loss that keeps its graph --------------------------------------------------------------------------
+# --- 16: a running loss that keeps its graph ------------------------------------------------------
 
-_add("total_plus_equals_loss", 16, "graph_kept", "total", "depth(total) > 20", """
+_add(
+    "total_plus_equals_loss",
+    16,
+    "graph_kept",
+    "total",
+    "depth(total) > 20",
+    """
 net = nn.Linear(2, 1)
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
 data = torch.randn(6, 4, 2)
@@ -747,9 +1133,16 @@ for x in data:
     loss.backward()
     opt.step()
     total += loss  # <-
-""")  # fmt: skip
+""",
+)
 
-_add("meter_of_a_library_keeps_graphs", 16, "graph_kept", "meter.sum", "depth(meter.sum) > 20", """
+_add(
+    "meter_of_a_library_keeps_graphs",
+    16,
+    "graph_kept",
+    "meter.sum",
+    "depth(meter.sum) > 20",
+    """
 net = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
 data = torch.randn(5, 4, 2)
 meter = helpers.Meter()
@@ -759,18 +1152,33 @@ for x in data:
     loss.backward()
     meter.update(loss)
     net.zero_grad()
-""")  # fmt: skip
+""",
+)
 
-# --- 17: deepcopy of a non-leaf ---------------------------------------------------------------------------------------
+# --- 17: deepcopy of a non-leaf -------------------------------------------------------------------
 
-_add("deepcopy_of_a_model_with_cached_activation", 17, "deepcopy_non_leaf", "", "", """
+_add(
+    "deepcopy_of_a_model_with_cached_activation",
+    17,
+    "deepcopy_non_leaf",
+    "",
+    "",
+    """
 net = helpers.Recurrent()
 # ---
 y = net(torch.ones(1, 3))
 teacher = copy.deepcopy(net)  # <-
-""", "deepcopy protocol")  # fmt: skip
+""",
+    "deepcopy protocol",
+)
 
-_add("deepcopy_of_a_computed_weight", 17, "deepcopy_non_leaf", "", "", """
+_add(
+    "deepcopy_of_a_computed_weight",
+    17,
+    "deepcopy_non_leaf",
+    "",
+    "",
+    """
 def snapshot(tensors):
     return [copy.deepcopy(t) for t in tensors]  # <-
 
@@ -778,20 +1186,36 @@ w = torch.randn(3, requires_grad=True)
 # ---
 scaled = w * 2
 saved = snapshot([scaled])
-""", "deepcopy protocol")  # fmt: skip
+""",
+    "deepcopy protocol",
+)
 
-# --- 18: not used in the graph ----------------------------------------------------------------------------------------
+# --- 18: not used in the graph --------------------------------------------------------------------
 
-_add("grad_for_a_copied_input", 18, "unused_input", "", "", """
+_add(
+    "grad_for_a_copied_input",
+    18,
+    "unused_input",
+    "",
+    "",
+    """
 net = nn.Linear(3, 1)
 x = torch.randn(2, 3)
 # ---
 probe = x.clone().requires_grad_()
 y = net(x).sum()
 (g,) = torch.autograd.grad(y, [probe])  # <-
-""", "not have been used in the graph")  # fmt: skip
+""",
+    "not have been used in the graph",
+)
 
-_add("meta_step_for_an_unused_head", 18, "unused_input", "", "", """
+_add(
+    "meta_step_for_an_unused_head",
+    18,
+    "unused_input",
+    "",
+    "",
+    """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -804,35 +1228,67 @@ net = Net()
 # ---
 loss = net(torch.ones(2, 3)).mean()
 grads = torch.autograd.grad(loss, tuple(net.parameters()))  # <-
-""", "not have been used in the graph")  # fmt: skip
+""",
+    "not have been used in the graph",
+)
 
-# --- 19: detach_ of a view --------------------------------------------------------------------------------------------
+# --- 19: detach_ of a view ------------------------------------------------------------------------
 
-_add("detach_in_place_of_a_row", 19, "detach_view_in_place", "", "", """
+_add(
+    "detach_in_place_of_a_row",
+    19,
+    "detach_view_in_place",
+    "",
+    "",
+    """
 w = torch.randn(3, 2, requires_grad=True)
 # ---
 h = w * 2
 row = h[0]
 row.detach_()  # <-
-""", "Can't detach views in-place")  # fmt: skip
+""",
+    "Can't detach views in-place",
+)
 
-_add("chunks_of_a_hidden_state_detached_in_place", 19, "detach_view_in_place", "", "", """
+_add(
+    "chunks_of_a_hidden_state_detached_in_place",
+    19,
+    "detach_view_in_place",
+    "",
+    "",
+    """
 cell = nn.LSTMCell(2, 4)
 h, c = cell(torch.ones(1, 2))
 # ---
 for part in h.split(2, dim=1):
     part.detach_()  # <-
-""", "detach")  # fmt: skip
+""",
+    "detach",
+)
 
-# --- 20: flags of non-leaves ------------------------------------------------------------------------------------------
+# --- 20: flags of non-leaves ----------------------------------------------------------------------
 
-_add("flag_of_a_result_switched_off", 20, "requires_grad_non_leaf", "", "", """
+_add(
+    "flag_of_a_result_switched_off",
+    20,
+    "requires_grad_non_leaf",
+    "",
+    "",
+    """
 w = torch.randn(3, requires_grad=True)
 y = w * 2
 y.requires_grad = False  # <-
-""", "you can only change requires_grad flags of leaf variables")  # fmt: skip
+""",
+    "you can only change requires_grad flags of leaf variables",
+)
 
-_add("features_frozen_in_a_loop", 20, "requires_grad_non_leaf", "", "", """
+_add(
+    "features_frozen_in_a_loop",
+    20,
+    "requires_grad_non_leaf",
+    "",
+    "",
+    """
 stages = nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 3)])
 
 def pyramid(x):
@@ -845,18 +1301,33 @@ def pyramid(x):
 # ---
 for level in pyramid(torch.ones(1, 3)):
     level.requires_grad_(False)  # <-
-""", "you can only change requires_grad flags of leaf variables")  # fmt: skip
+""",
+    "you can only change requires_grad flags of leaf variables",
+)
 
-_add("integer_ids_that_want_a_gradient", 20, "requires_grad_non_float", "", "", """
+_add(
+    "integer_ids_that_want_a_gradient",
+    20,
+    "requires_grad_non_float",
+    "",
+    "",
+    """
 ids = torch.tensor([1, 2, 3])
 # ---
 ids.requires_grad_()  # <-
-""", "can require gradients")  # fmt: skip
+""",
+    "can require gradients",
+)
 
-# --- 21: a snapshot that follows the model ----------------------------------------------------------------------------
+# --- 21: a snapshot that follows the model --------------------------------------------------------
 
-_add("best_state_dict_follows_the_model", 21, "shared_snapshot", "best, net",
-     "torch.equal(best['weight'], net.weight)", """
+_add(
+    "best_state_dict_follows_the_model",
+    21,
+    "shared_snapshot",
+    "best, net",
+    "torch.equal(best['weight'], net.weight)",
+    """
 net = nn.Linear(3, 1)
 opt = torch.optim.SGD(net.parameters(), lr=0.5)
 x = torch.randn(4, 3)
@@ -866,9 +1337,16 @@ for _ in range(2):
     opt.zero_grad()
     net(x).mean().backward()
     opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("detached_list_of_old_weights", 21, "shared_snapshot", "old[0]", "torch.equal(old[0], net.weight)", """
+_add(
+    "detached_list_of_old_weights",
+    21,
+    "shared_snapshot",
+    "old[0]",
+    "torch.equal(old[0], net.weight)",
+    """
 def remember(module):
     return [p.detach() for p in module.parameters()]  # <-
 
@@ -879,9 +1357,16 @@ x = torch.randn(4, 3)
 old = remember(net)
 net(x).mean().backward()
 opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("data_of_a_weight_kept_for_comparison", 21, "shared_snapshot", "start, w", "torch.equal(start, w)", """
+_add(
+    "data_of_a_weight_kept_for_comparison",
+    21,
+    "shared_snapshot",
+    "start, w",
+    "torch.equal(start, w)",
+    """
 w = torch.randn(3, requires_grad=True)
 # ---
 start = w.data  # <-
@@ -892,11 +1377,18 @@ for _ in range(2):
         w -= 0.1 * w.grad
     w.grad = None
 moved = (w - start).abs().sum()
-""")  # fmt: skip
+""",
+)
 
-# --- 22: rebinding ----------------------------------------------------------------------------------------------------
+# --- 22: rebinding --------------------------------------------------------------------------------
 
-_add("w_equals_w_minus_step", 22, "rebound", "w", "w.grad is None and not w.is_leaf", """
+_add(
+    "w_equals_w_minus_step",
+    22,
+    "rebound",
+    "w",
+    "w.grad is None and not w.is_leaf",
+    """
 w = torch.randn(3, requires_grad=True)
 x = torch.ones(3)
 # ---
@@ -905,9 +1397,16 @@ loss.backward()
 w = w - 0.1 * w.grad  # <-
 loss = (w * x).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("helper_returns_new_weights", 22, "rebound", "weights['b']", "weights['b'].grad is None", """
+_add(
+    "helper_returns_new_weights",
+    22,
+    "rebound",
+    "weights['b']",
+    "weights['b'].grad is None",
+    """
 weights = {"a": torch.ones(2, requires_grad=True), "b": torch.zeros(2, requires_grad=True)}
 x = torch.randn(4, 2)
 # ---
@@ -917,27 +1416,48 @@ for _ in range(2):
     if weights["a"].grad is None:
         break
     weights = helpers.sgd_by_hand(weights)
-""")  # fmt: skip
+""",
+)
 
-# --- 0: not in the list -----------------------------------------------------------------------------------------------
+# --- 0: not in the list ---------------------------------------------------------------------------
 
-_add("input_never_asked_for_gradient", 0, "never_tracked", "x", "x.grad is None and not x.requires_grad", """
+_add(
+    "input_never_asked_for_gradient",
+    0,
+    "never_tracked",
+    "x",
+    "x.grad is None and not x.requires_grad",
+    """
 net = nn.Linear(2, 1)
 x = torch.randn(3, 2)
 # ---
 loss = net(x).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("one_layer_is_frozen", 0, "frozen", "net[0].weight", "net[0].weight.grad is None", """
+_add(
+    "one_layer_is_frozen",
+    0,
+    "frozen",
+    "net[0].weight",
+    "net[0].weight.grad is None",
+    """
 net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
 net[0].requires_grad_(False)
 # ---
 loss = net(torch.ones(1, 2)).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("second_head_not_in_the_loss", 0, "not_in_loss", "net.aux.weight", "net.aux.weight.grad is None", """
+_add(
+    "second_head_not_in_the_loss",
+    0,
+    "not_in_loss",
+    "net.aux.weight",
+    "net.aux.weight.grad is None",
+    """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -952,10 +1472,16 @@ net = Net()
 main, aux = net(torch.ones(2, 3))
 loss = main.mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("branch_that_this_batch_does_not_take", 0, "branch_not_taken not_in_loss", "net.far.weight",
-     "net.far.weight.grad is None", """
+_add(
+    "branch_that_this_batch_does_not_take",
+    0,
+    "branch_not_taken not_in_loss",
+    "net.far.weight",
+    "net.far.weight.grad is None",
+    """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -970,17 +1496,31 @@ net = Net()
 # ---
 loss = net(torch.ones(2, 3)).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("backward_was_never_called", 0, "no_backward_yet", "net.weight", "net.weight.grad is None", """
+_add(
+    "backward_was_never_called",
+    0,
+    "no_backward_yet",
+    "net.weight",
+    "net.weight.grad is None",
+    """
 net = nn.Linear(3, 1)
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
 # ---
 loss = net(torch.ones(2, 3)).mean()
 opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("memory_written_under_no_grad", 0, "no_grad_write cut", "enc.weight", "enc.weight.grad is None", """
+_add(
+    "memory_written_under_no_grad",
+    0,
+    "no_grad_write cut",
+    "enc.weight",
+    "enc.weight.grad is None",
+    """
 enc, clf = nn.Linear(3, 2), nn.Linear(2, 1)
 bank = torch.zeros(4, 2)
 x = torch.randn(4, 3)
@@ -990,17 +1530,31 @@ with torch.no_grad():
     bank.copy_(h)  # <-
 loss = clf(bank).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("rounded_in_the_middle", 0, "zero_gradient", "w", "is_zero(w.grad)", """
+_add(
+    "rounded_in_the_middle",
+    0,
+    "zero_gradient",
+    "w",
+    "is_zero(w.grad)",
+    """
 w = torch.tensor([0.3, 1.7], requires_grad=True)
 # ---
 q = torch.round(w * 4) / 4  # <-
 loss = (q ** 2).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("dead_relu", 0, "zero_gradient", "net[0].weight", "is_zero(net[0].weight.grad)", """
+_add(
+    "dead_relu",
+    0,
+    "zero_gradient",
+    "net[0].weight",
+    "is_zero(net[0].weight.grad)",
+    """
 net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
 with torch.no_grad():
     net[0].bias.fill_(-100.0)
@@ -1008,24 +1562,47 @@ x = torch.randn(5, 3)
 # ---
 loss = net(x).sum()  # <-
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("loss_per_row", 0, "not_scalar", "", "", """
+_add(
+    "loss_per_row",
+    0,
+    "not_scalar",
+    "",
+    "",
+    """
 net = nn.Linear(3, 1)
 x, y = torch.randn(4, 3), torch.randn(4, 1)
 # ---
 criterion = nn.MSELoss(reduction="none")
 loss = criterion(net(x), y)
 loss.backward()  # <-
-""", "grad can be implicitly created only for scalar outputs")  # fmt: skip
+""",
+    "grad can be implicitly created only for scalar outputs",
+)
 
-_add("vector_backward_in_a_loop", 0, "not_scalar", "", "", """
+_add(
+    "vector_backward_in_a_loop",
+    0,
+    "not_scalar",
+    "",
+    "",
+    """
 w = torch.randn(2, requires_grad=True)
 for row in torch.ones(3, 2):
     (w * row).backward()  # <-
-""", "grad can be implicitly created only for scalar outputs")  # fmt: skip
+""",
+    "grad can be implicitly created only for scalar outputs",
+)
 
-_add("fused_step_before_backward", 0, "fused_step", "net, opt", "not torch.allclose(net[0].weight.grad, right[0])", """
+_add(
+    "fused_step_before_backward",
+    0,
+    "fused_step",
+    "net, opt",
+    "not torch.allclose(net[0].weight.grad, right[0])",
+    """
 net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
 opt = torch.optim.SGD(net.parameters(), lr=0.5, fused=True)
 x = torch.randn(4, 3)
@@ -1039,9 +1616,16 @@ first.backward(retain_graph=True)
 opt.step()  # <-
 opt.zero_grad()
 second.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("fused_adam_in_a_gan", 0, "fused_step", "G, loss_g", "not torch.allclose(G.weight.grad, right)", """
+_add(
+    "fused_adam_in_a_gan",
+    0,
+    "fused_step",
+    "G, loss_g",
+    "not torch.allclose(G.weight.grad, right)",
+    """
 G, D = nn.Linear(2, 3), nn.Linear(3, 1)
 opt_d = torch.optim.Adam(D.parameters(), lr=0.5, fused=True)
 z = torch.randn(4, 2)
@@ -1053,20 +1637,33 @@ loss_d.backward(retain_graph=True)
 opt_d.step()  # <-
 G.zero_grad()
 loss_g.backward()
-""")  # fmt: skip
+""",
+)
 
-# --- small, large and broken gradients --------------------------------------------------------------------------------
+# --- small, large and broken gradients ------------------------------------------------------------
 
-_add("twelve_sigmoid_blocks", 0, "vanishing", "net, loss", "norm(net[0].weight) < 1e-6 * norm(net[-2].weight)", """
+_add(
+    "twelve_sigmoid_blocks",
+    0,
+    "vanishing",
+    "net, loss",
+    "norm(net[0].weight) < 1e-6 * norm(net[-2].weight)",
+    """
 net = nn.Sequential(*(layer for _ in range(12) for layer in (nn.Linear(8, 8), nn.Sigmoid())))
 x = torch.randn(16, 8)
 # ---
 loss = net(x).pow(2).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("saturated_tanh_in_a_loop", 0, "vanishing", "net, loss",
-     "norm(net.inner[0].weight) < 1e-6 * norm(net.head.weight)", """
+_add(
+    "saturated_tanh_in_a_loop",
+    0,
+    "vanishing",
+    "net, loss",
+    "norm(net.inner[0].weight) < 1e-6 * norm(net.head.weight)",
+    """
 class Deep(nn.Module):
     def __init__(self):
         super().__init__()
@@ -1083,9 +1680,16 @@ x = torch.randn(16, 8)
 # ---
 loss = net(x).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("ten_large_linear_layers", 0, "exploding", "net, loss", "norm(net[0].weight) > 1e4", """
+_add(
+    "ten_large_linear_layers",
+    0,
+    "exploding",
+    "net, loss",
+    "norm(net[0].weight) > 1e4",
+    """
 net = nn.Sequential(*(nn.Linear(8, 8) for _ in range(10)))
 with torch.no_grad():
     for layer in net:
@@ -1094,9 +1698,16 @@ x = torch.randn(4, 8)
 # ---
 loss = net(x).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("recurrent_weight_above_one", 0, "exploding", "cell, loss", "norm(cell.weight) > 1e4", """
+_add(
+    "recurrent_weight_above_one",
+    0,
+    "exploding",
+    "cell, loss",
+    "norm(cell.weight) > 1e4",
+    """
 cell = nn.Linear(4, 4, bias=False)
 with torch.no_grad():
     cell.weight.copy_(3 * torch.eye(4))
@@ -1107,17 +1718,31 @@ for _ in range(15):
     h = cell(h)
 loss = h.sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("square_root_of_zero", 0, "nan", "w", "bool(w.grad.isnan().any())", """
+_add(
+    "square_root_of_zero",
+    0,
+    "nan",
+    "w",
+    "bool(w.grad.isnan().any())",
+    """
 w = torch.tensor([0.0, 1.0], requires_grad=True)
 # ---
 d = (w * 0).pow(2).sum().sqrt()  # <-
 loss = d * 0 + w.sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("log_of_zero_behind_where", 0, "nan", "net, loss", "bool(net.weight.grad.isnan().any())", """
+_add(
+    "log_of_zero_behind_where",
+    0,
+    "nan",
+    "net, loss",
+    "bool(net.weight.grad.isnan().any())",
+    """
 def safe_log(p):
     return torch.where(p > 0, p.log(), torch.zeros_like(p))
 
@@ -1127,30 +1752,51 @@ mask = torch.tensor([1.0, 0.0, 1.0])
 p = net(torch.ones(4, 2)).sigmoid() * mask
 loss = safe_log(p).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("half_precision_underflow", 0, "underflow", "net, loss", "is_zero(net[0].weight.grad)", """
+_add(
+    "half_precision_underflow",
+    0,
+    "underflow",
+    "net, loss",
+    "is_zero(net[0].weight.grad)",
+    """
 net = nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 1)).half()
 x = torch.randn(16, 8).half()
 # ---
 out = net(x)
 loss = out.mean() * 1e-7
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-# --- HEALTHY: nothing is wrong ----------------------------------------------------------------------------------------
+# --- HEALTHY: nothing is wrong --------------------------------------------------------------------
 
 NOTHING_WRONG = "healthy"
 
-_add("lora_a_is_zero_at_step_one", 0, "healthy", "layer.A", "is_zero(layer.A.grad) and bool(layer.B.grad.any())", """
+_add(
+    "lora_a_is_zero_at_step_one",
+    0,
+    "healthy",
+    "layer.A",
+    "is_zero(layer.A.grad) and bool(layer.B.grad.any())",
+    """
 layer = helpers.LowRank(4)
 x = torch.randn(6, 4)
 # ---
 loss = layer(x).pow(2).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("lora_model_with_frozen_base", 0, "healthy frozen", "layer, loss", "layer.base.weight.grad is None", """
+_add(
+    "lora_model_with_frozen_base",
+    0,
+    "healthy frozen",
+    "layer, loss",
+    "layer.base.weight.grad is None",
+    """
 layer = helpers.LowRank(4)
 with torch.no_grad():
     layer.B.add_(0.1)
@@ -1158,9 +1804,16 @@ x = torch.randn(6, 4)
 # ---
 loss = layer(x).pow(2).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("momentum_teacher", 0, "healthy", "student, loss", "all_grads(student)", """
+_add(
+    "momentum_teacher",
+    0,
+    "healthy",
+    "student, loss",
+    "all_grads(student)",
+    """
 student = nn.Linear(3, 3)
 teacher = copy.deepcopy(student).requires_grad_(False)
 opt = torch.optim.SGD(student.parameters(), lr=0.1)
@@ -1172,9 +1825,16 @@ loss = (student(x) - target).pow(2).mean()
 loss.backward()
 opt.step()
 helpers.update_average(teacher, student)
-""")  # fmt: skip
+""",
+)
 
-_add("detached_for_logging", 0, "healthy", "net, loss", "all_grads(net)", """
+_add(
+    "detached_for_logging",
+    0,
+    "healthy",
+    "net, loss",
+    "all_grads(net)",
+    """
 net = nn.Linear(3, 1)
 log = []
 # ---
@@ -1183,42 +1843,77 @@ for _ in range(2):
     loss = net(torch.ones(2, 3)).pow(2).mean()
     log.append(loss.detach())
     loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("item_for_printing", 0, "healthy", "net.weight", "all_grads(net)", """
+_add(
+    "item_for_printing",
+    0,
+    "healthy",
+    "net.weight",
+    "all_grads(net)",
+    """
 net = nn.Linear(3, 1)
 seen = ""
 # ---
 loss = net(torch.ones(2, 3)).pow(2).mean()
 seen += f"loss {loss.item():.3f}"
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("head_on_a_frozen_backbone", 0, "healthy frozen", "net, loss", "no_grads(net[0]) and all_grads(net[2])", """
+_add(
+    "head_on_a_frozen_backbone",
+    0,
+    "healthy frozen",
+    "net, loss",
+    "no_grads(net[0]) and all_grads(net[2])",
+    """
 net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
 net[0].requires_grad_(False)
 # ---
 loss = net(torch.ones(2, 3)).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("batch_norm_in_eval_mode", 0, "healthy frozen", "backbone", "torch.equal(backbone[1].running_mean, before)", """
+_add(
+    "batch_norm_in_eval_mode",
+    0,
+    "healthy frozen",
+    "backbone",
+    "torch.equal(backbone[1].running_mean, before)",
+    """
 backbone = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU()).requires_grad_(False).eval()
 head = nn.Linear(4, 1)
 before = backbone[1].running_mean.clone()
 # ---
 loss = head(backbone(torch.randn(8, 3))).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("batch_norm_that_trains", 0, "healthy", "net, loss", "finite(net)", """
+_add(
+    "batch_norm_that_trains",
+    0,
+    "healthy",
+    "net, loss",
+    "finite(net)",
+    """
 net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 1))
 # ---
 loss = net(torch.randn(8, 3)).pow(2).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("gradients_accumulated_on_purpose", 0, "healthy", "net, loss", "all_grads(net)", """
+_add(
+    "gradients_accumulated_on_purpose",
+    0,
+    "healthy",
+    "net, loss",
+    "all_grads(net)",
+    """
 net = nn.Linear(3, 1)
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
 # ---
@@ -1227,9 +1922,16 @@ for part in torch.randn(4, 2, 3):
     loss = net(part).pow(2).mean() / 4
     loss.backward()
 opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("clipped_gradients", 0, "healthy", "net, loss", "all_grads(net)", """
+_add(
+    "clipped_gradients",
+    0,
+    "healthy",
+    "net, loss",
+    "all_grads(net)",
+    """
 net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
 opt = torch.optim.Adam(net.parameters(), lr=0.01)
 # ---
@@ -1238,9 +1940,16 @@ loss = (net(torch.randn(4, 3)) * 50).pow(2).mean()
 loss.backward()
 torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
 opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("evaluation_between_steps", 0, "healthy", "net, loss", "all_grads(net)", """
+_add(
+    "evaluation_between_steps",
+    0,
+    "healthy",
+    "net, loss",
+    "all_grads(net)",
+    """
 net = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.1), nn.Linear(4, 1))
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
 x = torch.randn(4, 3)
@@ -1259,17 +1968,31 @@ for _ in range(2):
     loss.backward()
     opt.step()
     score = evaluate()
-""")  # fmt: skip
+""",
+)
 
-_add("straight_through_estimator", 0, "healthy", "w", "bool(w.grad.any())", """
+_add(
+    "straight_through_estimator",
+    0,
+    "healthy",
+    "w",
+    "bool(w.grad.any())",
+    """
 w = torch.tensor([0.3, 1.7], requires_grad=True)
 # ---
 q = w + (w.round() - w).detach()
 loss = (q * torch.tensor([1.0, 2.0])).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("target_network", 0, "healthy", "q, loss", "all_grads(q)", """
+_add(
+    "target_network",
+    0,
+    "healthy",
+    "q, loss",
+    "all_grads(q)",
+    """
 q = nn.Linear(3, 2)
 target_q = copy.deepcopy(q)
 state, action, reward = torch.randn(5, 3), torch.tensor([0, 1, 1, 0, 1]), torch.randn(5)
@@ -1279,9 +2002,16 @@ with torch.no_grad():
 chosen = q(state).gather(1, action[:, None]).squeeze(1)
 loss = F.smooth_l1_loss(chosen, goal)
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("graph_retained_for_a_second_loss", 0, "healthy", "net, second", "all_grads(net)", """
+_add(
+    "graph_retained_for_a_second_loss",
+    0,
+    "healthy",
+    "net, second",
+    "all_grads(net)",
+    """
 net = nn.Linear(3, 2)
 x = torch.randn(4, 3)
 # ---
@@ -1289,26 +2019,47 @@ out = torch.tanh(net(x))
 first, second = out.mean(), out.pow(2).mean()
 first.backward(retain_graph=True)
 second.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("checkpoint_used_right", 0, "healthy", "net, loss", "all_grads(net)", """
+_add(
+    "checkpoint_used_right",
+    0,
+    "healthy",
+    "net, loss",
+    "all_grads(net)",
+    """
 net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
 x = torch.randn(4, 3)
 # ---
 h = checkpoint(net[:2], x, use_reentrant=False)
 loss = net[2](h).pow(2).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("relu_in_place_after_linear", 0, "healthy", "net, loss", "finite(net)", """
+_add(
+    "relu_in_place_after_linear",
+    0,
+    "healthy",
+    "net, loss",
+    "finite(net)",
+    """
 net = nn.Sequential(nn.Linear(3, 8), nn.ReLU(inplace=True), nn.Linear(8, 1))
 x = torch.randn(6, 3)
 # ---
 loss = net(x).pow(2).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("tied_weights", 0, "healthy", "net, loss", "all_grads(net)", """
+_add(
+    "tied_weights",
+    0,
+    "healthy",
+    "net, loss",
+    "all_grads(net)",
+    """
 class Tied(nn.Module):
     def __init__(self):
         super().__init__()
@@ -1323,18 +2074,32 @@ ids = torch.tensor([0, 1, 3])
 # ---
 loss = F.cross_entropy(net(ids), torch.tensor([1, 3, 4]))
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("snapshot_that_is_a_copy", 0, "healthy", "best, net", "not torch.equal(best['weight'], net.weight)", """
+_add(
+    "snapshot_that_is_a_copy",
+    0,
+    "healthy",
+    "best, net",
+    "not torch.equal(best['weight'], net.weight)",
+    """
 net = nn.Linear(3, 1)
 opt = torch.optim.SGD(net.parameters(), lr=0.5)
 # ---
 best = copy.deepcopy(net.state_dict())
 net(torch.ones(2, 3)).mean().backward()
 opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("running_loss_with_item", 0, "healthy", "net, loss", "isinstance(total, float) and all_grads(net)", """
+_add(
+    "running_loss_with_item",
+    0,
+    "healthy",
+    "net, loss",
+    "isinstance(total, float) and all_grads(net)",
+    """
 net = nn.Linear(2, 1)
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
 total = 0.0
@@ -1345,9 +2110,16 @@ for x in torch.randn(4, 3, 2):
     loss.backward()
     opt.step()
     total += loss.item()
-""")  # fmt: skip
+""",
+)
 
-_add("truncated_backpropagation", 0, "healthy", "cell, loss", "all_grads(cell)", """
+_add(
+    "truncated_backpropagation",
+    0,
+    "healthy",
+    "cell, loss",
+    "all_grads(cell)",
+    """
 cell = nn.RNNCell(3, 3)
 h = torch.zeros(1, 3)
 data = torch.randn(4, 1, 3)
@@ -1357,18 +2129,32 @@ for x in data:
     h = cell(x, h.detach())
     loss = h.pow(2).sum()
     loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("discriminator_step_with_detached_fake", 0, "healthy", "D, loss_d", "all_grads(D) and no_grads(G)", """
+_add(
+    "discriminator_step_with_detached_fake",
+    0,
+    "healthy",
+    "D, loss_d",
+    "all_grads(D) and no_grads(G)",
+    """
 G, D = nn.Linear(2, 3), nn.Linear(3, 1)
 z, real = torch.randn(4, 2), torch.randn(4, 3)
 # ---
 fake = G(z).detach()
 loss_d = F.softplus(D(fake)).mean() + F.softplus(-D(real)).mean()
 loss_d.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("gradient_penalty", 0, "healthy", "D, loss", "finite(D) and bool(D[0].weight.grad.any())", """
+_add(
+    "gradient_penalty",
+    0,
+    "healthy",
+    "D, loss",
+    "finite(D) and bool(D[0].weight.grad.any())",
+    """
 D = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
 x = torch.randn(4, 3)
 # ---
@@ -1377,9 +2163,16 @@ score = D(point)
 (slope,) = torch.autograd.grad(score.sum(), point, create_graph=True)
 loss = score.mean() + (slope.norm(dim=1) - 1).pow(2).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("custom_function_done_right", 0, "healthy", "w", "torch.equal(w.grad, torch.tensor([2.0, 4.0]))", """
+_add(
+    "custom_function_done_right",
+    0,
+    "healthy",
+    "w",
+    "torch.equal(w.grad, torch.tensor([2.0, 4.0]))",
+    """
 class Square(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -1395,26 +2188,47 @@ w = torch.tensor([1.0, 2.0], requires_grad=True)
 # ---
 loss = Square.apply(w).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("siamese_stop_gradient", 0, "healthy", "net, loss", "all_grads(net)", """
+_add(
+    "siamese_stop_gradient",
+    0,
+    "healthy",
+    "net, loss",
+    "all_grads(net)",
+    """
 net, predict = nn.Linear(3, 3), nn.Linear(3, 3)
 x = torch.randn(4, 3)
 # ---
 one, two = net(x), net(x + 0.1)
 loss = -F.cosine_similarity(predict(one), two.detach()).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("saliency_of_an_input", 0, "healthy", "image", "bool(image.grad.any())", """
+_add(
+    "saliency_of_an_input",
+    0,
+    "healthy",
+    "image",
+    "bool(image.grad.any())",
+    """
 net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2)).requires_grad_(False).eval()
 image = torch.randn(1, 4, requires_grad=True)
 # ---
 score = net(image)[0, 1]
 score.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("deep_residual_network", 0, "healthy", "net, loss", "finite(net)", """
+_add(
+    "deep_residual_network",
+    0,
+    "healthy",
+    "net, loss",
+    "finite(net)",
+    """
 class Residual(nn.Module):
     def __init__(self):
         super().__init__()
@@ -1427,31 +2241,59 @@ net = nn.Sequential(*(Residual() for _ in range(12)))
 # ---
 loss = net(torch.randn(16, 8)).pow(2).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("small_gradients_of_a_good_model", 0, "healthy", "net, loss", "0 < norm(net[0].weight) < 1e-3", """
+_add(
+    "small_gradients_of_a_good_model",
+    0,
+    "healthy",
+    "net, loss",
+    "0 < norm(net[0].weight) < 1e-3",
+    """
 net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
 # ---
 loss = (net(torch.randn(16, 4)) * 1e-3).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("half_of_a_relu_is_off", 0, "healthy", "net[0].weight", "0 < (net[0].weight.grad == 0).float().mean() < 1", """
+_add(
+    "half_of_a_relu_is_off",
+    0,
+    "healthy",
+    "net[0].weight",
+    "0 < (net[0].weight.grad == 0).float().mean() < 1",
+    """
 net = nn.Sequential(nn.Linear(1, 16), nn.ReLU(), nn.Linear(16, 1))
 # ---
 loss = net(torch.ones(4, 1)).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("data_written_after_backward", 0, "healthy", "w", "torch.equal(w.grad, torch.tensor([2.0, 4.0]))", """
+_add(
+    "data_written_after_backward",
+    0,
+    "healthy",
+    "w",
+    "torch.equal(w.grad, torch.tensor([2.0, 4.0]))",
+    """
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 # ---
 loss = (w ** 2).sum()
 loss.backward()
 w.data -= 0.1 * w.grad
-""")  # fmt: skip
+""",
+)
 
-_add("fused_step_in_its_place", 0, "healthy", "net, loss", "all_grads(net)", """
+_add(
+    "fused_step_in_its_place",
+    0,
+    "healthy",
+    "net, loss",
+    "all_grads(net)",
+    """
 net = nn.Linear(3, 1)
 opt = torch.optim.SGD(net.parameters(), lr=0.1, fused=True)
 # ---
@@ -1460,10 +2302,16 @@ for _ in range(2):
     loss = net(torch.ones(2, 3)).pow(2).mean()
     loss.backward()
     opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("frozen_weight_with_cleared_gradient", 0, "healthy frozen", "net[0].weight, opt",
-     "torch.equal(net[0].weight, before)", """
+_add(
+    "frozen_weight_with_cleared_gradient",
+    0,
+    "healthy frozen",
+    "net[0].weight, opt",
+    "torch.equal(net[0].weight, before)",
+    """
 net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
 opt = torch.optim.Adam(net.parameters(), lr=0.1)
 x = torch.randn(4, 3)
@@ -1476,9 +2324,16 @@ opt.zero_grad()
 loss = net(x).mean()
 loss.backward()
 opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("detach_of_a_mask_only", 0, "healthy", "net, loss", "all_grads(net)", """
+_add(
+    "detach_of_a_mask_only",
+    0,
+    "healthy",
+    "net, loss",
+    "all_grads(net)",
+    """
 net = nn.Linear(3, 3)
 x = torch.randn(5, 3)
 # ---
@@ -1487,27 +2342,48 @@ weight = torch.softmax(out, 1).detach()
 keep = out > -10
 loss = (out * weight * keep).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("eval_mode_still_records", 0, "healthy", "net, loss", "all_grads(net)", """
+_add(
+    "eval_mode_still_records",
+    0,
+    "healthy",
+    "net, loss",
+    "all_grads(net)",
+    """
 net = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5), nn.Linear(4, 1)).eval()
 # ---
 loss = net(torch.randn(2, 3)).pow(2).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("sum_of_a_few_losses", 0, "healthy", "net, total", "all_grads(net)", """
+_add(
+    "sum_of_a_few_losses",
+    0,
+    "healthy",
+    "net, total",
+    "all_grads(net)",
+    """
 net = nn.Linear(3, 1)
 # ---
 total = 0
 for x in torch.randn(3, 2, 3):
     total = total + net(x).pow(2).mean()
 total.backward()
-""")  # fmt: skip
+""",
+)
 
-# --- further disguises, written after the explainers ------------------------------------------------------------------
+# --- further disguises, written after the explainers ----------------------------------------------
 
-_add("attention_weights_masked_in_place", 1, "modified_in_place", "", "", """
+_add(
+    "attention_weights_masked_in_place",
+    1,
+    "modified_in_place",
+    "",
+    "",
+    """
 class Attend(nn.Module):
     def __init__(self):
         super().__init__()
@@ -1523,9 +2399,17 @@ x = torch.randn(3, 4)
 # ---
 out = net(x)
 out.sum().backward()
-""", "modified by an inplace operation")  # fmt: skip
+""",
+    "modified by an inplace operation",
+)
 
-_add("some_outputs_through_numpy_and_back", 6, "cut rebuilt_from_value", "enc, loss", "no_grads(enc)", """
+_add(
+    "some_outputs_through_numpy_and_back",
+    6,
+    "cut rebuilt_from_value",
+    "enc, loss",
+    "no_grads(enc)",
+    """
 enc, dec = nn.Linear(3, 2), nn.Linear(2, 1)
 x = torch.randn(4, 3)
 # ---
@@ -1536,18 +2420,32 @@ for row in x:
 codes = torch.tensor(codes)
 loss = dec(codes).pow(2).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("quantised_by_long", 7, "cut", "w", "w.grad is None", """
+_add(
+    "quantised_by_long",
+    7,
+    "cut",
+    "w",
+    "w.grad is None",
+    """
 w = torch.tensor([0.5, 1.5], requires_grad=True)
 scale = torch.tensor(2.0, requires_grad=True)
 # ---
 steps = (w * 10).long()  # <-
 loss = (steps.float() * scale).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("hard_choice_by_argmax", 7, "cut", "gate, loss", "no_grads(gate)", """
+_add(
+    "hard_choice_by_argmax",
+    7,
+    "cut",
+    "gate, loss",
+    "no_grads(gate)",
+    """
 class Router(nn.Module):
     def __init__(self):
         super().__init__()
@@ -1564,9 +2462,16 @@ x = torch.randn(6, 3)
 # ---
 loss = net(x).pow(2).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("teacher_student_swapped", 15, "cut", "student.weight", "student.weight.grad is None", """
+_add(
+    "teacher_student_swapped",
+    15,
+    "cut",
+    "student.weight",
+    "student.weight.grad is None",
+    """
 student, teacher = nn.Linear(3, 3), nn.Linear(3, 3)
 x = torch.randn(4, 3)
 
@@ -1577,19 +2482,32 @@ def target_of(module, batch):
 # ---
 loss = (target_of(student, x) - teacher(x)).pow(2).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("requires_grad_after_the_forward", 0, "never_tracked", "x", "x.grad is None and x.requires_grad", """
+_add(
+    "requires_grad_after_the_forward",
+    0,
+    "never_tracked",
+    "x",
+    "x.grad is None and x.requires_grad",
+    """
 w = torch.tensor([2.0], requires_grad=True)
 x = torch.tensor([1.0])
 # ---
 loss = (w * x).sum()
 x.requires_grad_()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("parameter_wrapped_again_in_forward", 5, "cut rebuilt_from_value not_in_loss", "net.raw",
-     "net.raw.grad is None", """
+_add(
+    "parameter_wrapped_again_in_forward",
+    5,
+    "cut rebuilt_from_value not_in_loss",
+    "net.raw",
+    "net.raw.grad is None",
+    """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -1603,9 +2521,16 @@ net = Net()
 # ---
 loss = net(torch.ones(3))
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("loss_of_an_earlier_forward", 3, "second_backward", "", "", """
+_add(
+    "loss_of_an_earlier_forward",
+    3,
+    "second_backward",
+    "",
+    "",
+    """
 net = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1))
 x = torch.randn(4, 3)
 # ---
@@ -1613,34 +2538,63 @@ regulariser = sum(p.pow(2).sum() for p in net.parameters())
 for _ in range(2):
     loss = net(x).mean() + regulariser
     loss.backward()  # <-
-""", "second time")  # fmt: skip
+""",
+    "second time",
+)
 
-_add("optimizer_of_another_copy", 14, "not_moved", "net, loss", "all_grads(net)", """
+_add(
+    "optimizer_of_another_copy",
+    14,
+    "not_moved",
+    "net, loss",
+    "all_grads(net)",
+    """
 net = nn.Linear(3, 1)
 opt = torch.optim.SGD(copy.deepcopy(net).parameters(), lr=0.1)
 # ---
 loss = net(torch.ones(2, 3)).mean()
 loss.backward()
 opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("zero_initialised_output_layer", 0, "healthy zero_gradient", "net[0].weight", "is_zero(net[0].weight.grad)", """
+_add(
+    "zero_initialised_output_layer",
+    0,
+    "healthy zero_gradient",
+    "net[0].weight",
+    "is_zero(net[0].weight.grad)",
+    """
 net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
 nn.init.zeros_(net[2].weight)
 # ---
 loss = (net(torch.randn(5, 3)) - 1).pow(2).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("clamped_outside_of_its_range", 0, "zero_gradient", "w", "is_zero(w.grad)", """
+_add(
+    "clamped_outside_of_its_range",
+    0,
+    "zero_gradient",
+    "w",
+    "is_zero(w.grad)",
+    """
 w = torch.tensor([3.0, -4.0], requires_grad=True)
 # ---
 p = w.clamp(-1, 1)  # <-
 loss = (p - 0.5).pow(2).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("lbfgs_closure", 0, "healthy", "w", "bool(w.grad.isfinite().all())", """
+_add(
+    "lbfgs_closure",
+    0,
+    "healthy",
+    "w",
+    "bool(w.grad.isfinite().all())",
+    """
 w = torch.tensor([3.0, -4.0], requires_grad=True)
 opt = torch.optim.LBFGS([w], max_iter=3)
 
@@ -1652,9 +2606,16 @@ def closure():
 
 # ---
 opt.step(closure)
-""")  # fmt: skip
+""",
+)
 
-_add("amp_style_scaling", 0, "healthy", "net, loss", "all_grads(net)", """
+_add(
+    "amp_style_scaling",
+    0,
+    "healthy",
+    "net, loss",
+    "all_grads(net)",
+    """
 net = nn.Linear(3, 1)
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
 x = torch.randn(4, 3)
@@ -1665,44 +2626,78 @@ with torch.autocast("cpu", dtype=torch.bfloat16):
 for p in net.parameters():
     p.grad.div_(1024)
 opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("shared_memory_used_on_purpose", 0, "healthy cut never_tracked", "view", "same_storage(view, w)", """
+_add(
+    "shared_memory_used_on_purpose",
+    0,
+    "healthy cut never_tracked",
+    "view",
+    "same_storage(view, w)",
+    """
 w = torch.ones(2, requires_grad=True)
 # ---
 view = w.detach()
 print_me = view.tolist()
 loss = (w * 2).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("retained_gradient_of_a_feature_map", 0, "healthy", "h", "bool(h.grad.any())", """
+_add(
+    "retained_gradient_of_a_feature_map",
+    0,
+    "healthy",
+    "h",
+    "bool(h.grad.any())",
+    """
 net = nn.Sequential(nn.Linear(3, 4), nn.Tanh())
 head = nn.Linear(4, 1)
 # ---
 h = net(torch.randn(2, 3))
 h.retain_grad()
 head(h).sum().backward()
-""")  # fmt: skip
+""",
+)
 
-_add("dropout_with_everything_dropped", 0, "zero_gradient", "net[0].weight", "is_zero(net[0].weight.grad)", """
+_add(
+    "dropout_with_everything_dropped",
+    0,
+    "zero_gradient",
+    "net[0].weight",
+    "is_zero(net[0].weight.grad)",
+    """
 net = nn.Sequential(nn.Linear(3, 4), nn.Dropout(1.0), nn.Linear(4, 1))
 # ---
 loss = net(torch.randn(5, 3)).pow(2).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("snapshot_of_a_dictionary_of_data", 21, "shared_snapshot", "kept, net",
-     "torch.equal(kept['weight'], net.weight)", """
+_add(
+    "snapshot_of_a_dictionary_of_data",
+    21,
+    "shared_snapshot",
+    "kept, net",
+    "torch.equal(kept['weight'], net.weight)",
+    """
 net = nn.Linear(3, 1)
 opt = torch.optim.AdamW(net.parameters(), lr=0.5)
 # ---
 kept = {name: p.data for name, p in net.named_parameters()}  # <-
 net(torch.ones(2, 3)).mean().backward()
 opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("division_by_a_standard_deviation_of_zero", 0, "nan", "w", "bool(w.grad.isnan().any())", """
+_add(
+    "division_by_a_standard_deviation_of_zero",
+    0,
+    "nan",
+    "w",
+    "bool(w.grad.isnan().any())",
+    """
 def standardise(x):
     return (x - x.mean()) / x.std()
 
@@ -1710,11 +2705,18 @@ w = torch.tensor([1.0, 1.0, 1.0], requires_grad=True)
 # ---
 loss = standardise(w).pow(2).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-# --- held out: written before reading the answers and the programs above ----------------------------------------------
+# --- held out: written before reading the answers and the programs above --------------------------
 
-_add("practice_gan_step_between", 1, "modified_in_place", "G, D", "True", """
+_add(
+    "practice_gan_step_between",
+    1,
+    "modified_in_place",
+    "G, D",
+    "True",
+    """
 # ---
 G = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 5))
 D = nn.Sequential(nn.Linear(5, 8), nn.LeakyReLU(0.2), nn.Linear(8, 1))
@@ -1732,10 +2734,17 @@ for step in range(2):
     opt_g.zero_grad()
     g_loss.backward()
     opt_g.step()
-""", raises="inplace")  # fmt: skip
+""",
+    raises="inplace",
+)
 
-_add("practice_gan_fake_no_grad", 0, "cut", "G, g_loss",
-     "all(q.grad is None for q in G.parameters()) and D[0].weight.grad is not None", """
+_add(
+    "practice_gan_fake_no_grad",
+    0,
+    "cut",
+    "G, g_loss",
+    "all(q.grad is None for q in G.parameters()) and D[0].weight.grad is not None",
+    """
 # ---
 G = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 5))
 D = nn.Sequential(nn.Linear(5, 8), nn.LeakyReLU(0.2), nn.Linear(8, 1))
@@ -1754,9 +2763,16 @@ for step in range(2):
     opt_g.zero_grad()
     g_loss.backward()
     opt_g.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_reinforce_items", 2, "no_grad_fn", "policy", "True", """
+_add(
+    "practice_reinforce_items",
+    2,
+    "no_grad_fn",
+    "policy",
+    "True",
+    """
 # ---
 policy = nn.Sequential(nn.Linear(3, 16), nn.Tanh(), nn.Linear(16, 2))
 opt = torch.optim.Adam(policy.parameters(), 1e-2)
@@ -1773,10 +2789,17 @@ loss = -(torch.tensor(log_probs) * returns).sum()
 opt.zero_grad()
 loss.backward()
 opt.step()
-""", raises="does not require grad")  # fmt: skip
+""",
+    raises="does not require grad",
+)
 
-_add("practice_critic_values_numpy", 0, "cut rebuilt_from_value", "critic, loss",
-     "critic.v.weight.grad is None and actor.pi.weight.grad is not None", """
+_add(
+    "practice_critic_values_numpy",
+    0,
+    "cut rebuilt_from_value",
+    "critic, loss",
+    "critic.v.weight.grad is None and actor.pi.weight.grad is not None",
+    """
 # ---
 class Actor(nn.Module):
     def __init__(self):
@@ -1804,10 +2827,16 @@ vals = torch.tensor(vals)
 adv = ret - vals
 loss = -(torch.stack(lps) * adv).mean() + 0.5 * F.mse_loss(vals, ret)
 opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_lora_both_zero", 0, "zero_gradient", "net, loss",
-     "net.A.grad.abs().max()==0 and net.B.grad.abs().max()==0", """
+_add(
+    "practice_lora_both_zero",
+    0,
+    "zero_gradient",
+    "net, loss",
+    "net.A.grad.abs().max()==0 and net.B.grad.abs().max()==0",
+    """
 # ---
 class LoRALinear(nn.Module):
     def __init__(self, base, r=2):
@@ -1827,10 +2856,16 @@ for step in range(3):
     loss = F.mse_loss(net(x), y)
     loss.backward()
     opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_teacher_bn_moves", 11, "batch_norm_moves", "teacher",
-     "not torch.equal(teacher[1].running_mean, torch.zeros(8))", """
+_add(
+    "practice_teacher_bn_moves",
+    11,
+    "batch_norm_moves",
+    "teacher",
+    "not torch.equal(teacher[1].running_mean, torch.zeros(8))",
+    """
 # ---
 teacher = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
 for q in teacher.parameters():
@@ -1841,9 +2876,16 @@ for _ in range(3):
     x = torch.randn(8, 6)
     loss = F.mse_loss(student(x), teacher(x))  # <-
     opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_rnn_state_carried", 3, "second_backward", "model, loss", "True", """
+_add(
+    "practice_rnn_state_carried",
+    3,
+    "second_backward",
+    "model, loss",
+    "True",
+    """
 # ---
 class Char(nn.Module):
     def __init__(self):
@@ -1862,9 +2904,17 @@ for i in range(0, 20, 5):
     opt.zero_grad()
     loss.backward()
     opt.step()
-""", raises="second time")  # fmt: skip
+""",
+    raises="second time",
+)
 
-_add("practice_lstmcell_retain_graph_step", 1, "modified_in_place", "cell, loss", "True", """
+_add(
+    "practice_lstmcell_retain_graph_step",
+    1,
+    "modified_in_place",
+    "cell, loss",
+    "True",
+    """
 # ---
 cell, head = nn.LSTMCell(3, 5), nn.Linear(5, 1)
 opt = torch.optim.SGD([*cell.parameters(), *head.parameters()], 0.1)
@@ -1876,9 +2926,17 @@ for t in range(4):
     opt.zero_grad()
     loss.backward(retain_graph=True)
     opt.step()  # <-
-""", raises="inplace")  # fmt: skip
+""",
+    raises="inplace",
+)
 
-_add("practice_reentrant_checkpoint_frozen_emb", 2, "no_grad_fn", "model", "True", """
+_add(
+    "practice_reentrant_checkpoint_frozen_emb",
+    2,
+    "no_grad_fn",
+    "model",
+    "True",
+    """
 # ---
 from torch.utils.checkpoint import checkpoint
 class Block(nn.Module):
@@ -1904,10 +2962,17 @@ model.head.requires_grad_(False)
 ids = torch.randint(0, 20, (2, 7))
 loss = F.cross_entropy(model(ids).flatten(0, 1), ids.flatten())
 loss.backward()
-""", raises="does not require grad")  # fmt: skip
+""",
+    raises="does not require grad",
+)
 
-_add("practice_custom_function_none_grad", 0, "cut", "lin, loss",
-     "lin.weight.grad is None and lin.bias.grad is not None", """
+_add(
+    "practice_custom_function_none_grad",
+    0,
+    "cut",
+    "lin, loss",
+    "lin.weight.grad is None and lin.bias.grad is not None",
+    """
 # ---
 class FastLinear(torch.autograd.Function):
     @staticmethod
@@ -1929,9 +2994,16 @@ opt = torch.optim.SGD(lin.parameters(), 0.1)
 for _ in range(2):
     loss = lin(torch.randn(5, 4)).pow(2).mean()
     opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_grad_penalty_no_create_graph", 2, "no_grad_fn", "D", "True", """
+_add(
+    "practice_grad_penalty_no_create_graph",
+    2,
+    "no_grad_fn",
+    "D",
+    "True",
+    """
 # ---
 D = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 1))
 def gradient_penalty(critic, real, fake):
@@ -1944,10 +3016,17 @@ opt = torch.optim.Adam(D.parameters())
 gp = 10 * gradient_penalty(D, torch.randn(6, 5), torch.randn(6, 5))
 gp.backward()
 opt.step()
-""", raises="does not require grad")  # fmt: skip
+""",
+    raises="does not require grad",
+)
 
-_add("practice_adam_leftover_frozen", 10, "leftover_grad_moves", "net, opt",
-     "not torch.equal(before, net[0].weight)", """
+_add(
+    "practice_adam_leftover_frozen",
+    10,
+    "leftover_grad_moves",
+    "net, opt",
+    "not torch.equal(before, net[0].weight)",
+    """
 # ---
 net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
 opt = torch.optim.Adam(net.parameters(), 1e-2)
@@ -1961,10 +3040,16 @@ for epoch in range(4):
     loss = F.cross_entropy(net(x), y)
     loss.backward()
     opt.step()  # <-
-""")  # fmt: skip
+""",
+)
 
-_add("practice_masked_softmax_hidden_nan", 0, "nan", "attn, loss",
-     "attn.v.weight.grad.isnan().any() and loss.isfinite()", """
+_add(
+    "practice_masked_softmax_hidden_nan",
+    0,
+    "nan",
+    "attn, loss",
+    "attn.v.weight.grad.isnan().any() and loss.isfinite()",
+    """
 import math
 # ---
 class Attn(nn.Module):
@@ -1983,10 +3068,16 @@ pad = torch.arange(4)[None] >= lens[:, None]
 out = attn(x, pad)
 loss = out.masked_fill(pad[..., None], 0.0).pow(2).sum() / (~pad).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_loss_retensored", 0, "rebuilt_from_value", "net, loss",
-     "all(q.grad is None for q in net.parameters()) and True", """
+_add(
+    "practice_loss_retensored",
+    0,
+    "rebuilt_from_value",
+    "net, loss",
+    "all(q.grad is None for q in net.parameters()) and True",
+    """
 # ---
 net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
 opt = torch.optim.Adam(net.parameters())
@@ -1998,9 +3089,16 @@ for _ in range(3):
     loss = torch.tensor(rmse(net(x), y), requires_grad=True)
     loss.backward()
     opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_running_graph", 16, "graph_kept", "epoch_loss", "epoch_loss.grad_fn is not None", """
+_add(
+    "practice_running_graph",
+    16,
+    "graph_kept",
+    "epoch_loss",
+    "epoch_loss.grad_fn is not None",
+    """
 # ---
 net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
 opt = torch.optim.Adam(net.parameters())
@@ -2010,9 +3108,16 @@ for _ in range(6):
     loss = net(x).pow(2).mean()
     opt.zero_grad(); loss.backward(); opt.step()
     epoch_loss += loss  # <-
-""")  # fmt: skip
+""",
+)
 
-_add("practice_wgan_clip_before_backward", 0, "overwritten", "D, d_loss", "True", """
+_add(
+    "practice_wgan_clip_before_backward",
+    0,
+    "overwritten",
+    "D, d_loss",
+    "True",
+    """
 # ---
 D = nn.Sequential(nn.Linear(5, 8), nn.LeakyReLU(0.2), nn.Linear(8, 1))
 opt = torch.optim.RMSprop(D.parameters(), 1e-4)
@@ -2023,9 +3128,16 @@ for q in D.parameters():
 opt.zero_grad()
 d_loss.backward()
 opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_gate_mul_inplace", 1, "modified_in_place", "net", "True", """
+_add(
+    "practice_gate_mul_inplace",
+    1,
+    "modified_in_place",
+    "net",
+    "True",
+    """
 # ---
 class Gated(nn.Module):
     def __init__(self):
@@ -2039,9 +3151,17 @@ class Gated(nn.Module):
 net = Gated()
 loss = net(torch.randn(5, 4), (torch.rand(5, 6) > 0.5).float()).mean()
 loss.backward()
-""", raises="inplace")  # fmt: skip
+""",
+    raises="inplace",
+)
 
-_add("practice_sequential_relu_inplace_after_sigmoid", 1, "modified_in_place", "net", "True", """
+_add(
+    "practice_sequential_relu_inplace_after_sigmoid",
+    1,
+    "modified_in_place",
+    "net",
+    "True",
+    """
 # ---
 net = nn.Sequential(
     nn.Linear(4, 6), nn.Sigmoid(),
@@ -2050,9 +3170,17 @@ net = nn.Sequential(
 x = torch.randn(5, 4)
 loss = net(x).mean()  # <-
 loss.backward()
-""", raises="inplace")  # fmt: skip
+""",
+    raises="inplace",
+)
 
-_add("practice_manual_rebind", 22, "rebound", "w", "w.grad is None", """
+_add(
+    "practice_manual_rebind",
+    22,
+    "rebound",
+    "w",
+    "w.grad is None",
+    """
 # ---
 w = torch.randn(3, 1, requires_grad=True)
 b = torch.zeros(1, requires_grad=True)
@@ -2062,10 +3190,17 @@ for step in range(3):
     loss.backward()
     w = w - 0.1 * w.grad  # <-
     b = b - 0.1 * b.grad
-""", raises="NoneType")  # fmt: skip
+""",
+    raises="NoneType",
+)
 
-_add("practice_moe_unused_expert", 0, "branch_not_taken healthy not_in_loss", "moe, loss",
-     "moe.experts[2].weight.grad is None and moe.experts[0].weight.grad is not None", """
+_add(
+    "practice_moe_unused_expert",
+    0,
+    "branch_not_taken healthy not_in_loss",
+    "moe, loss",
+    "moe.experts[2].weight.grad is None and moe.experts[0].weight.grad is not None",
+    """
 # ---
 class MoE(nn.Module):
     def __init__(self):
@@ -2088,9 +3223,16 @@ moe = MoE()
 opt = torch.optim.SGD(moe.parameters(), 0.1)
 loss = moe(torch.randn(8, 4)).pow(2).mean()
 opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_one_logit_ce", 0, "zero_gradient", "net, loss", "net[0].weight.grad.abs().max()==0", """
+_add(
+    "practice_one_logit_ce",
+    0,
+    "zero_gradient",
+    "net, loss",
+    "net[0].weight.grad.abs().max()==0",
+    """
 # ---
 net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
 opt = torch.optim.Adam(net.parameters())
@@ -2098,10 +3240,16 @@ for _ in range(3):
     x, y = torch.randn(8, 4), torch.zeros(8, dtype=torch.long)
     loss = F.cross_entropy(net(x), y)  # <-
     opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_hard_select_argmax", 0, "cut", "selector, loss",
-     "all(q.grad is None for q in selector.parameters()) and reader.weight.grad is not None", """
+_add(
+    "practice_hard_select_argmax",
+    0,
+    "cut",
+    "selector, loss",
+    "all(q.grad is None for q in selector.parameters()) and reader.weight.grad is not None",
+    """
 # ---
 selector, reader = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3)), nn.Linear(3, 2)
 opt = torch.optim.Adam([*selector.parameters(), *reader.parameters()])
@@ -2110,10 +3258,16 @@ for _ in range(2):
     pick = F.one_hot(selector(x).argmax(-1), 3).float()  # <-
     loss = F.cross_entropy(reader(pick), y)
     opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_teacher_alias_data", 21, "shared_snapshot", "teacher, student",
-     "teacher[0].weight.data_ptr()==student[0].weight.data_ptr()", """
+_add(
+    "practice_teacher_alias_data",
+    21,
+    "shared_snapshot",
+    "teacher, student",
+    "teacher[0].weight.data_ptr()==student[0].weight.data_ptr()",
+    """
 # ---
 student = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
 teacher = copy.deepcopy(student).requires_grad_(False)
@@ -2124,9 +3278,16 @@ for _ in range(3):
     x = torch.randn(8, 4)
     loss = F.mse_loss(student(x + 0.1 * torch.randn_like(x)), teacher(x))
     opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_cached_activation_deepcopy", 17, "deepcopy_non_leaf", "net", "True", """
+_add(
+    "practice_cached_activation_deepcopy",
+    17,
+    "deepcopy_non_leaf",
+    "net",
+    "True",
+    """
 # ---
 class Net(nn.Module):
     def __init__(self):
@@ -2140,10 +3301,17 @@ opt = torch.optim.SGD(net.parameters(), 0.1)
 loss = net(torch.randn(6, 4)).pow(2).mean()
 loss.backward(); opt.step()
 best = copy.deepcopy(net)
-""", raises="deepcopy")  # fmt: skip
+""",
+    raises="deepcopy",
+)
 
-_add("practice_encoder_numpy_pool", 0, "cut rebuilt_from_value", "enc, loss",
-     "enc.weight.grad is None and clf.weight.grad is not None", """
+_add(
+    "practice_encoder_numpy_pool",
+    0,
+    "cut rebuilt_from_value",
+    "enc, loss",
+    "enc.weight.grad is None and clf.weight.grad is not None",
+    """
 # ---
 enc, clf = nn.Linear(4, 8), nn.Linear(8, 2)
 opt = torch.optim.Adam([*enc.parameters(), *clf.parameters()])
@@ -2153,9 +3321,16 @@ for _ in range(2):
     h = [torch.relu(enc(torch.randn(int(n), 4))) for n in torch.randint(2, 5, (6,))]
     loss = F.cross_entropy(clf(pool(h)), torch.randint(0, 2, (6,)))
     opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_ppo_all_clipped", 0, "zero_gradient", "policy, loss", "policy[0].weight.grad.abs().max()==0", """
+_add(
+    "practice_ppo_all_clipped",
+    0,
+    "zero_gradient",
+    "policy, loss",
+    "policy[0].weight.grad.abs().max()==0",
+    """
 # ---
 policy = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 2))
 s, a = torch.randn(10, 3), torch.randint(0, 2, (10,))
@@ -2165,10 +3340,16 @@ lp = policy(s).log_softmax(-1).gather(1, a[:, None]).squeeze(1)
 ratio = (lp - old).exp()
 loss = -torch.min(ratio * adv, ratio.clamp(0.8, 1.2) * adv).mean()  # <-
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_lora_first_step", 0, "healthy", "net, loss",
-     "net.A.grad.abs().max()==0 and net.B.grad.abs().max()>0", """
+_add(
+    "practice_lora_first_step",
+    0,
+    "healthy",
+    "net, loss",
+    "net.A.grad.abs().max()==0 and net.B.grad.abs().max()>0",
+    """
 # ---
 class LoRALinear(nn.Module):
     def __init__(self, base, r=2):
@@ -2181,10 +3362,16 @@ class LoRALinear(nn.Module):
 net = nn.Sequential(LoRALinear(nn.Linear(6, 3)), nn.Tanh(), nn.Linear(3, 1).requires_grad_(False))[0]
 loss = F.mse_loss(net(torch.randn(8, 6)), torch.randn(8, 3))
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_actor_critic_ok", 0, "healthy", "actor, critic, loss",
-     "all(q.grad is not None for q in [*actor.parameters(), *critic.parameters()])", """
+_add(
+    "practice_actor_critic_ok",
+    0,
+    "healthy",
+    "actor, critic, loss",
+    "all(q.grad is not None for q in [*actor.parameters(), *critic.parameters()])",
+    """
 # ---
 actor = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 2))
 critic = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
@@ -2203,7 +3390,8 @@ for ep in range(2):
     opt.zero_grad(); loss.backward()
     nn.utils.clip_grad_norm_([*actor.parameters(), *critic.parameters()], 0.5)
     opt.step()
-""")  # fmt: skip
+""",
+)
 
 GAN_OF_TWO_MODULES = """
 # ---
@@ -2221,11 +3409,31 @@ for step in range(2):
     g_loss.backward(); opt_g.step()
 """
 
-_add("practice_gan_ok_d_question", 0, "healthy", "D, d_loss", "D[0].weight.grad is not None", GAN_OF_TWO_MODULES)
+_add(
+    "practice_gan_ok_d_question",
+    0,
+    "healthy",
+    "D, d_loss",
+    "D[0].weight.grad is not None",
+    GAN_OF_TWO_MODULES,
+)
 
-_add("practice_gan_ok_g_question", 0, "healthy", "G, g_loss", "G[0].weight.grad is not None", GAN_OF_TWO_MODULES)
+_add(
+    "practice_gan_ok_g_question",
+    0,
+    "healthy",
+    "G, g_loss",
+    "G[0].weight.grad is not None",
+    GAN_OF_TWO_MODULES,
+)
 
-_add("practice_dqn_ok", 0, "healthy", "q, loss", "q[0].weight.grad is not None", """
+_add(
+    "practice_dqn_ok",
+    0,
+    "healthy",
+    "q, loss",
+    "q[0].weight.grad is not None",
+    """
 # ---
 q = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 2))
 q_target = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 2))
@@ -2242,9 +3450,16 @@ for it in range(3):
     opt.step()
     if it % 2 == 0:
         q_target.load_state_dict(q.state_dict())
-""")  # fmt: skip
+""",
+)
 
-_add("practice_tbptt_ok", 0, "healthy", "model, loss", "model.rnn.weight_hh_l0.grad is not None", """
+_add(
+    "practice_tbptt_ok",
+    0,
+    "healthy",
+    "model, loss",
+    "model.rnn.weight_hh_l0.grad is not None",
+    """
 # ---
 class Char(nn.Module):
     def __init__(self):
@@ -2263,10 +3478,16 @@ for i in range(0, 20, 5):
     logits, state = model(data[:, i:i+5], state)
     loss = F.cross_entropy(logits.transpose(1, 2), data[:, i+1:i+6])
     opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_checkpoint_ok", 0, "frozen healthy", "model, loss",
-     "all(q.grad is not None for q in model.blocks.parameters())", """
+_add(
+    "practice_checkpoint_ok",
+    0,
+    "frozen healthy",
+    "model, loss",
+    "all(q.grad is not None for q in model.blocks.parameters())",
+    """
 # ---
 from torch.utils.checkpoint import checkpoint
 class LM(nn.Module):
@@ -2287,9 +3508,16 @@ for _ in range(2):
     ids = torch.randint(0, 20, (2, 7))
     loss = F.cross_entropy(model(ids).flatten(0, 1), ids.flatten())
     opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_maml_ok", 0, "healthy", "model, meta_loss", "all(q.grad is not None for q in model.parameters())", """
+_add(
+    "practice_maml_ok",
+    0,
+    "healthy",
+    "model, meta_loss",
+    "all(q.grad is not None for q in model.parameters())",
+    """
 # ---
 from torch.func import functional_call
 model = nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 1))
@@ -2308,10 +3536,16 @@ for it in range(2):
     meta_opt.zero_grad()
     meta_loss.backward()
     meta_opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_wgan_gp_ok", 0, "healthy", "D, d_loss",
-     "all(q.grad is not None for q in list(D.parameters())[:-1])", """
+_add(
+    "practice_wgan_gp_ok",
+    0,
+    "healthy",
+    "D, d_loss",
+    "all(q.grad is not None for q in list(D.parameters())[:-1])",
+    """
 # ---
 D = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 1))
 G = nn.Linear(3, 5)
@@ -2325,9 +3559,16 @@ for _ in range(2):
     gp = ((g.norm(2, dim=1) - 1) ** 2).mean()
     d_loss = D(fake).mean() - D(real).mean() + 10 * gp
     opt_d.zero_grad(); d_loss.backward(); opt_d.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_ste_ok", 0, "healthy", "net, loss", "net.enc.weight.grad.abs().max()>0", """
+_add(
+    "practice_ste_ok",
+    0,
+    "healthy",
+    "net, loss",
+    "net.enc.weight.grad.abs().max()>0",
+    """
 # ---
 class RoundSTE(torch.autograd.Function):
     @staticmethod
@@ -2348,10 +3589,16 @@ for _ in range(3):
     x = torch.randn(8, 6)
     loss = F.mse_loss(net(x), x)
     opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_embedding_bag_ok", 0, "healthy", "net, loss",
-     "net.emb.weight.grad[0].abs().max()==0 and net.emb.weight.grad[1].abs().max()>0", """
+_add(
+    "practice_embedding_bag_ok",
+    0,
+    "healthy",
+    "net, loss",
+    "net.emb.weight.grad[0].abs().max()==0 and net.emb.weight.grad[1].abs().max()>0",
+    """
 # ---
 class Tagger(nn.Module):
     def __init__(self):
@@ -2366,9 +3613,16 @@ opt = torch.optim.Adam(net.parameters())
 ids = torch.tensor([[1, 2, 0, 0], [3, 4, 5, 0]])
 loss = F.cross_entropy(net(ids), torch.tensor([0, 2]))
 opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_causal_attention_ok", 0, "healthy", "attn, loss", "attn.qkv.weight.grad.isfinite().all()", """
+_add(
+    "practice_causal_attention_ok",
+    0,
+    "healthy",
+    "attn, loss",
+    "attn.qkv.weight.grad.isfinite().all()",
+    """
 # ---
 class SelfAttn(nn.Module):
     def __init__(self, d=8, h=2):
@@ -2388,9 +3642,16 @@ for _ in range(2):
     x = torch.randn(2, 5, 8)
     loss = attn(x * 1.0).pow(2).mean()
     opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_data_between_steps_ok", 0, "healthy", "D, d_loss", "D[0].weight.abs().max()<=0.0101", """
+_add(
+    "practice_data_between_steps_ok",
+    0,
+    "healthy",
+    "D, d_loss",
+    "D[0].weight.abs().max()<=0.0101",
+    """
 # ---
 D = nn.Sequential(nn.Linear(5, 8), nn.LeakyReLU(0.2), nn.Linear(8, 1))
 D[0].weight.data.normal_(0, 0.02); D[0].bias.data.zero_()
@@ -2400,10 +3661,16 @@ for _ in range(3):
     opt.zero_grad(); d_loss.backward(); opt.step()
     for q in D.parameters():
         q.data.clamp_(-0.01, 0.01)
-""")  # fmt: skip
+""",
+)
 
-_add("practice_inplace_harmless_ok", 0, "healthy", "net, loss",
-     "all(q.grad is not None for q in net.parameters())", """
+_add(
+    "practice_inplace_harmless_ok",
+    0,
+    "healthy",
+    "net, loss",
+    "all(q.grad is not None for q in net.parameters())",
+    """
 # ---
 class Res(nn.Module):
     def __init__(self, d=6):
@@ -2418,10 +3685,16 @@ opt = torch.optim.SGD(net.parameters(), 0.1)
 for _ in range(2):
     loss = net(torch.randn(8, 6)).pow(2).mean()
     opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_finetune_head_ok", 0, "frozen healthy", "net, loss",
-     "net.head.weight.grad is not None and net.body[0].weight.grad is None", """
+_add(
+    "practice_finetune_head_ok",
+    0,
+    "frozen healthy",
+    "net, loss",
+    "net.head.weight.grad is not None and net.body[0].weight.grad is None",
+    """
 # ---
 class FT(nn.Module):
     def __init__(self):
@@ -2440,9 +3713,16 @@ opt = torch.optim.Adam(net.head.parameters(), 1e-2)
 for _ in range(2):
     loss = F.cross_entropy(net(torch.randn(8, 4)), torch.randint(0, 2, (8,)))
     opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_two_losses_retain_ok", 0, "healthy", "enc, loss_b", "enc[0].weight.grad is not None", """
+_add(
+    "practice_two_losses_retain_ok",
+    0,
+    "healthy",
+    "enc, loss_b",
+    "enc[0].weight.grad is not None",
+    """
 # ---
 enc, head_a, head_b = nn.Sequential(nn.Linear(4, 8), nn.Tanh()), nn.Linear(8, 1), nn.Linear(8, 3)
 opt = torch.optim.SGD([*enc.parameters(), *head_a.parameters(), *head_b.parameters()], 0.1)
@@ -2454,9 +3734,16 @@ for _ in range(2):
     loss_a.backward(retain_graph=True)
     loss_b.backward()
     opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_vae_ok", 0, "healthy", "vae, loss", "all(q.grad is not None for q in vae.parameters())", """
+_add(
+    "practice_vae_ok",
+    0,
+    "healthy",
+    "vae, loss",
+    "all(q.grad is not None for q in vae.parameters())",
+    """
 # ---
 class VAE(nn.Module):
     def __init__(self):
@@ -2474,10 +3761,16 @@ for _ in range(2):
     out, mu, lv = vae(x)
     loss = F.binary_cross_entropy(out, x) - 0.5 * (1 + lv - mu.pow(2) - lv.exp()).sum(1).mean()
     opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_vqvae_ok", 0, "healthy", "vq, loss",
-     "vq.enc.weight.grad.abs().max()>0 and vq.codes.weight.grad.abs().max()>0", """
+_add(
+    "practice_vqvae_ok",
+    0,
+    "healthy",
+    "vq, loss",
+    "vq.enc.weight.grad.abs().max()>0 and vq.codes.weight.grad.abs().max()>0",
+    """
 # ---
 class VQ(nn.Module):
     def __init__(self):
@@ -2497,9 +3790,16 @@ for _ in range(2):
     rec_x, commit = vq(x)
     loss = F.mse_loss(rec_x, x) + commit
     opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_simsiam_ok", 0, "healthy", "net, loss", "all(q.grad is not None for q in net.parameters())", """
+_add(
+    "practice_simsiam_ok",
+    0,
+    "healthy",
+    "net, loss",
+    "all(q.grad is not None for q in net.parameters())",
+    """
 # ---
 class SimSiam(nn.Module):
     def __init__(self):
@@ -2515,10 +3815,16 @@ for _ in range(2):
     x = torch.randn(8, 4)
     loss = net(x + 0.1 * torch.randn_like(x), x + 0.1 * torch.randn_like(x))
     opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_tied_weights_ok", 0, "healthy", "lm, loss",
-     "lm.emb.weight is lm.out.weight and lm.emb.weight.grad is not None", """
+_add(
+    "practice_tied_weights_ok",
+    0,
+    "healthy",
+    "lm, loss",
+    "lm.emb.weight is lm.out.weight and lm.emb.weight.grad is not None",
+    """
 # ---
 class TiedLM(nn.Module):
     def __init__(self):
@@ -2532,9 +3838,16 @@ opt = torch.optim.Adam(lm.parameters())
 ids = torch.randint(0, 12, (2, 6))
 loss = F.cross_entropy(lm(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
 opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_lbfgs_ok", 0, "healthy", "net, loss", "net[0].weight.grad is not None", """
+_add(
+    "practice_lbfgs_ok",
+    0,
+    "healthy",
+    "net, loss",
+    "net[0].weight.grad is not None",
+    """
 # ---
 net = nn.Sequential(nn.Linear(2, 6), nn.Tanh(), nn.Linear(6, 1))
 opt = torch.optim.LBFGS(net.parameters(), max_iter=5)
@@ -2546,10 +3859,16 @@ def closure():
     return l
 for _ in range(2):
     loss = opt.step(closure)
-""")  # fmt: skip
+""",
+)
 
-_add("practice_spectral_norm_ok", 0, "healthy", "D, loss",
-     "D[0].parametrizations.weight.original.grad is not None", """
+_add(
+    "practice_spectral_norm_ok",
+    0,
+    "healthy",
+    "D, loss",
+    "D[0].parametrizations.weight.original.grad is not None",
+    """
 # ---
 from torch.nn.utils.parametrizations import spectral_norm, weight_norm
 D = nn.Sequential(spectral_norm(nn.Linear(5, 8)), nn.LeakyReLU(0.2), weight_norm(nn.Linear(8, 1)))
@@ -2557,10 +3876,16 @@ opt = torch.optim.Adam(D.parameters())
 for _ in range(2):
     loss = F.softplus(D(torch.randn(6, 5))).mean()
     opt.zero_grad(); loss.backward(); opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("practice_eval_after_train_ok", 0, "healthy", "net, loss",
-     "val_loss.grad_fn is None and net[0].weight.grad is not None", """
+_add(
+    "practice_eval_after_train_ok",
+    0,
+    "healthy",
+    "net, loss",
+    "val_loss.grad_fn is None and net[0].weight.grad is not None",
+    """
 # ---
 net = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2))
 opt = torch.optim.Adam(net.parameters())
@@ -2575,9 +3900,16 @@ for epoch in range(2):
     loss = F.cross_entropy(net(x), y)
     opt.zero_grad(); loss.backward(); opt.step()
     val_loss, acc = evaluate(net, x, y)
-""")  # fmt: skip
+""",
+)
 
-_add("practice_contrastive_queue_ok", 0, "healthy", "enc, loss", "enc.weight.grad is not None", """
+_add(
+    "practice_contrastive_queue_ok",
+    0,
+    "healthy",
+    "enc, loss",
+    "enc.weight.grad is not None",
+    """
 # ---
 enc = nn.Linear(4, 6)
 enc_k = copy.deepcopy(enc)
@@ -2597,20 +3929,34 @@ for _ in range(3):
     opt.zero_grad(); loss.backward(); opt.step()
     queue[:, ptr:ptr+4] = kv.T
     ptr = (ptr + 4) % 16
-""")  # fmt: skip
+""",
+)
 
-# --- names, copies and lists ------------------------------------------------------------------------------------------
+# --- names, copies and lists ----------------------------------------------------------------------
 
-_add("input_and_activation_share_a_name", 22, "rebound non_leaf", "x", "x.grad is None", """
+_add(
+    "input_and_activation_share_a_name",
+    22,
+    "rebound non_leaf",
+    "x",
+    "x.grad is None",
+    """
 layer = nn.Linear(3, 3)
 x = torch.randn(2, 3, requires_grad=True)
 # ---
 x = F.relu(layer(x))  # <-
 loss = x.pow(2).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("state_of_a_hand_written_rnn", 22, "rebound", "h", "h.grad is None", """
+_add(
+    "state_of_a_hand_written_rnn",
+    22,
+    "rebound",
+    "h",
+    "h.grad is None",
+    """
 W = torch.randn(3, 3, requires_grad=True)
 # ---
 h = torch.zeros(1, 3, requires_grad=True)
@@ -2618,9 +3964,16 @@ for _ in range(3):
     h = torch.tanh(h @ W)  # <-
 loss = h.sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("pgd_steps_keep_the_name", 22, "rebound", "adv", "adv.grad is None", """
+_add(
+    "pgd_steps_keep_the_name",
+    22,
+    "rebound",
+    "adv",
+    "adv.grad is None",
+    """
 net = nn.Linear(3, 1)
 # ---
 adv = torch.rand(4, 3, requires_grad=True)
@@ -2630,9 +3983,16 @@ for _ in range(2):
     adv = adv.clamp(0, 1)  # <-
 loss = net(adv).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("buffer_written_through_data", 7, "cut no_grad_write", "enc.weight", "enc.weight.grad is None", """
+_add(
+    "buffer_written_through_data",
+    7,
+    "cut no_grad_write",
+    "enc.weight",
+    "enc.weight.grad is None",
+    """
 enc, clf = nn.Linear(3, 2), nn.Linear(4, 1)
 x = torch.randn(4, 3)
 # ---
@@ -2641,9 +4001,16 @@ buf = torch.zeros(4, 4)
 buf.data[:, :2] = h  # <-
 loss = clf(buf).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("buffer_written_through_detach", 7, "cut no_grad_write", "net, loss", "no_grads(net.enc)", """
+_add(
+    "buffer_written_through_detach",
+    7,
+    "cut no_grad_write",
+    "net, loss",
+    "no_grads(net.enc)",
+    """
 net = nn.ModuleDict({"enc": nn.Linear(3, 2), "clf": nn.Linear(2, 1)})
 x = torch.randn(4, 3)
 # ---
@@ -2652,51 +4019,92 @@ buf = torch.zeros(4, 2)
 buf.detach()[:2] = h[:2]  # <-
 loss = net["clf"](buf).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("temperature_moved_at_birth", 9, "made_non_leaf", "temp", "temp.grad is None", """
+_add(
+    "temperature_moved_at_birth",
+    9,
+    "made_non_leaf",
+    "temp",
+    "temp.grad is None",
+    """
 # ---
 temp = torch.tensor(0.5, requires_grad=True).to(torch.float64)  # <-
 loss = (torch.randn(4, dtype=torch.float64) / temp).logsumexp(0)
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("scale_on_the_way_to_the_loss", 8, "non_leaf", "scale", "scale.grad is None", """
+_add(
+    "scale_on_the_way_to_the_loss",
+    8,
+    "non_leaf",
+    "scale",
+    "scale.grad is None",
+    """
 net, x = nn.Linear(3, 3), torch.randn(2, 3)
 # ---
 log_t = torch.zeros((), requires_grad=True)
 scale = log_t.exp()  # <-
 loss = (net(x) * scale).pow(2).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("one_of_two_losses_is_asked_about", 0, "healthy", "first", "all_grads(net)", """
+_add(
+    "one_of_two_losses_is_asked_about",
+    0,
+    "healthy",
+    "first",
+    "all_grads(net)",
+    """
 net, x = nn.Linear(3, 2), torch.randn(4, 3)
 # ---
 out = net(x)
 first, second = out.pow(2).mean(), out.abs().mean()
 loss = first + 0.1 * second
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("deep_copy_in_the_loss", 18, "not_in_loss", "net, loss", "no_grads(net)", """
+_add(
+    "deep_copy_in_the_loss",
+    18,
+    "not_in_loss",
+    "net, loss",
+    "no_grads(net)",
+    """
 net, x = nn.Linear(3, 1), torch.randn(2, 3)
 # ---
 twin = copy.deepcopy(net)  # <-
 loss = twin(x).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("deep_copy_of_a_tensor_in_the_loss", 18, "not_in_loss", "w", "w.grad is None", """
+_add(
+    "deep_copy_of_a_tensor_in_the_loss",
+    18,
+    "not_in_loss",
+    "w",
+    "w.grad is None",
+    """
 # ---
 w = torch.randn(3, requires_grad=True)
 v = copy.deepcopy(w)  # <-
 loss = v.sum()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("adapters_in_a_plain_list", 0, "not_moved", "net, loss",
-     "net.adapters[0].weight.grad is not None and len(list(net.parameters())) == 4", """
+_add(
+    "adapters_in_a_plain_list",
+    0,
+    "not_moved",
+    "net, loss",
+    "net.adapters[0].weight.grad is not None and len(list(net.parameters())) == 4",
+    """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -2718,10 +4126,16 @@ for _ in range(2):
     opt.zero_grad()
     loss.backward()
     opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("learned_temperature_that_no_optimizer_holds", 0, "not_moved", "net, opt, loss",
-     "log_t.grad is not None and float(log_t) == 0", """
+_add(
+    "learned_temperature_that_no_optimizer_holds",
+    0,
+    "not_moved",
+    "net, opt, loss",
+    "log_t.grad is not None and float(log_t) == 0",
+    """
 net = nn.Linear(4, 3)
 log_t = nn.Parameter(torch.zeros(()))
 opt = torch.optim.SGD(net.parameters(), 0.1)
@@ -2731,9 +4145,16 @@ for _ in range(2):
     opt.zero_grad()
     loss.backward()
     opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("weight_stepped_by_hand_beside_an_optimizer", 0, "healthy", "net, loss", "float(scale) != 1", """
+_add(
+    "weight_stepped_by_hand_beside_an_optimizer",
+    0,
+    "healthy",
+    "net, loss",
+    "float(scale) != 1",
+    """
 net, scale = nn.Linear(4, 1), nn.Parameter(torch.ones(()))
 opt = torch.optim.SGD(net.parameters(), 0.1)
 # ---
@@ -2745,9 +4166,16 @@ for _ in range(2):
     with torch.no_grad():
         scale -= 0.1 * scale.grad
     scale.grad = None
-""")  # fmt: skip
+""",
+)
 
-_add("running_loss_beside_the_model", 16, "graph_kept", "net, loss", "depth(total) > 10", """
+_add(
+    "running_loss_beside_the_model",
+    16,
+    "graph_kept",
+    "net, loss",
+    "depth(total) > 10",
+    """
 net = nn.Linear(2, 1)
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
 # ---
@@ -2758,18 +4186,32 @@ for _ in range(5):
     loss.backward()
     opt.step()
     total += loss  # <-
-""")  # fmt: skip
+""",
+)
 
-_add("action_drawn_by_sample", 12, "cut", "mu", "mu.grad is None", """
+_add(
+    "action_drawn_by_sample",
+    12,
+    "cut",
+    "mu",
+    "mu.grad is None",
+    """
 critic = nn.Linear(2, 1)
 # ---
 mu = torch.zeros(3, 2, requires_grad=True)
 action = torch.distributions.Normal(mu, torch.ones(3, 2)).sample()  # <-
 loss = critic(action).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("encoder_with_a_no_grad_decorator", 15, "cut", "net, loss", "no_grads(net.enc) and all_grads(net.head)", """
+_add(
+    "encoder_with_a_no_grad_decorator",
+    15,
+    "cut",
+    "net, loss",
+    "no_grads(net.enc) and all_grads(net.head)",
+    """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -2786,9 +4228,16 @@ net = Net()
 # ---
 loss = net(torch.randn(2, 3)).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("frozen_target_network", 0, "frozen healthy", "target, loss", "no_grads(target) and all_grads(q)", """
+_add(
+    "frozen_target_network",
+    0,
+    "frozen healthy",
+    "target, loss",
+    "no_grads(target) and all_grads(q)",
+    """
 q = nn.Linear(3, 2)
 target = copy.deepcopy(q).requires_grad_(False)
 opt = torch.optim.Adam(q.parameters())
@@ -2797,11 +4246,18 @@ loss = F.mse_loss(q(torch.randn(4, 3)), target(torch.randn(4, 3)))
 opt.zero_grad()
 loss.backward()
 opt.step()
-""")  # fmt: skip
+""",
+)
 
-# --- first found by programs that were held out -----------------------------------------------------------------------
+# --- first found by programs that were held out ---------------------------------------------------
 
-_add("only_the_indices_of_topk_are_used", 2, "cut", "router, loss", "no_grads(router)", """
+_add(
+    "only_the_indices_of_topk_are_used",
+    2,
+    "cut",
+    "router, loss",
+    "no_grads(router)",
+    """
 router, experts = nn.Linear(6, 3), nn.ModuleList(nn.Linear(6, 2) for _ in range(3))
 x, y = torch.randn(16, 6), torch.randint(0, 2, (16,))
 # ---
@@ -2810,41 +4266,76 @@ top, idx = p.topk(1)  # <-
 out = torch.stack([e(x) for e in experts], 1)[torch.arange(16), idx[:, 0]]
 loss = F.cross_entropy(out, y)
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("loss_over_an_empty_selection", 0, "nan", "net, loss", "bool(loss.isnan()) and finite(net)", """
+_add(
+    "loss_over_an_empty_selection",
+    0,
+    "nan",
+    "net, loss",
+    "bool(loss.isnan()) and finite(net)",
+    """
 net, x, y = nn.Linear(4, 2), torch.randn(8, 4), torch.zeros(8, dtype=torch.long)
 # ---
 logits = net(x)
 loss = F.cross_entropy(logits, y) + F.cross_entropy(logits[y == 1], y[y == 1])
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("loss_that_was_told_to_require_grad", 2, "cut", "net, loss", "no_grads(net) and loss.is_leaf", """
+_add(
+    "loss_that_was_told_to_require_grad",
+    2,
+    "cut",
+    "net, loss",
+    "no_grads(net) and loss.is_leaf",
+    """
 net, x, y = nn.Linear(4, 3), torch.randn(8, 4), torch.randint(0, 3, (8,))
 # ---
 loss = (net(x).argmax(1) != y).float().mean()  # <-
 loss.requires_grad_(True)
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("value_picked_out_and_asked_about", 8, "non_leaf", "value", "value.grad is None and value.dim() == 0", """
+_add(
+    "value_picked_out_and_asked_about",
+    8,
+    "non_leaf",
+    "value",
+    "value.grad is None and value.dim() == 0",
+    """
 critic = nn.Linear(4, 1)
 # ---
 value = critic(torch.ones(4)).squeeze()  # <-
 loss = (1.5 - value).pow(2)
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("input_cast_after_it_asked_for_gradients", 9, "made_non_leaf", "x", "x.grad is None", """
+_add(
+    "input_cast_after_it_asked_for_gradients",
+    9,
+    "made_non_leaf",
+    "x",
+    "x.grad is None",
+    """
 net = nn.Linear(6, 3).double()
 # ---
 x = torch.randn(2, 6).requires_grad_().double()  # <-
 loss = net(x).pow(2).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("prototypes_moved_through_data", 0, "healthy", "net, loss", "proto.grad is not None", """
+_add(
+    "prototypes_moved_through_data",
+    0,
+    "healthy",
+    "net, loss",
+    "proto.grad is not None",
+    """
 net, proto = nn.Linear(4, 12), nn.Parameter(torch.randn(3, 12))
 opt = torch.optim.SGD(net.parameters(), 0.1)
 # ---
@@ -2855,9 +4346,16 @@ for _ in range(2):
     loss.backward()
     opt.step()
     proto.data.mul_(0.9).add_(0.1 * z.detach()[:3])
-""")  # fmt: skip
+""",
+)
 
-_add("centers_of_a_loss_module_in_no_optimizer", 0, "healthy not_moved", "net, loss", "True", """
+_add(
+    "centers_of_a_loss_module_in_no_optimizer",
+    0,
+    "healthy not_moved",
+    "net, loss",
+    "True",
+    """
 class Center(nn.Module):
     def __init__(self):
         super().__init__()
@@ -2874,9 +4372,16 @@ for _ in range(2):
     opt.zero_grad()
     loss.backward()
     opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("constructor_inside_the_recording", 0, "not_moved", "net, loss", "net.scales[0].grad is not None", """
+_add(
+    "constructor_inside_the_recording",
+    0,
+    "not_moved",
+    "net, loss",
+    "net.scales[0].grad is not None",
+    """
 # ---
 class Net(nn.Module):
     def __init__(self):
@@ -2895,12 +4400,18 @@ for _ in range(2):
     opt.zero_grad()
     loss.backward()
     opt.step()
-""")  # fmt: skip
+""",
+)
 
-# --- a part of a model that no optimizer holds ------------------------------------------------------------------------
+# --- a part of a model that no optimizer holds ----------------------------------------------------
 
-_add("optimizer_of_the_layers_of_one_name", 0, "not_moved", "net, loss",
-     "torch.equal(net.classifier.weight, before)", """
+_add(
+    "optimizer_of_the_layers_of_one_name",
+    0,
+    "not_moved",
+    "net, loss",
+    "torch.equal(net.classifier.weight, before)",
+    """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -2912,28 +4423,49 @@ class Net(nn.Module):
 net = Net()
 opt = torch.optim.Adam([p for n, p in net.named_parameters() if "layer" in n])
 before = net.classifier.weight.detach().clone()
-""" + TRAINED_TWICE)  # fmt: skip
+"""
+    + TRAINED_TWICE,
+)
 
-_add("weight_decay_groups_without_the_biases", 0, "not_moved", "net, loss",
-     "torch.equal(net[0].bias, before)", """
+_add(
+    "weight_decay_groups_without_the_biases",
+    0,
+    "not_moved",
+    "net, loss",
+    "torch.equal(net[0].bias, before)",
+    """
 net = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.Linear(8, 1))
 decay, no_decay = [], []
 for p in net.parameters():
     (decay if p.dim() > 1 else no_decay).append(p)
 opt = torch.optim.AdamW([{"params": decay, "weight_decay": 0.1}])
 before = net[0].bias.detach().clone()
-""" + TRAINED_TWICE)  # fmt: skip
+"""
+    + TRAINED_TWICE,
+)
 
-_add("layer_added_after_the_optimizer", 0, "not_moved", "net, loss",
-     "torch.equal(net[2].weight, before)", """
+_add(
+    "layer_added_after_the_optimizer",
+    0,
+    "not_moved",
+    "net, loss",
+    "torch.equal(net[2].weight, before)",
+    """
 net = nn.Sequential(nn.Linear(4, 8), nn.Tanh())
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
 net.append(nn.Linear(8, 1))
 before = net[2].weight.detach().clone()
-""" + TRAINED_TWICE)  # fmt: skip
+"""
+    + TRAINED_TWICE,
+)
 
-_add("head_alone_is_trained_and_all_gradients_are_cleared", 0, "not_moved", "net, loss",
-     "no_grads(net)", """
+_add(
+    "head_alone_is_trained_and_all_gradients_are_cleared",
+    0,
+    "not_moved",
+    "net, loss",
+    "no_grads(net)",
+    """
 net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
 opt = torch.optim.SGD(net[2].parameters(), lr=0.1)
 # ---
@@ -2942,10 +4474,16 @@ for _ in range(2):
     loss.backward()
     opt.step()
     net.zero_grad()
-""")  # fmt: skip
+""",
+)
 
-_add("gan_of_one_module_with_a_dict_of_optimizers", 0, "healthy", "gan, loss",
-     "all_grads(gan)", """
+_add(
+    "gan_of_one_module_with_a_dict_of_optimizers",
+    0,
+    "healthy",
+    "gan, loss",
+    "all_grads(gan)",
+    """
 gan = nn.ModuleDict({"g": nn.Linear(2, 4), "d": nn.Linear(4, 1)})
 opts = {k: torch.optim.Adam(m.parameters()) for k, m in gan.items()}
 opt = opts["g"]
@@ -2955,10 +4493,16 @@ for _ in range(2):
     gan.zero_grad()
     loss.backward()
     opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("second_optimizer_is_an_attribute_of_a_trainer", 0, "healthy", "net, loss",
-     "all_grads(net)", """
+_add(
+    "second_optimizer_is_an_attribute_of_a_trainer",
+    0,
+    "healthy",
+    "net, loss",
+    "all_grads(net)",
+    """
 net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
 opt = torch.optim.SGD(net[2].parameters(), lr=0.1)
 
@@ -2975,10 +4519,16 @@ trainer = Trainer(net[0])
 loss = net(torch.randn(8, 4)).pow(2).mean()
 loss.backward()
 opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("teacher_inside_the_model_follows_by_momentum", 0, "healthy", "net, loss",
-     "no_grads(net.teacher)", """
+_add(
+    "teacher_inside_the_model_follows_by_momentum",
+    0,
+    "healthy",
+    "net, loss",
+    "no_grads(net.teacher)",
+    """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -2998,10 +4548,16 @@ for _ in range(2):
     with torch.no_grad():
         for t, s in zip(net.teacher.parameters(), net.student.parameters()):
             t.lerp_(s, 0.01)
-""")  # fmt: skip
+""",
+)
 
-_add("temperature_of_the_model_is_stepped_by_hand", 0, "healthy", "net, loss",
-     "net.t.item() != 1", """
+_add(
+    "temperature_of_the_model_is_stepped_by_hand",
+    0,
+    "healthy",
+    "net, loss",
+    "net.t.item() != 1",
+    """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -3020,19 +4576,32 @@ for _ in range(2):
     opt.step()
     with torch.no_grad():
         net.t -= 0.1 * net.t.grad
-""")  # fmt: skip
+""",
+)
 
-_add("frozen_body_and_an_optimizer_of_the_head", 0, "healthy", "net, loss",
-     "net[0].weight.grad is None", """
+_add(
+    "frozen_body_and_an_optimizer_of_the_head",
+    0,
+    "healthy",
+    "net, loss",
+    "net[0].weight.grad is None",
+    """
 net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
 net[0].requires_grad_(False)
 opt = torch.optim.Adam(net[2].parameters())
-""" + TRAINED_TWICE)  # fmt: skip
+"""
+    + TRAINED_TWICE,
+)
 
-# --- losses that are kept ---------------------------------------------------------------------------------------------
+# --- losses that are kept -------------------------------------------------------------------------
 
-_add("losses_appended_with_their_graphs", 16, "graph_kept", "net, loss",
-     "all(l.grad_fn is not None for l in history)", """
+_add(
+    "losses_appended_with_their_graphs",
+    16,
+    "graph_kept",
+    "net, loss",
+    "all(l.grad_fn is not None for l in history)",
+    """
 net, history = nn.Linear(4, 1), []
 opt = torch.optim.SGD(net.parameters(), lr=0.01)
 # ---
@@ -3042,10 +4611,16 @@ for _ in range(4):
     loss.backward()
     opt.step()
     history.append(loss)
-""")  # fmt: skip
+""",
+)
 
-_add("losses_kept_by_a_logger", 16, "graph_kept", "net",
-     "len(log.rows) == 4", """
+_add(
+    "losses_kept_by_a_logger",
+    16,
+    "graph_kept",
+    "net",
+    "len(log.rows) == 4",
+    """
 class Log:
     def __init__(self):
         self.rows = []
@@ -3063,10 +4638,16 @@ def step(x):
 # ---
 for i in range(4):
     log.add(step=i, loss=step(torch.randn(8, 4)))
-""")  # fmt: skip
+""",
+)
 
-_add("losses_appended_as_numbers", 0, "healthy", "net, loss",
-     "len(history) == 4", """
+_add(
+    "losses_appended_as_numbers",
+    0,
+    "healthy",
+    "net, loss",
+    "len(history) == 4",
+    """
 net, history = nn.Linear(4, 1), []
 # ---
 for i in range(4):
@@ -3074,19 +4655,31 @@ for i in range(4):
     net.zero_grad()
     loss.backward()
     history.append(loss.detach() if i % 2 else loss.item())
-""")  # fmt: skip
+""",
+)
 
-_add("losses_of_a_batch_of_tasks", 0, "healthy", "net",
-     "len(losses) == 4", """
+_add(
+    "losses_of_a_batch_of_tasks",
+    0,
+    "healthy",
+    "net",
+    "len(losses) == 4",
+    """
 net = nn.Linear(4, 1)
 # ---
 losses = [net(torch.randn(8, 4)).pow(2).mean() for _ in range(4)]
 for loss in losses:
     loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("losses_of_three_heads", 0, "healthy", "nets",
-     "first is not second", """
+_add(
+    "losses_of_three_heads",
+    0,
+    "healthy",
+    "nets",
+    "first is not second",
+    """
 nets = nn.ModuleList(nn.Linear(4, 1) for _ in range(3))
 x = torch.randn(8, 4)
 # ---
@@ -3096,12 +4689,18 @@ second = nets[1](x).pow(2).mean()
 second.backward()
 third = nets[2](x).pow(2).mean()
 third.backward()
-""")  # fmt: skip
+""",
+)
 
-# --- held out: what was wrong was written down before they ran --------------------------------------------------------
+# --- held out: what was wrong was written down before they ran ------------------------------------
 
-_add("from_pretrained_embedding", 0, "frozen", "emb",
-     "emb.weight.grad is None", """
+_add(
+    "from_pretrained_embedding",
+    0,
+    "frozen",
+    "emb",
+    "emb.weight.grad is None",
+    """
 emb = nn.Embedding.from_pretrained(torch.randn(10, 4))
 head = nn.Linear(4, 2)
 opt = torch.optim.Adam([*emb.parameters(), *head.parameters()])
@@ -3109,19 +4708,31 @@ opt = torch.optim.Adam([*emb.parameters(), *head.parameters()])
 loss = F.cross_entropy(head(emb(torch.tensor([1, 2, 3]))), torch.tensor([0, 1, 0]))
 loss.backward()
 opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("keypoints_by_argmax", 0, "cut no_grad_fn", "net, loss",
-     "not loss.requires_grad", """
+_add(
+    "keypoints_by_argmax",
+    0,
+    "cut no_grad_fn",
+    "net, loss",
+    "not loss.requires_grad",
+    """
 net = nn.Conv2d(1, 1, 3, padding=1)
 # ---
 heat = net(torch.randn(2, 1, 8, 8)).flatten(1)
 xy = torch.stack([heat.argmax(1) % 8, heat.argmax(1) // 8], 1).float()
 loss = F.mse_loss(xy, torch.ones(2, 2)) + 0 * heat.sum().detach()
-""")  # fmt: skip
+""",
+)
 
-_add("uncertainty_weighting_ok", 0, "healthy", "net, loss",
-     "all_grads(net)", """
+_add(
+    "uncertainty_weighting_ok",
+    0,
+    "healthy",
+    "net, loss",
+    "all_grads(net)",
+    """
 class Multi(nn.Module):
     def __init__(self):
         super().__init__()
@@ -3139,20 +4750,32 @@ for _ in range(3):
     opt.zero_grad()
     loss.backward()
     opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("warmup_lr_zero", 0, "not_moved", "net, opt",
-     "opt.param_groups[0]['lr'] == 0", """
+_add(
+    "warmup_lr_zero",
+    0,
+    "not_moved",
+    "net, opt",
+    "opt.param_groups[0]['lr'] == 0",
+    """
 net = nn.Linear(4, 2)
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
 sched = torch.optim.lr_scheduler.LambdaLR(opt, lambda s: s / 10)
 # ---
 loss = net(torch.randn(8, 4)).pow(2).mean()
 loss.backward()
-""")  # fmt: skip
+""",
+)
 
-_add("reinforce_list_ok", 0, "healthy", "policy, loss",
-     "all_grads(policy)", """
+_add(
+    "reinforce_list_ok",
+    0,
+    "healthy",
+    "policy, loss",
+    "all_grads(policy)",
+    """
 policy = nn.Linear(4, 2)
 opt = torch.optim.Adam(policy.parameters())
 # ---
@@ -3167,10 +4790,16 @@ for episode in range(3):
     opt.zero_grad()
     loss.backward()
     opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("total_in_object_attribute", 16, "graph_kept", "net, loss",
-     "depth(state.total) > 20", """
+_add(
+    "total_in_object_attribute",
+    16,
+    "graph_kept",
+    "net, loss",
+    "depth(state.total) > 20",
+    """
 class State: total = 0.0
 net, state = nn.Linear(4, 1), State()
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -3181,10 +4810,16 @@ for _ in range(5):
     loss.backward()
     opt.step()
     state.total = state.total + loss  # <-
-""")  # fmt: skip
+""",
+)
 
-_add("unfrozen_after_filtered_optimizer", 0, "not_moved", "net, loss",
-     "net[0].weight.grad is not None", """
+_add(
+    "unfrozen_after_filtered_optimizer",
+    0,
+    "not_moved",
+    "net, loss",
+    "net[0].weight.grad is not None",
+    """
 net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
 net[0].requires_grad_(False)
 opt = torch.optim.Adam(filter(lambda p: p.requires_grad, net.parameters()), 1e-2)
@@ -3195,10 +4830,16 @@ for _ in range(3):
     opt.zero_grad()
     loss.backward()
     opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("phase_two_body_frozen_ok", 0, "healthy", "net, loss",
-     "net.body.weight.grad is None", """
+_add(
+    "phase_two_body_frozen_ok",
+    0,
+    "healthy",
+    "net, loss",
+    "net.body.weight.grad is None",
+    """
 net = nn.ModuleDict({"body": nn.Linear(4, 8), "head": nn.Linear(8, 1)})
 warm = torch.optim.SGD(net.parameters(), lr=0.1)
 net["head"](net["body"](torch.randn(8, 4))).pow(2).mean().backward()
@@ -3210,10 +4851,16 @@ loss = net["head"](net["body"](torch.randn(8, 4)).relu()).pow(2).mean()
 opt.zero_grad()
 loss.backward()
 opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("fgsm_training_ok", 0, "healthy", "net, loss",
-     "all_grads(net)", """
+_add(
+    "fgsm_training_ok",
+    0,
+    "healthy",
+    "net, loss",
+    "all_grads(net)",
+    """
 net = nn.Linear(4, 3)
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
 # ---
@@ -3224,10 +4871,16 @@ loss = F.cross_entropy(net(adv), y)
 opt.zero_grad()
 loss.backward()
 opt.step()
-""")  # fmt: skip
+""",
+)
 
-_add("numpy_noise_in_forward", 0, "rebuilt_from_value", "net.enc, loss",
-     "no_grads(net.enc)", """
+_add(
+    "numpy_noise_in_forward",
+    0,
+    "rebuilt_from_value",
+    "net.enc, loss",
+    "no_grads(net.enc)",
+    """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -3242,6 +4895,7 @@ opt = torch.optim.Adam(net.parameters())
 loss = net(torch.randn(2, 4)).pow(2).mean()
 loss.backward()
 opt.step()
-""")  # fmt: skip
+""",
+)
 
 HEALTHY = [s for s in SCENARIOS if NOTHING_WRONG in s.causes]

@@ -1,4 +1,5 @@
-"""No verdict, sentence or picture rests on what was not read: states of saved tensors, events, and what is older."""
+"""No verdict, sentence or picture rests on what was not read: states of saved tensors, events, and
+what is older."""
 
 from __future__ import annotations
 
@@ -20,13 +21,15 @@ from gradviz.graph import SavedState
 from gradviz.why.explanation import Explanation
 
 FINE = re.compile(
-    r"no fault|healthy|\bfine\b|\bavailable\b|loss can send gradients|would use|all is well(?<!whether all is well)"
+    r"no fault|healthy|\bfine\b|\bavailable\b|loss can send gradients|would use|all is"
+    r" well(?<!whether all is well)"
 )
 Tensors = tuple[Any, ...]
 
 
 def states_of_an_old_torch(node: Any) -> list[tuple[str, Any, SavedState, int | None]]:
-    """What compat.saved_tensors tells where a saved tensor shows neither its data nor its hook (torch 2.4 to 2.9)."""
+    """What compat.saved_tensors tells where a saved tensor shows neither its data nor its hook
+    (torch 2.4 to 2.9)."""
     found: list[tuple[str, Any, SavedState, int | None]] = []
     for attribute, short in compat.raw_names(type(node)):
         try:
@@ -34,14 +37,21 @@ def states_of_an_old_torch(node: Any) -> list[tuple[str, Any, SavedState, int | 
         except Exception:
             found.append((short, None, SavedState.FREED, None))
             continue
-        parts = {f"{short}[{i}]": one for i, one in enumerate(raw)} if isinstance(raw, (tuple, list)) else {short: raw}
-        found += [(name, None, SavedState.UNKNOWN, None) for name, one in parts.items() if one is not None]
+        parts = (
+            {f"{short}[{i}]": one for i, one in enumerate(raw)}
+            if isinstance(raw, (tuple, list))
+            else {short: raw}
+        )
+        found += [
+            (name, None, SavedState.UNKNOWN, None) for name, one in parts.items() if one is not None
+        ]
     return found
 
 
 @pytest.fixture
 def old_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No state of a saved tensor is known; the quick way of recording, which reads them itself, gives up there."""
+    """No state of a saved tensor is known; the quick way of recording, which reads them itself,
+    gives up there."""
     monkeypatch.setattr(compat, "saved_tensors", states_of_an_old_torch)
     monkeypatch.setattr(connect, "entry", lambda *_: None)
 
@@ -105,7 +115,12 @@ DOUBTFUL: list[Callable[[], Tensors]] = [
 
 def every_word(rec: gv.Recording) -> list[str]:
     """What picture, sentence and player say."""
-    return [summary(rec.graph), rec.figure().text, rec.figure().alt, *(s["sentence"] for s in gv.play(rec).states)]
+    return [
+        summary(rec.graph),
+        rec.figure().text,
+        rec.figure().alt,
+        *(s["sentence"] for s in gv.play(rec).states),
+    ]
 
 
 @pytest.mark.usefixtures("old_torch")
@@ -133,9 +148,14 @@ def test_with_the_states_the_same_programs_have_a_verdict(program: Callable[[], 
 
 
 @pytest.mark.parametrize("unreadable", ["PowBackward0", "ExpBackward0"])
-def test_one_unknown_state_on_the_way_is_enough(monkeypatch: pytest.MonkeyPatch, unreadable: str) -> None:
+def test_one_unknown_state_on_the_way_is_enough(
+    monkeypatch: pytest.MonkeyPatch, unreadable: str
+) -> None:
     known = compat.saved_tensors
-    hidden = lambda node: states_of_an_old_torch(node) if type(node).__name__ == unreadable else known(node)  # noqa: E731
+
+    def hidden(node: Any) -> Any:
+        return states_of_an_old_torch(node) if type(node).__name__ == unreadable else known(node)
+
     monkeypatch.setattr(compat, "saved_tensors", hidden)
     monkeypatch.setattr(connect, "entry", lambda *_: None)
     with gv.record() as rec:
@@ -198,7 +218,8 @@ UNPACKS: list[Callable[[Any], Any]] = [lambda t: t, lambda t: t, lambda t: t[0]]
 
 @pytest.mark.parametrize(("pack", "unpack"), list(zip(PACKS, UNPACKS, strict=True)))
 def test_what_a_hook_packed_and_was_written_is_not_called_fine(pack: Any, unpack: Any) -> None:
-    """Torch compares no versions of what a hook packed: the wrong gradient comes without an error."""
+    """Torch compares no versions of what a hook packed: the wrong gradient comes without an
+    error."""
     with gv.record() as rec:
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         h = x * 1
@@ -222,7 +243,7 @@ def test_what_a_hook_packed_and_nobody_wrote_is_as_it_was() -> None:
     assert rec.explain(x, loss).cause == "healthy"
 
 
-# what else a "no fault" would rest on -----------------------------------------------------------------------------
+# what else a "no fault" would rest on -------------------------------------------------------------
 
 
 def judged(told: Explanation) -> None:
@@ -305,7 +326,9 @@ def of_a_constant(w: Any) -> Any:
 
 
 @pytest.mark.parametrize("program", [by_numpy, by_storage, of_a_constant])
-def test_memory_that_changed_without_a_recorded_write_leaves_a_doubt(program: Callable[[Any], Any]) -> None:
+def test_memory_that_changed_without_a_recorded_write_leaves_a_doubt(
+    program: Callable[[Any], Any],
+) -> None:
     w = torch.tensor([1.0, 2.0], requires_grad=True)
     with gv.record() as rec:
         kept = program(w)
@@ -339,7 +362,9 @@ def test_norms_that_could_not_be_read_are_said() -> None:
     assert explain_small({"a.weight": good}).cause == "healthy"
 
 
-def test_a_backward_that_was_not_watched_is_looked_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backward_that_was_not_watched_is_looked_through_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Not once for every node of its graph: of 20,000 nodes that took half a minute."""
     monkeypatch.setattr(backward, "WATCH_LIMIT", 20)
     w = torch.ones(2, requires_grad=True)
@@ -381,7 +406,13 @@ def written_through_its_storage(h: torch.Tensor) -> None:
 
 @pytest.mark.parametrize("size", [2, 20])
 @pytest.mark.parametrize(
-    "write", [written_through_numpy, written_through_an_array, written_at_its_address, written_through_its_storage]
+    "write",
+    [
+        written_through_numpy,
+        written_through_an_array,
+        written_at_its_address,
+        written_through_its_storage,
+    ],
 )
 def test_memory_that_was_handed_out_is_told_where_nobody_could_read_it_again(
     write: Callable[[torch.Tensor], None], size: int
@@ -401,7 +432,10 @@ def test_memory_that_was_handed_out_is_told_where_nobody_could_read_it_again(
     told = rec.explain(x)
     assert not told.verdict.startswith("Healthy:")
     assert "Healthy as far as was looked at: x.grad is" in told.verdict
-    assert re.search(r"Not looked at: whether what SinBackward0 of .* saved was written by way of \w+\(\)", told.why)
+    assert re.search(
+        r"Not looked at: whether what SinBackward0 of .* saved was written by way of \w+\(\)",
+        told.why,
+    )
 
 
 @pytest.mark.parametrize("size", [2, 20])

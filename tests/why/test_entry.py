@@ -1,4 +1,5 @@
-"""``explain()``: what can be asked, in which order it answers, and that asking changes and keeps nothing."""
+"""``explain()``: what can be asked, in which order it answers, and that asking changes and keeps
+nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +38,14 @@ def trained(steps: int = 1) -> tuple[nn.Module, torch.optim.Optimizer, torch.Ten
 def test_a_module_and_a_loss() -> None:
     with gv.record() as rec:
         net, opt, loss = trained()
-    for subjects in ((net, loss), ([net, loss],), ({"net": net, "loss": loss},), (loss, opt), (net,), (opt,)):
+    for subjects in (
+        (net, loss),
+        ([net, loss],),
+        ({"net": net, "loss": loss},),
+        (loss, opt),
+        (net,),
+        (opt,),
+    ):
         told = gv.explain(*subjects, recording=rec)
         assert told.cause == "healthy", told
         assert "4 of 4 trainable parameters have a gradient" in told.verdict
@@ -129,7 +137,8 @@ def test_without_a_recording_it_says_what_one_would_add() -> None:
     assert "no gradient path leads from loss to a" in told.why
     assert "%%gradviz" in told.mend
     told = gv.explain(b, loss)
-    assert told.cause == "not_known"  # nothing wrong is found; a fault that leaves no trace is possible
+    # nothing wrong is found; a fault that leaves no trace is possible
+    assert told.cause == "not_known"
     assert told.verdict.startswith("No fault is visible: b.grad is")
 
 
@@ -150,19 +159,49 @@ def test_what_cannot_be_explained_says_so() -> None:
         (lambda: gv.explain("loss"), "given the str 'loss'; expected tensors"),
         (lambda: gv.explain(), "given nothing: there is nothing to read there; expected a tensor"),
         (lambda: gv.explain([None]), "nothing to read there"),
-        (lambda: gv.explain({"logits": None}), r"a dict of 1 \(0 of them tensors\): there is nothing to read there"),
+        (
+            lambda: gv.explain({"logits": None}),
+            r"a dict of 1 \(0 of them tensors\): there is nothing to read there",
+        ),
         (lambda: gv.explain(Output()), "nothing to read there"),
         (lambda: gv.explain(net, None), "given None; expected tensors"),
-        (lambda: gv.explain(loss, recording=3), "recording was given the int 3; expected what `with gv.record"),
-        (lambda: gv.explain(loss, error="text"), "error was given the str 'text'; expected the exception"),
-        (lambda: gv.record().explain(loss, error="text"), "error was given the str 'text'; expected the exception"),
-        (lambda: gv.explain(loss, error=RuntimeError), "error was given the class RuntimeError; expected the exc"),
-        (lambda: gv.explain(loss, model=3), r"model was given the int 3; expected a torch\.nn\.Module"),
-        (lambda: gv.explain(loss, names=[loss]), "names was given a list of 1 .*; expected a mapping"),
-        (lambda: gv.reach({"logits": None}, net), "nothing in it but None: there is no loss to read"),
+        (
+            lambda: gv.explain(loss, recording=3),
+            "recording was given the int 3; expected what `with gv.record",
+        ),
+        (
+            lambda: gv.explain(loss, error="text"),
+            "error was given the str 'text'; expected the exception",
+        ),
+        (
+            lambda: gv.record().explain(loss, error="text"),
+            "error was given the str 'text'; expected the exception",
+        ),
+        (
+            lambda: gv.explain(loss, error=RuntimeError),
+            "error was given the class RuntimeError; expected the exc",
+        ),
+        (
+            lambda: gv.explain(loss, model=3),
+            r"model was given the int 3; expected a torch\.nn\.Module",
+        ),
+        (
+            lambda: gv.explain(loss, names=[loss]),
+            "names was given a list of 1 .*; expected a mapping",
+        ),
+        (
+            lambda: gv.reach({"logits": None}, net),
+            "nothing in it but None: there is no loss to read",
+        ),
         (lambda: gv.reach(loss, net, recording=3), "recording was given the int 3"),
-        (lambda: gv.reach(loss, net.parameters()), r"expected .* dict\(net\.named_parameters\(\)\)"),
-        (lambda: gv.will_it_move(torch.optim.SGD(net.parameters()), net.parameters()), "named_parameters"),
+        (
+            lambda: gv.reach(loss, net.parameters()),
+            r"expected .* dict\(net\.named_parameters\(\)\)",
+        ),
+        (
+            lambda: gv.will_it_move(torch.optim.SGD(net.parameters()), net.parameters()),
+            "named_parameters",
+        ),
     ]
     for ask, message in wrong:
         with pytest.raises(gv.GradvizError, match=message):
@@ -189,10 +228,25 @@ def test_collections_generators_and_outputs_are_read() -> None:
         loss = logits.pow(2).mean()
         loss.backward()
     fields = {"loss": loss, "logits": logits, "hidden_states": None}
-    parameters = [net.parameters(), (p for p in net.parameters()), net.named_parameters(), set(net.parameters()),
-                  dict(net.named_parameters()).values(), dict(net.named_parameters()).items()]  # fmt: skip
-    outputs = [fields, Output(loss, logits, (logits,)), OutputMapping(fields), types.SimpleNamespace(**fields)]
-    for subjects in (*((p,) for p in parameters), *((net, o) for o in outputs), (net, Output(None, logits))):
+    parameters = [
+        net.parameters(),
+        (p for p in net.parameters()),
+        net.named_parameters(),
+        set(net.parameters()),
+        dict(net.named_parameters()).values(),
+        dict(net.named_parameters()).items(),
+    ]
+    outputs = [
+        fields,
+        Output(loss, logits, (logits,)),
+        OutputMapping(fields),
+        types.SimpleNamespace(**fields),
+    ]
+    for subjects in (
+        *((p,) for p in parameters),
+        *((net, o) for o in outputs),
+        (net, Output(None, logits)),
+    ):
         told = rec.explain(*subjects)
         assert told.cause == "healthy", told
         assert "2 of 2 trainable parameters" in told.verdict
@@ -229,24 +283,33 @@ def test_parameters_are_called_as_the_reader_calls_them() -> None:
     assert rec.explain(layer.A).verdict.startswith("Healthy: layer.A's gradient")
     assert "mine.A's gradient" in gv.explain({"mine": layer}, recording=rec, names={}).more[0]
     told = gv.explain(layers[1].A, recording=rec, names={"layers": layers})
-    assert told.verdict.startswith("Healthy: layers.1.A's gradient is exactly 0 because layers.1.B is all zeros")
+    assert told.verdict.startswith(
+        "Healthy: layers.1.A's gradient is exactly 0 because layers.1.B is all zeros"
+    )
     assert "0.A" in str(gv.explain(layers, names={}))
 
 
 def test_a_fault_that_leaves_no_error_names_the_model_by_its_variable() -> None:
     net = nn.Linear(3, 1)
     assert "shares its memory with net.weight" in gv.explain(net.state_dict(), net).verdict
-    assert "shares its memory with best.weight" in gv.explain(net.state_dict(), {"best": net}).verdict
-    assert "shares its memory with Linear.weight" in gv.explain(net.state_dict(), net, names={}).verdict
+    assert (
+        "shares its memory with best.weight" in gv.explain(net.state_dict(), {"best": net}).verdict
+    )
+    assert (
+        "shares its memory with Linear.weight"
+        in gv.explain(net.state_dict(), net, names={}).verdict
+    )
 
 
-# --- optimizers: what will_it_move() knows ----------------------------------------------------------------------------
+# --- optimizers: what will_it_move() knows --------------------------------------------------------
 
 
 def test_what_the_next_step_does_is_told() -> None:
     with gv.record() as rec:
         net, opt, loss = trained()
-    assert "Adam: of 4 parameters the next step() moves 4; 0 stay." in str(rec.explain(net, loss, opt))
+    assert "Adam: of 4 parameters the next step() moves 4; 0 stay." in str(
+        rec.explain(net, loss, opt)
+    )
     assert "moves 4; 0 stay" in str(gv.explain(opt))
 
 
@@ -290,7 +353,10 @@ def test_zeros_that_adam_moves_and_a_result_in_an_optimizer() -> None:
         loss = net[0](x).sum()
         loss.backward()
     more = rec.explain(net, opt, loss).more
-    assert any("opt's next step moves net.1.{weight,bias}: grad is zero, but Adam's memory" in line for line in more)
+    assert any(
+        "opt's next step moves net.1.{weight,bias}: grad is zero, but Adam's memory" in line
+        for line in more
+    )
     w, x = torch.zeros(3), torch.ones(3, requires_grad=True)
     opt = torch.optim.SGD([w], lr=0.1)
     w += x
@@ -299,7 +365,7 @@ def test_zeros_that_adam_moves_and_a_result_in_an_optimizer() -> None:
     assert told.verdict.startswith("opt holds")
 
 
-# --- ruled out: only what was looked at -------------------------------------------------------------------------------
+# --- ruled out: only what was looked at -----------------------------------------------------------
 
 
 def test_ruled_out_is_only_what_was_examined() -> None:
@@ -326,12 +392,17 @@ def exotic() -> dict[str, Any]:
     with torch.inference_mode():
         inference = torch.ones(2)
     return {
-        "sparse grad": embedding.weight, "meta": torch.ones(3, device="meta", requires_grad=True), "view": view,
-        "inference": inference, "empty": torch.ones(0, requires_grad=True), "bool": torch.tensor([True]),
-        "sparse": torch.eye(2).to_sparse(), "complex": torch.ones(2, dtype=torch.complex64, requires_grad=True),
+        "sparse grad": embedding.weight,
+        "meta": torch.ones(3, device="meta", requires_grad=True),
+        "view": view,
+        "inference": inference,
+        "empty": torch.ones(0, requires_grad=True),
+        "bool": torch.tensor([True]),
+        "sparse": torch.eye(2).to_sparse(),
+        "complex": torch.ones(2, dtype=torch.complex64, requires_grad=True),
         "nested": torch.nested.nested_tensor([torch.ones(1), torch.ones(2)], layout=torch.jagged),
         "quantized": torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -347,12 +418,26 @@ def test_exotic_tensors_are_survived() -> None:
 
 def state_of(net: nn.Module, opt: torch.optim.Optimizer) -> list[Any]:
     return [
-        *((p._version, p.requires_grad, p.is_leaf, id(p.grad), p.grad._version, len(p._backward_hooks or ()),
-           p.tolist(), p.grad.tolist()) for p in net.parameters() if p.grad is not None),
+        *(
+            (
+                p._version,
+                p.requires_grad,
+                p.is_leaf,
+                id(p.grad),
+                p.grad._version,
+                len(p._backward_hooks or ()),
+                p.tolist(),
+                p.grad.tolist(),
+            )
+            for p in net.parameters()
+            if p.grad is not None
+        ),
         [{k: v.tolist() for k, v in s.items()} for s in opt.state.values()],
         [len(m._forward_hooks) + len(m._backward_hooks) for m in net.modules()],
-        torch.get_rng_state().tolist(), torch.is_grad_enabled(), torch.is_inference_mode_enabled(),
-    ]  # fmt: skip
+        torch.get_rng_state().tolist(),
+        torch.is_grad_enabled(),
+        torch.is_inference_mode_enabled(),
+    ]
 
 
 @pytest.mark.parametrize("recorded", [True, False])
@@ -360,7 +445,13 @@ def test_asking_changes_nothing(recorded: bool) -> None:
     with gv.record() as rec:
         net, opt, loss = trained(2)
     before, events = state_of(net, opt), len(rec.events)
-    for subjects in ((net, loss), (opt,), (loss,), (next(net.parameters()),), (net.state_dict(), net)):
+    for subjects in (
+        (net, loss),
+        (opt,),
+        (loss,),
+        (next(net.parameters()),),
+        (net.state_dict(), net),
+    ):
         str(gv.explain(*subjects, recording=rec if recorded else None, names={}))
     assert state_of(net, opt) == before
     assert len(rec.events) == events
@@ -381,8 +472,10 @@ def test_an_explanation_keeps_nothing_alive(recorded: bool) -> None:
     with gv.record() as rec:
         net, opt, loss = trained()
     alive = [weakref.ref(x) for x in (net, opt, loss, *net.parameters())]
-    told = [gv.explain(*s, recording=rec if recorded else None, names={"loss": loss})
-            for s in ((net, loss), (opt,), (loss,), (next(net.parameters()), loss))]  # fmt: skip
+    told = [
+        gv.explain(*s, recording=rec if recorded else None, names={"loss": loss})
+        for s in ((net, loss), (opt,), (loss,), (next(net.parameters()), loss))
+    ]
     try:
         loss.backward()
     except RuntimeError as error:
@@ -405,7 +498,7 @@ def test_a_model_of_many_parameters_takes_seconds_at_most() -> None:
     assert time.perf_counter() - start < 20
 
 
-# --- programs in which little or nothing is wrong ---------------------------------------------------------------------
+# --- programs in which little or nothing is wrong -------------------------------------------------
 
 
 def test_a_target_network_written_under_no_grad_is_as_it_should_be() -> None:
@@ -544,7 +637,9 @@ def test_a_teacher_under_no_grad_in_no_optimizer_does_not_lead() -> None:
         loss.backward()
         opt.step()
     assert gv.explain(recording=rec, names={"opt": opt}).cause == "healthy"
-    assert gv.explain(teacher, loss, recording=rec, names={"opt": opt}).mend.endswith("if it is to learn.")
+    assert gv.explain(teacher, loss, recording=rec, names={"opt": opt}).mend.endswith(
+        "if it is to learn."
+    )
     both = torch.optim.Adam([*student.parameters(), *teacher.parameters()])  # then it was to learn
     assert gv.explain(recording=rec, names={"opt": both}).cause == "cut"
 
@@ -585,7 +680,8 @@ def test_a_head_that_took_the_place_of_another_is_in_no_optimizer() -> None:
             assert told.cause == "not_moved", told
             assert "net.1.{weight,bias}" in told.verdict
             assert "opt holds 2 parameters" in told.why
-    # A part that was left out from the start, and one whose other half has no name here, took no place.
+    # A part that was left out from the start, and one whose other half has no name here, took no
+    # place.
     kept = torch.optim.SGD(net[0].parameters(), lr=0.1)
     spare(torch.randn(2, 8)).sum().backward()
     for given in ({"net": net, "kept": kept}, names):

@@ -1,4 +1,5 @@
-"""One explanation: eight short lines, a picture of what it points at, and nothing of the user's kept alive."""
+"""One explanation: eight short lines, a picture of what it points at, and nothing of the user's
+kept alive."""
 
 from __future__ import annotations
 
@@ -29,7 +30,9 @@ def recorded(steps: int = 30) -> gv.Recording:
 @pytest.mark.parametrize("more", [0, 1, 12])
 def test_it_never_takes_more_than_eight_lines(words: int, more: int) -> None:
     text = " ".join(["word"] * words)
-    told = Explanation("cut", text, text, text, text, ("cut", "frozen") * words, more=("further " * words,) * more)
+    told = Explanation(
+        "cut", text, text, text, text, ("cut", "frozen") * words, more=("further " * words,) * more
+    )
     lines = str(told).splitlines()
     assert len(lines) <= LINES
     assert max(map(len, lines)) <= WIDTH
@@ -41,8 +44,13 @@ def test_it_never_takes_more_than_eight_lines(words: int, more: int) -> None:
 def test_the_verdict_comes_first_and_what_was_ruled_out_last() -> None:
     told = Explanation("not_known", "v", "w", "y", "m", ("cut", "frozen"), more=("f",))
     assert str(told).splitlines() == [
-        "v" + " " * 83 + "[not known]", "  f", "  Where   w", "  Why     y", "  Mend    m", "  Ruled out cut; frozen.",
-    ]  # fmt: skip
+        "v" + " " * 83 + "[not known]",
+        "  f",
+        "  Where   w",
+        "  Why     y",
+        "  Mend    m",
+        "  Ruled out cut; frozen.",
+    ]
     assert repr(told) == str(told)
     assert Explanation("healthy", "fine").tag == "no fault"
 
@@ -87,7 +95,11 @@ def test_any_part_of_a_recording_can_be_drawn(tensor: int) -> None:
     graph = recorded().graph
     part = focus(graph, [tensor], [], [])
     assert tensor in {t.id for t in part.tensors}
-    ids, nodes, calls = {t.id for t in part.tensors}, {n.id for n in part.nodes}, {c.id for c in part.calls}
+    ids, nodes, calls = (
+        {t.id for t in part.tensors},
+        {n.id for n in part.nodes},
+        {c.id for c in part.calls},
+    )
     assert all(c.input_id in ids and c.call_id in calls for c in part.cuts)
     assert all(e.node_id in nodes and e.next_node_id in {*nodes, None} for e in part.edges)
     assert all(b.call_id in calls for b in part.backwards)

@@ -1,4 +1,5 @@
-"""Why a gradient is None, zero or unchanged: every cause in several disguises, PyTorch says whether it is so."""
+"""Why a gradient is None, zero or unchanged: every cause in several disguises, PyTorch says whether
+it is so."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ PROGRAMS: list[tuple[Program, str, str]] = []
 
 
 def is_(cause: str, says: str = "") -> Callable[[Program], Program]:
-    """A program that returns the tensor whose ``.grad`` is asked for; what the explanation has to say of it."""
+    """A program that returns the tensor whose ``.grad`` is asked for; what the explanation has to
+    say of it."""
 
     def add(program: Program) -> Program:
         PROGRAMS.append((program, cause, says))
@@ -36,7 +38,7 @@ def leaf(*values: float) -> torch.Tensor:
     return torch.tensor(list(values or (1.0, 2.0, 3.0)), requires_grad=True)
 
 
-# --- cut --------------------------------------------------------------------------------------------------------------
+# --- cut ------------------------------------------------------------------------------------------
 
 
 @is_("cut", r"detach cuts it from loss.*detach\(\)")
@@ -128,7 +130,7 @@ def reached_by_another_loss_only() -> Any:
     return a
 
 
-# --- its value left torch ---------------------------------------------------------------------------------------------
+# --- its value left torch -------------------------------------------------------------------------
 
 
 @is_("rebuilt_from_value", r"value left torch.*item")
@@ -175,7 +177,7 @@ def item_was_for_printing_and_the_loss_is_another() -> Any:
     return a, loss
 
 
-# --- frozen, never tracked, no leaf -----------------------------------------------------------------------------------
+# --- frozen, never tracked, no leaf ---------------------------------------------------------------
 
 
 @is_("frozen", r"is frozen")
@@ -278,7 +280,7 @@ def normalised_by_assignment() -> Any:
     return w
 
 
-# --- not in this loss -------------------------------------------------------------------------------------------------
+# --- not in this loss -----------------------------------------------------------------------------
 
 
 @is_("not_in_loss", r"no recorded call takes it to loss")
@@ -314,7 +316,7 @@ def buffer_filled_under_no_grad() -> Any:
     return a
 
 
-# --- no backward ------------------------------------------------------------------------------------------------------
+# --- no backward ----------------------------------------------------------------------------------
 
 
 @is_("no_backward_yet", r"no backward has run")
@@ -377,7 +379,7 @@ def a_copied_parameter_whose_data_was_used() -> Any:
     return w
 
 
-# --- zeros ------------------------------------------------------------------------------------------------------------
+# --- zeros ----------------------------------------------------------------------------------------
 
 
 @is_("zero_gradient", r"ReluBackward0.*flat part")
@@ -446,7 +448,10 @@ def gate_and_value_are_both_zero() -> Any:
     return value
 
 
-@is_("healthy", r"exactly 0 because net\.B is all zeros|exactly 0 because self\.B is all zeros|B is all zeros")
+@is_(
+    "healthy",
+    r"exactly 0 because net\.B is all zeros|exactly 0 because self\.B is all zeros|B is all zeros",
+)
 def low_rank_adapter() -> Any:
     class Adapter(nn.Module):
         def __init__(self) -> None:
@@ -499,7 +504,10 @@ def only_watched() -> Any:
     return probe
 
 
-@is_("not_in_loss", r"no call used raw, but w, which shares its memory|no call used .*, which shares its memory")
+@is_(
+    "not_in_loss",
+    r"no call used raw, but w, which shares its memory|no call used .*, which shares its memory",
+)
 def wrapped_again() -> Any:
     net = nn.Linear(3, 1)
     KEPT.append(net)
@@ -536,7 +544,7 @@ def list_of_numbers() -> Any:
     return enc
 
 
-# --- hard negatives ---------------------------------------------------------------------------------------------------
+# --- hard negatives -------------------------------------------------------------------------------
 
 
 @is_("healthy")
@@ -624,7 +632,15 @@ def test_without_a_recording_nothing_is_claimed_that_only_a_recording_proves(
     found = program()
     subjects = found if isinstance(found, tuple) else (found,)
     told = gv.explain(*subjects, names={})
-    sure = {"frozen", "never_tracked", "non_leaf", "healthy", "not_known", "zero_gradient", "no_backward_yet"}
+    sure = {
+        "frozen",
+        "never_tracked",
+        "non_leaf",
+        "healthy",
+        "not_known",
+        "zero_gradient",
+        "no_backward_yet",
+    }
     assert told.cause in sure
     if told.cause == "healthy":
         assert cause == "healthy"
@@ -670,7 +686,8 @@ def test_a_recording_that_saw_only_a_part_claims_no_more() -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_of_random_programs_torch_agrees_on_what_is_reached(seed: int) -> None:
-    """A leaf is called cut, unused or healthy exactly as ``autograd.grad(allow_unused=True)`` sees it."""
+    """A leaf is called cut, unused or healthy exactly as ``autograd.grad(allow_unused=True)`` sees
+    it."""
     import random
 
     dice = random.Random(seed)

@@ -47,7 +47,8 @@ def really(optimizer: Any) -> list[bool] | None:
 def agree(optimizer: Any, model: Any = None) -> Moves:
     """The answer, checked against the real step: it may only be unknown where the step raises.
 
-    A fused step, and Adafactor's, look at the first parameter's dtype; where others differ, it may be unknown too.
+    A fused step, and Adafactor's, look at the first parameter's dtype; where others differ, it may
+    be unknown too.
     """
     told, truth = will_it_move(optimizer, model), really(optimizer)
     assert len(told.rows) == len(unique(optimizer))
@@ -55,7 +56,11 @@ def agree(optimizer: Any, model: Any = None) -> Moves:
     mixed = several and len({p.dtype for p in unique(optimizer)}) > 1
     for row, moved in zip(told.rows, truth or [None] * len(told.rows), strict=True):
         expected = (
-            ("moves" if moved else "stays") if moved is not None else "stays" if row.grad == "None" else "not known"
+            ("moves" if moved else "stays")
+            if moved is not None
+            else "stays"
+            if row.grad == "None"
+            else "not known"
         )
         if not (mixed and row.verdict == "not known"):
             assert row.verdict == expected, (row, truth)
@@ -63,7 +68,7 @@ def agree(optimizer: Any, model: Any = None) -> Moves:
     return told
 
 
-# --- the answer keys --------------------------------------------------------------------------------------------------
+# --- the answer keys ------------------------------------------------------------------------------
 
 MAKERS: dict[str, Callable[..., Any]] = {
     "SGD": lambda p: optim.SGD(p, lr=0.1),
@@ -99,13 +104,22 @@ def test_freeze_grid(when: str, maker: str) -> None:
     assert (row.name, row.verdict, other.verdict) == ("w", "moves" if moves else "stays", "moves")
     assert ("although requires_grad is False" in row.why) == moves
     if not moves:
-        assert row.why == ("grad is zero, and nothing else moves it" if "filled" in when else "grad is None: skipped")
+        assert row.why == (
+            "grad is zero, and nothing else moves it"
+            if "filled" in when
+            else "grad is None: skipped"
+        )
     elif "filled" in when:
         cause = {
             "SGD+mom": "momentum 0.9 still carries 1.8",
             "SGD+wd": "weight_decay 0.1 pulls it, though its grad is zero",
         }
-        assert cause.get(maker, "Adam's memory of earlier gradients still carries it (exp_avg up to 0.2)") in row.why
+        assert (
+            cause.get(
+                maker, "Adam's memory of earlier gradients still carries it (exp_avg up to 0.2)"
+            )
+            in row.why
+        )
 
 
 @pytest.mark.parametrize("to_none", [True, False])
@@ -127,7 +141,7 @@ def test_toggled_detach(maker: str, to_none: bool) -> None:
     assert verdicts == ["moves", cut, "moves", cut]
 
 
-# --- random optimizers ------------------------------------------------------------------------------------------------
+# --- random optimizers ----------------------------------------------------------------------------
 
 DECAY = st.sampled_from([0.0, 0.0, 0.01, 1e-9])
 FLAG = st.booleans()
@@ -135,13 +149,20 @@ FLAG = st.booleans()
 
 def kinds(**more: Any) -> Any:
     return st.fixed_dictionaries(
-        {"weight_decay": DECAY, "maximize": FLAG, "foreach": st.sampled_from([None, True, False]), **more}
+        {
+            "weight_decay": DECAY,
+            "maximize": FLAG,
+            "foreach": st.sampled_from([None, True, False]),
+            **more,
+        }
     )
 
 
 MOMENTUM = st.sampled_from([0.0, 0.9])
 OPTIONS: dict[Any, Any] = {
-    optim.SGD: kinds(momentum=MOMENTUM, nesterov=FLAG, dampening=st.sampled_from([0.0, 0.5, 1.0]), fused=FLAG),
+    optim.SGD: kinds(
+        momentum=MOMENTUM, nesterov=FLAG, dampening=st.sampled_from([0.0, 0.5, 1.0]), fused=FLAG
+    ),
     optim.Adam: kinds(amsgrad=FLAG, fused=FLAG, capturable=FLAG, eps=st.sampled_from([1e-8, 0.0])),
     optim.AdamW: kinds(amsgrad=FLAG, fused=FLAG),
     optim.Adagrad: kinds(lr_decay=st.sampled_from([0.0, 0.1]), fused=FLAG),
@@ -150,20 +171,35 @@ OPTIONS: dict[Any, Any] = {
     optim.Adamax: kinds(),
     optim.NAdam: kinds(decoupled_weight_decay=FLAG),
     optim.RAdam: kinds(decoupled_weight_decay=FLAG),
-    optim.Rprop: st.fixed_dictionaries({"maximize": FLAG, "foreach": st.sampled_from([None, True])}),
+    optim.Rprop: st.fixed_dictionaries(
+        {"maximize": FLAG, "foreach": st.sampled_from([None, True])}
+    ),
     optim.ASGD: kinds(lambd=st.sampled_from([1e-4, 0.0])),
     optim.SparseAdam: st.fixed_dictionaries({"maximize": FLAG}),
     optim.Adafactor: st.fixed_dictionaries({"weight_decay": DECAY}),
 }
 SHAPES = [(2,), (3, 2), (), (2,), (0,)]
-DTYPES = [torch.float32, torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64]
+DTYPES = [
+    torch.float32,
+    torch.float32,
+    torch.float64,
+    torch.float16,
+    torch.bfloat16,
+    torch.complex64,
+]
 SCALES = [0.0, -0.0, 1.0, 1e-3, 1e-12, 1e4]
 
 
 @st.composite
 def parameters(draw: Any) -> Any:
-    shape, dtype, scale = draw(st.sampled_from(SHAPES)), draw(st.sampled_from(DTYPES)), draw(st.sampled_from(SCALES))
-    p = nn.Parameter(torch.full(shape, draw(st.sampled_from([1.0, -0.7, 3.3])) * scale, dtype=dtype))
+    shape, dtype, scale = (
+        draw(st.sampled_from(SHAPES)),
+        draw(st.sampled_from(DTYPES)),
+        draw(st.sampled_from(SCALES)),
+    )
+    p = nn.Parameter(
+        torch.full(shape, draw(st.sampled_from([1.0, -0.7, 3.3])) * scale, dtype=dtype)
+    )
     if draw(st.integers(0, 30)) == 0 and p.numel():
         with torch.no_grad():
             p.view(-1)[0] = float("nan")
@@ -171,8 +207,19 @@ def parameters(draw: Any) -> Any:
 
 
 def give_grad(draw: Any, p: Any) -> None:
-    kind = draw(st.sampled_from(["None", "zero", "zero", "-zero", "value", "tiny", "NaN", "same", "minus", "sparse"]))
-    value = {"zero": 0.0, "-zero": -0.0, "value": 0.12, "tiny": 1e-12, "NaN": float("nan"), "minus": -0.12}.get(kind)
+    kind = draw(
+        st.sampled_from(
+            ["None", "zero", "zero", "-zero", "value", "tiny", "NaN", "same", "minus", "sparse"]
+        )
+    )
+    value = {
+        "zero": 0.0,
+        "-zero": -0.0,
+        "value": 0.12,
+        "tiny": 1e-12,
+        "NaN": float("nan"),
+        "minus": -0.12,
+    }.get(kind)
     if kind == "None":
         p.grad = None
     elif kind == "sparse" and p.dim() and draw(FLAG):
@@ -186,13 +233,19 @@ def optimizers(draw: Any) -> Any:
     kind = draw(st.sampled_from(list(OPTIONS)))
     options = draw(OPTIONS[kind])
     given_parameters = draw(st.lists(parameters(), min_size=1, max_size=4))
-    groups = [{"params": [p]} for p in given_parameters] if draw(FLAG) else [{"params": given_parameters}]
+    groups = (
+        [{"params": [p]} for p in given_parameters]
+        if draw(FLAG)
+        else [{"params": given_parameters}]
+    )
     if draw(FLAG) and len(groups) > 1 and "weight_decay" in options:
         groups[0]["weight_decay"] = 0.1
     lr = draw(st.sampled_from([0.1, 0.1, 1e-3, 0.0, 1e-9, 10.0]))
     try:
         optimizer = kind(
-            [dict(g) for g in groups], lr=torch.tensor(lr) if draw(st.integers(0, 9)) == 0 else lr, **options
+            [dict(g) for g in groups],
+            lr=torch.tensor(lr) if draw(st.integers(0, 9)) == 0 else lr,
+            **options,
         )
     except (ValueError, RuntimeError):  # options that do not go together
         optimizer = optim.SGD(groups, lr=lr)
@@ -216,12 +269,27 @@ def optimizers(draw: Any) -> Any:
 
 def everything(optimizer: Any) -> list[Any]:
     """Whatever a look must leave as it is."""
-    found: list[Any] = [torch.get_rng_state().tolist(), torch.is_grad_enabled(), list(vars(optimizer))]
+    found: list[Any] = [
+        torch.get_rng_state().tolist(),
+        torch.is_grad_enabled(),
+        list(vars(optimizer)),
+    ]
     found.append([{k: v for k, v in g.items() if k != "params"} for g in optimizer.param_groups])
     for p in unique(optimizer):
         held = list(optimizer.state.get(p, {}).items())
-        found += [id(p.grad), p._version, p.requires_grad, p.is_leaf, p.data_ptr(), [(k, id(v)) for k, v in held]]
-        tensors = [p, *(v for _, v in held if isinstance(v, torch.Tensor)), *([] if p.grad is None else [p.grad])]
+        found += [
+            id(p.grad),
+            p._version,
+            p.requires_grad,
+            p.is_leaf,
+            p.data_ptr(),
+            [(k, id(v)) for k, v in held],
+        ]
+        tensors = [
+            p,
+            *(v for _, v in held if isinstance(v, torch.Tensor)),
+            *([] if p.grad is None else [p.grad]),
+        ]
         found += [(t._version, bits(t.to_dense() if t.is_sparse else t).tolist()) for t in tensors]
     return [*found, len(optimizer.state)]
 
@@ -234,10 +302,12 @@ def test_agrees_with_a_real_step_and_changes_nothing(optimizer: Any) -> None:
     assert everything(optimizer) == before
 
 
-# --- the words --------------------------------------------------------------------------------------------------------
+# --- the words ------------------------------------------------------------------------------------
 
 
-def one(value: float, grad: float | None, make: Callable[..., Any] = optim.SGD, **options: Any) -> Any:
+def one(
+    value: float, grad: float | None, make: Callable[..., Any] = optim.SGD, **options: Any
+) -> Any:
     p = nn.Parameter(torch.tensor([float(value)]))
     p.grad = None if grad is None else torch.tensor([grad])
     (row,) = agree(make([p], **{"lr": 0.1, **options})).rows
@@ -251,22 +321,41 @@ def one(value: float, grad: float | None, make: Callable[..., Any] = optim.SGD, 
         (lambda: one(1, 0.5, lr=0), "lr is 0"),
         (lambda: one(1, float("nan")), "grad is not finite, and the step writes NaN"),
         (lambda: one(float("nan"), 1.0), "all its values are NaN already"),
-        (lambda: one(1, 1e-9), "the step is too small to change a float32 of this size: rounding swallows it"),
-        (lambda: one(1, 1e-30, lr=1e-30), "its step comes out as exactly zero: it underflows, or its parts cancel"),
-        (lambda: one(1, 0.0, weight_decay=0.01), "weight_decay 0.01 pulls it, though its grad is zero"),
-        (lambda: one(1, 0.0, optim.AdamW, lr=1e-5, weight_decay=1e-4),
-         "grad is zero, and the pull of weight_decay 0.0001 is too small to change a float32 of this size: rounding "
-         "swallows it"),
+        (
+            lambda: one(1, 1e-9),
+            "the step is too small to change a float32 of this size: rounding swallows it",
+        ),
+        (
+            lambda: one(1, 1e-30, lr=1e-30),
+            "its step comes out as exactly zero: it underflows, or its parts cancel",
+        ),
+        (
+            lambda: one(1, 0.0, weight_decay=0.01),
+            "weight_decay 0.01 pulls it, though its grad is zero",
+        ),
+        (
+            lambda: one(1, 0.0, optim.AdamW, lr=1e-5, weight_decay=1e-4),
+            (
+                "grad is zero, and the pull of weight_decay 0.0001 is too small to change a float32"
+                " of this size: rounding swallows it"
+            ),
+        ),
         (lambda: one(0, 0.0, weight_decay=0.01), "grad is zero, and nothing else moves it"),
-        (lambda: one(1, -0.5, weight_decay=0.5),
-         "the step and the pull of weight_decay 0.5 are too small to change a float32 of this size: rounding swallows "
-         "it, or its parts cancel"),
+        (
+            lambda: one(1, -0.5, weight_decay=0.5),
+            (
+                "the step and the pull of weight_decay 0.5 are too small to change a float32 of"
+                " this size: rounding swallows it, or its parts cancel"
+            ),
+        ),
         (lambda: one(1, 0.0, optim.ASGD, lambd=0.1), "lambd 0.1 pulls it, though its grad is zero"),
-        (lambda: one(1, 0.0, optim.Adam, eps=0),
-         "grad is zero, but a trial step on a copy moves it, and the step writes NaN"),
+        (
+            lambda: one(1, 0.0, optim.Adam, eps=0),
+            "grad is zero, but a trial step on a copy moves it, and the step writes NaN",
+        ),
         (lambda: one(-0.0, -0.0), "only the sign of zeros changes"),
     ],
-)  # fmt: skip
+)
 def test_reasons(row: Callable[[], Any], why: str) -> None:
     assert row().why == why
 
@@ -278,11 +367,17 @@ def test_momentum_and_decay_together() -> None:
     optimizer.step()
     optimizer.zero_grad(set_to_none=False)
     row = agree(optimizer).rows[0]
-    assert row.why == "grad is zero, but momentum 0.5 still carries 0.55, and weight_decay 0.1 pulls it"
-    assert (row.state, row.settings) == ("momentum_buffer up to 1.1", "lr 0.1, momentum 0.5, weight_decay 0.1")
+    assert (
+        row.why
+        == "grad is zero, but momentum 0.5 still carries 0.55, and weight_decay 0.1 pulls it"
+    )
+    assert (row.state, row.settings) == (
+        "momentum_buffer up to 1.1",
+        "lr 0.1, momentum 0.5, weight_decay 0.1",
+    )
 
 
-# --- what is not known ------------------------------------------------------------------------------------------------
+# --- what is not known ----------------------------------------------------------------------------
 
 
 class Own(optim.SGD):
@@ -332,7 +427,9 @@ def test_shared_memory_and_doubles() -> None:
     whole, part = nn.Parameter(base), nn.Parameter(base[1:])
     left, right = nn.Parameter(apart[:2]), nn.Parameter(apart[2:])
     whole.grad, left.grad = torch.ones(4), torch.ones(2)
-    rows = will_it_move(optim.SGD([whole, part, left, right], lr=0.1), {"whole": whole, "part": part}).rows
+    rows = will_it_move(
+        optim.SGD([whole, part, left, right], lr=0.1), {"whole": whole, "part": part}
+    ).rows
     assert [r.verdict for r in rows] == ["not known", "not known", "moves", "stays"]
     assert rows[1].why == "shares memory with whole"
     twice = nn.Parameter(torch.ones(1))
@@ -367,7 +464,7 @@ def test_other_kinds_of_tensors() -> None:
     assert [r.verdict for r in rows] == ["not known", "not known"]
 
 
-# --- the table --------------------------------------------------------------------------------------------------------
+# --- the table ------------------------------------------------------------------------------------
 
 
 def test_names_and_what_is_not_in_the_optimizer() -> None:
@@ -377,7 +474,10 @@ def test_names_and_what_is_not_in_the_optimizer() -> None:
     model(torch.ones(1, 2)).sum().backward()
     told = will_it_move(optimizer, model)
     assert [(r.group, r.name, r.verdict) for r in told.rows] == [
-        (0, "1.weight", "moves"), (0, "0.bias, 1.bias", "moves"), (None, "0.weight", "stays")]  # fmt: skip
+        (0, "1.weight", "moves"),
+        (0, "0.bias, 1.bias", "moves"),
+        (None, "0.weight", "stays"),
+    ]
     assert told.rows[2].why == "not in the optimizer"
     assert told.verdict == "SGD: of 3 parameters the next step() moves 2; 1 stay."
     assert will_it_move(optimizer).rows[0].name == "parameter 0 of group 0"

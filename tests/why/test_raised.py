@@ -1,7 +1,8 @@
-"""Why something raised: torch raises the errors here, and what is said of them is checked against the program.
+"""Why something raised: torch raises the errors here, and what is said of them is checked against
+the program.
 
-In the programs ``# wrote``, ``# saved``, ``# cut``, ``# first`` and ``# stop`` mark the lines that the answer
-has to name.
+In the programs ``# wrote``, ``# saved``, ``# cut``, ``# first`` and ``# stop`` mark the lines that
+the answer has to name.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def marked(program: Program, word: str) -> set[int]:
     return {start + i for i, line in enumerate(lines) if re.search(rf"# .*\b{word}\b", line)}
 
 
-# --- nothing to start from --------------------------------------------------------------------------------------------
+# --- nothing to start from ------------------------------------------------------------------------
 
 
 @raises("no_grad_fn", "a requires grad")
@@ -164,7 +165,7 @@ def cut_in_a_library() -> None:
     loss.backward()
 
 
-# --- modified by an in-place operation --------------------------------------------------------------------------------
+# --- modified by an in-place operation ------------------------------------------------------------
 
 
 @raises("modified_in_place", "saved b for its gradient at version 0; it is at version 1 now")
@@ -175,7 +176,9 @@ def result_written() -> None:
     b.sum().backward()
 
 
-@raises("modified_in_place", "opt.step() changed net.2.weight between the forward and this backward")
+@raises(
+    "modified_in_place", "opt.step() changed net.2.weight between the forward and this backward"
+)
 def step_between_two_backwards() -> None:
     net = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1))
     opt = torch.optim.Adam(net.parameters(), lr=0.1)
@@ -236,7 +239,7 @@ def saved_by_a_custom_function() -> None:
     y.sum().backward()
 
 
-# --- second backward --------------------------------------------------------------------------------------------------
+# --- second backward ------------------------------------------------------------------------------
 
 
 @raises("second_backward", "Both go through the same graph")
@@ -296,36 +299,44 @@ class Remembers(nn.Module):
         return self.head(out)
 
 
-# What a loop carries over, and what the mend has to say; the mend is put in the place of HERE and run.
+# What a loop carries over, and what the mend has to say; the mend is put in the place of HERE and
+# run.
 CARRIED = {
-    "state = state.detach() after each backward": """
+    "state = state.detach() after each backward": (
+        """
 rnn, head, state = nn.GRU(3, 5, batch_first=True), nn.Linear(5, 1), None
 for chunk in torch.randn(3, 1, 4, 3):
     out, state = rnn(chunk, state)
     head(out).pow(2).mean().backward()
     # HERE
-""",
-    "state = tuple(s.detach() for s in state) after each backward": """
+"""
+    ),
+    "state = tuple(s.detach() for s in state) after each backward": (
+        """
 rnn, head, state = nn.LSTM(3, 5, batch_first=True), nn.Linear(5, 1), None
 for chunk in torch.randn(3, 1, 4, 3):
     out, state = rnn(chunk, state)
     head(out).pow(2).mean().backward()
     # HERE
-""",
-    "keep h.detach() and c.detach() for the next iteration": """
+"""
+    ),
+    "keep h.detach() and c.detach() for the next iteration": (
+        """
 rnn, head, hc = nn.LSTM(3, 5), nn.Linear(5, 1), None
 for chunk in torch.randn(3, 4, 1, 3):
     out, (h, c) = rnn(chunk, hc)
     hc = h, c
     head(out).sum().backward()
-""",
+"""
+    ),
     "self.h = self.h.detach() before that line reads it": inspect.getsource(Remembers)
     + """
 model = Remembers()
 for x in torch.ones(3, 4, 1, 3):
     model(x).sum().backward()
 """,
-    "hs[i] = hs[i].detach() after each backward": """
+    "hs[i] = hs[i].detach() after each backward": (
+        """
 cells, hs = [nn.RNNCell(3, 3), nn.RNNCell(3, 3)], [torch.zeros(1, 3), torch.zeros(1, 3)]
 for x in torch.ones(3, 1, 3):
     for i, cell in enumerate(cells):
@@ -335,8 +346,10 @@ for x in torch.ones(3, 1, 3):
     for i in range(2):
         pass
         # HERE
-""",
-    "h = h.detach() after each backward": """
+"""
+    ),
+    "h = h.detach() after each backward": (
+        """
 cell, head, hidden = nn.GRUCell(3, 5), nn.Linear(5, 1), torch.zeros(1, 5)
 def step(x, h):
     h = cell(x, h)
@@ -345,29 +358,36 @@ def step(x, h):
     return h
 for x in torch.ones(3, 1, 3):
     hidden = step(x, hidden)
-""",
-    "total = total.detach() after each backward": """
+"""
+    ),
+    "total = total.detach() after each backward": (
+        """
 w, total = torch.ones(3, requires_grad=True), torch.zeros(())
 for _ in range(3):
     total = total + w.pow(2).sum()
     total.backward()
     # HERE
-""",
-    "keep nv.detach() for the next iteration": """
+"""
+    ),
+    "keep nv.detach() for the next iteration": (
+        """
 net = nn.Linear(3, 1)
 v = net(torch.ones(1, 3))
 for _ in range(3):
     nv = net(torch.ones(1, 3))
     (v - nv).pow(2).sum().backward()
     v = nv
-""",
-    "keep z.detach() for the next iteration": """
+"""
+    ),
+    "keep z.detach() for the next iteration": (
+        """
 net, bank = nn.Linear(3, 3), []
 for x in torch.ones(3, 2, 3):
     z = net(x).tanh()
     bank.append(z)
     torch.stack(bank).pow(2).mean().backward()
-""",
+"""
+    ),
 }
 
 
@@ -393,7 +413,8 @@ def test_what_a_loop_carries_over_is_to_be_detached(mend: str, tmp_path: Path) -
 
 
 def test_two_losses_of_a_stack_of_blocks_carry_nothing_over() -> None:
-    """The same lines run for each block, and yet h is no iteration's state: to detach it would cut the block off."""
+    """The same lines run for each block, and yet h is no iteration's state: to detach it would cut
+    the block off."""
 
     class Block(nn.Module):
         def __init__(self) -> None:
@@ -419,7 +440,7 @@ def test_two_losses_of_a_stack_of_blocks_carry_nothing_over() -> None:
     assert "add the losses and call backward once" in told.mend
 
 
-# --- the others -------------------------------------------------------------------------------------------------------
+# --- the others -----------------------------------------------------------------------------------
 
 
 @raises("leaf_in_place", "net.weight")
@@ -546,7 +567,9 @@ def test_what_torch_raises_is_explained(program: Program, cause: str, says: str)
     text = " ".join(str(told).split()).replace("element_two", "element two")
     assert told.cause == cause
     assert says in text
-    wanted = set().union(*(marked(program, word) for word in ("wrote", "saved", "cut", "first", "stop")))
+    wanted = set().union(
+        *(marked(program, word) for word in ("wrote", "saved", "cut", "first", "stop"))
+    )
     assert wanted <= set(told.lines), (wanted, told.lines)
     assert told.graph is graph
     well_formed(told)
@@ -564,7 +587,9 @@ def well_formed(told: Explanation) -> None:
         assert set(told.cuts) <= set(told.graph.cuts)
 
 
-@pytest.mark.parametrize("program", list(dict.fromkeys(p for p, _, _ in PROGRAMS)), ids=lambda p: p.__name__)
+@pytest.mark.parametrize(
+    "program", list(dict.fromkeys(p for p, _, _ in PROGRAMS)), ids=lambda p: p.__name__
+)
 def test_without_a_recording_only_the_message_speaks(program: Program) -> None:
     error, graph = recorded(program)
     alone = explain_error(*read_error(error))
@@ -601,7 +626,10 @@ def test_a_captured_graph_names_what_it_can() -> None:
     with pytest.raises(RuntimeError) as caught:
         twice.backward()
     told = explain_error(*read_error(caught.value), capture(twice))
-    assert (told.cause, told.why) == ("second_backward", "MulBackward0 has no saved tensors any more.")
+    assert (told.cause, told.why) == (
+        "second_backward",
+        "MulBackward0 has no saved tensors any more.",
+    )
 
 
 def test_a_backward_after_the_recording_is_looked_up_by_its_root() -> None:
@@ -618,46 +646,100 @@ def test_a_backward_after_the_recording_is_looked_up_by_its_root() -> None:
     assert at is not None
     told = explain_error(*read_error(caught.value), rec.graph, root_id=at.id)
     assert "w.add_(1) wrote w in place" in told.verdict
-    unsure = explain_error(*read_error(caught.value), rec.graph)  # which of the two it was is not known
+    # which of the two it was is not known
+    unsure = explain_error(*read_error(caught.value), rec.graph)
     assert "something wrote a tensor of shape [3]" in unsure.verdict.lower()
     assert unsure.lines == ()
     assert unrelated.requires_grad
 
 
-# --- messages ---------------------------------------------------------------------------------------------------------
+# --- messages -------------------------------------------------------------------------------------
 
-INPLACE = "one of the variables needed for gradient computation has been modified by an inplace operation"
+INPLACE = (
+    "one of the variables needed for gradient computation has been modified by an inplace operation"
+)
 
 
 @pytest.mark.parametrize(
     ("message", "cause"),
     [
-        (f"{INPLACE}: [torch.FloatTensor [3]], which is output 0 of AddBackward0, is at version 1; expected version 0 "
-         "instead. Hint: the backtrace further above shows the operation", "modified_in_place"),
-        (f"{INPLACE}: [torch.cuda.HalfTensor [2, 3]], which is output 0 of struct torch::autograd::CopySlices, is at "
-         "version 2; expected version 1 instead.", "modified_in_place"),
+        (
+            (
+                f"{INPLACE}: [torch.FloatTensor [3]], which is output 0 of AddBackward0, is at"
+                " version 1; expected version 0 instead. Hint: the backtrace further above shows"
+                " the operation"
+            ),
+            "modified_in_place",
+        ),
+        (
+            (
+                f"{INPLACE}: [torch.cuda.HalfTensor [2, 3]], which is output 0 of struct"
+                " torch::autograd::CopySlices, is at version 2; expected version 1 instead."
+            ),
+            "modified_in_place",
+        ),
         (INPLACE, "modified_in_place"),
-        ("One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this "
-         "is the desired behavior.", "unused_input"),
-        ("Trying to backward through the graph a second time, but the buffers have already been freed. Specify "
-         "retain_graph=True when calling backward the first time.", "second_backward"),
-        ("Trying to backward through the graph a second time (or directly access saved variables after they have "
-         "already been freed).", "second_backward"),
-        ("a leaf Variable that requires grad has been used in an in-place operation.", "leaf_in_place"),
+        (
+            (
+                "One of the differentiated Tensors appears to not have been used in the graph. Set"
+                " allow_unused=True if this is the desired behavior."
+            ),
+            "unused_input",
+        ),
+        (
+            (
+                "Trying to backward through the graph a second time, but the buffers have already"
+                " been freed. Specify retain_graph=True when calling backward the first time."
+            ),
+            "second_backward",
+        ),
+        (
+            (
+                "Trying to backward through the graph a second time (or directly access saved"
+                " variables after they have already been freed)."
+            ),
+            "second_backward",
+        ),
+        (
+            "a leaf Variable that requires grad has been used in an in-place operation.",
+            "leaf_in_place",
+        ),
         ("leaf variable has been moved into the graph interior", "leaf_in_place"),
-        ("a view of a leaf Variable that requires grad is being used in an in-place operation.",
-         "view_of_leaf_in_place"),
-        ("Output 0 of UnbindBackward is a view and is being modified inplace. This view is the output of a function "
-         "that returns multiple views.", "view_in_place"),
-        ("Can't call numpy() on Variable that requires grad. Use var.detach().numpy() instead.", "numpy_on_tracked"),
+        (
+            "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+            "view_of_leaf_in_place",
+        ),
+        (
+            (
+                "Output 0 of UnbindBackward is a view and is being modified inplace. This view is"
+                " the output of a function that returns multiple views."
+            ),
+            "view_in_place",
+        ),
+        (
+            "Can't call numpy() on Variable that requires grad. Use var.detach().numpy() instead.",
+            "numpy_on_tracked",
+        ),
         ("only Tensors of floating point dtype can require gradients", "requires_grad_non_float"),
-        ("element 0 of variables tuple does not require grad and does not have a grad_fn", "no_grad_fn"),
-        ("Inplace update to inference tensor outside InferenceMode is not allowed.", "inference_tensor"),
-        ("Caught RuntimeError in DataLoader worker process 0.\nOriginal Traceback (most recent call last):\n  File "
-         '"data.py", line 3, in __getitem__\n    return self.x.numpy()\nRuntimeError: Can\'t call numpy() on Tensor '
-         "that requires grad. Use tensor.detach().numpy() instead.\n", "numpy_on_tracked"),
+        (
+            "element 0 of variables tuple does not require grad and does not have a grad_fn",
+            "no_grad_fn",
+        ),
+        (
+            "Inplace update to inference tensor outside InferenceMode is not allowed.",
+            "inference_tensor",
+        ),
+        (
+            (
+                "Caught RuntimeError in DataLoader worker process 0.\nOriginal Traceback (most"
+                ' recent call last):\n  File "data.py", line 3, in __getitem__\n    return'
+                " self.x.numpy()\nRuntimeError: Can't call numpy() on Tensor that requires grad."
+                " Use tensor.detach().numpy() instead.\n"
+            ),
+            "numpy_on_tracked",
+        ),
     ],
-)  # fmt: skip
+)
 def test_words_of_other_versions_and_wrappers(message: str, cause: str) -> None:
     told = explain_error("TrainingError", f"step 3 failed: {message}")
     assert cause_of(message) == told.cause == cause
@@ -667,11 +749,16 @@ def test_words_of_other_versions_and_wrappers(message: str, cause: str) -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        "", "CUDA out of memory", "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)",
-        "grad and value differ", "the inference tensor pool is empty", "Function 'SqrtBackward0' returned nan values",
-        "element 0 of the list has no name", "cannot assign 'torch.FloatTensor' as parameter 'weight'",
+        "",
+        "CUDA out of memory",
+        "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)",
+        "grad and value differ",
+        "the inference tensor pool is empty",
+        "Function 'SqrtBackward0' returned nan values",
+        "element 0 of the list has no name",
+        "cannot assign 'torch.FloatTensor' as parameter 'weight'",
     ],
-)  # fmt: skip
+)
 def test_an_unknown_error_is_called_unknown(message: str) -> None:
     told = explain_error("RuntimeError", message)
     assert (told.cause, told.mend, told.lines) == ("not_known", "", ())
@@ -692,14 +779,20 @@ def test_an_unknown_error_of_a_recording_keeps_its_line() -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        "element 999999999999999999 of tensors does not require grad", "element 7 of tensors does not require grad",
-        f"{INPLACE}: [torch.FloatTensor [{'9, ' * 90}9]], which is output 0 of X, is at version 9; expected version 8",
-        f"{INPLACE}: [[[[ is at version ; expected version", "a\x00b\u202e\ud800 can't optimize a non-leaf {name} {0}",
-        "differentiated Tensor at index 999 appears to not have been used", "[torch." * 20_000 + INPLACE,
+        "element 999999999999999999 of tensors does not require grad",
+        "element 7 of tensors does not require grad",
+        (
+            f"{INPLACE}: [torch.FloatTensor [{'9, ' * 90}9]], which is output 0 of X, is at version"
+            " 9; expected version 8"
+        ),
+        f"{INPLACE}: [[[[ is at version ; expected version",
+        "a\x00b\u202e\ud800 can't optimize a non-leaf {name} {0}",
+        "differentiated Tensor at index 999 appears to not have been used",
+        "[torch." * 20_000 + INPLACE,
         "x" * 1_000_000 + "grad can be implicitly created only for scalar outputs",
         "{" * 100 + " a view of a leaf Variable that requires grad is being used in an in-place",
     ],
-)  # fmt: skip
+)
 def test_hostile_messages(message: str) -> None:
     _, graph = recorded(detached)
     for given in (None, graph):
@@ -719,7 +812,10 @@ SAMPLES = [
     "One of the differentiated Tensors does not require grad",
     "Inference tensors cannot be saved for backward",
     "Can't call numpy() on Tensor that requires grad",
-    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment",
+    (
+        "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol"
+        " at the moment"
+    ),
     "only Tensors of floating point dtype can require gradients",
     "you can only change requires_grad flags of leaf variables",
     "Can't detach views in-place",
@@ -805,7 +901,11 @@ def test_nothing_is_kept_alive_and_nothing_changes() -> None:
 
 def test_it_knows_no_torch() -> None:
     for name in ("raised", "messages"):
-        source = Path(explain_error.__code__.co_filename).with_name(f"{name}.py").read_text(encoding="utf-8")
+        source = (
+            Path(explain_error.__code__.co_filename)
+            .with_name(f"{name}.py")
+            .read_text(encoding="utf-8")
+        )
         assert not re.search(r"^\s*(import|from) torch", source, re.MULTILINE)
 
 

@@ -1,4 +1,5 @@
-"""``reach`` against torch: ``autograd.grad`` on random programs of several networks, and the cuts that it names."""
+"""``reach`` against torch: ``autograd.grad`` on random programs of several networks, and the cuts
+that it names."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from gradviz.why.reaching import Reach, Reached, reach
 nn = torch.nn
 
 
-# --- random programs --------------------------------------------------------------------------------------------------
+# --- random programs ------------------------------------------------------------------------------
 
 
 class Lora(nn.Module):
@@ -61,17 +62,24 @@ class Square(torch.autograd.Function):
 
 @dataclasses.dataclass
 class Value:
-    """A tensor, and which modules' values went into it how: the program's own account, which never asks torch."""
+    """A tensor, and which modules' values went into it how: the program's own account, which never
+    asks torch."""
 
     tensor: Any
     live: frozenset[str] = frozenset()  # a gradient path leads there
-    hidden: frozenset[str] = frozenset()  # inside a reentrant checkpoint that has an input to record
+    # inside a reentrant checkpoint that has an input to record
+    hidden: frozenset[str] = frozenset()
     cut: frozenset[tuple[str, CutReason]] = frozenset()
-    lost: frozenset[str] = frozenset()  # left torch, or cut behind a reentrant checkpoint: nothing can be proven
+    # left torch, or cut behind a reentrant checkpoint: nothing can be proven
+    lost: frozenset[str] = frozenset()
 
     def __or__(self, other: Value) -> Value:
         return Value(
-            None, self.live | other.live, self.hidden | other.hidden, self.cut | other.cut, self.lost | other.lost
+            None,
+            self.live | other.live,
+            self.hidden | other.hidden,
+            self.cut | other.cut,
+            self.lost | other.lost,
         )
 
     def made(self, tensor: Any) -> Value:
@@ -91,9 +99,12 @@ class Program:
     def __init__(self, frozen: set[str]) -> None:
         torch.manual_seed(0)
         self.modules: dict[str, Any] = {
-            "enc": nn.Linear(3, 3), "clf": nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3)),
-            "emb": nn.Embedding(3, 3), "lora": Lora(), "scaled": Scaled(),
-        }  # fmt: skip
+            "enc": nn.Linear(3, 3),
+            "clf": nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3)),
+            "emb": nn.Embedding(3, 3),
+            "lora": Lora(),
+            "scaled": Scaled(),
+        }
         for name in frozen:
             self.modules[name].requires_grad_(False)
         self.trained = frozenset(self.modules) - frozen
@@ -124,7 +135,8 @@ class Program:
             with torch.no_grad():  # as reentrant checkpoint does, but for its warning
                 return v.cut_by(CutReason.NO_GRAD, module(v.tensor), self.own(name))
         return dataclasses.replace(
-            v.made(checkpoint(module, v.tensor, use_reentrant=True)), hidden=v.hidden | self.own(name)
+            v.made(checkpoint(module, v.tensor, use_reentrant=True)),
+            hidden=v.hidden | self.own(name),
         )
 
     def without(self, v: Value, w: Value, name: str, module: Any) -> Value:
@@ -180,8 +192,25 @@ class Program:
         return v.made(fresh)
 
 
-KINDS = ("run", "run", "run", "rematerialised", "reentrant", "without", "add", "add", "square", "detach", "data",
-         "compared", "numpy", "listed", "rows", "shape_only", "replaced")  # fmt: skip
+KINDS = (
+    "run",
+    "run",
+    "run",
+    "rematerialised",
+    "reentrant",
+    "without",
+    "add",
+    "add",
+    "square",
+    "detach",
+    "data",
+    "compared",
+    "numpy",
+    "listed",
+    "rows",
+    "shape_only",
+    "replaced",
+)
 NAMES = ("enc", "clf", "emb", "lora", "scaled")
 AT = st.sampled_from([-1, -1, -1, -1, -2, 0, 1, 2])  # mostly what was made last
 STATEMENTS = st.lists(
@@ -192,7 +221,8 @@ STATEMENTS = st.lists(
 
 
 def truths(program: Program, losses: dict[str, Any]) -> dict[tuple[str, str], bool]:
-    """What torch says: does this loss hand this parameter a gradient? A reentrant checkpoint only tells in backward."""
+    """What torch says: does this loss hand this parameter a gradient? A reentrant checkpoint only
+    tells in backward."""
     named = [
         (f"{m}.{n}", p)
         for m, module in program.modules.items()
@@ -205,7 +235,9 @@ def truths(program: Program, losses: dict[str, Any]) -> dict[tuple[str, str], bo
             p.grad = None
         if tensor.requires_grad:
             try:
-                grads = torch.autograd.grad(tensor, [p for _, p in named], allow_unused=True, retain_graph=True)
+                grads = torch.autograd.grad(
+                    tensor, [p for _, p in named], allow_unused=True, retain_graph=True
+                )
             except RuntimeError:
                 tensor.backward(retain_graph=True)
                 grads = tuple(p.grad for _, p in named)
@@ -224,7 +256,9 @@ def check(row: Reached, truth: dict[tuple[str, str], bool]) -> None:
 
 @settings(max_examples=200)
 @given(STATEMENTS, st.sets(st.sampled_from(NAMES), max_size=3), st.integers(0, 9))
-def test_agrees_with_torch_and_names_the_cuts(statements: list[Any], frozen: set[str], other: int) -> None:
+def test_agrees_with_torch_and_names_the_cuts(
+    statements: list[Any], frozen: set[str], other: int
+) -> None:
     program = Program(frozen)
     with gv.record() as rec:
         for statement in statements:
@@ -243,7 +277,8 @@ def test_agrees_with_torch_and_names_the_cuts(statements: list[Any], frozen: set
 
 
 def expect(row: Reached, blind: Reached, end: Value, reentrant: bool) -> None:
-    """The words against the program's own account. ``reentrant``: a reentrant checkpoint ran somewhere."""
+    """The words against the program's own account. ``reentrant``: a reentrant checkpoint ran
+    somewhere."""
     module, reasons = row.module, {r for m, r in end.cut if m == row.module}
     if module in end.live:
         assert row.verdict == blind.verdict == "reached"
@@ -260,12 +295,13 @@ def expect(row: Reached, blind: Reached, end: Value, reentrant: bool) -> None:
         assert row.verdict in ("no path", "not known")
         assert not row.cuts
         assert "not proven" in row.why or "not known" in row.why or row.verdict == "not known"
-    else:  # it may have been cut elsewhere, and that this came back through numpy cannot be ruled out
+    # it may have been cut elsewhere, and that this came back through numpy cannot be ruled out
+    else:
         assert row.verdict in ("not used", "no path", "not known")
         assert not row.cuts
 
 
-# --- the programs people write ----------------------------------------------------------------------------------------
+# --- the programs people write --------------------------------------------------------------------
 
 
 def counts(told: Reach, loss: str = "loss") -> dict[str, str]:
@@ -309,7 +345,9 @@ def test_the_line_of_a_cut() -> None:
     told = reach(loss, {"enc": enc, "clf": clf}, recording=rec)
     assert told.verdict == "enc: 0 of 2 parameters reached · clf: 2 of 2"
     line = test_the_line_of_a_cut.__code__.co_firstlineno + 4
-    assert [r.why for r in told.rows] == [f"cut at test_reaching.py line {line}, safe = h.detach() [detach]"] * 2 + [
+    assert [r.why for r in told.rows] == [
+        f"cut at test_reaching.py line {line}, safe = h.detach() [detach]"
+    ] * 2 + [
         "",
         "",
     ]
@@ -322,10 +360,13 @@ def test_actor_critic_has_one_table() -> None:
     actor, critic = nn.Linear(2, 2), nn.Linear(2, 1)
     x = torch.ones(1, 2)
     advantage = 1 - critic(x)
-    losses = {"policy": -(actor(x).log_softmax(1)[0, 0] * advantage.detach()).sum(), "value": (advantage**2).sum()}
+    losses = {
+        "policy": -(actor(x).log_softmax(1)[0, 0] * advantage.detach()).sum(),
+        "value": (advantage**2).sum(),
+    }
     told = reach(losses, {"actor": actor, "critic": critic})
-    assert told.verdict == (
-        "policy: actor: 2 of 2 parameters reached · critic: 0 of 2\n"
+    assert (
+        told.verdict == "policy: actor: 2 of 2 parameters reached · critic: 0 of 2\n"
         "value: actor: 0 of 2 parameters reached · critic: 2 of 2"
     )
     assert len(told.rows) == 8
@@ -333,7 +374,10 @@ def test_actor_critic_has_one_table() -> None:
 
 def test_lora_behind_frozen_embeddings_and_reentrant_checkpoint() -> None:
     emb, lora, head = nn.Embedding(3, 3).requires_grad_(False), Lora(), nn.Linear(3, 1)
-    with gv.record() as rec, pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
+    with (
+        gv.record() as rec,
+        pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"),
+    ):
         loss = head(checkpoint(lora, emb(torch.tensor([1])), use_reentrant=True)).sum()
     model = {"emb": emb, "lora": lora, "head": head}
     told = reach(loss, model, recording=rec)
@@ -344,10 +388,12 @@ def test_lora_behind_frozen_embeddings_and_reentrant_checkpoint() -> None:
     x = emb(torch.tensor([1])).requires_grad_()
     hidden = reach(head(checkpoint(lora, x, use_reentrant=True)).sum(), model)
     assert {r.verdict for r in hidden.rows if r.name in ("lora.a", "lora.b")} == {"not known"}
-    assert hidden.verdict.startswith("emb: 0 of 1 parameters reached · lora: 0 of 4 (2 not known) · head: 2 of 2")
+    assert hidden.verdict.startswith(
+        "emb: 0 of 1 parameters reached · lora: 0 of 4 (2 not known) · head: 2 of 2"
+    )
 
 
-# --- losses and parameters of all kinds -------------------------------------------------------------------------------
+# --- losses and parameters of all kinds -----------------------------------------------------------
 
 
 def test_freed_leaf_and_untracked_losses() -> None:
@@ -373,7 +419,10 @@ def test_frozen_before_and_after() -> None:
     assert [r.verdict for r in rows] == ["frozen"] * 3
     assert [r.why for r in rows] == [
         "requires_grad is False",
-        "requires_grad is False after this loss was computed: its path is still there, and backward skips it",
+        (
+            "requires_grad is False after this loss was computed: its path is still there, and"
+            " backward skips it"
+        ),
         "it did not require grad when this loss was computed",
     ]
     loss.backward()
@@ -386,7 +435,9 @@ def test_results_as_parameters_and_outputs_of_one_node() -> None:
     loss = made.sum() + left.sum()
     told = reach(loss, {"made": made, "left": left, "right": right})
     assert [r.verdict for r in told.rows] == ["reached", "reached", "no path"]
-    assert [g is not None for g in torch.autograd.grad(loss, [made, left, right], allow_unused=True)] == [
+    assert [
+        g is not None for g in torch.autograd.grad(loss, [made, left, right], allow_unused=True)
+    ] == [
         True,
         True,
         False,
@@ -394,7 +445,9 @@ def test_results_as_parameters_and_outputs_of_one_node() -> None:
 
 
 def test_modules_and_shared_parameters() -> None:
-    net = nn.ModuleDict({"net": nn.ModuleDict({"emb": nn.Embedding(3, 2), "head": nn.Linear(2, 3, bias=False)})})
+    net = nn.ModuleDict(
+        {"net": nn.ModuleDict({"emb": nn.Embedding(3, 2), "head": nn.Linear(2, 3, bias=False)})}
+    )
     net["net"]["head"].weight = net["net"]["emb"].weight  # type: ignore[index]
     loss = net["net"]["head"](torch.ones(1, 2)).sum()  # type: ignore[index]
     assert reach(loss, net).verdict == "net.emb: 1 of 1 parameters reached · net.head: 1 of 1"
@@ -407,7 +460,11 @@ def test_other_recordings_and_losses_that_it_did_not_see() -> None:
     loss = w.detach().sum()
     with gv.record() as rec:
         (w * 2).sum()
-    assert reach(loss, {"w": w}, recording=rec).rows[0].why.endswith("; this loss is not in the recording")
+    assert (
+        reach(loss, {"w": w}, recording=rec)
+        .rows[0]
+        .why.endswith("; this loss is not in the recording")
+    )
     with gv.record(max_events=2) as short:
         loss = (w.detach() * 2 * 3 * 4).sum()
     row = reach(loss, {"w": w}, recording=short).rows[0]
@@ -425,9 +482,13 @@ def test_a_graph_too_large_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_errors() -> None:
     w = nn.Parameter(torch.ones(2))
-    with pytest.raises(gv.GradvizError, match=r"given the float 1\.0; expected a tensor, the loss before \.item"):
+    with pytest.raises(
+        gv.GradvizError, match=r"given the float 1\.0; expected a tensor, the loss before \.item"
+    ):
         reach(1.0, {"w": w})  # type: ignore[arg-type]
-    with pytest.raises(gv.GradvizError, match=r"model was given .*list.*; expected a torch\.nn\.Module"):
+    with pytest.raises(
+        gv.GradvizError, match=r"model was given .*list.*; expected a torch\.nn\.Module"
+    ):
         reach(w, [w])  # type: ignore[arg-type]
     with pytest.raises(gv.GradvizError, match=r"the int 1 for 'w'"):
         reach(w, {"w": 1})

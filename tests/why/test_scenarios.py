@@ -28,7 +28,7 @@ def test_the_program_does_what_its_name_says(scenario: Scenario) -> None:
     assert holds(scenario, outcome), outcome.error
 
 
-# --- what explain() says ----------------------------------------------------------------------------------------------
+# --- what explain() says --------------------------------------------------------------------------
 
 
 class Answer(NamedTuple):
@@ -49,14 +49,21 @@ class Answer(NamedTuple):
         return not self.right and self.cause != "not_known"
 
     def __str__(self) -> str:
-        return f"{self.scenario.name}: {self.cause} instead of {'/'.join(sorted(self.scenario.causes))}\n{self.text}"
+        return (
+            f"{self.scenario.name}: {self.cause} instead of"
+            f" {'/'.join(sorted(self.scenario.causes))}\n{self.text}"
+        )
 
 
 def ask(scenario: Scenario) -> Answer:
     """Run one program in a recording and ask about it, in the words of its own variables."""
     recording = gv.record()
     names, error = run(scenario, recording)
-    known = {n: v for n, v in names.items() if isinstance(v, (torch.Tensor, nn.Module, torch.optim.Optimizer))}
+    known = {
+        n: v
+        for n, v in names.items()
+        if isinstance(v, (torch.Tensor, nn.Module, torch.optim.Optimizer))
+    }
     found = gv.explain(*subjects(scenario, names), error=error, recording=recording, names=known)
     return Answer(scenario, found.cause, found.lines, str(found))
 
@@ -77,7 +84,11 @@ def test_nearly_all_are_right(answers: list[Answer]) -> None:
 
 
 def test_the_line_to_blame_is_named(answers: list[Answer]) -> None:
-    missed = [f"{a.scenario.blame}\n{a}" for a in answers if a.right and not set(a.scenario.blame) <= set(a.lines)]
+    missed = [
+        f"{a.scenario.blame}\n{a}"
+        for a in answers
+        if a.right and not set(a.scenario.blame) <= set(a.lines)
+    ]
     assert not missed, "\n\n".join(missed)
 
 
@@ -99,8 +110,12 @@ WORDS = {  # what the answer says, and after "not:" what it must not say
     "only_the_indices_of_topk_are_used": "of topk() only idx goes on",
     "loss_over_an_empty_selection": "The loss is NaN, although the gradients are finite",
     "loss_that_was_told_to_require_grad": "2 trainable parameters: 0 reached",
-    "centers_of_a_loss_module_in_no_optimizer": "No optimizer that is known here holds criterion.c.",
-    "constructor_inside_the_recording": "net.lora.q.weight; net.scales.0; net.lora and net.scales: a plain",
+    "centers_of_a_loss_module_in_no_optimizer": (
+        "No optimizer that is known here holds criterion.c."
+    ),
+    "constructor_inside_the_recording": (
+        "net.lora.q.weight; net.scales.0; net.lora and net.scales: a plain"
+    ),
     "frozen_target_network": "if it is meant to learn",
 }
 

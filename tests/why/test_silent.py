@@ -1,4 +1,5 @@
-"""What goes wrong without an error is found, and what goes right is left alone. PyTorch says which is which."""
+"""What goes wrong without an error is found, and what goes right is left alone. PyTorch says which
+is which."""
 
 from __future__ import annotations
 
@@ -88,10 +89,13 @@ def test_a_fused_step(kind: type[torch.optim.Optimizer], between: bool) -> None:
 @pytest.mark.parametrize(
     ("take", "follows"),
     [
-        (lambda p: p.detach(), True), (lambda p: p.data, True), (lambda p: p.detach()[:], True),
-        (lambda p: p.detach().clone(), False), (lambda p: copy.deepcopy(p.detach()), False),
+        (lambda p: p.detach(), True),
+        (lambda p: p.data, True),
+        (lambda p: p.detach()[:], True),
+        (lambda p: p.detach().clone(), False),
+        (lambda p: copy.deepcopy(p.detach()), False),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("recorded", [True, False])
 def test_snapshots(take, follows: bool, recorded: bool) -> None:
     net, opt = net_and_optimizer()
@@ -124,7 +128,9 @@ def test_an_alias_through_which_the_weight_is_written_is_no_snapshot() -> None:
 @pytest.mark.parametrize("options", [{}, {"momentum": 0.9}, {"weight_decay": 0.1}])
 @pytest.mark.parametrize("clear", ["keep", "zeros", "none"])
 @pytest.mark.parametrize("recorded", [True, False])
-def test_leftovers_move_what_is_frozen(options: dict[str, float], clear: str, recorded: bool) -> None:
+def test_leftovers_move_what_is_frozen(
+    options: dict[str, float], clear: str, recorded: bool
+) -> None:
     net, opt = net_and_optimizer(**options)
     net(torch.ones(2, 3)).mean().backward()
     opt.step()
@@ -146,12 +152,16 @@ def test_leftovers_move_what_is_frozen(options: dict[str, float], clear: str, re
 @pytest.mark.parametrize("frozen", [True, False])
 @pytest.mark.parametrize("recorded", [True, False])
 def test_statistics_of_batch_norm(training: bool, frozen: bool, recorded: bool) -> None:
-    net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)).requires_grad_(not frozen).train(training)
+    net = (
+        nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)).requires_grad_(not frozen).train(training)
+    )
     before = net[1].running_mean.clone()
     with gv.record() as rec:
         net(torch.randn(5, 3))
     assert training == (not torch.equal(before, net[1].running_mean))
-    assert causes(rec if recorded else None, models={"net": net}) == ["batch_norm_moves"] * (training and frozen)
+    assert causes(rec if recorded else None, models={"net": net}) == ["batch_norm_moves"] * (
+        training and frozen
+    )
 
 
 def test_statistics_that_moved_are_told_after_eval_too() -> None:
@@ -205,4 +215,7 @@ def test_nothing_is_held_and_nothing_changed() -> None:
 def test_what_cannot_be_read_is_passed_over() -> None:
     meta = nn.Linear(3, 3, device="meta")
     sparse = torch.eye(2).to_sparse()
-    assert causes(tensors={"s": sparse, "m": meta.weight.detach()}, models={"other": nn.Linear(2, 2)}) == []
+    assert (
+        causes(tensors={"s": sparse, "m": meta.weight.detach()}, models={"other": nn.Linear(2, 2)})
+        == []
+    )

@@ -1,4 +1,5 @@
-"""What a recording measures of gradients too large to keep: right, passive, plain data; and what is told from it."""
+"""What a recording measures of gradients too large to keep: right, passive, plain data; and what is
+told from it."""
 
 from __future__ import annotations
 
@@ -44,12 +45,14 @@ def told(make: Callable[[], nn.Module]) -> Explanation:
     return explain_small(dict(net.named_parameters()), rec)
 
 
-# --- one norm ---------------------------------------------------------------------------------------------------------
+# --- one norm -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_norm_is_torchs_and_broken_only_where_the_gradient_is(dtype: torch.dtype, layout: str) -> None:
+def test_a_norm_is_torchs_and_broken_only_where_the_gradient_is(
+    dtype: torch.dtype, layout: str
+) -> None:
     torch.manual_seed(0)
     grad = LAYOUTS[layout](torch.randn(30, 40)).to(dtype)
     wide = grad.to(torch.complex128 if grad.is_complex() else torch.float64)
@@ -71,12 +74,14 @@ def test_squares_out_of_range_are_no_inf_and_no_zero(value: float) -> None:
     assert norm(torch.full((100,), value, dtype=dtype)) == pytest.approx(10 * value, rel=1e-4)
 
 
-# --- in a recording ---------------------------------------------------------------------------------------------------
+# --- in a recording -------------------------------------------------------------------------------
 
 
 def test_norms_are_those_of_hooks_of_torchs_own() -> None:
     torch.manual_seed(0)
-    net = nn.Sequential(nn.Linear(16, 12), nn.Tanh(), nn.Linear(12, 12), nn.Linear(12, 9, bias=False))
+    net = nn.Sequential(
+        nn.Linear(16, 12), nn.Tanh(), nn.Linear(12, 12), nn.Linear(12, 9, bias=False)
+    )
     x, mine = torch.randn(5, 16), list[float]()
     with gv.record() as rec:
         h = net(x)
@@ -90,16 +95,22 @@ def test_norms_are_those_of_hooks_of_torchs_own() -> None:
         if node is None or node in seen:
             continue
         seen.add(node)
-        node.register_hook(lambda sent, arrived: mine.extend(float(g.norm()) for g in (*arrived, *sent) if g is not None
-                                                             and g.numel() > 8))  # fmt: skip
+        node.register_hook(
+            lambda sent, arrived: mine.extend(
+                float(g.norm()) for g in (*arrived, *sent) if g is not None and g.numel() > 8
+            )
+        )
         nodes += [n for n, _ in node.next_functions]
     loss.backward()
     events = ran(rec)
     found = [float(n) for e in events for n in (*e.arrived_norms, *e.sent_norms) if n is not None]
     assert sorted(found) == pytest.approx(sorted(mine), rel=1e-3)
     assert all(len(e.arrived_norms) in (0, len(e.arrived)) for e in events)
-    assert all((n is None) == (t is None or "values" not in t) for e in events
-               for t, n in zip(e.sent, e.sent_norms or (None,) * len(e.sent), strict=True))  # fmt: skip
+    assert all(
+        (n is None) == (t is None or "values" not in t)
+        for e in events
+        for t, n in zip(e.sent, e.sent_norms or (None,) * len(e.sent), strict=True)
+    )
 
 
 def test_norms_survive_json_and_older_texts_are_read() -> None:
@@ -109,8 +120,12 @@ def test_norms_survive_json_and_older_texts_are_read() -> None:
     graph = rec.graph
     assert any("nan" in e.sent_norms for e in ran(rec))
     assert Graph.from_json(graph.to_json()) == graph
-    short = graph.replace(events=[e._replace(arrived_norms=(), sent_norms=()) if isinstance(e, NodeRan) else e
-                                  for e in graph.events])  # fmt: skip
+    short = graph.replace(
+        events=[
+            e._replace(arrived_norms=(), sent_norms=()) if isinstance(e, NodeRan) else e
+            for e in graph.events
+        ]
+    )
     assert Graph.from_json(short.to_json().replace(",[],[]]", "]")) == short
 
 
@@ -126,7 +141,11 @@ def test_a_hook_that_replaces_or_writes_is_measured_after_it() -> None:
         a.register_hook(lambda g: g * 0 + 3)
         b.register_hook(write)
         c.sum().backward()
-    found = {rec.graph.node[e.node_id].name: float(e.arrived_norms[0] or 0) for e in ran(rec) if e.arrived_norms}
+    found = {
+        rec.graph.node[e.node_id].name: float(e.arrived_norms[0] or 0)
+        for e in ran(rec)
+        if e.arrived_norms
+    }
     assert found["SinBackward0"] == pytest.approx(4 * math.sqrt(20), rel=1e-3)
     assert found["MulBackward0"] == pytest.approx(3 * math.sqrt(20), rel=1e-3)
 
@@ -137,7 +156,9 @@ def test_measuring_changes_nothing() -> None:
             super().__init__()
             self.calls = list[str]()
 
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             self.calls.append(str(func))
             return func(*args, **(kwargs or {}))
 
@@ -171,7 +192,9 @@ def test_what_cannot_be_read_is_unknown_and_nothing_fails() -> None:
     assert meta[0].sent_norms == ()
 
 
-def test_on_another_device_norms_wait_as_tensors_until_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_another_device_norms_wait_as_tensors_until_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     held = list[Any]()
 
     def there(grad: torch.Tensor) -> Any:
@@ -200,7 +223,7 @@ def test_no_gradient_is_kept_alive() -> None:
         assert [ref() for ref in kept] == [None]
 
 
-# --- what is told -----------------------------------------------------------------------------------------------------
+# --- what is told ---------------------------------------------------------------------------------
 
 
 def test_the_node_that_made_nan_of_finite_gradients() -> None:
@@ -305,8 +328,15 @@ def test_growth_without_a_bias_is_measured_where_it_arrives() -> None:
     assert "MmBackward0 ×4." in found.why
 
 
-@pytest.mark.parametrize(("gain", "everywhere", "cause"), [
-    (0.6, False, "vanishing"), (1.5, False, "exploding"), (1.0, False, "healthy"), (0.6, True, "healthy")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("gain", "everywhere", "cause"),
+    [
+        (0.6, False, "vanishing"),
+        (1.5, False, "exploding"),
+        (1.0, False, "healthy"),
+        (0.6, True, "healthy"),
+    ],
+)
 def test_one_cell_in_many_steps(gain: float, everywhere: bool, cause: str) -> None:
     def make() -> nn.Module:
         net = nn.RNNCell(16, 32, nonlinearity="relu")
@@ -324,14 +354,16 @@ def test_one_cell_in_many_steps(gain: float, everywhere: bool, cause: str) -> No
 
 def test_a_large_scale_of_a_sound_network_is_no_explosion() -> None:
     def make() -> nn.Module:
-        net = nn.Sequential(*(m for _ in range(6) for m in (nn.Linear(64, 64), nn.LayerNorm(64), nn.GELU())))
+        net = nn.Sequential(
+            *(m for _ in range(6) for m in (nn.Linear(64, 64), nn.LayerNorm(64), nn.GELU()))
+        )
         (net(torch.randn(32, 64) * 0.02).mean() * 65536).backward()
         return net
 
     assert told(make).cause == "healthy"
 
 
-# --- how much work it is ----------------------------------------------------------------------------------------------
+# --- how much work it is --------------------------------------------------------------------------
 
 
 class Counted(dict[int, Any]):

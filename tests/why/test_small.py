@@ -16,7 +16,9 @@ from gradviz.why.explanation import Explanation
 from gradviz.why.small import explain_small
 
 
-def trained(net: nn.Module, x: torch.Tensor, scale: float = 1.0, recorded: bool = True) -> Explanation:
+def trained(
+    net: nn.Module, x: torch.Tensor, scale: float = 1.0, recorded: bool = True
+) -> Explanation:
     rec = gv.record()
     with rec:
         (net(x).mean() * scale).backward()
@@ -37,7 +39,9 @@ def test_sigmoids_vanish_and_the_numbers_are_torchs(recorded: bool) -> None:
     net = deep(nn.Sigmoid)
     found = trained(net, torch.randn(16, 8), recorded=recorded)
     assert found.cause == "vanishing"
-    norms = [float(torch.cat([p.grad.flatten() for p in net[i].parameters()]).norm()) for i in (22, 0)]
+    norms = [
+        float(torch.cat([p.grad.flatten() for p in net[i].parameters()]).norm()) for i in (22, 0)
+    ]
     assert f"22 {norms[0]:.1e}" in found.more[0]
     assert f"0 {norms[1]:.1e}" in found.more[0]
     fold = int(found.verdict.split("shrinks ")[1].split("-fold")[0].replace(",", ""))
@@ -47,27 +51,37 @@ def test_sigmoids_vanish_and_the_numbers_are_torchs(recorded: bool) -> None:
 
 def test_a_node_that_was_measured_is_told_with_its_factor() -> None:
     net = deep(nn.Sigmoid)
-    found = trained(net, torch.randn(1, 8))  # one row of 8 elements: every gradient on the way is kept
+    # one row of 8 elements: every gradient on the way is kept
+    found = trained(net, torch.randn(1, 8))
     assert found.cause == "vanishing"
     assert "measured: SigmoidBackward0 ×0.2" in found.why
 
 
 @pytest.mark.parametrize(
-    ("make", "gain"), [(nn.ReLU, 1.8), (nn.Identity, 1.5), (lambda: nn.LayerNorm(8), 1.0)], ids=["relu", "id", "norm"]
+    ("make", "gain"),
+    [(nn.ReLU, 1.8), (nn.Identity, 1.5), (lambda: nn.LayerNorm(8), 1.0)],
+    ids=["relu", "id", "norm"],
 )
 @pytest.mark.parametrize("recorded", [True, False])
-def test_ordinary_depth_is_healthy(make: Callable[[], nn.Module], gain: float, recorded: bool) -> None:
+def test_ordinary_depth_is_healthy(
+    make: Callable[[], nn.Module], gain: float, recorded: bool
+) -> None:
     assert trained(deep(make, 8, gain), torch.randn(16, 8), recorded=recorded).cause == "healthy"
 
 
 @pytest.mark.parametrize("recorded", [True, False])
 def test_large_weights_explode(recorded: bool) -> None:
-    assert trained(deep(nn.Identity, 10, 12.0), torch.randn(4, 8), recorded=recorded).cause == "exploding"
+    assert (
+        trained(deep(nn.Identity, 10, 12.0), torch.randn(4, 8), recorded=recorded).cause
+        == "exploding"
+    )
 
 
 def test_conv_biases_before_batch_norm_are_no_explosion() -> None:
     torch.manual_seed(0)
-    blocks = [m for _ in range(4) for m in (nn.Conv2d(3, 3, 3, padding=1), nn.BatchNorm2d(3), nn.ReLU())]
+    blocks = [
+        m for _ in range(4) for m in (nn.Conv2d(3, 3, 3, padding=1), nn.BatchNorm2d(3), nn.ReLU())
+    ]
     net = nn.Sequential(*blocks, nn.Flatten(), nn.Linear(75, 1))
     for recorded in (True, False):
         assert trained(net, torch.randn(8, 3, 5, 5), recorded=recorded).cause == "healthy"
@@ -79,7 +93,8 @@ def test_a_large_loss_is_not_an_explosion() -> None:
     net = deep(nn.Tanh, 3)
     assert trained(net, torch.randn(4, 8), scale=1e5).cause in ("healthy", "not_known")
     net.zero_grad()
-    assert trained(net, torch.randn(4, 8), scale=1e9).cause == "not_known"  # large, and no reason was measured
+    # large, and no reason was measured
+    assert trained(net, torch.randn(4, 8), scale=1e9).cause == "not_known"
 
 
 def test_a_faint_second_head_is_not_a_vanishing_gradient() -> None:
@@ -162,7 +177,8 @@ def test_nothing_is_held() -> None:
 
 @pytest.mark.parametrize(("steps", "shrink"), [(200, 0.6), (200, 0.95), (40, 0.3)])
 def test_uses_that_contribute_nothing_are_counted(steps: int, shrink: float) -> None:
-    """The oracle: the same steps with a copy of the weights for each use, whose .grad is what that use contributes."""
+    """The oracle: the same steps with a copy of the weights for each use, whose .grad is what that
+    use contributes."""
     torch.manual_seed(0)
     cell, x = nn.RNNCell(2, 16), torch.full((1, 2), 0.1)
     with torch.no_grad():
@@ -178,14 +194,19 @@ def test_uses_that_contribute_nothing_are_counted(steps: int, shrink: float) -> 
         gates = x @ cell.weight_ih.T + cell.bias_ih + own @ weights[-1].T + cell.bias_hh
         own = torch.tanh(gates)
     own.sum().backward()
-    gone = sum(bool((w.grad == 0).all()) for w in weights[1:]) + 1  # the first use meets a state of zeros
+    # the first use meets a state of zeros
+    gone = sum(bool((w.grad == 0).all()) for w in weights[1:]) + 1
     found = explain_small(dict(cell.named_parameters()), rec)
     assert found.cause == "vanishing"
     ((measured, total),) = re.findall(r"the last (\d+) of the (\d+) uses", found.verdict)
     zeros = steps - int(measured)
     assert int(total) == steps
     assert abs(zeros - gone) <= (gone > 1)  # float32 rounds the last one away, or not
-    told = "the first one contributes exactly 0" if zeros == 1 else f"the first {zeros} contribute exactly 0"
+    told = (
+        "the first one contributes exactly 0"
+        if zeros == 1
+        else f"the first {zeros} contribute exactly 0"
+    )
     assert told in found.verdict
     assert ("too small for float32" in found.why) is (zeros > 1)
     assert ("underflow" in " ".join(found.ruled_out)) is (zeros == 1)

@@ -23,7 +23,9 @@ a = torch.tensor([1.0, 2.0], requires_grad=True)
 net = nn.Linear(2, 1)
 """
 WRITTEN = "\nb = a.exp()\nb += 1\nloss = b.sum()\nloss.backward()"
-NO_GRAD = "\nwith torch.no_grad():\n    out = net(torch.ones(1, 2))\nloss = out.sum()\nloss.backward()"
+NO_GRAD = (
+    "\nwith torch.no_grad():\n    out = net(torch.ones(1, 2))\nloss = out.sum()\nloss.backward()"
+)
 
 
 @pytest.fixture
@@ -59,12 +61,17 @@ def test_an_error_of_autograd_is_explained_below_the_picture(shell: InteractiveS
     assert "line 3, b += 1" in told
     assert "<img" in below.data["text/html"]
     assert "b += 1 wrote b in place" in below.data["text/html"].partition("<img")[2]
-    assert "modified by an inplace operation" in captured.stdout  # the traceback stands above it, as ever
+    # the traceback stands above it, as ever
+    assert "modified by an inplace operation" in captured.stdout
 
 
 @pytest.mark.parametrize("code", ["1 / 0", "a @ torch.ones(5)", "raise KeyboardInterrupt"])
 def test_another_error_gets_no_explanation(shell: InteractiveShell, code: str) -> None:
-    assert not [text for text in shown(shell, f"%%gradviz\n{code}") if "[not known]" in text or "Why " in text]
+    assert not [
+        text
+        for text in shown(shell, f"%%gradviz\n{code}")
+        if "[not known]" in text or "Why " in text
+    ]
 
 
 def test_why_in_the_next_cell_has_names_and_lines(shell: InteractiveShell) -> None:
@@ -88,20 +95,29 @@ def test_why_without_a_recording_says_what_one_would_add(shell: InteractiveShell
 
 def test_the_failed_frame_is_asked_before_the_notebook(shell: InteractiveShell) -> None:
     shown(shell, "loss = (a * 2).sum()")
-    shown(shell, "def train(inner):\n    total_loss = (inner * 2).detach().sum()\n    total_loss.backward()\ntrain(a)")
+    shown(
+        shell,
+        "def train(inner):\n    total_loss = (inner * 2).detach().sum()\n   "
+        " total_loss.backward()\ntrain(a)",
+    )
     (told,) = shown(shell, "%gradviz why")
     assert "has no grad_fn" in told
 
 
 def test_after_a_backward_it_equals_explain(shell: InteractiveShell) -> None:
     shown(shell, "1 / 0")
-    shown(shell, "%%gradviz\nloss = net(torch.ones(1, 2)).detach().sum() + (a * 2).sum()\nloss.backward()")
+    shown(
+        shell,
+        "%%gradviz\nloss = net(torch.ones(1, 2)).detach().sum() + (a * 2).sum()\nloss.backward()",
+    )
     (told,) = shown(shell, "%gradviz why")
     names = shell.user_ns
     from gradviz import magic
 
     recording = magic._loaded[shell].notebook.recording
-    tensors = {n: t for n, t in names.items() if isinstance(t, torch.Tensor) and not n.startswith("_")}
+    tensors = {
+        n: t for n, t in names.items() if isinstance(t, torch.Tensor) and not n.startswith("_")
+    }
     assert told == str(gv.explain(names["net"], names["loss"], recording=recording, names=tensors))
     assert "ZeroDivision" not in told
 
@@ -115,24 +131,38 @@ x = torch.ones(3, 2)
 
 def test_a_model_that_the_loss_does_not_meet_is_not_asked_about(shell: InteractiveShell) -> None:
     shown(shell, TWO)
-    shown(shell, "%%gradviz\nloss = (student(x) - teacher(x).detach()).pow(2).sum()\nloss.backward()")
+    shown(
+        shell, "%%gradviz\nloss = (student(x) - teacher(x).detach()).pow(2).sum()\nloss.backward()"
+    )
     (told,) = shown(shell, "%gradviz why")
     assert told.startswith("Healthy: 2 of 2 trainable parameters have a gradient.")
 
 
 def test_a_healthy_model_does_not_hide_the_one_that_is_to_learn(shell: InteractiveShell) -> None:
     shown(shell, TWO)
-    shown(shell, "%%gradviz\nloss = (teacher(x) - student(x).detach()).pow(2).sum()\nloss.backward()")
+    shown(
+        shell, "%%gradviz\nloss = (teacher(x) - student(x).detach()).pow(2).sum()\nloss.backward()"
+    )
     (told,) = shown(shell, "%gradviz why")
     assert not told.startswith("Healthy")
     assert "student.detach" in told or "student(x).detach()" in told
     assert "teacher: 2 of 2 parameters reached · student: 0 of 2" in told
 
 
-def test_models_of_other_cells_and_a_loss_for_validation_are_not_asked_about(shell: InteractiveShell) -> None:
+def test_models_of_other_cells_and_a_loss_for_validation_are_not_asked_about(
+    shell: InteractiveShell,
+) -> None:
     shown(shell, TWO)
-    shown(shell, "first, last = nn.Linear(2, 2), nn.Linear(2, 1)\nopt2 = torch.optim.SGD(first.parameters(), lr=0.1)")
-    shown(shell, "%%gradviz\ntrain_loss = last(first(x).detach()).mean()\ntrain_loss.backward()\nopt2.step()")
+    shown(
+        shell,
+        "first, last = nn.Linear(2, 2), nn.Linear(2, 1)\nopt2 = torch.optim.SGD(first.parameters(),"
+        " lr=0.1)",
+    )
+    shown(
+        shell,
+        "%%gradviz\ntrain_loss ="
+        " last(first(x).detach()).mean()\ntrain_loss.backward()\nopt2.step()",
+    )
     shown(shell, "with torch.no_grad():\n    val_loss = last(first(x)).mean()")
     (told,) = shown(shell, "%gradviz why")
     assert "first.{weight,bias}: .grad is None: detach cuts it" in told
@@ -148,7 +178,11 @@ def test_a_recorded_loss_without_a_model_is_asked_about_alone(shell: Interactive
 
 def test_a_recording_of_another_loss_is_not_used(shell: InteractiveShell) -> None:
     shown(shell, "%%gradviz\nloss = net(torch.ones(1, 2)).sum()\nloss.backward()")
-    shown(shell, "other = nn.Linear(2, 1)\nloss = torch.tensor(other(torch.ones(1, 2)).item(), requires_grad=True)")
+    shown(
+        shell,
+        "other = nn.Linear(2, 1)\nloss = torch.tensor(other(torch.ones(1, 2)).item(),"
+        " requires_grad=True)",
+    )
     shown(shell, "del net")
     (told,) = shown(shell, "%gradviz why")
     assert "no call of this run" not in told
@@ -176,9 +210,18 @@ DETACHED = "loss = (net(torch.ones(1, 2)).detach() + a.sum()).sum()\nloss.backwa
 
 @pytest.mark.parametrize("mark", ["", "%%gradviz"])
 @pytest.mark.parametrize(
-    "cell", ["def helper(x):\n    return x", "lr = 0.01", "b2 = net(torch.ones(1, 2))", "1 +", "%gradviz w"]
+    "cell",
+    [
+        "def helper(x):\n    return x",
+        "lr = 0.01",
+        "b2 = net(torch.ones(1, 2))",
+        "1 +",
+        "%gradviz w",
+    ],
 )
-def test_an_error_stands_until_something_newer_ran(shell: InteractiveShell, mark: str, cell: str) -> None:
+def test_an_error_stands_until_something_newer_ran(
+    shell: InteractiveShell, mark: str, cell: str
+) -> None:
     shown(shell, mark + WRITTEN)
     told = shown(shell, "%gradviz why")
     assert "[modified in place]" in told[0]
@@ -196,7 +239,9 @@ def test_a_backward_that_ran_ends_an_error(shell: InteractiveShell, mark: str) -
     assert "{weight,bias}: .grad is None" in told
 
 
-def test_a_training_loop_that_takes_its_gradients_away_ends_an_error(shell: InteractiveShell) -> None:
+def test_a_training_loop_that_takes_its_gradients_away_ends_an_error(
+    shell: InteractiveShell,
+) -> None:
     shown(shell, "opt = torch.optim.SGD(net.parameters(), lr=0.1)")
     shown(shell, "loss = net(torch.ones(1, 2)).sum()\nloss.backward(torch.ones(3))\n")
     shown(shell, "with torch.no_grad():\n    loss = net(torch.ones(1, 2)).sum()\nloss.backward()")
@@ -243,7 +288,10 @@ def test_an_error_that_is_not_autograds_does_not_hide_one_that_is(shell: Interac
 
 
 FROZEN = "\nnet.requires_grad_(False)\nnet(torch.ones(1, 2)).sum().backward()"
-MISSING = "\nloss = (a * 2).sum() + net(torch.ones(1, 2)).detach().sum()\nloss.backward()\nnet.weight.grad.norm()"
+MISSING = (
+    "\nloss = (a * 2).sum() + net(torch.ones(1,"
+    " 2)).detach().sum()\nloss.backward()\nnet.weight.grad.norm()"
+)
 
 
 @pytest.mark.parametrize("code", [WRITTEN, NO_GRAD, FROZEN, MISSING])
@@ -253,21 +301,41 @@ def test_what_stands_below_a_cell_is_what_why_answers(shell: InteractiveShell, c
     assert below.endswith("\n\n" + told)
 
 
-# --- one thing --------------------------------------------------------------------------------------------------------
+# --- one thing ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("words", ["net.weight", "net.weight, loss", "net.weight loss", "net loss", "[a, net]", "a",
-                                   'parts["w"]  loss', "(a * 2).sum()"])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        "net.weight",
+        "net.weight, loss",
+        "net.weight loss",
+        "net loss",
+        "[a, net]",
+        "a",
+        'parts["w"]  loss',
+        "(a * 2).sum()",
+    ],
+)
 @pytest.mark.parametrize("mark", ["", "%%gradviz\n"])
-def test_asking_about_one_thing_equals_explain(shell: InteractiveShell, mark: str, words: str) -> None:
+def test_asking_about_one_thing_equals_explain(
+    shell: InteractiveShell, mark: str, words: str
+) -> None:
     shown(shell, mark + DETACHED + '\nparts = {"w": net.weight}')
     from gradviz import magic
 
     recording = magic._loaded[shell].notebook.recording
-    call = ", ".join(words.split("  ")) if "  " in words else words if "," in words or "*" in words else (
-        ", ".join(words.split()))  # fmt: skip
+    call = (
+        ", ".join(words.split("  "))
+        if "  " in words
+        else words
+        if "," in words or "*" in words
+        else (", ".join(words.split()))
+    )
     shell.user_ns["_recording"] = recording
-    (expected,) = shown(shell, f"import gradviz as gv\ndisplay(gv.explain({call}, recording=_recording))")
+    (expected,) = shown(
+        shell, f"import gradviz as gv\ndisplay(gv.explain({call}, recording=_recording))"
+    )
     assert shown(shell, f"%gradviz why {words}") == [expected]
 
 
@@ -281,7 +349,10 @@ def test_asking_about_one_thing_leaves_an_error_aside(shell: InteractiveShell) -
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("net.wait", "got 'net.wait', which raised AttributeError: 'Linear' object has no attribute 'wait'"),
+        (
+            "net.wait",
+            "got 'net.wait', which raised AttributeError: 'Linear' object has no attribute 'wait'",
+        ),
         ("nett", "got 'nett', which raised NameError: name 'nett' is not defined"),
         ("net loss[", "got 'net loss[', which is no list of expressions"),
         ("model=net", "got 'model=net', which is no list of expressions"),
@@ -298,14 +369,18 @@ def test_a_bad_name_is_told(shell: InteractiveShell, words: str, said: str) -> N
     assert "Traceback" not in text
 
 
-# --- the newest thing -------------------------------------------------------------------------------------------------
+# --- the newest thing -----------------------------------------------------------------------------
 
 HEALTHY_CELL = "%%gradviz\nloss = net(torch.ones(1, 2)).sum()\nloss.backward()"
 
 
 def test_a_newer_loss_of_another_name_is_asked_about(shell: InteractiveShell) -> None:
     shown(shell, HEALTHY_CELL)
-    shown(shell, "head = nn.Linear(2, 1)\ntotal = (head(torch.ones(1, 2)).detach() + a).sum()\ntotal.backward()")
+    shown(
+        shell,
+        "head = nn.Linear(2, 1)\ntotal = (head(torch.ones(1, 2)).detach() +"
+        " a).sum()\ntotal.backward()",
+    )
     (told,) = shown(shell, "%gradviz why")
     assert not told.startswith("Healthy")
     assert "head" in told
@@ -343,12 +418,19 @@ def test_a_later_number_that_may_be_no_loss_is_named(shell: InteractiveShell) ->
     assert "size is newer than this loss: %gradviz why size asks about it." in told
 
 
-def test_a_backward_whose_loss_has_no_name_is_not_mistaken_for_another(shell: InteractiveShell) -> None:
-    shown(shell, "net2 = nn.Linear(2, 1)\nopt = torch.optim.SGD([*net.parameters(), *net2.parameters()], lr=0.1)")
+def test_a_backward_whose_loss_has_no_name_is_not_mistaken_for_another(
+    shell: InteractiveShell,
+) -> None:
+    shown(
+        shell,
+        "net2 = nn.Linear(2, 1)\nopt = torch.optim.SGD([*net.parameters(), *net2.parameters()],"
+        " lr=0.1)",
+    )
     shown(shell, HEALTHY_CELL)
     shown(
         shell,
-        "def train():\n    inner = (net2(torch.ones(1, 2)).detach() + net.bias).sum()\n    inner.backward()\ntrain()",
+        "def train():\n    inner = (net2(torch.ones(1, 2)).detach() + net.bias).sum()\n   "
+        " inner.backward()\ntrain()",
     )
     (told,) = shown(shell, "%gradviz why")
     assert "The newest backward ran on a loss that has no name here" in told
@@ -365,7 +447,8 @@ def test_a_recorded_forward_serves_a_backward_of_the_next_cell(shell: Interactiv
 def test_a_definition_does_not_make_a_recording_old(shell: InteractiveShell) -> None:
     shown(
         shell,
-        "%%gradviz\ndef train():\n    loss = (net(torch.ones(1, 2)).detach() + a).sum()\n    loss.backward()\ntrain()",
+        "%%gradviz\ndef train():\n    loss = (net(torch.ones(1, 2)).detach() + a).sum()\n   "
+        " loss.backward()\ntrain()",
     )
     told = shown(shell, "%gradviz why")
     assert "line 3, net(" in told[0]
@@ -374,9 +457,17 @@ def test_a_definition_does_not_make_a_recording_old(shell: InteractiveShell) -> 
 
 
 def test_what_stands_in_a_notebook_may_be_odd(shell: InteractiveShell) -> None:
-    odd = "class Half(nn.Module):\n    def __init__(self): pass\nhalf = Half()\nlazy = nn.LazyLinear(3)\n"
-    odd += "meta = nn.Linear(2, 2, device='meta')\nsp = torch.eye(2).to_sparse().requires_grad_()\nlist_ = [net]\n"
-    odd += "nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], requires_grad=True)\n"
+    odd = (
+        "class Half(nn.Module):\n    def __init__(self): pass\nhalf = Half()\nlazy ="
+        " nn.LazyLinear(3)\n"
+    )
+    odd += (
+        "meta = nn.Linear(2, 2, device='meta')\nsp ="
+        " torch.eye(2).to_sparse().requires_grad_()\nlist_ = [net]\n"
+    )
+    odd += (
+        "nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], requires_grad=True)\n"
+    )
     odd += "with torch.inference_mode():\n    inf = torch.ones(1)"
     with capture_output() as captured:
         shell.run_cell(odd)
@@ -428,7 +519,9 @@ class HalfBuilt(nn.Module):
 half_built = HalfBuilt()"""
 
 
-def test_names_that_cannot_be_read_are_left_alone(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_that_cannot_be_read_are_left_alone(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
     shell.run_cell(FOREIGN)
     shell.run_cell("loss = (a * 2).sum()\nloss.backward()")
     (picture,) = shown(shell, "%%gradviz\nloss = (a * 3).sum()\nloss.backward()")
@@ -441,17 +534,27 @@ def test_names_that_cannot_be_read_are_left_alone(shell: InteractiveShell, capsy
     assert "Error in callback" not in capsys.readouterr().out
 
 
-OTHER = "other = (torch.ones(2, requires_grad=True) * 2).sum()\nloss = (torch.ones(3, requires_grad=True) * 2).sum()"
+OTHER = (
+    "other = (torch.ones(2, requires_grad=True) * 2).sum()\nloss = (torch.ones(3,"
+    " requires_grad=True) * 2).sum()"
+)
 UNNAMED = {
     "no_grad_fn": "\nw = torch.ones(2)\n(w * 3).sum().backward()",
-    "modified_in_place": "\nw = torch.ones(2, requires_grad=True)\nh = w.exp()\nh.add_(1)\n(h * 3).sum().backward()",
-    "second_backward": "\nw = torch.ones(2, requires_grad=True)\nh = w.exp()\nh.sum().backward()\nh.sum().backward()",
+    "modified_in_place": (
+        "\nw = torch.ones(2, requires_grad=True)\nh = w.exp()\nh.add_(1)\n(h * 3).sum().backward()"
+    ),
+    "second_backward": (
+        "\nw = torch.ones(2, requires_grad=True)\nh ="
+        " w.exp()\nh.sum().backward()\nh.sum().backward()"
+    ),
     "not_scalar": "\nw = torch.ones(2, requires_grad=True)\n(w * 3).backward()",
 }
 
 
 @pytest.mark.parametrize("cause", UNNAMED)
-@pytest.mark.parametrize("before", [OTHER, OTHER + "\nfrozen = nn.Linear(2, 1).requires_grad_(False)", "old = net"])
+@pytest.mark.parametrize(
+    "before", [OTHER, OTHER + "\nfrozen = nn.Linear(2, 1).requires_grad_(False)", "old = net"]
+)
 def test_a_recorded_error_is_explained_whatever_else_the_notebook_holds(
     shell: InteractiveShell, cause: str, before: str
 ) -> None:
@@ -469,9 +572,13 @@ def test_a_recorded_error_is_explained_whatever_else_the_notebook_holds(
         assert later == told
 
 
-def test_an_error_that_no_recorded_call_raised_is_not_said_to_need_a_recording(shell: InteractiveShell) -> None:
+def test_an_error_that_no_recorded_call_raised_is_not_said_to_need_a_recording(
+    shell: InteractiveShell,
+) -> None:
     with capture_output() as captured:
-        shell.run_cell("%%gradviz\nx = torch.ones(2) * 2\ntorch.optim.SGD([(a * 2).detach() + a], lr=0.1)")
+        shell.run_cell(
+            "%%gradviz\nx = torch.ones(2) * 2\ntorch.optim.SGD([(a * 2).detach() + a], lr=0.1)"
+        )
     told = captured.outputs[0].data["text/plain"].rpartition("\n\n")[2]
     assert "non leaf in optimizer" in told
     assert "was not recorded" not in told
@@ -480,7 +587,9 @@ def test_an_error_that_no_recorded_call_raised_is_not_said_to_need_a_recording(s
 def test_a_gradient_that_is_none_is_explained_in_its_own_cell(shell: InteractiveShell) -> None:
     shell.run_cell(OTHER)
     with capture_output() as captured:
-        shell.run_cell("%%gradviz\nw = a.detach()\ny = (w * a).sum()\ny.backward()\nstep = a - w.grad * 2")
+        shell.run_cell(
+            "%%gradviz\nw = a.detach()\ny = (w * a).sum()\ny.backward()\nstep = a - w.grad * 2"
+        )
     told = captured.outputs[0].data["text/plain"].rpartition("\n\n")[2]
     assert "other" not in told
     assert "recording given" not in told

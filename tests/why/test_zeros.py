@@ -1,4 +1,5 @@
-"""Which node made the zeros: what was measured is told, what was not is never taken for "not zero"."""
+"""Which node made the zeros: what was measured is told, what was not is never taken for "not
+zero"."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ from gradviz.why.gradient import Gradients
 from gradviz.why.paths import Asked
 
 
-def both(model: nn.Module, compute: Callable[[], torch.Tensor], step: bool = False) -> tuple[Explanation, Explanation]:
+def both(
+    model: nn.Module, compute: Callable[[], torch.Tensor], step: bool = False
+) -> tuple[Explanation, Explanation]:
     """The answers with a recording and without, after one backward."""
     with gv.record() as rec:
         loss = compute()
@@ -47,9 +50,12 @@ def half(model: nn.Module) -> torch.Tensor:
 
 @pytest.mark.parametrize(
     ("loss_of", "node", "cause"),
-    [(one_class, "SoftmaxBackward0", "zero_gradient"), (one_logit, "LogSoftmaxBackward0", "zero_gradient"),
-     (half, "ToCopyBackward0", "underflow")],
-)  # fmt: skip
+    [
+        (one_class, "SoftmaxBackward0", "zero_gradient"),
+        (one_logit, "LogSoftmaxBackward0", "zero_gradient"),
+        (half, "ToCopyBackward0", "underflow"),
+    ],
+)
 def test_zeros_that_arrive_are_not_made_there(
     loss_of: Callable[[nn.Module], torch.Tensor], node: str, cause: str
 ) -> None:
@@ -78,7 +84,10 @@ def test_what_was_not_measured_is_not_taken_for_something() -> None:
     with gv.record() as rec:
         loss = one_class(model)
         loss.backward()
-    events = [e._replace(arrived_norms=(), sent_norms=()) if isinstance(e, NodeRan) else e for e in rec.graph.events]
+    events = [
+        e._replace(arrived_norms=(), sent_norms=()) if isinstance(e, NodeRan) else e
+        for e in rec.graph.events
+    ]
     weight = rec.find(model[2].bias)
     assert weight is not None
     asked = Asked("b", weight.id, True, True, grad="zero", parameter=True)
@@ -132,7 +141,9 @@ def test_weights_that_are_all_zeros_rather_than_the_relu() -> None:
     for p in model.parameters():
         nn.init.zeros_(p)
     told, without = both(
-        model, lambda: functional.cross_entropy(model(torch.randn(8, 4)), torch.randint(3, (8,))), step=True
+        model,
+        lambda: functional.cross_entropy(model(torch.randn(8, 4)), torch.randint(3, (8,))),
+        step=True,
     )
     assert "Relu" not in str(told), told
     assert "times model.2.weight it is 0" in told.why
@@ -205,7 +216,9 @@ def test_a_way_that_no_element_took_is_empty() -> None:
     expert, head = nn.Linear(4, 4), nn.Linear(4, 1)
     with gv.record() as rec:
         h = head.bias + torch.randn(6, 4, requires_grad=True)
-        out = h.index_add(0, torch.zeros(0, dtype=torch.long), expert(h[torch.zeros(6, dtype=torch.bool)]))
+        out = h.index_add(
+            0, torch.zeros(0, dtype=torch.long), expert(h[torch.zeros(6, dtype=torch.bool)])
+        )
         loss = head(out).pow(2).mean()
         loss.backward()
     told = rec.explain(expert, loss)

@@ -1,1 +1,2 @@
-"""What torch itself says of a scenario, read without gradviz's recorder, and what a panel's state shows, compared."""
+"""What torch itself says of a scenario, read without gradviz's recorder, and what a panel's state
+shows, compared."""

@@ -1,7 +1,7 @@
 """Every state of every panel of some notebooks: ``python -m witness notebook … > results.json``.
 
-A notebook runs in a process of its own, as in a kernel of its own. Pictures are not laid out: what is compared is what
-they are made of.
+A notebook runs in a process of its own, as in a kernel of its own. Pictures are not laid out: what
+is compared is what they are made of.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def main(names: list[str]) -> None:
     """Print, as JSON, what was found in each notebook."""
     methods = multiprocessing.get_all_start_methods()
     context: Any = multiprocessing.get_context("fork" if "fork" in methods else "spawn")
-    importlib.import_module("torch._dynamo")  # every optimizer needs it, and it takes seconds: so here, once
+    # every optimizer needs it, and it takes seconds: so here, once
+    importlib.import_module("torch._dynamo")
     results = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
@@ -37,7 +38,9 @@ def main(names: list[str]) -> None:
             process = context.Process(target=write, args=(name, target))
             process.start()
             process.join()
-            results[name] = json.loads(target.read_text()) if target.exists() else {"ended": process.exitcode}
+            results[name] = (
+                json.loads(target.read_text()) if target.exists() else {"ended": process.exitcode}
+            )
     print(json.dumps(results))
 
 
@@ -63,7 +66,12 @@ def notebook(name: str) -> dict[str, Any]:
             complaints += [f"{panel.section}, {panel.name}: {labels}\n    {one}" for one in said]
             counted.update({} if isinstance(compared, str) else compared.counted)
     seconds = time.perf_counter() - began
-    return {"states": states, "complaints": complaints, "counted": counted, "seconds": round(seconds, 1)}
+    return {
+        "states": states,
+        "complaints": complaints,
+        "counted": counted,
+        "seconds": round(seconds, 1),
+    }
 
 
 def compare(exploration: Any) -> Iterator[tuple[dict[str, Any], Compared | str]]:
@@ -86,7 +94,8 @@ def of(compared: Compared) -> Iterator[str]:
 
 
 def without_layout() -> None:
-    """Figures without Graphviz: most of the time would go there, and what stands in them is decided before."""
+    """Figures without Graphviz: most of the time would go there, and what stands in them is decided
+    before."""
     Figure.svg = property(lambda figure: "<svg></svg>")  # type: ignore[assignment, method-assign]
     Figure.html = property(lambda figure: "")  # type: ignore[assignment, method-assign]
 

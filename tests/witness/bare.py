@@ -1,7 +1,9 @@
-"""A scenario run without gradviz's recorder: the tensors that its calls met, their states, and their gradients.
+"""A scenario run without gradviz's recorder: the tensors that its calls met, their states, and
+their gradients.
 
-Three bare runs of one state see three things, so that none disturbs the others: ``plain`` has nothing in it at all,
-``Calls`` only passes calls on and reads tensors, ``Gradients`` puts hooks on the nodes behind each backward.
+Three bare runs of one state see three things, so that none disturbs the others: ``plain`` has
+nothing in it at all, ``Calls`` only passes calls on and reads tensors, ``Gradients`` puts hooks on
+the nodes behind each backward.
 """
 
 from __future__ import annotations
@@ -24,13 +26,20 @@ READS_NO_VALUE = frozenset(
     is_floating_point is_complex is_inference is_contiguous register_hook register_post_accumulate_grad_hook
     retain_grad backward grad requires_grad_""".split()
 ) | {"an attribute"}
-INNER = ("/torch/nn/init.py", "/torch/autograd/function.py", "/torch/autograd/graph.py", "/torch/optim/optimizer.py")
+INNER = (
+    "/torch/nn/init.py",
+    "/torch/autograd/function.py",
+    "/torch/autograd/graph.py",
+    "/torch/optim/optimizer.py",
+)
 TENSOR_ATTRIBUTES = frozenset("data T mT H mH real imag".split())
 KEEPING = frozenset(("state_dict", "load_state_dict"))
-SHAPE_ONLY = frozenset("empty_like zeros_like ones_like full_like rand_like randn_like new_empty new_zeros".split())
+SHAPE_ONLY = frozenset(
+    "empty_like zeros_like ones_like full_like rand_like randn_like new_empty new_zeros".split()
+)
 
 
-# --- numbers ----------------------------------------------------------------------------------------------------------
+# --- numbers --------------------------------------------------------------------------------------
 
 
 def number(x: Any) -> str:
@@ -44,7 +53,9 @@ def number(x: Any) -> str:
 
 def listed(nested: Any) -> str:
     """``tolist()`` in one line."""
-    return "[" + ", ".join(map(listed, nested)) + "]" if isinstance(nested, list) else number(nested)
+    return (
+        "[" + ", ".join(map(listed, nested)) + "]" if isinstance(nested, list) else number(nested)
+    )
 
 
 def shown(t: torch.Tensor | None) -> str | None:
@@ -55,14 +66,15 @@ def shown(t: torch.Tensor | None) -> str | None:
 
 
 def tried(read: Callable[[], Any], otherwise: Any = None) -> Any:
-    """What torch may refuse to tell: of a view that was written, of an inference tensor, inside ``func.grad``."""
+    """What torch may refuse to tell: of a view that was written, of an inference tensor, inside
+    ``func.grad``."""
     try:
         return read()
     except Exception:
         return otherwise
 
 
-# --- one moment of one tensor -----------------------------------------------------------------------------------------
+# --- one moment of one tensor ---------------------------------------------------------------------
 
 
 class Moment(NamedTuple):
@@ -94,7 +106,7 @@ class Moment(NamedTuple):
         )
 
 
-# --- the calls of a run -----------------------------------------------------------------------------------------------
+# --- the calls of a run ---------------------------------------------------------------------------
 
 
 class Call(NamedTuple):
@@ -123,12 +135,14 @@ def flat(value: Any) -> Iterator[torch.Tensor]:
 
 
 class Numbers(TorchFunctionMode):
-    """Passes every call on as it is, and numbers the tensors in the order in which calls meet them."""
+    """Passes every call on as it is, and numbers the tensors in the order in which calls meet
+    them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[str] = []
-        self.raised: tuple[str, tuple[int, ...]] | None = None  # the call that raised last, and what it was given
+        # the call that raised last, and what it was given
+        self.raised: tuple[str, tuple[int, ...]] | None = None
 
     def number(self, t: torch.Tensor) -> int:
         raise NotImplementedError
@@ -216,7 +230,8 @@ class Calls(Kept):
         super().__init__()
         self.code = code
         self.made: list[Call] = []
-        self.history: list[list[tuple[int, Moment]]] = []  # by number: (calls that had returned, what it was then)
+        # by number: (calls that had returned, what it was then)
+        self.history: list[list[tuple[int, Moment]]] = []
 
     def before(self, inputs: tuple[int, ...]) -> None:
         self.read(inputs)
@@ -245,9 +260,22 @@ class Calls(Kept):
             if line is None and at.f_code.co_filename == self.code.co_filename:
                 line = at.f_lineno
             at = at.f_back
-        plain = listed(result) if isinstance(result, (int, float, bool, list)) and not list(flat(result)) else ""
+        plain = (
+            listed(result)
+            if isinstance(result, (int, float, bool, list)) and not list(flat(result))
+            else ""
+        )
         self.made.append(
-            Call(name, inputs, outputs, torch.is_grad_enabled(), torch.is_inference_mode_enabled(), line, inner, plain)
+            Call(
+                name,
+                inputs,
+                outputs,
+                torch.is_grad_enabled(),
+                torch.is_inference_mode_enabled(),
+                line,
+                inner,
+                plain,
+            )
         )
 
     def at(self, k: int, calls: int) -> Moment:
@@ -255,9 +283,11 @@ class Calls(Kept):
         return [moment for when, moment in self.history[k] if when <= calls][-1]
 
 
-# --- gradients --------------------------------------------------------------------------------------------------------
+# --- gradients ------------------------------------------------------------------------------------
 
-Key = Any  # ("leaf", number of the leaf) for an AccumulateGrad, which torch makes anew at will; else the node's id
+# ("leaf", number of the leaf) for an AccumulateGrad, which torch makes anew at will; else the
+# node's id
+Key = Any
 Edge = tuple[Key, int]
 
 
@@ -274,14 +304,17 @@ class Engine(NamedTuple):
 
 
 class Gradients(Kept):
-    """Watches every backward by hooks of its own, and reads the gradient edges of every tensor after every call."""
+    """Watches every backward by hooks of its own, and reads the gradient edges of every tensor
+    after every call."""
 
     def __init__(self) -> None:
         super().__init__()
         self.nodes: dict[Key, Any] = {}
-        self.edges: list[list[tuple[int, Edge | None]]] = []  # by number: (calls that had returned, where it enters)
+        # by number: (calls that had returned, where it enters)
+        self.edges: list[list[tuple[int, Edge | None]]] = []
         self.runs: list[Engine] = []
-        self.tracked: list[list[int]] = []  # by number: calls before which it was read and required grad
+        # by number: calls before which it was read and required grad
+        self.tracked: list[list[int]] = []
 
     def key(self, node: Any) -> Key:
         key = ("leaf", self.number(node.variable)) if hasattr(node, "variable") else id(node)
@@ -317,7 +350,7 @@ class Gradients(Kept):
         found = [edge for when, edge in self.edges[k] if when <= calls]
         return found[-1] if found else None
 
-    # --- backward -------------------------------------------------------------------------------------------------
+    # --- backward ---------------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
@@ -336,12 +369,20 @@ class Gradients(Kept):
     def watch(self, original: Any, t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
         roots = [self.edge(t) if isinstance(t, torch.Tensor) else None for t in t_outputs]
         accumulate = kwargs.get("accumulate_grad", False)
-        run = Engine("backward" if accumulate else "grad", {}, {}, {}, {}, [], [r for r in roots if r])
+        run = Engine(
+            "backward" if accumulate else "grad", {}, {}, {}, {}, [], [r for r in roots if r]
+        )
         handles = []
         behind = self.behind([r[0] for r in run.roots])
         for key in behind:
-            handles.append(self.nodes[key].register_prehook(lambda grads, key=key: note(run.arrived, key, grads)))
-            handles.append(self.nodes[key].register_hook(lambda sent, _, key=key: note(run.sent, key, sent)))
+            handles.append(
+                self.nodes[key].register_prehook(
+                    lambda grads, key=key: note(run.arrived, key, grads)
+                )
+            )
+            handles.append(
+                self.nodes[key].register_hook(lambda sent, _, key=key: note(run.sent, key, sent))
+            )
         leaves = [key[1] for key in behind if isinstance(key, tuple)]
         run.before.update({k: shown(self.tensors[k].grad) for k in leaves})
         self.runs.append(run)
@@ -351,7 +392,7 @@ class Gradients(Kept):
             for handle in handles:
                 handle.remove()
             run.after.update({k: shown(self.tensors[k].grad) for k in leaves})
-        run.returned.extend(shown(g) for g in (result or ()))
+        run.returned.extend(shown(g) for g in result or ())
         return result
 
     def behind(self, keys: list[Key]) -> list[Key]:
@@ -366,18 +407,22 @@ class Gradients(Kept):
 
     def next(self, key: Key) -> list[tuple[int, Edge]]:
         """(slot, where it leads) of one node."""
-        functions = self.nodes[key].next_functions if key in self.nodes else ()  # a leaf that no node leads to
+        # a leaf that no node leads to
+        functions = self.nodes[key].next_functions if key in self.nodes else ()
         return [(i, (self.key(n), nr)) for i, (n, nr) in enumerate(functions) if n is not None]
 
     def leads(self, start: Edge | None, end: Edge | None) -> bool:
         """Whether a gradient at one edge gets to another."""
         if start is None or end is None:
             return False
-        return start == end or any(edge == end for key in self.behind([start[0]]) for _, edge in self.next(key))
+        return start == end or any(
+            edge == end for key in self.behind([start[0]]) for _, edge in self.next(key)
+        )
 
 
 def takes_gradient(t: torch.Tensor) -> bool:
-    """Whether a leaf that is a view gets gradients: what was made under no_grad from a tracked tensor does not."""
+    """Whether a leaf that is a view gets gradients: what was made under no_grad from a tracked
+    tensor does not."""
     return not (t._base is not None and t._base.requires_grad)
 
 
@@ -387,7 +432,7 @@ def note(into: dict[Edge, str], key: Key, grads: Any) -> None:
             into[key, slot] = str(shown(grad))
 
 
-# --- runs -------------------------------------------------------------------------------------------------------------
+# --- runs -----------------------------------------------------------------------------------------
 
 
 class Plain(NamedTuple):
@@ -396,7 +441,8 @@ class Plain(NamedTuple):
     error: str
     line: int | None
     printed: str
-    locals: dict[str, tuple[str | None, str | None]]  # name -> its values and its .grad when the function ended
+    # name -> its values and its .grad when the function ended
+    locals: dict[str, tuple[str | None, str | None]]
 
 
 def plain(function: Callable[..., Any], arguments: dict[str, Any]) -> Plain:
@@ -450,7 +496,8 @@ def output() -> Iterator[io.StringIO]:
 
 
 class Variables:
-    """Which tensors a scenario's variables, and those of functions in its notebook, held, line by line."""
+    """Which tensors a scenario's variables, and those of functions in its notebook, held, line by
+    line."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.code = function.__code__

@@ -40,7 +40,7 @@ class Compared:
         self.boxes = self.run.figure.scene.boxes
         self.witnesses()
 
-    # --- runs -----------------------------------------------------------------------------------------------------
+    # --- runs -------------------------------------------------------------------------------------
 
     def bare(self, *around: contextlib.AbstractContextManager[Any]) -> tuple[str, int | None]:
         """Run the scenario as the panel does, without a recorder; what it raised, and where."""
@@ -75,8 +75,8 @@ class Compared:
         self.ids = self.identities()
 
     def identities(self) -> dict[int, int]:
-        """By the recording's id of a tensor object, its number in the bare runs: by the objects themselves, which a
-        second recording of the same run keeps."""
+        """By the recording's id of a tensor object, its number in the bare runs: by the objects
+        themselves, which a second recording of the same run keeps."""
         kept = bare.Kept()
         again = exploring.Run(self.chosen, self.exploration._listing)
         with kept:
@@ -90,7 +90,7 @@ class Compared:
                 found[state.object_id] = number
         return found
 
-    # --- who is who -----------------------------------------------------------------------------------------------
+    # --- who is who -------------------------------------------------------------------------------
 
     @cached_property
     def number(self) -> dict[int, int]:
@@ -106,8 +106,8 @@ class Compared:
     def ends(self, arrow: Arrow) -> Iterator[tuple[int, int | None]]:
         """The numbers of the tensors that an arrow ties together; None for a value that left torch.
 
-        A small card with names stands for several leaves, and its arrow may lead to all that a region holds: then it
-        says of each leaf that something in there was made from it.
+        A small card with names stands for several leaves, and its arrow may lead to all that a
+        region holds: then it says of each leaf that something in there was made from it.
         """
         tail, head = self.cards[arrow.tail], self.cards[arrow.head]
         if tail.kind != "tag":
@@ -116,10 +116,17 @@ class Compared:
             return
         heads = {head.id}
         if arrow.to_frame:
-            heads = {i for box in self.boxes if box.kind == "region" and head.id in box.members for i in box.members}
+            heads = {
+                i
+                for box in self.boxes
+                if box.kind == "region" and head.id in box.members
+                for i in box.members
+            }
         for k in sorted({self.ids[self.graph.tensor[i].object_id] for i in tail.tensor_ids}):
             ways = [(k, self.number.get(i)) for i in sorted(heads)]
-            true = [way for way in ways if way in (self.true_cuts if arrow.kind == "cut" else self.used)]
+            true = [
+                way for way in ways if way in (self.true_cuts if arrow.kind == "cut" else self.used)
+            ]
             yield from true if arrow.to_frame and true else ways
 
     def end(self, k: int) -> int:
@@ -130,18 +137,23 @@ class Compared:
         return self.calls.at(k, self.end(k))
 
     def moments(self, card: Card) -> list[Moment]:
-        """What the tensor of a card was: at the end, or, of a card whose tensor went on, whenever it may have been."""
+        """What the tensor of a card was: at the end, or, of a card whose tensor went on, whenever
+        it may have been."""
         k = self.number[card.id]
         here = self.graph.tensor[card.tensor_ids[-1]]
         later = [t for t in self.graph.tensors if t.object_id == here.object_id and t.id > here.id]
         if not later:
             return [self.last(k)]
-        return [m for when, m in self.calls.history[k] if m.version == here.version and when <= self.end(k)]
+        return [
+            m
+            for when, m in self.calls.history[k]
+            if m.version == here.version and when <= self.end(k)
+        ]
 
     def title(self, card: Card) -> str:
         return f"{card.name or card.title!r} (card {card.id})"
 
-    # --- complaints -----------------------------------------------------------------------------------------------
+    # --- complaints -------------------------------------------------------------------------------
 
     def complaints(self) -> Iterator[str]:
         if len(self.orders) != 1:
@@ -183,7 +195,7 @@ class Compared:
             yield f"printed: shown {self.shown['printed']!r}, bare {self.plain.printed!r}"
         self.counted["errors"] += bool(self.plain.error)
 
-    # --- one card -------------------------------------------------------------------------------------------------
+    # --- one card ---------------------------------------------------------------------------------
 
     def card(self, card: Card) -> Iterator[str]:
         moments = self.moments(card)
@@ -213,7 +225,9 @@ class Compared:
         yield from self.rows(card, moments)
 
     def values(self, text: str, moments: list[Moment]) -> Iterator[str]:
-        found = re.fullmatch(r"(.*?)( in new memory)?(?: · version (\d+|None))?( · the same tensor)?", text)
+        found = re.fullmatch(
+            r"(.*?)( in new memory)?(?: · version (\d+|None))?( · the same tensor)?", text
+        )
         assert found
         self.counted["values"] += 1
         expected = {m.values or f"shape {list(m.shape or ())}" for m in moments}
@@ -232,11 +246,14 @@ class Compared:
         t = self.calls.tensors[k]
         scope = {**self.function.__globals__, **self.variables.at_end}
         now = tried(lambda: resolved(name, scope))
-        if line is None and (now is t or (name.endswith(".data") and Moment.of(now).storage == Moment.of(t).storage)):
+        if line is None and (
+            now is t or (name.endswith(".data") and Moment.of(now).storage == Moment.of(t).storage)
+        ):
             return
         held = self.variables.held.get(name, [])
         if any(one is t for one in held) or (
-            name.endswith(".data") and any(Moment.of(one).storage == Moment.of(t).storage for one in held)
+            name.endswith(".data")
+            and any(Moment.of(one).storage == Moment.of(t).storage for one in held)
         ):
             if line is None and isinstance(self.variables.at_end.get(name), torch.Tensor):
                 yield f"is called {name}, and {name} is another tensor at the end"
@@ -252,7 +269,11 @@ class Compared:
         anew = is_leaf == "unknown" and tried(lambda: self.calls.tensors[k]._is_view())
         if is_leaf != said(moment.is_leaf) and not anew:
             yield f"is_leaf: shown {is_leaf}, torch {moment.is_leaf}"
-        name = "None" if moment.is_leaf or edge is None else last_part(self.gradients.nodes[edge[0]].name())
+        name = (
+            "None"
+            if moment.is_leaf or edge is None
+            else last_part(self.gradients.nodes[edge[0]].name())
+        )
         if last_part(grad_fn) != name and not (anew and grad_fn == "unknown"):
             yield f"grad_fn: shown {grad_fn}, torch {name}"
         if grad != self.grad_word(k) and not (anew and grad == "unknown"):
@@ -303,12 +324,17 @@ class Compared:
         edges = [e for _, e in g.edges[k] if e]
         now = g.edge_at(k, self.end(k))
         behind = {last_part(g.nodes[key].name()) for key in g.behind([now[0]])} if now else set()
-        listed = [last_part(re.sub(r" \(\d+ nodes\)", "", n)) for n in names.split(" → ") if n != "…"]
+        listed = [
+            last_part(re.sub(r" \(\d+ nodes\)", "", n)) for n in names.split(" → ") if n != "…"
+        ]
         if not edges:
             yield f"lists {names}, and never had a grad_fn"
         elif now and isinstance(now[0], int):
             if missing := [n for n in listed if n not in behind]:
-                yield f"lists {missing} of {names}, which no gradient meets from its grad_fn on: {sorted(behind)}"
+                yield (
+                    f"lists {missing} of {names}, which no gradient meets from its grad_fn on:"
+                    f" {sorted(behind)}"
+                )
             first = last_part(g.nodes[now[0]].name())
             if first != listed[0]:
                 yield f"lists {listed[0]} first, grad_fn is {first}"
@@ -393,7 +419,12 @@ class Compared:
         own = {e for _, e in g.edges[k] if e}
         parts: list[str] = []
         for run in g.runs:
-            sent = [v for (key, slot), v in run.sent.items() for i, e in g.next(key) if i == slot and e in own]
+            sent = [
+                v
+                for (key, slot), v in run.sent.items()
+                for i, e in g.next(key)
+                if i == slot and e in own
+            ]
             parts = sent or parts
         if re.match(r"\d+ gradients", text):
             if not text.startswith(f"{len(parts)} gradients"):
@@ -411,7 +442,12 @@ class Compared:
             self.counted["calls that raised"] += 1
             if text.rstrip("…") not in self.plain.error:
                 yield f"{self.title(card)}: says {text}; torch {self.plain.error}"
-            given = {tail for arrow in self.arrows if arrow.head == card.id for tail, _ in self.ends(arrow)}
+            given = {
+                tail
+                for arrow in self.arrows
+                if arrow.head == card.id
+                for tail, _ in self.ends(arrow)
+            }
             if not given <= set(inputs):
                 yield f"{self.title(card)}: arrows from {sorted(given)}; {name} was given {inputs}"
 
@@ -427,7 +463,7 @@ class Compared:
             if why != "no grad_fn" and why not in self.plain.error:
                 yield f"says {text}; torch {self.plain.error}"
 
-    # --- the table ------------------------------------------------------------------------------------------------
+    # --- the table --------------------------------------------------------------------------------
 
     def table(self) -> Iterator[str]:
         numbers: dict[str, int] = {}
@@ -453,13 +489,21 @@ class Compared:
                     yield f"{where}: {what}: shown {mine}, torch {theirs}"
             card = self.cards[int(row["card"][1:])]
             yield from (f"{where}: {one}" for one in self.flags(card, is_leaf, grad_fn, grad))
-            shared = {other for other, n in numbers.items() if n not in (-1, k) and self.share(n, k)}
+            shared = {
+                other for other, n in numbers.items() if n not in (-1, k) and self.share(n, k)
+            }
             names = ", ".join(dict.fromkeys(bare_key(s) for s in numbers if s in shared))
-            told = "unknown" if moment.storage is None else f"shared with {names}" if shared else "not shared here"
+            told = (
+                "unknown"
+                if moment.storage is None
+                else f"shared with {names}"
+                if shared
+                else "not shared here"
+            )
             if len(shared) <= 3 and storage != told:
                 yield f"{where}: storage: shown {storage}, torch shares it with {sorted(shared)}"
 
-    # --- memory and modes -----------------------------------------------------------------------------------------
+    # --- memory and modes -------------------------------------------------------------------------
 
     def share(self, one: int, other: int) -> bool:
         a, b = self.last(one).storage, self.last(other).storage
@@ -467,7 +511,10 @@ class Compared:
 
     def lie_in(self, card: int) -> set[int | None]:
         """The memory of a card's tensor when it was what the card says."""
-        moments, values = self.moments(self.cards[card]), self.graph.tensor[self.cards[card].tensor_ids[-1]].values
+        moments, values = (
+            self.moments(self.cards[card]),
+            self.graph.tensor[self.cards[card].tensor_ids[-1]].values,
+        )
         return {m.storage for m in moments if m.values == values} or {m.storage for m in moments}
 
     def memory(self) -> Iterator[str]:
@@ -483,7 +530,8 @@ class Compared:
                     continue
                 self.counted["pairs of tensors"] += 1
                 ones, others = self.lie_in(one), self.lie_in(other)
-                if len(ones) > 1 or len(others) > 1:  # an older card, of a time when the memory was exchanged
+                # an older card, of a time when the memory was exchanged
+                if len(ones) > 1 or len(others) > 1:
                     self.counted["pairs of tensors, not known"] += 1
                     continue
                 shared = ones == others != {None}
@@ -491,8 +539,9 @@ class Compared:
                 told = f"n{other}" in self.shown["cards"][f"n{one}"]["memory"]
                 if (drawn, told) != (shared, shared):
                     yield (
-                        f"memory of {self.title(self.cards[one])} and {self.title(self.cards[other])}: "
-                        f"framed {drawn}, told {told}, torch {shared}"
+                        f"memory of {self.title(self.cards[one])} and"
+                        f" {self.title(self.cards[other])}: framed {drawn}, told {told}, torch"
+                        f" {shared}"
                     )
 
     def modes(self) -> Iterator[str]:
@@ -503,14 +552,20 @@ class Compared:
             for i in box.members:
                 k = self.number.get(i)
                 calls = enumerate(self.calls.made)
-                made = [c for n, c in calls if k in c.outputs or (k in c.inputs and k in self.written(n))]
+                made = [
+                    c
+                    for n, c in calls
+                    if k in c.outputs or (k in c.inputs and k in self.written(n))
+                ]
                 again = [c.id for c in self.cards.values() if self.number.get(c.id) == k] != [i]
                 self.counted["members of a region"] += 1
                 words = {mode(call) for call in (made if again else made[:1])}
                 if k is not None and not any(word and box.label.startswith(word) for word in words):
-                    yield f"{self.title(self.cards[i])} stands in {box.label}; it was made in {words}"
+                    yield (
+                        f"{self.title(self.cards[i])} stands in {box.label}; it was made in {words}"
+                    )
 
-    # --- arrows ---------------------------------------------------------------------------------------------------
+    # --- arrows -----------------------------------------------------------------------------------
 
     @cached_property
     def edges(self) -> dict[int, set[bare.Edge]]:
@@ -528,7 +583,8 @@ class Compared:
 
     @cached_property
     def links(self) -> dict[tuple[int, int], list[tuple[bare.Key, int]]]:
-        """(number of a tensor, number of what was made from it): the slots along which a gradient goes back."""
+        """(number of a tensor, number of what was made from it): the slots along which a gradient
+        goes back."""
         owner: dict[bare.Edge, list[int]] = {}
         for k, edges in self.edges.items():
             for e in edges:
@@ -563,7 +619,8 @@ class Compared:
         return found
 
     def flow(self) -> Iterator[str]:
-        """Every gradient on an arrow is that of the engine, every one of the engine stands on an arrow."""
+        """Every gradient on an arrow is that of the engine, every one of the engine stands on an
+        arrow."""
         drawn: dict[tuple[int, int], list[Arrow]] = {}
         for arrow in self.arrows:
             for tail, head in self.ends(arrow):
@@ -594,17 +651,27 @@ class Compared:
             if not arrows and pair in used:
                 yield f"{where}: no arrow, though {used[pair]} read it"
             solid = [a for a in arrows if a.kind in ("forward", "gradient", "raise")]
-            if solid and self.edges[tail] and pair in used and self.tracked_use(pair) and not self.path(pair):
+            if (
+                solid
+                and self.edges[tail]
+                and pair in used
+                and self.tracked_use(pair)
+                and not self.path(pair)
+            ):
                 yield f"{where}: a whole arrow, and no gradient path"
             if any(a.kind == "raise" for a in arrows) and not self.plain.error:
                 yield f"{where}: says that backward raises, and nothing was raised"
 
     def path(self, pair: tuple[int, int]) -> bool:
         """Whether a gradient of the second tensor ever had a way to the first."""
-        return any(self.gradients.leads(a, b) for a in self.edges[pair[1]] for b in self.edges[pair[0]])
+        return any(
+            self.gradients.leads(a, b) for a in self.edges[pair[1]] for b in self.edges[pair[0]]
+        )
 
     def word(self, k: int) -> str:
-        return next((self.title(self.cards[i]) for i, own in self.number.items() if own == k), f"tensor {k}")
+        return next(
+            (self.title(self.cards[i]) for i, own in self.number.items() if own == k), f"tensor {k}"
+        )
 
     def written(self, index: int) -> list[int]:
         """The inputs of a call that it changed."""
@@ -612,7 +679,8 @@ class Compared:
         return [
             k
             for k in dict.fromkeys(call.inputs)
-            if self.calls.at(k, index) != self.calls.at(k, index + 1)._replace(grad=self.calls.at(k, index).grad)
+            if self.calls.at(k, index)
+            != self.calls.at(k, index + 1)._replace(grad=self.calls.at(k, index).grad)
         ]
 
     @cached_property
@@ -622,7 +690,8 @@ class Compared:
 
     @cached_property
     def made_so(self) -> dict[tuple[int, int], str]:
-        """The same with calls inside a custom Function or an optimizer: one arrow may stand for them."""
+        """The same with calls inside a custom Function or an optimizer: one arrow may stand for
+        them."""
         return self.uses(enumerate(self.calls.made))
 
     def uses(self, calls: Iterable[tuple[int, bare.Call]]) -> dict[tuple[int, int], str]:
@@ -645,15 +714,20 @@ class Compared:
         """Whether what was read required grad then, in every call that read it."""
         for index, call in self.own_calls():
             made = (*call.outputs, *self.written(index))
-            if pair[0] in call.inputs and pair[1] in made and self.gradients.edge_at(pair[0], index) is None:
+            if (
+                pair[0] in call.inputs
+                and pair[1] in made
+                and self.gradients.edge_at(pair[0], index) is None
+            ):
                 return False
         return True
 
-    # --- cuts -----------------------------------------------------------------------------------------------------
+    # --- cuts -------------------------------------------------------------------------------------
 
     @cached_property
     def true_cuts(self) -> dict[tuple[int, int | None], str]:
-        """(number of a tracked tensor, of what a call made of it without a gradient path; None: left torch)."""
+        """(number of a tracked tensor, of what a call made of it without a gradient path; None:
+        left torch)."""
         found: dict[tuple[int, int | None], str] = {}
         g = self.gradients
         for index, call in self.own_calls():
@@ -667,7 +741,11 @@ class Compared:
                     found[i, None] = call.name
                 if call.name == "detach_":
                     slots = self.links.items()
-                    found |= {pair: "detach_" for pair, at in slots if pair[1] == i and not self.sent.keys() & {*at}}
+                    found |= {
+                        pair: "detach_"
+                        for pair, at in slots
+                        if pair[1] == i and not self.sent.keys() & {*at}
+                    }
                     continue
                 ways = [k for k in made if not g.leads(g.edge_at(k, index + 1), edge)]
                 if len(ways) == len(made):
@@ -684,11 +762,17 @@ class Compared:
         for (tail, head), label in drawn.items():
             if (tail, head) not in true:
                 end = "what left torch" if head is None else self.word(head)
-                yield f"{self.word(tail)} → {end}: {label}; torch has a gradient path, or nothing was read"
+                yield (
+                    f"{self.word(tail)} → {end}: {label}; torch has a gradient path, or nothing was"
+                    " read"
+                )
         for (tail, head), name in true.items():
             if (tail, head) not in drawn and tail in self.number.values() and tail != head:
                 end = "what left torch" if head is None else head
-                yield f"{self.word(tail)} → {end}: no cut is drawn, and {name} made it without a gradient path"
+                yield (
+                    f"{self.word(tail)} → {end}: no cut is drawn, and {name} made it without a"
+                    " gradient path"
+                )
 
     def sentence(self) -> Iterator[str]:
         sentence = Sentence(self)
@@ -697,11 +781,15 @@ class Compared:
 
 
 def outline(graph: Graph) -> list[Any]:
-    """The calls, by the objects that they read and made: these numbers are what ties two recordings together. A tensor
-    that is kept alive sees more writes, and memory that nobody wrote yet holds other numbers in every run.
+    """The calls, by the objects that they read and made: these numbers are what ties two recordings
+    together. A tensor that is kept alive sees more writes, and memory that nobody wrote yet holds
+    other numbers in every run.
     """
     of = {t.id: t.object_id for t in graph.tensors}
-    return [(c.function, [of[i] for i in c.inputs], [of[o] for o in c.outputs], c.source) for c in graph.calls]
+    return [
+        (c.function, [of[i] for i in c.inputs], [of[o] for o in c.outputs], c.source)
+        for c in graph.calls
+    ]
 
 
 def resolved(name: str, scope: dict[str, Any]) -> Any:
@@ -716,7 +804,8 @@ def resolved(name: str, scope: dict[str, Any]) -> Any:
 
 
 def fits_label(label: str, sent: str, arrived: str | None) -> bool:
-    """The label of an arrow: what was sent, or, with a hook on the way, what was sent and what arrived."""
+    """The label of an arrow: what was sent, or, with a hook on the way, what was sent and what
+    arrived."""
     if " → " in label:
         way = label.split(" → ")
         return (way[0], way[-1]) == (sent, arrived)

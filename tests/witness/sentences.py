@@ -22,7 +22,8 @@ class Sentence:
     def __init__(self, compared: Compared) -> None:
         self.compared = compared
         self.text: str = compared.shown["sentence"]
-        self.named: dict[str, set[int]] = {}  # what a card is called, with its line and without -> its tensor
+        # what a card is called, with its line and without -> its tensor
+        self.named: dict[str, set[int]] = {}
         for card in compared.cards.values():
             if card.id in compared.number:
                 for name in (card.name, re.sub(r" \(line \d+\)$", "", card.name), card.title):
@@ -50,7 +51,9 @@ class Sentence:
     def runs(self, leaf: int) -> list[Engine]:
         """The backwards that brought something to this leaf."""
         g = self.compared.gradients
-        return [run for run in g.runs if run.kind == "backward" and (("leaf", leaf), 0) in run.arrived]
+        return [
+            run for run in g.runs if run.kind == "backward" and (("leaf", leaf), 0) in run.arrived
+        ]
 
     def found(self, pattern: str) -> list[Any]:
         found = list(re.finditer(pattern, self.text))
@@ -63,39 +66,57 @@ class Sentence:
             values = {str(self.compared.last(k).grad) for k in self.tensors(match[1])}
             if match[2] not in values:
                 yield f"{match[0]}; torch {sorted(values)}"
-        for match in self.found(rf"([\w.]+)\.grad was {NUMBER} after backward(?: and is {NUMBER} now)?"):
+        for match in self.found(
+            rf"([\w.]+)\.grad was {NUMBER} after backward(?: and is {NUMBER} now)?"
+        ):
             for k in self.tensors(match[1]):
                 after = [run.after[k] for run in self.runs(k)][-1:]
-                if after != [match[2]] or (match[3] and match[3] != str(self.compared.last(k).grad)):
+                if after != [match[2]] or (
+                    match[3] and match[3] != str(self.compared.last(k).grad)
+                ):
                     yield f"{match[0]}; torch {after}, now {self.compared.last(k).grad}"
 
     def added(self) -> Iterator[str]:
         """b.grad is 2: 1 arrived and was added to 1 from before."""
-        for match in self.found(rf"([\w.]+)\.grad is {NUMBER}: {NUMBER} arrived and was added to {NUMBER} from before"):
+        for match in self.found(
+            rf"([\w.]+)\.grad is {NUMBER}: {NUMBER} arrived and was added to {NUMBER} from before"
+        ):
             for k in self.tensors(match[1]):
                 real = [(run.arrived[("leaf", k), 0], run.before[k]) for run in self.runs(k)][-1:]
                 if real != [(match[3], match[4])]:
                     yield f"{match[0]}; torch {real}"
 
     def arrived(self) -> Iterator[str]:
-        """a.grad is 5: 2 came back through c and 3 through d; its gradient 1 passed through and was not kept."""
+        """a.grad is 5: 2 came back through c and 3 through d; its gradient 1 passed through and was
+        not kept."""
         g = self.compared.gradients
-        for match in self.found(rf"([\w.]+)\.grad is {NUMBER}: ({NUMBER}(?: and {NUMBER})* came back through [^;]*)"):
+        for match in self.found(
+            rf"([\w.]+)\.grad is {NUMBER}: ({NUMBER}(?: and {NUMBER})* came back through [^;]*)"
+        ):
             for k in self.tensors(match[1]):
                 if not (runs := self.runs(k)):
                     yield f"{match[3]}; nothing arrived"
                     continue
                 run = runs[-1]
                 sent = [
-                    value for (key, slot), value in run.sent.items() if (slot, (("leaf", k), 0)) in g.next(key)
+                    value
+                    for (key, slot), value in run.sent.items()
+                    if (slot, (("leaf", k), 0)) in g.next(key)
                 ]  # of the run that came last
                 text = match[3].partition(", and ")[0].partition(". ")[0]
                 parts = re.findall(rf"(?:^|and ){NUMBER}(?= and| came| through)", text)
                 if sorted(parts) != sorted(sent):
                     yield f"{match[3]}; torch {sent}"
-        for match in self.found(rf"{NAME} is not a leaf: its gradient {NUMBER} passed through and was not kept"):
+        for match in self.found(
+            rf"{NAME} is not a leaf: its gradient {NUMBER} passed through and was not kept"
+        ):
             name = match[1].rpartition(". ")[2]
-            real = {run.arrived.get(edge) for k in self.tensors(name) for _, edge in g.edges[k] for run in g.runs}
+            real = {
+                run.arrived.get(edge)
+                for k in self.tensors(name)
+                for _, edge in g.edges[k]
+                for run in g.runs
+            }
             if match[2] not in real:
                 yield f"{match[0]}; torch {real}"
 
@@ -103,16 +124,25 @@ class Sentence:
         """The gradient of y was changed from 1 to 10 by a hook."""
         g = self.compared.gradients
         for match in self.found(rf"The gradient of {NAME} was changed from {NUMBER} to {NUMBER}"):
-            real = {g.runs[-1].arrived.get(edge) for k in self.tensors(match[1]) for _, edge in g.edges[k]}
+            real = {
+                g.runs[-1].arrived.get(edge)
+                for k in self.tensors(match[1])
+                for _, edge in g.edges[k]
+            }
             if match[3] not in real:
                 yield f"{match[0]}; torch {real}"
 
     def cut(self) -> Iterator[str]:
-        """✂ detach() cuts b from a: no gradient goes back to a this way. What it names by its code may be no card's."""
-        for match in self.found(r"cuts ([^:]*?) from ([^:]*?)(?: \(\d+ of \d+ cuts\))?: no gradient goes back to"):
+        """✂ detach() cuts b from a: no gradient goes back to a this way. What it names by its code
+        may be no card's."""
+        for match in self.found(
+            r"cuts ([^:]*?) from ([^:]*?)(?: \(\d+ of \d+ cuts\))?: no gradient goes back to"
+        ):
             heads, tails = self.tensors(match[1]), self.tensors(match[2])
             true = self.compared.true_cuts
-            if tails and not any(tail in tails and (head in heads or not heads) for tail, head in true):
+            if tails and not any(
+                tail in tails and (head in heads or not heads) for tail, head in true
+            ):
                 yield f"{match[0]}; torch cuts {list(true)}"
 
     def line(self) -> Iterator[str]:
@@ -127,14 +157,21 @@ class Sentence:
                 yield f"{match[0]}; it was line {plain.line}"
 
     def shared(self) -> Iterator[str]:
-        """b and a share one block of memory; b[0] = 99. in line 10 changed a too, which shares that memory."""
-        for match in self.found(r"(?:^|\. )([^.:]+?(?:\.\w+)*) and (\S+(?: \(line \d+\))?) share one block of memory"):
-            pairs = [(a, b) for a in self.tensors(match[1]) for b in self.tensors(match[2]) if a != b]
+        """b and a share one block of memory; b[0] = 99. in line 10 changed a too, which shares that
+        memory."""
+        for match in self.found(
+            r"(?:^|\. )([^.:]+?(?:\.\w+)*) and (\S+(?: \(line \d+\))?) share one block of memory"
+        ):
+            pairs = [
+                (a, b) for a in self.tensors(match[1]) for b in self.tensors(match[2]) if a != b
+            ]
             if pairs and not any(self.compared.share(*pair) for pair in pairs):
                 yield f"{match[0]}; torch does not"
         for match in self.found(r"changed ([\w.]+) too, which shares that memory"):
             calls = self.compared.calls
-            if not any(len({m.values for _, m in calls.history[k]}) > 1 for k in self.tensors(match[1])):
+            if not any(
+                len({m.values for _, m in calls.history[k]}) > 1 for k in self.tensors(match[1])
+            ):
                 yield f"{match[0]}; it never changed"
 
     def nothing(self) -> Iterator[str]:

@@ -1,4 +1,5 @@
-"""Loaded by the server's and the kernels' Python at start: notes every address outside of this machine."""
+"""Loaded by the server's and the kernels' Python at start: notes every address outside of this
+machine."""
 
 import os
 import sys
