@@ -181,7 +181,7 @@ class _Teller:
         """Is it a leaf without elements that torch made for itself, as a checkpoint does up to torch 2.11?"""
         same = {s.id for s in self.graph.tensors if s.object_id == t.object_id}
         readers = [call for call in self.graph.calls if not same.isdisjoint(call.inputs)]
-        return 0 in t.shape and bool(readers) and all(call.bookkeeping for call in readers)
+        return 0 in (t.shape or ()) and bool(readers) and all(call.bookkeeping for call in readers)
 
     def below(self, node_id: int) -> list[Tensor]:
         """The leaves that a gradient which meets a node reaches."""
