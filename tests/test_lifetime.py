@@ -370,12 +370,16 @@ def test_memory_does_not_grow_over_a_long_loop():
     a, h = torch.ones(3, requires_grad=True), torch.zeros(3)
     with gv.record(max_events=200) as rec:
         h = work(1500, h, a)
-        before = resident_bytes()
         objects = len(gc.get_objects())
-        h = work(6000, h, a)
-        grown, more = resident_bytes() - before, len(gc.get_objects()) - objects
+        grown = []
+        for _ in range(3):
+            before = resident_bytes()
+            h = work(3000, h, a)
+            grown.append(resident_bytes() - before)
+        more = len(gc.get_objects()) - objects
     assert more < 2000, "objects that Python tracks"
-    assert grown < 8 * 2**20
+    # What is kept for each step grows in every round; what else the process does may fall into one of them.
+    assert min(grown) < 4 * 2**20, grown
     assert len(rec.events) <= 200
 
 
