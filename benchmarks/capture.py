@@ -10,8 +10,8 @@ import torchviz
 from torch import Tensor
 
 from benchmarks.common import MIX, bare_walk, conditions, mixed_graph, seconds, spread, table
-from gradviz.capture import capture
-from gradviz.walk import walk
+from gradviz.watch.capture import capture
+from gradviz.watch.walk import walk
 
 SIZES = {2_000: 7, 20_000: 5, 200_000: 3}  # nodes: rounds
 # seconds; what would take longer (judged by the size before, growing in proportion) is left out
@@ -21,7 +21,7 @@ DOT_LIMIT = 20.0
 def draw(loss: Tensor) -> str:
     """Our DOT source of the whole graph, node by node, as the nodes view builds it before anything
     is folded."""
-    from gradviz import dot, nodes
+    from gradviz.picture import dot, nodes
 
     return dot.dot(nodes.scene(capture(loss)))
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 import gradviz as gv
 from benchmarks.common import conditions, spread, table
-from gradviz.walk import walk
+from gradviz.watch.walk import walk
 
 ROUNDS = 9
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import torch
 
 import gradviz
-from gradviz.scene import Arrow, Row, Scene
-from gradviz.views.figure import Figure
+from gradviz.picture.figure import Figure
+from gradviz.picture.scene import Arrow, Row, Scene
 
 PROGRAM = """\
 a = torch.tensor(1., requires_grad=True)

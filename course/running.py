@@ -26,8 +26,8 @@ def shown(notebook: Notebook) -> Iterator[Shown]:
     """
     from IPython.core.interactiveshell import InteractiveShell
 
-    from gradviz.exploring import Exploration
-    from gradviz.views.player import Player
+    from gradviz.live.explore import Exploration
+    from gradviz.live.player import Player
 
     shell: Any = InteractiveShell.instance()
     seen: dict[int, Exploration] = {}

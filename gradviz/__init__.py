@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 from gradviz import _installed
 
 if TYPE_CHECKING:
-    from gradviz import controls, lesson
-    from gradviz.exploring import explore
-    from gradviz.graph import GradvizError, Graph
+    from gradviz.graph.records import GradvizError, Graph
+    from gradviz.live import controls
+    from gradviz.live.explore import explore
+    from gradviz.live.export import export
+    from gradviz.live.player import play
+    from gradviz.live.widget import GraphWidget
+    from gradviz.notebook import lesson
+    from gradviz.picture.figure import Figure
     from gradviz.recording import Recording, record
     from gradviz.showing import show
-    from gradviz.views.figure import Figure
-    from gradviz.views.page import export
-    from gradviz.views.player import play
-    from gradviz.views.widget import GraphWidget
     from gradviz.why.entry import explain
     from gradviz.why.moving import will_it_move
     from gradviz.why.reaching import reach
@@ -24,17 +25,17 @@ if TYPE_CHECKING:
 # Each name is loaded on first use, so that `import gradviz` costs next to nothing beside `import
 # torch`.
 _HOME = {
-    "Figure": "gradviz.views.figure",
-    "GradvizError": "gradviz.graph",
-    "Graph": "gradviz.graph",
-    "GraphWidget": "gradviz.views.widget",
+    "Figure": "gradviz.picture.figure",
+    "GradvizError": "gradviz.graph.records",
+    "Graph": "gradviz.graph.records",
+    "GraphWidget": "gradviz.live.widget",
     "Recording": "gradviz.recording",
-    "controls": "gradviz.controls",
+    "controls": "gradviz.live.controls",
     "explain": "gradviz.why.entry",
-    "explore": "gradviz.exploring",
-    "export": "gradviz.views.page",
-    "lesson": "gradviz.lesson",
-    "play": "gradviz.views.player",
+    "explore": "gradviz.live.explore",
+    "export": "gradviz.live.export",
+    "lesson": "gradviz.notebook.lesson",
+    "play": "gradviz.live.player",
     "reach": "gradviz.why.reaching",
     "record": "gradviz.recording",
     "show": "gradviz.showing",
@@ -57,7 +58,8 @@ __all__ = [
     "show",
     "will_it_move",
 ]
-__version__ = "0.1.0"
+_MODULES = {"controls", "lesson"}
+__version__ = _installed.VERSION
 
 _installed.require_torch(_installed.torch_version())
 _installed.warn_of_other_gradviz()
@@ -69,7 +71,7 @@ def __getattr__(name: str) -> Any:
             f"module 'gradviz' has no attribute {name!r}; it has {', '.join(__all__)}"
         )
     home = importlib.import_module(_HOME[name])
-    value = home if home.__name__ == f"gradviz.{name}" else getattr(home, name)
+    value = home if name in _MODULES else getattr(home, name)
     globals()[name] = value
     return value
 
@@ -81,9 +83,9 @@ def __dir__() -> list[str]:
 
 def load_ipython_extension(shell: Any) -> None:
     """``%load_ext gradviz``."""
-    importlib.import_module("gradviz.magic").load(shell)
+    importlib.import_module("gradviz.notebook.magic").load(shell)
 
 
 def unload_ipython_extension(shell: Any) -> None:
     """``%unload_ext gradviz``."""
-    importlib.import_module("gradviz.magic").unload(shell)
+    importlib.import_module("gradviz.notebook.magic").unload(shell)

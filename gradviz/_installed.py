@@ -13,6 +13,7 @@ from importlib.util import find_spec
 
 # on PyPI, "gradviz" is another project, which also imports as gradviz
 DISTRIBUTION = "torch-gradviz"
+VERSION = "0.1.0"
 OLDEST_TORCH = (2, 11)  # the first that tells all that a recording says, see docs/versions.md
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _SUMMARY = "Summary: See what PyTorch's autograd does, and what it forgets"

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
 
-from . import given as arguments
-from . import queries
-from ._places import locate
-from .capture import capture
-from .graph import GradvizError, Graph
-from .views.figure import Figure
+from gradviz.graph import queries
+from gradviz.graph.records import GradvizError, Graph
+from gradviz.names.position import locate
+from gradviz.picture.figure import Figure
+from gradviz.watch.capture import capture
+from gradviz.words import given as arguments
 
 if TYPE_CHECKING:
     import torch

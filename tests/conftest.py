@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
-from gradviz import render
+from gradviz.picture import render
 
 # they hold no doctests, and two share one module name
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]

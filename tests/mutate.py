@@ -1,7 +1,7 @@
 """How many small changes of the code no test notices: ``make mutants`` changes a sample and writes
 docs/mutants.md.
 
-    python tests/mutate.py --count 20 --seed 7 --only gradviz/connect.py
+    python tests/mutate.py --count 20 --seed 7 --only gradviz/watch/cuts.py
 
 Each mutant is one change of one expression or statement: a comparison, ``and``/``or``, a negated
 condition, a constant, a returned value, two swapped arguments, a statement left out. No file is
@@ -60,25 +60,25 @@ RECORDER = [
 RECORDER += ["test_recording_kinds.py", "test_hooks.py", "test_lifetime.py", "test_passive.py"]
 READING = ["test_weak_spots.py", "test_capture.py", "test_walk.py"]
 TESTS: dict[str, list[str]] = {
-    "gradviz/recorder.py": RECORDER,
-    "gradviz/connect.py": RECORDER,
-    "gradviz/objects.py": RECORDER,
-    "gradviz/custom.py": RECORDER,
-    "gradviz/backward.py": [
+    "gradviz/watch/recorder.py": RECORDER,
+    "gradviz/watch/cuts.py": RECORDER,
+    "gradviz/watch/identity.py": RECORDER,
+    "gradviz/watch/custom_function.py": RECORDER,
+    "gradviz/watch/backward.py": [
         "test_weak_spots.py",
         "test_hooks.py",
         "test_steps.py",
         "test_recording_kinds.py",
     ],
-    "gradviz/changes.py": ["test_hooks.py", "test_steps.py"],
-    "gradviz/assemble.py": [
+    "gradviz/watch/hooks.py": ["test_hooks.py", "test_steps.py"],
+    "gradviz/watch/assemble.py": [
         "test_weak_spots.py",
         "test_steps.py",
         "test_cuts.py",
         "test_recording_kinds.py",
     ],
-    "gradviz/capture.py": READING,
-    "gradviz/graph.py": [*READING, "test_recording_kinds.py"],
+    "gradviz/watch/capture.py": READING,
+    "gradviz/graph/records.py": [*READING, "test_recording_kinds.py"],
     "gradviz/why": ["test_weak_spots.py", "why"],
 }
 NO_VERDICT = 99  # exit status

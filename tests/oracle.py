@@ -26,10 +26,11 @@ import torch
 from program_model import ExpectedCut, ExpectedRecording, Value
 
 import gradviz as gv
-from gradviz import preview, rows
-from gradviz._torch_compat import unobserved
-from gradviz.graph import Accumulated, Graph, NodeKind, NodeRan, SavedState, Wrote
+from gradviz.graph import preview
+from gradviz.graph.records import Accumulated, Graph, NodeKind, NodeRan, SavedState, Wrote
+from gradviz.picture import rows
 from gradviz.recording import Recording
+from gradviz.watch.torch_private import unobserved
 
 FILE = "<program>"
 TESTS = 0  # the stream of programs in the tests; every other one is for soaking

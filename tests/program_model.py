@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
-from gradviz.graph import CutReason as R
+from gradviz.graph.records import CutReason as R
 
 INFERENCE_WRITE = "in-place write to an inference tensor"
 NORMAL_WRITE = "in-place write in inference_mode to a tensor from outside"

@@ -30,7 +30,7 @@ from program_model import (
 )
 from torch.utils.checkpoint import checkpoint
 
-from gradviz.graph import CutReason as R
+from gradviz.graph.records import CutReason as R
 
 # The functions of the programs --------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
-from gradviz.geometry import Point, Rect, Spline
+from gradviz.picture.geometry import Point, Rect, Spline
 
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBERS = re.compile(r"(-?[\d.]+)[, ](-?[\d.]+)")

@@ -15,84 +15,23 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "gradviz"
 
-# A module imports only modules that stand before it. PLAIN ones work on plain data and know no
-# torch.
-PLAIN = [
+# The rooms, from the lowest to the highest: a module imports from its own room and from lower ones.
+ROOMS = [
     "_installed",
     "graph",
-    "given",
-    "preview",
-    "theme",
-    "geometry",
-    "_places",
-    "bindings",
-    "callers",
+    "words",
+    "watch",
     "names",
-    "scene",
-    "queries",
-    "rows",
-    "frames",
-    "cards",
-    "arrange",
-    "fold",
-    "nodes",
-    "levels",
-    "dot",
-    "text",
-    "render",
-    "views",
-    "views.figure",
-    "table",
-    "explaining",
-    "telling",
-    "views.state",
+    "picture",
     "why",
-    "why.tables",
-    "why.explanation",
-    "why.messages",
-    "why.paths",
-    "why.doubts",
-    "why.zeros",
-    "why.gradient",
-    "why.raised",
-]
-LIVE = [
-    "_torch_compat",
-    "functions",
-    "objects",
-    "walk",
-    "connect",
-    "calls",
-    "custom",
-    "norms",
-    "changes",
-    "backward",
-    "recorder",
-    "naming",
-    "assemble",
-    "capture",
     "recording",
     "showing",
-    "why.silent",
-    "why.measured",
-    "why.small",
-    "why.reaching",
-    "why.moving",
-    "why.entry",
-    "steps",
-    "views.lifetime",
-    "views.widget",
-    "views.book",
-    "views.player",
-    "controls",
-    "views.panel",
-    "exploring",
-    "lesson",
-    "views.page",
-    "why.notebook",
-    "magic",
+    "live",
+    "notebook",
+    "__init__",
 ]
-ORDER = [*PLAIN, *LIVE, "__init__"]
+# What stands there works on plain data and knows no torch.
+PLAIN = {"_installed", "graph", "words", "picture"}
 
 PROCESSES = {"subprocess", "multiprocessing", "concurrent", "asyncio"}
 LAYOUT = {"graphviz", "pygraphviz"}
@@ -104,6 +43,7 @@ def module_name(path: Path) -> str:
 
 
 MODULES = {module_name(p): p for p in sorted(PACKAGE.rglob("*.py"))}
+PACKAGES = {f"gradviz.{p.parent.name}" for p in PACKAGE.glob("*/__init__.py")} | {"gradviz"}
 
 
 @cache
@@ -111,71 +51,81 @@ def tree(module: str) -> ast.Module:
     return ast.parse(MODULES[module].read_text(encoding="utf-8"))
 
 
-def running(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes below ``node`` except what stands in ``if TYPE_CHECKING``, which no program
-    runs."""
-    for child in ast.iter_child_nodes(node):
-        if (
-            isinstance(child, ast.If)
-            and isinstance(child.test, ast.Name)
-            and child.test.id == "TYPE_CHECKING"
-        ):
-            continue
-        yield child
-        yield from running(child)
-
-
 @cache
 def imports(module: str) -> frozenset[str]:
-    """Every dotted name that the module imports; a name taken from a module counts as a module that
-    may exist."""
+    """Every dotted name that the module imports, for its types alone too; a name taken from a
+    module counts as a module that may exist."""
     found = set()
-    package = ["gradviz", *module.split(".")[:-1]] if module != "views" else ["gradviz", "views"]
-    for node in running(tree(module)):
+    for node in ast.walk(tree(module)):
         if isinstance(node, ast.Import):
             found |= {a.name for a in node.names}
         elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) - node.level + 1] if node.level else []
-            base = ".".join([*above, *([node.module] if node.module else [])])
-            found |= {base, *(f"{base}.{a.name}" for a in node.names)}
+            assert not node.level, f"{module} imports relatively in line {node.lineno}"
+            found |= {f"{node.module}.{a.name}" for a in node.names}
+            found |= {str(node.module)} - PACKAGES
     return frozenset(found)
 
 
 def own_imports(module: str) -> set[str]:
-    return {
-        name.removeprefix("gradviz.") for name in imports(module) if name.startswith("gradviz.")
-    } & MODULES.keys()
+    """The modules of gradviz that a module imports."""
+    names = {name.removeprefix("gradviz.") for name in imports(module)}
+    return {name for name in names if name in MODULES and name != module}
 
 
 def outside_imports(module: str) -> set[str]:
     return {name.split(".")[0] for name in imports(module)} - {"gradviz"}
 
 
-def test_every_module_has_its_place() -> None:
-    assert MODULES.keys() == set(ORDER)
+def room(module: str) -> str:
+    return module.split(".")[0]
+
+
+def circle(imported: dict[str, set[str]]) -> list[str]:
+    """Modules that import each other in a circle; none of those that are left imports the others."""
+    left = dict(imported)
+    while free := [m for m, others in left.items() if not others & left.keys()]:
+        for module in free:
+            del left[module]
+    return sorted(left)
+
+
+def test_every_module_stands_in_a_room() -> None:
+    assert {room(m) for m in MODULES} == set(ROOMS)
+    assert sum("." not in m for m in MODULES) - len(PACKAGES) <= 4
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_imports_point_one_way(module: str) -> None:
-    place = ORDER.index(module)
-    late = {name for name in own_imports(module) if ORDER.index(name) >= place}
-    assert not late, f"{module} imports {late}, which stand after it in ORDER"
+def test_imports_point_downwards(module: str) -> None:
+    place = ROOMS.index(room(module))
+    up = {name for name in own_imports(module) if ROOMS.index(room(name)) > place}
+    assert not up, f"{module} imports {up}, which stand in rooms above it"
 
 
-@pytest.mark.parametrize("module", PLAIN)
+def test_no_modules_import_each_other() -> None:
+    assert circle({m: own_imports(m) for m in MODULES}) == []
+    assert circle({"a": {"b"}, "b": {"a"}, "c": {"a"}, "d": set()}) == ["a", "b", "c"]
+
+
+def test_only_public_names_are_imported_by_their_names() -> None:
+    asking = [m for m in MODULES if "import_module(" in MODULES[m].read_text(encoding="utf-8")]
+    assert asking == ["__init__"]
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room(m) in PLAIN])
 def test_plain_modules_know_no_torch(module: str) -> None:
     assert "torch" not in outside_imports(module)
-    assert own_imports(module) <= set(PLAIN)
+    assert {room(name) for name in own_imports(module)} <= PLAIN
 
 
 def test_only_render_starts_processes() -> None:
-    assert [m for m in MODULES if outside_imports(m) & PROCESSES] == ["render"]
+    assert [m for m in MODULES if outside_imports(m) & PROCESSES] == ["picture.render"]
 
 
 def test_only_render_lays_out() -> None:
-    """views.figure may name graphviz, for ``Figure.dot`` is a ``graphviz.Source``."""
-    assert [m for m in MODULES if outside_imports(m) & LAYOUT] == ["render", "views.figure"]
-    assert "pygraphviz" not in outside_imports("views.figure")
+    """picture.figure may name graphviz, for ``Figure.dot`` is a ``graphviz.Source``."""
+    laying_out = [m for m in MODULES if outside_imports(m) & LAYOUT]
+    assert laying_out == ["picture.figure", "picture.render"]
+    assert "pygraphviz" not in outside_imports("picture.figure")
 
 
 @cache
@@ -184,7 +134,7 @@ def own_names() -> frozenset[str]:
     package itself defines."""
     found = {"_make", "_replace", "_fields", "_asdict", *(m.split(".")[-1] for m in MODULES)}
     for node in (
-        n for module in MODULES.keys() - {"_torch_compat"} for n in ast.walk(tree(module))
+        n for module in MODULES.keys() - {"watch.torch_private"} for n in ast.walk(tree(module))
     ):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             found.add(node.name)
@@ -199,7 +149,7 @@ def own_names() -> frozenset[str]:
     return frozenset(found)
 
 
-@pytest.mark.parametrize("module", sorted(MODULES.keys() - {"_torch_compat"}))
+@pytest.mark.parametrize("module", sorted(MODULES.keys() - {"watch.torch_private"}))
 def test_private_parts_of_torch_stay_in_one_file(module: str) -> None:
     """Neither ``torch._x`` nor a private attribute of a tensor or node, in whatever way it is
     spelt."""
@@ -231,16 +181,15 @@ BEHIND = frozenset(
 )
 # Read outside of the compatibility file: none of these is torch's.
 NOT_TORCHS = {
-    "calls": {"copy.deepcopy.__code__"},
-    "exploring": {
+    "watch.stack": {"copy.deepcopy.__code__"},
+    "live.explore": {
         "inspect.unwrap(function).__code__",
         "getattr(inspect.unwrap(function), '__code__', None)",
         "getattr(function, '__globals__', {})",
     },
     # its own handler's frame
-    "recorder": {"Recorder.__torch_function__.__code__", "frame.f_locals"},
-    "why.entry": {"Recording.explain.__code__"},
-    "why.notebook": {"frame.f_locals"},
+    "watch.recorder": {"Recorder.__torch_function__.__code__", "frame.f_locals"},
+    "notebook.newest": {"frame.f_locals"},
 }
 # Public names that not every torch from the oldest to the newest has:
 # tests/versions/public_names.py lists them.
@@ -312,17 +261,17 @@ def reads_of_torch(module: ast.Module, allowed: set[str]) -> set[str]:
                 found.add(ast.unparse(node))  # feature detection has its place
         else:
             continue
-        if getattr(owner, "id", "") in {"self", "compat"}:
+        if getattr(owner, "id", "") in {"self", "torch_private"}:
             continue
         if read in of_interest and ast.unparse(node) not in allowed:
             found.add(ast.unparse(node))
     return found
 
 
-@pytest.mark.parametrize("module", sorted(MODULES.keys() - {"_torch_compat"} - set(PLAIN)))
+@pytest.mark.parametrize("module", sorted(MODULES.keys() - {"watch.torch_private"}))
 def test_what_differs_between_versions_of_torch_is_read_in_one_file(module: str) -> None:
     """Also where it is read through public names: the code behind a function, a frame's variables,
-    a SavedTensor, and what only some versions have. PLAIN modules meet nothing of torch's."""
+    a SavedTensor, and what only some versions have."""
     importlib.import_module("torch")
     assert not reads_of_torch(tree(module), NOT_TORCHS.get(module, set()))
 
@@ -395,5 +344,4 @@ def test_no_module_hides_a_public_name() -> None:
     name."""
     import gradviz
 
-    # the modules
-    assert set(gradviz.__all__) & {m.split(".")[0] for m in MODULES} == {"controls", "lesson"}
+    assert not set(gradviz.__all__) & {room(m) for m in MODULES}

@@ -14,8 +14,9 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz import controls, given, lesson
-from gradviz.graph import GradvizError, Node
+from gradviz import controls, lesson
+from gradviz.graph.records import GradvizError, Node
+from gradviz.words import given
 
 
 class Hostile:

@@ -14,8 +14,9 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz import explaining, preview, queries, table
-from gradviz.views.figure import Figure
+from gradviz.graph import preview, queries
+from gradviz.picture import explaining, table
+from gradviz.picture.figure import Figure
 
 NAMES = "abcd"
 PRELUDE = """

@@ -12,8 +12,8 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from gradviz.capture import capture
-from gradviz.graph import GradientEdge, GradvizError, Graph, NodeKind, SavedState
+from gradviz.graph.records import GradientEdge, GradvizError, Graph, NodeKind, SavedState
+from gradviz.watch.capture import capture
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz import dot, fold, scene
-from gradviz.arrange import arranged
-from gradviz.cards import scene as cards
-from gradviz.graph import GradientEdge, Graph, Node, NodeKind
-from gradviz.views.figure import Figure
-from gradviz.views.state import state
+from gradviz.graph.records import GradientEdge, Graph, Node, NodeKind
+from gradviz.picture import dot, fold, scene
+from gradviz.picture.arrange import arranged
+from gradviz.picture.cards import scene as cards
+from gradviz.picture.figure import Figure
+from gradviz.picture.state import state
 
 
 def titles(graph: Graph) -> list[str]:

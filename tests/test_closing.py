@@ -16,10 +16,10 @@ import torch
 from ipywidgets.widgets import widget as ipywidgets_widget
 
 import gradviz as gv
-from gradviz import exploring
-from gradviz.exploring import Exploration, explore
-from gradviz.lesson import question
-from gradviz.views import lifetime
+from gradviz.live import explore as exploring
+from gradviz.live import lifetime
+from gradviz.live.explore import Exploration, explore
+from gradviz.notebook.lesson import question
 
 
 class Notebook:

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from gradviz import controls
-from gradviz.controls import control
-from gradviz.graph import GradvizError
+from gradviz.graph.records import GradvizError
+from gradviz.live.controls import control
 
 
 class Colour(Enum):

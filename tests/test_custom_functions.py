@@ -1,7 +1,7 @@
 """Custom Functions while recording: one call on one line, whatever runs inside, on every torch.
 
 Up to torch 2.13 ``Function.apply`` stands on the stack, later only what it calls does (NOTE
-[Function.apply] in ``_torch_compat.py``). Where the torch at hand has both ways, both are tried
+[Function.apply] in ``torch_private.py``). Where the torch at hand has both ways, both are tried
 here.
 """
 
@@ -17,17 +17,19 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz import _torch_compat as compat
-from gradviz.graph import CutReason, NodeKind
+from gradviz.graph.records import CutReason, NodeKind
+from gradviz.watch import torch_private
 
-WAYS = ["parts"] if compat._APPLY is None else ["apply", "parts"]
+WAYS = ["parts"] if torch_private._APPLY is None else ["apply", "parts"]
 
 
 @pytest.fixture(params=WAYS, autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """How a running Function is found on the stack."""
     if request.param == "parts":
-        monkeypatch.setattr(compat.FunctionRuns, "outermost", compat.FunctionRuns._by_parts)
+        monkeypatch.setattr(
+            torch_private.FunctionRuns, "outermost", torch_private.FunctionRuns._by_parts
+        )
     return request.param
 
 
@@ -358,5 +360,5 @@ def test_the_frame_of_forward_is_read_and_not_kept() -> None:
     frame = sys._getframe()
     count = sys.getrefcount(frame)
     marker = [1]
-    assert compat._values(frame)["marker"] is marker
+    assert torch_private._values(frame)["marker"] is marker
     assert sys.getrefcount(frame) == count

@@ -22,8 +22,8 @@ import torch.nn.functional as F
 from torch import nn
 
 import gradviz as gv
-from gradviz import rows
-from gradviz.graph import CutReason
+from gradviz.graph.records import CutReason
+from gradviz.picture import rows
 
 PROGRAMS = []
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradviz import dot, render
-from gradviz.scene import Arrow, Box, Card, Row, Scene
+from gradviz.picture import dot, render
+from gradviz.picture.scene import Arrow, Box, Card, Row, Scene
 
 NASTY = [
     'a"b',
@@ -106,7 +106,7 @@ def test_long_code_wraps_and_says_that_it_goes_on() -> None:
 PROGRAM = """
 import torch
 import gradviz as gv
-from gradviz.views.figure import Figure
+from gradviz.picture.figure import Figure
 with gv.record() as rec:
     a = torch.tensor([1., 2., 3.], requires_grad=True)
     x, y, z = a.unbind(0)

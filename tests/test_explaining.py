@@ -14,10 +14,11 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz import explaining, preview
-from gradviz.explaining import LIMIT, Listing, summary
-from gradviz.graph import Graph
-from gradviz.theme import shorten
+from gradviz.graph import preview
+from gradviz.graph.records import Graph
+from gradviz.picture import explaining
+from gradviz.picture.explaining import LIMIT, Listing, summary
+from gradviz.picture.theme import shorten
 
 Named = dict[str, torch.Tensor]
 PROGRAMS: list[tuple[Callable[[Named], None], str]] = []

@@ -20,10 +20,11 @@ import numpy as np
 import pytest
 import torch
 
-from gradviz import controls, exploring
-from gradviz.exploring import Exploration, Turns, explore
-from gradviz.graph import GradvizError
-from gradviz.queries import latest_states
+from gradviz import controls
+from gradviz.graph.queries import latest_states
+from gradviz.graph.records import GradvizError
+from gradviz.live import explore as exploring
+from gradviz.live.explore import Exploration, Turns, explore
 
 
 def scenario(copy: Any, mode: Any, requires_grad: bool, k: int) -> Any:

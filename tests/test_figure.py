@@ -14,10 +14,10 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz import render
-from gradviz.graph import GradvizError, Graph
+from gradviz.graph.records import GradvizError, Graph
+from gradviz.picture import render
+from gradviz.picture.figure import Figure
 from gradviz.showing import show
-from gradviz.views.figure import Figure
 
 
 @pytest.fixture(scope="module")

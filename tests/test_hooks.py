@@ -15,11 +15,12 @@ import torch
 from oracle import record_program
 
 import gradviz as gv
-from gradviz import explaining, nodes, preview
-from gradviz.cards import scene
-from gradviz.dot import _chip_lines
-from gradviz.graph import Accumulated, Changed, Graph, Hooked
-from gradviz.telling import Story
+from gradviz.graph import preview
+from gradviz.graph.records import Accumulated, Changed, Graph, Hooked
+from gradviz.picture import explaining, nodes
+from gradviz.picture.cards import scene
+from gradviz.picture.dot import _chip_lines
+from gradviz.picture.telling import Story
 
 Hook = Callable[[torch.Tensor], Any]
 TIMES: Hook = lambda g: g * 10  # noqa: E731

@@ -19,9 +19,9 @@ import pytest
 import torch
 
 from gradviz import controls, lesson
-from gradviz.exploring import Exploration, Run, explore
-from gradviz.graph import GradvizError
-from gradviz.lesson import Question, Wrong, question
+from gradviz.graph.records import GradvizError
+from gradviz.live.explore import Exploration, Run, explore
+from gradviz.notebook.lesson import Question, Wrong, question
 from gradviz.recording import record
 
 VIEW = "application/vnd.jupyter.widget-view+json"

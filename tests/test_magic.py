@@ -178,7 +178,7 @@ def test_line_magic_says_what_there_is(shell: InteractiveShell) -> None:
 
 
 def test_loading_twice_records_once_and_unloading_leaves_nothing(shell: InteractiveShell) -> None:
-    from gradviz import magic
+    from gradviz.notebook import magic
 
     before = list(shell.input_transformers_cleanup)
     magic.load(shell)

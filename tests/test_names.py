@@ -14,8 +14,8 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz.cards import scene as cards
-from gradviz.names import Named, Site, resolve
+from gradviz.names.resolve import Named, Site, resolve
+from gradviz.picture.cards import scene as cards
 
 EXACT = sys.version_info >= (3, 11)  # code positions; 3.10 finds less, but nothing else
 FRAMES = 4
@@ -514,8 +514,8 @@ def test_nothing_is_kept() -> None:
 
 
 def test_frames_are_not_touched() -> None:
-    source = Path(sys.modules["gradviz.names"].__file__ or "").read_text()
-    source += Path(sys.modules["gradviz._places"].__file__ or "").read_text()
+    source = Path(sys.modules["gradviz.names.resolve"].__file__ or "").read_text()
+    source += Path(sys.modules["gradviz.names.position"].__file__ or "").read_text()
     assert "_getframe" not in source
     assert "import torch" not in source
     assert "import IPython" not in source

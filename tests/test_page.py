@@ -16,9 +16,10 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz.views.figure import Figure
-from gradviz.views.page import export, page
-from gradviz.views.state import state
+from gradviz.live.export import export
+from gradviz.picture.figure import Figure
+from gradviz.picture.page import page
+from gradviz.picture.state import state
 
 HOSTILE = [
     "</script><script>alert(1)</script>",

@@ -12,9 +12,10 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
-from gradviz import controls, exploring
-from gradviz.exploring import Exploration, explore
-from gradviz.views.state import state
+from gradviz import controls
+from gradviz.live import explore as exploring
+from gradviz.live.explore import Exploration, explore
+from gradviz.picture.state import state
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -138,8 +139,8 @@ def test_it_displays_text_picture_and_widget(exploration: Exploration) -> None:
 
 
 CELL = """
-import gradviz.exploring
-@gradviz.exploring.explore(k=[1, 2])
+import gradviz.live.explore
+@gradviz.live.explore.explore(k=[1, 2])
 def scenario(k):
     return k
 """

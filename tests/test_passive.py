@@ -21,7 +21,7 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils.checkpoint import checkpoint
 
 import gradviz as gv
-from gradviz import objects
+from gradviz.watch import identity as objects
 
 PROGRAMS, BLOCK = 600, 100
 TORCH, GRADVIZ = (str(Path(package.__file__).parent) for package in (torch, gv))

@@ -15,9 +15,9 @@ import svg as drawn
 import torch
 
 import gradviz as gv
-from gradviz.geometry import Rect
+from gradviz.picture.figure import Figure
+from gradviz.picture.geometry import Rect
 from gradviz.showing import show
-from gradviz.views.figure import Figure
 
 GOLDEN = Path(__file__).parent / "golden"
 DOCS = Path(__file__).parent.parent / "docs" / "pictures"

@@ -15,9 +15,9 @@ import torch
 from recordings import course
 
 import gradviz as gv
-from gradviz import steps
-from gradviz.views.book import book
-from gradviz.views.player import play
+from gradviz.live import steps
+from gradviz.live.book import book
+from gradviz.live.player import play
 
 
 def record() -> gv.Recording:
@@ -198,7 +198,7 @@ def test_a_book_needs_no_widgets(tmp_path: Path) -> None:
     code = f"""
 import sys; sys.path.insert(0, {str(tmp_path)!r})
 import torch, gradviz as gv
-from gradviz.views.book import book
+from gradviz.live.book import book
 with gv.record() as rec:
     torch.ones(2, requires_grad=True).sum().backward()
 print(len(book(rec)["states"]) == len(rec.events) + 1)

@@ -14,8 +14,9 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import gradviz as gv
-from gradviz import backward, preview
-from gradviz.graph import Accumulated, CutReason, SavedState
+from gradviz.graph import preview
+from gradviz.graph.records import Accumulated, CutReason, SavedState
+from gradviz.watch import backward
 
 
 def names(rec: gv.Recording) -> set[str]:

@@ -12,8 +12,17 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import gradviz as gv
-from gradviz import preview
-from gradviz.graph import Accumulated, Freed, Graph, NodeKind, NodeRan, Raised, SavedState, Wrote
+from gradviz.graph import preview
+from gradviz.graph.records import (
+    Accumulated,
+    Freed,
+    Graph,
+    NodeKind,
+    NodeRan,
+    Raised,
+    SavedState,
+    Wrote,
+)
 
 # tensors that refuse ordinary questions -----------------------------------------------------------
 

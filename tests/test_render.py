@@ -12,10 +12,11 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
-from gradviz import record, render
-from gradviz.geometry import Spline
-from gradviz.graph import GradvizError, Graph, Tensor
-from gradviz.views.figure import Figure
+from gradviz import record
+from gradviz.graph.records import GradvizError, Graph, Tensor
+from gradviz.picture import render
+from gradviz.picture.figure import Figure
+from gradviz.picture.geometry import Spline
 
 SMALL = """digraph { bgcolor="transparent"; n0 [id="n0" label="a"];
   n0 -> n1 [key="e0" class="gradient" color="red:blue"]; }"""

@@ -14,7 +14,7 @@ import torch
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
 import gradviz as gv
-from gradviz.recorder import Recorder
+from gradviz.watch.recorder import Recorder
 
 
 @pytest.fixture(autouse=True)
@@ -389,7 +389,7 @@ def test_a_generator_collected_on_another_thread_ends_its_recording(recwarn):
 
 
 def test_recordings_that_end_on_another_thread_leave_one_mark_at_most():
-    from gradviz.recorder import _marks
+    from gradviz.watch.recorder import _marks
 
     before = len(_marks.get())
     for _ in range(5):

@@ -16,11 +16,12 @@ import torch
 from recordings import Copy, course
 
 import gradviz as gv
-from gradviz import preview, render
-from gradviz.graph import Graph
-from gradviz.table import COLUMNS
-from gradviz.views.figure import Figure
-from gradviz.views.state import state
+from gradviz.graph import preview
+from gradviz.graph.records import Graph
+from gradviz.picture import render
+from gradviz.picture.figure import Figure
+from gradviz.picture.state import state
+from gradviz.picture.table import COLUMNS
 
 
 def by_key(shown: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -303,7 +304,7 @@ def test_the_text_twin_holds_everything() -> None:
 
 PROGRAM = """
 import json, torch, gradviz as gv
-from gradviz.views.state import state
+from gradviz.picture.state import state
 with gv.record() as rec:
     a = torch.tensor([1.0, 2.0], requires_grad=True)
     b = a.detach()

@@ -16,12 +16,13 @@ from recordings import course
 from svg import SVG, read
 
 import gradviz as gv
-from gradviz import arrange, cards, fold, render, steps
-from gradviz.dot import VALUE_CHARS
-from gradviz.graph import Accumulated, Freed, NodeRan
-from gradviz.scene import Scene
-from gradviz.telling import Story
-from gradviz.theme import ROWS, shorten
+from gradviz.graph.records import Accumulated, Freed, NodeRan
+from gradviz.live import steps
+from gradviz.picture import arrange, cards, fold, render
+from gradviz.picture.dot import VALUE_CHARS
+from gradviz.picture.scene import Scene
+from gradviz.picture.telling import Story
+from gradviz.picture.theme import ROWS, shorten
 
 
 def written() -> gv.Recording:

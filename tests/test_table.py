@@ -9,11 +9,12 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz import explaining, preview, table
-from gradviz.graph import Graph, Tensor
-from gradviz.scene import LINES
-from gradviz.views.figure import Figure
-from gradviz.views.state import state
+from gradviz.graph import preview
+from gradviz.graph.records import Graph, Tensor
+from gradviz.picture import explaining, table
+from gradviz.picture.figure import Figure
+from gradviz.picture.scene import LINES
+from gradviz.picture.state import state
 
 
 def cells(graph: Graph) -> dict[str, dict[str, str]]:

@@ -8,7 +8,7 @@ import textwrap
 import torch
 
 import gradviz as gv
-from gradviz.views.figure import Figure
+from gradviz.picture.figure import Figure
 
 
 def test_the_whole_story_of_a_detach() -> None:

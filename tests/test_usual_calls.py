@@ -10,8 +10,8 @@ import torch
 from oracle import record_program
 
 import gradviz as gv
-from gradviz import connect
-from gradviz.graph import Graph
+from gradviz.graph.records import Graph
+from gradviz.watch import cuts
 
 PROGRAMS, BLOCK = 400, 50
 
@@ -37,7 +37,7 @@ def compared(run, without: str, monkeypatch) -> int:
     quick way."""
     quick = run()
     with monkeypatch.context() as patch:
-        patch.setattr(connect, without, lambda *_: None)
+        patch.setattr(cuts, without, lambda *_: None)
         general = run()
     assert numbered(quick.graph).to_json() == numbered(general.graph).to_json()
     found = [sum(kind == "usual" for kind, *_ in rec._recorder.log) for rec in (quick, general)]

@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 import gradviz as gv
-from gradviz import preview
-from gradviz.graph import Wrote
+from gradviz.graph import preview
+from gradviz.graph.records import Wrote
 
 F = nn.functional
 

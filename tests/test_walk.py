@@ -9,8 +9,8 @@ import weakref
 import pytest
 import torch
 
-from gradviz import walk as walking
-from gradviz.walk import guard_new, serial, walk
+from gradviz.watch import walk as walking
+from gradviz.watch.walk import guard_new, serial, walk
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ import torch
 from torch import nn
 
 import gradviz as gv
-from gradviz.capture import capture, shared_storages
-from gradviz.cards import scene
-from gradviz.graph import Graph, NodeRan, SavedState
+from gradviz.graph.records import Graph, NodeRan, SavedState
+from gradviz.picture.cards import scene
+from gradviz.watch.capture import capture, shared_storages
 from gradviz.why.moving import will_it_move
 from gradviz.why.silent import silent_faults
 from gradviz.why.small import explain_small
@@ -41,7 +41,7 @@ from gradviz.why.small import explain_small
     ids="expand_as expand_as(other=) view_as reshape_as type_as to".split(),
 )
 def test_a_tensor_that_lends_its_shape_or_type_is_not_cut(call: Callable) -> None:
-    """connect.judged: SHAPE_OF_OTHER reads its first tensor alone."""
+    """cuts.judged: SHAPE_OF_OTHER reads its first tensor alone."""
     a = torch.tensor([[1.0, 2.0]], requires_grad=True)
     y = torch.ones(1, 2, dtype=torch.float64, requires_grad=True).exp()
     with gv.record() as rec:

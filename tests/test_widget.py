@@ -12,8 +12,8 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz.graph import GradvizError
-from gradviz.views.widget import GraphWidget
+from gradviz.graph.records import GradvizError
+from gradviz.live.widget import GraphWidget
 
 
 def recorded(copy: str = "detach") -> gv.Recording:
@@ -142,7 +142,7 @@ def test_without_anywidget_it_says_what_to_install_and_pictures_still_work() -> 
         "import torch, gradviz as gv\n"
         "x = torch.ones(2, requires_grad=True)\n"
         "assert gv.show((x * 2).sum()).svg\n"
-        "try:\n    import gradviz.views.widget\n"
+        "try:\n    import gradviz.live.widget\n"
         "except gv.GradvizError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -10,10 +10,12 @@ import torch
 from witness.compared import Compared
 
 import gradviz as gv
-from gradviz import cards, explaining, exploring, functions, preview, recorder, table
-from gradviz.scene import Arrow, Box, Scene
-from gradviz.views import state
-from gradviz.views.figure import Figure
+from gradviz.graph import preview
+from gradviz.live import explore as exploring
+from gradviz.picture import cards, explaining, state, table
+from gradviz.picture.figure import Figure
+from gradviz.picture.scene import Arrow, Box, Scene
+from gradviz.watch import functions, recorder
 
 
 @gv.explore

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 
-from .. import queries
-from ..graph import Graph, Node, NodeKind, SavedState
-from .explanation import Explanation, Words, several
-from .paths import Paths
+from gradviz.graph import queries
+from gradviz.graph.records import Graph, Node, NodeKind, SavedState
+from gradviz.why.explanation import Explanation, Words, several
+from gradviz.why.paths import Paths
 
 START = "Not known whether all is well"
 SO_FAR = "Healthy as far as was looked at"

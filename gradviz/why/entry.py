@@ -16,13 +16,13 @@ from typing import Any
 
 import torch
 
-import gradviz._torch_compat as compat
-from gradviz import queries
-from gradviz._places import locate
-from gradviz.capture import capture, described, tensor_fields
-from gradviz.graph import Called, CutReason, GradvizError, Graph, Hooked, Raised
-from gradviz.objects import read
-from gradviz.recording import Recording
+from gradviz.graph import queries
+from gradviz.graph.records import Called, CutReason, GradvizError, Graph, Hooked, Raised
+from gradviz.names.position import locate
+from gradviz.watch import torch_private
+from gradviz.watch.capture import capture, described, tensor_fields
+from gradviz.watch.identity import read
+from gradviz.watch.recorded import Recorded
 from gradviz.why.doubts import doubted, doubts, so_far, written_outside
 from gradviz.why.explanation import Explanation, bare, several
 from gradviz.why.gradient import DONE, UNSEEN, Gradients
@@ -47,7 +47,7 @@ DEPTH = 4  # of lists and mappings of subjects
 def explain(
     *subjects: Any,
     error: BaseException | None = None,
-    recording: Recording | None = None,
+    recording: Recorded | None = None,
     names: Mapping[str, Any] | None = None,
     model: torch.nn.Module | None = None,
 ) -> Explanation:
@@ -76,20 +76,29 @@ def explain(
         >>> print(explain(h, names={"w": w, "h": h}).verdict)
         h.grad is None: h is a result, and .grad is kept on leaves only.
     """
+    return explain_at(sys._getframe(1), subjects, error, recording, names, model)
+
+
+def explain_at(
+    frame: FrameType,
+    subjects: tuple[Any, ...],
+    error: BaseException | None = None,
+    recording: Recorded | None = None,
+    names: Mapping[str, Any] | None = None,
+    model: torch.nn.Module | None = None,
+) -> Explanation:
+    """Answer ``explain()``, with the names of the frame that asked."""
     check(
         "error",
         error,
         BaseException,
         "the exception that was caught: `except RuntimeError as error`",
     )
-    check("recording", recording, Recording, "what `with gv.record() as rec:` gave")
+    check("recording", recording, Recorded, "what `with gv.record() as rec:` gave")
     check("names", names, Mapping, "a mapping, e.g. names={'loss': loss}")
     check("model", model, torch.nn.Module, "a torch.nn.Module, whose parameters are named")
-    frame = sys._getframe(1)
-    if frame.f_code is Recording.explain.__code__ and frame.f_back:
-        frame = frame.f_back
     known = dict(names) if names is not None else _names_at(frame, subjects, recording is None)
-    with compat.unobserved(), torch.no_grad():
+    with torch_private.unobserved(), torch.no_grad():
         case = _Case(subjects, known, model, recording)
         return case.raised(error) or case.answer()
 
@@ -168,8 +177,8 @@ class _Case:
         self.given = (*self.losses, *self.targets().values())
         met = [] if recording is None else [recording.find(t) is not None for t in self.given]
         seen = recording is not None and all(met[: len(self.losses)]) and (any(met) or not met)
-        self.recording: Recording | None = recording if seen else None
-        self.given_recording: Recording | None = recording
+        self.recording: Recorded | None = recording if seen else None
+        self.given_recording: Recorded | None = recording
         self.unseen = recording is not None and not seen
         self.graph = self.renamed(recording) if recording is not None and seen else self.captured()
         inner = self.on_the_way()
@@ -213,7 +222,7 @@ class _Case:
                 self.called.setdefault(id(p), name)
                 self.live[id(p)] = p
 
-    def renamed(self, recording: Recording) -> Graph:
+    def renamed(self, recording: Recorded) -> Graph:
         """Parameters under the reader's names, where the recording has only what a module's own
         code calls them."""
         graph = recording.graph
@@ -244,7 +253,7 @@ class _Case:
         said = name in own.name and not own.name.startswith("self.")
         return (bare(own.name) or own.name) if said or id(t) not in self.called else name
 
-    def is_loss(self, t: Any, recording: Recording | None) -> bool:
+    def is_loss(self, t: Any, recording: Recorded | None) -> bool:
         """A single number that is no leaf to train."""
         one = read(lambda: t.numel()) == 1 and (
             t.dim() == 0 or (bool(self.modules) and t.requires_grad)
@@ -769,7 +778,7 @@ class _Case:
             parameter,
             bool(read(t.is_inference)),
             self.recording.memory_of(t) if self.recording else None,
-            compat.has_hooks(t),
+            torch_private.has_hooks(t),
         )
 
     def zeros(self, asked: list[Asked]) -> tuple[set[int], set[int]]:
@@ -790,7 +799,7 @@ class _Case:
         return zero, still
 
 
-def _rebound(recording: Recording) -> set[int]:
+def _rebound(recording: Recorded) -> set[int]:
     """The objects that an update made and that took the name of what it updates: ``w = w - lr *
     w.grad``."""
     graph = recording.graph
@@ -824,7 +833,7 @@ def _state(values: Any) -> str:
     try:
         values = values.detach()
         values = values.coalesce().values() if values.is_sparse else values
-        if not compat.has_plain_data(values):
+        if not torch_private.has_plain_data(values):
             return "unknown"
         return (
             ("some" if bool(values.any()) else "zero") if bool(values.isfinite().all()) else "nan"

@@ -9,11 +9,11 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .. import queries
-from ..graph import Call, Cut, Graph, Hooked, Raised, Tensor, Wrote
-from ..scene import count, joined
-from ..theme import visible
-from ..views.figure import Figure
+from gradviz.graph import queries
+from gradviz.graph.records import Call, Cut, Graph, Hooked, Raised, Tensor, Wrote
+from gradviz.picture.figure import Figure
+from gradviz.picture.scene import count, joined
+from gradviz.picture.theme import visible
 
 LINES = 8  # lines of one explanation
 WIDTH = 120  # characters of a line

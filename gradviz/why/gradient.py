@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from .. import queries
-from ..graph import Call, Cut, CutReason, NodeKind, NodeRan, SavedState, Tensor, Wrote
-from .doubts import unspent
-from .explanation import Explanation, bare, several
-from .messages import NON_REENTRANT, REENTRANT, REPAIRS, SAID, UNTRACKED, repair
-from .paths import NOT_IN_LOSS, RECORD, Asked, grouped
-from .zeros import Zeros
+from gradviz.graph import queries
+from gradviz.graph.records import Call, Cut, CutReason, NodeKind, NodeRan, SavedState, Tensor, Wrote
+from gradviz.why.doubts import unspent
+from gradviz.why.explanation import Explanation, bare, several
+from gradviz.why.messages import NON_REENTRANT, REENTRANT, REPAIRS, SAID, UNTRACKED, repair
+from gradviz.why.paths import NOT_IN_LOSS, RECORD, Asked, grouped
+from gradviz.why.zeros import Zeros
 
 DONE = "cleared after the step"
 UNSEEN = " Without a recording no more than that is known."
@@ -42,7 +42,7 @@ class Gradients(Zeros):
     """Answers for many tensors of one graph.
 
     Example:
-        >>> from gradviz.graph import Graph
+        >>> from gradviz.graph.records import Graph
         >>> Gradients(Graph()).explain(Asked("x", None, False, True)).cause
         'never_tracked'
     """

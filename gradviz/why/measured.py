@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from gradviz import _torch_compat as compat
-from gradviz import queries
-from gradviz.graph import Backward, Edge, Graph, NodeKind, NodeRan
+from gradviz.graph import queries
+from gradviz.graph.records import Backward, Edge, Graph, NodeKind, NodeRan
+from gradviz.watch import torch_private
 from gradviz.why.explanation import Words
 
 if TYPE_CHECKING:
-    from gradviz.recording import Recording
+    from gradviz.watch.recorded import Recorded
 
 _MOVES = ("TBackward", "TransposeBackward", "PermuteBackward", "ViewBackward", "ExpandBackward")
 _NUMBER = re.compile(r"-?(?:nan|inf|\d[\d.]*(?:e[-+]?\d+)?)")
@@ -112,7 +112,7 @@ class Measured:
     """The numbers of one question: per module, per node, and how the nodes lie to one another.
     Holds no tensor."""
 
-    def __init__(self, parameters: Mapping[str, torch.Tensor], recording: Recording | None) -> None:
+    def __init__(self, parameters: Mapping[str, torch.Tensor], recording: Recorded | None) -> None:
         self.graph = recording.graph if recording is not None else Graph()
         self.words = Words(self.graph)
         watched = [b for b in self.graph.backwards if b.watched and b.ran]
@@ -290,5 +290,5 @@ def all_finite(values: list[float]) -> bool:
 
 
 def least_normal(dtype: str) -> float:
-    kind = compat.dtype_called(dtype)
+    kind = torch_private.dtype_called(dtype)
     return float(torch.finfo(kind).tiny) if kind is not None and kind.is_floating_point else 0.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ..graph import Cut, CutReason, Graph
+from gradviz.graph.records import Cut, CutReason, Graph
 
 # characters that are read at either end of a message: a worker's traceback can be long
 MOST = 50_000

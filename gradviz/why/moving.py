@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 
 import torch
 
-import gradviz._torch_compat as compat
-from gradviz import given
-from gradviz.graph import GradvizError
-from gradviz.objects import read
-from gradviz.preview import number
+from gradviz.graph.preview import number
+from gradviz.graph.records import GradvizError
+from gradviz.watch import torch_private
+from gradviz.watch.identity import read
 from gradviz.why.reaching import named
 from gradviz.why.tables import as_html, as_text
+from gradviz.words import given
 
 MOVES, STAYS, NOT_KNOWN = "moves", "stays", "not known"
 HEAD = ("group", "name", "requires_grad", "grad", "state", "settings", "verdict", "why")
@@ -125,7 +125,7 @@ def will_it_move(optimizer: Any, model: Any = None) -> Moves:
     parameters = [] if model is None else named(model)
     for name, parameter in parameters:
         names.setdefault(id(parameter), []).append(name)
-    with compat.unobserved(), torch.no_grad(), warnings.catch_warnings():
+    with torch_private.unobserved(), torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the trial steps: the user's own step will say it too
         asked = _Asked(optimizer, {i: ", ".join(given) for i, given in names.items()})
         for name, parameter in parameters:
@@ -144,7 +144,7 @@ class _Asked:
 
     def __init__(self, optimizer: Any, names: Mapping[int, str]) -> None:
         self.optimizer, self.names = optimizer, names
-        self.obstacle = compat.step_obstacle(optimizer)
+        self.obstacle = torch_private.step_obstacle(optimizer)
         self.found: dict[int, tuple[Any, Move]] = {}  # by id() of the parameter, which is held
         self.raises = ""
         for index, group in enumerate(optimizer.param_groups):
@@ -404,7 +404,7 @@ def _number(value: Any) -> float | None:
 
 
 def _ordinary(*tensors: Any) -> bool:
-    return all(t.is_sparse or compat.has_plain_data(t) for t in tensors)
+    return all(t.is_sparse or torch_private.has_plain_data(t) for t in tensors)
 
 
 def _copied(value: Any) -> Any:
@@ -438,7 +438,7 @@ def _overlapping(tensors: list[Any]) -> list[list[int]]:
 
 
 def _span(t: Any, position: int) -> tuple[str, int, int, int] | None:
-    where = compat.storage_range(t)
+    where = torch_private.storage_range(t)
     if where is None or not t.numel():
         return None
     # Storage without strides (sparse) has no range, so this one has them.

@@ -9,9 +9,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
-from .. import queries
-from ..graph import Call, Cut, CutReason, Graph, NodeKind, Tensor, Wrote
-from .explanation import Explanation, Words, lines_of, several
+from gradviz.graph import queries
+from gradviz.graph.records import Call, Cut, CutReason, Graph, NodeKind, Tensor, Wrote
+from gradviz.why.explanation import Explanation, Words, lines_of, several
 
 RECORD = (
     "Put %%gradviz above the cell, or run it in `with gv.record()`: that tells the call and the"

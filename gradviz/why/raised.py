@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-from .. import queries
-from ..graph import (
+from gradviz.graph import queries
+from gradviz.graph.records import (
     Call,
     Cut,
     CutReason,
@@ -27,9 +27,9 @@ from ..graph import (
     Tensor,
     Wrote,
 )
-from ..theme import visible
-from .explanation import Explanation, at_a_word, bare, lines_of, several
-from .messages import (
+from gradviz.picture.theme import visible
+from gradviz.why.explanation import Explanation, at_a_word, bare, lines_of, several
+from gradviz.why.messages import (
     NON_REENTRANT,
     REPAIRS,
     SAID,
@@ -41,8 +41,8 @@ from .messages import (
     repair,
     versions,
 )
-from .messages import read_error as read_error  # errors come in through here
-from .paths import Paths
+from gradviz.why.messages import read_error as read_error  # errors come in through here
+from gradviz.why.paths import Paths
 
 NAME = 40  # characters of a tensor's name in a sentence
 _STEP = re.compile(r"\bstep\b")

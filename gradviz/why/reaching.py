@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 import torch
 
-from gradviz import given, queries
-from gradviz.capture import capture, described
-from gradviz.graph import Cut, GradvizError, Graph, NodeKind, Tensor
-from gradviz.recording import Recording
+from gradviz.graph import queries
+from gradviz.graph.records import Cut, GradvizError, Graph, NodeKind, Tensor
+from gradviz.watch.capture import capture, described
+from gradviz.watch.recorded import Recorded
 from gradviz.why.messages import NON_REENTRANT, REENTRANT, repair
 from gradviz.why.paths import Asked, Paths, grouped
 from gradviz.why.tables import as_html, as_text
+from gradviz.words import given
 
 REACHED, FROZEN, NO_PATH, NOT_USED, NOT_KNOWN = (
     "reached",
@@ -88,7 +89,7 @@ def reach(
     loss: Any,
     model: torch.nn.Module | Mapping[str, Any],
     *,
-    recording: Recording | None = None,
+    recording: Recorded | None = None,
 ) -> Reach:
     """Which parameters a loss sends gradients to, module by module, and why not to the others.
 
@@ -116,7 +117,7 @@ def reach(
         >>> print(reach(loss, {"enc": enc, "clf": clf}).verdict)
         enc: 0 of 2 parameters reached · clf: 2 of 2
     """
-    check("recording", recording, Recording, "what `with gv.record() as rec:` gave")
+    check("recording", recording, Recorded, "what `with gv.record() as rec:` gave")
     parts = None if issubclass(type(loss), torch.Tensor) else parts_of(loss)
     losses = (
         {k or f"loss {i + 1}": t for i, (k, t) in enumerate(parts) if t is not None}
@@ -318,7 +319,7 @@ class _Captured(Paths):
 class _Recorded(Paths):
     """What a recording proves of the way between parameters and one loss."""
 
-    def __init__(self, recording: Recording, loss: torch.Tensor) -> None:
+    def __init__(self, recording: Recorded, loss: torch.Tensor) -> None:
         self.find, self.root = recording.find, recording.find(loss)
         super().__init__(recording.graph, [self.root.id] if self.root else [])
 

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradviz import _torch_compat as compat
-from gradviz import queries
-from gradviz.graph import (
+from gradviz.graph import queries
+from gradviz.graph.records import (
     Call,
     Called,
     Freed,
@@ -28,11 +27,12 @@ from gradviz.graph import (
     Tensor,
     Wrote,
 )
-from gradviz.objects import read
+from gradviz.watch import torch_private
+from gradviz.watch.identity import read
 from gradviz.why.explanation import Explanation, Words, lines_of, several
 
 if TYPE_CHECKING:
-    from gradviz.recording import Recording
+    from gradviz.watch.recorded import Recorded
 
 # how optimizers write weights; nn.init does not
 _STEPS = ("add", "sub", "mul", "lerp", "_foreach", "_fused", "addc")
@@ -51,7 +51,7 @@ _NORMS = (
 
 
 def silent_faults(
-    recording: Recording | None = None,
+    recording: Recorded | None = None,
     *,
     tensors: Mapping[str, torch.Tensor] | None = None,
     models: Mapping[str, torch.nn.Module] | None = None,
@@ -84,7 +84,7 @@ def silent_faults(
         ['overwritten']
     """
     asked = _Asked(recording, tensors or {}, models or {}, held or {}, graph)
-    with compat.unobserved(), torch.no_grad():
+    with torch_private.unobserved(), torch.no_grad():
         return [
             *asked.overwritten(),
             *asked.snapshots(),
@@ -98,7 +98,7 @@ class _Asked:
     """One question: what is asked about, and the recording. Lives only while it is answered."""
 
     def __init__(
-        self, recording: Recording | None, tensors: Any, models: Any, held: Any, graph: Graph | None
+        self, recording: Recorded | None, tensors: Any, models: Any, held: Any, graph: Graph | None
     ) -> None:
         self.recording = recording
         self.graph = (graph or recording.graph) if recording is not None else Graph()
@@ -229,7 +229,7 @@ class _Asked:
         for name, p in (
             (own[id(p)], p) for p in {id(p): p for p in self.parameters.values()}.values()
         ):
-            key = compat.storage_key(p)
+            key = torch_private.storage_key(p)
             # A lazy layer's parameter has no shape yet.
             place = None if key is None else read(partial(_place, key, p))
             if place is not None and p.requires_grad:
@@ -256,12 +256,12 @@ class _Asked:
         )
         if own is not None:
             return self.followed(name, own, mend)
-        key = compat.storage_key(tensor)
+        key = torch_private.storage_key(tensor)
         weight = next(
             (
                 n
                 for n, p in self.parameters.items()
-                if key is not None and compat.storage_key(p) == key
+                if key is not None and torch_private.storage_key(p) == key
             ),
             None,
         )

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from gradviz import _torch_compat as compat
-from gradviz import queries
-from gradviz.graph import Backward, NodeKind
-from gradviz.preview import number
+from gradviz.graph import queries
+from gradviz.graph.preview import number
+from gradviz.graph.records import Backward, NodeKind
+from gradviz.watch import torch_private
 from gradviz.why.explanation import Explanation, lines_of, several
 from gradviz.why.measured import Block, Measured, least_normal, numbers
 from gradviz.why.paths import Paths
 
 if TYPE_CHECKING:
-    from gradviz.recording import Recording
+    from gradviz.watch.recorded import Recorded
 
 # a change of the gradient's norm between first and last module that is called vanishing or
 # exploding
@@ -38,7 +38,7 @@ _UNSET = ("empty", "empty_like", "empty_strided", "new_empty")  # their values m
 
 
 def explain_small(
-    parameters: Mapping[str, torch.Tensor], recording: Recording | None = None
+    parameters: Mapping[str, torch.Tensor], recording: Recorded | None = None
 ) -> Explanation:
     """Is the gradient vanishing, exploding, NaN or underflowing on its way through these modules?
 
@@ -58,7 +58,7 @@ def explain_small(
         >>> explain_small(dict(net.named_parameters())).cause
         'healthy'
     """
-    with compat.unobserved(), torch.no_grad():
+    with torch_private.unobserved(), torch.no_grad():
         seen = _Small(parameters, recording)
     for answer in (seen.nothing, seen.broken, seen.underflow, seen.steady, seen.uses, seen.chain):
         if (found := answer()) is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-from ..scene import LINES
-from ..theme import visible
+from gradviz.picture.scene import LINES
+from gradviz.picture.theme import visible
 
 CELL = 200  # characters of one cell
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import zip_longest
 
-from .. import queries
-from ..graph import Edge, Node, NodeRan, Tensor
-from .explanation import Explanation, several
-from .paths import NOT_IN_LOSS, RECORD, Asked, Paths, all_zero
+from gradviz.graph import queries
+from gradviz.graph.records import Edge, Node, NodeRan, Tensor
+from gradviz.why.explanation import Explanation, several
+from gradviz.why.paths import NOT_IN_LOSS, RECORD, Asked, Paths, all_zero
 
 # Which slots of these nodes are factors of one product: the gradient of one is multiplied by the
 # others.

@@ -17,8 +17,8 @@ from lab import Lab
 from playwright.sync_api import Page
 
 import gradviz as gv
-from gradviz.steps import steps
-from gradviz.views.state import state
+from gradviz.live.steps import steps
+from gradviz.picture.state import state
 
 Seen = dict[str, Any]
 LIVE = (Path(__file__).parent / "live.js").read_text(encoding="utf-8")

@@ -17,9 +17,9 @@ from lab import ARTEFACTS, reach
 from playwright.sync_api import Browser, Page, expect
 from recordings import course
 
-from gradviz.views import page as pages
-from gradviz.views.figure import Figure
-from gradviz.views.state import state
+from gradviz.live import export as pages
+from gradviz.picture.figure import Figure
+from gradviz.picture.state import state
 
 COPIES = {"clone": torch.clone, "detach": torch.detach, "data": lambda t: t.data}
 KINDS = {

@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, Page, expect
 from recordings import course
 
 import gradviz as gv
-from gradviz.views import static
-from gradviz.views.state import state
+from gradviz.live import static
+from gradviz.picture.state import state
 
 SCRIPT = static("picture.js", "panel.js") + "\nwindow.gv = {mountPanel, cleanSvg};"
 PROBES = (Path(__file__).parent / "probes.js").read_text(encoding="utf-8")

@@ -11,9 +11,9 @@ from live import FAKE
 from playwright.sync_api import Browser, Page
 from recordings import course
 
-from gradviz.views import static
-from gradviz.views.state import state
-from gradviz.views.widget import SCRIPTS
+from gradviz.live import static
+from gradviz.live.widget import SCRIPTS
+from gradviz.picture.state import state
 
 SCRIPT = static(*SCRIPTS).replace("export default", "window.widget =")
 PATIENCE = 300  # ms

@@ -13,7 +13,7 @@ import textwrap
 OBSERVERS = {
     "capture": (
         """
-        from gradviz.capture import capture
+        from gradviz.watch.capture import capture
         def observe(build, **options):
             made = build()
             return made, capture(made[0], **options)

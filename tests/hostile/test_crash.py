@@ -188,7 +188,7 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes_on_a_thread_with_512_KB(shape):
     printed = survives(f"""
-from gradviz.walk import walk
+from gradviz.watch.walk import walk
 def main():
 {textwrap.indent(textwrap.dedent(SHAPES[shape]), "    ")}
     walk([t.grad_fn for t in made])
@@ -219,7 +219,7 @@ def test_many_short_walks_that_see_only_part():
     """Nodes at the limit are seen but not walked; a chain of such glimpses must be as safe as a
     walk."""
     survives("""
-        from gradviz.walk import walk
+        from gradviz.watch.walk import walk
         h = x
         for _ in range(1_000):
             for _ in range(200):
@@ -232,7 +232,7 @@ def test_many_short_walks_that_see_only_part():
 def test_recorded_side_branches_of_an_unrecorded_chain():
     """The chain's own nodes are seen only from the side, each from another branch."""
     survives("""
-        from gradviz.walk import guard_new
+        from gradviz.watch.walk import guard_new
         h = x
         for _ in range(60_000):
             h = h * 1.0
@@ -247,11 +247,11 @@ def test_the_tests_above_would_notice():
     one day, the guards can go, and this test says so."""
     with pytest.raises(AssertionError, match="exit code -11"):
         survives("""
-            import gradviz.walk
-            gradviz.walk._guard = lambda *_: None
+            import gradviz.watch.walk
+            gradviz.watch.walk._guard = lambda *_: None
             h = x
             for _ in range(200_000):
                 h = h * 1.0
-            gradviz.walk.walk([h.grad_fn])
+            gradviz.watch.walk.walk([h.grad_fn])
             del h
             """)

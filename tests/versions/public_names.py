@@ -4,7 +4,7 @@
     python tests/versions/public_names.py > newest.txt       with the newest python
     tests/versions/public_names.py oldest.txt newest.txt > tests/versions/not_in_every_torch.txt
 
-What the third call prints is what gradviz may read in ``_torch_compat.py`` alone: names that one of
+What the third call prints is what gradviz may read in ``torch_private.py`` alone: names that one of
 the two lacks.
 """
 

@@ -14,10 +14,10 @@ import torch
 from torch.utils.checkpoint import checkpoint
 
 import gradviz as gv
-from gradviz import _torch_compat as compat
-from gradviz import backward, connect, queries
-from gradviz.explaining import summary
-from gradviz.graph import SavedState
+from gradviz.graph import queries
+from gradviz.graph.records import SavedState
+from gradviz.picture.explaining import summary
+from gradviz.watch import backward, cuts, torch_private
 from gradviz.why.explanation import Explanation
 
 FINE = re.compile(
@@ -28,10 +28,10 @@ Tensors = tuple[Any, ...]
 
 
 def states_of_an_old_torch(node: Any) -> list[tuple[str, Any, SavedState, int | None]]:
-    """What compat.saved_tensors tells where a saved tensor shows neither its data nor its hook
+    """What torch_private.saved_tensors tells where a saved tensor shows neither its data nor its hook
     (torch 2.4 to 2.9)."""
     found: list[tuple[str, Any, SavedState, int | None]] = []
-    for attribute, short in compat.raw_names(type(node)):
+    for attribute, short in torch_private.raw_names(type(node)):
         try:
             raw = getattr(node, attribute)
         except Exception:
@@ -52,8 +52,8 @@ def states_of_an_old_torch(node: Any) -> list[tuple[str, Any, SavedState, int | 
 def old_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     """No state of a saved tensor is known; the quick way of recording, which reads them itself,
     gives up there."""
-    monkeypatch.setattr(compat, "saved_tensors", states_of_an_old_torch)
-    monkeypatch.setattr(connect, "entry", lambda *_: None)
+    monkeypatch.setattr(torch_private, "saved_tensors", states_of_an_old_torch)
+    monkeypatch.setattr(cuts, "entry", lambda *_: None)
 
 
 def overwritten_before_backward() -> Tensors:
@@ -151,13 +151,13 @@ def test_with_the_states_the_same_programs_have_a_verdict(program: Callable[[], 
 def test_one_unknown_state_on_the_way_is_enough(
     monkeypatch: pytest.MonkeyPatch, unreadable: str
 ) -> None:
-    known = compat.saved_tensors
+    known = torch_private.saved_tensors
 
     def hidden(node: Any) -> Any:
         return states_of_an_old_torch(node) if type(node).__name__ == unreadable else known(node)
 
-    monkeypatch.setattr(compat, "saved_tensors", hidden)
-    monkeypatch.setattr(connect, "entry", lambda *_: None)
+    monkeypatch.setattr(torch_private, "saved_tensors", hidden)
+    monkeypatch.setattr(cuts, "entry", lambda *_: None)
     with gv.record() as rec:
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         y = torch.tensor([1.0, 2.0], requires_grad=True)

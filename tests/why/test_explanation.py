@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz.graph import Graph
+from gradviz.graph.records import Graph
 from gradviz.why.explanation import CARDS, LINES, WIDTH, Explanation, focus
 
 

@@ -26,8 +26,8 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import gradviz as gv
-from gradviz.capture import capture
-from gradviz.graph import Graph
+from gradviz.graph.records import Graph
+from gradviz.watch.capture import capture
 from gradviz.why.explanation import LINES, WIDTH, Explanation
 from gradviz.why.messages import _TEXTS, SAID, cause_of, read_error
 from gradviz.why.raised import explain_error

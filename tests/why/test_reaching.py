@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from torch.utils.checkpoint import checkpoint
 
 import gradviz as gv
-from gradviz.graph import CutReason
+from gradviz.graph.records import CutReason
 from gradviz.why.reaching import Reach, Reached, reach
 
 nn = torch.nn

@@ -15,9 +15,9 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import gradviz as gv
-from gradviz import backward
-from gradviz.graph import Graph, NodeKind, NodeRan
-from gradviz.norms import norm, norm_there, read_there
+from gradviz.graph.records import Graph, NodeKind, NodeRan
+from gradviz.watch import backward
+from gradviz.watch.norms import norm, norm_there, read_there
 from gradviz.why.explanation import Explanation
 from gradviz.why.gradient import Gradients
 from gradviz.why.paths import Asked

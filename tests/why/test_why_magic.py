@@ -112,7 +112,7 @@ def test_after_a_backward_it_equals_explain(shell: InteractiveShell) -> None:
     )
     (told,) = shown(shell, "%gradviz why")
     names = shell.user_ns
-    from gradviz import magic
+    from gradviz.notebook import magic
 
     recording = magic._loaded[shell].notebook.recording
     tensors = {
@@ -322,7 +322,7 @@ def test_asking_about_one_thing_equals_explain(
     shell: InteractiveShell, mark: str, words: str
 ) -> None:
     shown(shell, mark + DETACHED + '\nparts = {"w": net.weight}')
-    from gradviz import magic
+    from gradviz.notebook import magic
 
     recording = magic._loaded[shell].notebook.recording
     call = (

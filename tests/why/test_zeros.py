@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 import gradviz as gv
-from gradviz.graph import NodeRan
+from gradviz.graph.records import NodeRan
 from gradviz.why.explanation import Explanation
 from gradviz.why.gradient import Gradients
 from gradviz.why.paths import Asked

@@ -21,7 +21,7 @@ from typing import Any
 
 from course import books
 from course.running import shown
-from gradviz.views.figure import Figure
+from gradviz.picture.figure import Figure
 from witness.compared import Compared
 
 

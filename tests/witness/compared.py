@@ -13,9 +13,9 @@ from typing import Any
 
 import torch
 
-from gradviz import exploring
-from gradviz.graph import Graph
-from gradviz.scene import Arrow, Card
+from gradviz.graph.records import Graph
+from gradviz.live import explore as exploring
+from gradviz.picture.scene import Arrow, Card
 from witness import bare
 from witness.bare import Moment, tried
 from witness.sentences import Sentence

@@ -1,0 +1,727 @@
+"""``gv.explore``: controls over a scenario function. Each change runs the function again and shows
+what it recorded.
+
+NOTE [where and when a scenario runs] torch's modes belong to a thread, and the reader's code to the
+main one: so a scenario runs on the main thread only. A control may tell of its change on another
+thread while a cell runs (a kernel's subshells). That only sets a mark under a lock and asks the
+kernel's event loop for a turn; the run reads the controls when it begins, and looks at the mark
+when it ends. So runs never overlap, changes in between are skipped, and the last state is always
+the one shown.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import importlib.util
+import inspect
+import io
+import itertools
+import random
+import signal
+import sys
+import textwrap
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from types import CodeType
+from typing import TYPE_CHECKING, Any, overload
+
+import torch
+
+from gradviz.graph.records import GradvizError, Graph
+from gradviz.live import lifetime
+from gradviz.live.controls import NONE, Control
+from gradviz.live.controls import control as make_control
+from gradviz.names.position import display_name, shell
+from gradviz.picture.explaining import Listing
+from gradviz.picture.figure import Figure
+from gradviz.picture.state import state, text_of
+from gradviz.picture.table import COLUMNS
+from gradviz.picture.theme import visible
+from gradviz.recording import Recording, record
+from gradviz.watch.walk import without_collector
+from gradviz.words import given
+
+if TYPE_CHECKING:
+    from gradviz.live.widget import GraphWidget, Shown
+
+# seconds that a control's own thread waits for the main one, which may be busy with a cell
+HAND_OVER = 0.1
+SENDING = 0.001  # seconds in which the thread that sends has the interpreter to itself
+REMEMBERED = 12  # settings whose last picture is kept
+PRINTED = 4000  # characters of a scenario's output that are shown
+_PARTS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
+    (torch.get_rng_state, torch.set_rng_state),
+    (random.getstate, random.setstate),
+    (torch.is_grad_enabled, torch.set_grad_enabled),
+    (torch.get_default_dtype, torch.set_default_dtype),
+    (torch.is_warn_always_enabled, torch.set_warn_always),
+    (
+        lambda: (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()),
+        lambda state: torch.autograd.set_detect_anomaly(*state),
+    ),
+]
+# of all explorations: random states and sys.stdout belong to the process
+_one_at_a_time = threading.RLock()
+
+
+def ambient() -> Callable[[], None]:
+    """What a scenario may change outside of itself: random states, grad mode, default dtype.
+
+    Returns:
+        A function that sets everything back to what it is now.
+    """
+    cuda = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    numpy = sys.modules.get("numpy")
+    more = [(torch.cuda.get_rng_state_all, torch.cuda.set_rng_state_all)] if cuda else []
+    more += [(numpy.random.get_state, numpy.random.set_state)] if numpy else []
+    parts = [(write, read()) for read, write in (*_PARTS, *more)]
+
+    def restore() -> None:
+        for write, value in parts:
+            write(value)
+        if not cuda and torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+            torch.cuda.manual_seed_all(torch.initial_seed())  # nobody could draw from it before
+
+    return restore
+
+
+class Turns:
+    """Calls ``run`` on the main thread as often as the newest state needs it: NOTE [where and when
+    a scenario runs]."""
+
+    def __init__(self, run: Callable[[], None]) -> None:
+        self._run = run
+        self._lock = threading.Lock()
+        self._wanted = self._busy = False
+
+    def want(self) -> None:
+        """Something has changed: run now, if this is the main thread and nothing runs, else as soon
+        as may be."""
+        with self._lock:
+            self._wanted = True
+            if self._busy:
+                return  # whoever is running looks at the mark when it is done
+        loop = getattr(_kernel(), "io_loop", None)
+        if loop is None or threading.current_thread() is threading.main_thread():
+            self._take()
+        else:
+            done = threading.Event()
+            loop.add_callback(self._take_queued, done)
+            # The new picture goes out before the kernel says that it is idle again: small messages
+            # in front of a large one can hold it up by 40 ms on their way to the page (TCP's
+            # delayed acknowledgements).
+            done.wait(HAND_OVER)
+
+    def _take(self) -> None:
+        while self._begins():
+            try:
+                self._run()
+            except BaseException:  # an interrupt ends one run, not the newer one that waits
+                self._busy = False
+                self._take()
+                raise
+            self._busy = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether something runs, or waits for its turn."""
+        with self._lock:
+            return self._wanted or self._busy
+
+    def _begins(self) -> bool:
+        with self._lock:
+            if begins := self._wanted and not self._busy:
+                self._wanted, self._busy = False, True
+            return begins
+
+    def _take_queued(self, done: threading.Event) -> None:
+        """A turn from the event loop, where an interrupt would otherwise be ignored, and an exit
+        end the kernel."""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            # the panel shows it as the scenario's error
+            with contextlib.suppress(KeyboardInterrupt, SystemExit):
+                self._take()
+        finally:
+            done.set()
+            signal.signal(signal.SIGINT, before)
+
+
+class Run:
+    """What one run of a scenario left: plain data.
+
+    Attributes:
+        labels: control -> label.
+        recording: what was recorded.
+        error: what the scenario raised, as "RuntimeError: …", or "".
+        printed: what it printed, and its warnings.
+        lines: the scenario's line that raised.
+    """
+
+    def __init__(self, chosen: dict[str, tuple[str, Any]], listing: Listing | None) -> None:
+        self.listing = listing
+        self.labels = {name: label for name, (label, _) in chosen.items()}
+        self.recording = record()
+        self.error = self.printed = ""
+        self.lines: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, recording: Recording) -> Run:
+        """The same of a recording that is there already."""
+        run = cls({}, None)
+        run.recording = recording
+        return run
+
+    @property
+    def settings(self) -> str:
+        """The controls in words."""
+        return " ".join(f"{name}={visible(label)}" for name, label in self.labels.items())
+
+    def take_over(self, before: Run) -> None:
+        """Picture and state of an earlier run, where that left the same; else how its picture is
+        arranged, where only numbers differ. Making them is most of the work."""
+        left, then = ((r.settings, r.error, r.printed, r.lines) for r in (self, before))
+        if left == then and self.graph.same_but_numbered(before.graph):
+            self.figure, self.state = before.figure.of(self.graph), before.state
+        else:
+            self.figure.arrange_like(before.figure)
+
+    @cached_property
+    def figure(self) -> Figure:
+        """The picture."""
+        return self.recording.figure()
+
+    @cached_property
+    def state(self) -> dict[str, Any]:
+        """Everything that is shown."""
+        shown = state(
+            self.figure,
+            error=self.error,
+            printed=self.printed,
+            lines=self.lines,
+            listing=self.listing,
+            words=False,
+        )
+        return {**shown, "settings": self.settings}
+
+    @cached_property
+    def whole(self) -> dict[str, Any]:
+        """The same with its text twin."""
+        return {**self.state, "text": text_of(self.figure, self.state)}
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        return self.recording.graph
+
+    @property
+    def sentence(self) -> str:
+        """What happened to the gradient, in one or two sentences."""
+        return str(self.state["sentence"])
+
+    @property
+    def tensors(self) -> dict[str, dict[str, str]]:
+        """The tensor table: name -> column -> what it says."""
+        return {
+            row["key"]: dict(zip(COLUMNS, row["cells"], strict=True)) for row in self.state["table"]
+        }
+
+    def perform(self, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
+        """Run the scenario. What it raises is shown; what ends programs is passed on as well."""
+        printed, code = io.StringIO(), getattr(inspect.unwrap(function), "__code__", None)
+
+        def warned(message: Warning | str, category: type[Warning], *_: Any) -> None:
+            print(f"{category.__name__}: {message}", file=printed)
+
+        try:
+            with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+                warnings.simplefilter("always")
+                warnings.showwarning = warned  # type: ignore[assignment]
+                with self.recording.look_into(getattr(function, "__globals__", {}), code):
+                    function(**arguments)
+        except BaseException as error:
+            self._failed(error, code)
+            if not isinstance(error, Exception):
+                raise
+        finally:
+            text = printed.getvalue().rstrip()
+            more = f"\n… {len(text) - PRINTED} more characters" if len(text) > PRINTED else ""
+            self.printed = text[:PRINTED] + more
+
+    def _failed(self, error: BaseException, code: CodeType | None) -> None:
+        """Keep an error's text and line; the error itself would hold tensors through its
+        traceback."""
+        try:
+            said = f": {error}".rstrip(": ")
+        except Exception:
+            said = ": its text cannot be read"
+        self.error = visible(type(error).__name__ + said, 2000)
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code is code:
+                self.lines = (trace.tb_lineno,)
+            trace = trace.tb_next
+
+
+class Exploration:
+    """A scenario function with controls. Calling it calls the plain function.
+
+    Attributes:
+        code: the function's source: ``{"text": …, "first": its first line's number, "file": …}``;
+            empty when there is none.
+    """
+
+    def __init__(self, function: Callable[..., Any], abbreviations: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._controls = _controls(function, abbreviations)
+        self._begin = ambient()  # sets back to now
+        self._turns = Turns(self._rerun)
+        self._run: Run | None = None
+        self._raw: dict[str, Any] = {}  # the controls' states in that run
+        self._afresh = False  # the next picture is a beginning, not a change
+        self._runs: dict[str, Run] = {}  # the last one of each of the newest settings
+        self._graph_widget: GraphWidget | None = None
+        self._setting: int | None = None  # thread that is setting several controls
+        self._closed = False  # its panel: the cell that showed it was run again
+        self._shown_in: object = None
+        self.code = _listing(function)
+        self._listing = Listing(**self.code) if self.code else None
+        for control in self._controls.values():
+            control.widget.observe(self._changed, control.trait)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the plain function."""
+        return self._function(*args, **kwargs)
+
+    # --- controls ---------------------------------------------------------------------------------
+
+    @property
+    def values(self) -> dict[str, str]:
+        """Control -> label of its state now."""
+        return {name: control.read()[0] for name, control in self._controls.items()}
+
+    @property
+    def controls(self) -> list[dict[str, Any]]:
+        """The controls as plain data, for an exported page."""
+        for control in self._controls.values():
+            if not control.choices:
+                raise GradvizError(
+                    f"the states of {control.name} ({type(control.widget).__name__}) cannot be"
+                    f" listed; expected choices: {control.name}=[…]"
+                )
+        return [
+            {
+                "name": c.name,
+                "label": c.label,
+                "kind": c.kind,
+                "options": list(c.choices),
+                "start": c.place,
+            }
+            for c in self._controls.values()
+        ]
+
+    def set(self, **states: Any) -> Exploration:
+        """Set controls from code, by label or by value. The scenario runs once.
+
+        Args:
+            states: control=label or control=value.
+
+        Returns:
+            The exploration.
+
+        Raises:
+            GradvizError: there is no such control or state; then nothing is changed.
+        """
+        self._put([(self._controls[name], raw) for name, raw in self._find(states).items()])
+        return self
+
+    def _find(self, states: dict[str, Any]) -> dict[str, Any]:
+        """Control -> its widget's state for these labels or values."""
+        given.mapping(
+            f"{self._name}", states, "control=label or control=value, e.g. {'copy': 'clone'}"
+        )
+        for name in states:
+            if not isinstance(name, str) or name not in self._controls:
+                known = ", ".join(self._controls) or "none"
+                raise GradvizError(
+                    f"{self._name} has no control {given.shown(name)}; its controls are: {known}"
+                )
+        return {name: self._controls[name].find(wanted) for name, wanted in states.items()}
+
+    def reset(self) -> Exploration:
+        """Set every control to its start. The scenario runs once, and nothing is marked as
+        changed."""
+        self._afresh = True
+        self._put([(control, control.start) for control in self._controls.values()])
+        return self
+
+    def _put(self, states: list[tuple[Control, Any]]) -> None:
+        from traitlets import TraitError  # comes with ipywidgets
+
+        self._setting = threading.get_ident()
+        before = [(control, control.raw) for control, _ in states]
+        try:
+            for control, raw in states:
+                control.put(raw)
+        except TraitError as refused:  # a text field is given a number, say
+            for control, raw in before:
+                control.put(raw)
+            raise GradvizError(f"{self._name} cannot be set so: {refused}") from None
+        finally:
+            self._setting = None
+            self._turns.want()
+
+    def _changed(self, _: Any) -> None:
+        if self._closed:
+            # a widget of the reader's own moves: who asks for the state gets it run
+            self._run = None
+        elif self._setting != threading.get_ident():
+            self._turns.want()
+
+    # --- runs -------------------------------------------------------------------------------------
+
+    def _rerun(self) -> None:
+        # once: another thread may change it
+        raw = {name: control.raw for name, control in self._controls.items()}
+        chosen = {name: control.at(raw[name]) for name, control in self._controls.items()}
+        run, before = Run(chosen, self._listing), self._run
+        self._raw = raw
+        try:
+            self._perform(run, chosen)
+        finally:
+            self._run = run
+            if self._graph_widget is not None:
+                self._recall(run, before)
+                # a pass over all of torch's objects would come between click and picture
+                with without_collector():
+                    with self._graph_widget.hold_sync():
+                        shown = {**run.state, "afresh": True} if self._afresh else run.state
+                        self._graph_widget.figure, self._graph_widget.state = run.figure, shown
+                        self._graph_widget.belongs_to(self._in_page())
+                    time.sleep(SENDING)
+            self._afresh = False
+
+    def _recall(self, run: Run, last: Run | None) -> None:
+        """Readers come back to the settings that they were in, and move a slider a step further."""
+        before = self._runs.pop(run.settings, last)
+        self._runs[run.settings] = run
+        if before is not None:
+            run.take_over(before)
+        if len(self._runs) > REMEMBERED:
+            del self._runs[next(iter(self._runs))]
+
+    def _perform(self, run: Run, chosen: dict[str, tuple[str, Any]]) -> None:
+        with _one_at_a_time:
+            restore = ambient()
+            try:
+                self._begin()
+                # a warning that comes once a process would mark one run of many
+                torch.set_warn_always(True)
+                run.perform(self._function, {name: value for name, (_, value) in chosen.items()})
+            finally:
+                restore()
+
+    @property
+    def _last(self) -> Run:
+        if self._run is None:
+            self._turns.want()
+        if self._run is None:
+            raise GradvizError(
+                f"{self._name} has not run yet: a cell is running; ask again when it has ended"
+            )
+        return self._run
+
+    @property
+    def recording(self) -> Recording:
+        """The recording of the last run."""
+        return self._last.recording
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the last run."""
+        return self.recording.graph
+
+    @property
+    def figure(self) -> Figure:
+        """The picture of the last run."""
+        return self._last.figure
+
+    @property
+    def error(self) -> str:
+        """What the last run raised, as "RuntimeError: …", or ""."""
+        return self._last.error
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Everything that is shown of the last run, as plain data."""
+        return self._last.whole
+
+    @property
+    def sentence(self) -> str:
+        """What happened to the gradient in the last run, in one or two sentences."""
+        return self._last.sentence
+
+    @property
+    def tensors(self) -> dict[str, dict[str, str]]:
+        """The tensor table of the last run: name -> column -> what it says."""
+        return self._last.tensors
+
+    @property
+    def text(self) -> str:
+        """The same in words: controls, picture, table, sentence, error."""
+        parts = (self._last.settings, str(self.state["text"]))
+        return "\n\n".join(part for part in parts if part)
+
+    def choose(self, states: dict[str, Any]) -> dict[str, tuple[str, Any]]:
+        """Label and value of every control with these states, labels or values; the others at their
+        start.
+
+        Raises:
+            GradvizError: there is no such control or state.
+        """
+        raw = {name: control.start for name, control in self._controls.items()} | self._find(states)
+        return {name: control.at(raw[name]) for name, control in self._controls.items()}
+
+    def run(self, **states: Any) -> Run:
+        """Run the scenario once with these states, other controls at their start. Nothing that is
+        shown changes.
+
+        Args:
+            states: control=label or control=value, as for ``set``.
+
+        Returns:
+            What the run left: ``labels``, ``recording``, ``graph``, ``figure``, ``tensors``,
+            ``sentence``, ``error``.
+
+        Raises:
+            GradvizError: there is no such control or state.
+        """
+        return self._fresh(self.choose(states))
+
+    def _fresh(self, chosen: dict[str, tuple[str, Any]]) -> Run:
+        run = Run(chosen, self._listing)
+        self._perform(run, chosen)
+        return run
+
+    def states(self) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
+        """Labels and state for every combination of the controls; the last control changes fastest.
+
+        Yields:
+            Control -> label, and what ``state`` is then. Neither the controls nor the last run
+            change.
+
+        Raises:
+            GradvizError: a control's states cannot be listed.
+        """
+        names = [control["name"] for control in self.controls]
+        for pairs in itertools.product(
+            *(control.choices.items() for control in self._controls.values())
+        ):
+            run = self._fresh(dict(zip(names, pairs, strict=True)))
+            yield run.labels, run.whole
+
+    def book(self) -> dict[str, Any]:
+        """All states and the controls that choose one, as plain data for an exported page."""
+        states = [state for _, state in self.states()]
+        return {"title": self._name, "code": self.code, "controls": self.controls, "states": states}
+
+    # --- views ------------------------------------------------------------------------------------
+
+    @property
+    def _name(self) -> str:
+        return str(getattr(self._function, "__name__", "scenario"))
+
+    @cached_property
+    def widget(self) -> Any:
+        """The panel, an ipywidgets Box."""
+        from gradviz.live.panel import panel
+        from gradviz.live.widget import GraphWidget
+
+        controls = [control.widget for control in self._controls.values()]
+        for widget in controls:
+            lifetime.reopen(widget)
+        self._closed = False
+        shown = GraphWidget(self.figure, state=self._last.state, code=self.code)
+        shown.busy = lambda: self._turns.busy
+        shown.belongs_to(self._in_page())
+        self._graph_widget = shown
+        return panel(controls, shown, self.reset)
+
+    def _in_page(self) -> list[Shown]:
+        """What the controls show in the page where the last run's picture is true."""
+        from gradviz.live.widget import Shown
+
+        in_page = [(c.widget, *c.in_page(self._raw[name])) for name, c in self._controls.items()]
+        return [
+            Shown.of(widget, trait, raw) for widget, trait, raw in in_page if trait in widget.keys
+        ]
+
+    def close_views(self) -> None:
+        """Close the panel: the cell that showed it was run again. Everything else works as before,
+        and whoever kept the exploration can show it once more.
+        """
+        others = tuple(control.widget for control in self._controls.values() if not control.ours)
+        if "widget" in self.__dict__ and lifetime.close(self.widget, but=others):
+            self._closed = True
+            self._graph_widget = None
+            del self.widget
+
+    @property
+    def selected(self) -> Any:
+        """What is selected in the panel, as records of ``graph``; None when nothing is."""
+        return None if self._graph_widget is None else self._graph_widget.selection
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        bundle = self.widget._repr_mimebundle_()
+        view = {
+            kind: data
+            for kind, data in bundle.items()
+            if kind.startswith("application/vnd.jupyter.widget-view")
+        }
+        return {"text/plain": self.text, "text/html": self.figure.html, **view}
+
+    def _ipython_display_(self) -> None:
+        """Show the panel, once a cell: the decorator has done so when the cell ends with the
+        decorated function."""
+        from IPython.display import display
+
+        cell = (id(shell()), getattr(shell(), "execution_count", None))
+        if cell != self._shown_in:
+            self._shown_in = cell
+            display(self._repr_mimebundle_(), raw=True)
+            lifetime.note_shown(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"<exploration of {self._name}:"
+            f" {' '.join(f'{n}={visible(v)}' for n, v in self.values.items())}>"
+        )
+
+
+# --- making one -----------------------------------------------------------------------------------
+
+
+@overload
+def explore(function: Callable[..., Any], /, **abbreviations: Any) -> Exploration: ...
+@overload
+def explore(**abbreviations: Any) -> Callable[[Callable[..., Any]], Exploration]: ...
+def explore(function: Any = None, /, **abbreviations: Any) -> Any:
+    """Put controls over a scenario: each change runs the function again and shows what autograd
+    did.
+
+    In a notebook the panel is displayed at once, as ``ipywidgets.interact`` does.
+
+    Args:
+        function: ordinary PyTorch; its parameters are the controls.
+        abbreviations: parameter=what makes its control, as for ``ipywidgets.interact``: a bool,
+            (min, max), a ``range``, a list or dict of choices (also of functions), a widget, or one
+            of ``gv.controls``. A parameter that is left out takes its default as the abbreviation.
+
+    Returns:
+        An Exploration, or a decorator that makes one.
+
+    Raises:
+        GradvizError: a parameter has no control or a control no parameter, or ipywidgets or
+            anywidget is missing.
+
+    Example:
+        >>> import torch
+        >>> @explore(copy=[torch.Tensor.clone, torch.Tensor.detach], requires_grad=True)
+        ... def scenario(copy, requires_grad):
+        ...     a = torch.ones(2, requires_grad=requires_grad)
+        ...     b = copy(a)
+        >>> scenario.set(copy="detach").values
+        {'copy': 'detach', 'requires_grad': 'True'}
+        >>> [cut.reason.value for cut in scenario.graph.cuts]
+        ['detach']
+    """
+    if absent := missing():
+        raise GradvizError(
+            f"gv.explore needs {absent}, not installed here: pip install ipywidgets anywidget "
+            "(gv.record and gv.show work without)"
+        )
+
+    def made(function: Callable[..., Any]) -> Exploration:
+        exploration = Exploration(function, abbreviations)
+        if _kernel() is not None:
+            exploration._ipython_display_()
+        return exploration
+
+    return made if function is None else made(function)
+
+
+def missing() -> str:
+    """What live pictures need and is not installed, in words, or ""."""
+    return " and ".join(
+        name for name in ("ipywidgets", "anywidget") if importlib.util.find_spec(name) is None
+    )
+
+
+def _kernel() -> Any:
+    """The notebook kernel that this process is, if it is one."""
+    return getattr(shell(), "kernel", None)
+
+
+def _controls(function: Callable[..., Any], abbreviations: dict[str, Any]) -> dict[str, Control]:
+    others = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+    wanted = "an ordinary function (def scenario(…): …)"
+    if (
+        not callable(function)
+        or isinstance(function, type)
+        or any(is_other(function) for is_other in others)
+    ):
+        raise GradvizError(f"gv.explore got {given.shown(function)}; expected {wanted}")
+    try:
+        parameters = inspect.signature(function).parameters
+    except Exception:  # a builtin, or a callable object whose own code is asked
+        raise GradvizError(
+            f"gv.explore got {given.shown(function)}, whose parameters are not known; expected"
+            f" {wanted}"
+        ) from None
+    unknown = abbreviations.keys() - parameters.keys()
+    if unknown:
+        known = ", ".join(parameters) or "none"
+        raise GradvizError(
+            f"no parameter for {', '.join(sorted(unknown))}=; the function's parameters are:"
+            f" {known}"
+        )
+    found = {}
+    for name, parameter in parameters.items():
+        default = NONE if parameter.default is parameter.empty else parameter.default
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise GradvizError(
+                f"parameter {parameter} cannot have a control; expected one that is called {name}=…"
+            )
+        if name in abbreviations:
+            found[name] = make_control(name, abbreviations[name], default)
+        elif default is not NONE:
+            found[name] = make_control(name, default)
+        else:
+            raise GradvizError(
+                f"parameter {name} has no control; give one, e.g. gv.explore({name}=[1, 2]), or a"
+                " default"
+            )
+    return found
+
+
+def _listing(function: Callable[..., Any]) -> dict[str, Any]:
+    """The source below the decorators, numbered as the recorded calls number it."""
+    try:
+        lines, first = inspect.getsourcelines(inspect.unwrap(function))
+        text = textwrap.dedent("".join(lines))
+        node = ast.parse(text).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError):
+        return {}
+    if not isinstance(node, ast.FunctionDef):
+        return {}
+    return {
+        "text": "".join(text.splitlines(True)[node.lineno - 1 :]).rstrip(),
+        "first": max(first, 1) + node.lineno - 1,
+        "file": display_name(inspect.unwrap(function).__code__.co_filename),
+    }

@@ -1,0 +1,347 @@
+"""Recording -> one picture and one sentence per event, with everything in the same place at every
+step.
+
+The scenes of all steps are laid over each other: one card for whatever is the same tensor, node or
+call, in a box that is large enough for each of its steps. That is laid out once, and a step draws
+what is there by then.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from gradviz.graph import queries
+from gradviz.graph.records import Accumulated, Changed, Freed, Graph, Hooked, NodeRan, Source, Wrote
+from gradviz.picture import cards, dot, fold, render
+from gradviz.picture.arrange import arranged
+from gradviz.picture.figure import WIDTH, Figure
+from gradviz.picture.scene import Arrow, Box, Card, Row, Scene
+from gradviz.picture.telling import Story
+
+if TYPE_CHECKING:
+    from gradviz.recording import Recording
+
+LIMIT = 400  # steps of one player
+# in a long recording, as many fewer steps as each one costs more, but some
+WORK, LEAST = 100_000, 20
+
+Key = tuple[int, int, bool, int]  # tail, head, whether it is a cut, which of several alike
+
+
+class Step(NamedTuple):
+    """One moment of a recording.
+
+    ``sources``: where in the code it stands. ``active``: ids in the SVG of what the event is about.
+    ``ids``: by the id of a card or arrow of the figure's scene, its id in the SVG, which is the
+    same at every step. ``problem``: why there is no picture.
+    """
+
+    number: int
+    figure: Figure
+    problem: str
+    sentence: str
+    error: str
+    sources: tuple[Source, ...]
+    active: tuple[str, ...]
+    ids: dict[str, str]
+
+
+def steps(recording: Recording, start: int = 0) -> list[Step]:
+    """Every step from ``start``, at most ``LIMIT`` events further, and fewer where each one is
+    large.
+
+    Args:
+        recording: a finished recording.
+        start: after how many events the first step stands.
+
+    Raises:
+        GradvizError: there is no such step.
+    """
+    recording.at(start)  # or it says what is wrong with it
+    last = min(start + LIMIT, len(recording.events))
+    last = min(last, start + max(LEAST, WORK // max(last, 1)))
+    graphs = [graph_at(recording, k) for k in range(start, last + 1)]
+    over = {
+        e.run: k
+        for k, e in enumerate(recording.events)
+        if isinstance(e, (Changed, NodeRan, Accumulated, Freed))
+    }
+    wholes = [
+        _so_far(cards.scene(graph), any(over.get(b.run, 0) >= start + k for b in graph.backwards))
+        for k, graph in enumerate(graphs)
+    ]
+    scenes = _drawn_alike(wholes, graphs[-1])
+    svgs, problem = _svgs(scenes)
+    found = []
+    for k, (graph, whole, scene) in enumerate(zip(graphs, wholes, scenes, strict=True)):
+        figure, ids = Figure(graph), dict[str, str]()
+        figure.__dict__["whole"] = whole
+        if svgs:
+            figure.__dict__["svg"] = svgs[k]
+            figure.__dict__["scene"], ids = _present(scene)
+        elif problem:
+            figure.__dict__["scene"] = Scene()
+        story = Story(graph)
+        active = _active(graph, scene, scenes[k - 1]) if k and svgs else ()
+        found.append(
+            Step(
+                start + k,
+                figure,
+                problem,
+                story.sentence(),
+                story.error(),
+                story.sources(),
+                active,
+                ids,
+            )
+        )
+    return found
+
+
+def graph_at(recording: Recording, step: int) -> Graph:
+    """With the ``.grad`` that a running backward has filled already; its leaves get a new state
+    when it is over."""
+    graph = recording.at(step)
+    grads = queries.grads_now(graph)
+    now = {
+        t.id: t._replace(grad=grads[t.object_id])
+        for t in queries.latest_states(graph).values()
+        if t.grad != grads[t.object_id]
+    }
+    return graph.replace(tensors=[now.get(t.id, t) for t in graph.tensors]) if now else graph
+
+
+def _so_far(scene: Scene, running: bool) -> Scene:
+    """What a running backward has not reached, it may reach yet."""
+    if not running:
+        return scene
+    never, yet = (
+        Row("accumulate", f"AccumulateGrad · {word}")
+        for word in ("never reached", "not reached yet")
+    )
+    return scene._replace(
+        cards=tuple(
+            c._replace(rows=tuple(yet if r == never else r for r in c.rows)) for c in scene.cards
+        )
+    )
+
+
+# --- one scene over the other ---------------------------------------------------------------------
+
+
+def _drawn_alike(scenes: Sequence[Scene], graph: Graph) -> list[Scene]:
+    """The scenes with the same cards, arrows and frames; what a step lacks is absent there."""
+    union, padded = _laid_over(scenes)
+    groups = fold.groups(union, graph)
+    if groups:
+        union, padded = (
+            fold.contract(union, groups),
+            [_told(fold.contract(s, groups), s) for s in padded],
+        )
+    alike = [arranged(scene, like=union) for scene in padded]
+    rooms: dict[int, dict[tuple[Row, ...], None]] = {}
+    for card in (c for scene in alike for c in scene.cards if not c.absent):
+        rooms.setdefault(card.id, {})[card.rows] = None
+    room = {i: tuple(rows) for i, rows in rooms.items()}
+    return [s._replace(cards=tuple(c._replace(room=room[c.id]) for c in s.cards)) for s in alike]
+
+
+def _told(small: Scene, whole: Scene) -> Scene:
+    many, few = (sum(not c.absent for c in scene.cards) for scene in (whole, small))
+    note = f"Folded: {many} boxes are drawn as {few}. The text lists what is inside."
+    return small._replace(notes=(*small.notes, *([note] if many > few else [])))
+
+
+def _laid_over(scenes: Sequence[Scene]) -> tuple[Scene, list[Scene]]:
+    """A scene of everything that is ever there, and each scene in its terms. The last one decides
+    about order."""
+    placed = _placed(scenes)
+    there: dict[int, Card] = {}
+    arrows: dict[Key, Arrow] = {}
+    boxes: list[Box] = []
+    for scene in reversed(placed):
+        there = {c.id: c for c in scene.cards} | there
+        arrows = arrows | {key: a for key, a in _keyed(scene.arrows) if key not in arrows}
+        for box in scene.boxes:
+            if not any(_is(u, box, scene) for u in boxes) and all(_nested(u, box) for u in boxes):
+                boxes.append(box)
+    union = Scene(tuple(there[i] for i in sorted(there)), tuple(arrows.values()), tuple(boxes))
+    return union, [_in_terms_of(union, list(arrows), scene) for scene in placed]
+
+
+def _placed(scenes: Sequence[Scene]) -> list[Scene]:
+    """With the same id for whatever is the same tensor, node or call."""
+    owner: dict[tuple[str, int], int] = {}
+    count, found = 0, []
+    for scene in reversed(scenes):
+        place: dict[int, int] = {}
+        for card in scene.cards:
+            things = [
+                *(("tensor", i) for i in card.tensor_ids),
+                *(("node", i) for i in card.node_ids),
+            ]
+            things = things or [(card.kind, i) for i in card.call_ids]
+            free = (owner[t] for t in things if t in owner and owner[t] not in place.values())
+            place[card.id] = next(free, count)
+            count = max(count, place[card.id] + 1)
+            for thing in things:
+                owner.setdefault(thing, place[card.id])
+        found.append(
+            scene._replace(
+                cards=tuple(c._replace(id=place[c.id]) for c in scene.cards),
+                arrows=tuple(
+                    a._replace(tail=place[a.tail], head=place[a.head]) for a in scene.arrows
+                ),
+                boxes=tuple(
+                    b._replace(members=tuple(place[m] for m in b.members)) for b in scene.boxes
+                ),
+            )
+        )
+    return found[::-1]
+
+
+def _keyed(arrows: Iterable[Arrow]) -> Iterator[tuple[Key, Arrow]]:
+    alike: Counter[tuple[int, int, bool]] = Counter()
+    for a in arrows:
+        ends = (a.tail, a.head, a.kind == "cut")
+        yield (*ends, alike[ends]), a
+        alike[ends] += 1
+
+
+def _is(whole: Box, box: Box, scene: Scene) -> bool:
+    """Whether a frame of the whole, as far as its cards are there, is this frame of a step."""
+    return whole.kind == box.kind and {*whole.members} & {c.id for c in scene.cards} == {
+        *box.members
+    }
+
+
+def _nested(one: Box, other: Box) -> bool:
+    a, b = {*one.members}, {*other.members}
+    return a <= b or b <= a or not a & b
+
+
+def _in_terms_of(union: Scene, keys: Sequence[Key], scene: Scene) -> Scene:
+    there = {c.id: c for c in scene.cards}
+    arrows = dict(_keyed(scene.arrows))
+    labels = [next((b.label for b in scene.boxes if _is(u, b, scene)), None) for u in union.boxes]
+    homeless = [b for b in scene.boxes if not any(_is(u, b, scene) for u in union.boxes)]
+    names = (
+        (b.label, ", ".join(there[m].name or there[m].title for m in b.members)) for b in homeless
+    )
+    return Scene(
+        tuple(there.get(c.id, c._replace(absent=True)) for c in union.cards),
+        tuple(
+            arrows.get(key, a._replace(absent=True))
+            for key, a in zip(keys, union.arrows, strict=True)
+        ),
+        tuple(
+            u._replace(label=u.label if label is None else label, absent=label is None)
+            for u, label in zip(union.boxes, labels, strict=True)
+        ),
+        (*scene.notes, *(f"{label}: {inside}" for label, inside in names)),
+    )
+
+
+# --- pictures -------------------------------------------------------------------------------------
+
+
+def _svgs(scenes: Sequence[Scene]) -> tuple[list[str] | None, str]:
+    """One SVG a step, or None where each step has to be laid out for itself, and why there is
+    none."""
+    if not render.keeps_places() or not scenes[-1].cards:
+        return None, ""
+    if len(scenes[-1].cards) > fold.LIMIT:
+        return (
+            None,
+            (
+                f"{len(scenes[-1].cards)} boxes are too many to draw, even folded, so this is the"
+                " text. To see pictures, record fewer lines."
+            ),
+        )
+    whole = _whole(scenes)
+    try:
+        source, how, _ = render.best(whole, WIDTH)
+        wanted = [dot.pieces(scene, how) for scene in scenes]
+        start, drawn, end = render.pieces(source, (piece for step in wanted for piece in step))
+    except render.CannotDraw as why:
+        return None, str(why)
+    return [start + "".join(drawn.get(piece, "") for piece in step) + end for step in wanted], ""
+
+
+def _whole(scenes: Sequence[Scene]) -> Scene:
+    """What is laid out: every card and frame, and every arrow with its largest chip."""
+    last = scenes[-1]
+    arrows = []
+    for i, a in enumerate(last.arrows):
+        looks = [s.arrows[i] for s in scenes if not s.arrows[i].absent]
+        widest = max(looks, key=lambda a: len(a.mark + a.label))
+        kind = min((look.kind for look in looks), key=fold.STRENGTH.index)
+        arrows.append(a._replace(kind=kind, mark=widest.mark, label=widest.label, absent=False))
+    boxes = [
+        max((s.boxes[i] for s in scenes), key=lambda b: len(b.label))._replace(absent=False)
+        for i in range(len(last.boxes))
+    ]
+    notes = tuple(dict.fromkeys(note for s in scenes for note in s.notes))
+    some = [
+        max((s.cards[i] for s in scenes), key=lambda c: not c.absent)
+        for i in range(len(last.cards))
+    ]
+    return Scene(
+        tuple(c._replace(rows=c.room[-1], absent=False) for c in some),
+        tuple(arrows),
+        tuple(boxes),
+        notes,
+    )
+
+
+def _present(scene: Scene) -> tuple[Scene, dict[str, str]]:
+    """What is not absent, numbered anew; and by its new id the one in the picture of all steps."""
+    there = {c.id: i for i, c in enumerate(c for c in scene.cards if not c.absent)}
+    arrows = [i for i, a in enumerate(scene.arrows) if not a.absent]
+    boxes = [b for b in scene.boxes if not b.absent]
+    present = Scene(
+        tuple(c._replace(id=there[c.id], room=()) for c in scene.cards if not c.absent),
+        tuple(
+            a._replace(tail=there[a.tail], head=there[a.head])
+            for a in (scene.arrows[i] for i in arrows)
+        ),
+        tuple(b._replace(members=tuple(there[m] for m in b.members if m in there)) for b in boxes),
+        scene.notes,
+    )
+    ids = {f"n{new}": f"n{old}" for old, new in there.items()}
+    return present, ids | {f"e{new}": f"e{old}" for new, old in enumerate(arrows)}
+
+
+def _active(graph: Graph, scene: Scene, before: Scene) -> tuple[str, ...]:
+    """What the last event is about: its cards, and the arrows that it changed."""
+    event = graph.events[-1]
+    nodes, tensors, calls = set[int](), set[int](), set[int]()
+    if isinstance(event, (Changed, NodeRan, Accumulated)):
+        nodes = {event.node_id}
+    elif isinstance(event, Freed):
+        nodes = {*event.node_ids}
+    elif isinstance(event, Wrote):
+        tensors = {event.after_id}
+    elif isinstance(event, Hooked):
+        tensors = {event.tensor_id}
+    else:
+        call = graph.call[event.call_id]
+        tensors = {*call.outputs, *(() if call.outputs else call.inputs[:1])}
+        calls = {call.id}
+    inside = [
+        (c, m) for c in scene.cards if not c.absent and c.kind != "tag" for m in c.inside or (c,)
+    ]
+    found = [
+        f"n{c.id}"
+        for c, m in inside
+        if tensors & {*m.tensor_ids}
+        or nodes & {*m.node_ids}
+        or (calls & {*m.call_ids} and not m.tensor_ids)
+    ]
+    pairs = enumerate(zip(scene.arrows, before.arrows, strict=True))
+    return (
+        *dict.fromkeys(found),
+        *(f"e{i}" for i, (now, was) in pairs if now != was and not now.absent),
+    )

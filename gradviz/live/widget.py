@@ -1,0 +1,288 @@
+"""The live picture: one anywidget that is given finished states and gives back what the reader
+selects.
+
+NOTE [how the page knows that a picture is old]
+The controls are ipywidgets: in the page they move at once, while Python may be busy for long, or
+gone. So each state comes with the values of the controls that it was made with. The page compares
+them with what its controls show now, and dims what does not belong to them. It also asks ("ask"):
+Python answers, and says whether a run is still to come. A message that the kernel has done with,
+and that was not answered, was for a widget that this kernel does not know.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from gradviz.graph.records import Call, GradvizError, Graph, Node, Tensor
+from gradviz.live import lifetime
+from gradviz.picture.figure import Figure
+from gradviz.picture.page import static
+from gradviz.picture.scene import Card
+from gradviz.picture.state import state
+from gradviz.words import given
+
+try:
+    import anywidget
+    from traitlets import Dict, Int, List, TraitError, Unicode, observe, validate
+except ImportError as missing:
+    raise GradvizError(
+        "a live picture needs anywidget, and it is not installed; mend: pip install anywidget   "
+        "(show() and record() work without it)"
+    ) from missing
+
+# one module in the end: a widget has one file
+SCRIPTS = ("picture.js", "panel.js", "book.js", "widget.js")
+STYLES = ("live.css", "panel.css", "question.css", "book.css")
+SEGMENT = 66_000  # bytes; the loopback's segments hold 65,483
+EXPECTED = {
+    "state": "what gradviz.picture.state.state() made of a figure",
+    "code": "a listing: {'text': …, 'first': …, 'file': …}",
+    "book": "what gradviz.live.book.book() made of a recording",
+    "step": "a whole number, the place of one of the book's states",
+    "selected": "the id of a card, as 'n3', or ''",
+}
+# what state() takes beside the figure
+EXTRAS = ("error", "printed", "lines", "listing", "sentence", "words")
+NO_STATE: dict[str, Any] = {"svg": "", "cards": {}, "arrows": {}, "table": [], "lines": []}
+
+
+class WrongTrait(GradvizError, TraitError):
+    """A trait was given something else than it holds."""
+
+
+class _Checked:
+    """Says of a wrong value what every other function here says; traitlets' own words show its
+    ``repr``."""
+
+    name: str
+
+    def error(
+        self, obj: Any, value: Any, error: Exception | None = None, info: str | None = None
+    ) -> None:
+        raise WrongTrait(
+            f"{self.name} was given {given.said(value)}; expected {EXPECTED[self.name]}"
+        )
+
+
+class _Dict(_Checked, Dict):  # type: ignore[misc]
+    pass
+
+
+class _Int(_Checked, Int):  # type: ignore[misc, type-arg]
+    pass
+
+
+class _Unicode(_Checked, Unicode):  # type: ignore[misc, type-arg]
+    pass
+
+
+def _state_sent(state: dict[str, Any], widget: Any) -> str:
+    """As text, which ipywidgets neither walks through nor compares; the text twin only in the place
+    of a picture.
+
+    A message that does not fill a segment can wait 40 ms behind the small ones before it (TCP's
+    delayed acknowledgements), as long as all the rest takes: blanks at the end make a picture's
+    fill one on the reader's own machine.
+    """
+    return (
+        json.dumps({**state, "text": ""}).ljust(SEGMENT) if state.get("svg") else json.dumps(state)
+    )
+
+
+def _book_sent(book: dict[str, Any], widget: Any) -> dict[str, Any]:
+    """Deflated: the states of a book repeat each other."""
+    return {"packed": zlib.compress(json.dumps(book).encode(), 6)} if book.get("states") else {}
+
+
+class Shown(NamedTuple):
+    """What a control shows in the page, in one of its states.
+
+    Attributes:
+        widget: an ipywidgets widget.
+        trait: the trait that says it.
+        value: the trait's value as the page knows it.
+    """
+
+    widget: Any
+    trait: str
+    value: Any
+
+    @classmethod
+    def of(cls, widget: Any, trait: str, raw: Any) -> Shown:
+        """The trait with this value, as it is sent."""
+        to_json = widget.trait_metadata(trait, "to_json")
+        return cls(widget, trait, to_json(raw, widget) if to_json else raw)
+
+    @property
+    def sent(self) -> list[Any]:
+        """Model, trait and value; without the value where it is no plain data, and cannot be
+        compared."""
+        try:
+            return [self.widget.model_id, self.trait, json.loads(json.dumps(self.value))]
+        except (TypeError, ValueError):
+            return [self.widget.model_id, self.trait]
+
+
+class Selection(NamedTuple):
+    """What the selected card stands for: records of the figure's graph."""
+
+    card: Card
+    tensors: tuple[Tensor, ...]
+    nodes: tuple[Node, ...]
+    calls: tuple[Call, ...]
+
+
+class GraphWidget(anywidget.AnyWidget):
+    """A live picture: pan, zoom, hover for details, select with mouse or keyboard.
+
+    Args:
+        shown: a Figure, a Recording or a Graph. Left out: nothing yet, or what the traits say.
+        traits: ``state`` (made by ``picture.state.state``), ``code`` (a listing), ``book``
+            (precomputed states, shown instead of ``state``), ``step`` (which of them), ``selected``
+            (id of a card, or ""), ``drawn_for`` (the controls' values that ``state`` belongs to, as
+            ``belongs_to`` writes them).
+
+    Raises:
+        GradvizError: ``shown`` is none of these.
+
+    Example:
+        >>> from gradviz.graph.records import Graph
+        >>> GraphWidget(Graph()).selected
+        ''
+    """
+
+    _esm = static(*SCRIPTS)
+    _css = static(*STYLES)
+
+    state = _Dict(NO_STATE).tag(sync=True, to_json=_state_sent)
+    code = _Dict().tag(sync=True)
+    book = _Dict().tag(sync=True, to_json=_book_sent)
+    step = _Int(0).tag(sync=True)
+    selected = _Unicode("").tag(sync=True)
+    drawn_for: List[Any] = List().tag(sync=True)
+
+    def __init__(self, shown: Any = None, **traits: Any) -> None:
+        self.figure: Figure | None = None if shown is None else _figure(shown)
+        self.busy: Callable[[], bool] = lambda: False  # whether another state is to come
+        self._controls: Sequence[Shown] = ()
+        known = {*EXPECTED, *self.trait_names(), "figure"}
+        if unknown := [name for name in traits if name not in known]:
+            words = ", ".join(EXPECTED)
+            raise GradvizError(
+                f"GraphWidget() has no {unknown[0]}=; expected {words}, or a trait of a"
+                " widget's own"
+            )
+        self._selected_key = ""
+        if self.figure is not None:
+            traits.setdefault("state", state(self.figure))
+        super().__init__(**traits)
+        self.on_msg(self._answer)
+
+    def belongs_to(self, controls: Sequence[Shown]) -> None:
+        """Say what the controls show where ``state`` is true: NOTE [how the page knows that a
+        picture is old]."""
+        self._controls = controls
+        self.drawn_for = [control.sent for control in controls]
+
+    def _answer(self, _: Any, content: Any, buffers: Any) -> None:
+        """The page asks whether anybody is there."""
+        if not isinstance(content, dict) or "ask" not in content:
+            return
+        busy = self.busy()
+        # a message was lost, or a control refused its new value
+        if content.get("again") and not busy:
+            for control in self._controls:
+                control.widget.send_state(control.trait)
+            self.send_state(["state", "drawn_for"])
+        self.send({"answer": content["ask"], "busy": busy})
+
+    def close_views(self) -> None:
+        """Close it in the page: the cell that showed it was run again. It may be shown once
+        more."""
+        lifetime.close(self)
+
+    def show(self, shown: Any, **extras: Any) -> None:
+        """Show another figure, in one message.
+
+        Args:
+            shown: a Figure, a Recording or a Graph.
+            extras: ``error``, ``printed`` and ``lines``, as ``picture.state.state`` takes them.
+        """
+        self.figure = _figure(shown)
+        if unknown := [name for name in extras if name not in EXTRAS]:
+            raise GradvizError(
+                f"show() has no {unknown[0]}=; expected {', '.join(EXTRAS)}, or nothing"
+            )
+        new = state(self.figure, **extras)
+        with self.hold_sync():
+            self.state = new
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The state that the reader sees: of the book where there is one."""
+        states = self.book.get("states") or [self.state]
+        return {**NO_STATE, **states[min(max(self.step, 0), len(states) - 1)]}
+
+    @property
+    def selection(self) -> Selection | None:
+        """What is selected, or None. A book of states without ``figure`` has no records to give."""
+        cards = {f"n{c.id}": c for c in self.figure.scene.cards} if self.figure else {}
+        card = cards.get(self.selected)
+        if card is None or self.figure is None:
+            return None
+        graph, whole = self.figure.graph, card.inside or (card,)
+        return Selection(
+            card,
+            tuple(graph.tensor[i] for c in whole for i in c.tensor_ids if i in graph.tensor),
+            tuple(graph.node[i] for c in whole for i in c.node_ids if i in graph.node),
+            tuple(graph.call[i] for c in whole for i in c.call_ids if i in graph.call),
+        )
+
+    @validate("selected")
+    def _known(self, proposal: Any) -> str:
+        return str(proposal["value"]) if proposal["value"] in self.shown["cards"] else ""
+
+    @observe("selected", "state", "book", "step")
+    def _keep_selection(self, change: Any) -> None:
+        """Ids are numbers within one picture; what stays selected in the next one is the card of
+        the same key."""
+        cards = self.shown["cards"]
+        here = cards.get(self.selected, {}).get("key", "")
+        if change["name"] == "selected" or not self._selected_key:
+            self._selected_key = here
+        elif here != self._selected_key:
+            self.selected = next(
+                (i for i, c in cards.items() if c["key"] == self._selected_key), ""
+            )
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """The widget, the picture for pages without a kernel, and the text for screen readers and
+        ``nbval``."""
+        if self.comm is None:
+            lifetime.reopen(self)
+        lifetime.note_shown(self)
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is None:
+            return None
+        data, metadata = bundle
+        html = {"text/html": self.figure.html} if self.figure is not None else {}
+        return {
+            **data,
+            "text/plain": self.shown.get("text") or "An empty picture.",
+            **html,
+        }, metadata
+
+
+def _figure(shown: Any) -> Figure:
+    if isinstance(shown, Graph):
+        return Figure(shown)
+    # a Recording makes its figure
+    made = shown.figure() if callable(getattr(shown, "figure", None)) else shown
+    if not isinstance(made, Figure):
+        raise GradvizError(
+            f"a live picture shows a Figure, a Recording or a Graph, not {given.said(shown)}"
+        )
+    return made

@@ -1,0 +1,311 @@
+"""Names and source text of a recording's calls and tensors, put together once it is over."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from gradviz.graph.records import Source
+from gradviz.graph.sites import CHECKPOINT, REPLACED
+from gradviz.names import callers
+from gradviz.names import resolve as names
+from gradviz.names.bindings import (
+    COMPREHENSIONS,
+    bindings,
+    is_bound_since,
+    is_conditional,
+    scope_of,
+)
+from gradviz.names.position import Place, dotted, locate, statement_of
+
+if TYPE_CHECKING:
+    from gradviz.watch.entries import CallRecord, Object, Site, State
+    from gradviz.watch.recorder import Recorder
+
+
+def _not_last(calls: list[CallRecord]) -> set[int]:
+    """Calls that torch or a module made before the last one at a site: ``y = net(x)`` names what
+    the last returned."""
+    found: set[int] = set()
+    for call, following in pairwise(calls):
+        if call.direct or following.direct or call.site != following.site:
+            continue
+        # One of torch's own layers in a loop makes one call each time.
+        once = call.module is not None and not call.module[2] and call.module == following.module
+        if not (once and call.function == following.function):
+            found.add(id(call))
+    return found
+
+
+def _line_of(name: str, statement: Any, scope: Any) -> int:
+    """The line by which a variable that a statement reads is known: its own, or where the variable
+    was bound before, if the statement gives it to another object (``t = t + 1``)."""
+    bound = [other for other_name, other in bindings(scope) if other_name == name]
+    before = [other.lineno for other in bound if other.lineno < statement.lineno]
+    return int(max(before) if before and statement in bound else statement.lineno)
+
+
+def _pairs(site: Site) -> names.Site:
+    return tuple(zip(site[::2], site[1::2], strict=True))
+
+
+class Names:
+    """Names and source text of every call of a log, and the name of every tensor state."""
+
+    def __init__(self, calls: list[CallRecord], recorder: Recorder) -> None:
+        calls = list({id(c): c for c in calls}.values())
+        sites = [_pairs(c.site) for c in calls]
+        roots = {c.module[0] for c in calls if c.module is not None}
+        roots |= {
+            s.object.parameter[1][0]
+            for c in calls
+            for s in c.inputs
+            if s.object.parameter is not None
+        }
+        self._places: dict[tuple[int, int], Place] = {}
+        found = names.resolve([*sites, *map(_pairs, roots)], self._places)
+        self.of_call = {id(c): n for c, n in zip(calls, found, strict=False)}
+        self._of_root = dict(zip(roots, found[len(calls) :], strict=True))
+        self._first: dict[Object, str] = {}
+        self._outer: set[Object] = set()  # named where the recording began, not inside a helper
+        self._inner: set[int] = set()  # by id: states whose own name is one inside of a helper
+        self._own: dict[int, str] = {}
+        self._unbound = _not_last(calls)
+        is_module = recorder.home_at is None or (
+            recorder.home and recorder.home.co_name == "<module>"
+        )
+        self._home, self._globals = recorder.home, recorder.globals if is_module else None
+        entered = self._node((recorder.home, recorder.home_at)) if recorder.home_at else None
+        # Entered by hand (``rec.__enter__()``), a recording has no block: what the scope does
+        # counts everywhere.
+        self._block = entered if isinstance(entered, (ast.With, ast.AsyncWith)) else None
+        # The last proof of what a variable of a scope is: the object, the statement, did it bind
+        # the name, outermost?
+        self._proofs: dict[tuple[Any, str], tuple[Object, Any, bool, bool]] = {}
+        # names that the user's outermost code has for an object
+        self._proven: set[tuple[Object, str]] = set()
+        self._recorded: set[tuple[Any, str]] = set()
+        self._lines: dict[tuple[Object, str], int] = {}
+        for call in calls:
+            self._inputs(call)
+            if id(call) not in self._unbound:
+                self._outputs(call)
+
+    def _inputs(self, call: CallRecord) -> None:
+        """Names that the call's arguments are written with. The user's outermost code knows best, a
+        helper's parameter stands for what its caller passed."""
+        named = self.of_call[id(call)]
+        given: dict[int | str, str | None] = {}
+        if named is not None and call.direct:
+            tensors = [i in call.args_at for i in range(call.arity)]
+            given.update(enumerate(named.inputs(tensors)))
+            given.update(named.keywords)
+        for state, at in zip(call.inputs, call.args_at, strict=False):
+            own = state.object
+            self._prove(call.site, given.get(at), own)
+            if own in self._outer:
+                continue
+            name, site = given.get(at), call.site
+            if own.parameter is not None:
+                name = f"{self.module(own.parameter[1])}.{own.parameter[0]}"
+            elif name is not None and not own.made:
+                name, site = self._as_the_caller_says(name, site)
+                self._prove(site, name, own)
+            if name and (own not in self._first or self._is_users(site)):
+                self._first[own] = name
+                if self._is_users(site):
+                    self._outer.add(own)
+
+    def _is_outer(self, site: Site) -> bool:
+        """The user's top level, or the code that entered the recording."""
+        return bool(site) and (site[0] is self._home or site[0].co_name == "<module>")
+
+    def _is_users(self, site: Site) -> bool:
+        """The same, where the variable is one that outlives its expression: not that of a
+        comprehension."""
+        node = self._node(site) if self._is_outer(site) else None
+        return self._is_outer(site) and not (
+            node is not None and isinstance(scope_of(node), COMPREHENSIONS)
+        )
+
+    def _as_the_caller_says(self, name: str, site: Site) -> tuple[str, Site]:
+        """A helper's parameter under the name that its caller passed, as far out as the site
+        tells."""
+        here, slot = site, None
+        while len(here) > 2 and not self._is_outer(here):
+            code, caller = here[0], here[2:]
+            if slot is None:
+                node = self._node(here)
+                if node is None or callers.is_rebound(name, node):
+                    break
+                slot = callers.slot_of(code, name)
+            if slot is None:
+                break
+            if caller[0] is REPLACED:
+                break
+            give = callers.passed
+            if caller[0] is CHECKPOINT:
+                give, caller = callers.passed_to_checkpoint, caller[2:]
+            self._node(caller)
+            place = self._places[id(caller[0]), caller[1]]
+            found = give(code, slot, place, caller[0])
+            if found is None:
+                break
+            here, slot = caller, None
+            if isinstance(found, callers.Slot):  # a wrapper hands on what it got
+                slot = found
+                continue
+            outer_name = dotted(found)
+            if outer_name is None:
+                break
+            name, site = outer_name, here
+        return name, site
+
+    def _outputs(self, call: CallRecord) -> None:
+        """Names that the results are bound to. What a library makes of a result before it returns
+        is not known."""
+        named = self.of_call[id(call)]
+        if named is None or call.bookkeeping or not (call.direct or call.module):
+            return
+        # handed back as it is: it keeps the name it has, if it has one
+        given = {id(s) for s in call.inputs}
+        for state, name in zip(call.outputs, named.outputs(call.returned), strict=False):
+            self._prove(
+                call.site[2 * named.depth :], name, state.object, binds=True, always=not named.depth
+            )
+            if not name or (id(state) in given and state.object in self._first):
+                continue
+            self._own.setdefault(id(state), name)
+            self._first.setdefault(state.object, name)
+            if not self._is_users(call.site[2 * named.depth :]):
+                self._inner.add(id(state))
+            else:
+                self._outer.add(state.object)
+
+    def _node(self, site: Site) -> Any:
+        key = (id(site[0]), site[1])
+        if key not in self._places:
+            self._places[key] = locate(*site[:2])
+        return self._places[key].node
+
+    def _prove(
+        self,
+        site: Site,
+        name: str | None,
+        own: Object,
+        *,
+        binds: bool = False,
+        always: bool = False,
+    ) -> None:
+        """Here the variable ``name`` is ``own``. ``always``: whenever this binds it, a recorded
+        call does."""
+        node = self._node(site) if name else None
+        if not name or node is None:
+            return
+        statement = statement_of(node)
+        scope = scope_of(statement if binds else node)
+        outer = self._is_outer(site) and not isinstance(scope, COMPREHENSIONS)
+        self._proofs.pop((scope, name), None)  # the newest stands last
+        self._proofs[scope, name] = own, statement, binds, outer
+        if outer:
+            self._proven.add((own, name))
+        self._recorded |= {(statement, name)} if always and not is_conditional(statement) else set()
+        self._lines.setdefault(
+            (own, name), statement.lineno if binds else _line_of(name, statement, scope)
+        )
+
+    @cached_property
+    def _held(self) -> dict[str, Object | None]:
+        """Which object every variable is at the end; None where that is not certain."""
+        found: dict[str, Object | None] = {}
+        # the outermost code has the last word
+        proofs = sorted(self._proofs.items(), key=lambda p: p[1][3])
+        for (scope, name), (own, statement, binds, _) in proofs:
+            block = (
+                self._block if self._block is not None and scope_of(self._block) is scope else None
+            )
+            lost = is_bound_since(scope, name, statement, binds, self._recorded, block)
+            found[name] = None if lost else own
+            if self._globals is not None and isinstance(scope, ast.Module) and name.isidentifier():
+                found[name] = self._globals.get(name)
+        return found
+
+    def at_the_end(self, name: str | None, own: Object, *, whole: bool) -> str | None:
+        """``name`` where that is still this object, else another variable that is, else with the
+        line where it was."""
+        if name is None or self._held.get(name, own) is own:
+            return name
+        others = [
+            n for n, o in self._held.items() if o is own and whole and (own, n) in self._proven
+        ]
+        line = self._lines.get((own, name))
+        return others[-1] if others else f"{name} (line {line})" if line else f"another {name}"
+
+    def module(self, module: tuple[Site, str, str] | None) -> str | None:
+        """``"net.fc"``: the variable of the root module where it is known, else its class, and the
+        path below it."""
+        if module is None:
+            return None
+        site, root, path = module
+        owner = getattr(self._of_root[site], "callee", None) or root
+        return f"{owner}.{path}" if path else str(owner)
+
+    def source(self, call: CallRecord) -> Source | None:
+        """Where the call stands, and what made its result."""
+        named = self.of_call[id(call)]
+        if named is None:
+            return None
+        code, bound = (
+            named.code,
+            self._own.get(id(call.outputs[0])) if len(call.outputs) == 1 else None,
+        )
+        is_inside = (
+            not call.direct
+            and not call.bookkeeping
+            and (id(call) in self._unbound or call.module is None)
+        )
+        # net.requires_grad_() says it already
+        if is_inside and (named.callee or "").split(".")[-1] != call.function:
+            # Of the calls that a module makes at one site, only the last made what is written
+            # there.
+            inside = self.module(call.module) or named.callee
+            code = f"{inside}: {call.function}" if inside else call.function
+            later = self._first.get(call.outputs[0].object) if len(call.outputs) == 1 else None
+            # the name under which it is read further on
+            code = f"{later} ({code})" if later else code
+        elif (
+            code is not None
+            and bound is not None
+            and not call.function.endswith("_")
+            and named.targets == (bound,)
+        ):
+            # `return x * 2` of a helper: its caller's name belongs to the card too.
+            code = (
+                code if re.search(rf"(?<![\w.]){re.escape(bound)}\b", code) else f"{bound} = {code}"
+            )
+        return Source(named.file, named.line, code)
+
+    def of_state(self, state: State, current: dict[Object, str]) -> str | None:
+        """Its own name, else the name that the object had before; a .grad that nobody read is named
+        by its tensor."""
+        name = self._own.get(id(state))
+        if name is not None and id(state) in self._inner:
+            name = self._users_own(state.object) or name
+        if name is not None:
+            current[state.object] = name
+        owner = state.object.gradient_of
+        if (name := self._latest(state.object, current)) is None and owner is not None:
+            name = self._latest(owner, current)
+            return name and f"{name}.grad"
+        return name
+
+    def _latest(self, own: Object, current: dict[Object, str]) -> str | None:
+        return current.get(own) or self._users_own(own) or self._first.get(own)
+
+    def _users_own(self, own: Object) -> str | None:
+        """The user's own name of what a helper calls otherwise: her code's, else that of a variable
+        that holds it."""
+        return self._first[own] if own in self._outer else own.hint

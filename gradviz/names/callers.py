@@ -1,0 +1,280 @@
+"""Which expression at a call became a helper's parameter. Knows no torch.
+
+A site tells the frames, not what ran between them: a ``functools.partial``, a wrapper or ``map``
+have none. So the call's own text has to show that it calls this code, and where it hands the
+argument on.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+from types import CodeType
+from typing import Any, NamedTuple
+
+from gradviz.graph.sites import CHECKPOINT
+from gradviz.names.bindings import bindings, scope_of
+from gradviz.names.position import Place, callee_of, dotted, is_module, statement_of
+
+_BUILTINS = {name for name in dir(builtins) if callable(getattr(builtins, name))}
+_METHOD = (("self",), ("cls",))
+_THROUGH_TYPE = ("forward", "__call__", "__init__")  # what calling an object or a class runs
+
+
+class Slot(NamedTuple):
+    """One parameter: its position among the positional ones, if it has one, and its name."""
+
+    position: int | None
+    keyword: str
+
+
+def slot_of(code: CodeType, name: str) -> Slot | None:
+    """The parameter of a function that is called so.
+
+    >>> slot_of((lambda a, *, b: 0).__code__, "b"), slot_of((lambda a: 0).__code__, "c")
+    (Slot(position=None, keyword='b'), None)
+    """
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if name not in parameters:
+        return None
+    at = parameters.index(name)
+    return Slot(at if at < code.co_argcount else None, name)
+
+
+def is_rebound(name: str, node: Any) -> bool:
+    """Whether the function around ``node`` may have given its parameter to another object before it
+    runs ``node``."""
+    here = statement_of(node)
+    for bound, other in bindings(scope_of(node)):
+        if bound == name and (other.lineno < here.lineno or _in_loop(other)):
+            return True
+    return False
+
+
+def _in_loop(statement: Any) -> bool:
+    while not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
+        if isinstance(statement, (ast.For, ast.AsyncFor, ast.While)):
+            return True
+        statement = statement.parent
+    return False
+
+
+def passed(code: CodeType, slot: Slot, caller: Place, outside: CodeType) -> ast.expr | Slot | None:
+    """What a call gave for a parameter of the code that it runs.
+
+    Args:
+        code: of the helper.
+        slot: its parameter.
+        caller: the place that called it.
+        outside: the code that this place is in.
+
+    Returns:
+        The expression; the slot of ``outside`` where that only hands on what it got (``f(*args,
+        **kwargs)``); None where it is not certain.
+    """
+    call, through_checkpoint = caller.node, outside is CHECKPOINT
+    if through_checkpoint or not isinstance(call, ast.Call):
+        return None
+    shift = _shift(code, call, caller)
+    if shift is None:
+        return _element_of_map(code, call, slot)
+    return _argument(call, slot, shift, outside) or _given_to_partial(code, call.func, slot)
+
+
+def _element_of_map(code: CodeType, call: ast.Call, slot: Slot) -> ast.expr | None:
+    """What ``list(map(f, [w]))`` gives ``f``: of several elements nobody can tell which one it
+    is."""
+    inner = call.args[0] if len(call.args) == 1 and isinstance(call.args[0], ast.Call) else call
+    if callee_of(inner.func) != "map" or not inner.args or callee_of(inner.args[0]) != code.co_name:
+        return None
+    if code.co_varnames[:1] in _METHOD or any(
+        isinstance(argument, ast.Starred) for argument in inner.args
+    ):
+        return None
+    if slot.position is None or not 0 <= slot.position < len(inner.args) - 1:
+        return None
+    given = inner.args[1 + slot.position]
+    one = given.elts if isinstance(given, (ast.List, ast.Tuple)) else []
+    return one[0] if len(one) == 1 and not isinstance(one[0], ast.Starred) else None
+
+
+def _given_to_partial(code: CodeType, function: ast.expr, slot: Slot) -> ast.expr | None:
+    """What a ``partial`` in the same scope was made with, while the variables in it are what they
+    were then."""
+    if not isinstance(function, ast.Name) or code.co_varnames[:1] in _METHOD:
+        return None
+    bound = bindings(scope_of(function))
+    binders = [statement for name, statement in bound if name == function.id]
+    value = binders[0].value if len(binders) == 1 and isinstance(binders[0], ast.Assign) else None
+    if (
+        not isinstance(value, ast.Call)
+        or callee_of(value.func) != "partial"
+        or _in_loop(binders[0])
+    ):
+        return None
+    if not value.args or callee_of(value.args[0]) != code.co_name:
+        return None
+    if any(isinstance(argument, ast.Starred) for argument in value.args):
+        return None
+    by_name = [keyword.value for keyword in value.keywords if keyword.arg == slot.keyword]
+    at = None if slot.position is None else slot.position + 1
+    found = (
+        by_name[0]
+        if by_name
+        else value.args[at]
+        if at is not None and at < len(value.args)
+        else None
+    )
+    name = dotted(found) if found is not None else None
+    since = [n for n, statement in bound if statement.lineno > binders[0].lineno]
+    if name is None or any(f"{name}.".startswith((f"{n}.", f"{n}[")) for n in since):
+        return None
+    return found
+
+
+def passed_to_checkpoint(
+    code: CodeType, slot: Slot, caller: Place, outside: CodeType
+) -> ast.expr | Slot | None:
+    """The same where ``checkpoint(function, *args)`` called the code."""
+    call = caller.node
+    if not isinstance(call, ast.Call) or callee_of(call.func) != "checkpoint" or not call.args:
+        return None
+    function, name = call.args[0], code.co_name
+    same = isinstance(function, ast.Lambda) if name == "<lambda>" else callee_of(function) == name
+    if not same and not (name == "forward" and dotted(function)):
+        return None
+    return _argument(call, slot, int(code.co_varnames[:1] in _METHOD) - 1, outside)
+
+
+def _shift(code: CodeType, call: ast.Call, place: Place) -> int | None:
+    """How many of the code's parameters stand before the call's arguments; None where it may call
+    something else."""
+    callee, is_method = callee_of(call.func), code.co_varnames[:1] in _METHOD
+    if _hands_on(call):
+        return 0
+    if callee == code.co_name and not (is_method and isinstance(call.func, ast.Name)):
+        receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if receiver is not None and not is_method and not is_module(receiver, place.source):
+            return None  # a static method, or an object whose attribute is a function
+        return int(is_method and not (receiver is not None and is_module(receiver, place.source)))
+    if code.co_name in _THROUGH_TYPE and is_method:
+        return 1
+    if not isinstance(call.func, ast.Name) or call.func.id in _BUILTINS:
+        return None
+    return _shift_of_alias(code, call.func)
+
+
+def _hands_on(call: ast.Call) -> bool:
+    """``f(*args, **kwargs)``: a wrapper's call of what it wraps."""
+    only = call.args[0] if len(call.args) == 1 else None
+    named = all(keyword.arg is None for keyword in call.keywords)
+    return isinstance(call.func, ast.Name) and isinstance(only, ast.Starred) and named
+
+
+def _shift_of_alias(code: CodeType, name: ast.Name) -> int | None:
+    """The same for a variable that holds the function, as the one statement says that binds it."""
+    scope = scope_of(name)
+    while not (found := [statement for bound, statement in bindings(scope) if bound == name.id]):
+        if isinstance(scope, ast.Module) or name.id in _parameters_of(scope):
+            return None
+        scope = scope_of(scope.parent)  # type: ignore[attr-defined, unused-ignore]
+    binder, is_wrapper = found[0], bool(code.co_flags & inspect.CO_VARARGS)
+    if len(found) > 1:
+        return None
+    if isinstance(binder, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return 0 if binder.decorator_list and is_wrapper else None
+    value = binder.value if isinstance(binder, ast.Assign) else None
+    if isinstance(value, ast.Lambda):
+        return 0 if code.co_name == "<lambda>" else None
+    if isinstance(value, (ast.Name, ast.Attribute)):
+        return _shift_of_value(code, value)
+    if isinstance(value, ast.Call) and callee_of(value.func) == "partial" and value.args:
+        plain = not any(isinstance(argument, ast.Starred) for argument in value.args)
+        return len(value.args) - 1 if plain and callee_of(value.args[0]) == code.co_name else None
+    return 0 if isinstance(value, ast.Call) and is_wrapper else None
+
+
+def _shift_of_value(code: CodeType, value: ast.Name | ast.Attribute) -> int | None:
+    """``run = holder.run`` gives ``self``; whether ``run = Holder.run`` does, only what ``Holder``
+    is could tell."""
+    if callee_of(value) != code.co_name:
+        return None
+    if code.co_varnames[:1] not in _METHOD:
+        return 0
+    receiver = value.value if isinstance(value, ast.Attribute) else None
+    return 1 if receiver is not None and _is_made_here(receiver) else None
+
+
+def _is_made_here(receiver: ast.expr) -> bool:
+    """Is it an object by what the code says: ``self``, ``Holder()``, or a variable that a call was
+    assigned to?"""
+    if isinstance(receiver, ast.Call):
+        return True
+    if not isinstance(receiver, ast.Name):
+        return False
+    if receiver.id == "self":
+        return True
+    scope = scope_of(receiver)
+    while not (
+        found := [statement for bound, statement in bindings(scope) if bound == receiver.id]
+    ):
+        if isinstance(scope, ast.Module) or receiver.id in _parameters_of(scope):
+            return False
+        scope = scope_of(scope.parent)
+    return all(isinstance(s, ast.Assign) and isinstance(s.value, ast.Call) for s in found)
+
+
+def _parameters_of(scope: Any) -> set[str]:
+    arguments = getattr(scope, "args", None)
+    return (
+        {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)}
+        if arguments is not None
+        else set()
+    )
+
+
+def _argument(call: ast.Call, slot: Slot, shift: int, outside: CodeType) -> ast.expr | Slot | None:
+    """What stands at a slot of the called code; ``shift`` of its parameters stand before the call's
+    arguments."""
+    for given in call.keywords:
+        if given.arg == slot.keyword:
+            return given.value
+    at = None if slot.position is None else slot.position - shift
+    stars = [i for i, argument in enumerate(call.args) if isinstance(argument, ast.Starred)]
+    if at is not None and at >= 0 and at < (stars[0] if stars else len(call.args)):
+        return call.args[at]
+    extra = list(outside.co_varnames[outside.co_argcount + outside.co_kwonlyargcount :])
+    rest = extra.pop(0) if outside.co_flags & inspect.CO_VARARGS and extra else None
+    others = extra[0] if outside.co_flags & inspect.CO_VARKEYWORDS and extra else None
+    more = [given.value for given in call.keywords if given.arg is None]
+    if not all(_is_untouched(value, others) for value in more):
+        return None  # the argument may be in there
+    keyword = slot.keyword if more else ""
+    if (
+        at is not None
+        and len(stars) == 1
+        and at >= stars[0]
+        and _is_untouched(call.args[stars[0]].value, rest)  # type: ignore[attr-defined]
+    ):
+        return Slot(outside.co_argcount + at - stars[0], keyword)
+    return Slot(None, keyword) if more else None
+
+
+def _is_untouched(node: ast.expr, name: str | None) -> bool:
+    """Is it the parameter of that name as the function got it: neither rebound, nor written by the
+    way?"""
+    if not isinstance(node, ast.Name) or name is None or node.id != name or is_rebound(name, node):
+        return False
+    body = ast.walk(scope_of(node))
+    uses = [other for other in body if isinstance(other, ast.Name) and other.id == name]
+    return not any(_may_change(other) for other in uses)
+
+
+def _may_change(use: ast.Name) -> bool:
+    """May this use of a dict change it: ``kw["x"] = b``, ``kw.pop("x")``, ``change(kw)``?"""
+    parent = use.parent  # type: ignore[attr-defined]
+    if isinstance(parent, ast.Subscript):
+        return not isinstance(parent.ctx, ast.Load)
+    is_handed_on = isinstance(parent, ast.keyword) and parent.arg is None
+    return not is_handed_on and not isinstance(parent, (ast.Starred, ast.Compare))

@@ -1,0 +1,429 @@
+"""Variable names and source text of recorded calls, found after the recording in the syntax tree.
+Knows no torch.
+
+While recording, only a *site* is kept per call: ``(code object, f_lasti)`` of the innermost user
+frame and of its callers. Frames and ``f_locals`` are never touched: on Python 3.11 reading
+``f_locals`` keeps tensors alive.
+
+Known limitations: a name is left out where the syntax alone does not prove it. That holds for calls
+that a builtin makes (``sum(losses)``, ``map``, ``sorted``), for comprehension elements and for
+``hs[i] = ...``. The tree cannot see
+what runs between two frames of a site: where other frames of torch than those of
+``nn.Module.__call__`` were left out, the site has to end, and of several calls that a module makes
+at one site only the last may take the name.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import inspect
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from types import CodeType
+from typing import Any, NamedTuple
+
+from gradviz.graph.sites import REPLACED
+from gradviz.names.position import (
+    Place,
+    callee_of,
+    display_name,
+    dotted,
+    is_literal,
+    is_module,
+    locate,
+    statement_of,
+)
+
+Site = tuple[tuple[CodeType, int], ...]
+
+# What a builtin calls is not what it returns, but for those that pass torch's result on.
+_BUILTINS = {name for name in dir(builtins) if callable(getattr(builtins, name))}
+_PASS_ON = {"abs", "round", "pow", "getattr", "float", "int", "bool", "complex", "len"}
+_HIGHER_ORDER = {"reduce", "accumulate", "map", "starmap", "imap", "submit"}
+_NO_RESULT = {"__bool__", "__contains__", "__hash__", "__index__", "__iter__", "__len__"}
+_GENERATOR = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+
+# from a literal down to the call: (index, length) or (key, -1), ...
+_Path = tuple[tuple[Any, int], ...]
+
+
+class Named(NamedTuple):
+    """What the source says about one recorded call."""
+
+    file: str  # "train.py", "cell [3]"
+    line: int  # 1-based, where the call's expression starts
+    # what made the result: the whole assignment where the result is bound, else the expression
+    code: str | None
+    targets: tuple[str | None, ...] | None  # names of the result; read them through ``outputs``
+    unpacked: bool  # ``targets`` names the result's elements, "*rest" a starred one
+    # names of receiver and positional arguments, up to a starred one
+    arguments: tuple[str | None, ...]
+    keywords: dict[str, str]
+    # a binary operator between two non-literals: torch may get them in the other order
+    swaps: bool = False
+    each: bool = False  # a for loop: ``targets`` names every element of the result in turn
+    # the object called, as ``net`` in ``net(x)``; None for what a module holds (``F.relu``)
+    callee: str | None = None
+    depth: int = 0  # which of the site's frames has the statement that binds ``targets``
+
+    def outputs(self, count: int | None) -> tuple[str | None, ...]:
+        """Names of the tensors that the call returned.
+
+        Args:
+            count: None where it returned one tensor, else the length of the tuple or list that it
+                returned.
+
+        Returns:
+            One name or None per tensor.
+
+        Example:
+            >>> Named("train.py", 1, None, ("q", "*rest"), True, (), {}).outputs(3)
+            ('q', 'rest[0]', 'rest[1]')
+            >>> Named("train.py", 1, None, ("pair",), False, (), {}).outputs(2)
+            ('pair[0]', 'pair[1]')
+        """
+        names = self.targets or (None,)
+        if count is None:
+            return (None,) if self.unpacked or self.each else names[:1]
+        if self.each:
+            return names[:1] * count
+        if not self.unpacked:
+            return tuple(names[0] and f"{names[0]}[{i}]" for i in range(count))
+        stars = [i for i, name in enumerate(names) if name and name.startswith("*")]
+        if stars and count >= len(names) - 1:
+            i = stars[0]
+            rest = [f"{str(names[i])[1:]}[{k}]" for k in range(count - len(names) + 1)]
+            names = (*names[:i], *rest, *names[i + 1 :])
+        return names if len(names) == count else (None,) * count
+
+    def inputs(self, tensors: Sequence[bool]) -> tuple[str | None, ...]:
+        """Names of the call's positional arguments, only where they are certain.
+
+        Holds for a call that user code makes directly, without frames of torch in between. What it
+        gets beyond the source's arguments (``dim``) has no name; when it gets less, it is another
+        call of the same site.
+
+        Args:
+            tensors: for each positional argument that torch got, the receiver included: is it a
+                tensor?
+
+        Returns:
+            One name or None per argument.
+
+        Example:
+            >>> times = Named("train.py", 1, "n * a", None, False, ("n", "a"), {}, swaps=True)
+            >>> times.inputs([True, True])
+            ('n', 'a')
+            >>> times.inputs([True, False])  # n or a may be the tensor
+            (None, None)
+        """
+        if len(tensors) < len(self.arguments) or (self.swaps and not all(tensors)):
+            return (None,) * len(tensors)
+        padded = self.arguments + (None,) * len(tensors)
+        pairs = zip(padded, tensors)  # noqa: B905  more names than tensors
+        return tuple(name if tensor else None for name, tensor in pairs)
+
+
+def resolve(
+    sites: Iterable[Site], located: dict[tuple[int, int], Place] | None = None
+) -> list[Named | None]:
+    """Names, lines and source text for the calls of one recording.
+
+    Give all sites of a recording at once: that ``y[0] = a * 2`` is followed by a recorded
+    ``__setitem__`` proves that ``a * 2`` was copied into ``y`` and is not itself ``y[0]``.
+
+    Args:
+        sites: for each call, (code object, ``f_lasti``) of the innermost user frame, then of its
+        callers.
+        located: (id of the code object, ``f_lasti``) -> its place, where that is known already; it
+            is added to.
+
+    Returns:
+        One entry per site, in the same order; None for an empty site.
+
+    Example:
+        >>> resolve([(((lambda: None).__code__, 0),), ()])[1] is None
+        True
+    """
+    sites = list(sites)
+    # By id: equal code objects may stand in different cells.
+    found = {} if located is None else located
+    label = functools.cache(display_name)
+    for site in sites:
+        for code, lasti in site:
+            if (id(code), lasti) not in found:
+                found[id(code), lasti] = locate(code, lasti)
+    chains = [tuple((id(code), lasti) for code, lasti in site) for site in sites]
+    firsts = [found[chain[0]] for chain in dict.fromkeys(chains) if chain]
+    written = {p.node for p in firsts if p.is_store}
+    named: dict[tuple[tuple[int, int], ...], Named | None] = {(): None}
+    for chain in chains:
+        if chain not in named:
+            named[chain] = _describe([found[key] for key in chain], written, label)
+    return [named[chain] for chain in chains]
+
+
+class _Binding(NamedTuple):
+    targets: tuple[str | None, ...] = ()
+    unpacked: bool = False
+    each: bool = False
+    shown: Any = None  # the node whose text is shown, where it is not the call's own
+    depth: int = 0
+
+
+def _describe(places: list[Place], written: set[Any], label: Callable[[str], str]) -> Named:
+    first, node = places[0], places[0].node
+    file = label(first.code.co_filename)
+    if node is None:
+        return Named(file, first.line, None, None, False, (), {})
+    bound = _binding(places, written)
+    arguments, swaps = _arguments(first)
+    plain = itertools.takewhile(lambda a: not isinstance(a, ast.Starred), arguments)
+    pairs = [(k.arg, dotted(k.value)) for k in node.keywords] if isinstance(node, ast.Call) else []
+    return Named(
+        file,
+        first.start,
+        first.text(bound.shown or _own_expression(node)),
+        bound.targets if any(bound.targets) else None,
+        bound.unpacked,
+        tuple(map(dotted, plain)),
+        {key: name for key, name in pairs if key and name},
+        swaps,
+        bound.each,
+        _object_called(first),
+        bound.depth,
+    )
+
+
+def _own_expression(node: Any) -> Any:
+    if isinstance(node, ast.With):
+        return node.items[0].context_expr
+    return node.iter if isinstance(node, ast.For) else node
+
+
+def _binding(places: list[Place], written: set[Any]) -> _Binding:
+    """What the call's result is bound to: out of the expression, and through ``return`` on to the
+    callers."""
+    path: _Path = ()
+    walrus: list[Any] = []
+    shown: Any = None
+    called: CodeType | None = None  # what the place calls, by a hook's way or not
+    for depth, place in enumerate(places):
+        if place.code is REPLACED:
+            continue
+        node = place.node
+        if not (_returns_result_of(place, called) if called else _is_direct(place)):
+            break
+        called = place.code
+        if place.is_store:
+            # y[0] = 5, x.data = y write into y, x
+            return _Binding((dotted(node.value),), shown=statement_of(node), depth=depth)
+        value, path, passed = _climb(node, path)
+        walrus += [w.target for w in passed]
+        if passed and not depth:
+            shown = passed[-1]
+        binder = value if isinstance(value, ast.stmt) else value.parent
+        if isinstance(binder, ast.Return) or (
+            isinstance(binder, ast.Lambda) and value is binder.body
+        ):
+            continue
+        targets = _targets(binder, value)
+        each = isinstance(binder, ast.For) and not path
+        if each:
+            targets = [t for t in targets if not isinstance(t, (ast.Tuple, ast.List))]
+        # for h in (a * 2, a * 3): h is one whole element after the other
+        elif isinstance(binder, ast.For):
+            targets, path = (targets, path[1:]) if path[0][1] >= 0 else ([], ())
+        elif targets and not depth and not path and not written.intersection(targets):
+            shown = (
+                binder if isinstance(binder, (ast.Assign, ast.AnnAssign, ast.AugAssign)) else shown
+            )
+        return _bind(walrus, targets, path, written)._replace(
+            shown=shown, each=each and bool(targets), depth=depth
+        )
+    return _bind(walrus, [], (), written)._replace(shown=shown)
+
+
+def _bind(walrus: list[Any], targets: list[Any], path: _Path, written: set[Any]) -> _Binding:
+    named = [_names_of(t, (), written) for t in walrus] + [
+        _names_of(t, path, written) for t in targets
+    ]
+    unpacked = [names for names, is_unpacked in named if is_unpacked]
+    if unpacked:
+        return _Binding(unpacked[0], unpacked=True)
+    return _Binding(tuple(name for names, _ in named for name in names if name))
+
+
+def _climb(node: Any, path: _Path) -> tuple[Any, _Path, list[ast.NamedExpr]]:
+    """Out of whatever only hands the value on: tuple, list and dict literals, ``if`` expressions,
+    ``:=``, ``await``."""
+    walrus: list[ast.NamedExpr] = []
+    while True:
+        up = node.parent
+        if isinstance(up, (ast.Tuple, ast.List)) and not any(
+            isinstance(e, ast.Starred) for e in up.elts
+        ):
+            path = ((up.elts.index(node), len(up.elts)), *path)
+        elif isinstance(up, ast.Dict) and (key := _key_of(up, node)):
+            path = ((key.value, -1), *path)
+        elif isinstance(up, ast.NamedExpr):
+            walrus += [] if path else [up]
+        elif not (
+            (isinstance(up, ast.IfExp) and node is not up.test)
+            or (isinstance(up, ast.BoolOp) and node is up.values[-1])
+            or isinstance(up, ast.Await)
+        ):
+            return node, path, walrus
+        node = up
+
+
+def _key_of(literal: ast.Dict, value: Any) -> ast.Constant | None:
+    key = literal.keys[literal.values.index(value)] if value in literal.values else None
+    return key if isinstance(key, ast.Constant) else None
+
+
+def _targets(binder: Any, value: Any) -> list[Any]:
+    """Targets that ``binder`` assigns ``value`` to; a statement is its own value where it calls
+    itself (``x += y``)."""
+    if isinstance(getattr(value, "ctx", None), ast.Store):  # q, k = t iterates over t
+        return [value]
+    if isinstance(binder, (ast.Assign, ast.AnnAssign)) and value is binder.value:
+        return binder.targets if isinstance(binder, ast.Assign) else [binder.target]
+    if isinstance(binder, ast.AugAssign) and value is binder:
+        return [binder.target]
+    if isinstance(binder, ast.For) and value in (binder, binder.iter):
+        return [binder.target]
+    if isinstance(binder, ast.With) and value is binder and len(binder.items) == 1:
+        return [t for t in [binder.items[0].optional_vars] if t]
+    return []
+
+
+def _names_of(target: Any, path: _Path, written: set[Any]) -> tuple[tuple[str | None, ...], bool]:
+    """Names that ``target`` gives to what stands at ``path`` of the assigned value, and whether it
+    unpacks it."""
+    while path and isinstance(target, (ast.Tuple, ast.List)):
+        index, length = path[0]
+        elements: list[Any] = target.elts
+        star = next((i for i, e in enumerate(elements) if isinstance(e, ast.Starred)), None)
+        if length < 0 or (star is None and len(elements) != length):
+            return (None,), False
+        if star is None or index < star:
+            target, path = elements[index], path[1:]
+        elif index >= length - (len(elements) - star - 1):
+            target, path = elements[index - length], path[1:]
+        else:
+            target, path = elements[star].value, ((index - star, 0), *path[1:])
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return tuple(_element(e, written) for e in target.elts), True
+    name = _bindable(target, written)
+    return (name and name + "".join(f"[{key!r}]" for key, _ in path),), False
+
+
+def _bindable(target: ast.expr, written: set[Any]) -> str | None:
+    """The target's name, unless a recorded call shows that the assignment copied the value into a
+    tensor."""
+    return None if target in written else dotted(target)
+
+
+def _element(target: ast.expr, written: set[Any]) -> str | None:
+    name = _bindable(target.value if isinstance(target, ast.Starred) else target, written)
+    return f"*{name}" if name and isinstance(target, ast.Starred) else name
+
+
+def _by_builtin(call: ast.Call) -> bool:
+    """Whether something written in C makes the recorded call on behalf of ``call``: sum, map,
+    sorted, reduce."""
+    return (isinstance(call.func, ast.Name) and call.func.id in _BUILTINS) or callee_of(
+        call.func
+    ) in _HIGHER_ORDER
+
+
+def _is_direct(place: Place) -> bool:
+    """Whether the node's value is the recorded call's own result."""
+    node = place.node
+    if isinstance(node, ast.Call):
+        return not _by_builtin(node) or callee_of(node.func) in _PASS_ON
+    if isinstance(node, ast.Compare):
+        return (
+            len(node.ops) == 1
+            and not isinstance(node.ops[0], (ast.In, ast.NotIn))
+            and not place.is_test
+        )
+    return node is not None and not place.is_test and not isinstance(node, ast.With)
+
+
+def _returns_result_of(place: Place, code: CodeType) -> bool:
+    """Whether the value of a caller's node is what ``code`` returns. Called functions are known by
+    name only."""
+    node, name = place.node, code.co_name
+    if isinstance(node, ast.Await):
+        return not code.co_flags & _GENERATOR
+    if node is None or code.co_flags & (_GENERATOR | inspect.CO_COROUTINE):
+        return False
+    if isinstance(node, ast.Call):
+        callee = node.func.value if isinstance(node.func, ast.Subscript) else node.func
+        if isinstance(callee, ast.Lambda) or callee_of(callee) == name:
+            return True
+        # A wrapper, a module or a lambda by another name; but not what only takes the function:
+        # vmap(f, x), grad(f)(x)
+        passed = [*node.args, *(k.value for k in node.keywords)]
+        takes_it = any(isinstance(a, ast.Lambda) or callee_of(a) == name for a in passed)
+        return callee_of(callee) is not None and not _by_builtin(node) and not takes_it
+    if isinstance(node, ast.Attribute):
+        return name in (node.attr, "__getattr__", "__getattribute__", "__get__")
+    if isinstance(node, ast.With):
+        return name == "__enter__"
+    is_operator = isinstance(
+        node, (ast.BinOp, ast.UnaryOp, ast.AugAssign, ast.Compare, ast.Subscript)
+    )
+    return is_operator and name.startswith("__") and name not in _NO_RESULT and _is_direct(place)
+
+
+def _object_called(place: Place) -> str | None:
+    node = place.node
+    if not isinstance(node, ast.Call) or _by_builtin(node) or is_module(node.func, place.source):
+        return None
+    made = node.func.value if isinstance(node.func, ast.Attribute) else None
+    maker = callee_of(made.func) if isinstance(made, ast.Call) else None
+    return f"{maker}(…).{callee_of(node.func)}" if maker else dotted(node.func)
+
+
+def _arguments(place: Place) -> tuple[list[Any], bool]:
+    """Receiver and positional arguments, and whether torch may get the two the other way round (``n
+    * a``)."""
+    node = place.node
+    if place.is_test:
+        return [node.operand if isinstance(node, ast.UnaryOp) else node], False
+    if not _is_direct(place):
+        return [], False
+    if isinstance(node, ast.Call):
+        receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
+        return [
+            *([receiver] if receiver and not is_module(receiver, place.source) else []),
+            *node.args,
+        ], False
+    if isinstance(node, (ast.BinOp, ast.Compare)):
+        left, right = (
+            (node.left, node.right)
+            if isinstance(node, ast.BinOp)
+            else (node.left, node.comparators[0])
+        )
+        literal = is_literal(left)
+        return [right, left] if literal else [left, right], not literal and not is_literal(right)
+    if isinstance(node, ast.AugAssign):
+        return [node.target, node.value], False
+    if isinstance(node, ast.UnaryOp):
+        return [node.operand], False
+    if isinstance(node, ast.For):
+        return [node.iter], False
+    parent = getattr(node, "parent", None)
+    stored = [parent.value] if isinstance(parent, ast.Assign) and node in parent.targets else []
+    if isinstance(node, (ast.Subscript, ast.Attribute)):
+        return [
+            node.value,
+            *([node.slice] if isinstance(node, ast.Subscript) else []),
+            *stored,
+        ], False
+    return stored, False

@@ -1,0 +1,1 @@
+"""Jupyter's side: ``%%gradviz``, ``%gradviz why``, questions."""

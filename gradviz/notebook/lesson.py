@@ -1,0 +1,514 @@
+"""Questions for notebooks and classes: a click is the answer, and runs what is asked about.
+
+No answer key is stored anywhere. What is true comes from the run that an answer starts, so it is
+right for the torch that is installed, and for code that the reader has changed.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+from weakref import WeakSet
+
+from gradviz.graph.records import GradvizError
+from gradviz.live import lifetime
+from gradviz.live.explore import Exploration, Run, Turns, missing
+from gradviz.picture.theme import visible
+from gradviz.recording import Recording
+from gradviz.words import given
+
+FEWEST, MOST = 2, 4  # answers
+JUST_SHOW, REVEAL = "Just show me", "Reveal (R)"
+MISCONCEPTIONS = {
+    "M-clone-leaf": "a clone is a new leaf",
+    "M-detached-never": "a detached tensor can never get a gradient",
+    "M-flag-clears-grad": "switching requires_grad off clears .grad",
+    "M-copy_-false": "copy_() raises an error if the target has requires_grad=False",
+    "M-only-data": "only .data can put values into a parameter",
+    "M-optimizer-checks-flag": "an optimizer leaves alone what does not require grad",
+    "M-item-leaks": "item() keeps the graph in memory",
+    "M-any-inplace-breaks": "any in-place write breaks backward",
+}
+"""Name -> what is believed. A course may add its own."""
+SOURCES = {
+    "M-clone-leaf": "C029",
+    "M-detached-never": "C135",
+    "M-flag-clears-grad": "C099",
+    "M-copy_-false": "C133",
+    "M-only-data": "C081",
+    "M-optimizer-checks-flag": "C088",
+}
+"""Name -> where somebody wrote that down: the source of a ``Wrong``. Not every belief has one."""
+SOURCE = re.compile(r"C\d{3}|https://\S+")
+_shown: WeakSet[Question] = WeakSet()
+_presenting = False
+
+
+class Wrong(NamedTuple):
+    """What to say when this answer is wrong. It may belong to every answer: the run says which is
+    right.
+
+    Attributes:
+        misconception: what one believes who gives this answer: a name in ``MISCONCEPTIONS``, or a
+        few words.
+        sentence: continues "You said 2; it is 5: " and points at the picture.
+        card: the name of the card that lights up, e.g. "b".
+        source: where somebody wrote the misconception down: a claim of the course's ledger such as
+            "C029", or a link. Only then the reply says that it is often believed. Left out: that of
+            ``SOURCES``, or none.
+    """
+
+    misconception: str
+    sentence: str
+    card: str = ""
+    source: str = ""
+
+    @property
+    def belief(self) -> str:
+        """The misconception in words."""
+        return MISCONCEPTIONS.get(self.misconception, self.misconception)
+
+    @property
+    def remark(self) -> str:
+        """The sentence about the misconception. How usual it is, is said only where there is a
+        source."""
+        source = self.source or SOURCES.get(self.misconception, "")
+        if not source:
+            return f"A common slip would be to think that {self.belief}."
+        kind = "" if source.startswith("https:") else "claim "
+        return f"Often believed: {self.belief} ({kind}{source})."
+
+
+class Reply(NamedTuple):
+    """What is said to an answer.
+
+    Attributes:
+        sentence: all of it.
+        place: of the right answer among the answers; None when none of them is right.
+        card: the name of the card that lights up, or "".
+    """
+
+    sentence: str
+    place: int | None
+    card: str = ""
+
+
+class Question:
+    """What ``question`` returns. As the last line of a cell it shows itself.
+
+    Attributes:
+        text: the question.
+        answers: the answers as they are shown.
+        code: the listing that is asked about, as ``Exploration.code``.
+        reply: what was said to the last answer; None before.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        look: Callable[[], Run],
+        truth: Callable[[Run], Any],
+        answers: dict[str, Wrong | None],
+        right: str,
+    ) -> None:
+        self.text, self.answers = text, list(answers)
+        self.code: dict[str, Any] = {}
+        self.settings = ""
+        self.reply: Reply | None = None
+        self._look, self._truth, self._right = look, truth, right
+        self._replies = list(answers.values())
+        self._given: int | None = None
+        self._run: Run | None = None
+        self._turns = Turns(self._judge)
+
+    # --- answering --------------------------------------------------------------------------------
+
+    def answer(self, answer: Any) -> str:
+        """Give an answer, as a click does. It may be changed as often as one likes.
+
+        Args:
+            answer: one of ``answers``.
+
+        Returns:
+            The reply.
+
+        Raises:
+            GradvizError: it is none of the answers.
+        """
+        if _read(answer) not in self.answers:
+            told = f"{say(answer)!r:.80}" if type(answer) in given.PLAIN else given.shown(answer)
+            raise GradvizError(f"{told} is not one of the answers: {' | '.join(self.answers)}")
+        return self._take(self.answers.index(_read(answer)))
+
+    def reveal(self) -> str:
+        """Show what is true without an answer, as "Just show me" does; the sentence that says
+        it."""
+        return self._take(None)
+
+    def check(self) -> str:
+        """Whether the question can be answered, for tests.
+
+        Returns:
+            The answer that is right now.
+
+        Raises:
+            GradvizError: ``truth`` fails, none of the answers is right, or there is no card of a
+                name that lights up.
+        """
+        run = self._look()
+        try:
+            truth = say(self._truth(run))
+        except Exception as error:
+            raise GradvizError(f"{self.text!r}: its truth raised {_error(error)}") from error
+        if truth not in self.answers:
+            raise GradvizError(
+                f"{self.text!r}: it is {truth}, and none of the answers says so: {self.answers}"
+            )
+        known = {card["key"] for card in run.state["cards"].values()}
+        for wrong in filter(None, self._replies):
+            if wrong.card and known and wrong.card not in known:
+                raise GradvizError(
+                    f"{self.text!r}: no card is called {wrong.card!r}; there are {sorted(known)}"
+                )
+        return truth
+
+    def _take(self, place: int | None) -> str:
+        self._given = place
+        self._turns.want()
+        # none while a cell runs that holds the main thread
+        return self.reply.sentence if self.reply else ""
+
+    def _judge(self) -> None:
+        place = self._given
+        self._run = run = self._look()
+        self.reply = self._reply(run, place)
+        if "widget" in self.__dict__:
+            self._show(run, self.reply, place)
+
+    def _reply(self, run: Run, given: int | None) -> Reply:
+        said = "" if given is None else f"You said {self.answers[given]}; it"
+        try:
+            truth = say(self._truth(run))
+        except Exception as error:
+            return Reply(
+                f"This question cannot be answered here: its truth raised {_error(error)}", None
+            )
+        if truth not in self.answers:
+            why = "None of the answers says so, so it is the question that is wrong here."
+            return Reply(f"{said or 'It'} is {truth}. {why}", None)
+        place = self.answers.index(truth)
+        why = _sentence(self._right or (run.sentence if run.graph.calls else ""))
+        if given is None or given == place:
+            return Reply(
+                f"{'It' if given is None else 'Yes, it'} is {truth}. {why}".rstrip(), place
+            )
+        wrong = self._replies[given]
+        if wrong is None:
+            return Reply(f"{said} is {truth}. {why}".rstrip(), place)
+        return Reply(
+            f"{said} is {truth}: {_sentence(wrong.sentence)}\n{wrong.remark}", place, wrong.card
+        )
+
+    # --- views ------------------------------------------------------------------------------------
+
+    @cached_property
+    def widget(self) -> Any:
+        """Question, answers, code and, after an answer, reply and picture: an ipywidgets Box."""
+        import ipywidgets
+
+        from gradviz.live.panel import room
+        from gradviz.live.widget import GraphWidget, Shown
+
+        self._buttons = ipywidgets.ToggleButtons(
+            options=self.answers,
+            index=self._given,
+            description=(
+                f"{_marked_up(self.text)}<span class=gradviz-with>"
+                f" {html.escape(self.settings)}</span>"
+            ),
+            description_allow_html=True,
+            tooltip="",  # else its label shows the word "null"
+            style={"description_width": "initial", "button_width": "auto"},
+        )
+        self._reveal = ipywidgets.Button(
+            description=JUST_SHOW, tooltip="Show what happens, without an answer"
+        )
+        self._graph_widget = GraphWidget(code=self.code)
+        self._graph_widget.busy = lambda: self._turns.busy
+        self._graph_widget.belongs_to([Shown.of(self._buttons, "index", None)])
+        made = room([self._buttons, self._reveal], self._graph_widget)
+        self._panel = made.children[0].add_class("gradviz-question")
+        self._buttons.observe(self._clicked, "index")
+        self._reveal.on_click(lambda _: self.reveal())
+        _shown.add(self)
+        if self._run and self.reply:
+            self._show(self._run, self.reply, self._given)
+        self._dress()
+        return made
+
+    def close_views(self) -> None:
+        """Close it in the page: the cell that showed it was run again. It can be answered, and
+        shown, once more."""
+        if "widget" in self.__dict__ and lifetime.close(self.widget):
+            _shown.discard(self)
+            del self.widget
+
+    def _clicked(self, change: Any) -> None:
+        if change.new != self._given:
+            self._take(change.new)
+
+    def _show(self, run: Run, reply: Reply, given: int | None) -> None:
+        from gradviz.live.widget import Shown
+
+        state = {**run.state, "sentence": reply.sentence}
+        card = next((i for i, card in state["cards"].items() if card["key"] == reply.card), "")
+        with self._graph_widget.hold_sync():
+            self._graph_widget.figure, self._graph_widget.state = run.figure, state
+            self._graph_widget.selected = card
+            self._graph_widget.belongs_to([Shown.of(self._buttons, "index", given)])
+        self._buttons.index = given
+        self._dress()
+
+    def _dress(self) -> None:
+        """The panel's classes say how far it is: ``static/question.css`` draws that."""
+        right = self.reply.place if self.reply else None
+        marks = {"gradviz-open": self.reply is None, "gradviz-present": _presenting}
+        marks |= {f"gradviz-truth-{place}": place == right for place in range(MOST)}
+        with self._panel.hold_sync():
+            for mark, on in marks.items():
+                (self._panel.add_class if on else self._panel.remove_class)(mark)
+        self._reveal.description = REVEAL if _presenting else JUST_SHOW
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        bundle = {"text/plain": repr(self), "text/html": self.html}
+        if _missing():
+            return bundle
+        view = self.widget._repr_mimebundle_()
+        lifetime.note_shown(self)
+        return {
+            **bundle,
+            **{
+                kind: v
+                for kind, v in view.items()
+                if kind.startswith("application/vnd.jupyter.widget")
+            },
+        }
+
+    @property
+    def html(self) -> str:
+        """The same for pages without a kernel; the picture only after an answer."""
+        code = f"<pre>{html.escape(self.code['text'])}</pre>" if self.code else ""
+        answers = "".join(f"<li>{html.escape(answer)}</li>" for answer in self.answers)
+        parts = [
+            f"<p><strong>{_marked_up(self.text)}</strong>"
+            f" {html.escape(self.settings)}</p>{code}<ul>{answers}</ul>"
+        ]
+        if self._run and self.reply:
+            said = html.escape(self.reply.sentence).replace("\n", "<br>")
+            parts += [f"<p>{said}</p>", self._run.figure.html]
+        else:
+            asked = _missing() or "Run this cell, then click an answer."
+            parts.append(f"<p><em>{html.escape(asked)}</em></p>")
+        return "\n".join(parts)
+
+    def __repr__(self) -> str:
+        """The same in words; what is true only after an answer."""
+        code = "\n".join(f"    {line}" for line in self.code.get("text", "").splitlines())
+        marks = ["(x)" if i == self._given else "( )" for i in range(len(self.answers))]
+        answers = "\n".join(
+            f"{mark} {answer}" for mark, answer in zip(marks, self.answers, strict=True)
+        )
+        asked = "\n".join(part for part in (self.text, self.settings) if part)
+        after = (
+            (self.reply.sentence, self._run.figure.text)
+            if self._run and self.reply
+            else (_missing(),)
+        )
+        return "\n\n".join(part for part in (asked, code, answers, *after) if part)
+
+
+def question(
+    text: str,
+    scenario: Exploration | Recording | Callable[[], Any],
+    settings: Mapping[str, Any] | None = None,
+    *,
+    truth: Callable[[Run], Any],
+    answers: Mapping[Any, Wrong | None],
+    right: str = "",
+) -> Question:
+    """Ask something that a run answers. A click on an answer runs it, replies, and shows the
+    picture.
+
+    Args:
+        text: the question. What stands between backticks is set as code.
+        scenario: what is asked about: an exploration, an ordinary function without parameters, or a
+        recording.
+        settings: for an exploration, control=label or value; other controls are at their start. The
+            exploration's own panel stays as it is.
+        truth: says what is right, from what the run left: ``lambda run: run.tensors["a"]["grad"]``.
+            It is called anew for every answer.
+        answers: two to four: what stands on the button, and what to say when it is wrong. They are
+            compared with the truth as text. Give each answer its ``Wrong``, or the cell shows which
+            one is right.
+        right: why the right answer is right, in a sentence; left out: what the picture says of the
+            gradient.
+
+    Returns:
+        The question; as the last line of a cell it shows itself.
+
+    Raises:
+        GradvizError: something of it cannot be asked; the text says what, and what is expected.
+
+    Example:
+        >>> import torch
+        >>> def cut():
+        ...     a = torch.ones(2, requires_grad=True)
+        ...     (a * 2 + a.detach() * 3).sum().backward()
+        >>> values_bring_back = Wrong(
+        ...     "values bring gradients back", "no gradient comes back along the dashed arrow."
+        ... )
+        >>> use_cuts = Wrong("a use is a cut", "both paths lead back to a.")
+        >>> asked = question(
+        ...     "What is `a.grad`?",
+        ...     cut,
+        ...     truth=lambda run: run.tensors["a"]["grad"],
+        ...     answers={"[2, 2]": use_cuts, "[5, 5]": values_bring_back},
+        ... )
+        >>> print(asked.answer("[5, 5]"))
+        You said [5, 5]; it is [2, 2]: no gradient comes back along the dashed arrow.
+        A common slip would be to think that values bring gradients back.
+    """
+    if not isinstance(text, str) or not text.strip():
+        raise GradvizError(
+            f"lesson.question got {given.shown(text)}; expected the question as a text"
+        )
+    if not callable(truth):
+        raise GradvizError(
+            f"truth={given.shown(truth)} is no function; expected e.g. lambda run:"
+            " run.tensors['a']['grad']"
+        )
+    if not isinstance(right, str):
+        raise GradvizError(f"right={given.shown(right)} is no text; expected a sentence")
+    if settings is not None:
+        given.mapping(
+            "settings", settings, "control: label or value in a dict, e.g. {'copy': 'clone'}"
+        )
+    settings = dict(settings or {})
+    if settings and not isinstance(scenario, Exploration):
+        raise GradvizError(
+            f"settings={settings!r:.80} need an exploration with such controls; write them into the"
+            " code"
+        )
+    if isinstance(scenario, Recording):
+        return Question(text, lambda: Run.of(scenario), truth, _checked(answers), right)
+    asked = scenario if isinstance(scenario, Exploration) else Exploration(scenario, {})
+    made = Question(text, lambda: asked.run(**settings), truth, _checked(answers), right)
+    made.code = asked.code
+    made.settings = " ".join(
+        f"{name}={visible(label)}" for name, (label, _) in asked.choose(settings).items()
+    )
+    return made
+
+
+def present(on: bool = True) -> None:
+    """For a class: questions are larger, letters stand beside the answers, and keys work while one
+    has the focus.
+
+    A to D answer, R reveals what is true; a click into a question gives it the focus. All questions
+    of the notebook change, also those that are shown already. The browser's own zoom enlarges
+    pictures as well.
+
+    Args:
+        on: False goes back.
+
+    Example:
+        >>> present()
+        >>> present(False)
+    """
+    global _presenting
+    given.flag("present()", on)
+    _presenting = bool(on)
+    for asked in list(_shown):
+        asked._dress()
+
+
+def say(value: Any) -> str:
+    """How a value stands on a button, and is compared.
+
+    >>> say(5.0), say([2, 2]), say(None)
+    ('5', '[2, 2]', 'None')
+    """
+    return visible(f"{value:.10g}" if isinstance(value, float) else str(value))
+
+
+def _read(value: Any) -> str:
+    """The same of what a caller gives as an answer; "" for what cannot be said."""
+    try:
+        return say(value)
+    except Exception:  # code of the value's own
+        return ""
+
+
+def _checked(answers: Mapping[Any, Wrong | None]) -> dict[str, Wrong | None]:
+    if not isinstance(answers, Mapping) or not FEWEST <= len(answers) <= MOST:
+        raise GradvizError(
+            f"answers={given.shown(answers)}; expected {FEWEST} to {MOST} of them in a dict: {{'[5,"
+            " 5, 5]': lesson.Wrong('a belief', 'what the picture shows instead.', card='b'), …}"
+        )
+    found = {say(answer): wrong for answer, wrong in answers.items()}
+    if len(found) < len(answers) or not all(answer.strip() for answer in found):
+        raise GradvizError(
+            f"answers read {' | '.join(map(say, answers))}; expected different texts, none of them"
+            " blank"
+        )
+    for answer, wrong in found.items():
+        if wrong is None:
+            continue
+        if not isinstance(wrong, Wrong):
+            raise GradvizError(
+                f"answers[{answer!r}] is {given.shown(wrong)}; expected a lesson.Wrong(…) or None"
+            )
+        if not all(isinstance(part, str) for part in wrong) or not (
+            wrong[0].strip() and wrong[1].strip()
+        ):
+            raise GradvizError(
+                f"answers[{answer!r}] is {wrong}; expected a misconception and a sentence"
+            )
+        if wrong.source and not SOURCE.fullmatch(wrong.source):
+            raise GradvizError(
+                f"source={wrong.source!r:.80} of answers[{answer!r}] is no source; expected a claim"
+                " such as 'C029', or a link that starts with https://"
+            )
+        if wrong.misconception.startswith("M-") and wrong.misconception not in MISCONCEPTIONS:
+            known = ", ".join(MISCONCEPTIONS)
+            raise GradvizError(
+                f"no misconception is called {wrong.misconception!r}; known are {known}. Name one"
+                " of these, write the belief in words, or add it to lesson.MISCONCEPTIONS"
+            )
+    return found
+
+
+def _missing() -> str:
+    """What to install, or ""."""
+    how = "print(question.answer('…')) answers without"
+    return (
+        f"Answers to click need {missing()}: pip install ipywidgets anywidget ({how})"
+        if missing()
+        else ""
+    )
+
+
+def _marked_up(text: str) -> str:
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return text if not text or text[-1] in ".!?" else f"{text}."
+
+
+def _error(error: Exception) -> str:
+    return visible(f"{type(error).__name__}: {error}".rstrip(": "), 300)

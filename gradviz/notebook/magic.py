@@ -1,0 +1,222 @@
+"""``%load_ext gradviz``: a cell that starts with ``%%gradviz`` is recorded, and its picture shown
+below its output.
+
+NOTE [why %%gradviz is not an ordinary cell magic] A cell magic gets the cell's text and has to run
+it itself. Then the traceback of a failing cell shows the magic's frames, ``await`` does not work,
+and the last value is lost. So the first line is turned into a comment before IPython compiles the
+cell, and IPython's own events switch the recording on and off around an otherwise ordinary run. The
+picture is displayed after the run, and therefore below the traceback where there is one. The magic
+that is registered as well gives ``%%gradviz?`` and complains about options that the comment would
+have swallowed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from IPython.core.error import UsageError
+from IPython.core.magic import no_var_expand
+from IPython.display import display
+
+from gradviz.graph.records import GradvizError
+from gradviz.notebook.newest import Notebook
+from gradviz.picture.figure import Figure
+from gradviz.recording import Recording, record
+from gradviz.why.explanation import Explanation
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
+
+MARK = "%%gradviz"
+VIEWS = ("cards", "nodes")
+HELP = (
+    "%%gradviz as the first line of a cell records the cell and draws it; options: view=cards,"
+    " view=nodes. %gradviz why in the next cell explains its error, or what the loss does to the"
+    " model; %gradviz why x explains x"
+)
+
+
+def options(first_line: str) -> dict[str, str]:
+    """The options that stand behind ``%%gradviz``.
+
+    Args:
+        first_line: the cell's first line.
+
+    Returns:
+        Option names and values, e.g. ``{"view": "nodes"}``.
+
+    Raises:
+        GradvizError: an option is unknown, has no value or a wrong one.
+
+    Example:
+        >>> options("%%gradviz view=nodes")
+        {'view': 'nodes'}
+    """
+    found = {}
+    for word in first_line.split()[1:]:
+        name, _, value = word.partition("=")
+        if name != "view" or value not in VIEWS:
+            raise GradvizError(
+                f"{MARK} got {word!r}, expected {' or '.join(f'view={v}' for v in VIEWS)}, or"
+                " nothing"
+            )
+        found[name] = value
+    return found
+
+
+def blank_first_line(lines: list[str]) -> list[str]:
+    """Input transformer: ``%%gradviz`` becomes a comment, so that line numbers stay as the reader
+    sees them.
+
+    IPython may call it several times a cell, so it only transforms.
+
+    Example:
+        >>> blank_first_line(["%%gradviz\\n", "b = a * 2\\n"])
+        ['# %%gradviz\\n', 'b = a * 2\\n']
+    """
+    if not lines or _marked(lines[0]) is None:
+        return lines
+    if lines[1:] and lines[1].startswith("%%"):  # another cell magic, which must stand first
+        return lines[1:]
+    return ["# " + lines[0], *lines[1:]]
+
+
+def _marked(cell: str) -> dict[str, str] | None:
+    """The options when ``%%gradviz`` is among the cell magics at the top of the cell and well
+    formed, else None."""
+    for line in cell.lstrip().splitlines():
+        if not line.startswith("%%"):
+            break
+        if line.split()[0] == MARK:
+            try:
+                return options(line)
+            except GradvizError:
+                return None
+    return None
+
+
+class _Running(NamedTuple):
+    cell: str
+    recording: Recording
+    options: dict[str, str]
+
+
+class _Cells:
+    """Records the marked cells of one shell, and lets it ask why."""
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        self.namespace = namespace
+        self.notebook = Notebook(namespace)
+        self.running: _Running | None = None
+        self.asked = False
+
+    def before(self, info: ExecutionInfo) -> None:
+        """IPython event ``pre_run_cell``."""
+        if self.running is not None:  # a cell run by a cell that is being recorded belongs to it
+            return
+        self.asked = False
+        found = _marked(info.raw_cell)
+        if found is not None:
+            recording = record().look_into(self.namespace)
+            recording.__enter__()
+            self.running = _Running(info.raw_cell, recording, found)
+
+    def after(self, result: ExecutionResult | None) -> None:
+        """IPython event ``post_run_cell``. ``result`` is None when the run was cancelled."""
+        running = self.running
+        if running is not None and result is not None and result.info.raw_cell != running.cell:
+            return
+        error = result.error_in_exec if result else None
+        if running is not None:
+            self.running = None
+            running.recording.__exit__(
+                type(error) if error else None, error, error.__traceback__ if error else None
+            )
+        ran = result is None or result.error_before_exec is None  # else there is nothing to draw
+        recording = running.recording if running is not None and ran else None
+        asks = self.asked or result is None or isinstance(error, UsageError)
+        try:
+            self.notebook.after(result.info.raw_cell if result else "", error, recording, asks)
+        # whatever is wrong with the rest of the notebook's names, the cell gets its picture
+        finally:
+            if running is not None and recording is not None:
+                figure, told = recording.figure(**running.options), self.notebook.told
+                display(figure if told is None else _Explained(figure, told))
+
+    @no_var_expand  # type: ignore[untyped-decorator]  # {…} and $ are the reader's
+    def line_magic(self, line: str) -> None:
+        """``%gradviz why`` explains the last error; without one, what the newest loss does to the
+        model.
+
+        ``%gradviz why model.fc1.weight`` and ``%gradviz why w loss`` ask about these, as
+        ``gv.explain(w, loss)`` does: any expressions over the notebook's names, apart by blanks or
+        commas. The last recording helps, where it saw them.
+        """
+        word, _, words = line.strip().partition(" ")
+        if word not in ("", "why"):
+            raise UsageError(f"%gradviz {line.strip()} is not known. {HELP}")
+        if word:
+            self.asked = True
+            try:
+                display(
+                    self.notebook.about(words.strip()) if words.strip() else self.notebook.why()
+                )
+            except GradvizError as error:
+                raise UsageError(str(error)) from None
+        else:
+            print(HELP)
+
+
+class _Explained:
+    """A picture, and below it why the cell raised."""
+
+    def __init__(self, figure: Figure, told: Explanation) -> None:
+        self.figure, self.told = figure, told
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        bundle = self.figure._repr_mimebundle_()
+        return {
+            "text/plain": f"{bundle['text/plain']}\n\n{self.told}",
+            "text/html": bundle["text/html"] + self.told.html,
+        }
+
+
+def cell_magic(line: str, cell: str) -> None:
+    """Record this cell and show its picture below the cell's own output.
+
+    ``%%gradviz view=nodes`` draws torch's raw graph instead of cards.
+    """
+    try:
+        options(f"{MARK} {line}")
+    except GradvizError as error:
+        raise UsageError(str(error)) from None
+    raise UsageError(f"{HELP}. It works in notebook cells and at the prompt only")
+
+
+_loaded: WeakKeyDictionary[Any, _Cells] = WeakKeyDictionary()
+
+
+def load(shell: InteractiveShell) -> None:
+    """Make ``%%gradviz`` and ``%gradviz`` known to an IPython shell; a second call changes
+    nothing."""
+    if shell in _loaded:
+        return
+    cells = _loaded[shell] = _Cells(shell.user_ns)
+    shell.input_transformers_cleanup.append(blank_first_line)
+    shell.events.register("pre_run_cell", cells.before)
+    shell.events.register("post_run_cell", cells.after)
+    shell.register_magic_function(cells.line_magic, "line", "gradviz")
+    shell.register_magic_function(cell_magic, "cell", "gradviz")
+
+
+def unload(shell: InteractiveShell) -> None:
+    """Undo ``load``."""
+    cells = _loaded.pop(shell, None)
+    if cells is None:
+        return
+    shell.input_transformers_cleanup.remove(blank_first_line)
+    shell.events.unregister("pre_run_cell", cells.before)
+    shell.events.unregister("post_run_cell", cells.after)
+    for kind in ("line", "cell"):
+        shell.magics_manager.magics[kind].pop("gradviz", None)

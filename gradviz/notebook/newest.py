@@ -1,0 +1,401 @@
+"""What ``%gradviz why`` is about: which error, loss and recording of a notebook is the newest, and
+what is asked."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+import weakref
+from collections.abc import Iterator
+from types import FrameType, TracebackType
+from typing import Any, NamedTuple
+
+import IPython
+import torch
+
+from gradviz.graph.records import GradvizError
+from gradviz.recording import Recording
+from gradviz.watch import torch_private
+from gradviz.watch.walk import walk
+from gradviz.why.entry import explain, held_by, names_of, parameters_of
+from gradviz.why.explanation import Explanation
+from gradviz.why.messages import cause_of, read_error
+from gradviz.why.raised import explain_error
+
+MAGIC = "%gradviz why"
+WANTED = f"expected names or expressions of this notebook that explain() takes: {MAGIC} model loss"
+LOST = (
+    "The newest backward ran on a loss that has no name here: record that cell, or name a loss:"
+    f" {MAGIC} loss."
+)
+# losses that nobody calls backward on
+MEASURED = ("val", "test", "eval", "best", "last", "old", "prev")
+NOT_HERS: tuple[str, ...] = (torch_private.TORCH, os.path.dirname(str(IPython.__file__)) + os.sep)
+NOT_HERS += (os.path.dirname(os.path.dirname(__file__)) + os.sep,)
+
+
+class _Failed(NamedTuple):
+    """An error in words: the error itself would keep its frames alive."""
+
+    cell: int
+    kind: str
+    text: str
+    functions: set[str]  # of the user's, on its way
+    names: set[str]  # of what could be trained then
+    told: Explanation | None  # where it was recorded: nothing more will be known of it
+
+
+class Notebook:
+    """What ran in one shell, and the answers to why.
+
+    NOTE [what is newest] An error of autograd's stands, as for ``%debug``, until the next one, or
+    until what was there then has got new gradients or was made anew for another loss, or the
+    function that raised has run through. A recording and a loss stand until a backward that is not
+    theirs. Whether a cell ran one is read off the gradients of all that the notebook's names lead
+    to.
+    """
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        self.namespace = namespace
+        self.cell = 0  # cells that ran, but for those that only ask
+        self.recording: Recording | None = None  # the last one
+        self.recorded_in = 0
+        self.backwards = -1, -1  # the last two cells that ran one
+        self.error: _Failed | None = None  # the last one of autograd's that stands
+        self.other: _Failed | None = None  # another kind, if newer
+        self.traces = _traces(namespace)
+        # of each number: a weak reference, and the cell that named it
+        self.born: dict[str, tuple[Any, int]] = {}
+        self.note_births()
+        if (error := _last()) is not None:
+            self.fail(error, None)
+
+    def after(
+        self, source: str, error: BaseException | None, recording: Recording | None, asks: bool
+    ) -> None:
+        """A cell has ended.
+
+        Args:
+            source: its text.
+            error: what it raised.
+            recording: of it, where it was recorded.
+            asks: it only asks, or did not run: this changes nothing, unless it ran a backward as
+                well.
+        """
+        old, self.traces = self.traces, _traces(self.namespace)
+        trained = _trained(old, self.traces)
+        if asks and not trained and recording is None:
+            return
+        self.cell += 1
+        ended = recording is not None and error is None and bool(recording.graph.backwards)
+        if trained or ended:
+            self.backwards = self.backwards[1], self.cell
+        self.note_births()
+        failed = self.error
+        again = (
+            not error and failed and failed.functions & {*re.findall(r"(?<!def )\b(\w+)\(", source)}
+        )
+        # A loss of a model that was made anew: what raised is gone.
+        anew = (
+            {n for _, n in self.traces.keys() - old.keys()}
+            if self.loss()[1] == self.cell and not error
+            else set()
+        )
+        if failed and (ended or again or failed.names & (trained | anew)):
+            self.error = None
+        if recording is not None:
+            self.recording, self.recorded_in = recording, self.cell
+        if error is not None and not asks:
+            self.fail(error, recording)
+
+    @property
+    def told(self) -> Explanation | None:
+        """What is said of the last cell's error at once."""
+        return self.error.told if self.error and self.error.cell == self.cell else None
+
+    def note_births(self) -> None:
+        """In which cell each number got its name."""
+        old, self.born = self.born, {}
+        for name, t in _numbers(self.namespace).items():
+            own = weakref.ref(t)  # the same object as last time, if it is the same tensor
+            was, cell = old.get(name, (None, self.cell))
+            self.born[name] = own, cell if was is own else self.cell
+
+    def fail(self, error: BaseException, recording: Recording | None) -> None:
+        """Note an error; a recorded one is explained at once."""
+        kind, text = read_error(error)
+        functions = {f.f_code.co_name for f in _frames(error.__traceback__)} - {"<module>"}
+        known, told = cause_of(text) is not None, None
+        if recording is not None and (known or "NoneType" in text):  # may be a .grad that is None
+            told = self.explained(error, recording)
+            known = told.cause != "not_known"
+        found = _Failed(self.cell, kind, text, functions, {n for _, n in self.traces}, told)
+        self.error, self.other = (found, None) if known else (self.error, found)
+
+    def about(self, words: str) -> Explanation:
+        """What ``gv.explain`` says of some expressions."""
+        parts = _expressions(words)
+        try:
+            subjects = [
+                eval(compile(ast.Expression(part), MAGIC, "eval"), self.namespace) for part in parts
+            ]
+        except Exception as error:
+            said = f"{MAGIC} got {words!r}, which raised {type(error).__name__}: {error}"
+            raise GradvizError(f"{said}; {WANTED}") from None
+        recording = self.recording
+        if recording and self.backwards[1] > self.recorded_in and recording.graph.backwards:
+            recording = None  # a later backward was not recorded
+        known = names_of(parts, subjects, self.namespace, recording is None)
+        return explain(*subjects, recording=recording, names=known)
+
+    def why(self) -> Explanation:
+        """Post-mortem, like ``%debug``. The error and its frames are read and let go."""
+        failed, other, last = self.error, self.other, _last()
+        if failed is not None:
+            live = last if last and read_error(last) == (failed.kind, failed.text) else None
+            told = failed.told or (
+                self.explained(live, None) if live else explain_error(failed.kind, failed.text)
+            )
+            notes = (
+                [f"This error is older than the last one, {other.kind}, none of autograd's."]
+                if other
+                else []
+            )
+            if self.backwards[1] > failed.cell:
+                notes.append(
+                    f"Since then a backward of something else has run: {MAGIC} x asks about any x."
+                )
+            return told._replace(more=(*told.more, *notes))
+        if (
+            other
+            and other.cell == self.cell
+            and last
+            and read_error(last) == (other.kind, other.text)
+        ):
+            return self.explained(last, self.recording if self.recorded_in == self.cell else None)
+        return self.newest()
+
+    def explained(self, error: BaseException, recording: Recording | None) -> Explanation:
+        """An error, in the words of the frames that it went through."""
+        inside: dict[str, Any] = {}
+        for frame in _frames(error.__traceback__):
+            if frame.f_locals is not frame.f_globals:
+                inside |= frame.f_locals  # an inner frame's stand before an outer's
+        loss = _loss(_numbers(inside))
+        loss = self.loss()[0] if loss is None else loss
+        if recording is not None and loss is not None and recording.find(loss) is None:
+            loss = None  # of another cell: what this one called backward on has no name
+        return _asked({**self.namespace, **inside}, loss, recording, error)
+
+    def newest(self) -> Explanation:
+        """About the newest loss, in the recording where that is as new (NOTE [what is newest])."""
+        loss, made, note = self.loss()
+        recording, (before, last) = self.recording, self.backwards
+        if recording is not None:
+            seen = loss is not None and recording.find(loss) is not None
+            own, at = bool(recording.graph.backwards), self.recorded_in
+            if (last > at and (own or not seen or before >= made)) or (
+                not seen and (made > at or not own)
+            ):
+                # a later backward was not recorded, or it saw nothing of this loss
+                recording = None
+            elif not seen:
+                # of an earlier cell: what this one called backward on has no name
+                loss, note = None, ""
+        if recording is None and loss is not None and made < last and before >= made:
+            loss, note = None, LOST
+        told = _asked(self.namespace, loss, recording, None)
+        return told._replace(more=(*told.more, note)) if note else told
+
+    def loss(self) -> tuple[Any, int, str]:
+        """The newest loss among the notebook's names, in which cell it was made, and what else may
+        be meant."""
+        found = _numbers(self.namespace)
+        cell = {n: self.born.get(n, (None, self.cell + 1))[1] for n in found}
+        called = {
+            n: t
+            for n, t in found.items()
+            if "loss" in n.lower() and not n.lower().startswith(MEASURED)
+        }
+        newest = max((cell[n] for n in called), default=-1)
+        loss = _loss({n: t for n, t in called.items() if cell[n] == newest})
+        with torch_private.unobserved():
+            later = {
+                n: t
+                for n, t in found.items()
+                if n not in called
+                and cell[n] > newest
+                and t.requires_grad
+                and not t.is_leaf
+                and not n.lower().startswith(MEASURED)
+            }
+        at = max((cell[n] for n in later), default=-1)
+        other = _loss({n: t for n, t in later.items() if cell[n] == at})
+        if other is None or (
+            loss is not None and not (at == self.backwards[1] and self.backwards[0] >= newest)
+        ):
+            name = next((n for n in later if later[n] is other), "")
+            return (
+                loss,
+                newest,
+                f"{name} is newer than this loss: {MAGIC} {name} asks about it." if name else "",
+            )
+        return other, at, ""
+
+
+def _last() -> BaseException | None:
+    """What ``%debug`` would take."""
+    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    return error if isinstance(error, BaseException) else None
+
+
+def _frames(trace: TracebackType | None) -> list[FrameType]:
+    """The user's frames behind an error, the outermost first."""
+    found = []
+    while trace is not None:
+        found += [] if trace.tb_frame.f_code.co_filename.startswith(NOT_HERS) else [trace.tb_frame]
+        trace = trace.tb_next
+    return found
+
+
+def _expressions(words: str) -> list[ast.expr]:
+    """``w, loss`` and ``w loss``: what stands behind ``why``, apart.
+
+    >>> [ast.unparse(e) for e in _expressions('net["a"].weight  loss')]
+    ["net['a'].weight", 'loss']
+    >>> len(_expressions("w, a + b"))
+    2
+    """
+    for parts in ([words], words.split()):
+        try:
+            calls = [ast.parse(f"f({part.rstrip(',')}\n)", mode="eval").body for part in parts]
+        except (SyntaxError, ValueError):
+            continue
+        if all(isinstance(c, ast.Call) and not c.keywords for c in calls):
+            return [part for c in calls if isinstance(c, ast.Call) for part in c.args]
+    raise GradvizError(f"{MAGIC} got {words!r}, which is no list of expressions; {WANTED}")
+
+
+def _trainable(names: dict[str, Any]) -> Iterator[tuple[str, bool, torch.Tensor]]:
+    """The leaves that names lead to: (name, whether an optimizer's, leaf)."""
+    for n, v in list(names.items()):
+        kind = object if n.startswith("_") else type(v)
+        if issubclass(kind, (torch.nn.Module, torch.optim.Optimizer)):
+            own = issubclass(kind, torch.optim.Optimizer)
+            yield from (
+                (n, own, p)
+                for p in (held_by([v]).values() if own else parameters_of(v))
+                if p.is_leaf
+            )
+        elif issubclass(kind, torch.Tensor) and v.is_leaf and v.requires_grad:
+            yield n, False, v
+
+
+def _traces(names: dict[str, Any]) -> dict[tuple[Any, str], tuple[Any, ...]]:
+    """What a backward or a step changes: by leaf and name its gradient, and the versions of both.
+    Holds none."""
+    with torch_private.unobserved():
+        return {
+            (weakref.ref(p), n): (
+                None if p.grad is None else weakref.ref(p.grad),
+                None if p.grad is None else torch_private.version(p.grad),
+                own and torch_private.version(p),
+            )
+            for n, own, p in _trainable(names)
+        }
+
+
+def _trained(
+    old: dict[tuple[Any, str], tuple[Any, ...]], new: dict[tuple[Any, str], tuple[Any, ...]]
+) -> set[str]:
+    """Names of what got a gradient, or was stepped by an optimizer that took the gradients away."""
+    grads = {leaf: state for (leaf, _), state in old.items()}
+    return {
+        key[1]
+        for key, (grad, version, stepped) in new.items()
+        if (
+            (was := grads.get(key[0], (None, None)))[0] is not grad or was[1] != version
+            if grad
+            else stepped != old.get(key, (0, 0, stepped))[2]
+        )
+    }
+
+
+def _asked(
+    names: dict[str, Any], loss: Any, recording: Recording | None, error: BaseException | None
+) -> Explanation:
+    models = _models(names, loss, recording)
+    subjects: list[Any] = [models] if models else []  # a mapping, so that each has its name
+    subjects += [] if loss is None else [loss]
+    if not subjects and error is None:
+        raise GradvizError(
+            f"{MAGIC} found neither an error, nor a model, nor a loss; {MAGIC} x explains x"
+        )
+    kinds = (torch.Tensor, torch.optim.Optimizer)
+    known = {n: t for n, t in names.items() if issubclass(type(t), kinds) and not n.startswith("_")}
+    return explain(*subjects, error=error, recording=recording, names=known)
+
+
+def _models(names: dict[str, Any], loss: Any, recording: Recording | None) -> dict[str, Any]:
+    """The modules that the question is about: those at work that the loss reaches or an optimizer
+    trains.
+
+    Which ones were at work is known of a recording only; without an optimizer all of them may be
+    meant to learn. Where nothing is left of them it may be about any.
+    """
+    modules = {
+        n: m
+        for n, m in names.items()
+        if issubclass(type(m), torch.nn.Module) and not n.startswith("_")
+    }
+    modules = {n: m for n, m in modules.items() if parameters_of(m)}
+    parts = {id(part) for m in modules.values() for part in m.modules() if part is not m}
+    found = {
+        n: modules[n] for n in {id(m): n for n, m in modules.items() if id(m) not in parts}.values()
+    }
+    seen = {
+        n: m
+        for n, m in found.items()
+        if recording and any(recording.find(p) is not None for p in m.parameters())
+    }
+    held = held_by([o for o in names.values() if isinstance(o, torch.optim.Optimizer)]).keys()
+    met = held | set(map(id, _leaves(loss)))
+    found = seen if recording and loss is not None else seen or found
+    if seen and not held:
+        return found
+    return {n: m for n, m in found.items() if not met.isdisjoint(map(id, m.parameters()))} or found
+
+
+def _leaves(loss: Any) -> list[Any]:
+    """The leaves that a backward from this loss would reach."""
+    nodes = [] if loss is None or loss.grad_fn is None else walk([loss.grad_fn]).nodes
+    return [torch_private.leaf_of(node) for node in nodes]
+
+
+def _numbers(names: dict[str, Any]) -> dict[str, torch.Tensor]:
+    """The variables that hold a single number."""
+    with torch_private.unobserved():
+        return {
+            n: t
+            for n, t in list(names.items())
+            if issubclass(type(t), torch.Tensor)
+            and not n.startswith("_")
+            and not t.is_nested
+            and t.numel() == 1
+        }
+
+
+def _loss(found: dict[str, torch.Tensor]) -> Any:
+    """The loss among numbers: one called so, else the one with a ``grad_fn`` that was defined
+    last."""
+    with torch_private.unobserved():
+        called = {
+            n: t
+            for n, t in found.items()
+            if "loss" in n.lower() and not n.lower().startswith(MEASURED)
+        }
+        tracked = [t for t in (called or found).values() if t.requires_grad and not t.is_leaf]
+    named: list[Any] = tracked or [*called.values()] or [None]
+    return found.get("loss", named[-1])

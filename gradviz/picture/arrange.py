@@ -1,0 +1,99 @@
+"""Scene -> Scene with room for its lines: name tags for leaves that many calls read, short signs
+for many cuts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from gradviz.picture.scene import Arrow, Box, Card, Row, Scene
+
+USES = 4  # arrows that the card of one leaf bears; beyond, every use gets a name tag of its own
+LISTED = 6  # leaves that one small card names
+CUTS = 4  # cuts that leave one card; from here on their words stand in the cards at their ends
+
+
+def arranged(scene: Scene, like: Scene | None = None) -> Scene:
+    """The scene as it is drawn; ``like`` another one of the same cards and arrows, where one is
+    given.
+
+    One leaf that is tied to all steps of a loop makes the layout hang and the picture a fan, so
+    each use gets a small card with its name. Leaves that a shaded region cuts off get one small
+    card and one arrow for the whole region.
+    """
+    like = like or scene
+    made = {a.head for a in like.arrows if a.kind != "of"}
+    leaves = {c.id: scene.cards[c.id] for c in like.cards if c.id not in made and c.kind != "node"}
+    uses = Counter(a.tail for a in like.arrows if a.kind not in ("cut", "of"))
+    region = {i: k for k, box in enumerate(like.boxes) if box.kind == "region" for i in box.members}
+    cut: dict[tuple[int, str], list[int]] = {}
+    for i, a in enumerate(like.arrows):
+        if a.kind == "cut" and a.tail in leaves and a.tail not in region and a.head in region:
+            cut.setdefault((region[a.head], a.label), []).append(i)
+    cut = {into: same for into, same in cut.items() if len(same) > 1}
+    merged = {i for same in cut.values() for i in same}
+    cards, arrows = list(scene.cards), list[Arrow]()
+    for i, a in enumerate(scene.arrows):
+        if i in merged:
+            continue
+        if a.tail in leaves and a.kind not in ("cut", "of") and uses[a.tail] > USES:
+            cards.append(_tag([leaves[a.tail]], len(cards))._replace(absent=a.absent))
+            a = a._replace(tail=cards[-1].id)
+        arrows.append(a)
+    for every in cut.values():
+        same = [scene.arrows[i] for i in every if not scene.arrows[i].absent] or [
+            scene.arrows[every[0]]
+        ]
+        heads = {a.head for a in same}
+        tag = _tag([leaves[i] for i in dict.fromkeys(a.tail for a in same)], len(cards))
+        cards.append(tag._replace(absent=same[0].absent))
+        label = f"{same[0].label} × {len(same)}" if len(same) > 1 else same[0].label
+        arrows.append(
+            same[0]._replace(tail=tag.id, head=min(heads), label=label, to_frame=len(heads) > 1)
+        )
+    return _short_cuts(scene._replace(cards=tuple(cards), arrows=tuple(arrows)))
+
+
+def _tag(leaves: list[Card], number: int) -> Card:
+    rows = [leaf.rows[0]._replace(text=leaf.name or leaf.title) for leaf in leaves]
+    if len(rows) > LISTED:
+        rows[LISTED - 1 :] = [Row("code", f"and {len(rows) - LISTED + 1} more")]
+    return Card(
+        number, "tag", tuple(rows), tensor_ids=tuple(i for leaf in leaves for i in leaf.tensor_ids)
+    )
+
+
+def _short_cuts(scene: Scene) -> Scene:
+    """Where many cuts leave one card, their reasons stand in the cards at their ends: the arrows
+    have no room."""
+    leaving = Counter(a.tail for a in scene.arrows if a.kind == "cut")
+    cards, arrows = list(scene.cards), list(scene.arrows)
+    for i, a in enumerate(scene.arrows):
+        if a.kind == "cut" and leaving[a.tail] >= CUTS:
+            first, *rest = cards[a.head].rows
+            if not a.absent:
+                cards[a.head] = cards[a.head]._replace(
+                    rows=(first, Row("cut", a.label.partition(" · ")[0]), *rest)
+                )
+            arrows[i] = a._replace(label="✂")
+    return scene._replace(cards=tuple(cards), arrows=tuple(arrows))
+
+
+def side_by_side(box: Box, arrows: Sequence[Arrow]) -> bool:
+    """Whether a leaf and what was cut from it can share a row: no other way leads from one to the
+    other."""
+    after: dict[int, list[tuple[str, int]]] = {}
+    for a in arrows:
+        after.setdefault(a.tail, []).append((a.kind, a.head))
+    first, *others = box.members
+    above = [a for a in arrows if a.head == first]
+    if len(others) != 1 or ("cut", others[0]) not in after.get(first, ()) or len(above) > 1:
+        return False  # several arrows from above would run through the words of the frame
+    seen: set[int] = set()
+    todo = [head for _, head in after[first] if head != others[0]]
+    while todo:
+        one = todo.pop()
+        if one not in seen:
+            seen.add(one)
+            todo += [head for _, head in after.get(one, ())]
+    return others[0] not in seen

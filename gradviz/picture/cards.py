@@ -1,0 +1,458 @@
+"""Graph -> Scene: which cards, arrows and frames a reader needs. Plain data, no colours, no layout,
+no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradviz.graph import queries
+from gradviz.graph.records import (
+    Call,
+    Cut,
+    CutReason,
+    Edge,
+    Graph,
+    Hooked,
+    NodeKind,
+    Raised,
+    Tensor,
+    Wrote,
+)
+from gradviz.picture import frames
+from gradviz.picture.rows import RowWriter
+from gradviz.picture.scene import Arrow, Card, Scene, describe
+
+
+class _Draft:
+    """A card in the making: the states of one tensor object that one box stands for, or one
+    node."""
+
+    def __init__(self, kind: str = "") -> None:
+        self.kind = kind
+        self.states: list[Tensor] = []
+        self.calls: list[Call] = []
+        self.nodes: list[int] = []
+        self.order: tuple[int, int] = (0, 0)
+        self.before: set[_Draft] = set()  # cards that this one was made from
+
+
+def scene(graph: Graph) -> Scene:
+    """The cards view of a graph: one card a result, in program order.
+
+    Args:
+        graph: what was recorded or captured.
+
+    Returns:
+        All cards, arrows and frames, unfolded.
+    """
+    return _Builder(graph).build()
+
+
+class _Builder:
+    """Builds one Scene. Each step reads the graph and what earlier steps have put into ``self``."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.cards_of: dict[int | None, list[_Draft]] = {}  # by object id, oldest first
+        self.of_state: dict[int, _Draft] = {}  # tensor id -> its card
+        self.of_node: dict[int, _Draft] = {}
+        # (node id, output_nr) of a node with several outputs
+        self.of_output: dict[tuple[int, int], _Draft] = {}
+        self.output_of: dict[_Draft, tuple[int, int]] = {}
+        self.drafts: list[_Draft] = []
+        self.last = queries.latest_states(graph)
+        self.sent = queries.sent_labels(graph)
+        self.arrived = queries.arrived_gradients(graph)
+        self.into = queries.edges_into(graph)
+        self.cuts = {(c.call_id, c.input_id): c for c in graph.cuts}
+        self.writes: dict[int, list[Wrote]] = {}
+        for event in graph.events:
+            if isinstance(event, Wrote):
+                self.writes.setdefault(event.call_id, []).append(event)
+        self.backward_calls = {b.call_id for b in graph.backwards}
+        self.raised_at = next(
+            (b.raised_at for b in reversed(graph.backwards) if b.raised_at is not None), None
+        )
+        self.leaf_node = queries.accumulate_nodes(graph)
+        self.arrows: list[Arrow] = []
+        self.ends: dict[tuple[int, int], _Draft] = {}  # cut -> the card of a value that left torch
+
+    def build(self) -> Scene:
+        self.place_states()
+        self.drop_hidden()
+        self.place_nodes()
+        self.place_ends()
+        write = RowWriter(self.graph)
+        self.drafts.sort(key=lambda d: d.order)
+        index = {draft: i for i, draft in enumerate(self.drafts)}
+        self.draw_arrows(index)
+        cards = [self.card(i, draft, write) for draft, i in index.items()]
+        boxes, cards = frames.boxes(self.graph, cards)
+        return Scene(tuple(cards), tuple(self.arrows), boxes, tuple(self.graph.notes))
+
+    def card(self, i: int, draft: _Draft, write: RowWriter) -> Card:
+        last = draft.states[-1] if draft.states else None
+        _, output = self.output_of.get(draft, (None, None))
+        leaf = not last or self.of_node.get(self.leaf_node.get(last.object_id, -1), draft) is draft
+        kind, rows = write.rows(draft.kind, draft.states, draft.calls, draft.nodes, output, leaf)
+        detail = [describe(last)] if last else []
+        calls = [c.id for c in draft.calls]
+        if (
+            not calls
+            and draft.nodes
+            and (made := self.graph.node[draft.nodes[0]].call_id) is not None
+        ):
+            calls = [made]
+        detail += [f"module {c.module}" for c in draft.calls[:1] if c.module]
+        detail += [f"line {c.source.line}" for c in draft.calls[:1] if c.source]
+        return Card(
+            i,
+            kind,
+            tuple(rows),
+            " · ".join(detail),
+            (last.name or "") if last else "",
+            tuple(t.id for t in draft.states),
+            tuple(draft.nodes),
+            tuple(calls),
+        )
+
+    # --- which tensors share a card ---------------------------------------------------------------
+
+    def place_states(self) -> None:
+        """One card an object. An in-place call adds a line to it, unless that would make the
+        picture a circle."""
+        hooked = {e.call_id: e.tensor_id for e in self.graph.events if isinstance(e, Hooked)}
+        for call in self.graph.calls:
+            writes = self.writes.get(call.id, [])
+            # autograd.grad: its results are cards, its inputs no readers
+            backward = call.id in self.backward_calls
+            for i in () if backward else call.inputs:
+                if not call.bookkeeping or self.object(i) in self.cards_of:
+                    self.place(i, (call.id, 0))
+            inputs = {self.of_state[i] for i in call.inputs if i in self.of_state and not backward}
+            written = () if backward else (w.after_id for w in writes if not w.alias)
+            for o in dict.fromkeys((*call.outputs, *written)):
+                if self.object(o) in self.cards_of or (
+                    o in self.graph.tensor and not call.bookkeeping
+                ):
+                    self.place_result(o, call, inputs)
+            for w in writes:
+                self.place(w.after_id, (call.id, 1))
+            if call.id in hooked:
+                self.place(hooked[call.id], (call.id, 0))
+                self.of_state[hooked[call.id]].calls.append(call)
+        for t in self.graph.tensors:
+            self.place(t.id, (len(self.graph.calls), t.id))
+        for draft in self.drafts:
+            draft.states.sort(key=lambda t: t.id)
+
+    def object(self, tensor_id: int) -> int | None:
+        tensor = self.graph.tensor.get(tensor_id)
+        return tensor.object_id if tensor else None
+
+    def place(self, tensor_id: int, order: tuple[int, int]) -> None:
+        """On the newest card of its object that is not newer than itself."""
+        tensor = self.graph.tensor.get(tensor_id)
+        if tensor is None or tensor_id in self.of_state:
+            return
+        cards = self.cards_of.setdefault(tensor.object_id, [])
+        cards += [] if cards else [self.new(order)]
+        draft = next(
+            (d for d in reversed(cards) if d.states and d.states[0].id < tensor_id), cards[0]
+        )
+        draft.states.append(tensor)
+        self.of_state[tensor_id] = draft
+
+    def place_result(self, tensor_id: int, call: Call, inputs: set[_Draft]) -> None:
+        # returned unchanged, as no-op .to() and requires_grad_() on a leaf do
+        if tensor_id in self.of_state:
+            draft = self.of_state[tensor_id]
+            if draft.calls and call not in draft.calls and tensor_id not in call.inputs:
+                draft.calls.append(call)
+            return
+        tensor = self.graph.tensor[tensor_id]
+        cards = self.cards_of.setdefault(tensor.object_id, [])
+        cycle = bool(cards) and any(cards[-1] in _ancestors(i) for i in inputs - {cards[-1]})
+        inputs = inputs | {cards[-1]} if cycle else inputs
+        cards += [self.new((call.id, 1))] if cycle or not cards else []
+        draft = cards[-1]
+        draft.calls.append(call)
+        draft.states.append(tensor)
+        draft.before |= inputs - {draft}
+        self.of_state[tensor_id] = draft
+
+    def new(self, order: tuple[int, int], kind: str = "") -> _Draft:
+        draft = _Draft(kind)
+        draft.order = order
+        self.drafts.append(draft)
+        return draft
+
+    def drop_hidden(self) -> None:
+        """Leave out unnamed values that no gradient and no cut touches: constants on their way into
+        a call, and a .grad that only backward and the optimizer write."""
+        keep = {self.of_state[r] for r in self.graph.roots if r in self.of_state}
+        for cut in self.graph.cuts:
+            keep |= {
+                self.of_state[i]
+                for i in (cut.input_id, cut.output_id)
+                if i is not None and i in self.of_state
+            }
+        quiet = {call.id for call in self.graph.calls if call.bookkeeping} | set(
+            self.backward_calls
+        )
+        written = {
+            w.after_id
+            for call_id, writes in self.writes.items()
+            if call_id not in quiet
+            for w in writes
+        }
+        read = {
+            i
+            for call in self.graph.calls
+            if call.id not in quiet
+            for i in (*call.inputs, *call.outputs)
+        }
+        for draft in self.drafts:
+            ids = {t.id for t in draft.states}
+            named = any(
+                t.name and not t.name.endswith(".grad") for t in draft.states
+            ) or not ids.isdisjoint(read)
+            if any(
+                (t.name and named) or t.gradient_edge or t.requires_grad or t.id in written
+                for t in draft.states
+            ):
+                keep.add(draft)
+        derived: dict[_Draft, bool] = {}
+        for draft in self.drafts:  # in program order, so what it was made from is known
+            derived[draft] = draft in keep or any(derived.get(b) for b in draft.before)
+        for draft in reversed(self.drafts):
+            if draft in keep:
+                keep |= {b for b in draft.before if derived.get(b)}
+        self.drafts = [d for d in self.drafts if d in keep]
+        self.of_state = {i: d for i, d in self.of_state.items() if d in keep}
+
+    # --- which nodes belong to which card ---------------------------------------------------------
+
+    def place_nodes(self) -> None:
+        owners: dict[int, dict[_Draft, int]] = {}
+        for draft in self.drafts:
+            for t in draft.states:
+                if t.gradient_edge and t.gradient_edge.node_id in self.graph.node:
+                    owners.setdefault(t.gradient_edge.node_id, {})[draft] = (
+                        t.gradient_edge.output_nr
+                    )
+        for node_id, cards in owners.items():
+            if len(set(cards.values())) == 1:
+                self.own(self.read_from(node_id, list(cards)), node_id)
+            else:
+                self.pill(node_id)
+                self.of_output |= {(node_id, nr): draft for draft, nr in cards.items()}
+                self.output_of |= {draft: (node_id, nr) for draft, nr in cards.items()}
+        for object_id, node_id in self.leaf_node.items():
+            if node_id not in self.of_node and self.last[object_id].id in self.of_state:
+                self.own(self.of_state[self.last[object_id].id], node_id)
+        self.place_inner_nodes()
+
+    def read_from(self, node_id: int, cards: list[_Draft]) -> _Draft:
+        """Of several cards of one object, the last one that was read by a call to which its
+        gradient belongs."""
+        edges = self.into.get(node_id, []) if len(cards) > 1 else []
+        return next((card for e in reversed(edges) if (card := self.read_by(e, cards))), cards[-1])
+
+    def read_by(self, edge: Edge, cards: list[_Draft]) -> _Draft | None:
+        """The card of the state that the call behind an edge read."""
+        made = self.graph.node[edge.node_id].call_id
+        inputs = self.graph.call[made].inputs if made is not None else ()
+        return next((self.of_state[i] for i in inputs if self.of_state.get(i) in cards), None)
+
+    def place_inner_nodes(self) -> None:
+        """A call that made several nodes shows them on its result; what two results share stands
+        alone."""
+        left = [n for n in self.graph.nodes if n.id not in self.of_node]
+        users: dict[int, set[_Draft]] = {}
+        for node_id in queries.gradient_order(self.graph, [n.id for n in left]):
+            node = self.graph.node[node_id]
+            found: set[_Draft] = set()
+            for e in self.into.get(node_id, ()):
+                source = self.graph.node.get(e.node_id)
+                if source and node.call_id is not None and source.call_id == node.call_id:
+                    found |= users.get(e.node_id) or {self.of_node[e.node_id]}
+            users[node_id] = found
+            if len(found) == 1:
+                self.own(next(iter(found)), node_id)
+            else:
+                users[node_id] = {self.pill(node_id)}
+
+    def own(self, draft: _Draft, node_id: int) -> None:
+        self.of_node[node_id] = draft
+        draft.nodes.append(node_id)
+
+    def pill(self, node_id: int) -> _Draft:
+        node = self.graph.node[node_id]
+        users = [e.node_id for e in self.into.get(node_id, ()) if e.node_id in self.of_node]
+        user_order = min((self.of_node[u].order for u in users), default=(len(self.graph.calls), 0))
+        order = (node.call_id, 0) if node.call_id is not None else (user_order[0], -1)
+        draft = self.new(order, "accumulate" if node.kind is NodeKind.ACCUMULATE_GRAD else "node")
+        self.own(draft, node_id)
+        return draft
+
+    def place_ends(self) -> None:
+        """A value that left torch, and a call that raised, end in a card of their own."""
+        made: dict[int, _Draft] = {}
+        for cut in self.graph.cuts:
+            if (
+                cut.output_id not in self.of_state
+                and cut.input_id in self.of_state
+                and cut.call_id in self.graph.call
+            ):
+                if cut.call_id not in made:
+                    made[cut.call_id] = self.new((cut.call_id, 1), "untracked")
+                    made[cut.call_id].calls.append(self.graph.call[cut.call_id])
+                self.ends[cut.call_id, cut.input_id] = made[cut.call_id]
+        for event in self.graph.events:
+            if isinstance(event, Raised) and event.call_id in self.graph.call:
+                call = self.graph.call[event.call_id]
+                if (
+                    call.id not in self.backward_calls
+                    and not set(call.outputs) & self.of_state.keys()
+                ):
+                    draft = self.new((call.id, 1), "raised")
+                    draft.calls.append(call)
+                    draft.before = {self.of_state[i] for i in call.inputs if i in self.of_state}
+
+    # --- arrows -----------------------------------------------------------------------------------
+
+    def draw_arrows(self, index: dict[_Draft, int]) -> None:
+        uses: dict[tuple[_Draft, _Draft], int] = {}
+        cuts: dict[tuple[_Draft, _Draft], Cut] = {}
+        for call in self.graph.calls:
+            self.read_call(call, uses, cuts)
+        for draft in self.drafts:
+            if draft.kind == "raised":
+                uses |= {(source, draft): 1 for source in draft.before if source in index}
+        for (node_id, _), draft in self.of_output.items():
+            uses.setdefault((self.of_node[node_id], draft), 0)
+        paths = self.gradient_paths()
+        detached = self.detached()
+        pairs = sorted({*uses, *paths, *cuts}, key=lambda p: (index[p[1]], index[p[0]]))
+        for tail, head in pairs:
+            edges = paths.get((tail, head), [])
+            dead, cut = detached.get(head, (set(), None))
+            alive = [
+                e for e in edges if e.node_id not in dead or (e.node_id, e.next_index) in self.sent
+            ]
+            if cut and len(alive) < len(edges):
+                cuts.setdefault((tail, head), cut)
+            arrows = self.gradient_arrows(alive)
+            if (tail, head) in cuts:
+                arrows.append(("cut", f"✂ {cuts[tail, head].reason.value} · no gradient back", ""))
+            if not arrows:
+                arrows = [self.output_arrow(tail, head)]
+            self.arrows += [Arrow(index[tail], index[head], *a) for a in arrows]
+        ran = {node_id for _, node_id in self.arrived}
+        for draft, (dead, _) in detached.items():
+            draft.nodes = [n for n in draft.nodes if n not in dead or n in ran]
+
+    def read_call(
+        self,
+        call: Call,
+        uses: dict[tuple[_Draft, _Draft], int],
+        cuts: dict[tuple[_Draft, _Draft], Cut],
+    ) -> None:
+        writes = [w.after_id for w in self.writes.get(call.id, ()) if not w.alias]
+        # the others are handed back unchanged
+        made = [o for o in call.outputs if o not in call.inputs]
+        heads = dict.fromkeys(self.of_state[o] for o in (*made, *writes) if o in self.of_state)
+        outputs = [self.output_of[d][0] for d in heads if d in self.output_of]
+        shared = dict.fromkeys(
+            self.of_node[n] for n in outputs if self.graph.node[n].call_id == call.id
+        )
+        for i in call.inputs:
+            tail, cut = self.of_state.get(i), self.cuts.get((call.id, i))
+            if tail is None or call.bookkeeping or call.id in self.backward_calls:
+                continue
+            if (call.id, i) in self.ends:
+                cuts[tail, self.ends[call.id, i]] = self.cuts[call.id, i]
+            for head in heads if cut else shared or heads:
+                if (
+                    cut
+                    and head is not tail
+                    and (cut.output_id is None or self.of_state.get(cut.output_id) is head)
+                ):
+                    cuts[tail, head] = cut
+                elif head is not tail:
+                    uses[tail, head] = uses.get((tail, head), 0) + 1
+
+    def detached(self) -> dict[_Draft, tuple[set[int], Cut]]:
+        """Cards that ``detach_`` cut from what they were made of, and their nodes that nothing
+        leads to any more."""
+        found = {}
+        for cut in self.graph.cuts:
+            draft = (
+                self.of_state.get(cut.input_id) if cut.reason is CutReason.DETACH_IN_PLACE else None
+            )
+            edge = self.graph.tensor[cut.input_id].gradient_edge
+            if draft is None or edge is None:
+                continue
+            dead = {edge.node_id}
+            for node_id in queries.gradient_order(self.graph, draft.nodes):
+                if any(e.node_id in dead for e in self.into.get(node_id, ())):
+                    dead.add(node_id)
+            if not any(e.node_id not in dead for n in dead for e in self.into.get(n, ())):
+                found[draft] = dead, cut
+        return found
+
+    def gradient_paths(self) -> dict[tuple[_Draft, _Draft], list[Edge]]:
+        """Edges between two cards, by the value's (source, result)."""
+        paths: dict[tuple[_Draft, _Draft], list[Edge]] = {}
+        for e in self.graph.edges:
+            if (
+                e.next_node_id is None
+                or e.next_node_id not in self.of_node
+                or e.node_id not in self.of_node
+            ):
+                continue
+            head = self.of_node[e.node_id]
+            tail = self.of_output.get((e.next_node_id, e.input_nr), self.of_node[e.next_node_id])
+            cards = self.cards_of.get(tail.states[-1].object_id, []) if tail.states else []
+            if len(cards) > 1:
+                tail = self.read_by(e, cards) or tail
+            if tail is not head:
+                paths.setdefault((tail, head), []).append(e)
+        return paths
+
+    def gradient_arrows(self, edges: Iterable[Edge]) -> list[tuple[str, str, str]]:
+        """One an edge; but a view that was written has nodes of both its times, which read the same
+        value once."""
+        arrows, first = [], dict[tuple[str, str, str], int]()
+        for e in edges:
+            arrow = self.gradient_arrow(e)
+            if arrow[0] != "forward" or first.setdefault(arrow, e.node_id) == e.node_id:
+                arrows.append(arrow)
+        return arrows
+
+    def gradient_arrow(self, edge: Edge) -> tuple[str, str, str]:
+        drawn = (edge.next_node_id, edge.input_nr) in self.of_output
+        mark = f"output {edge.input_nr}" if edge.input_nr and not drawn else ""
+        if edge.node_id == self.raised_at and (edge.node_id, edge.next_index) not in self.sent:
+            return "raise", "backward raises here", mark
+        if (edge.node_id, edge.next_index) in self.sent:
+            return "gradient", self.sent[edge.node_id, edge.next_index], mark
+        return "forward", "", mark
+
+    def output_arrow(self, tail: _Draft, head: _Draft) -> tuple[str, str, str]:
+        """From the pill of a node with several outputs to the card of one of them."""
+        output = self.output_of.get(head)
+        arrived = self.arrived.get(output) if output and self.of_node[output[0]] is tail else None
+        return ("gradient", arrived, "") if arrived else ("forward", "", "")
+
+
+def _ancestors(draft: _Draft) -> set[_Draft]:
+    seen: set[_Draft] = set()
+    todo = [draft]
+    while todo:
+        one = todo.pop()
+        if one not in seen:
+            seen.add(one)
+            todo += one.before
+    return seen

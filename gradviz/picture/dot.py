@@ -1,0 +1,505 @@
+"""Scene -> DOT text. The same scene gives the same bytes in every process.
+
+Text of the user's only ever stands in HTML-like labels, through ``escape``; node ids are ``n<int>``
+and only attributes of ``ALLOWED`` are written, so no text can become an attribute, a tag, a link or
+a file name.
+"""
+
+from __future__ import annotations
+
+import html
+from functools import lru_cache
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from gradviz.picture import theme
+from gradviz.picture.arrange import side_by_side
+from gradviz.picture.levels import Plan, plan
+from gradviz.picture.scene import Arrow, Box, Card, Row, Scene
+from gradviz.picture.theme import RowLook, shorten, text_width, visible
+
+ALLOWED = frozenset(
+    "arrowhead arrowsize arrowtail bgcolor class color compound dir fillcolor fontname fontsize"
+    " fontcolor id key label labeljust labelloc lhead margin minlen newrank nodesep pad penwidth"
+    " rank ranksep rankdir shape style weight xlabel".split()
+)
+CHIP_CHARS = 20
+VALUE_CHARS = 30  # of one list of numbers; the text has it whole
+UNSET = 99
+PLANNED = 200  # cards; what has more is never laid out
+# weights of the longest way, of cards under each other, of a name at its node
+MAIN, COLUMN, NEAR = 30, 8, 8
+NOTE = RowLook(theme.STATE_SIZE, "#333333")
+BREAKS = ")]}=·→+("
+LINE = 8  # points; less free room than this in a card is not seen
+
+
+class Arrangement(NamedTuple):
+    """``row``: points that the cards of one row may take (the rest is for arrows that pass).
+    ``columns``: what stands in one frame stands in one column. ``chars``: at which a line of a card
+    wraps at the latest, and when it is set, chips of long arrows get no room of their own.
+    """
+
+    row: float
+    columns: bool = False
+    chars: int = UNSET
+
+
+ARRANGEMENTS = (
+    Arrangement(600),
+    Arrangement(520),
+    *(
+        Arrangement(row, True, chars)
+        for chars in (UNSET, 28, 22)
+        for row in (600, 530, 465, 400, 340, 280)
+    ),
+)  # from the best-looking to the narrowest
+
+
+def escape(text: str) -> str:
+    """User text as the content of an HTML-like label. Graphviz replaces ``\\N`` and ``\\G`` even in
+    those."""
+    return html.escape(visible(text), quote=True).replace("\\", "\\\\")
+
+
+def wrap(text: str, chars: int, lines: int) -> list[str]:
+    """Break text into at most ``lines`` lines of at most ``chars``; what does not fit ends in an
+    ellipsis.
+
+    >>> wrap("loss = torch.nn.functional.mse_loss(model(x), y)", 30, 2)
+    ['loss = torch.nn.functional', '.mse_loss(model(x), y)']
+    """
+    out: list[str] = []
+    text = visible(text)
+    while len(text) > chars and len(out) < lines - 1:
+        cut = max(range(chars // 3, chars + 1), key=lambda i: _break_here(text, i))
+        out.append(text[:cut].rstrip())
+        text = text[cut:].lstrip()
+    return [*out, text if len(text) <= chars else text[: chars - 1] + "…"]
+
+
+def _break_here(text: str, i: int) -> int:
+    """How good a place ``i`` is for a line break: late in the line, after a space or comma, before
+    a dot."""
+    if len(text) - i < 4 or text[i - 2 : i] == "# ":
+        return -1
+    if text[i : i + 2] == "# ":
+        return i + 60
+    if text[i - 1] in " ," or (text[i] == "." and not text[i + 1 : i + 2].isdigit()):
+        return i + 40
+    return i + (25 if text[i - 1] in BREAKS else 10 if text[i - 1] == "_" else 0)
+
+
+def dot(scene: Scene, how: Arrangement = ARRANGEMENTS[0]) -> str:
+    """The DOT source of a scene.
+
+    Args:
+        scene: cards, arrows and frames; folded already if it has to be.
+        how: one of ``ARRANGEMENTS``.
+
+    Returns:
+        Text for Graphviz, ending in a newline.
+    """
+    beside = _beside(scene, how)
+    lines = [
+        "digraph {",
+        "  "
+        + _attributes(
+            rankdir="TB",
+            newrank="true",
+            bgcolor="transparent",
+            nodesep=0.25,
+            ranksep=0.34,
+            pad=0.06,
+            labelloc="b",
+            fontname=theme.SANS,
+            fontsize=theme.STATE_SIZE,
+            label=_footer(scene),
+            compound="true" if any(a.to_frame for a in scene.arrows) else "",
+            end=";",
+        ),
+        f"  node [{_attributes(shape='plain', fontname=theme.SANS, fontsize=theme.VALUE_SIZE)}];",
+        f"  edge [{_attributes(fontname=theme.SANS, fontsize=theme.STATE_SIZE, arrowsize=0.8)}];",
+    ]
+    frames = _frames(scene)
+    region = {
+        m: f"cluster_{k}"
+        for k, box in enumerate(frames)
+        if box.kind == "region"
+        for m in box.members
+    }
+    lines += _boxes(scene, frames, beside, how.chars)
+    framed = {i for box in scene.boxes for i in box.members}
+    lines += [f"  {_card(c, how.chars)}" for c in scene.cards if c.id not in framed]
+    rows = _plan(scene, beside, how)
+    for i, a in enumerate(scene.arrows):
+        link = (a.tail, a.head)
+        # an xlabel takes no room
+        beside_line = "xlabel" if how.chars < UNSET and link in rows.long else "label"
+        look = _arrow(
+            a.kind, _label(a), beside_line, link in beside, link in rows.main, rows.spans[i]
+        )
+        look += f' lhead="{region[a.head]}"' if a.to_frame else ""
+        lines.append(f'  n{a.tail} -> n{a.head} [key="e{i}" id="e{i}" {look}];')
+    lines += [
+        f"  n{upper} -> n{lower} [{_attributes(style='invis', weight=COLUMN)}];"
+        for upper, lower in rows.columns
+    ]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+class Piece(NamedTuple):
+    """What one part of a picture shows at one step. ``of``: "n3", "e4", "cluster_1", or "" for the
+    legend."""
+
+    of: str
+    kind: str
+    label: str
+    title: str = ""
+
+
+def pieces(scene: Scene, how: Arrangement) -> list[Piece]:
+    """Everything in the scene that is not absent, for ``render.pieces``.
+
+    Args:
+        scene: one of several with the same cards, arrows and frames, of which one was laid out.
+        how: the arrangement of that layout.
+    """
+    beside = _beside(scene, how)
+    chips = [
+        _chip(_label(a), theme.CHIPS[a.kind], (a.tail, a.head) in beside) if _label(a) else ""
+        for a in scene.arrows
+    ]
+    return [
+        Piece("", "legend", _footer(scene)),
+        *(
+            Piece(f"cluster_{i}", box.kind, _box_chip(box, box.members in beside))
+            for i, box in enumerate(_frames(scene))
+            if not box.absent
+        ),
+        *(
+            Piece(f"n{c.id}", c.kind, _label_of(c, how.chars), c.detail)
+            for c in scene.cards
+            if not c.absent
+        ),
+        *(Piece(f"e{i}", a.kind, chips[i]) for i, a in enumerate(scene.arrows) if not a.absent),
+    ]
+
+
+def _frames(scene: Scene) -> list[Box]:
+    return sorted(scene.boxes, key=lambda b: (-len(b.members), b.kind))
+
+
+def _beside(scene: Scene, how: Arrangement) -> list[tuple[int, int]]:
+    """Pairs of cards that share a frame and a row."""
+    return (
+        []
+        if how.columns
+        else [(b.members[0], b.members[1]) for b in scene.boxes if side_by_side(b, scene.arrows)]
+    )
+
+
+def _attributes(*, end: str = "", **given: Any) -> str:
+    unknown = given.keys() - ALLOWED
+    if unknown:
+        raise ValueError(f"not on the list of attributes that may be drawn: {sorted(unknown)}")
+    return " ".join(f"{k}={_value(v)}{end}" for k, v in given.items() if v != "")
+
+
+def _value(value: Any) -> str:
+    text = str(value)
+    if text.startswith("<<"):
+        return text
+    if isinstance(value, (int, float)):
+        return f"{value:g}"
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+# --- cards ----------------------------------------------------------------------------------------
+
+
+def _card(card: Card, chars: int) -> str:
+    return f'n{card.id} [id="n{card.id}" label={_label_of(card, chars)}];'
+
+
+def _label_of(card: Card, chars: int) -> str:
+    if not card.room:
+        return _table(card.kind, card.rows, chars)
+    # Graphviz rounds each line up
+    height = int(max(_table_height(rows, chars) for rows in card.room)) + 4
+    return _table(card.kind, card.rows, chars, _card_width(card, chars) - 10, height)
+
+
+@lru_cache(maxsize=4096)
+def _table(kind: str, rows: tuple[Row, ...], chars: int, width: float = 0, height: int = 0) -> str:
+    """Rows of one kind that follow each other share one coloured strip. Free room stays below
+    them."""
+    look = theme.CARDS[kind]
+    style = "rounded,dashed" if look.dashed else "rounded"
+    size = f' height="{height}"' if height else ""
+    below = int(height - _table_height(rows, chars) - 5)
+    body = "".join(
+        _strip(theme.ROWS[kind], [line for row in same for line in _lines(row, chars)], width)
+        for kind, same in groupby(rows, key=lambda row: row.kind)
+    )
+    body += f'<tr><td height="{below}"></td></tr>' if below > LINE else ""
+    return (
+        f'<<table border="{look.thick:g}" cellborder="0" cellspacing="2" cellpadding="2"{size}'
+        f' style="{style}" color="{look.line}" bgcolor="{look.fill}">{body}</table>>'
+    )
+
+
+def _lines(row: Row, chars: int) -> list[str]:
+    look = theme.ROWS[row.kind]
+    return wrap(
+        row.text if look.mono else shorten(row.text, VALUE_CHARS),
+        min(look.chars, chars),
+        look.lines + (chars < look.chars),
+    )
+
+
+def _strip(look: RowLook, lines: list[str], width: float) -> str:
+    width = max(width, *(_width(line, look) + 8 for line in lines))
+    if not look.fill:
+        return "".join(
+            f'<tr><td width="{width:.0f}">{_text(line, look)}</td></tr>' for line in lines
+        )
+    fill = f'bgcolor="{look.fill}" style="rounded"'
+    return (
+        f'<tr><td width="{width:.0f}" {fill}>'
+        + "<br/>".join(_text(line, look) for line in lines)
+        + "</td></tr>"
+    )
+
+
+def _text(line: str, look: RowLook) -> str:
+    text = escape(line) or " "
+    face = f' face="{theme.MONO}"' if look.mono else ""
+    text = f"<b>{text}</b>" if look.bold else text
+    return f'<font{face} point-size="{look.size}" color="{look.colour}">{text}</font>'
+
+
+def _width(line: str, look: RowLook) -> float:
+    return text_width(line, size=look.size, bold=look.bold, mono=look.mono)
+
+
+@lru_cache(maxsize=4096)
+def _table_width(rows: tuple[Row, ...], chars: int) -> float:
+    return (
+        max(
+            (_width(line, theme.ROWS[row.kind]) for row in rows for line in _lines(row, chars)),
+            default=0,
+        )
+        + 18
+    )
+
+
+def _card_width(card: Card, chars: int) -> float:
+    return max(_table_width(rows, chars) for rows in card.room or (card.rows,))
+
+
+@lru_cache(maxsize=4096)
+def _table_height(rows: tuple[Row, ...], chars: int) -> float:
+    """As Graphviz adds it up: 1.2 font sizes a line, 2 points around each cell and between
+    cells."""
+    height = 4.0
+    for kind, same in groupby(rows, key=lambda row: row.kind):
+        lines = sum(len(_lines(row, chars)) for row in same)
+        look = theme.ROWS[kind]
+        height += lines * 1.2 * look.size + (6 if look.fill else 4 * lines + 2)
+    return height
+
+
+# --- frames ---------------------------------------------------------------------------------------
+
+
+def _boxes(scene: Scene, order: list[Box], beside: list[tuple[int, int]], chars: int) -> list[str]:
+    """Frames as nested clusters, in an order in which the larger ones come first."""
+    cards = {c.id: c for c in scene.cards}
+    inner: dict[int, list[int]] = {}  # boxes by the box around them
+    around: dict[int, int] = {}  # the innermost box of a card
+    for i, box in enumerate(order):
+        inner.setdefault(around.get(box.members[0], -1), []).append(i)
+        around |= dict.fromkeys(box.members, i)
+
+    def write(i: int, indent: str) -> list[str]:
+        box, flat = order[i], order[i].members in beside
+        lines = [f"{indent}subgraph cluster_{i} {{ {_box(box, flat)}"]
+        lines += [line for j in inner.get(i, ()) for line in write(j, indent + "  ")]
+        lines += [f"{indent}  {_card(cards[m], chars)}" for m in box.members if around[m] == i]
+        if flat:
+            lines.append(f"{indent}  {{ rank=same; {' '.join(f'n{m};' for m in box.members)} }}")
+        return [*lines, indent + "}"]
+
+    return [line for i in inner.get(-1, ()) for line in write(i, "  ")]
+
+
+def _box(box: Box, flat: bool) -> str:
+    look = theme.BOXES[box.kind]
+    return _attributes(
+        style=look.style,
+        color=look.line,
+        fillcolor=look.fill if "filled" in look.style else "",
+        penwidth=look.thick,
+        labeljust="r",
+        labelloc="t",
+        margin=10,
+        label=_box_chip(box, flat),
+        end=";",
+    )
+
+
+def _box_chip(box: Box, flat: bool) -> str:
+    # two lines, beside an arrow
+    text = box.label if flat else box.label.replace(", ", " · ").replace(": ", " · ")
+    return _chip(text, theme.BOXES[box.kind].chip, one_line=flat)
+
+
+# --- arrows and chips -----------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4096)
+def _arrow(kind: str, label: str, place: str, flat: bool, main: bool, span: int) -> str:
+    """Forward is drawn in rank order; a gradient beside it is the second colour of the same edge.
+
+    One edge for both keeps the two lines parallel and halves the layout's work; ``render`` moves
+    them apart and gives each its own width.
+    """
+    chip = _chip(label, theme.CHIPS[kind], one_line=flat) if label else ""
+    minlen = 2 if flat else span if span > 1 else ""
+    weight = NEAR if kind == "of" else MAIN if main else ""
+    return _attributes(**{"class": kind, **_line(kind), place: chip}, minlen=minlen, weight=weight)
+
+
+def _line(kind: str) -> dict[str, Any]:
+    """Line and heads of one kind of arrow. A bar or an open head stands at the tail, a filled head
+    at the head."""
+    forward, back = theme.FORWARD, {"gradient": theme.GRADIENT, "raise": theme.RAISE}.get(kind)
+    if back:
+        bar = "tee" if kind == "raise" else "vee"
+        return {
+            "dir": "both",
+            "arrowtail": bar,
+            "arrowhead": "normal",
+            "color": f"{forward.colour}:{back.colour}",
+        }
+    if kind == "cut":
+        cut = {"dir": "both", "arrowtail": "tee", "arrowhead": "normal", "style": "dashed"}
+        return {**cut, "penwidth": theme.CUT.width, "color": theme.CUT.colour}
+    if kind == "edge":
+        return {
+            "dir": "back",
+            "arrowtail": "vee",
+            "color": theme.EDGE.colour,
+            "penwidth": theme.EDGE.width,
+        }
+    if kind == "of":
+        return {"dir": "none", "style": "dashed", "color": theme.OF.colour}
+    return {"color": forward.colour, "penwidth": forward.width}
+
+
+def _label(arrow: Arrow) -> str:
+    return " · ".join(part for part in (arrow.mark, arrow.label) if part)
+
+
+def _chip_lines(text: str, one_line: bool = False) -> list[str]:
+    """A reason and what follows from it stand under each other, unless the chip lies along a level
+    arrow."""
+    if one_line:
+        return wrap(text, 60, 1)
+    return [line for part in shorten(text, VALUE_CHARS).split(" · ") for line in _steps(part)]
+
+
+def _steps(text: str) -> list[str]:
+    """
+    >>> _steps("1 → hook → 10"), _steps("[1, 1, 1] → hook → [10, 10, 10]")
+    (['1 → hook → 10'], ['[1, 1, 1] → hook', '→ [10, 10, 10]'])
+    """
+    lines: list[str] = []
+    for part in text.replace(" → ", "\n→ ").split("\n"):
+        if lines and len(lines[-1]) + len(part) < CHIP_CHARS:
+            lines[-1] += f" {part}"
+        else:
+            lines += wrap(part, CHIP_CHARS, 2)
+    return lines
+
+
+def _chip(text: str, look: theme.ChipLook, one_line: bool = False) -> str:
+    row = RowLook(theme.STATE_SIZE, look.colour, bold=True)
+    width = _chip_width(text, one_line) - 4  # the cell adds 2 points on each side
+    text = "<br/>".join(_text(line, row) for line in _chip_lines(text, one_line))
+    return (
+        '<<table border="0" cellborder="0" cellspacing="0" cellpadding="2"><tr><td style="rounded" '
+        f'bgcolor="{look.fill}" width="{width:.0f}">{text}</td></tr></table>>'
+    )
+
+
+@lru_cache(maxsize=4096)
+def _chip_width(text: str, one_line: bool = False) -> float:
+    lines = _chip_lines(text, one_line)
+    return max(text_width(line, size=theme.STATE_SIZE, bold=True) for line in lines) + 10
+
+
+def _plan(scene: Scene, beside: list[tuple[int, int]], how: Arrangement) -> Plan:
+    if len(scene.cards) > PLANNED:
+        return Plan([1] * len(scene.arrows), set(), [], set())
+    widths = {c.id: _card_width(c, how.chars) for c in scene.cards}
+    chips: dict[int, float] = {}
+    for a in scene.arrows:
+        if (a.tail, a.head) in beside:
+            widths[a.head] += _chip_width(_label(a), one_line=True)
+        elif _label(a):
+            chips[a.head] = chips.get(a.head, 0) + _chip_width(_label(a)) + 8
+    widths |= {i: max(widths[i], width) for i, width in chips.items()}
+    links = [(a.tail, a.head) for a in scene.arrows]
+    back = {(a.tail, a.head) for a in scene.arrows if a.kind in ("gradient", "raise", "edge")}
+    return plan(
+        widths,
+        links,
+        beside,
+        back or set(links),
+        how.row,
+        [b.members for b in scene.boxes if how.columns],
+    )
+
+
+# --- legend and notes -----------------------------------------------------------------------------
+
+
+def _footer(scene: Scene) -> str:
+    """The legend, on one line where there is room, and the notes under it."""
+    things: list[Arrow | Card | Box] = [*scene.arrows, *scene.cards, *scene.boxes]
+    used = {thing.kind for thing in things if not thing.absent}
+    if any(len(card.rows) > 1 for card in scene.cards if card.kind == "tag" and not card.absent):
+        used = used - {"tag"} | {"tags"}
+    if used & {"gradient", "raise"}:
+        # both are drawn beside a forward line
+        used = (used | {"forward"}) - ({"edge"} if "raise" in used else set())
+    lines: list[list[str]] = [[]]
+    for sign in [sign for sign in theme.LEGEND if sign in used]:
+        if sum(map(_sign_width, [*lines[-1], sign])) > theme.LEGEND_WIDTH - 12:
+            lines.append([])
+        lines[-1].append(sign)
+    rows = ["".join(map(_sign, line)) for line in lines if line]
+    notes = [line for note in scene.notes for line in wrap(note, 90, 3)]
+    rows += [f"<td>{_text(line, NOTE)}</td>" for line in notes]
+    if not rows:
+        return ""
+    tables = "".join(
+        '<tr><td><table border="0" cellborder="0" cellspacing="0" cellpadding="3"'
+        f' bgcolor="#f6f6f6" style="rounded"><tr>{row}</tr></table></td></tr>'
+        for row in rows
+    )
+    return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="1">{tables}</table>>'
+
+
+def _sign(sign: str) -> str:
+    look = NOTE._replace(colour=theme.LEGEND_STROKES.get(sign, NOTE.colour))
+    return (
+        f'<td width="{_sign_width(sign):.0f}"'
+        f' bgcolor="#f6f6f6">{_text(theme.LEGEND[sign], look)}</td>'
+    )
+
+
+def _sign_width(sign: str) -> float:
+    return _width(theme.LEGEND[sign], NOTE) + 14

@@ -1,0 +1,213 @@
+"""Scene -> smaller Scene: several boxes become one, and the picture says which.
+
+Tried in this order, until at most ``LIMIT`` boxes are left: the modules of a model, lines of code
+that ran again and again, leaves into the only result that reads them, results in a row. What is
+still too large is not drawn.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gradviz.graph.queries import after_all
+from gradviz.graph.records import Graph
+from gradviz.picture.arrange import arranged
+from gradviz.picture.scene import LINES, Arrow, Card, Row, Scene
+
+LIMIT = 60  # boxes of one picture
+# a model that is folded at all is folded to about so many boxes, where its modules allow it
+COMFORT, FEW = 30, 6
+LISTED = 5  # kinds of nodes that one folded box names
+STRENGTH = ("cut", "raise", "gradient", "edge", "forward", "of")  # which of several arrows is drawn
+AGAIN = 3  # times that a line must have run to be folded
+
+# card id -> what its box is called; what follows a NUL tells boxes of one name apart
+Groups = dict[int, str]
+
+
+def fold(scene: Scene, graph: Graph, limit: int = LIMIT) -> Scene:
+    """The scene itself when it is small enough, otherwise one with fewer boxes and a note that says
+    so.
+
+    Args:
+        scene: everything.
+        graph: for the modules and lines behind the cards.
+        limit: boxes that may be drawn. The result can still be larger; then there is no readable
+            picture.
+    """
+    if _fits(scene, limit):
+        return scene
+    small = scene
+    for groups in _module_groups(scene, graph):
+        coarser = contract(scene, groups) if len(small.cards) > COMFORT else small
+        if not _fits(small, limit) or len(coarser.cards) >= FEW:
+            small = coarser
+    for grouping in (_by_line, _leaves, _leaves, _leaves, _chains):
+        if not _fits(small, limit):
+            small = contract(small, grouping(small, graph))
+    listed = "what is inside" if len(scene.cards) <= LINES else f"the first {LINES}"
+    note = (
+        f"Folded: {len(scene.cards)} boxes are drawn as {len(small.cards)}. The text lists"
+        f" {listed}."
+    )
+    return small._replace(notes=(*scene.notes, note))
+
+
+def groups(scene: Scene, graph: Graph) -> Groups:
+    """What ``fold`` makes one box of, for ``contract``; empty where nothing is folded."""
+    numbered = scene._replace(cards=tuple(c._replace(detail=str(c.id)) for c in scene.cards))
+    small = fold(numbered, graph).cards
+    return {int(m.detail): f"{c.title}\0{c.id}" for c in small for m in c.inside}
+
+
+def _fits(scene: Scene, limit: int) -> bool:
+    return len(scene.cards) <= limit and len(arranged(scene).cards) <= limit
+
+
+def _module_groups(scene: Scene, graph: Graph) -> Iterator[Groups]:
+    """By module path, the innermost modules first."""
+    modules = {i: call.module for i, call in graph.call.items() if call.module}
+    paths = {
+        c.id: modules[i].split(".") for c in scene.cards for i in c.call_ids[:1] if i in modules
+    }
+    for depth in range(max(map(len, paths.values()), default=0), 0, -1):
+        yield _with_leaves(scene, {i: ".".join(path[:depth]) for i, path in paths.items()})
+
+
+def _with_leaves(scene: Scene, groups: Groups) -> Groups:
+    """Leaves go where the only box goes that reads them."""
+    readers: dict[int, set[str | None]] = {}
+    for a in scene.arrows:
+        readers.setdefault(a.tail, set()).add(groups.get(a.head))
+    for i in readers.keys() - {a.head for a in scene.arrows} - groups.keys():
+        group, *others = readers[i]
+        if group is not None and not others:
+            groups[i] = group
+    return groups
+
+
+def _by_line(scene: Scene, graph: Graph) -> Groups:
+    """What one line made again and again; leaves and the last root stay outside."""
+    ends = {n for run in graph.backwards[-1:] for n in run.roots}
+    lines: dict[int, tuple[str, int]] = {}
+    code: dict[tuple[str, int], str] = {}
+    for card in scene.cards:
+        source = graph.call[card.call_ids[0]].source if card.call_ids and not card.inside else None
+        if (
+            source
+            and card.kind != "leaf"
+            and not (ends & {*card.node_ids} or {*graph.roots[-1:]} & {*card.tensor_ids})
+        ):
+            lines[card.id] = (source.file, source.line)
+            # the last call of a line names what the line makes
+            code[source.file, source.line] = source.code or ""
+    times = Counter(lines.values())
+    return {
+        i: f"line {at[1]}: {code[at]}\0{at[0]}" for i, at in lines.items() if times[at] >= AGAIN
+    }
+
+
+def _leaves(scene: Scene, graph: Graph) -> Groups:
+    titles = {c.id: c.title for c in scene.cards}
+    return _with_leaves(scene, {a.head: f"{titles[a.head]}\0{a.head}" for a in scene.arrows})
+
+
+def _chains(scene: Scene, graph: Graph) -> Groups:
+    """Boxes in a row, each read by the next one only; a row with many leaves inside is kept in
+    pieces."""
+    after: dict[int, set[int]] = {}
+    before: dict[int, list[int]] = {}
+    for a in scene.arrows:
+        if a.kind != "cut":
+            after.setdefault(a.tail, set()).add(a.head)
+            before.setdefault(a.head, []).append(a.tail)
+    with_leaves = {c.id for c in scene.cards if any(m.kind == "leaf" for m in c.inside)}
+    piece = -(-len(with_leaves) * 2 // LIMIT)
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    held: Counter[int] = Counter()
+    for card in after_all([c.id for c in scene.cards], before):
+        above = set(before.get(card, ()))
+        only = above.pop() if len(above) == 1 else None
+        start = (
+            first[only] if only is not None and only in first and len(after[only]) == 1 else card
+        )
+        if card in with_leaves and held[start] >= piece:
+            start = card
+        first[card], last[start] = start, card
+        held[start] += card in with_leaves
+    titles = {c.id: c.title for c in scene.cards}
+    return {
+        i: titles[f] + (f" … {titles[last[f]]}" if last[f] != f else "") + f"\0{f}"
+        for i, f in first.items()
+    }
+
+
+# --- making one box of several --------------------------------------------------------------------
+
+
+def contract(scene: Scene, groups: Groups) -> Scene:
+    """The scene with one box for each group of cards. What is absent takes part, but is not told
+    of."""
+    members: dict[str, list[Card]] = {}
+    for card in scene.cards:
+        members.setdefault(groups.get(card.id, f"\0{card.id}"), []).append(card)
+    place = {c.id: number for number, inside in enumerate(members.values()) for c in inside}
+    cards = [
+        (
+            inside[0]._replace(id=number)
+            if len(inside) == 1
+            else _folded(number, name.partition("\0")[0], inside)
+        )
+        for number, (name, inside) in enumerate(members.items())
+    ]
+    boxes = []
+    for box in scene.boxes:
+        ids = tuple(dict.fromkeys(place[m] for m in box.members))
+        if len(ids) > 1 and not any(cards[i].inside for i in ids):
+            boxes.append(box._replace(members=ids))
+    return scene._replace(
+        cards=tuple(cards), arrows=tuple(_arrows(scene.arrows, place)), boxes=tuple(boxes)
+    )
+
+
+def _folded(number: int, name: str, members: list[Card]) -> Card:
+    members = [c for c in members if not c.absent] or members
+    inside = tuple(m for c in members for m in c.inside or (c,))
+    kinds = Counter(
+        r.text.partition(" · ")[0] for c in inside for r in c.rows if r.kind == "grad_fn"
+    )
+    kinds += Counter(c.title for c in inside if c.kind == "node")
+    listed = [f"{kind} × {n}" if n > 1 else kind for kind, n in kinds.most_common(LISTED)]
+    listed += [f"… {len(kinds) - LISTED} more kinds"] if len(kinds) > LISTED else []
+    boxes = "1 box folded" if len(inside) == 1 else f"{len(inside)} boxes folded"
+    rows = [Row("code", name), Row("state", boxes), *(Row("grad_fn", text) for text in listed)]
+    leaves = sum(c.kind == "leaf" for c in inside)
+    rows += (
+        [Row("state", f"{leaves} leaves inside" if leaves > 1 else "1 leaf inside")]
+        if leaves
+        else []
+    )
+    rows += [r for c in inside for r in c.rows if r.kind == "stale"][:3]
+    calls = tuple(k for c in members for k in c.call_ids)
+    return Card(
+        number, "fold", tuple(rows), call_ids=calls, inside=inside, absent=members[0].absent
+    )
+
+
+def _arrows(arrows: tuple[Arrow, ...], place: dict[int, int]) -> Iterator[Arrow]:
+    """One arrow between two boxes, except that a cut stays a cut."""
+    between: dict[tuple[int, int, bool], list[Arrow]] = {}
+    for a in arrows:
+        if place[a.tail] != place[a.head]:
+            between.setdefault((place[a.tail], place[a.head], a.kind == "cut"), []).append(a)
+    for (tail, head, _), every in between.items():
+        same = [a for a in every if not a.absent] or every
+        kind = min((a.kind for a in same), key=STRENGTH.index)
+        alike = [a for a in same if a.kind == kind]
+        label, mark = alike[0].label, alike[0].mark
+        if len(alike) > 1:
+            many = f"{label} × {len(alike)}" if kind == "cut" else f"{len(alike)} gradients"
+            label, mark = many if label else "", ""
+        yield Arrow(tail, head, kind, label, mark, absent=same[0].absent)

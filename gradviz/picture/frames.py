@@ -1,0 +1,87 @@
+"""Frames around cards: who shares memory, and what ran without recording."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gradviz.graph.records import Call, Graph
+from gradviz.picture.rows import bare
+from gradviz.picture.scene import Box, Card, Row, count
+
+
+def boxes(graph: Graph, cards: list[Card]) -> tuple[tuple[Box, ...], list[Card]]:
+    """The frames of a picture, and the cards.
+
+    Frames must be nested or apart. Where a shaded region would cut through a memory frame, the
+    region is not drawn and its cards say in words what it would have said.
+    """
+    memory = _memory(graph, cards)
+    found, cards = list(memory), list(cards)
+    frame = {i: set(box.members) for box in memory for i in box.members}
+    for region in _regions(graph, cards):
+        inside = set(region.members)
+        near = {id(frame[i]): frame[i] for i in inside if i in frame}
+        if all(inside <= other or other <= inside for other in near.values()):
+            found.append(region)
+            continue
+        said = Row("untracked", f"made under {region.label.partition(':')[0]}")
+        for i in inside:
+            cards[i] = cards[i]._replace(rows=(*cards[i].rows, said))
+    return tuple(found), cards
+
+
+def _memory(graph: Graph, cards: list[Card]) -> list[Box]:
+    groups: dict[int, list[Card]] = {}
+    for card in cards:
+        storage = graph.tensor[card.tensor_ids[-1]].storage_id if card.tensor_ids else None
+        if storage is not None:
+            groups.setdefault(storage, []).append(card)
+    # two cards of one name: it has moved on from one of them
+    times = Counter(c.name for c in cards)
+    found = []
+    for members in groups.values():
+        if len({graph.tensor[c.tensor_ids[-1]].object_id for c in members}) < 2:
+            continue
+        word = (
+            "name"
+            if all(times[c.name] == 1 and c.name == bare(c.name) != "" for c in members)
+            else "tensor"
+        )
+        found.append(
+            Box(
+                "memory",
+                f"one block of memory, {count(len(members), word)}",
+                tuple(c.id for c in members),
+            )
+        )
+    return found
+
+
+def _regions(graph: Graph, cards: list[Card]) -> list[Box]:
+    """Runs of calls with gradient recording switched off."""
+    word, run_of, run = "", dict[int, int](), 0
+    words: dict[int, str] = {}
+    for call in graph.calls:
+        if _mode(call) != word:
+            word, run = _mode(call), run + 1
+        run_of[call.id] = run
+        words[run] = word
+    members: dict[int, list[int]] = {}
+    for card in cards:
+        made = graph.call[card.call_ids[0]] if card.call_ids else None
+        # the card is older than the hook on it
+        hook = made is not None and made.function.startswith("register_")
+        if (
+            made
+            and words[run_of[made.id]]
+            and not (made.bookkeeping or hook)
+            and card.kind != "leaf"
+        ):
+            members.setdefault(run_of[made.id], []).append(card.id)
+    return [Box("region", f"{words[r]}: not recorded", tuple(ids)) for r, ids in members.items()]
+
+
+def _mode(call: Call) -> str:
+    if call.inference_mode:
+        return "inference_mode"
+    return "" if call.grad_mode else "no_grad"

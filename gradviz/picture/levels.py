@@ -1,0 +1,136 @@
+"""Which row each card stands in, so that the picture is no wider than a notebook. Knows no
+Graphviz.
+
+Graphviz puts every card as high, or as close to its reader, as it can; nine leaves of one ``stack``
+then stand side by side. Here a row that is full sends what comes next to the row below it, or above
+it where nothing made the card.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from gradviz.graph.queries import after_all
+
+SPACE = 20  # points between neighbours
+
+Link = tuple[int, int]  # (tail, head)
+
+
+class Plan(NamedTuple):
+    """``spans``: rows that each link should span at least. ``long``: the links that pass a row.
+
+    ``columns``: cards that stand under each other.
+
+    ``main``: the links of one longest way, which is drawn straight.
+    """
+
+    spans: list[int]
+    long: set[Link]
+    columns: list[Link]
+    main: set[Link]
+
+
+def plan(
+    widths: Mapping[int, float],
+    links: Sequence[Link],
+    same: Sequence[Link],
+    strong: set[Link],
+    limit: float,
+    frames: Iterable[Sequence[int]] = (),
+) -> Plan:
+    """How to arrange cards in rows that are not too wide.
+
+    Args:
+        widths: of every card, in points, chips beside its arrows included.
+        links: (tail, head) of every arrow.
+        same: links whose two ends stand in one row.
+        strong: links that the main way may use.
+        limit: of a row, in points.
+        frames: cards that stand in one column; what is in none shares the rest of the row.
+    """
+    before: dict[int, list[int]] = {i: [] for i in widths}
+    after: dict[int, list[int]] = {i: [] for i in widths}
+    for tail, head in dict.fromkeys(links):
+        before[head].append(tail)
+        after[tail].append(head)
+    rows = _Rows(widths, limit)
+    for frame in sorted(frames, key=len):
+        rows.reserve(frame)
+    order = after_all(widths, before)
+    for card in order:
+        if before[card] or not after[card]:  # as high as what it was made from allows
+            row = max(
+                (rows.level.get(t, -1) + ((t, card) not in same) for t in before[card]), default=0
+            )
+            rows.put(card, row, 1)
+    for card in order:
+        if card not in rows.level:  # nothing made it: right above its first reader
+            row = min(rows.level[h] - ((card, h) not in same) for h in after[card])
+            rows.put(card, row, -1)
+    level = rows.level
+    # else a card may stand between two rows, and needs its own
+    spans = [max(level[h] - level[t], 1) for t, h in links]
+    long = {(t, h) for t, h in links if level[h] - level[t] > 1}
+    return Plan(spans, long, rows.columns, _main_way(level, before, strong))
+
+
+class _Rows:
+    """Rows that fill up."""
+
+    def __init__(self, widths: Mapping[int, float], limit: float) -> None:
+        self.widths, self.limit = widths, limit
+        self.level: dict[int, int] = {}
+        self.used: dict[int, float] = defaultdict(float)
+        # cards of a row that another can stand in line with
+        self.open: dict[int, list[int]] = defaultdict(list)
+        self.columns: list[Link] = []
+        self.frame: dict[int, int] = {}  # the frame of a card, by its first card
+        self.taken: set[tuple[int, int]] = set()  # rows of a frame
+
+    def reserve(self, frame: Sequence[int]) -> None:
+        """One column for a frame, unless it has only one card or lies in another frame."""
+        new = [c for c in frame if c not in self.frame]
+        if len(new) > 1:
+            self.frame |= dict.fromkeys(new, frame[0])
+            self.limit -= max(self.widths[c] for c in new) + 2 * SPACE
+
+    def full(self, card: int, row: int) -> bool:
+        if card in self.frame:
+            return (self.frame[card], row) in self.taken
+        return self.used[row] > 0 and self.used[row] + self.widths[card] > self.limit
+
+    def put(self, card: int, row: int, step: int) -> None:
+        """Into this row, or into the next one in direction ``step`` that has room."""
+        wanted = row
+        while self.full(card, row):
+            row += step
+        self.level[card] = row
+        if card in self.frame:
+            self.taken.add((self.frame[card], row))
+        else:
+            self.used[row] += self.widths[card] + SPACE
+        # or it would only move sideways
+        if row != wanted and card not in self.frame and self.open[row - step]:
+            mate = self.open[row - step].pop(0)
+            self.columns.append((mate, card) if step > 0 else (card, mate))
+        if card not in self.frame:
+            self.open[row].append(card)
+
+
+def _main_way(
+    level: Mapping[int, int], before: Mapping[int, Sequence[int]], strong: set[Link]
+) -> set[Link]:
+    """From the lowest card up to a source, always through the latest of the cards it was made
+    from."""
+    way: set[Link] = set()
+    card = max((head for _, head in strong), key=lambda c: (level[c], -c), default=None)
+    while card is not None:
+        above = [t for t in before[card] if (t, card) in strong and level[t] < level[card]]
+        higher = max(above, key=lambda t: (bool(before[t]), level[t], -t), default=None)
+        if higher is not None:
+            way.add((higher, card))
+        card = higher
+    return way

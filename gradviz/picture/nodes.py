@@ -1,0 +1,75 @@
+"""Graph -> Scene, torch's own nodes one by one: every Node a pill, every GradientEdge an arrow,
+leaves beside them."""
+
+from __future__ import annotations
+
+from gradviz.graph import queries
+from gradviz.graph.records import Graph, Node, NodeKind
+from gradviz.picture.rows import RowWriter
+from gradviz.picture.scene import Arrow, Card, Row, Scene, describe
+
+
+def scene(graph: Graph) -> Scene:
+    """The nodes view: values flow down the page, so a gradient climbs along the arrows.
+
+    Args:
+        graph: what was captured or recorded.
+
+    Returns:
+        A pill for each node, an arrow for each edge (both edges of ``a * a``), and a card for each
+        leaf, root and named result. Slots of ``next_functions`` that hold None are in the text
+        only.
+    """
+    ids = queries.gradient_order(graph, [n.id for n in graph.nodes])[::-1]
+    place = {node_id: i for i, node_id in enumerate(ids)}
+    write = RowWriter(graph)
+    cards = [_pill(graph, graph.node[n], place[n], write) for n in ids]
+    sent = queries.sent_labels(graph)
+    arrows = [
+        Arrow(place[next_node], i, "edge", sent.get((node_id, slot), ""), _output(output_nr))
+        for i, node_id in enumerate(ids)
+        for _, slot, next_node, output_nr in graph.edges_from.get(node_id, ())
+        if next_node is not None and next_node in place
+    ]
+    _tensors(graph, place, write, cards, arrows)
+    return Scene(tuple(cards), tuple(arrows), (), tuple(graph.notes))
+
+
+def _pill(graph: Graph, node: Node, number: int, write: RowWriter) -> Card:
+    name, kind = node.name, "node"
+    if node.kind is NodeKind.ACCUMULATE_GRAD:
+        kind, leaf = "accumulate", graph.tensor.get(node.leaf_id)
+        name = f"AccumulateGrad of {leaf.name}" if leaf and leaf.name else "AccumulateGrad"
+    start = write.start(node.id)
+    rows = [
+        Row("state", name),
+        *([Row("state", start)] if start else []),
+        *write.saved_rows([node.id]),
+    ]
+    rows += write.changed_rows([node.id], None)
+    return Card(number, kind, tuple(rows), node_ids=(node.id,))
+
+
+def _tensors(
+    graph: Graph, place: dict[int, int], write: RowWriter, cards: list[Card], arrows: list[Arrow]
+) -> None:
+    """Leaves above their AccumulateGrad, roots and named results below the node that made them."""
+    leaf_nodes = queries.accumulate_nodes(graph)
+    for t in queries.latest_states(graph).values():
+        if not (t.name or t.id in graph.roots or t.object_id in leaf_nodes):
+            continue
+        kind, rows = write.rows("", [t], [], [])
+        number = len(cards)
+        cards.append(Card(number, kind, tuple(rows), describe(t), t.name or "", (t.id,)))
+        if leaf_nodes.get(t.object_id) in place:
+            arrows.append(Arrow(number, place[leaf_nodes[t.object_id]], "of"))
+        elif t.gradient_edge and t.gradient_edge.node_id in place:
+            arrows.append(
+                Arrow(
+                    place[t.gradient_edge.node_id], number, "of", _output(t.gradient_edge.output_nr)
+                )
+            )
+
+
+def _output(number: int) -> str:
+    return f"output {number}" if number else ""

@@ -1,0 +1,80 @@
+"""One HTML file with every state of a picture in it: no kernel, no network, nothing to install."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+import zlib
+from importlib.resources import files
+from typing import Any
+
+from gradviz._installed import VERSION
+
+SCRIPTS = ("picture.js", "panel.js", "book.js")
+STYLES = ("live.css", "book.css", "page.css")
+
+
+def static(*names: str) -> str:
+    """Return the text of files of ``static/``, one after the other."""
+    return "\n".join(
+        (files(__package__) / "static" / name).read_text(encoding="utf-8") for name in names
+    )
+
+
+def page(book: dict[str, Any]) -> bytes:
+    """The file for one book; the same bytes for the same book.
+
+    The states repeat each other, so they are deflated: a seventh of their size, and user text in
+    base64 can break out of nothing.
+    """
+    script = static(*SCRIPTS) + "\nawait mountPage();\n"
+    style = static(*STYLES)
+    data = json.dumps(book, separators=(",", ":"), sort_keys=True).encode()
+    parts = {
+        "policy": (
+            f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src"
+            " data:; base-uri 'none'; form-action 'none'"
+        ),
+        "version": VERSION,
+        "title": _shown(book["title"]),
+        "style": style,
+        "first": _first(book),
+        "data": base64.b64encode(zlib.compress(data, 9)).decode(),
+        "script": script,
+    }
+    # One pass: what is put in is not looked at again, whatever it holds.
+    filled = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], static("page.html"))
+    return filled.encode()
+
+
+def _first(book: dict[str, Any]) -> str:
+    """What is read with scripts off."""
+    index = 0
+    for control in book["controls"]:
+        index = index * len(control["options"]) + control["start"]
+    state = book["states"][index]
+    pieces = []
+    if state["svg"]:
+        data = base64.b64encode(state["svg"].encode("utf-8", "replace")).decode()
+        pieces.append(f'<img alt="{_shown(state["alt"])}" src="data:image/svg+xml;base64,{data}">')
+    pieces += [
+        f"<pre>{_shown(text)}</pre>" for text in (book["code"].get("text"), state["text"]) if text
+    ]
+    if len(book["states"]) > 1:
+        pieces.append(
+            f"<p>This is one of {len(book['states'])} states; the others appear where scripts may"
+            " run.</p>"
+        )
+    return "\n".join(pieces)
+
+
+def _shown(text: str) -> str:
+    """For a page, where half of a surrogate pair cannot stand."""
+    return html.escape(text).encode("utf-8", "replace").decode()
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

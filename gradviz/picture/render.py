@@ -1,0 +1,495 @@
+"""DOT -> SVG, PNG, PDF. The only place that knows a layout engine, and the only one that starts a
+process.
+
+Graphviz lays out once; then the two lines of a forward/gradient pair, which were laid out as one
+edge, are moved apart, and the finished positions are drawn in whatever format is asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+from gradviz.graph.records import GradvizError
+from gradviz.picture import theme
+from gradviz.picture.dot import ARRANGEMENTS, Arrangement, Piece
+from gradviz.picture.dot import dot as write_dot
+from gradviz.picture.geometry import Chip, Point, Rect, Spline, corners, place
+from gradviz.picture.scene import Scene
+
+FORMATS = ("svg", "png", "pdf")
+IN_PROCESS = 120  # edges; above, a child process lays out, because in here nothing could stop it
+SECONDS = 20
+TRIES = 3
+BYTES = 2 << 30
+MOVABLE = 120  # CSS pixels by which a layout may still get narrower when its chips get their places
+APART = 2.6  # points between the middle of a pair and each of its two lines
+INSTALL = "to see pictures: pip install pygraphviz   (version 2 or later brings Graphviz along)"
+SVG = "{http://www.w3.org/2000/svg}"
+COMMON = {  # said once in a picture that is made of pieces, for there are many such pictures
+    "font-family": theme.SANS,
+    "text-anchor": "middle",
+    "{http://www.w3.org/XML/1998/namespace}space": "preserve",
+}
+
+_lock = threading.Lock()  # Graphviz keeps global state
+_CHILD = """
+import sys
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, ({bytes},) * 2)
+    resource.setrlimit(resource.RLIMIT_CPU, ({seconds},) * 2)
+except (ImportError, ValueError, OSError):
+    pass
+import pygraphviz
+g = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode())
+sys.stdout.buffer.write(g.draw(format="dot", prog="dot"))
+"""
+
+
+class CannotDraw(GradvizError):
+    """No layout engine, or the layout took too long. The text says which, and what to do."""
+
+
+def render(dot: str, format: str = "svg", titles: Mapping[str, str] | None = None) -> bytes:
+    """Lay out and draw DOT text that ``gradviz.picture.dot`` wrote.
+
+    Args:
+        dot: the source.
+        format: "svg", "png" or "pdf".
+        titles: for SVG, what hovering over a node says, by node name.
+
+    Returns:
+        The file's bytes. An SVG is transparent, sized in CSS pixels, and its ids are its own.
+
+    Raises:
+        CannotDraw: no layout engine is installed, or the layout ran into its limits.
+    """
+    if format not in FORMATS:
+        raise GradvizError(f"cannot draw as {format!r}; the formats are {', '.join(FORMATS)}")
+    return _svg(dot, tuple((titles or {}).items())) if format == "svg" else _drawn(dot, format)
+
+
+class Flaws(NamedTuple):
+    """What is wrong with a picture: CSS pixels that it is too wide, and how many of its words are
+    hidden."""
+
+    too_wide: int = 0
+    hidden: int = 0
+
+
+class Arranged(NamedTuple):
+    """The source of a scene in one of the arrangements."""
+
+    source: str
+    how: Arrangement
+    flaws: Flaws
+
+
+@lru_cache(maxsize=64)  # live pictures come back to the states that they were in
+def best(scene: Scene, width: int, like: Arranged | None = None) -> Arranged:
+    """The first arrangement of a scene that is no wider than ``width`` CSS pixels and hides
+    nothing.
+
+    Where none is, the narrowest, and among those that are narrow enough the one in which the fewest
+    words are hidden; three of those are tried, for each costs as much as the picture. The one that
+    a picture ``like`` this one has is tried first, and taken if it is narrow enough and hides no
+    more words than there.
+    """
+    found: dict[str, Arranged] = {}
+    for how in (like.how, *ARRANGEMENTS) if like else ARRANGEMENTS:
+        source = write_dot(scene, how)
+        if source not in found:
+            flaws = _flaws(source, width)
+            found[source] = Arranged(source, how, flaws)
+            enough = Flaws(0, like.flaws.hidden) if like else Flaws()
+            if (
+                flaws <= enough
+                or sum(not tried.flaws.too_wide for tried in found.values()) == TRIES
+            ):
+                break
+    return min(found.values(), key=lambda tried: tried.flaws)
+
+
+def _flaws(dot: str, width: int) -> Flaws:
+    hidden = 0
+    if _pygraphviz() is not None:
+        with _told_plainly(), _lock:
+            bare = _too_wide(rb'\bbb="[-\d.]+,[-\d.]+,([\d.]+),', _laid_out(dot).encode(), width)
+        if bare > MOVABLE:
+            # whatever place its chips get, and finding those takes longer than the layout
+            return Flaws(bare)
+        with _told_plainly():
+            hidden = _layout(dot)[1]
+    return Flaws(_too_wide(rb'<svg width="([\d.]+)pt"', _drawn(dot, "svg"), width), hidden)
+
+
+def _too_wide(pattern: bytes, drawn: bytes, width: int) -> int:
+    """By how many CSS pixels, where the pattern finds a width in points."""
+    found = re.search(pattern, drawn)
+    return max(round(float(found[1]) * 4 / 3) - width, 0) if found else 0
+
+
+@contextmanager
+def _told_plainly() -> Iterator[None]:
+    """Whatever an engine trips over, a picture must not end a cell in a traceback."""
+    try:
+        yield
+    except GradvizError:
+        raise
+    except Exception as error:
+        raise CannotDraw(f"the layout engine failed ({type(error).__name__}); use .text") from error
+
+
+# --- engines --------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def _pygraphviz() -> Any:
+    try:
+        import pygraphviz
+    except ImportError:
+        return None
+    # fontconfig warns once, straight to file descriptor 2: a red box under the reader's cell
+    with _quiet():
+        pygraphviz.AGraph(string='digraph { a [label="a"] }').draw(format="svg", prog="dot")
+    return pygraphviz
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    try:
+        saved = os.dup(2)
+    except OSError:
+        yield
+        return
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+
+
+@lru_cache(maxsize=64)  # live pictures come back to the states that they were in
+def _drawn(dot: str, format: str) -> bytes:
+    with _told_plainly():
+        if _pygraphviz() is None:
+            return _system_dot(dot, format)
+        laid_out, _ = _layout(dot)
+        with _lock:
+            return bytes(_pygraphviz().AGraph(string=laid_out).draw(format=format, prog="nop2"))
+
+
+@lru_cache(maxsize=64)
+def _layout(dot: str) -> tuple[str, int]:
+    """The source with the place of everything, and how many of its words cover something."""
+    with _lock:
+        return _refined(_laid_out(dot))
+
+
+@lru_cache(maxsize=64)
+def _laid_out(dot: str) -> str:
+    if dot.count(" -> ") <= IN_PROCESS:
+        return str(_pygraphviz().AGraph(string=dot).draw(format="dot", prog="dot").decode())
+    child = [sys.executable, "-c", _CHILD.format(bytes=BYTES, seconds=int(SECONDS) + 1)]
+    try:
+        done = subprocess.run(
+            child, input=dot.encode(), capture_output=True, timeout=SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise CannotDraw(
+            f"the layout took longer than {SECONDS} s; show a part of the graph, or use .text"
+        ) from None
+    if done.returncode:
+        raise CannotDraw(
+            "the layout ran into its limits of time or memory; show a part of the graph, or use"
+            " .text"
+        )
+    return done.stdout.decode()
+
+
+def _system_dot(dot: str, format: str) -> bytes:
+    try:
+        import graphviz
+
+        return bytes(graphviz.Source(dot).pipe(format=format, quiet=True))
+    except ImportError:
+        raise CannotDraw(INSTALL) from None
+    except (graphviz.ExecutableNotFound, subprocess.CalledProcessError, OSError):
+        raise CannotDraw(INSTALL) from None
+
+
+# --- pairs and chips ------------------------------------------------------------------------------
+
+
+def _refined(laid_out: str) -> tuple[str, int]:
+    """Give both lines of each pair their own place, width and arrow head, and every chip a free
+    spot."""
+    pygraphviz = _pygraphviz()
+    graph = pygraphviz.AGraph(string=laid_out)
+    lines: list[list[Point]] = []
+    chips: list[tuple[Any, Chip]] = []
+    for tail, head, key in graph.edges(keys=True):
+        edge = pygraphviz.Edge(graph, tail, head, key)
+        if not edge.attr["pos"] or edge.attr["style"] == "invis":
+            continue
+        spline = Spline.read(edge.attr["pos"])
+        if edge.attr["class"] in ("gradient", "raise"):
+            lines.append(_add_forward(graph, edge, spline, f"{key}f"))
+            spline = spline.beside(APART, back=True)
+            edge.attr.update(pos=spline.write(), **_back(edge.attr["class"]))
+        lines.append(spline.samples())
+        if edge.attr["xlabel"]:
+            x, y = lines[-1][len(lines[-1]) // 2]
+            edge.attr.update(label=f"<{edge.attr['xlabel']}>", xlabel="", lp=f"{x:.2f},{y:.2f}")
+        if edge.attr["lp"]:
+            chips.append((edge.attr, _chip(edge, len(lines) - 1)))
+    flaws = _place_chips(graph, chips, lines) if len(chips) <= IN_PROCESS else 0
+    return str(graph.string()), flaws
+
+
+def _back(kind: str) -> dict[str, str]:
+    """The line of a pair that leads back."""
+    look, tail = (theme.GRADIENT, "vee") if kind == "gradient" else (theme.RAISE, "tee")
+    style = "dashed" if look.dashed else "solid"
+    return {
+        "color": look.colour,
+        "penwidth": f"{look.width}",
+        "dir": "back",
+        "style": style,
+        "arrowtail": tail,
+    }
+
+
+def _add_forward(graph: Any, edge: Any, spline: Spline, key: str) -> list[Point]:
+    moved = spline.beside(-APART, back=False)
+    graph.add_edge(
+        edge[0],
+        edge[1],
+        key=key,
+        id=key,
+        pos=moved.write(),
+        dir="forward",
+        arrowhead="normal",
+        color=theme.FORWARD.colour,
+        penwidth=f"{theme.FORWARD.width}",
+        arrowsize=edge.attr["arrowsize"] or "0.8",
+        **{"class": "forward"},
+    )
+    return moved.samples()
+
+
+def _chip(edge: Any, line: int) -> Chip:
+    label = edge.attr["label"]
+    width = re.search(r'width="(\d+)"', label)
+    x, y = edge.attr["lp"].split(",")
+    return Chip(
+        (float(x), float(y)),
+        float(width[1]) + 2 if width else 60,
+        13 * (label.count("<br/>") + 1) + 5,
+        line,
+    )
+
+
+def _place_chips(graph: Any, chips: list[tuple[Any, Chip]], lines: list[list[Point]]) -> int:
+    cards = [_rect(n.attr["pos"], n.attr["width"], n.attr["height"]) for n in graph.nodes()]
+    frames, words = [], []
+    for frame in graph.subgraphs():
+        if frame.graph_attr["bb"] and frame.name and frame.name.startswith("cluster"):
+            box = Rect(*map(float, frame.graph_attr["bb"].split(",")))
+            frames.append(box)
+            words.append((frame.graph_attr, _words(frame.graph_attr, box)))
+    chips = words + chips
+    page = Rect(*map(float, graph.graph_attr["bb"].split(",")))
+    if graph.graph_attr.get("lp"):  # the legend; a drawing of someone else has none
+        cards.append(_rect(*(graph.graph_attr[key] for key in ("lp", "lwidth", "lheight"))))
+    middles, flaws = place([chip for _, chip in chips], lines, cards, frames, page)
+    for (attributes, chip), middle in zip(chips, middles, strict=True):
+        attributes["lp"] = f"{middle[0]:.2f},{middle[1]:.2f}"
+        box = chip.at(middle)
+        page = Rect(*map(min, page[:2], box[:2]), *map(max, page[2:], box[2:]))
+    graph.graph_attr["bb"] = ",".join(f"{side:.2f}" for side in page)
+    return flaws
+
+
+def _words(attributes: Any, frame: Rect) -> Chip:
+    middle = _rect(attributes["lp"], attributes["lwidth"], attributes["lheight"])
+    width, height = middle.x1 - middle.x0, middle.y1 - middle.y0
+    spots = corners(frame, width, height)
+    return Chip(spots[0], width, height, spots=spots)
+
+
+def _rect(middle: str, width: str, height: str) -> Rect:
+    x, y = map(float, middle.split(","))
+    w, h = float(width) * 36, float(height) * 36  # half an inch's worth of points
+    return Rect(x - w, y - h, x + w, y + h)
+
+
+# --- one layout, many pictures --------------------------------------------------------------------
+
+
+def keeps_places() -> bool:
+    """Whether ``pieces`` can draw: it needs pygraphviz."""
+    return _pygraphviz() is not None
+
+
+def pieces(dot: str, wanted: Iterable[Piece]) -> tuple[str, dict[Piece, str], str]:
+    """Parts of pictures as SVG, all drawn at once where one layout put them.
+
+    Args:
+        dot: the source that is laid out.
+        wanted: what stands there, in any number of looks.
+
+    Returns:
+        What an SVG begins with, each piece, and what it ends with: any choice of pieces in between
+        is a picture.
+
+    Raises:
+        CannotDraw: as ``render``.
+    """
+    names = {
+        piece: f"{piece.of or 'legend'}.{i}"
+        for i, piece in enumerate(dict.fromkeys(wanted))
+        if piece.label or piece.of
+    }
+    laid_out, _ = _layout(dot)
+    with _told_plainly():
+        with _lock:
+            graph = _pygraphviz().AGraph(string=laid_out)
+            _add_pieces(graph, names)
+            drawn = bytes(graph.draw(format="svg", prog="nop2"))
+        root = ElementTree.fromstring(
+            _finish(drawn, dot, {name: piece.title for piece, name in names.items()})
+        )
+        page: Any = root.find(SVG + "g")
+        found = {group.get("id").partition("-")[2]: group for group in page.findall(SVG + "g")}
+        texts = {piece: _piece(piece, name, found) for piece, name in names.items()}
+        for child in list(page):
+            page.remove(child)
+        page.text = "\0"
+        for name, value in COMMON.items():
+            page.set(name, value)
+        start, end = ElementTree.tostring(root, encoding="unicode").split("\0")
+        return start, texts, end
+
+
+def _add_pieces(graph: Any, names: Mapping[Piece, str]) -> None:
+    """Each piece under its name, where the layout has the thing that it is a look of."""
+    edges = {
+        key: _pygraphviz().Edge(graph, tail, head, key)
+        for tail, head, key in graph.edges(keys=True)
+    }
+    frames = dict(_frames(graph))
+    place = dict(graph.graph_attr).get("lp", "")
+    for piece, name in names.items():
+        if piece.of.startswith("cluster"):
+            graph.add_subgraph(
+                [], **{**frames[piece.of], "name": name, "id": name, "label": piece.label}
+            )
+        elif piece.of.startswith("e"):
+            edge, forward = edges[piece.of], edges.get(f"{piece.of}f")
+            look = edge.attr.to_dict()
+            if forward is not None and piece.kind in ("gradient", "raise"):
+                look |= _back(piece.kind)
+            elif forward is not None:
+                look = {**forward.attr.to_dict(), "lp": look["lp"]}
+            graph.add_edge(
+                *edge,
+                **{**look, "key": name, "id": name, "class": piece.kind, "label": piece.label},
+            )
+        else:
+            at = graph.get_node(piece.of).attr["pos"] if piece.of else place
+            graph.add_node(name, id=name, label=piece.label, pos=at)
+    graph.graph_attr["label"] = ""
+
+
+def _frames(graph: Any) -> Iterator[tuple[str, dict[str, str]]]:
+    for frame in graph.subgraphs():
+        yield str(frame.name), dict(frame.graph_attr)
+        yield from _frames(frame)
+
+
+def _piece(piece: Piece, name: str, found: Mapping[str, Any]) -> str:
+    group = found[name]
+    group.set("id", group.get("id").rpartition(".")[0])
+    parts = list(group) if not piece.of else [group]
+    if piece.kind in ("gradient", "raise"):
+        parts.append(found[f"{piece.of}f"])
+    for element in group.iter():
+        for key in [key for key, value in element.items() if COMMON.get(key) == value]:
+            del element.attrib[key]
+        for key in {"d", "points"}.intersection(element.keys()):
+            element.set(key, re.sub(r"(\.\d)\d+", r"\1", element.get(key)))
+    return "".join(
+        ElementTree.tostring(part, encoding="unicode").replace(f' xmlns="{SVG[1:-1]}"', "")
+        for part in parts
+    )
+
+
+# --- SVG ------------------------------------------------------------------------------------------
+
+
+def size(svg: str) -> tuple[int, int]:
+    """Width and height of one of our SVGs, in CSS pixels."""
+    found = re.search(r'<svg[^>]*? width="(\d+)"[^>]*? height="(\d+)"', svg)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+@lru_cache(maxsize=64)
+def _svg(dot: str, titles: tuple[tuple[str, str], ...]) -> bytes:
+    drawn = _drawn(dot, "svg")
+    with _told_plainly():
+        return _finish(drawn, dot, dict(titles))
+
+
+def _finish(svg: bytes, dot: str, titles: Mapping[str, str]) -> bytes:
+    """Size in pixels, own ids, text centred in its box (viewers' fonts differ from the layout's),
+    useful titles."""
+    ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
+    root = ElementTree.fromstring(svg)
+    for side in ("width", "height"):
+        root.set(side, f"{float(root.get(side, '0').removesuffix('pt')) * 4 / 3:.0f}")
+    prefix = "g" + hashlib.sha256(dot.encode()).hexdigest()[:8]
+    for element in root.iter():
+        if element.get("id"):
+            element.set("id", f"{prefix}-{element.get('id')}")
+    for group in root.iter(SVG + "g"):
+        title = group.find(SVG + "title")
+        if title is not None:
+            said = titles.get(title.text or "")
+            if said:
+                title.text = theme.visible(said, 1000)
+            else:
+                group.remove(title)
+        if group.get("class") != "graph":
+            _centre_text(group)
+    _centre_text(root.find(SVG + "g"))
+    return ElementTree.tostring(root, encoding="unicode").encode()
+
+
+def _centre_text(group: Any) -> None:
+    """Centre each text in the shape that was drawn last before it: its cell."""
+    middle = None
+    for child in group:
+        if child.tag in (SVG + "polygon", SVG + "path"):
+            xs = [
+                float(x)
+                for x in re.findall(
+                    r"(-?[\d.]+),-?[\d.]+", child.get("points") or child.get("d") or ""
+                )
+            ]
+            middle = (min(xs) + max(xs)) / 2 if xs else middle
+        elif child.tag == SVG + "text" and middle is not None:
+            child.set("text-anchor", "middle")
+            child.set("x", f"{middle:.2f}")

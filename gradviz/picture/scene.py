@@ -1,0 +1,120 @@
+"""What one picture shows, as plain data: cards, arrows, frames. No colours, no layout, no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gradviz.graph.records import Tensor
+
+LINES = 200  # cards, cuts or nodes that the text lists one by one
+NUMBERS = (
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
+
+
+class Row(NamedTuple):
+    """One line of a card. ``kind``: code, values, state, grad_fn, accumulate, stale, untracked or
+    cut."""
+
+    kind: str
+    text: str
+
+
+class Card(NamedTuple):
+    """One drawn box. ``kind``: leaf, result, untracked, node, accumulate, tag, fold or raised."""
+
+    id: int
+    kind: str
+    rows: tuple[Row, ...]
+    detail: str = ""  # for hovering: what the card is too short to say
+    name: str = ""
+    tensor_ids: tuple[int, ...] = ()
+    node_ids: tuple[int, ...] = ()
+    call_ids: tuple[int, ...] = ()
+    inside: tuple[Card, ...] = ()  # the cards that this one stands for, when it is a fold
+    absent: bool = False  # in a picture of one step: it holds the place of a card of another step
+    # rows that it has at other steps, for which its box is large enough
+    room: tuple[tuple[Row, ...], ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Its first line."""
+        return self.rows[0].text
+
+
+class Arrow(NamedTuple):
+    """From the card whose value is read to the card that it makes. ``label`` is a gradient, a
+    reason or a warning.
+
+    ``kind``: forward; gradient (forward, and a gradient that came back); raise (forward, and
+    backward stopped there); cut; edge (a gradient edge alone); of (a name beside its node).
+    """
+
+    tail: int
+    head: int
+    kind: str
+    label: str = ""
+    mark: str = ""  # "output 1" where a node has several outputs
+    # it ends at the shaded region around its head: several cards in there read the value
+    to_frame: bool = False
+    absent: bool = False
+
+
+class Box(NamedTuple):
+    """A frame around cards. ``kind``: memory or region."""
+
+    kind: str
+    label: str
+    members: tuple[int, ...]
+    absent: bool = False
+
+
+class Scene(NamedTuple):
+    """Everything that one picture shows."""
+
+    cards: tuple[Card, ...] = ()
+    arrows: tuple[Arrow, ...] = ()
+    boxes: tuple[Box, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def describe(tensor: Tensor) -> str:
+    """Shape, dtype and flags in one line, for hovering and tables."""
+    flags = [
+        word
+        for word, on in (("requires_grad", tensor.requires_grad), ("leaf", tensor.is_leaf))
+        if on
+    ]
+    shape = "shape unknown" if tensor.shape is None else str(list(tensor.shape))
+    device = tensor.device if tensor.device not in (None, "cpu") else None
+    return " ".join(str(part) for part in (tensor.dtype, shape, device, *flags) if part)
+
+
+def joined(parts: Sequence[str]) -> str:
+    """
+    >>> joined([]), joined(["a"]), joined(["a", "b", "c"])
+    ('', 'a', 'a, b and c')
+    """
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def count(number: int, noun: str) -> str:
+    """
+    >>> count(1, "name"), count(2, "name"), count(40, "name")
+    ('one name', 'two names', '40 names')
+    """
+    word = NUMBERS[number] if number < len(NUMBERS) else str(number)
+    return f"{word} {noun}" if number == 1 else f"{word} {noun}s"

@@ -1,0 +1,148 @@
+"""The tensor table: what ``print`` would say of every tensor that a picture shows, and who shares
+its memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from gradviz.graph import queries
+from gradviz.graph.records import Graph, Tensor
+from gradviz.picture.scene import LINES, Card
+from gradviz.picture.theme import visible
+
+COLUMNS = ("name", "value", "grad", "requires_grad", "is_leaf", "grad_fn", "version", "storage")
+UNKNOWN = "unknown"
+CELL = 60  # characters of a cell in the text
+
+
+class TableRow(NamedTuple):
+    """One tensor. ``key`` tells it apart from the others, and is the same for the same code run
+    again."""
+
+    key: str
+    tensor_id: int  # its last state; -1 in a row that says how many are not listed
+    cells: tuple[str, ...]  # as in COLUMNS
+
+
+class Keys:
+    """Hands out keys: a name the first time, then "name#2" and so on.
+
+    >>> key = Keys()
+    >>> key("b"), key("b"), key("b#2"), key("a")
+    ('b', 'b#2', 'b#2#2', 'a')
+    """
+
+    def __init__(self) -> None:
+        self._given: Counter[str] = Counter()
+
+    def __call__(self, name: str) -> str:
+        self._given[name] += 1
+        return name if self._given[name] == 1 else self(f"{name}#{self._given[name]}")
+
+
+def rows(graph: Graph, cards: Iterable[Card]) -> list[TableRow]:
+    """The table of the tensors that ``cards`` stand for, in their order.
+
+    Args:
+        graph: what was recorded or captured.
+        cards: of the unfolded scene of this graph.
+
+    Returns:
+        One row a tensor object, as it was at the end. Beyond 200, one row that says how many more
+        there are.
+
+    Example:
+        >>> rows(Graph(), ())
+        []
+    """
+    last, grads, had = (
+        queries.latest_states(graph),
+        queries.grads_now(graph),
+        queries.had_grad(graph),
+    )
+    shown: dict[int, str] = {}  # object id -> what the table calls it
+    for card in cards:
+        for i in card.tensor_ids[-1:]:
+            t = last[graph.tensor[i].object_id]
+            shown.setdefault(t.object_id, t.name or card.title)
+    shared = queries.sharing(last[i] for i in shown)
+    key = Keys()
+    found = []
+    for i in list(shown)[:LINES]:
+        t = last[i]
+        others = [shown[o.object_id] for o in shared.get(t.storage_id, ()) if o is not t]
+        cells = (shown[i], *_cells(graph, t, grads[i], i in had), _storage(t, others))
+        found.append(TableRow(key(visible(shown[i])), t.id, tuple(visible(c) for c in cells)))
+    if len(shown) > LINES:
+        more = f"… and {len(shown) - LINES:,} more, not listed"
+        found.append(TableRow(more, -1, (more, *[""] * (len(COLUMNS) - 1))))
+    return found
+
+
+def _cells(graph: Graph, t: Tensor, now: str | None, had: bool) -> tuple[str, ...]:
+    value = t.values or (UNKNOWN if t.shape is None else f"shape {list(t.shape)}")
+    return (
+        value,
+        grad(t, now, had),
+        word(t.requires_grad),
+        word(t.is_leaf),
+        grad_fn(graph, t),
+        word(t.version),
+    )
+
+
+def word(value: object) -> str:
+    """
+    >>> word(True), word(0), word(None)
+    ('True', '0', 'unknown')
+    """
+    return UNKNOWN if value is None else str(value)
+
+
+def grad(t: Tensor, now: str | None, had: bool) -> str:
+    """``.grad``, which is ``now``, and where there is none whether there could be one, or was
+    (``had``)."""
+    if now is not None:
+        return now
+    if t.requires_grad is None or (t.requires_grad and t.is_leaf is None):
+        return UNKNOWN
+    if not t.requires_grad:
+        return "None" if had else "not tracked"
+    return "None" if t.is_leaf or t.retains_grad else "None (not a leaf)"
+
+
+def grad_fn(graph: Graph, t: Tensor) -> str:
+    """The name of its ``grad_fn``, "None" where it has none, as ``print`` shows it."""
+    if t.is_leaf or t.requires_grad is False:
+        return "None"
+    node = graph.node.get(t.gradient_edge.node_id) if t.gradient_edge else None
+    return node.name if node else UNKNOWN
+
+
+def _storage(t: Tensor, others: Sequence[str]) -> str:
+    if t.storage_id is None:
+        return UNKNOWN
+    named = list(dict.fromkeys(others))
+    listed = [*named[:2], f"{len(named) - 2} more"] if len(named) > 3 else named
+    return f"shared with {', '.join(listed)}" if listed else "not shared here"
+
+
+def text(rows: Sequence[TableRow]) -> str:
+    """The table as lines of aligned columns.
+
+    >>> cells = "a", "[1, 2]", "None", "True", "True", "None", "0", "not shared here"
+    >>> print(text([TableRow("a", 0, cells)]))
+    name  value   grad  requires_grad  is_leaf  grad_fn  version  storage
+    a     [1, 2]  None  True           True     None     0        not shared here
+    """
+    if not rows:
+        return ""
+    lines = [COLUMNS, *(tuple(visible(c, CELL) for c in row.cells) for row in rows)]
+    widths = [
+        max(map(len, column)) for column in zip(*(line for line in lines if line[-1]), strict=True)
+    ]
+    return "\n".join(
+        "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines
+    )

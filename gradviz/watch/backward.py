@@ -1,0 +1,360 @@
+"""Watch one backward run, node by node. Hooks stand on the nodes only while it lasts, and never
+raise."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import ref
+
+import torch
+from torch.autograd.graph import get_gradient_edge
+
+from gradviz.graph.preview import LIMIT
+from gradviz.graph.records import SavedState
+from gradviz.watch import torch_private
+from gradviz.watch.entries import Object, State
+from gradviz.watch.functions import Role
+from gradviz.watch.hooks import Sums, Value, ones, put_in
+from gradviz.watch.identity import read
+from gradviz.watch.norms import norm, norm_there, read_there
+from gradviz.watch.walk import walk
+
+if TYPE_CHECKING:
+    from gradviz.watch.cuts import Nodes
+    from gradviz.watch.entries import CallRecord
+    from gradviz.watch.hooks import Hooks
+    from gradviz.watch.identity import Objects
+
+
+class Log(Protocol):
+    """What a run is written into: a ``recorder.Recorder``."""
+
+    runs: int
+    dropped: int
+    objects: Objects
+    nodes: Nodes
+    hooks: Hooks
+
+    def note(self, kind: str, *what: Any) -> None:
+        """Write down one event."""
+        ...
+
+    def failed(self, error: Exception) -> None:
+        """Keep a failure of our own for the notes."""
+        ...
+
+
+WATCH_LIMIT = 20_000  # nodes; hooks on more would be felt
+
+
+class Run:
+    """One run of the engine, as plain data."""
+
+    __slots__ = ("kind", "norms", "number", "raised_at", "ran", "returned", "roots", "watched")
+
+    def __init__(self, number: int, kind: str) -> None:
+        self.number, self.kind = number, kind
+        self.roots: list[int] = []
+        self.ran: list[int] = []
+        # numbers; on another device tensors until stop() reads them, None if that failed
+        self.norms: list[Any] = []
+        self.returned: list[tuple[State, Value | None]] = []
+        self.raised_at: int | None = None
+        self.watched = True
+
+
+def watch(
+    recorder: Log, call: CallRecord, role: Role, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Watch:
+    """Put hooks on every node behind the tensors that this backward starts from."""
+    run = Run(recorder.runs, "grad" if role is Role.GRAD else "backward")
+    recorder.runs += 1
+    call.run = run
+    given = args[0] if args else kwargs.get("tensors", kwargs.get("outputs"))
+    every = [given] if isinstance(given, torch.Tensor) else list(given or ())
+    roots = [t for t in every if isinstance(t, torch.Tensor)]
+    wanted: Any = (args[1] if len(args) > 1 else kwargs.get("inputs")) if role is Role.GRAD else ()
+    wanted = [wanted] if isinstance(wanted, torch.Tensor) else list(wanted or ())
+    gradients = _given(role, len(roots), args, kwargs) if len(every) == len(roots) else None
+    return Watch(recorder, call, run, roots, wanted, gradients)
+
+
+def _given(
+    role: Role, roots: int, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[Any] | None:
+    """The gradient that each root starts with: a tensor, or None for ones. None where that is not
+    clear."""
+    at = 2 if role is Role.GRAD else 1
+    words = ("gradient", "grad_tensors", "grad_outputs")
+    found = (
+        args[at]
+        if len(args) > at
+        else next((kwargs[w] for w in words if kwargs.get(w) is not None), None)
+    )
+    if found is None or isinstance(found, torch.Tensor):
+        return [found] * roots
+    return list(found) if len(found) == roots else None
+
+
+def _shape(tensor: torch.Tensor) -> tuple[int, ...] | None:
+    return read(lambda: tuple(tensor.shape))  # type: ignore[no-any-return]
+
+
+class Watch:
+    """The hooks of one run. ``stop`` takes them away whatever happened; ``finish`` reads what has
+    become of things."""
+
+    def __init__(
+        self,
+        recorder: Log,
+        call: CallRecord,
+        run: Run,
+        roots: list[torch.Tensor],
+        wanted: list[torch.Tensor],
+        given: list[Any] | None,
+    ) -> None:
+        self.recorder, self.call, self.run = recorder, call, run
+        self.thread = threading.get_ident()
+        self.handles: list[Any] = []
+        self.current: int | None = None
+        self.before: dict[int, Value | None] = {}
+        # read before the node may write into it
+        self.arrived: dict[int, tuple[Value | None, ...]] = {}
+        # by id(), while they live
+        self.measured: dict[int, tuple[ref[torch.Tensor], int | None, Value]] = {}
+        self.wanted = [recorder.objects.see(t).state for t in wanted if isinstance(t, torch.Tensor)]
+        self.sums_known = given is not None  # not where backward began at edges, too
+        tracked = zip(roots, given or roots, strict=True)
+        begun = [(get_gradient_edge(t), t, g) for t, g in tracked if t.requires_grad]
+        starts = [edge.node for edge, _, _ in begun]
+        self.graph = walk(starts, WATCH_LIMIT)
+        nodes = recorder.nodes
+        self.serials: list[int] = []
+        for node in self.graph.nodes:
+            if torch_private.is_accumulate_grad(node):
+                self.serials.append(nodes.accumulate_grad(node))
+            else:
+                # What a full log has dropped is recorded again.
+                self.serials.append(nodes.record(node, [], again=recorder.dropped > 0))
+        run.roots = [self.serials[self.graph.index[node]] for node in starts]
+        call.found = [*call.found, *nodes.collect()]
+        recorder.note("called", call)
+        run.watched = not self.graph.truncated
+        if run.watched:
+            at = ((self.serials[self.graph.index[e.node]], e.output_nr) for e, _, _ in begun)
+            values = (ones(_shape(t)) if g is None else self._value(g) for _, t, g in begun)
+            self.sums = Sums(self.graph, self.serials, zip(at, values, strict=True))
+            self.hooks, self.hooks_after = recorder.hooks.standing()
+            try:
+                self._start()
+            except Exception:
+                self.stop()  # no hook may stay behind on the user's graph
+                raise
+
+    def _start(self) -> None:
+        for node, own in zip(self.graph.nodes, self.serials, strict=True):
+            leaf = torch_private.is_accumulate_grad(node)
+            before, after = (
+                (self._before_leaf, self._after_leaf) if leaf else (self._before, self._after)
+            )
+            self.handles.append(node.register_prehook(partial(self._quietly, before, own, node)))
+            self.handles.append(node.register_hook(partial(self._quietly, after, own, node)))
+
+    def _quietly(self, hook: Callable[..., None], own: int, node: Any, *grads: Any) -> None:
+        """A hook that raises would abort the user's backward."""
+        try:
+            hook(own, node, *grads)
+        except Exception as error:
+            self.recorder.failed(error)
+
+    # --- hooks: return None, so that nothing changes ----------------------------------------------
+
+    def _mine(self) -> int | None:
+        """0 on the thread that called backward, 1 on one of the engine's own, None on another one
+        of the user's."""
+        own = threading.get_ident()
+        if own == self.thread:
+            return 0
+        return None if any(t.ident == own for t in threading.enumerate()) else 1
+
+    def _before(self, own: int, node: Any, grads: Any) -> None:
+        if self._mine() is not None:
+            self.current = own
+            self.arrived[own] = self._arriving(own, grads)
+
+    def _before_leaf(self, own: int, node: Any, grads: Any) -> None:
+        if self._mine() is not None:
+            self.current = own
+            self.arrived[own] = self._arriving(own, grads)
+            leaf = torch_private.leaf_of(node)
+            self.before[own] = None if leaf is None else self._value(leaf.grad)
+
+    def _after(self, own: int, node: Any, sent: Any, arrived: Any) -> None:
+        thread = self._mine()
+        if thread is not None:
+            self.current = None
+            self.run.ran.append(own)
+            values = self._measured(sent)
+            self.sums.add(own, sent, values)
+            self.recorder.note("ran", self.run, own, self.arrived.pop(own), values, thread)
+
+    def _after_leaf(self, own: int, node: Any, sent: Any, arrived: Any) -> None:
+        thread = self._mine()
+        if thread is not None:
+            self.current = None
+            self.run.ran.append(own)
+            incoming = self.arrived.pop(own)
+            leaf = torch_private.leaf_of(node)
+            self.recorder.note("ran", self.run, own, incoming, (), thread)
+            if incoming[0] is not None:  # an undefined gradient is not added
+                stored = None if leaf is None else self._value(leaf.grad)
+                before, dtype = self.before.get(own), torch.float32 if leaf is None else leaf.dtype
+                total = None if leaf is None else put_in(incoming[0], before, stored, dtype)
+                hooks = self.hooks_after.get(own, ())
+                self.recorder.note(
+                    "accumulated", self.run, own, incoming[0], before, stored, total, hooks
+                )
+
+    def _arriving(self, own: int, grads: Any) -> tuple[Value | None, ...]:
+        """What arrives at a node, and what was changed on its way there."""
+        values = self._measured(grads)
+        for nr, (grad, value) in enumerate(zip(grads, values, strict=True)):
+            if value is not None:
+                self._compare((own, nr), grad, value)
+        return values
+
+    def _compare(self, slot: tuple[int, int], grad: torch.Tensor, value: Value) -> None:
+        hooks = self.hooks.get(slot, [])
+        if not self.sums_known:
+            return
+        with torch_private.unobserved():
+            found = self.sums.changed(slot, grad, value, self.run.norms, bool(hooks))
+        if found is not None:
+            self.recorder.note("changed", self.run, slot, found[0], value, hooks)
+
+    def _measured(self, grads: Any) -> tuple[Value | None, ...]:
+        """What arrives or is sent, with norms. What one node sends arrives as the same object where
+        it is the only one,
+        and nothing wrote into it: then it is not measured again."""
+        found: list[Value | None] = []
+        with torch_private.unobserved():
+            for grad in grads:
+                if not isinstance(grad, torch.Tensor):
+                    found.append(None)
+                    continue
+                last = self.measured.get(id(grad))
+                if (
+                    last is not None
+                    and last[0]() is grad
+                    and last[1] == torch_private.raw_version(grad)
+                ):
+                    found.append(last[2])
+                    continue
+                size = self._norm(grad)
+                if size is None:
+                    found.append(self._value(grad))
+                    continue
+                value = tuple(grad.shape), None, len(self.run.norms)
+                self.run.norms.append(size)
+                self.measured[id(grad)] = ref(grad), torch_private.raw_version(grad), value
+                found.append(value)
+        return tuple(found)
+
+    def _norm(self, grad: torch.Tensor) -> Any:
+        """The 2-norm. Reading another device would wait for each node: there it stays a tensor
+        until the end."""
+        try:
+            if grad.numel() <= LIMIT:
+                return None
+            if grad.is_cpu:
+                return norm(grad)
+            return norm_there(grad) if self.recorder.objects.reads_gpu else None
+        except Exception:
+            return None  # what is not plain memory
+
+    def _value(self, grad: Any) -> Value | None:
+        if not isinstance(grad, torch.Tensor):
+            return None
+        with torch_private.unobserved():
+            return (
+                read(lambda: tuple(grad.shape)),
+                read(lambda: self.recorder.objects.values(grad)),
+                None,
+            )
+
+    # --- afterwards -------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Take every hook away."""
+        for handle in self.handles:
+            handle.remove()
+        self.handles.clear()
+        self.measured.clear()
+        self.run.raised_at = self.current
+        try:
+            with torch_private.unobserved():
+                read_there(self.run.norms)
+        except Exception as error:
+            self.run.norms = [n if isinstance(n, float) else None for n in self.run.norms]
+            self.recorder.failed(error)
+
+    def finish(self, returned: Any) -> None:
+        """Read new gradients and released nodes, then let go of the graph."""
+        recorder, run = self.recorder, self.run
+        if run.kind == "grad":
+            run.returned = [
+                (s, self._value(g)) for s, g in zip(self.wanted, returned, strict=False)
+            ]
+            for (state, value), grad in zip(run.returned, returned, strict=False):
+                at = state.object.accumulate_grad if state.node is None else state.node
+                if value is not None and at is not None and run.watched:  # no node ran there
+                    self._compare((at, state.output_nr), grad, value)
+            tensors = [g for g in returned if isinstance(g, torch.Tensor)]
+            self.call.returned = len(tensors)
+            objects = recorder.objects
+            self.call.outputs = [
+                (objects.known(g) or objects.make(g, self.call)).state for g in tensors
+            ]
+        freed = []
+        done = set(run.ran)
+        for node, own in zip(self.graph.nodes, self.serials, strict=True):
+            if own in done and any(
+                state is SavedState.FREED for _, _, state, _ in torch_private.saved_tensors(node)
+            ):
+                freed.append(own)
+        if freed:
+            recorder.note("freed", run, freed)
+        self._read_gradients()
+        self.graph = walk(())
+
+    def _read_gradients(self) -> None:
+        """New states of the tensors whose ``.grad`` this run filled, and of a .grad that it added
+        to in place.
+
+        Every known leaf is looked at, not only those of the watched graph: a checkpoint or a custom
+        Function may run a backward of its own inside this one, which nobody watches.
+        """
+        met = set(self.serials)
+        objects = self.recorder.objects
+        for known in list(objects.by_id.values()):
+            tensor = known()
+            if tensor is None or not tensor.requires_grad or known.deferred:
+                continue
+            if known.state.is_leaf or (known.state.node in met and tensor.retains_grad):
+                self._refresh(known, tensor)
+                if tensor.grad is not None:
+                    own = objects.known(tensor.grad)
+                    if own is not None:
+                        own.gradient_of = known
+                        self._refresh(own, tensor.grad)
+                    elif tensor.grad.grad_fn is not None:
+                        objects.see(tensor.grad)
+
+    def _refresh(self, known: Object, tensor: torch.Tensor) -> None:
+        before = known.state
+        after = self.recorder.objects.refresh(known, tensor)
+        if after is not before:
+            self.recorder.note("wrote", self.call, before, after, False)

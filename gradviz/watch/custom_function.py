@@ -1,0 +1,206 @@
+"""Custom Functions while recording: the mode sees the calls inside ``forward``, the graph shall
+show one call."""
+
+from __future__ import annotations
+
+from types import FrameType
+from typing import Any
+from weakref import ref
+
+import torch
+
+from gradviz.graph.records import CutReason
+from gradviz.watch import torch_private
+from gradviz.watch.entries import CallRecord, Object, Site, State, Write
+from gradviz.watch.functions import Role
+from gradviz.watch.identity import Objects
+from gradviz.watch.stack import Frames
+
+
+class Custom:
+    """One ``Function.apply`` under way: what goes in from outside, and what is made inside."""
+
+    def __init__(self, call: CallRecord, place: tuple[int, Site], context: ref[Any] | None) -> None:
+        self.call = call
+        # what the calls of this run have in common on the stack, and the site that called ``apply``
+        self.place = place
+        self.context = context  # its ``ctx``, where the stack tells it
+        # what ``apply`` got; all other inputs are read from outside, as a closure does
+        self.given = list(call.inputs)
+        self.inside: list[Object] = []
+
+    def is_over(self, place: tuple[int, Site] | None) -> bool:
+        """Another frame, a ``ctx`` that is gone, or a result that became tracked: inside
+        ``forward`` none can be."""
+        if place != self.place or (self.context is not None and self.context() is None):
+            return True
+        alive = [t for t in (o() for o in self.inside) if t is not None]
+        return any(t.requires_grad and torch_private.base_of(t) is None for t in alive)
+
+    def saw(
+        self, objects: Objects, inputs: list[torch.Tensor], returned: list[torch.Tensor]
+    ) -> None:
+        """One call inside ``forward``: what it reads from outside are inputs too."""
+        own = self.call.inputs
+        for tensor in inputs:
+            seen = objects.see(tensor)
+            if seen not in self.inside and all(s.object is not seen for s in own):
+                own.append(seen.state)
+        for tensor in returned:
+            made = objects.known(tensor) or objects.make(tensor, self.call)
+            if made not in self.inside and all(s.object is not made for s in own):
+                self.inside.append(made)
+
+    def close(self, objects: Objects) -> list[Write]:
+        """The Function has returned: fill its record. Returns what it wrote."""
+        tracked: list[State] = []
+        plain: list[State] = []
+        total = 0
+        for own in self.inside:
+            tensor = own()
+            if tensor is None:
+                continue
+            state = objects.refresh(own, tensor)
+            node = None if state.node is None else tensor.grad_fn
+            if node is None:
+                plain.append(state)
+            elif torch_private.is_custom(node):
+                tracked.append(state)
+                total = torch_private.output_count(node)
+                if self.call.function == f"{torch_private.UNNAMED}.apply":
+                    self.call.function = (
+                        f"{torch_private.applied_name(node) or torch_private.UNNAMED}.apply"
+                    )
+        writes = []
+        for before in self.call.inputs:
+            tensor = before.object()
+            if tensor is None:
+                continue
+            if torch_private.version(tensor) != before.version:
+                writes.append((before, objects.refresh(before.object, tensor), False))
+            elif (
+                before.version is None
+                and (after := objects.read_again(before.object, tensor)) is not before
+            ):
+                writes.append((before, after, False))
+        for at, state in enumerate(self.call.inputs):
+            tensor = state.object()
+            # used in a graph now, see NOTE [views]
+            if tracked and state.object.deferred and tensor is not None:
+                self.call.inputs[at] = objects.refresh(state.object, tensor)
+        self._outputs(tracked, plain, total)
+        return writes
+
+    def _outputs(self, tracked: list[State], plain: list[State], total: int) -> None:
+        """Which tensors came out, and which of them without gradient.
+
+        Beside a tracked result the node tells how many values were returned. More untracked
+        candidates than it has room for may be tensors that ``ctx`` keeps; then none is claimed to
+        be a result. In which order several
+        untracked ones were returned is not known: they need not be made in that order, so no name
+        is given to them.
+        """
+        call = self.call
+        # A view of an input is returned as another object: what lives on inside is not the result.
+        given = [s.block for s in call.inputs if s.block is not None]
+        plain = [s for s in plain if s.block is None or all(s.block is not b for b in given)]
+        if tracked and len(tracked) + len(plain) > total:
+            plain = []
+        if tracked and len(tracked) + len(plain) == total:
+            by_position = {s.output_nr: s for s in tracked}
+            rest = iter(plain)
+            call.outputs = [
+                by_position[i] if i in by_position else next(rest) for i in range(total)
+            ]
+        else:
+            call.outputs = tracked + plain
+        call.returned = len(call.outputs) if max(total, len(call.outputs)) > 1 else None
+        if len(plain) > 1:
+            call.returned = 0
+        if tracked:
+            # what reaches one result is not cut; what a closure reads may get its gradient from
+            # ``backward``
+            return
+        sources = {id(s): s for s in call.inputs if s.tracked}.values()
+        call.cuts = [(s, out, self._reason(s)) for out in plain for s in sources]
+
+    def _reason(self, source: State) -> CutReason:
+        if self.call.inference_mode:
+            return CutReason.INFERENCE_MODE
+        if self.call.grad_mode and any(source is s for s in self.given):
+            return CutReason.CUSTOM_NON_DIFFERENTIABLE
+        # ``forward`` runs without grad mode: what it was not given is read under no_grad
+        return CutReason.NO_GRAD
+
+
+class CustomFunctions:
+    """Follows the stack into and out of ``Function.apply``."""
+
+    def __init__(self, frames: Frames, objects: Objects) -> None:
+        self.frames, self.objects = frames, objects
+        self.running: Custom | None = None
+        # As the user set it: inside ``forward`` torch has it off. inference_mode, which hides it,
+        # is asked for itself.
+        self.grad_mode = torch.is_grad_enabled()
+
+    def note_grad_mode(self, enabled: bool, frame: FrameType) -> None:
+        """``no_grad`` and its kin were entered or left.
+
+        Where grad mode is off though nobody was seen to switch it off, torch calls the user back
+        from C++ (a pack hook, as a checkpoint has them): what is set there ends with it.
+        """
+        is_hidden = self.grad_mode and not torch.is_grad_enabled()
+        if (
+            not is_hidden
+            and not torch.is_inference_mode_enabled()
+            and self.frames.custom(frame) is None
+        ):
+            self.grad_mode = enabled
+
+    def enter(
+        self, frame: FrameType, name: str, args: tuple[Any, ...]
+    ) -> tuple[Custom | None, Custom | None]:
+        """(the Function that has ended, the Function that is running) now that a call from
+        ``frame`` begins."""
+        run = self.frames.custom(frame)
+        if run is None and torch_private.hands_back(name, args):
+            run = self._returning(frame, args)
+        place = None if run is None else (run.key, self.frames.site(run.caller))
+        ended = None
+        if self.running is not None and self.running.is_over(place):
+            ended, self.running = self.running, None
+        if run is not None and place is not None and self.running is None:
+            self.running = self._begin(run, place)
+        return ended, self.running
+
+    def _returning(
+        self, frame: FrameType, args: tuple[Any, ...]
+    ) -> torch_private.FunctionRun | None:
+        """The run of a Function whose ``forward`` has returned, and whose ``apply`` has not."""
+        run = torch_private.run_without_frames(frame, args)
+        began = self.running is not None and not self.running.is_over(
+            (run.key, self.frames.site(frame))
+        )
+        # Grad mode is off, and nobody but ``apply`` can have switched it off.
+        unseen = (
+            self.grad_mode and not torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+        )
+        return run if began or unseen else None
+
+    def _begin(self, run: torch_private.FunctionRun, place: tuple[int, Site]) -> Custom:
+        call = CallRecord(f"{run.name}.apply", Role.OPERATION, self.grad_mode)
+        call.site, call.direct, call.bookkeeping, inner, outer = self.frames.look(run.caller)
+        call.inference_mode = torch.is_inference_mode_enabled()
+        if inner is not None and outer is not None:
+            call.module, _ = self.frames.module(inner, outer)
+        call.arity = len(run.given)
+        for at, value in enumerate(run.given):
+            if isinstance(value, torch.Tensor):
+                call.inputs.append(self.objects.see(value).state)
+                call.args_at += (at,)
+        return Custom(call, place, run.context)
+
+    def leave(self) -> Custom | None:
+        """The recording ends: so does the Function that ran last."""
+        ended, self.running = self.running, None
+        return ended

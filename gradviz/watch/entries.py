@@ -1,0 +1,143 @@
+"""What is written down while recording: objects, their states, nodes and calls. No tensor is held.
+
+``assemble.py`` makes the plain data of ``graph.records`` of them when the recording has ended.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+
+from gradviz.graph.records import CutReason, SavedState
+from gradviz.watch.functions import Role
+from gradviz.watch.walk import Slot
+
+Site = tuple[Any, ...]  # code object, position, code object of its caller, position, ...
+
+
+class Block(list["Object"]):
+    """One block of memory: the objects in it. ``start`` and ``nbytes`` give its byte range."""
+
+    __slots__ = ("device", "nbytes", "start")
+    start: int
+    nbytes: int
+    device: torch.device
+    __hash__ = object.__hash__  # type: ignore[assignment]
+    __eq__ = object.__eq__
+
+    def alive(self) -> list[Object]:
+        """The objects that still live here (one may have moved away through ``.data =``)."""
+        self[:] = [m for m in self if m() is not None and m.state.block is self]
+        return self
+
+
+class Object(weakref.ref[torch.Tensor]):
+    """One tensor object: a weak reference to it, and its latest state while it lives.
+
+    Rare facts stay at the class's default: an Object is made for every result of every call.
+    """
+
+    __slots__ = ("__dict__", "counter", "key", "made", "state")
+    deferred = False  # its grad_fn was not read, see NOTE [views]
+    internal = False  # an optimizer's own: momentum buffers and the like
+    hint: str | None = None  # a global variable that held it when the block ended
+    accumulate_grad: int | None = None  # serial of its AccumulateGrad
+    gradient_of: Object | None = None  # the tensor whose .grad it was when a backward ended
+    # (own name, module that it belongs to, as in CallRecord.module)
+    parameter: tuple[str, Any] | None = None
+    state: State
+    key: int  # the id() of the tensor
+    made: bool  # by a recorded call
+    # a tensor, its views and its detached aliases count their versions together; .data does not
+    counter: object
+
+    # By identity: what it refers to may be gone.
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+
+
+@dataclass(slots=True)
+class State:
+    """What one tensor object was at one moment. Fields as in ``graph.Tensor``; ``node`` is a node
+    serial."""
+
+    object: Object
+    shape: tuple[int, ...] | None
+    stride: tuple[int, ...] | None
+    storage_offset: Any  # int or None
+    dtype: torch.dtype | None
+    device: torch.device | None
+    requires_grad: bool | None
+    is_leaf: bool | None
+    retains_grad: bool | None
+    version: int | None
+    values: Any  # nested list, or None
+    grad: Any  # (shape, nested list or None), or None
+    block: Block | None
+    base: Object | None
+    node: int | None
+    output_nr: int
+    tracked: bool  # takes part in gradients at that moment
+
+
+@dataclass(slots=True)
+class NodeRecord:
+    """One node as it was when it was met. ``next``: its slots of next_functions."""
+
+    serial: int
+    name: str
+    custom: bool = False
+    leaf: State | None = None  # AccumulateGrad only
+    sequence_nr: int | None = None
+    next: Sequence[Slot] = ()
+    saved: Sequence[Saved] = ()
+    stub: bool = False  # older than the recording: only its name was read
+
+
+class Saved(NamedTuple):
+    """A tensor that a node saved. ``state`` is the recorded state it is, where proven."""
+
+    attribute: str
+    state: State | None
+    start: int | None  # its first byte: a saved result is another object than the result
+    # a state with the same memory and version counter: an inner view of an input was saved
+    kin: State | None
+    version: int | None
+    status: SavedState
+
+
+class CallRecord:
+    """One call while it is recorded; ``assemble.py`` makes the ``graph.Call`` of it.
+
+    What most calls do not have stays at the class's default: making a record is part of the cost of
+    every call.
+    """
+
+    inference_mode = False
+    # call site and class of the root module, path below it
+    module: tuple[Site, str, str] | None = None
+    direct = True  # the user's own code made the call
+    bookkeeping = False
+    returned: int | None = None  # length of the tuple or list that it returned
+    run: Any = None  # backward.Run of a backward
+    error: tuple[str, str] | None = None
+    site: Site = ()
+    arity = 0  # positional arguments
+    nodes: Sequence[NodeRecord] = ()  # that the call made
+    found: Sequence[NodeRecord] = ()  # met on the way in: older than the call
+    cuts: Sequence[tuple[State, State | None, CutReason]] = ()
+
+    def __init__(self, function: str, role: Role, grad_mode: bool) -> None:
+        self.function, self.role, self.grad_mode = function, role, grad_mode
+        self.inputs: list[State] = []
+        # Where each input stood: position, ~position inside a list, or keyword.
+        self.args_at: tuple[int | str, ...] = ()
+        self.outputs: list[State] = []
+
+
+Write = tuple[State, State, bool]  # before, after, by an alias

@@ -1,0 +1,206 @@
+"""Which hooks stand on which gradient, and whether a gradient was changed between two nodes. Holds
+no tensor.
+
+What the engine hands to a node is the sum of what the nodes before it sent. Hooks on the tensor run
+between the two; nothing can be put before them without moving them, so the sum is compared with
+what arrives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
+
+import torch
+
+from gradviz.watch import torch_private
+
+if TYPE_CHECKING:
+    from gradviz.watch.entries import CallRecord
+    from gradviz.watch.walk import Walk
+
+# shape; if small, elements; if not, place in Run.norms
+Value = tuple[tuple[int, ...] | None, Any, int | None]
+Slot = tuple[int, int]  # serial of a node, input_nr
+
+CLOSE = 1e-5  # relative difference of two norms that were added up in another order
+
+
+class Hook(NamedTuple):
+    """A hook that was registered: the call, whose only input is the tensor, and where torch keeps
+    it."""
+
+    call: CallRecord
+    kept_in: ref[Any]
+    key: int
+
+
+class Hooks(deque[Hook]):
+    """The hooks of one recording, the newest ones."""
+
+    def note(self, call: CallRecord, handle: Any) -> None:
+        self.append(Hook(call, handle.hooks_dict_ref, handle.id))
+
+    def standing(self) -> tuple[dict[Slot, list[CallRecord]], dict[int, list[CallRecord]]]:
+        """The registrations that are in force: on gradients by slot, and after accumulating by
+        serial."""
+        on: dict[Slot, list[CallRecord]] = {}
+        after: dict[int, list[CallRecord]] = {}
+        for hook in [h for h in self if h.key in (h.kept_in() or ())]:
+            state = hook.call.inputs[0]
+            at = state.object.accumulate_grad if state.node is None else state.node
+            if at is not None and hook.call.function == "register_hook":
+                on.setdefault((at, state.output_nr), []).append(hook.call)
+            elif at is not None:
+                after.setdefault(at, []).append(hook.call)
+        return on, after
+
+
+class _Sent(NamedTuple):
+    value: Value | None
+    tensor: ref[torch.Tensor] | None
+    version: int | None
+
+
+class Sums:
+    """What one run has sent to each slot so far, until the node there takes it."""
+
+    def __init__(
+        self, graph: Walk, serials: Sequence[int], roots: Iterable[tuple[Slot, Value | None]]
+    ) -> None:
+        self.to: dict[int, list[Slot | None]] = {}
+        self.wanted: Counter[Slot] = Counter()
+        self.sent: dict[Slot, list[_Sent]] = {}
+        for own, functions in zip(serials, graph.next, strict=True):
+            self.to[own] = to = [
+                None if n is None else (serials[graph.index[n]], nr) for n, nr in functions
+            ]
+            self.wanted.update(slot for slot in to if slot is not None)
+        for slot, value in roots:
+            self.wanted[slot] += 1
+            if value is not None:  # else what is known is never complete there
+                self.sent.setdefault(slot, []).append(_Sent(value, None, None))
+
+    def add(self, own: int, grads: Sequence[Any], values: Sequence[Value | None]) -> None:
+        """A node has run."""
+        # a user's hook may return fewer
+        for slot, grad, value in zip(self.to[own], grads, values):  # noqa: B905
+            if slot is not None:
+                here = value is not None
+                sent = _Sent(
+                    value,
+                    ref(grad) if here else None,
+                    torch_private.version(grad) if here else None,
+                )
+                self.sent.setdefault(slot, []).append(sent)
+
+    def changed(
+        self, slot: Slot, grad: torch.Tensor, value: Value, norms: Sequence[Any], hooked: bool
+    ) -> tuple[Value | None] | None:
+        """What the engine had for this slot, as a tuple of one, where something else arrives. None
+        where it is the
+        same, or where that is not known: large gradients are not kept, so they cannot be added
+        up."""
+        sent = self.sent.pop(slot, [])
+        if not sent or len(sent) != self.wanted[slot]:
+            return None  # not this run's: a backward inside of it
+        there = [s for s in sent if s.value is not None]
+        _, tensor, version = there[0] if len(there) == 1 else (None, None, None)
+        if tensor is not None and tensor() is grad and version == torch_private.version(grad):
+            return None
+        values = [s.value for s in there if s.value is not None]
+        if not values:
+            return (None,)
+        if value[1] is not None and all(v[1] is not None and v[0] == value[0] for v in values):
+            terms = [v[1] for v in values]
+            return (
+                None if adds_up(terms, value[1], grad.dtype) else ((value[0], added(terms), None),)
+            )
+        before = values[0] if len(values) == 1 else (value[0], None, None)
+        sizes = [None if v[2] is None else norms[v[2]] for v in (before, value)]
+        if all(isinstance(size, float) for size in sizes) and not _close(*sizes):
+            return (before,)
+        return (before,) if hooked else None  # the same size, and yet maybe not the same
+
+
+def added(values: Sequence[Any]) -> Any:
+    """Nested lists of one shape, element by element.
+
+    >>> added([[1.0, 2.0], [3.0, 4.0]]), added([5.0])
+    ([4.0, 6.0], 5.0)
+    """
+    if isinstance(values[0], list):
+        return [added(same) for same in zip(*values, strict=True)]
+    return values[0] if len(values) == 1 else sum(values)
+
+
+def put_in(
+    incoming: Value, before: Value | None, stored: Value | None, dtype: torch.dtype
+) -> Value | None:
+    """What AccumulateGrad made of a ``.grad``, if that is not what is stored after the hooks that
+    run then."""
+    parts = [incoming] if before is None else [before, incoming]
+    if any(v[1] is None or v[0] != incoming[0] for v in parts):
+        return incoming if stored is None else None
+    terms = [v[1] for v in parts]
+    if stored is not None and (stored[1] is None or adds_up(terms, stored[1], dtype)):
+        return None
+    return incoming[0], added(terms), None
+
+
+def adds_up(terms: Sequence[Any], found: Any, dtype: torch.dtype) -> bool:
+    """Is ``found`` the sum of the terms, but for what rounding in this dtype does to terms of their
+    size?
+
+    >>> adds_up([[0.1], [0.2]], [0.30000001], torch.float32)
+    True
+    >>> adds_up([[0.1], [0.2]], [0.31], torch.float32)
+    False
+    >>> adds_up([1e8, 1.5, -1e8], 0.0, torch.float32)  # what is small is lost beside what is large
+    True
+    """
+    info = torch.finfo(dtype) if dtype.is_floating_point or dtype.is_complex else None
+    loose, most = (info.eps * len(terms), info.max) if info else (0.0, math.inf)
+    for b, *parts in zip(_flat(found), *map(_flat, terms), strict=True):
+        a, room = sum(parts), loose * sum(map(abs, parts))
+        same = (
+            a == b
+            or (a != a and b != b)
+            or abs(a - b) <= room < math.inf
+            or most < abs(a) == abs(a)
+        )
+        if not same:
+            return False
+    return True
+
+
+def _flat(nested: Any) -> Iterator[Any]:
+    for one in nested if isinstance(nested, list) else ():
+        yield from _flat(one)
+    if not isinstance(nested, list):
+        yield nested
+
+
+def _close(one: Any, two: Any) -> bool:
+    return bool(
+        one == two
+        or (one != one and two != two)
+        or abs(one - two) <= CLOSE * max(one, two) < math.inf
+    )
+
+
+def ones(shape: tuple[int, ...] | None) -> Value | None:
+    """What backward() starts with where nothing was given: 1 for a tensor of one element.
+
+    >>> ones((1, 1)), ones(())
+    (((1, 1), [[1.0]], None), ((), 1.0, None))
+    """
+    if shape is None or math.prod(shape) != 1:
+        return None
+    value: Any = 1.0
+    for _ in shape:
+        value = [value]
+    return shape, value, None

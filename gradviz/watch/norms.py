@@ -1,0 +1,79 @@
+"""How large a gradient is. These operations make no node, and no mode of the user's sees them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from gradviz.watch import torch_private
+
+_REAL = (torch.float32, torch.float64)
+_WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32}  # to add squares up in
+_SQUARES = (1e-14, 1e18)  # norms whose squares float32 holds
+
+
+def norm(grad: torch.Tensor) -> float | None:
+    """The 2-norm of a tensor on the CPU: nan or inf if and only if it holds such. None where
+    reading is not safe.
+
+    Example:
+        >>> norm(torch.full((9,), 2.0)), norm(torch.zeros(9))
+        (6.0, 0.0)
+        >>> norm(torch.tensor([1.0, float("inf")]))
+        inf
+    """
+    if torch_private.dispatch_modes() or type(grad) is not torch.Tensor or grad.is_nested:
+        return None
+    if grad.dtype in _REAL and not grad.requires_grad and grad.is_contiguous():  # as nearly always
+        plain, times, flat = grad, 1.0, grad.view(-1)
+        found = math.sqrt(torch.dot(flat, flat).item())  # the quickest way through memory
+    else:
+        plain, times = _plain(grad)
+        found = float(torch.linalg.vector_norm(plain, dtype=_WIDER.get(plain.dtype)))
+    if _SQUARES[0] < found < _SQUARES[1] or math.isnan(found):
+        return found * times
+    sizes = plain.abs().to(torch.float64)
+    largest = float(sizes.max())
+    if largest == 0 or not math.isfinite(largest):
+        return largest
+    return largest * times * float(torch.linalg.vector_norm(sizes / largest))
+
+
+def norm_there(grad: torch.Tensor) -> torch.Tensor | None:
+    """The 2-norm of a tensor as a tensor on its own device; ``read_there`` reads it."""
+    modes = torch_private.dispatch_modes() or (
+        grad.is_cuda and torch.cuda.is_current_stream_capturing()
+    )
+    if modes or type(grad) is not torch.Tensor or grad.is_meta or grad.is_nested:
+        return None
+    plain, times = _plain(grad)
+    size: torch.Tensor = torch.linalg.vector_norm(plain.abs(), dtype=torch.float64)
+    return size * times
+
+
+def read_there(norms: list[Any]) -> None:
+    """Exchange tensors for their numbers: each device is waited for once."""
+    places: dict[torch.device, list[int]] = {}
+    for at, value in enumerate(norms):
+        if isinstance(value, torch.Tensor):
+            places.setdefault(value.device, []).append(at)
+    for device, found in places.items():
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)  # nodes run on the streams of their forwards
+        for at, number in zip(
+            found, torch.stack([norms[at] for at in found]).tolist(), strict=True
+        ):
+            norms[at] = number
+
+
+def _plain(grad: torch.Tensor) -> tuple[torch.Tensor, float]:
+    """The tensor without graph and without what expand() repeats, and what that multiplies its norm
+    by. Raises for one that is not strided."""
+    plain, times = grad.detach() if grad.requires_grad else grad, 1.0
+    for dim in reversed(range(plain.dim())):
+        if plain.stride(dim) == 0:
+            times *= math.sqrt(plain.shape[dim])
+            plain = plain.select(dim, 0)
+    return plain, times

@@ -1,0 +1,205 @@
+"""What can be asked of a recording while it runs and afterwards, pictures and answers apart."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from types import CodeType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from gradviz.graph.records import Cut, Event, GradvizError, Graph, Tensor
+from gradviz.watch import torch_private
+from gradviz.watch.assemble import Assembled, Naming
+from gradviz.watch.entries import CallRecord
+from gradviz.watch.recorder import Recorder
+from gradviz.words import given
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+def _without_detour(trace: TracebackType) -> None:
+    """Take out the frames in which torch's Python functions (``backward``) called themselves again
+    through the mode."""
+    before, here = trace, trace.tb_next
+    while here is not None and here.tb_next is not None:
+        again = here.tb_next.tb_next
+        detour = torch_private.is_detour(here.tb_next.tb_frame.f_code)
+        if detour and again is not None and again.tb_frame.f_code is here.tb_frame.f_code:
+            before.tb_next = here = again
+        else:
+            before, here = here, here.tb_next
+
+
+class Recorded:
+    """What one ``record()`` saw, as plain data.
+
+    Attributes:
+        graph: everything recorded, as a Graph.
+        events: what happened, in order; ``at(k)`` is the Graph after k of them.
+        cuts: where values went on and gradients do not, each with its reason.
+    """
+
+    def __init__(
+        self,
+        max_events: int,
+        values: bool,
+        name: Callable[[list[CallRecord], Recorder], Naming],
+    ) -> None:
+        self._recorder = Recorder(max_events, values)
+        self._name = name
+        # what it was made of, and the graph
+        self._assembled: tuple[tuple[int, int], Assembled] | None = None
+        self._thread: int | None = None
+        self._namespace: dict[str, Any] | None = None
+
+    def __enter__(self) -> Self:
+        """Start recording this thread's torch calls."""
+        if self._thread is not None:
+            raise GradvizError(
+                "this recording was used already; expected a new one: with gv.record() as rec"
+            )
+        self._thread = threading.get_ident()
+        frame = sys._getframe(1)
+        self._recorder.home_at = None if self._namespace else frame.f_lasti
+        self._recorder.home = self._recorder.home or frame.f_code
+        self._namespace = self._namespace or frame.f_globals
+        self._recorder.begin()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop recording. Nothing of the user's is kept, and an error leaves as it would have
+        without us."""
+        if trace is not None:
+            _without_detour(trace)
+        if threading.get_ident() == self._thread:
+            self._recorder.end()
+        else:
+            self._recorder.end_elsewhere()
+        self._take_hints()
+        self._assembled = None  # made before these names were known
+
+    def look_into(self, namespace: dict[str, Any], home: CodeType | None = None) -> Self:
+        """Before the block: whose variables and whose code are the user's own, where they are not
+        the caller's."""
+        given.mapping("look_into()", namespace, "a namespace, e.g. globals()")
+        self._namespace, self._recorder.home = namespace, home
+        return self
+
+    def _take_hints(self) -> None:
+        """Global variables that hold a tensor now name it, where nothing better does. The dict
+        itself is let go."""
+        namespace, self._namespace = self._namespace, None
+        self._recorder.globals = found = {}
+        for name, value in list((namespace or {}).items()):
+            # By type: isinstance() would ask the class of a lazy object, which may run code or
+            # raise.
+            if issubclass(type(value), torch.Tensor):
+                found[name] = known = self._recorder.objects.known(value)
+                if known is not None and known.hint is None and not name.startswith("_"):
+                    known.hint = name
+
+    def _now(self) -> Assembled:
+        """What was recorded so far. Another thread may ask meanwhile: it gets what is complete, and
+        ends nothing."""
+        recorder = self._recorder
+        if recorder.ended or threading.get_ident() == self._thread:
+            recorder.finish()
+        seen = recorder.dropped + len(recorder.log), recorder.finished_runs
+        made = self._assembled
+        if made is None or made[0] != seen:
+            made = self._assembled = seen, Assembled(recorder, self._name)
+        return made[1]
+
+    @property
+    def graph(self) -> Graph:
+        """The Graph after everything recorded so far."""
+        return self._now().graph
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What happened, in order."""
+        return self.graph.events  # type: ignore[return-value]
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """The cuts, in order."""
+        return self.graph.cuts  # type: ignore[return-value]
+
+    def at(self, step: int) -> Graph:
+        """The Graph after ``step`` events.
+
+        Args:
+            step: from 0 (nothing yet) to ``len(rec.events)``.
+
+        Raises:
+            GradvizError: there is no such step.
+        """
+        total = len(self._now().log)
+        if not given.is_index(step, total + 1):
+            raise GradvizError(
+                f"there is no step {given.shown(step)}: this recording has steps 0 to {total}"
+            )
+        return self._now().at(step)
+
+    def find(self, tensor: torch.Tensor) -> Tensor | None:
+        """The last recorded state of a tensor that is still alive, or None if it was not seen.
+
+        Raises:
+            GradvizError: ``tensor`` is no tensor.
+        """
+        _check_tensor("find()", tensor)
+        known = self._recorder.objects.known(tensor)
+        return None if known is None else self._now().tensor_of(known)
+
+    def living(self) -> list[torch.Tensor]:
+        """The tensors that it met and that are still alive."""
+        return [
+            t for own in list(self._recorder.objects.by_id.values()) if (t := own()) is not None
+        ]
+
+    def memory_of(self, tensor: torch.Tensor) -> int | None:
+        """The id, in ``graph.storages``, of the memory of a tensor; None if no recorded tensor lay
+        there.
+
+        Raises:
+            GradvizError: ``tensor`` is no tensor.
+        """
+        _check_tensor("memory_of()", tensor)
+        span = torch_private.storage_range(tensor)
+        block = None if span is None else self._recorder.objects.blocks.get(span[0])
+        return None if block is None else self._now().storage_of(block)
+
+    def handed_out(self) -> dict[int, tuple[str, int]]:
+        """The blocks of memory that numpy, or an address, gave others than torch to write: the last
+        call that handed each out, and how many backwards were over by then."""
+        storage_of = self._now().storage_of
+        by_storage = {
+            storage_of(block): what for block, what in list(self._recorder.handed_out.items())
+        }
+        return {storage: what for storage, what in by_storage.items() if storage is not None}
+
+    def read_last(self) -> set[int]:
+        """The ids of the objects whose values were read once more when the recording ended."""
+        now = self._now()
+        found = [now.tensor_of(own) for own in list(self._recorder.read_last)]
+        return {t.object_id for t in found if t is not None}
+
+    def __reduce__(self) -> Any:
+        raise GradvizError("a Recording cannot be copied or pickled; its graph can: rec.graph")
+
+    def __repr__(self) -> str:
+        return f"Recording({len(self._recorder.log)} events)"
+
+
+def _check_tensor(argument: str, value: Any) -> None:
+    if not issubclass(type(value), torch.Tensor):
+        raise given.refused(argument, value, "a torch.Tensor, e.g. one that the recorded code made")

@@ -1,0 +1,659 @@
+"""The mode that watches: it runs each torch function as if nobody looked, and notes what went in
+and out.
+
+A ``TorchFunctionMode`` sees each call of a torch function. Around the call the recorder notes the
+state of every tensor that goes in and comes out; ``assemble.py`` turns that log into a Graph
+afterwards. What it cannot see stands in ``docs/limits.md``. This is the path that every recorded
+call takes: it is written to be quick, see ``benchmarks/``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable
+from contextvars import ContextVar
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from gradviz.graph.records import CutReason
+from gradviz.watch import cuts, torch_private
+from gradviz.watch.backward import Watch, watch
+from gradviz.watch.custom_function import Custom, CustomFunctions
+from gradviz.watch.entries import Block, CallRecord, NodeRecord, Object, Site, State, Write
+from gradviz.watch.functions import SHARING, Role, describe, told_to_write
+from gradviz.watch.hooks import Hooks
+from gradviz.watch.identity import Objects
+from gradviz.watch.stack import Frames, Look, usual_call
+
+ALIAS_LIMIT = 64  # tensors over one block of memory whose state is read again after a write
+
+_TENSOR = torch.Tensor
+_NESTED = (tuple, list, dict)
+Given = tuple[tuple[Any, ...], dict[str, Any]]  # args and kwargs of a call
+# Looked up once: every recorded call asks them.
+_is_compiling, _functorch_active, _outer_modes = (
+    torch_private.is_compiling,
+    torch_private.functorch_active,
+    torch_private.outer_modes,
+)
+_profiler_enabled = torch_private.profiler_enabled
+_grad_enabled, _inference_enabled = torch.is_grad_enabled, torch.is_inference_mode_enabled
+_blank = object.__new__  # quicker than calling the class
+_BACKWARD = (Role.BACKWARD, Role.GRAD)
+_CHANGES_OWN = (Role.FLAG, Role.DETACH_IN_PLACE, Role.DATA_SET, Role.GRAD_SET, Role.RETAIN)
+_OPERATION, _IGNORED = Role.OPERATION, Role.IGNORED
+_OPERATIONS = (Role.OPERATION, Role.FUSED, Role.STATISTICS)
+_NO_CUT = (Role.BACKWARD, Role.GRAD, Role.GRAD_SET, Role.RETAIN, Role.HOOK)
+
+
+def _leave_traceback() -> None:
+    """Take the handler's frame out of the traceback of the error that passes through it: the user
+    did not call it."""
+    _, error, trace = sys.exc_info()
+    if error is not None and trace is not None:
+        error.__traceback__ = trace.tb_next
+
+
+def tensors_in(value: Any, found: list[torch.Tensor], depth: int = 4) -> None:
+    """Append the tensors inside nested tuples, lists and dicts."""
+    if isinstance(value, _TENSOR):
+        found.append(value)
+    elif depth and isinstance(value, _NESTED):
+        for item in value.values() if isinstance(value, dict) else value:
+            tensors_in(item, found, depth - 1)
+
+
+# NOTE [whose calls are recorded]: a mode sees every call of its thread, also those of other asyncio
+# tasks that run while the block waits. So each recording leaves a mark in the context that entered
+# it, and takes the calls of contexts that have the mark: its own task's, and those of tasks begun
+# inside its block, which start with a copy of the context. The mark holds nothing of the recording,
+# since a context may live long after it. Where a recording ends in another context, its mark stays
+# behind here until the next one begins.
+class _Mark:
+    __slots__ = ("ended",)
+
+    def __init__(self) -> None:
+        self.ended = False
+
+
+_marks: ContextVar[tuple[_Mark, ...]] = ContextVar("gradviz_recordings", default=())
+_marks_here = _marks.get
+
+
+class Recorder(TorchFunctionMode):
+    """The mode. Everything that it keeps is plain data or a weak reference."""
+
+    def __init__(self, max_events: int, reads_gpu: bool) -> None:
+        super().__init__()
+        self.mark = _Mark()
+        self.ended = False
+        self.begun_in: int | None = None  # the backward in whose hook it was entered
+        self.compiled = False  # was anything run inside torch.compile?
+        self.profiled = False  # was a profiler active?
+        self.elsewhere = 0  # calls of other contexts
+        # what was not seen to change, and has when the recording ended
+        self.last_seen: list[State] = []
+        # Memory that the user's code handed to others than torch: the last call that did, how many
+        # backwards were over.
+        self.handed_out: dict[Block, tuple[str, int]] = {}
+        # whose values were read once more when the recording ended
+        self.read_last: set[Object] = set()
+        self.notes: list[str] = []  # how it ended, where that was out of the ordinary
+        self.max_events = max_events
+        self.log: deque[tuple[Any, ...]] = deque()
+        self.dropped = 0
+        self.failures: dict[str, int] = {}
+        self.nodes = cuts.Nodes()
+        self.objects = Objects(reads_gpu, self.nodes.meet)
+        self.nodes.see, self.nodes.known, self.nodes.kin = (
+            self.objects.see,
+            self.objects.known,
+            self.objects.kin,
+        )
+        self.frames = Frames()
+        self.customs = CustomFunctions(self.frames, self.objects)
+        self.runs = 0
+        self.finished_runs = 0
+        self.hooks = Hooks(maxlen=max_events)
+        self._places: dict[tuple[int | str, ...], tuple[int | str, ...]] = {}  # each kept once
+        self.home: CodeType | None = None  # the code that entered the recording
+        self.home_at: int | None = None  # the position of its with statement
+        # objects that are variables of the user's module, at the end
+        self.globals: dict[str, Any] | None = None
+        self._roles: dict[Any, tuple[str, Role]] = {}
+
+    # --- from when to when ------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Record the calls of this thread that belong to this context, see NOTE [whose calls are
+        recorded]."""
+        torch_private.take_off_modes(_is_over)
+        _marks.set((*(mark for mark in _marks_here() if not mark.ended), self.mark))
+        self.begun_in = torch_private.backward_under_way()
+        self.__enter__()  # type: ignore[no-untyped-call]
+
+    def end(self) -> None:
+        """Record nothing from here on, and leave the stack of modes wherever this mode stands on
+        it."""
+        running = self._is_running()
+        if not running:
+            self.finish()
+            self._last_look()
+        self.ended = self.mark.ended = True
+        _marks.set(tuple(mark for mark in _marks_here() if mark is not self.mark))
+        taken_off = torch_private.take_off_modes(_is_over)
+        if taken_off is None:
+            self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+        elif (
+            self not in taken_off
+            and not running
+            and self.begun_in not in (None, torch_private.backward_under_way())
+        ):
+            self.notes.append(
+                "this recording began inside a backward, in a hook for example: torch puts the"
+                " function modes back when such a hook returns, which switched the recording off"
+                " early: what ran from then on is not recorded"
+            )
+        elif self not in taken_off and not running:
+            self.notes.append(
+                "another function mode was left while this recording stood above it, which switched"
+                " the recording off early: what ran from then on is not recorded"
+            )
+
+    def _last_look(self) -> None:
+        """Read once more what is alive: see NOTE [writes without a version] in identity.py."""
+        if torch_private.dispatch_modes():
+            return  # they would see it
+        objects = self.objects
+        with torch_private.unobserved():
+            for own in list(objects.by_id.values()):
+                tensor = own()
+                if tensor is None or own.internal:
+                    continue
+                try:
+                    before = own.state
+                    after = objects.look(own, tensor)
+                    after = objects.read_again(own, tensor) if after is before else after
+                    if after is not before:
+                        self.last_seen.append(after)
+                    if after.values is not None:
+                        self.read_last.add(own)
+                except Exception as error:
+                    self.failed(error)
+
+    def end_elsewhere(self) -> None:
+        """End from another thread than its own: a generator was collected there, for example.
+
+        The mode stays on its own thread's stack, where it does nothing, until the next recording
+        there takes it off.
+        """
+        self.ended = self.mark.ended = True
+        # its own thread may be inside it: it is not asked what came of it
+        self.customs.running = None
+        self.notes.append(
+            "this recording was ended by another thread than the one that began it: what its own"
+            " thread ran after that is not recorded"
+        )
+
+    def _is_running(self) -> bool:
+        """Does the recording end inside a call that it records? Torch has its mode off the stack
+        then."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if frame.f_code is _HANDLER and frame.f_locals.get("self") is self:
+                return True
+            frame = frame.f_back
+        return False
+
+    # --- around each call -------------------------------------------------------------------------
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        """Run ``func`` as if nobody watched, and note what went in and out."""
+        kwargs = kwargs or {}
+        if _is_compiling():
+            # the compiler reads this handler too, and keeps to what it does here
+            self.compiled = True
+            return func(*args, **kwargs)
+        name, role = "", _IGNORED
+        if not self.ended:
+            try:
+                name, role = self._roles.get(func) or self._roles.setdefault(func, describe(func))
+            # a user's own overridable function may be any object, also one without a hash
+            except Exception as error:
+                self.failed(error)
+        done = False
+        if role is _IGNORED or self.mark not in _marks_here():
+            if name == "_set_grad_enabled":  # grad mode is the thread's, whichever context sets it
+                self.customs.note_grad_mode(bool(args[0]), sys._getframe(1))
+            elif name in SHARING and args:
+                try:
+                    self._hand_out(name, args[0], self.frames.look(sys._getframe(1))[1])
+                except Exception as error:
+                    self.failed(error)
+            if role is not _IGNORED:
+                self.elsewhere += 1
+            try:
+                result = func(*args, **kwargs)
+                done = True
+                return result
+            finally:
+                if not done:
+                    _leave_traceback()
+        call = watching = usual = None
+        inputs: list[torch.Tensor] = []
+        try:
+            usual = (
+                self._usual(args, kwargs, sys._getframe(1))
+                if role is _OPERATION and name[-1] != "_"
+                else None
+            )
+        except Exception:
+            usual = None  # an inference tensor counts no versions
+        try:
+            if usual is None:
+                # our own reading is not for the user's subclasses, nor for other modes
+                with torch_private.unobserved():
+                    call = self._before(name, role, args, kwargs, inputs, sys._getframe(1))
+                    if call is not None and role in _BACKWARD:
+                        watching = watch(self, call, role, args, kwargs)
+        except Exception as error:
+            self.failed(error)
+        try:
+            result = func(*args, **kwargs)
+            done = True
+        finally:
+            if watching is not None:
+                watching.stop()
+            if not done:
+                self._raised(call if usual is None else usual_call(name, *usual), watching)
+        if self.ended:  # while the call ran
+            return result
+        if usual is not None:
+            try:
+                entry = cuts.entry(self.objects, self.nodes, name, *usual, args, result)
+            except Exception:
+                entry = None  # a sparse tensor, for example: read with more care below
+            if entry is not None:
+                self._log(entry)
+                return result
+            call = usual_call(name, *usual)
+            tensors_in(args, inputs)
+        if call is not None:
+            try:
+                with torch_private.unobserved():
+                    self._after(call, watching, inputs, result, (args, kwargs))
+            except Exception as error:
+                self.failed(error)
+        return result
+
+    def _usual(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType
+    ) -> tuple[Site, list[Any]] | None:
+        """The site and the inputs of what may become a usual call: by the user's code, in no
+        mode."""
+        mode = not _grad_enabled() or _inference_enabled() or _functorch_active() or _outer_modes()
+        if mode or self.customs.running is not None or self.nodes.new:
+            return None
+        states = cuts.given(self.objects, args, kwargs)
+        if states is None:
+            return None
+        site, direct, _, inner, _ = self.frames.look(frame)
+        return (site, states) if direct and inner is None else None
+
+    def failed(self, error: Exception) -> None:
+        """Our own book-keeping failed: never the user's problem, but said in the notes."""
+        text = f"{type(error).__name__}: {str(error)[:120]}"
+        self.failures[text] = self.failures.get(text, 0) + 1
+
+    def _raised(self, call: CallRecord | None, watching: Watch | None) -> None:
+        """A call of the user's raised. Runs while the exception passes through; leaves no trace of
+        us in it."""
+        kind, error, _ = sys.exc_info()
+        _leave_traceback()
+        if call is not None and error is not None and kind is not None and not self.ended:
+            call.error = (kind.__name__, str(error)[:2000])
+            try:
+                if watching is not None:
+                    with torch_private.unobserved():
+                        watching.finish(())
+            except Exception as failure:
+                self.failed(failure)
+            call.found = [*call.found, *self.nodes.collect()]
+            self.note("raised", call)
+
+    # --- before -----------------------------------------------------------------------------------
+
+    def _before(
+        self,
+        name: str,
+        role: Role,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        found: list[Any],
+        frame: FrameType,
+    ) -> CallRecord | None:
+        if _functorch_active():
+            self.failures.setdefault("inside torch.func transforms nothing is recorded", 0)
+            return None
+        self.profiled = self.profiled or _profiler_enabled()
+        grad_mode, inference_mode = _grad_enabled(), _inference_enabled()
+        if not grad_mode or inference_mode or self.customs.running is not None:
+            ended, running = self.customs.enter(frame, name, args)
+            self.close(ended)
+            if running is not None:
+                tensors_in((args, kwargs), found)
+                return running.call
+        if role is Role.DATA_GET and torch_private.copies_parameter(frame.f_code):
+            name, role = "__deepcopy__", Role.COPIED_OUT  # as where a plain tensor is copied
+        call = _blank(CallRecord)
+        call.function, call.role, call.arity, call.outputs = name, role, len(args), []
+        call.grad_mode, call.inference_mode = grad_mode, inference_mode
+        places: list[int | str] = []
+        for at, value in enumerate(args):
+            if isinstance(value, _TENSOR):
+                found.append(value)
+                places.append(at)
+            elif isinstance(value, _NESTED):
+                tensors_in(value, found)
+                places.extend([~at] * (len(found) - len(places)))
+        for key, value in kwargs.items():
+            tensors_in(value, found)
+            places.extend([key] * (len(found) - len(places)))
+        call.args_at = self._places.setdefault(place := tuple(places), place)
+        look = self.frames.look(frame)
+        call.site = look[0]
+        if not look[1]:
+            self._look(call, found, look)
+        call.inputs = self.objects.states(found)
+        if self.nodes.new:
+            call.found = self.nodes.collect()
+        return call
+
+    def _look(self, call: CallRecord, found: list[torch.Tensor], look: Look) -> None:
+        """A call that the user's code did not make itself: the module that runs, torch's own
+        bookkeeping."""
+        _, _, bookkeeping, inner, outer = look
+        call.direct, call.bookkeeping = False, bookkeeping
+        if bookkeeping:
+            for tensor in found:
+                if self.objects.known(tensor) is None:
+                    own = self.objects.see(tensor)
+                    own.internal = not (
+                        tensor.requires_grad or isinstance(tensor, torch.nn.Parameter)
+                    )
+        if inner is None or outer is None:
+            return
+        call.module, root = self.frames.module(inner, outer)
+        for tensor in found:
+            if isinstance(tensor, torch.nn.Parameter):
+                own = self.objects.see(tensor)
+                if own.parameter is None and (name := self.frames.named(root, tensor)) is not None:
+                    own.parameter = name, (call.module[0], call.module[1], "")
+
+    # --- after ------------------------------------------------------------------------------------
+
+    def _after(
+        self,
+        call: CallRecord,
+        watching: Watch | None,
+        inputs: list[torch.Tensor],
+        result: Any,
+        given: Given,
+    ) -> None:
+        returned: list[torch.Tensor] = []
+        tensors_in(result, returned)
+        running = self.customs.running
+        if running is not None and call is running.call:
+            running.saw(self.objects, inputs, returned)
+            return
+        # As nearly always: nothing was written.
+        may_write = call.role is not _OPERATION or torch_private.moved(inputs, call.inputs)
+        writes = self._writes(call, inputs, given) if may_write else []
+        if call.function in SHARING and inputs:
+            self._hand_out(call.function, inputs[0], call.direct)
+        if call.bookkeeping:
+            writes = [w for w in writes if not w[0].object.internal]
+            if not writes:
+                return
+        if isinstance(result, (tuple, list)):
+            call.returned = len(returned)
+        objects = self.objects
+        for tensor in returned:
+            call.outputs.append((objects.known(tensor) or objects.make(tensor, call)).state)
+        made = self.nodes.collect()
+        if made and (objects.deferred or self.nodes.unplaced):
+            made = self._settle(call, inputs, writes, made)
+        if writes or not cuts.is_plain(call.inputs, call.outputs, made):
+            self._prove_cuts(call, made, writes, returned)
+        call.nodes = made
+        if watching is not None:
+            watching.finish(result)
+            call.nodes = [*call.nodes, *self.nodes.collect()]
+            self.finished_runs += 1
+        elif call.role is Role.HOOK:
+            self.hooks.note(call, result)
+            self.note("hooked", call)
+        elif (
+            writes
+            or call.cuts
+            or len(returned) == 1
+            or {id(s) for s in call.outputs} - {id(s) for s in call.inputs}
+        ):
+            # Several inputs that came back as they were (broadcast_tensors) are no event: nothing
+            # happened.
+            self.note("called", call)
+        for write in writes:
+            self.note("wrote", call, *write)
+
+    def _hand_out(self, name: str, tensor: torch.Tensor, direct: bool) -> None:
+        """Others than torch can write the memory of this tensor from now on."""
+        block = self.objects.expose(tensor)
+        # What torch itself asks for (an RNN for the addresses of its weights) it writes by calls
+        # that are seen.
+        if block is not None and direct:
+            self.handed_out[block] = name, self.finished_runs
+
+    def _settle(
+        self,
+        call: CallRecord,
+        inputs: list[torch.Tensor],
+        writes: list[Write],
+        made: list[NodeRecord],
+    ) -> list[NodeRecord]:
+        """Read what only the finished call could tell: deferred views, and which results its nodes
+        saved."""
+        written = [before.object for before, _, _ in writes]
+        deferred = [s.object for s in call.inputs if s.object.deferred and s.object not in written]
+        if deferred and cuts.unexplained(call.inputs, made):
+            # The call used these views in a graph, so torch has built their grad_fn by now (NOTE
+            # [views]).
+            for at, tensor in enumerate(inputs):
+                own = call.inputs[at].object
+                if own in deferred:
+                    call.inputs[at] = self.objects.refresh(own, tensor)
+            made = made + self.nodes.collect()
+        if self.nodes.unplaced:
+            self.nodes.unplaced = False
+            cuts.tie_results(made, call.outputs + [after for _, after, _ in writes])
+        return made
+
+    def _writes(self, call: CallRecord, inputs: list[torch.Tensor], given: Given) -> list[Write]:
+        """(before, after, by alias) of every tensor that the call changed in place."""
+        fused = call.role is Role.FUSED
+        versions = [torch_private.version(tensor) for tensor in inputs]
+        writes: list[Write] = []
+        for at, (tensor, before) in enumerate(zip(inputs, call.inputs, strict=True)):
+            own = before.object
+            if own.state is not before and any(w[1] is own.state for w in writes):
+                continue  # an alias of one already seen
+            if versions[at] != before.version or (fused and call.args_at[at] == ~0):
+                # An in-place method has just given a written view its grad_fn; y[0] = ... writes
+                # through another.
+                fresh = call.grad_mode and call.function != "__setitem__"
+                after = self.objects.refresh(
+                    own, tensor, settled=fresh or torch_private.base_of(tensor) is None
+                )
+                writes.append((before, after, False))
+                self._write_aliases(own, writes)
+            elif at == 0 and call.role in _CHANGES_OWN:
+                after = self.objects.refresh(own, tensor)
+                if after is not before:
+                    writes.append((before, after, False))
+                    if call.role is Role.DATA_SET:  # ``a.grad.data = b`` is another gradient of a
+                        self._write_aliases(own, writes)
+            elif versions[at] is None or call.role is Role.STATISTICS:
+                after = self._unversioned(call, own, tensor, given)
+                if after is not before:
+                    writes.append((before, after, False))
+                    self._write_aliases(own, writes)
+        return writes
+
+    def _unversioned(
+        self, call: CallRecord, own: Object, tensor: torch.Tensor, given: Given
+    ) -> State:
+        """The state of an input that no version tells of, see NOTE [writes without a version]:
+        another one than before where the call was told to write it, or where other values stand
+        there now."""
+        before = own.state
+        after = self.objects.read_again(own, tensor)
+        if after is before:
+            told: list[torch.Tensor] = []
+            tensors_in(told_to_write(call.function, *given), told)
+            if any(one is tensor for one in told):
+                after = self.objects.anew(own, before.values)
+        return after
+
+    def _write_aliases(self, own: Object, writes: list[Write]) -> None:
+        """New states of all that shares the written memory, and of the tensor whose .grad was
+        written."""
+        block = own.state.block
+        others = [] if block is None else [m for m in block.alive() if m is not own][:ALIAS_LIMIT]
+        owners = [self.objects.grad_owner.get(id(m())) for m in (own, *others)]
+        others += [
+            owner for owner in dict.fromkeys(owners) if owner is not None and owner not in others
+        ]
+        for other in others:
+            tensor = other()
+            if tensor is None:
+                continue
+            before = other.state
+            unchanged = not other.deferred and torch_private.version(tensor) == before.version
+            settled = unchanged or torch_private.base_of(tensor) is None
+            after = self.objects.refresh(other, tensor, settled=settled)
+            if (
+                other.counter is not own.counter
+                and before.version != after.version
+                and after.version is not None
+            ):
+                other.counter = own.counter  # it moved along, so it is one counter
+            if after is not before:
+                writes.append((before, after, True))
+
+    def _prove_cuts(
+        self,
+        call: CallRecord,
+        made: list[NodeRecord],
+        writes: list[Write],
+        returned: list[torch.Tensor],
+    ) -> None:
+        """Only what the walk proves is called a cut; docs/decisions.md says what counts."""
+        if call.role in _NO_CUT or call.bookkeeping:
+            return
+        judged = cuts.judged(call, writes)
+        if not judged:
+            return
+        after = [a for _, a, alias in writes if not alias]
+        edges = cuts.reached(call.outputs + [a for _, a, _ in writes] + self._bases(after), made)
+        target = call.outputs[0] if call.outputs else after[0] if after else None
+        wrote = target is not None and any(a is target for a in after)
+        read = [
+            t for t in returned if (own := self.objects.known(t)) is not None and not own.deferred
+        ]
+        proven: list[Any] = []
+        for state in judged:
+            if cuts.is_connected(state, edges) or any(state is c[0] for c in proven):
+                continue
+            if (
+                call.grad_mode
+                and call.role in _OPERATIONS
+                and cuts.leads_to(read, state, call.inputs)
+            ):
+                continue
+            reason = cuts.reason(call, target, wrote)
+            if reason is CutReason.NOT_DIFFERENTIABLE and made and state.object.deferred:
+                # Nobody has read whether this view is tracked, and the node that the call made
+                # takes it for a constant.
+                continue
+            proven.append((state, target, reason))
+        if proven:
+            call.cuts = proven
+
+    def _bases(self, written: list[State]) -> list[State]:
+        """The tensors that written views look into: they carry the new history where the view's was
+        left unread."""
+        deferred = [
+            tensor for s in written if s.object.deferred and (tensor := s.object()) is not None
+        ]
+        bases = [base for tensor in deferred if (base := torch_private.base_of(tensor)) is not None]
+        return [self.objects.see(base).state for base in bases]
+
+    def close(self, ended: Custom | None) -> None:
+        """Note a custom Function that has returned."""
+        if ended is not None:
+            writes = ended.close(self.objects)
+            ended.call.nodes = self.nodes.collect()
+            self.note("called", ended.call)
+            for write in writes:
+                self.note("wrote", ended.call, *write)
+
+    # --- the log ----------------------------------------------------------------------------------
+
+    def note(self, kind: str, *what: Any) -> None:
+        """Add an entry to the log."""
+        self._log((kind, *what))
+
+    def _log(self, entry: cuts.Entry) -> None:
+        """A full log drops its oldest call with all that belongs to it. A recording that is over
+        takes nothing."""
+        if self.ended:
+            return
+        self.log.append(entry)
+        if len(self.log) > self.max_events:
+            self._drop()
+
+    def _drop(self) -> None:
+        log = self.log
+        self.nodes.forget_leaves()
+        log.popleft()
+        self.dropped += 1
+        while log and log[0][0] not in ("called", "raised", "usual", "hooked"):
+            log.popleft()
+            self.dropped += 1
+
+    def finish(self) -> None:
+        """The block is over, or somebody looks at what there is so far."""
+        try:
+            # else ``forward`` itself looks, and goes on
+            if self.frames.custom(sys._getframe(1)) is None:
+                with torch_private.unobserved():
+                    self.close(self.customs.leave())
+        except Exception as error:
+            self.failed(error)
+
+
+_HANDLER = Recorder.__torch_function__.__code__
+
+
+def _is_over(mode: Any) -> bool:
+    """Is this the mode of a recording that has ended?"""
+    return isinstance(mode, Recorder) and mode.ended

@@ -1,0 +1,769 @@
+"""Everything that gradviz reads of torch and that torch does not document, or not in every version,
+feature-detected.
+
+Nothing else in the package touches ``torch._C``, a leading underscore of torch's, the code and
+frames behind torch's functions, or a public name that only some versions have;
+``tests/test_architecture.py`` holds that. Every function here answers None (or "unknown") where
+torch does not tell, and none of them changes anything.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from inspect import CO_VARARGS
+from types import CodeType, FrameType, FunctionType
+from typing import Any, NamedTuple
+from weakref import ref
+
+import torch
+from torch.autograd.graph import Node
+from torch.overrides import handle_torch_function
+
+from gradviz import _installed
+from gradviz.graph.records import SavedState
+
+# gradviz itself has asked what is installed, without importing torch. This is what was imported.
+_installed.require_own_package()
+_installed.require_torch(str(torch.__version__))
+
+NO_NUMBER = -1
+_UINT64_MAX = 2**64 - 1
+_C: Any = torch._C
+_is_copy_on_write = getattr(_C, "_is_cow_tensor", None)
+
+
+raw_number = operator.methodcaller("_sequence_nr")  # RAW_NO_NUMBER for an AccumulateGrad
+RAW_NO_NUMBER = _UINT64_MAX
+
+
+def sequence_number(node: Node) -> int:
+    """The node's sequence number as a plain int for comparisons: ``NO_NUMBER`` for an
+    AccumulateGrad."""
+    number: int = node._sequence_nr()
+    return NO_NUMBER if number == _UINT64_MAX else number
+
+
+def sequence_nr(node: Node) -> int | None:
+    """The node's sequence number. Per thread, rising; None for an AccumulateGrad, which has
+    none."""
+    number = sequence_number(node)
+    return None if number == NO_NUMBER else number
+
+
+def is_accumulate_grad(node: Node) -> bool:
+    """Is this the node that fills a leaf's ``.grad``?"""
+    return type(node).__name__ == "AccumulateGrad"
+
+
+def leaf_of(node: Node) -> torch.Tensor | None:
+    """The leaf whose ``.grad`` an AccumulateGrad fills; None for other nodes."""
+    try:
+        leaf = node.variable if is_accumulate_grad(node) else None  # type: ignore[attr-defined]
+    except Exception:
+        return None
+    return leaf if isinstance(leaf, torch.Tensor) else None
+
+
+def has_hooks(tensor: torch.Tensor) -> bool:
+    """Did the user put hooks on the gradient of this tensor?"""
+    return bool(getattr(tensor, "_backward_hooks", None))
+
+
+def is_custom(node: Any) -> bool:
+    """Does the node belong to a ``torch.autograd.Function``, in Python or in C++?"""
+    return (
+        isinstance(node, torch.autograd.function.BackwardCFunction) or "::CppNode<" in node.name()
+    )
+
+
+def node_name(node: Node) -> str:
+    """``"MulBackward0"``: the node's class, without namespace."""
+    name = type(node).__name__
+    return name if name != "CppFunction" else node.name().removeprefix("torch::autograd::")
+
+
+# ---- saved tensors -------------------------------------------------------------------------------
+
+_RAW = "_raw_saved_"
+_AVAILABLE = SavedState.AVAILABLE
+_raw_names: dict[type, tuple[tuple[str, str], ...]] = {}
+_EXPECTED = re.compile(r"is at version \d+; expected version (\d+)")
+
+
+def raw_names(kind: type) -> tuple[tuple[str, str], ...]:
+    """(attribute to read, its short name) of the saved tensors of a node class, e.g.
+    ("_raw_saved_self", "self")."""
+    names = _raw_names.get(kind)
+    if names is None:
+        names = tuple((a, a.removeprefix(_RAW)) for a in dir(kind) if a.startswith(_RAW))
+        if "_FunctionBase" in {base.__name__ for base in kind.__mro__}:
+            names = tuple((a, "saved_" + short) for a, short in names)
+        # classes of custom Functions are made by the user and may be many: only torch's own are
+        # remembered
+        else:
+            _raw_names[kind] = names
+    return names
+
+
+def saved_tensors(node: Node) -> list[tuple[str, Any, SavedState, int | None]]:
+    """What a node has saved, read without running an unpack hook, a checkpoint's forward or user
+    code.
+
+    Returns:
+        (short name, the saved object or None, state, saved version where torch tells it) for each
+        saved tensor. A slot that the forward left empty is not listed. The object is a tensor, or
+        whatever a pack hook made of it; the state is then UNKNOWN, since only unpacking would tell.
+    """
+    found: list[tuple[str, Any, SavedState, int | None]] = []
+    held = False  # does the node still hold anything? All it saved is released together
+    for attribute, short in raw_names(type(node)):
+        try:
+            raw = getattr(node, attribute)
+        except Exception:  # lists of saved tensors raise once they are released
+            found.append((short, None, SavedState.FREED, None))
+            continue
+        if isinstance(raw, (tuple, list)):
+            for i, one in enumerate(raw):
+                if one is not None and (state := _saved_state(one, node, None, held)) is not None:
+                    found.append((f"{short}[{i}]", *state))
+        elif (state := _saved_state(raw, node, attribute, held)) is not None:
+            found.append((short, *state))
+            held = held or state[0] is not None
+    return found
+
+
+def _saved_state(
+    raw: Any, node: Node, attribute: str | None, held: bool
+) -> tuple[Any, SavedState, int | None] | None:
+    """(object, state, saved version) of one raw saved tensor; None when the forward saved nothing
+    there."""
+    try:
+        data, hook = raw.data, raw.unpack_hook
+        if hook is None and data is not None and data._version == 0:  # by far the most frequent
+            return data, _AVAILABLE, 0
+    except Exception:  # an older torch, or an inconsistent graph
+        return None, SavedState.UNKNOWN, None
+    if hook is not None:
+        return data, SavedState.UNKNOWN, None
+    if data is None:
+        if held:
+            return None
+        try:  # without data and hook this only tells "empty" from "released"
+            return (
+                None
+                if _unpacked(raw, node, attribute) is None
+                else (None, SavedState.UNKNOWN, None)
+            )
+        except RuntimeError:
+            return None, SavedState.FREED, None
+    current = version(data)
+    if attribute is None:
+        return data, SavedState.UNKNOWN, None
+    # written at some time, perhaps before it was saved: let torch compare (no hook is there to run)
+    try:
+        getattr(node, attribute.replace("_raw", "", 1))
+    except Exception as error:
+        expected = _EXPECTED.search(str(error))
+        return (
+            (data, SavedState.STALE, int(expected[1]))
+            if expected
+            else (data, SavedState.UNKNOWN, None)
+        )
+    return data, SavedState.AVAILABLE, current
+
+
+def plainly_saved(node: Node, attribute: str) -> torch.Tensor | None:
+    """The tensor that a node has just saved; None for a slot that the forward left empty. Raises
+    for anything else: a list, what a pack hook made, an older torch."""
+    raw = getattr(node, attribute)
+    data: torch.Tensor | None = raw.data
+    if raw.unpack_hook is not None or (
+        data is None and _unpacked(raw, node, attribute) is not None
+    ):
+        raise LookupError
+    return data
+
+
+def _unpacked(raw: Any, node: Node, attribute: str | None) -> Any:
+    """What a raw saved tensor without data and hook unpacks to. Raises RuntimeError where it was
+    released."""
+    if hasattr(raw, "unpack"):  # from torch 2.12 on
+        return raw.unpack()
+    # A list of saved tensors that was released has raised before.
+    return None if attribute is None else getattr(node, attribute.replace("_raw", "", 1))
+
+
+# ---- tensors -------------------------------------------------------------------------------------
+
+
+def version(tensor: torch.Tensor) -> int | None:
+    """How often the tensor's memory was written in place. None where it is not tracked (inference
+    tensors)."""
+    try:
+        return int(tensor._version)
+    except Exception:
+        return None
+
+
+def moved(tensors: Sequence[Any], states: Sequence[Any]) -> bool:
+    """Has the version of any tensor changed from that of its state, or has one none? Quick for the
+    usual answer, no."""
+    try:
+        for tensor, state in zip(tensors, states):  # noqa: B905  quicker; they are equally long
+            if state is not None and tensor._version != state.version:
+                return True
+    except RuntimeError:  # an inference tensor: it may have been written
+        return True
+    return False
+
+
+def facts(t: torch.Tensor) -> tuple[Any, ...]:
+    """What a recording keeps of an ordinary tensor, in one go. Raises for one that is not."""
+    return (
+        t.shape,
+        t.stride(),
+        t.storage_offset(),
+        t.dtype,
+        t.device,
+        t.requires_grad,
+        t._version,
+        t._base,
+        t.retains_grad,
+        t.output_nr,
+        t.grad_fn,
+        t.is_cpu,
+    )
+
+
+def dtype_called(name: str) -> torch.dtype | None:
+    """The dtype of that name, such as "float32"; None where this torch has none."""
+    found = getattr(torch, name, None)
+    return found if isinstance(found, torch.dtype) else None
+
+
+def base_of(tensor: torch.Tensor) -> torch.Tensor | None:
+    """The tensor that this one is a view of, as autograd knows it."""
+    try:
+        return tensor._base
+    except Exception:
+        return None
+
+
+def storage_key(tensor: torch.Tensor) -> int | None:
+    """A number that two living tensors share if and only if they share a storage object."""
+    try:
+        return int(tensor.untyped_storage()._cdata)
+    except Exception:
+        return None
+
+
+def storage_range(tensor: torch.Tensor) -> tuple[int, int] | None:
+    """(first byte, number of bytes) of the tensor's storage; None where there is no real memory
+    (meta, fake, empty).
+
+    Asking a copy-on-write storage for its address would copy it, so that is not asked.
+    """
+    try:
+        if _is_copy_on_write is not None and _is_copy_on_write(tensor):
+            return None
+        storage = tensor.untyped_storage()
+        start, size = storage.data_ptr(), storage.nbytes()
+    except Exception:
+        return None
+    return (start, size) if start and size else None
+
+
+def is_functorch_wrapper(tensor: torch.Tensor) -> bool:
+    """Is this a tensor as seen inside ``torch.func`` transforms?"""
+    try:
+        return bool(_C._functorch.is_functorch_wrapped_tensor(tensor))
+    except Exception:
+        return False
+
+
+def has_plain_data(tensor: torch.Tensor) -> bool:
+    """Can the elements be read without running code of a subclass or of an active dispatch mode?"""
+    try:
+        if type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+            return False
+        if is_functorch_wrapper(tensor) or tensor.layout is not torch.strided or tensor.is_nested:
+            return False
+        lazy = tensor.is_conj() or tensor.is_neg()
+        return not (lazy and _C._len_torch_dispatch_stack())
+    except Exception:
+        return False
+
+
+def unobserved() -> AbstractContextManager[None]:
+    """While it is entered, reading an attribute of a tensor runs no ``__torch_function__`` and no
+    function mode."""
+    return _C.DisableTorchFunction()  # type: ignore[no-any-return]
+
+
+# ---- recording -----------------------------------------------------------------------------------
+
+
+def next_sequence_nr() -> int:
+    """The number that this thread's next node will get; 0 (every node counts as new) where torch
+    does not tell."""
+    try:
+        return int(_C._autograd._get_sequence_nr())
+    except AttributeError:
+        return 0
+
+
+# Asked around every recorded call, so these are C functions without a Python one around them.
+is_compiling = torch.compiler.is_compiling
+functorch_active: Callable[[], bool] = getattr(_C, "_are_functorch_transforms_active", bool)
+# modes that would see what we call now
+outer_modes: Callable[[], int] = getattr(_C, "_len_torch_function_stack", int)
+dispatch_modes: Callable[[], int] = getattr(_C, "_len_torch_dispatch_stack", int)
+raw_version = operator.attrgetter("_version")  # raises where torch does, unlike version()
+
+
+def backward_under_way() -> int | None:
+    """A number of the backward that runs on this thread: this is a hook of it, for example. None:
+    there is none."""
+    try:
+        number = int(_C._current_graph_task_id())
+    except AttributeError:
+        return None
+    return None if number == -1 else number
+
+
+def takes_gradient(leaf: torch.Tensor) -> bool:
+    """Would a gradient reach this leaf? A view of a tracked tensor made under no_grad says so, and
+    takes none."""
+    try:
+        torch.autograd.graph.get_gradient_edge(leaf)
+    except Exception:
+        return False
+    return True
+
+
+def output_count(node: Any) -> int:
+    """How many values the forward of this node returned, those without gradient included; 0 where
+    not known."""
+    try:
+        return len(node._input_metadata)
+    except Exception:
+        return 0
+
+
+# ---- torch's own code on the stack ---------------------------------------------------------------
+
+TORCH = os.path.dirname(torch.__file__) + os.sep
+_OPTIMIZERS = os.path.join(TORCH, "optim") + os.sep
+_LAYERS = os.path.join(TORCH, "nn", "modules") + os.sep
+_INIT = torch.nn.init.__file__
+_PARAMETERS = torch.nn.parameter.__file__
+_CHECKPOINTS = os.path.join(TORCH, "utils", "checkpoint.py")
+_GRAPH = torch.autograd.graph.__file__
+# What a module does with its parameters outside forward.
+_KEEPING = frozenset(
+    """__init__ reset_parameters _reset_parameters _fill_padding_idx_with_zero _apply state_dict
+    _save_to_state_dict load_state_dict _load_from_state_dict""".split()
+)
+# To find a leaf's AccumulateGrad they make a view of it, which nobody asked for.
+_ASKING = frozenset(("get_gradient_edge", "_get_grad_fn_or_grad_acc"))
+# What runs before and after a checkpointed function, never while it runs.
+# Up to torch 2.11 it makes a leaf without elements.
+_CHECKPOINTING = frozenset(
+    ("_checkpoint_without_reentrant_generator", "_checkpoint_without_reentrant_generator_impl")
+)
+# Python wrappers of torch functions: the user's call is the recorded call, argument by argument.
+_WRAPPERS = tuple(
+    os.path.join(TORCH, *path.split("/"))
+    for path in (
+        "_tensor.py",
+        "overrides.py",
+        "functional.py",
+        "nn/functional.py",
+        "autograd/__init__.py",
+    )
+)
+MODULE_CALL: CodeType = torch.nn.Module._call_impl.__code__  # runs whenever an nn.Module is called
+MODULE_FILE = MODULE_CALL.co_filename
+_DETOUR: CodeType = handle_torch_function.__code__
+
+
+def is_bookkeeping(code: CodeType) -> bool:
+    """Is it what torch does with tensors for itself: an optimizer, nn.init, a constructor, a
+    checkpoint's start?"""
+    file, name = code.co_filename, code.co_name
+    keeping = name in _KEEPING and file.startswith(_LAYERS)
+    asking = name in _ASKING and file == _GRAPH
+    starting = name in _CHECKPOINTING and file == _CHECKPOINTS
+    return keeping or asking or starting or file == _INIT or file.startswith(_OPTIMIZERS)
+
+
+def is_checkpoint(code: CodeType) -> bool:
+    """Is it ``torch.utils.checkpoint.checkpoint``, which calls the function that it was given?"""
+    return code.co_filename == _CHECKPOINTS and code.co_name == "checkpoint"
+
+
+def copies_parameter(code: CodeType) -> bool:
+    """Is it what ``copy.deepcopy`` runs for an nn.Parameter? It reads ``.data``, which nobody
+    wrote."""
+    return code.co_name == "__deepcopy__" and code.co_filename == _PARAMETERS
+
+
+def is_wrapper(code: CodeType) -> bool:
+    """Is it a Python function of torch's that hands a call on as it came?"""
+    return code.co_filename in _WRAPPERS
+
+
+def is_detour(code: CodeType) -> bool:
+    """Is it torch's way from a Python function of its own to the mode that watches?"""
+    return code is _DETOUR
+
+
+def attribute_of(accessor: Any) -> str:
+    """Name of the attribute that a ``Tensor.grad.__get__`` or its like reads or writes."""
+    return getattr(getattr(accessor, "__self__", None), "__name__", "?")
+
+
+def called_module(frame: FrameType) -> torch.nn.Module:
+    """The module that a frame of ``MODULE_CALL`` runs. Its locals live until it returns anyway."""
+    module: torch.nn.Module = frame.f_locals["self"]
+    return module
+
+
+_HOOK_RESULTS = ("args_result", "args_kwargs_result")  # what a forward pre-hook returned
+_CALLS_IN_PARTS = any(
+    isinstance(part, CodeType) and part.co_name == "inner" for part in MODULE_CALL.co_consts
+)
+
+
+def hooks_replaced_arguments(call: FrameType, below: FrameType | None) -> bool:
+    """Did a forward pre-hook give ``forward`` other arguments than the module was called with?
+
+    Args:
+        call: a frame of ``MODULE_CALL``.
+        below: the frame that it runs. Where there are hooks, that is a part of it, in most
+            versions.
+
+    Returns:
+        Whether it did. True also where that cannot be told.
+    """
+    with_hooks = call
+    if _CALLS_IN_PARTS:
+        if (
+            below is None
+            or below.f_code.co_filename != MODULE_FILE
+            or below.f_code.co_name != "inner"
+        ):
+            return False
+        with_hooks = below
+    now = with_hooks.f_locals
+    if not any(name in now for name in _HOOK_RESULTS):
+        return False
+    above = call.f_back
+    given = {} if above is None or above.f_code.co_filename != MODULE_FILE else above.f_locals
+    if not all(name in values for values in (given, now) for name in ("args", "kwargs")):
+        return True
+    before = [*given["args"], *given["kwargs"].values()]
+    after = [*now["args"], *now["kwargs"].values()]
+    same = len(before) == len(after) and all(
+        one is other for one, other in zip(before, after, strict=True)
+    )
+    return not same or list(given["kwargs"]) != list(now["kwargs"])
+
+
+# ---- custom Functions on the stack ---------------------------------------------------------------
+#
+# NOTE [Function.apply]: up to torch 2.13 ``Function.apply`` is Python, and its frame stands on the
+# stack while a custom Function computes. From 2.14 it is compiled, and only the frames of what it
+# calls are there: ``forward``, ``setup_context`` and ``jvp``, or what decorates them. They are
+# known by their code. A frame of that code may also be a call of ``forward`` that the user made
+# himself; where a context is given, it tells. An input that ``forward`` hands back as it is becomes
+# a view of itself, which torch makes when no frame but the caller's is left.
+
+_APPLY: CodeType | None = getattr(
+    getattr(torch.autograd.Function.apply, "__func__", None), "__code__", None
+)
+_CONTEXT: type = _C._FunctionBase
+_PARTS = ("forward", "setup_context", "jvp")
+UNNAMED = "Function"  # stands for the name of a class that the stack does not tell
+_MOST_LAYERS = 20  # decorators that are looked through
+_ABSENT = object()
+
+
+class FunctionRun(NamedTuple):
+    """A custom Function that is computing. Holds a frame and tensors: never store it."""
+
+    key: int  # equal for all calls of one run
+    name: str  # of its class
+    given: tuple[Any, ...]  # what it was applied to
+    caller: FrameType | None  # the frame that called ``apply``
+    # its ``ctx``, where the stack tells it: dead once the run left nothing behind
+    context: ref[Any] | None
+
+
+class FunctionRuns:
+    """Finds custom Functions on the stack. One per recording, since it remembers code objects."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[bool, CodeType]] = {}  # by id: hashing a code object is slow
+        self._classes = -1
+
+    def outermost(self, frame: FrameType | None) -> FunctionRun | None:
+        """The outermost custom Function that computes on this stack."""
+        return _by_apply(frame) if _APPLY is not None else self._by_parts(frame)
+
+    def _by_parts(self, frame: FrameType | None) -> FunctionRun | None:
+        classes = len(torch.autograd.Function.__subclasses__())
+        if classes != self._classes:  # new ones may be made of code that was seen before
+            self._known.clear()
+            self._classes = classes
+        known = self._known
+        candidates = []
+        while frame is not None:
+            code = frame.f_code
+            if (known.get(id(code)) or self._look_up(code))[0]:
+                candidates.append(frame)
+            frame = frame.f_back
+        found = (_run_of_part(candidate) for candidate in reversed(candidates))
+        return next((run for run in found if run is not None), None)
+
+    def _look_up(self, code: CodeType) -> tuple[bool, CodeType]:
+        is_part = any(
+            layer.__code__ is code for kind in _function_classes() for _, layer in _parts(kind)
+        )
+        self._known[id(code)] = found = is_part, code
+        return found
+
+
+def hands_back(function: str, args: tuple[Any, ...]) -> bool:
+    """May this call be how ``apply`` returns an input that ``forward`` handed back, see NOTE
+    [Function.apply]?"""
+    return function == "view_as" and len(args) == 2 and args[0] is args[1]
+
+
+def run_without_frames(frame: FrameType, args: tuple[Any, ...]) -> FunctionRun:
+    """A run of which nothing but such a call was seen."""
+    return FunctionRun(id(frame), UNNAMED, args[:1], frame, None)
+
+
+def applied_name(node: Any) -> str | None:
+    """Name of the class of custom Functions that made a node; None for other nodes."""
+    kind = getattr(type(node), "_forward_cls", None)
+    return kind.__name__ if isinstance(kind, type) else None
+
+
+def _by_apply(frame: FrameType | None) -> FunctionRun | None:
+    apply = called = inner = None
+    while frame is not None:
+        if frame.f_code is _APPLY:
+            apply, called = frame, inner
+        inner, frame = frame, frame.f_back
+    if apply is None:
+        return None
+    context = None if called is None else _context(_positional(called.f_code, _values(called)))
+    local = apply.f_locals  # torch's own frame: they live until it returns anyway
+    weak = None if context is None else ref(context)
+    return FunctionRun(id(apply), local["cls"].__name__, tuple(local["args"]), apply.f_back, weak)
+
+
+def _context(given: tuple[Any, ...]) -> Any:
+    """The ``ctx`` among the first arguments of a part; a class method has its class before it."""
+    return next((value for value in given[:2] if isinstance(value, _CONTEXT)), None)
+
+
+def _run_of_part(frame: FrameType) -> FunctionRun | None:
+    """The run of which this frame, whose code is a part of some Function, is the outermost one.
+    None for a call of ``forward`` that torch did not make."""
+    values = _values(frame)
+    given = _positional(frame.f_code, values)
+    context = _context(given)
+    # Only a Function that has setup_context of its own computes without a context.
+    kinds = (
+        [k for k in _function_classes() if _has_setup(k)]
+        if context is None
+        else [type(context)._forward_cls]
+    )
+    fits = [
+        (k, part) for k in kinds for part, layer in _parts(k) if _runs(frame.f_code, values, layer)
+    ]
+    if not fits:
+        return None
+    part = fits[0][1]
+    names = {k.__name__ for k, _ in fits}
+    if given and any(given[0] is k for k, _ in fits):
+        given = given[1:]  # a class method
+    if context is not None:
+        given = given[1:]
+    if part == "setup_context":
+        given = tuple(given[0]) if given and isinstance(given[0], tuple) else ()
+    elif part == "jvp":
+        given = ()
+    elif context is not None:
+        given = given[: len(context.needs_input_grad)]  # without defaults
+    caller = frame.f_back
+    if caller is not None and caller.f_code is _APPLY:  # only where this way is taken for a test
+        caller = caller.f_back
+    name = names.pop() if len(names) == 1 else UNNAMED  # several classes share this forward
+    return FunctionRun(id(caller), name, given, caller, None if context is None else ref(context))
+
+
+def _function_classes() -> Iterator[Any]:
+    """Every class of custom Functions that is alive."""
+    waiting: list[Any] = [torch.autograd.Function]
+    while waiting:
+        found = type.__subclasses__(waiting.pop())
+        waiting += found
+        yield from found
+
+
+def _member(kind: Any, name: str) -> Any:
+    """What a class has under a name, without running code of the user's."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+
+
+def _has_setup(kind: Any) -> bool:
+    return _member(kind, "setup_context") is not _member(torch.autograd.Function, "setup_context")
+
+
+def _parts(kind: Any) -> Iterator[tuple[str, FunctionType]]:
+    """(name of the part, Python function) of what ``apply`` calls, decorators and what they
+    decorate included."""
+    for part in _PARTS:
+        function = _member(kind, part)
+        for _ in range(_MOST_LAYERS):
+            if isinstance(function, (staticmethod, classmethod)):
+                function = function.__func__
+            elif isinstance(function, functools.partial):
+                function = function.func
+            elif isinstance(function, FunctionType):
+                yield part, function
+                function = vars(function).get("__wrapped__")
+            else:
+                break
+
+
+def _runs(code: CodeType, values: dict[str, Any], function: FunctionType) -> bool:
+    """Is it this very function that runs, not another one made of the same code (by a decorator,
+    say)?"""
+    if code is not function.__code__:
+        return False
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
+        try:
+            content = cell.cell_contents
+        except ValueError:
+            content = _ABSENT  # not filled yet
+        if values.get(name, _ABSENT) is not content:
+            return False
+    return True
+
+
+def _values(frame: FrameType) -> dict[str, Any]:
+    """The local variables of a function's frame; none of them lives longer for it."""
+    own = frame.f_locals
+    values = dict(own)
+    # Before Python 3.13 the frame keeps this dict, and what is in it, until it returns. If nobody
+    # but the frame, this function and the call below has it (``locals()`` would be the same one),
+    # it is emptied.
+    if sys.version_info < (3, 13) and sys.getrefcount(own) == 3:
+        own.clear()
+    return values
+
+
+def _positional(code: CodeType, values: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments that a function was called with by position, as far as its variables still have
+    them."""
+    named = tuple(values.get(name) for name in code.co_varnames[: code.co_argcount])
+    if not code.co_flags & CO_VARARGS:
+        return named
+    rest = values.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount])
+    return named + rest if isinstance(rest, tuple) else named
+
+
+# ---- optimizers ----------------------------------------------------------------------------------
+
+
+def step_obstacle(optimizer: Any) -> str | None:
+    """Why a step of this optimizer cannot be tried on a copy without running code of the user's;
+    None if it can be."""
+    # torch.optim hides the submodule
+    kind, home = type(optimizer), sys.modules[torch.optim.Optimizer.__module__]
+    name, replaced = kind.__name__, vars(optimizer).get("step")
+    methods = [
+        m
+        for m in (getattr(kind, "step", None), getattr(kind, "_init_group", None), replaced)
+        if m is not None
+    ]
+    hooks = ("_global_optimizer_pre_hooks", "_global_optimizer_post_hooks")
+    own = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks")
+    if any(not str(getattr(m, "__module__", "")).startswith("torch.optim.") for m in methods):
+        return f"step() of this {name} is not torch's own, and it is not run to find out"
+    if replaced is not None and not getattr(
+        replaced, "_wrapped_by_lr_sched", hasattr(replaced, "_with_counter")
+    ):
+        return f"step() of this {name} was replaced, and it is not run to find out"
+    if any(getattr(home, h, None) for h in hooks) or any(getattr(optimizer, h, None) for h in own):
+        return "step() has hooks, and they are not run to find out"
+    if isinstance(optimizer, torch.optim.LBFGS):
+        return "LBFGS runs a closure, which computes new gradients"
+    if optimizer.defaults.get("differentiable") or any(
+        g.get("differentiable") for g in optimizer.param_groups
+    ):
+        return "differentiable=True: its step is part of a graph, and is not tried"
+    if _C._len_torch_dispatch_stack():
+        return "a TorchDispatchMode is active, and would see the trial"
+    return None
+
+
+# on this thread
+profiler_enabled: Callable[[], bool] = getattr(torch.autograd, "_profiler_enabled", bool)
+
+
+# ---- memory that others than torch may write -----------------------------------------------------
+
+
+def is_foreign(tensor: torch.Tensor) -> bool:
+    """Is the memory of this tensor not torch's own, so that others may write it without a version?
+    numpy's, say."""
+    try:
+        return not tensor.untyped_storage().resizable()
+    except Exception:
+        return False
+
+
+# ---- the function modes of this thread -----------------------------------------------------------
+
+_mode_at: Callable[[int], Any] | None = getattr(_C, "_get_function_stack_at", None)
+_pop_mode: Callable[[], Any] | None = getattr(_C, "_pop_torch_function_stack", None)
+_push_mode: Callable[[Any], None] | None = getattr(_C, "_push_on_torch_function_stack", None)
+
+
+def take_off_modes(unwanted: Callable[[Any], bool]) -> list[Any] | None:
+    """Take function modes off this thread's stack wherever they stand; the others stay as they are.
+
+    ``TorchFunctionMode.__exit__`` takes off whatever stands on top. While torch runs a mode's
+    handler, that mode and those above it are not on the stack.
+
+    Args:
+        unwanted: says of each mode whether it goes.
+
+    Returns:
+        The modes that went, or None where torch does not let the stack be read.
+    """
+    if _mode_at is None or _pop_mode is None or _push_mode is None or outer_modes is int:
+        return None
+    modes = [_mode_at(place) for place in range(outer_modes())]
+    places = [place for place, mode in enumerate(modes) if unwanted(mode)]
+    if not places:
+        return []
+    above = modes[places[0] :]
+    for _ in above:
+        _pop_mode()
+    for mode in above:
+        if not unwanted(mode):
+            _push_mode(mode)
+    return [modes[place] for place in places]
