@@ -16,6 +16,8 @@ import gradviz
 from gradviz.picture.figure import Figure
 from gradviz.picture.scene import Arrow, Row, Scene
 
+from .pages import document
+
 PROGRAM = """\
 a = torch.tensor(1., requires_grad=True)
 {way}
@@ -160,8 +162,6 @@ def sheet(programs: list[Drawn], *, key: bool) -> str:
 
 def write(folder: Path) -> None:
     """Write ``handout.html`` and ``handout_key.html``."""
-    from .site import document
-
     folder.mkdir(parents=True, exist_ok=True)
     programs = [drawn(name) for name in WAYS]
     for name, key in (("handout.html", False), ("handout_key.html", True)):

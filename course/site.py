@@ -13,40 +13,16 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import gradviz
 
 from . import ROOT, handouts, teaching
 from .books import Notebook, notebooks, plain
+from .pages import Page, document
 from .running import shown
 
 SITE = ROOT / "build" / "site"
 LIMIT = 512  # states of one page
-STYLE = (Path(__file__).parent / "site.css").read_text(encoding="utf-8")
-POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action"
-    " 'none'"
-)
-
-
-class Page(NamedTuple):
-    """One written page: what it is called, where it lies below the site, and where in its notebook
-    it stands."""
-
-    title: str
-    place: str
-    scenario: str
-
-
-def document(title: str, body: str, style: str = "") -> str:
-    """A page without scripts, in the site's own look."""
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{STYLE}{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
-    )
 
 
 def pages_of(notebook: Notebook, folder: Path) -> list[Page]:

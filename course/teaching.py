@@ -5,10 +5,9 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from .site import Page
+from .pages import Page, document
 
 
 class Stop(NamedTuple):
@@ -135,8 +134,6 @@ ROUTE = (
 
 def write(folder: Path, made: Mapping[str, Sequence[Page]]) -> None:
     """Write ``index.html`` of the class."""
-    from .site import document
-
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "index.html").write_text(
         document("A class of 90 minutes", body(made)), encoding="utf-8"

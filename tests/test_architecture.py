@@ -7,7 +7,6 @@ import ast
 import importlib
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -104,6 +103,19 @@ def test_imports_point_downwards(module: str) -> None:
 def test_no_modules_import_each_other() -> None:
     assert circle({m: own_imports(m) for m in MODULES}) == []
     assert circle({"a": {"b"}, "b": {"a"}, "c": {"a"}, "d": set()}) == ["a", "b", "c"]
+
+
+def test_the_course_has_no_circle() -> None:
+    """What is made of the notebooks: its folder too reads downwards."""
+    paths = {path.stem: path for path in (PACKAGE.parent / "course").glob("*.py")}
+    found = {}
+    for name, path in paths.items():
+        lines = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        froms = [n for n in lines if isinstance(n, ast.ImportFrom) and n.level]
+        found[name] = {n.module for n in froms if n.module} | {
+            a.name for n in froms if not n.module for a in n.names
+        }
+    assert circle({name: others & paths.keys() for name, others in found.items()}) == []
 
 
 def test_only_public_names_are_imported_by_their_names() -> None:

@@ -1,0 +1,32 @@
+"""One page of the site: what it is called, and its frame without scripts."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import NamedTuple
+
+STYLE = (Path(__file__).parent / "site.css").read_text(encoding="utf-8")
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action"
+    " 'none'"
+)
+
+
+class Page(NamedTuple):
+    """One written page: what it is called, where it lies below the site, and where in its notebook
+    it stands."""
+
+    title: str
+    place: str
+    scenario: str
+
+
+def document(title: str, body: str, style: str = "") -> str:
+    """A page without scripts, in the site's own look."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title>\n<style>{STYLE}{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
