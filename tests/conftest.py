@@ -54,11 +54,15 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
     if table not in ASKING or getattr(pyfuncitem.function, "is_hypothesis_test", False):
         return (yield)
     torch.manual_seed(0)
-    with answers.kept(pyfuncitem.module) as given:
-        result = yield
-    if given:
-        pyfuncitem.config.stash[KEPT].check(table, pyfuncitem.name, given)
-    return result
+    kept, passed = pyfuncitem.config.stash[KEPT], False
+    try:
+        with answers.kept(pyfuncitem.module) as given:
+            result = yield
+        passed = True
+        return result
+    finally:  # of a test that fails, what it was answered is told apart, but neither compared nor stored
+        if given and (passed or kept.folder not in (None, FOLDER)):
+            kept.check(table, pyfuncitem.name, given)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

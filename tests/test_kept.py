@@ -13,6 +13,7 @@ import pytest
 import torch
 from compare_answers import report
 from kept import AGAIN, FOLDER, KINDS, Kept, compared, differences, here, read, write
+from test_live_scenarios import LIVE
 from test_pictures import PROGRAMS, README
 
 import gradviz as gv
@@ -63,6 +64,12 @@ def test_every_mend_has_a_kind() -> None:
 def test_every_cause_of_the_scenarios_is_held() -> None:
     causes = {given["cause"] for _, given in given_in(FOLDER / "scenarios.json")}
     assert len(causes) > 25
+
+
+def test_the_panel_of_every_scenario_of_the_course_is_held() -> None:
+    held = {name for name, words in read("panels_and_players")[1].items() if "text" in words and "words" in words}
+    panels = {f"{name[:2]} {name.partition(': ')[2]}" for name in held}
+    assert set(LIVE.values()) <= panels
 
 
 def given_in(path: Path) -> list[tuple[str, dict[str, Any]]]:
