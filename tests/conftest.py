@@ -5,10 +5,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
 
+import answers
 import hypothesis
 import pytest
+import torch
+from kept import FOLDER, Kept
 
 from gradviz.picture import render
 
@@ -21,11 +26,73 @@ hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, prin
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
+# Files of tests whose questions and answers are kept in tests/golden/answers, a table each.
+ASKING = "doubts entry gradient moving raised reaching silent size small why_magic zeros".split()
+KEPT = pytest.StashKey[Kept]()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--overwrite-golden",
         action="store_true",
         help="rewrite tests/golden/ from what the code gives",
+    )
+    parser.addoption(
+        "--answers-to", type=Path, metavar="FOLDER", help="write answers there, compare none"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    folder = config.getoption("--answers-to") or (
+        FOLDER if config.getoption("--overwrite-golden") else None
+    )
+    if folder is not None and (
+        hasattr(config, "workerinput") or config.getoption("numprocesses", None)
+    ):
+        raise pytest.UsageError(
+            "several workers would write over each other's answers: leave -n out"
+        )
+    config.stash[KEPT] = Kept(folder)
+
+
+@pytest.fixture(scope="session")
+def kept(request: pytest.FixtureRequest) -> Kept:
+    """What was answered before."""
+    return request.config.stash[KEPT]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+    """Compare what a test of ``ASKING`` was answered with what is stored. Searches ask something else every time."""
+    table = pyfuncitem.path.stem.removeprefix("test_")
+    if table not in ASKING or getattr(pyfuncitem.function, "is_hypothesis_test", False):
+        return (yield)
+    torch.manual_seed(0)
+    kept, passed = pyfuncitem.config.stash[KEPT], False
+    try:
+        with answers.kept(pyfuncitem.module) as given:
+            result = yield
+        passed = True
+        return result
+    finally:  # of a test that fails, what it was answered is told apart, but neither compared nor stored
+        if given and (passed or kept.folder not in (None, FOLDER)):
+            kept.check(table, pyfuncitem.name, given)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the answers, where they are to be written."""
+    kept = session.config.stash[KEPT]
+    if kept.folder is None:
+        return
+    functions = {
+        (item.path.stem.removeprefix("test_"), item.name.partition("[")[0])
+        for item in session.items
+    }
+    names = {(item.path.stem.removeprefix("test_"), item.name) for item in session.items}
+    kept.write(
+        lambda table, name: (
+            (table, name.partition("[")[0]) in functions and (table, name) not in names
+        )
     )
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kept import Kept
 
 from course import ROOT, books
 
@@ -58,6 +59,16 @@ def test_every_state_is_what_torch_says(found: dict[str, Any], name: str) -> Non
     assert all(result["states"].values())
     said = result["complaints"]
     assert not said, f"{len(said)} complaints, the first ones:\n" + "\n".join(said[:20])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_first_state_of_every_panel_is_told_as_it_was(
+    found: dict[str, Any], name: str, kept: Kept
+) -> None:
+    result = found[name]
+    assert "words" in result, f"the process of this notebook ended with {result}"
+    for panel, words in result["words"].items():
+        kept.check("panels_and_players", f"{name}: {panel}", words)
 
 
 def test_as_many_panels_states_and_numbers_were_compared_as_there_are(

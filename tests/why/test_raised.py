@@ -575,6 +575,26 @@ def test_what_torch_raises_is_explained(program: Program, cause: str, says: str)
     well_formed(told)
 
 
+CAUSES = {program: cause for program, cause, _ in PROGRAMS}
+
+
+@pytest.mark.parametrize("program", CAUSES, ids=lambda p: p.__name__)
+def test_a_reader_gets_the_same_answer(program: Program) -> None:
+    cause = CAUSES[program]
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rec = gv.record()
+        with pytest.raises((RuntimeError, ValueError)) as caught, rec:
+            program()
+    assert rec.explain(error=caught.value).cause == cause
+    assert gv.explain(error=caught.value, names={}).cause == cause
+    alone = (
+        rec.explain()
+    )  # an optimizer is made, and refuses what it is given, outside of all recorded calls
+    assert (alone.cause == cause) is (cause != "non_leaf_in_optimizer")
+
+
 def well_formed(told: Explanation) -> None:
     lines = str(told).splitlines()
     assert len(lines) <= LINES

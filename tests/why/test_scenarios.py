@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import answers as plain
 import pytest
 import torch
+from kept import Kept
 from scenarios import HEALTHY, SCENARIOS, Scenario, holds, run, subjects
 from torch import nn
 
@@ -38,6 +40,7 @@ class Answer(NamedTuple):
     cause: str
     lines: tuple[int, ...]
     text: str
+    kept: dict[str, Any]
 
     @property
     def right(self) -> bool:
@@ -65,7 +68,9 @@ def ask(scenario: Scenario) -> Answer:
         if isinstance(v, (torch.Tensor, nn.Module, torch.optim.Optimizer))
     }
     found = gv.explain(*subjects(scenario, names), error=error, recording=recording, names=known)
-    return Answer(scenario, found.cause, found.lines, str(found))
+    picture = plain.in_brief(plain.recorded(recording))
+    kept = {"answer": plain.Reader(numbered=True).answer(found), "picture": picture}
+    return Answer(scenario, found.cause, found.lines, str(found), kept)
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +95,13 @@ def test_the_line_to_blame_is_named(answers: list[Answer]) -> None:
         if a.right and not set(a.scenario.blame) <= set(a.lines)
     ]
     assert not missed, "\n\n".join(missed)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_the_answer_is_the_one_that_is_kept(name: str, answers: list[Answer], kept: Kept) -> None:
+    given = next(a.kept for a in answers if a.scenario.name == name)
+    kept.check("scenarios", name, given["answer"])
+    kept.check("pictures_of_scenarios", name, given["picture"])
 
 
 WORDS = {  # what the answer says, and after "not:" what it must not say

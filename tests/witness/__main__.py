@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import answers
+
 from course import books
 from course.running import shown
 from gradviz.picture.figure import Figure
@@ -54,23 +56,29 @@ def notebook(name: str) -> dict[str, Any]:
     without_layout()
     began = time.perf_counter()
     [book] = [book for book in books.notebooks() if book.name == name]
-    panels = [live for live in shown(book) if live.name != "play"]
+    live = list(shown(book))
+    panels = [one for one in live if one.name != "play"]
+    players = [one for one in live if one.name == "play"]
     complaints, counted, states = list[str](), Counter[str](), dict[str, int]()
+    words = {f"play {place}": answers.player(one.what) for place, one in enumerate(players)}
     for place, panel in enumerate(panels):
         panel_name = f"{place}. {panel.name}"
         states[panel_name] = 0
+        words[panel.name] = answers.panel(panel.what.run())
         for chosen, compared in compare(panel.what):
             states[panel_name] += 1
             labels = " ".join(f"{control}={label}" for control, (label, _) in chosen.items())
             said = [str(compared)] if isinstance(compared, str) else list(of(compared))
             complaints += [f"{panel.section}, {panel.name}: {labels}\n    {one}" for one in said]
             counted.update({} if isinstance(compared, str) else compared.counted)
-    seconds = time.perf_counter() - began
+    assert len(words) == len(live), "two panels of one name"
+    seconds = round(time.perf_counter() - began, 1)
     return {
         "states": states,
+        "words": words,
         "complaints": complaints,
         "counted": counted,
-        "seconds": round(seconds, 1),
+        "seconds": seconds,
     }
 
 

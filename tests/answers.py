@@ -1,0 +1,385 @@
+"""What gradviz answers, as plain data that can be kept and compared: causes, lines, cuts and mends without their words.
+
+This file alone knows how an answer is made up and where the questions are asked. When that changes, it changes.
+``kept.py`` keeps and compares, and knows nothing of gradviz.
+"""
+
+from __future__ import annotations
+
+import importlib
+import linecache
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import gradviz as gv
+
+Plain = dict[str, Any]
+
+# --- one answer ---------------------------------------------------------------------------------------------------
+
+# No answer has a field for the kind of its mend, so it is read off the calls and the words that every wording needs.
+MENDS = {
+    "add the losses": r"add (up )?the losses",
+    "add to the loss": r"^add what was made|let the loss use that too",
+    "add_param_group": r"add_param_group",
+    "allow_unused": r"allow_unused",
+    "another name": r"another name",
+    "ask for another tensor": r"^ask for ",
+    "backward": r"call backward\(\)|backward again|its own loss",
+    "bfloat16": r"bfloat16",
+    "checkpoint without reentrant": r"use_reentrant=False",
+    "clip": r"clip_grad",
+    "clone": r"\.clone\(\)|clone it|deepcopy",
+    "collect and stack": r"torch\.stack\(\)",
+    "compute anew": r"\banew\b|compute it again|once more",
+    "create_graph": r"create_graph",
+    "detach": r"detach",
+    "detect_anomaly": r"set_detect_anomaly",
+    "eps or clamp": r"eps|clamp",
+    "eval": r"\beval\(\)",
+    "floating point": r"use a float\b|floating-point|float32",
+    "function with a derivative": r"function with a derivative",
+    "give to the optimizer": r"give them to the optimizer|(make|give) the optimizer",
+    "grad = None": r"\.grad = None|set_to_none",
+    "GradScaler": r"GradScaler",
+    "in place": r"in place, so|with torch\.no_grad\(\): ",
+    "inplace=False": r"inplace=False",
+    "item": r"\.item\(\)|float\(",
+    "leave requires_grad on": r"leave requires_grad on",
+    "look at this call": r"look at what goes into",
+    "ModuleList": r"ModuleList|ParameterList|ModuleDict|register_buffer|register_parameter",
+    "no_grad": r"no_grad",
+    "normalise": r"normalisation|residual path",
+    "not marked": r"do not mark",
+    "order of the steps": r"the order is|before zero_grad\(\)|before the step|after the last backward",
+    "out of place": r"out of place|not in place",
+    "outside of the mode": r"outside of inference_mode|outside of no_grad",
+    "read another .grad": r"^read .*\.grad|read the copy",
+    "record": r"%%gradviz|gv\.record",
+    "requires_grad_()": r"requires_grad_\(\)|requires_grad=True|requires_grad_\(True\)",
+    "requires_grad_(False)": r"requires_grad_\(False\)",
+    "retain_grad": r"retain_grad\(\)",
+    "retain_graph": r"retain_graph",
+    "return it": r"use what it returned|return its gradient",
+    "rsample or log_prob": r"rsample|log_prob",
+    "stay in torch": r"stay in torch",
+    "sum or mean": r"\.sum\(\)|\.mean\(\)|gradient=",
+    "use itself": r"\bitself\b",
+    "without nn.Parameter": r"without nn\.Parameter",
+}
+AT = re.compile(r"\b[\w-]+\.py line \d+")
+LINE = re.compile(r"(?<!\] )\b(lines?) \d+(?:(?:, | and )\d+)*")
+ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+THING = re.compile(r"[A-Za-z_{][\w.*{},]*")
+
+
+def mends(words: str) -> list[str]:
+    """The kinds of a mend.
+
+    >>> mends("add the losses and call backward once, or retain_graph=True in the first."), mends("")
+    (['add the losses', 'retain_graph'], [])
+    """
+    return [kind for kind, pattern in MENDS.items() if re.search(pattern, words)] or (
+        ["other"] if words else []
+    )
+
+
+class Reader:
+    """Makes plain data of answers.
+
+    Lines of files are told by what stands there: their numbers change whenever a file of tests is edited.
+
+    Args:
+        numbered: whether the program is a text of its own, whose line numbers are those that a reader would count.
+    """
+
+    def __init__(self, numbered: bool) -> None:
+        self.numbered = numbered
+
+    def words(self, text: str) -> list[str]:
+        """Sentences as they are, a line of the answer each."""
+        text = ADDRESS.sub("0x…", AT.sub("FILE line N", text))
+        text = text if self.numbered else LINE.sub(r"\1 N", text)
+        return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+    def line(self, graph: Any, number: int) -> str:
+        """A line that an answer points at."""
+        calls = [c.source for c in graph.calls if c.source and c.source.line == number]
+        return self.at(calls[0]) if calls else f"{number}"
+
+    def at(self, source: Any) -> str:
+        """What stands in the line of a call; in a cell, what the call made."""
+        code = " ".join(linecache.getline(source.file, source.line).split())
+        if not code:
+            return f"{source.line}: {' '.join((source.code or '').split())}"
+        return f"{source.line}: {code}" if self.numbered else code
+
+    def cuts(self, graph: Any, cuts: Iterable[Any]) -> list[str]:
+        """Function, line and reason of each."""
+        found = []
+        for cut in cuts:
+            call = graph.call.get(cut.call_id)
+            at = "" if call is None or call.source is None else self.at(call.source)
+            found.append(f"{call.function if call else '?'} [{cut.reason.value}] {at}".rstrip())
+        return sorted(set(found))
+
+    def label(self, graph: Any, tensor_id: int) -> str:
+        """What a tensor is called, or the code that made it."""
+        tensor = graph.tensor[tensor_id]
+        made = [c.source.code for c in graph.calls if c.source and tensor_id in c.outputs]
+        return " ".join(self.words(tensor.name or next(iter(made), None) or "unnamed"))
+
+    def answer(self, told: Any) -> Plain:
+        """Whatever a public question gave."""
+        if hasattr(told, "cause"):
+            return self.explanation(told)
+        if hasattr(told, "losses"):
+            return self.reach(told)
+        return self.moves(told)
+
+    def explanation(self, told: Any) -> Plain:
+        """Of ``gv.explain`` and ``%gradviz why``."""
+        graph = told.graph if told.graph is not None else gv.Graph()
+        labels = {self.label(graph, i) for i in told.tensor_ids}
+        said = {f"said {thing}" for thing in self.said(told) if thing not in labels}
+        found = {
+            "cause": told.cause,
+            "detail": told.detail,
+            "lines": sorted({self.line(graph, number) for number in told.lines}),
+            "cuts": self.cuts(graph, told.cuts),
+            "mend": mends(told.mend),
+            "subjects": sorted(
+                labels | {f"node {graph.node[i].name}" for i in told.node_ids} | said
+            ),
+            "words": [
+                f"{part}: {line}" for part, text in self.parts(told) for line in self.words(text)
+            ],
+        }
+        return {key: value for key, value in found.items() if value}
+
+    def parts(self, told: Any) -> Iterator[tuple[str, str]]:
+        """Its sentences, each whole: what is shown is cut at eight lines."""
+        yield "tag", told.tag
+        for part in ("verdict", "where", "why", "mend"):
+            yield part, getattr(told, part)
+        for text in told.more:
+            yield "more", text
+        for text in told.ruled_out:
+            yield "ruled out", text
+
+    def said(self, told: Any) -> Iterator[str]:
+        """What the verdict calls by a path or a pattern, such as ``net.*.{weight,bias}``."""
+        for word in " ".join(self.words(told.verdict)).split():
+            thing = word.rstrip(".,:;").removesuffix(".grad")
+            if (
+                THING.fullmatch(thing)
+                and re.search(r"[*{.]", thing)
+                and not thing.startswith("torch.")
+            ):
+                yield thing
+
+    def reach(self, told: Any) -> Plain:
+        """Of ``gv.reach``. Its cuts know no graph, so only their reasons are kept; their lines stand in the words."""
+        rows = [
+            [r.loss, r.module, r.name, r.verdict, *sorted({c.reason.value for c in r.cuts})]
+            for r in told.rows
+        ]
+        return {
+            "cause": "reach",
+            "rows": [" · ".join(row) for row in rows],
+            "subjects": [*told.losses],
+            "words": [
+                *self.words(str(told)),
+                *dict.fromkeys(w for r in told.rows for w in self.words(r.why)),
+            ],
+        }
+
+    def moves(self, told: Any) -> Plain:
+        """Of ``gv.will_it_move``."""
+        return {
+            "cause": "will it move",
+            "detail": told.optimizer,
+            "rows": [f"{r.group} · {r.name} · {r.requires_grad} · {r.verdict}" for r in told.rows],
+            "subjects": [r.name for r in told.rows],
+            "words": self.words(str(told)),
+        }
+
+    def refusal(self, error: Exception) -> Plain:
+        """Of a question that cannot be answered."""
+        return {
+            "cause": "refused",
+            "detail": type(error).__name__,
+            "subjects": [],
+            "words": self.words(str(error)),
+        }
+
+
+# --- where questions are asked ------------------------------------------------------------------------------------
+
+
+def _small(named: Any, recording: Any = None) -> Any:
+    return gv.explain(named, recording=recording, names=named) if named else None
+
+
+def _silent(recording: Any = None, **asked: Any) -> Any:
+    things = {**asked.get("tensors", {}), **asked.get("models", {})}
+    return gv.explain(things, recording=recording, names=things) if things else None
+
+
+# Tests of single parts ask them directly: the same question, as a reader would ask it.
+IN_PUBLIC: dict[str, Callable[..., Any]] = {"explain_small": _small, "silent_faults": _silent}
+
+
+@contextmanager
+def kept(module: ModuleType) -> Iterator[list[Plain]]:
+    """The answers that are given meanwhile to what a file of tests asks, in their order.
+
+    Args:
+        module: the file of tests.
+    """
+    given: list[Plain] = []
+    reader = Reader(numbered=False)
+    magic = importlib.import_module("gradviz.notebook.magic")
+    explain, reach, will_it_move, display = gv.explain, gv.reach, gv.will_it_move, magic.display
+    method = gv.Recording.explain
+
+    def noted(real: Callable[..., Any], bound: bool) -> Callable[..., Any]:
+        # explain() reads names off the frame that called it, and passes over Recording.explain by its code: here the
+        # method and the function have one code, so both are passed over.
+        def ask(*args: Any, **kwargs: Any) -> Any:
+            if bound:
+                recording, *args = args  # type: ignore[assignment]
+                kwargs["recording"] = recording
+            try:
+                told = real(*args, **kwargs)
+            except gv.GradvizError as error:
+                given.append(reader.refusal(error))
+                raise
+            given.append(reader.answer(told))
+            return told
+
+        return ask
+
+    def shown(what: Any, *args: Any, **kwargs: Any) -> Any:
+        told = getattr(what, "told", what)
+        if hasattr(told, "cause"):
+            given.append(reader.explanation(told))
+        return display(what, *args, **kwargs)
+
+    def in_public(real: Callable[..., Any], same: Callable[..., Any]) -> Callable[..., Any]:
+        def ask(*args: Any, **kwargs: Any) -> Any:
+            told = real(*args, **kwargs)
+            same(*args, **kwargs)
+            return told
+
+        return ask
+
+    changed: list[tuple[Any, str, Any]] = []
+
+    def put(place: Any, name: str, value: Any) -> None:
+        changed.append((place, name, vars(place)[name]))
+        setattr(place, name, value)
+
+    try:
+        put(gv, "explain", noted(explain, bound=False))
+        put(gv.Recording, "explain", noted(explain, bound=True))
+        put(gv, "reach", noted(reach, bound=False))
+        put(gv, "will_it_move", noted(will_it_move, bound=False))
+        put(magic, "display", shown)
+        ours = {id(explain): gv.explain, id(reach): gv.reach, id(will_it_move): gv.will_it_move}
+        for name, value in list(vars(module).items()):
+            if id(value) in ours:
+                put(module, name, ours[id(value)])
+            elif name in IN_PUBLIC:
+                put(module, name, in_public(value, IN_PUBLIC[name]))
+        yield given
+    finally:
+        for place, name, value in reversed(changed):
+            setattr(place, name, value)
+        assert gv.Recording.explain is method
+
+
+# --- pictures -----------------------------------------------------------------------------------------------------
+
+
+def picture(figure: Any, sentence: str, table: Iterable[str]) -> Plain:
+    """All words of a picture: what is drawn, the table, the text twin and the sentence.
+
+    Args:
+        figure: a ``gv.Figure``.
+        sentence: what is said beside it.
+        table: the rows of the table.
+    """
+    scene = figure.scene
+    names = {card.id: card.name or card.title for card in scene.cards}
+    cards = [
+        f"{card.kind}: " + " | ".join(f"{row.kind} {row.text}" for row in card.rows)
+        for card in scene.cards
+    ]
+    arrows = [
+        (a.kind, names[a.tail], names[a.head], a.label * (a.kind == "gradient"))
+        for a in scene.arrows
+    ]
+    labels = {
+        label for a in scene.arrows for label in (a.label * (a.kind != "gradient"), a.mark) if label
+    }
+    boxes = [
+        f"{box.kind}: {box.label}: {', '.join(names[i] for i in box.members)}"
+        for box in scene.boxes
+    ]
+    reader = Reader(numbered=True)
+    found = {
+        "arrows": sorted(" · ".join(filter(None, arrow)) for arrow in arrows),
+        "cards": sorted(cards),
+        "labels": sorted(labels),
+        "boxes": sorted(boxes),
+        "hover": sorted({line for card in scene.cards for line in reader.words(card.detail)}),
+        "table": list(table),
+        "alt": reader.words(figure.alt),
+        "words": reader.words(sentence),
+        "text": figure.text.splitlines(),
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def panel(run: Any) -> Plain:
+    """One state of a panel: what ``exploration.run()`` gave."""
+    table = [" | ".join(cells.values()) for cells in run.tensors.values()]
+    state = {"settings": dict(run.labels), "error": Reader(numbered=True).words(run.error)}
+    return {**state, **picture(run.figure, run.sentence, table)}
+
+
+def player(recording: Any) -> Plain:
+    """What is said at every step."""
+    return {"words": [state["sentence"] for state in gv.play(recording).states]}
+
+
+def recorded(recording: Any) -> Plain:
+    """The words of a recording's picture."""
+    # What stands beside a picture in a panel is made by these two; they have no public name of their own.
+    explaining, table = (
+        importlib.import_module(f"gradviz.picture.{name}") for name in ("explaining", "table")
+    )
+    figure = recording.figure()
+    rows = [" | ".join(row.cells) for row in table.rows(figure.graph, figure.whole.cards)]
+    return picture(figure, explaining.summary(figure.graph), rows)
+
+
+def in_brief(words: Plain) -> Plain:
+    """Of a picture of many cards: the cuts that are drawn, and what is said of the whole rather than of one card."""
+    cuts = [
+        arrow
+        for arrow in words.get("arrows", ())
+        if not arrow.startswith(("forward", "gradient", "edge", "of"))
+    ]
+    whole = [line for line in words["text"] if re.match(r"[a-z ]+: |backward ", line)]
+    whole += [
+        line.strip()
+        for line in words["text"]
+        if re.search(r"STALE|OVERWRITTEN|never reached|raises here", line)
+    ]
+    kept = {key: words[key] for key in ("boxes", "labels", "alt", "words") if key in words}
+    return {"cuts": cuts, **kept, "text": list(dict.fromkeys(whole))}
