@@ -40,6 +40,7 @@ class Recording(Recorded):
             GradvizError: there is nothing to explain, or a subject is none of the above.
 
         Example:
+            >>> import torch
             >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
             >>> with record() as rec:
             ...     loss = w.detach().sum()

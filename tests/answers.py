@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import linecache
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -244,17 +245,19 @@ def kept(module: ModuleType) -> Iterator[list[Plain]]:
     reader = Reader(numbered=False)
     magic = importlib.import_module("gradviz.notebook.magic")
     explain, reach, will_it_move, display = gv.explain, gv.reach, gv.will_it_move, magic.display
+    explain_at = importlib.import_module("gradviz.why.entry").explain_at
     method = gv.Recording.explain
 
-    def noted(real: Callable[..., Any], bound: bool) -> Callable[..., Any]:
-        # explain() reads names off the frame that called it, and passes over Recording.explain by its code: here the
-        # method and the function have one code, so both are passed over.
+    def noted(real: Callable[..., Any], asked_of_a_recording: bool = False) -> Callable[..., Any]:
         def ask(*args: Any, **kwargs: Any) -> Any:
-            if bound:
+            if asked_of_a_recording:
                 recording, *args = args  # type: ignore[assignment]
                 kwargs["recording"] = recording
             try:
-                told = real(*args, **kwargs)
+                # explain() reads names off the frame that called it: the test's, not this one
+                by_frame = real is explain or asked_of_a_recording
+                asker = sys._getframe(1)
+                told = explain_at(asker, args, **kwargs) if by_frame else real(*args, **kwargs)
             except gv.GradvizError as error:
                 given.append(reader.refusal(error))
                 raise
@@ -284,10 +287,10 @@ def kept(module: ModuleType) -> Iterator[list[Plain]]:
         setattr(place, name, value)
 
     try:
-        put(gv, "explain", noted(explain, bound=False))
-        put(gv.Recording, "explain", noted(explain, bound=True))
-        put(gv, "reach", noted(reach, bound=False))
-        put(gv, "will_it_move", noted(will_it_move, bound=False))
+        put(gv, "explain", noted(explain))
+        put(gv.Recording, "explain", noted(method, asked_of_a_recording=True))
+        put(gv, "reach", noted(reach))
+        put(gv, "will_it_move", noted(will_it_move))
         put(magic, "display", shown)
         ours = {id(explain): gv.explain, id(reach): gv.reach, id(will_it_move): gv.will_it_move}
         for name, value in list(vars(module).items()):

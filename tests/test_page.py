@@ -215,7 +215,7 @@ WRITING = r"\.(inner|outer)HTML|insertAdjacentHTML|\beval\(|new Function|documen
 def test_our_scripts_and_styles_hold_nothing_that_ends_their_element_or_loads() -> None:
     sources = [
         f
-        for f in (Path(gv.__file__).parent / "views" / "static").iterdir()
+        for f in (Path(gv.__file__).parent / "picture" / "static").iterdir()
         if f.suffix in (".js", ".css")
     ]
     assert sources

@@ -83,7 +83,7 @@ class Control:
 
     Attributes:
         kind: "buttons", "dropdown", "checkbox", "slider" or "counter"; "other" for a widget of
-        another sort.
+            another sort.
         choices: label -> value. Empty for "other" and for very long sliders; for a counter, those
             that an exported page has.
         start: the widget's state at the start, as ``put`` takes it.

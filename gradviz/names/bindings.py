@@ -65,7 +65,7 @@ def is_bound_since(
         here: the statement that proved it.
         binds: did that one bind it? Else it read it.
         recorded: (statement, name) where every binding is a recorded call: it would be a later
-        proof.
+            proof.
         block: no statement outside of this one counts; None for all that the scope does.
     """
     own = [(n, at) for n, at in bindings(scope) if f"{name}.".startswith((f"{n}.", f"{n}["))]

@@ -136,7 +136,7 @@ def resolve(
 
     Args:
         sites: for each call, (code object, ``f_lasti``) of the innermost user frame, then of its
-        callers.
+            callers.
         located: (id of the code object, ``f_lasti``) -> its place, where that is known already; it
             is added to.
 

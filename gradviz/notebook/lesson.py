@@ -53,7 +53,7 @@ class Wrong(NamedTuple):
 
     Attributes:
         misconception: what one believes who gives this answer: a name in ``MISCONCEPTIONS``, or a
-        few words.
+            few words.
         sentence: continues "You said 2; it is 5: " and points at the picture.
         card: the name of the card that lights up, e.g. "b".
         source: where somebody wrote the misconception down: a claim of the course's ledger such as
@@ -345,7 +345,7 @@ def question(
     Args:
         text: the question. What stands between backticks is set as code.
         scenario: what is asked about: an exploration, an ordinary function without parameters, or a
-        recording.
+            recording.
         settings: for an exploration, control=label or value; other controls are at their start. The
             exploration's own panel stays as it is.
         truth: says what is right, from what the run left: ``lambda run: run.tensors["a"]["grad"]``.

@@ -96,7 +96,7 @@ class RowWriter:
         Args:
             kind: what is already known of the kind, or "".
             states: the states of the one tensor object that the card stands for, oldest first; may
-            be empty.
+                be empty.
             calls: the calls that made it and wrote it.
             nodes: ids of the nodes that it stands for.
             output: which output of its node it is, where the node stands alone.

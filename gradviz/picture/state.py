@@ -69,7 +69,7 @@ def state(
         printed: what it printed, and its warnings.
         lines: source lines to highlight whatever is selected.
         listing: the code that stands beside it; a card that was made elsewhere has no line, nor is
-        one said.
+            one said.
         sentence: what happened, where the caller knows better than ``explaining.summary``.
         words: whether to write ``text``, too; what is only looked at does not need it.
 
@@ -80,6 +80,7 @@ def state(
 
     Example:
         >>> from gradviz.graph.records import Graph
+        >>> from gradviz.picture.figure import Figure
         >>> shown = state(Figure(Graph()), printed="hello")
         >>> shown["problem"], shown["printed"], shown["cards"]
         ('Nothing was recorded, so there is no picture.', 'hello', {})

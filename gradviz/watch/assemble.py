@@ -92,7 +92,7 @@ class Assembled:
     ) -> None:
         # In a full log a backward may have dropped its own beginning: the rest of it says nothing
         # alone.
-        log = [unfold(e) for e in _copied(recorder.log)]
+        log = [unfold(e) for e in _copied(recorder.log)[-recorder.max_events :]]
         calls = [e[1] for e in log if e[0] in ("called", "raised", "hooked")]
         whole = {id(c) for c in calls} | {id(c.run) for c in calls}
         self.log = [e for e in log if id(e[1]) in whole]

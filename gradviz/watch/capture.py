@@ -44,7 +44,7 @@ def capture(
 
     Args:
         tensors: the tensors to start from, usually a loss. Any kind; one that autograd does not
-        track has no nodes.
+            track has no nodes.
         names: what to call which tensor. Every named tensor gets a record, also where no path leads
             to it: what it shares memory with is then known, while the graph behind it is not
             followed (its node is a stub).

@@ -91,7 +91,7 @@ def written_outside(
     Args:
         paths: of the graph of a recording, and of the losses.
         tensor_ids: the tensors whose gradient is asked for; none: everything that the losses lead
-        to.
+            to.
         handed_out: by block of memory, the last call that handed it to others than torch, and how
             many backwards were over by then.
         read_last: the objects whose values were read at the end: a change there was seen.

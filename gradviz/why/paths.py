@@ -61,7 +61,7 @@ class Paths:
     Args:
         graph: of a recording, or of a capture.
         losses: tensors whose backward is meant; left out, those on which a recorded backward was
-        called.
+            called.
         zeros: ids of tensors that are known to be all zeros.
         still: ids of tensors whose ``.grad`` is known to be None or all zeros.
     """

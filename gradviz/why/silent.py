@@ -63,10 +63,10 @@ def silent_faults(
     Args:
         recording: what ran. Without one, only what the live objects prove is told.
         tensors: what is asked about, by name: losses, weights, snapshots, the members of a
-        ``state_dict``.
+            ``state_dict``.
         models: modules that are asked about.
         held: parameters of the optimizers that are asked about, and why the next step moves them
-        ("": it does not).
+            ("": it does not).
         graph: the recording's, where tensors got other names in it.
 
     Returns:
