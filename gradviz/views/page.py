@@ -21,7 +21,7 @@ from .figure import Figure, place_of, write
 from .state import state
 
 LIMIT = 256
-SCRIPTS = ("picture.js", "panel.js", "book.js")
+SCRIPT = "page.js"  # built from frontend/
 STYLES = ("live.css", "book.css", "page.css")
 
 
@@ -97,7 +97,7 @@ def page(book: dict[str, Any]) -> bytes:
     """
     from .. import __version__
 
-    script = static(*SCRIPTS) + "\nawait mountPage();\n"
+    script = static(SCRIPT)
     style = static(*STYLES)
     data = json.dumps(book, separators=(",", ":"), sort_keys=True).encode()
     parts = {

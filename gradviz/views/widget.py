@@ -30,7 +30,7 @@ except ImportError as missing:
         "(show() and record() work without it)"
     ) from missing
 
-SCRIPTS = ("picture.js", "panel.js", "book.js", "widget.js")  # one module in the end: a widget has one file
+SCRIPT = "widget.js"  # built from frontend/, as every script of static/
 STYLES = ("live.css", "panel.css", "question.css", "book.css")
 SEGMENT = 66_000  # bytes; the loopback's segments hold 65,483
 EXPECTED = {
@@ -139,7 +139,7 @@ class GraphWidget(anywidget.AnyWidget):
         ''
     """
 
-    _esm = static(*SCRIPTS)
+    _esm = static(SCRIPT)
     _css = static(*STYLES)
 
     state = _Dict(NO_STATE).tag(sync=True, to_json=_state_sent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import linecache
 import re
 import time
@@ -79,6 +80,11 @@ with gv.record() as rec:
 EVERYTHING, FIRST, SECOND, PLAYER = range(4)  # the panels of the notebook, from top to bottom
 CELLS = (HEAD, f"@gv.explore({ALL_CONTROLS}){ALL}", f"@gv.explore({COURSE_CONTROLS}){COURSE}", "course",
          f"{PLAY[1:]}player = gv.play(rec)\nplayer")  # fmt: skip
+
+
+def module_of(script: str) -> str:
+    """The script as an address that a bare page can import as a module, as a notebook imports it."""
+    return f"data:text/javascript;charset=utf-8;base64,{base64.b64encode(script.encode()).decode()}"
 
 
 def write_notebook(lab: Lab, name: str, cells: tuple[str, ...] = CELLS) -> None:
