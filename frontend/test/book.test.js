@@ -87,7 +87,7 @@ test("a player goes by buttons, slider and keys, and stops at its ends", () => {
 test("a player plays to its end, can be paused, and starts again", (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.after(() => mock.timers.reset());
-  mountBook(el, player());
+  const mounted = mountBook(el, player());
   const play = el.querySelectorAll(".gv-transport button")[2];
   play.click();
   assert.equal(play.title, "Pause");
@@ -104,6 +104,10 @@ test("a player plays to its end, can be paused, and starts again", (t) => {
   mock.timers.tick(450);
   mock.timers.tick(900);
   assert.equal(said(), "state 2");
+  play.click();
+  mounted.go(1); // Python, or a page key
+  mock.timers.tick(10_000);
+  assert.deepEqual([said(), play.title], ["state 1", "Play"]);
 });
 
 test("a page follows its address and writes it when the reader rests", (t) => {

@@ -40,6 +40,11 @@ test("nothing is marked at first, after nothing, and between pictures of differe
   assert.deepEqual(findChanges(makeState(["b"]), after), none);
 });
 
+test("after a reason why there is no picture, all of the first one is new", () => {
+  const { marks, texts } = findChanges(makeState([], { svg: "", problem: "nothing yet" }), makeState(["a"]));
+  assert.deepEqual([[...marks], texts], [[["n0", "new"]], ["a is new"]]);
+});
+
 test("at most three changes are said, and four rather than 'one more'", () => {
   assert.equal(sayChanges([]), "");
   assert.equal(sayChanges(["1", "2", "3"]), "1 · 2 · 3");
