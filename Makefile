@@ -68,7 +68,7 @@ $(LAB): requirements.txt constraints.txt pyproject.toml
 	@touch $(LAB)
 
 $(DEV): $(LAB) requirements-dev.txt
-	@echo "Installing what the tests need on top of it: about 0.3 GB, a minute or two."
+	@echo "Installing what the tests need on top of it: about 0.6 GB, a minute or two."
 	$(PIP) -r requirements-dev.txt
 	@touch $(DEV)
 
