@@ -10,13 +10,14 @@ DEV    := $(VENV)/.dev
 PIP    := $(PY) -m pip install --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help lab site test notebooks lint format clean mutants soak
+.PHONY: help lab site test notebooks frontend lint format clean mutants soak
 
 help:
 	@echo "make lab       open JupyterLab at the course's start page"
 	@echo "make test      run every test: unit, golden, property, doctest, notebooks, browser"
 	@echo "make notebooks run the notebooks alone, in random order"
 	@echo "make site      write the live scenarios as pages, with handouts for a class"
+	@echo "make frontend  build the scripts that the browser is given from frontend/src"
 	@echo "make lint      ruff and mypy"
 	@echo "make format    let ruff lay out the code"
 	@echo "make mutants   change the code on purpose and count what no test notices: docs/mutants.md"
@@ -42,6 +43,11 @@ SHUFFLE = import glob, random; books = sorted(glob.glob("notebooks/*.ipynb")); r
 notebooks: $(DEV)
 	books=$$($(PY) -c '$(SHUFFLE)') && echo "$$books" && $(PYTEST) $$books $(ARGS)
 
+# What it writes is committed, so neither `make lab` nor pip needs Node. Node comes as a wheel of requirements-dev.txt, and
+# its packages from frontend/package-lock.json; a test builds again and compares.
+frontend: $(DEV)
+	$(PY) frontend/run.py build
+
 lint: $(DEV)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -62,12 +68,12 @@ $(LAB): requirements.txt constraints.txt pyproject.toml
 	@touch $(LAB)
 
 $(DEV): $(LAB) requirements-dev.txt
-	@echo "Installing what the tests need on top of it: about 0.3 GB, a minute or two."
+	@echo "Installing what the tests need on top of it: about 0.6 GB, a minute or two."
 	$(PIP) -r requirements-dev.txt
 	@touch $(DEV)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache tests/artefacts
+	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache tests/artefacts frontend/node_modules
 
 # Both take long. A part alone, which writes nothing: `make soak ARGS="--first 12000 --count 500"`, or another seed:
 # `make mutants ARGS="--seed 7 --count 20"`.

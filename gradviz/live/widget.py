@@ -33,8 +33,7 @@ except ImportError as missing:
         "(show() and record() work without it)"
     ) from missing
 
-# one module in the end: a widget has one file
-SCRIPTS = ("picture.js", "panel.js", "book.js", "widget.js")
+SCRIPT = "widget.js"  # built from frontend/, as every script of static/
 STYLES = ("live.css", "panel.css", "question.css", "book.css")
 SEGMENT = 66_000  # bytes; the loopback's segments hold 65,483
 EXPECTED = {
@@ -154,7 +153,7 @@ class GraphWidget(anywidget.AnyWidget):
         ''
     """
 
-    _esm = static(*SCRIPTS)
+    _esm = static(SCRIPT)
     _css = static(*STYLES)
 
     state = _Dict(NO_STATE).tag(sync=True, to_json=_state_sent)

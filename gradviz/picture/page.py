@@ -13,7 +13,7 @@ from typing import Any
 
 from gradviz._installed import VERSION
 
-SCRIPTS = ("picture.js", "panel.js", "book.js")
+SCRIPT = "page.js"  # built from frontend/
 STYLES = ("live.css", "book.css", "page.css")
 
 
@@ -30,7 +30,7 @@ def page(book: dict[str, Any]) -> bytes:
     The states repeat each other, so they are deflated: a seventh of their size, and user text in
     base64 can break out of nothing.
     """
-    script = static(*SCRIPTS) + "\nawait mountPage();\n"
+    script = static(SCRIPT)
     style = static(*STYLES)
     data = json.dumps(book, separators=(",", ":"), sort_keys=True).encode()
     parts = {

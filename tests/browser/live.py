@@ -3,6 +3,7 @@ show."""
 
 from __future__ import annotations
 
+import base64
 import linecache
 import re
 import time
@@ -95,6 +96,11 @@ CELLS = (
     "course",
     f"{PLAY[1:]}player = gv.play(rec)\nplayer",
 )
+
+
+def module_of(script: str) -> str:
+    """The script as an address that a bare page can import as a module, as a notebook imports it."""
+    return f"data:text/javascript;charset=utf-8;base64,{base64.b64encode(script.encode()).decode()}"
 
 
 def write_notebook(lab: Lab, name: str, cells: tuple[str, ...] = CELLS) -> None:

@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 import torch
 from lab import ARTEFACTS
+from live import module_of
 from playwright.sync_api import Browser, Page, expect
 from recordings import course
 
 import gradviz as gv
-from gradviz.live import static
+from gradviz.live.widget import SCRIPT
+from gradviz.picture.page import static
 from gradviz.picture.state import state
 
-SCRIPT = static("picture.js", "panel.js") + "\nwindow.gv = {mountPanel, cleanSvg};"
 PROBES = (Path(__file__).parent / "probes.js").read_text(encoding="utf-8")
 PAGE = (
     '<!doctype html><body style="margin:20px"><div id="one" style="width:880px"></div><div'
@@ -112,7 +113,9 @@ def page(browser: Browser, states: dict[str, Any]) -> Iterator[Page]:
     page.on("request", lambda request: strangers.append(request.url))
     page.set_content(PAGE)
     page.add_style_tag(content=static("live.css"))
-    page.add_script_tag(content=SCRIPT, type="module")
+    page.evaluate(
+        "async script => { window.gv = await import(script); }", module_of(static(SCRIPT))
+    )
     page.add_script_tag(content=PROBES, type="module")
     page.wait_for_function("window.gv && window.probes")
     page.evaluate(

@@ -7,15 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from live import FAKE
+from live import FAKE, module_of
 from playwright.sync_api import Browser, Page
 from recordings import course
 
-from gradviz.live import static
-from gradviz.live.widget import SCRIPTS
+from gradviz.live.widget import SCRIPT
+from gradviz.picture.page import static
 from gradviz.picture.state import state
 
-SCRIPT = static(*SCRIPTS).replace("export default", "window.widget =")
 PATIENCE = 300  # ms
 Log = list[tuple[str, float]]
 
@@ -33,8 +32,10 @@ def page(browser: Browser) -> Iterator[Page]:
     page.clock.pause_at(1000)
     page.add_style_tag(content=static("live.css", "panel.css"))
     page.add_script_tag(content=f"{{ {FAKE} }}")
-    page.add_script_tag(content=SCRIPT, type="module")
-    page.wait_for_function("() => window.widget")
+    page.evaluate(
+        "async script => { window.widget = (await import(script)).default; }",
+        module_of(static(SCRIPT)),
+    )
     states = {"clone": state(course().figure()), "detach": state(course(torch.detach).figure())}
     page.evaluate(
         """states => {

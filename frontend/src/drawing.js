@@ -1,0 +1,98 @@
+// One drawn picture: its cards, its groups, where they stand, and which card lies in which direction.
+
+import { boxAround, nearestCard, readingOrder, shapesOf } from "./geometry.js";
+import { makeSvgElement } from "./dom.js";
+
+/** @import { Box } from "./types.d.ts" */
+
+export class Drawing {
+  /** @type {Map<string, SVGElement>} */
+  cards = new Map(); // by id
+  /** @type {SVGElement[]} */
+  groups = []; // cards, arrows and boxes around cards
+  /** The upper end of the picture in the numbers of its shapes. */
+  top = 0;
+  /** @type {Map<string, Box>} */
+  #boxes = new Map();
+  /** @type {string[]} */
+  #order = [];
+
+  /**
+   * Takes a picture over: its elements stand in `page` afterwards.
+   *
+   * @param {SVGSVGElement | null} svg nothing is drawn where it is null
+   */
+  constructor(svg) {
+    const [left, top, width, height] = (svg?.getAttribute("viewBox") ?? "0 0 1 1").split(" ").map(Number);
+    this.page = makeSvgElement("g", { transform: `translate(${-left} ${-top})` });
+    this.size = { width, height, natural: 1, smallestText: 10 };
+    /** @type {Element} */
+    this.graph = this.page;
+    if (!svg) return;
+    this.graph = svg.querySelector(".gv-graph") ?? this.page;
+    const shift = /translate\(\S+[ ,](\S+)\)/.exec(this.graph.getAttribute("transform") ?? "")?.[1];
+    this.top = top - (Number(shift) || 0);
+    this.size.natural = Number(svg.getAttribute("width")) / width;
+    this.size.smallestText = smallestText(svg);
+    this.page.append(...svg.childNodes);
+    this.groups = [...this.graph.querySelectorAll(".gv-node, .gv-edge, .gv-cluster")].map(asSvg);
+    for (const group of this.groups) {
+      if (group.classList.contains("gv-node")) this.cards.set(group.dataset.gv ?? "", group);
+      else group.setAttribute("aria-hidden", "true"); // the alt text and the cards' labels say it in words
+    }
+  }
+
+  /**
+   * Returns the box around a card.
+   *
+   * @param {string} cardId
+   */
+  boxOf(cardId) {
+    const known = this.#boxes.get(cardId);
+    const card = this.cards.get(cardId);
+    const box = known ?? (card && boxAround(shapesOf(card)));
+    if (box) this.#boxes.set(cardId, box);
+    return box ?? null;
+  }
+
+  /**
+   * Returns the id of the card that a key leads to.
+   *
+   * @param {string} from
+   * @param {string} key
+   */
+  neighbourOf(from, key) {
+    for (const cardId of this.cards.keys()) this.boxOf(cardId);
+    if (key === "ArrowUp" || key === "ArrowDown") {
+      return nearestCard(this.#boxes, from, key === "ArrowUp" ? -1 : 1) ?? from;
+    }
+    if (!this.#order.length) this.#order = readingOrder(this.#boxes);
+    const order = this.#order;
+    if (key === "Home") return order[0];
+    if (key === "End") return order[order.length - 1];
+    const next = order.indexOf(from) + (key === "ArrowLeft" ? -1 : 1);
+    return order[Math.max(0, Math.min(order.length - 1, next))];
+  }
+}
+
+/** @param {Element} element */
+function asSvg(element) {
+  return /** @type {SVGElement} */ (element);
+}
+
+/** @param {Element} svg */
+function smallestText(svg) {
+  const sizes = [...svg.querySelectorAll("text")].map((text) => parseFloat(text.getAttribute("font-size") ?? ""));
+  const smallest = Math.min(...sizes.filter((size) => size > 0));
+  return Number.isFinite(smallest) ? smallest : 10;
+}
+
+/**
+ * Returns the card that something in a picture belongs to.
+ *
+ * @param {EventTarget | null} target
+ * @returns {SVGElement | null}
+ */
+export function cardAround(target) {
+  return target instanceof Element ? target.closest(".gv-node") : null;
+}

@@ -1,0 +1,152 @@
+// What Python sends and what the modules hand to each other. Fields have the names that Python gives them.
+
+/** All that is shown at one moment: made by `state()` in Python. */
+export interface State {
+  /** The picture as SVG; empty where there is none, and then `problem` says why and `text` stands in its place. */
+  svg: string;
+  problem: string;
+  alt: string;
+  text: string;
+  /** What happened, in words. */
+  sentence: string;
+  error: string;
+  printed: string;
+  /** By id in the SVG, as "n3". */
+  cards: Record<string, Card>;
+  /** By id in the SVG, as "e3". */
+  arrows: Record<string, Arrow>;
+  table: Row[];
+  /** The lines of the code that a step stands on. */
+  lines: number[];
+  /** Ids of what a step of a player is about. */
+  active?: string[];
+  /** The controls' settings with which this was run. */
+  settings?: string;
+  /** Nothing is to be marked as changed. */
+  afresh?: boolean;
+}
+
+/** A card or an arrow is the same one in two states if its `key` is; it has changed if its `look` has. */
+export interface Arrow {
+  key: string;
+  look: string;
+}
+
+export interface Card extends Arrow {
+  /** What a screen reader says. */
+  label: string;
+  /** Label and value of each thing that is known of it. */
+  facts: [string, string][];
+  /** Its line of the code. */
+  line: number | null;
+  /** Ids of the cards and arrows that a gradient from it meets. */
+  lit: string[];
+  /** Ids of the cards that share its memory, itself among them; empty where it shares none. */
+  memory: string[];
+}
+
+/** A tensor in the table. `cells` stand in the order of `COLUMNS`; `card` is the id of its card, or "". */
+export interface Row {
+  key: string;
+  card: string;
+  cells: Cell[];
+}
+
+export type Cell = string | number | boolean | null;
+
+/** Source code beside the picture, and the number of its first line. */
+export interface Code {
+  text?: string;
+  first?: number;
+  file?: string;
+}
+
+/** Precomputed states and the controls that choose among them; the last control varies fastest. */
+export interface Book {
+  title: string;
+  code: Code;
+  controls: Control[];
+  states: State[];
+  /** Sentences in another language. */
+  words?: Partial<Words>;
+}
+
+export type ControlKind = "buttons" | "dropdown" | "checkbox" | "slider" | "counter" | "steps";
+
+export interface Control {
+  name: string;
+  label: string;
+  kind: ControlKind;
+  options: string[];
+  /** The option that is chosen at first. */
+  start?: number;
+}
+
+/** A book as the widget's trait holds it: deflated JSON, or nothing. */
+export type BookTrait = Partial<Book> & { packed?: BufferSource };
+
+/** A control's model, its trait, and the trait's value that a state was made with, where it can be compared. */
+export type DrawnFor = [modelId: string, trait: string, value?: unknown];
+
+/** Every sentence of `words.js`, by its name. */
+export type Words = Record<keyof typeof import("./words.js").ENGLISH, string>;
+
+// ---- of Jupyter
+
+type Listener = (...given: any[]) => void;
+
+/** The page's side of a widget, ours or a control's: anywidget's, with what it hands through of ipywidgets'. */
+export interface Model {
+  get(trait: string): any;
+  set(trait: string, value: unknown): void;
+  save_changes(): void;
+  send(content: unknown, callbacks?: unknown): void;
+  on(event: string, listener: Listener): void;
+  off(event: string, listener: Listener): void;
+  comm_live?: boolean;
+  widget_manager?: WidgetManager;
+  constructor: { serializers?: Record<string, { serialize?(value: unknown, model: Model): unknown }> } | Function;
+}
+
+export interface WidgetManager {
+  get_model(modelId: string): Promise<Model>;
+  /** JupyterLab and Notebook 7 have it. */
+  kernel?: Kernel | null;
+}
+
+export interface Kernel {
+  id: string;
+  status: string;
+  connectionStatus?: string;
+  isDisposed: boolean;
+  statusChanged?: { connect(listener: Listener): void; disconnect(listener: Listener): void };
+}
+
+// ---- between the modules
+
+/** A rectangle in the picture's own numbers. */
+export interface Box {
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+}
+
+/** "new" or "changed", by the id of a card or an arrow. */
+export type Marks = Map<string, "new" | "changed">;
+
+/** What is different in a state: what to mark in the picture and in the table, and each change in words. */
+export interface Changes {
+  marks: Marks;
+  /** The text before, by "row key/column"; "" for a new row. */
+  cells: Map<string, string>;
+  texts: string[];
+}
+
+/** Why what is shown may not be trusted. */
+export type NoticeKind = "waiting" | "unconnected" | "gone";
+
+export interface Notice {
+  title: string;
+  detail: string;
+}

@@ -1,0 +1,170 @@
+// The live widget: traits of the Python model, and the panel or book that is drawn from them.
+
+import { mountBook } from "./book.js";
+import { helpControls } from "./control_help.js";
+import { makeElement } from "./dom.js";
+import { watchKernel } from "./kernel.js";
+import { unpackBook } from "./packed.js";
+import { mountPanel } from "./panel.js";
+import { cleanSvg } from "./safe_svg.js";
+import { sentence, useWords } from "./words.js";
+
+/** @import { Book, BookTrait, Model, Notice, NoticeKind, State } from "./types.d.ts" */
+
+const TRAITS = ["state", "code", "book", "selected", "step"];
+
+/**
+ * Draws the newest traits at once, and then at most once a frame, however many changes came. All state is in traits, so
+ * it can be called again.
+ *
+ * @param {{ model: Model, el: HTMLElement }} given
+ */
+function render({ model, el }) {
+  useWords(model.get("words"));
+  const readBook = makeBookReader(model, drawSoon);
+  const tell = makeTeller(model);
+  const onSelect = (/** @type {string} */ cardId) => isDrawing || tell("selected", cardId);
+  const onState = (/** @type {number} */ step) => isDrawing || tell("step", step);
+  let isDrawing = false; // what Python says is not said back to it
+  let isWaiting = false; // to be drawn
+  let frame = 0;
+  let stateText = ""; // the state as it came
+  /** @type {Partial<State>} */
+  let state = {};
+  /** @type {ReturnType<typeof watchKernel> | null} */
+  let kernel = null;
+  let shown = mount(readBook());
+
+  /** @param {Book | null} book */
+  function mount(book) {
+    if (!book) return { book, panel: mountPanel(el, { onSelect }), mountedBook: null };
+    const host = makeElement("div");
+    el.replaceChildren(host);
+    return { book, panel: null, mountedBook: mountBook(host, book, { onSelect, onState, start: model.get("step") }) };
+  }
+  function unmount() {
+    (shown.panel ?? shown.mountedBook)?.destroy();
+  }
+  function draw() {
+    isWaiting = false;
+    isDrawing = true;
+    const book = readBook();
+    if (book !== shown.book) {
+      unmount();
+      shown = mount(book);
+    }
+    if (shown.panel) drawPanel(shown.panel);
+    else if (shown.mountedBook.index !== model.get("step")) shown.mountedBook.go(model.get("step"));
+    (shown.panel ?? shown.mountedBook).select(model.get("selected"));
+    isDrawing = false;
+  }
+  /** @param {import("./panel.js").Panel} panel */
+  function drawPanel(panel) {
+    panel.setCode(model.get("code"));
+    const isFresh = model.get("state") !== stateText;
+    if (isFresh) {
+      stateText = model.get("state");
+      state = JSON.parse(stateText);
+    }
+    panel.show(state);
+    if (isFresh) kernel?.stateCame();
+  }
+  function drawSoon() {
+    if (isWaiting) return;
+    isWaiting = true;
+    if (frame) return; // one was drawn in this frame already
+    queueMicrotask(draw); // by then all traits of the message are set
+    frame = requestAnimationFrame(() => {
+      frame = 0;
+      if (isWaiting) draw();
+    });
+  }
+  /**
+   * A book has all its states here, and waits for nobody.
+   *
+   * @param {NoticeKind | null} kind
+   */
+  function showNotice(kind) {
+    shown.panel?.setNotice(kind && writeNotice(kind, shown.panel.hasPicture));
+    el.closest(".gradviz-panel")?.classList.toggle("gradviz-old", kind !== null);
+  }
+
+  for (const trait of TRAITS) model.on(`change:${trait}`, drawSoon);
+  draw();
+  kernel = watchKernel(model, showNotice);
+  const endHelp = helpControls(el, kernel.press);
+  return () => {
+    endHelp();
+    kernel.end();
+    for (const trait of TRAITS) model.off(`change:${trait}`, drawSoon);
+    cancelAnimationFrame(frame);
+    unmount();
+  };
+}
+
+/**
+ * Returns a function that tells Python the value of a trait. What one event changes goes in one message: a selection is
+ * only valid in its own step.
+ *
+ * @param {Model} model
+ */
+function makeTeller(model) {
+  let isTelling = false;
+
+  /**
+   * @param {string} trait
+   * @param {string | number} value
+   */
+  return function tell(trait, value) {
+    if (value === model.get(trait)) return;
+    model.set(trait, value);
+    if (isTelling) return;
+    isTelling = true;
+    queueMicrotask(() => {
+      isTelling = false;
+      model.save_changes();
+    });
+  };
+}
+
+/**
+ * Returns a function that reads the model's book: null where it has none, or while it is unpacked. `onReady` is called
+ * when that is done.
+ *
+ * @param {Model} model
+ * @param {() => void} onReady
+ */
+function makeBookReader(model, onReady) {
+  /** @type {BookTrait | null} */
+  let packed = null; // as it came
+  /** @type {Book | null} */
+  let unpacked = null;
+
+  return function readBook() {
+    /** @type {BookTrait | null} */
+    const given = model.get("book");
+    if (!given?.packed) return given?.states?.length ? /** @type {Book} */ (given) : null;
+    if (given !== packed) {
+      [packed, unpacked] = [given, null];
+      unpackBook(given.packed).then((book) => {
+        if (packed !== given) return;
+        unpacked = book;
+        onReady();
+      });
+    }
+    return unpacked;
+  };
+}
+
+/**
+ * @param {NoticeKind} kind
+ * @param {boolean} hasPicture
+ * @returns {Notice}
+ */
+function writeNotice(kind, hasPicture) {
+  if (kind === "gone") return { title: sentence("gone"), detail: sentence("gone_detail") };
+  return { title: sentence(kind), detail: hasPicture ? sentence("old_picture") : "" };
+}
+
+export { cleanSvg, mountPanel }; // for the tests, which take it apart
+export default { render };

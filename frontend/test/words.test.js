@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { afterEach, test } from "node:test";
+import { mountBook } from "../src/book.js";
+import { makePrintMenu } from "../src/printing.js";
+import { ENGLISH, sentence, useWords } from "../src/words.js";
+import { makeState, openPage, press } from "./page.js";
+
+afterEach(() => useWords(null));
+
+const SOURCES = new URL("../src/", import.meta.url);
+const code = readdirSync(SOURCES).filter((name) => name.endsWith(".js") && name !== "words.js")
+  .map((name) => readFileSync(new URL(name, SOURCES), "utf8")).join("\n");
+
+test("fields are filled in one pass, whatever they hold", () => {
+  useWords({ cell_was: "{before} $& {other}" });
+  assert.equal(sentence("cell_was", { before: "{other} $1" }), "{other} $1 $& {other}");
+});
+
+test("what another language lacks stays English", () => {
+  useWords({ play: "Abspielen" });
+  assert.deepEqual([sentence("play"), sentence("pause")], ["Abspielen", "Pause"]);
+});
+
+test("every sentence is used somewhere", () => {
+  const unused = Object.keys(ENGLISH).filter((name) => !code.includes(`"${name}"`));
+  assert.deepEqual(unused, []);
+});
+
+test("no literal outside of the table is prose", () => {
+  const bare = code.replace(/\/\*\*[\s\S]*?\*\//g, "").replace(/\/\/ .*$/gm, "");
+  const literals = [...bare.matchAll(/(["'`])((?:(?!\1).)*)\1/g)].map(([, , text]) => text);
+  const isProse = (text) => /[A-Za-z]{2,} [A-Za-z]{2,}/.test(text) || /^[A-Z][a-z]+…?$/.test(text);
+  const notProse = ["True", "False", "None", "Enter", "Home", "End"]; // Python's, and keys
+  assert.ok(literals.length > 500);
+  assert.deepEqual(literals.filter((text) => isProse(text) && !text.startsWith("gv-") && !notProse.includes(text)), []);
+});
+
+/** Returns what stands outside of sentences, or was filled into one. */
+function listProse(text) {
+  const prose = [];
+  let rest = text;
+  for (let match; (match = /⟦[^⟦⟧]*⟧/.exec(rest)); rest = rest.replace(match[0], "")) {
+    prose.push(...[...match[0].matchAll(/⟪([^⟪⟫]*)⟫/g)].map(([, field]) => field));
+  }
+  return [...prose, ...rest.split(" · ")].map((part) => part.trim()).filter(Boolean);
+}
+
+/** Returns every text that a reader sees or hears, each once. */
+function textsOf(root) {
+  const texts = new Set();
+  for (const element of [root, ...root.querySelectorAll("*")]) {
+    const attributes = ["aria-label", "title", "placeholder", "data-title"];
+    for (const name of attributes) texts.add(element.getAttribute(name) ?? "");
+    for (const node of element.childNodes) if (node.nodeType === 3) texts.add(node.data);
+    if (element.localName === "output") texts.add(element.value);
+  }
+  return [...texts].map((text) => text.trim()).filter(Boolean);
+}
+
+test("all that is said comes from the table, the state or the code", () => {
+  openPage();
+  // What a sentence says stands in brackets, and what is filled into it in others: between the two there is no prose.
+  useWords(Object.fromEntries(Object.entries(ENGLISH).map(([name, text]) => [
+    name, `⟦${name}${(text.match(/\{\w+\}/g) ?? []).map((field) => `⟪${field}⟫`).join("")}⟧`,
+  ])));
+  const states = [
+    makeState(["a", "b"]),
+    makeState(["a", "c"], { values: { a: 2 } }),
+    makeState(["a"], { svg: "<svg>", text: "", sentence: "s" }),
+  ];
+  states[2].table[0].cells[2] = "[1]";
+  states[2].table[0].cells[6] = 4;
+  states[1].cards.n0.memory = states[1].cards.n1.memory = ["n0", "n1"];
+  const counter = { name: "again", label: "again", kind: "counter", options: ["0", "1", "2"], start: 0 };
+  const book = { title: "t", code: { text: "b = copy(a)" }, controls: [counter], states };
+  const el = document.createElement("div");
+  document.body.append(el);
+  const mounted = mountBook(el, book);
+  el.append(makePrintMenu(book, mounted, null));
+  el.querySelector("details").open = true;
+  const texts = new Set();
+  const look = () => textsOf(el).forEach((text) => texts.add(text));
+  look();
+  el.querySelector("details").dispatchEvent(new Event("toggle"));
+  mounted.go(1);
+  mounted.select("n0");
+  look();
+  mounted.go(2);
+  look();
+  const steps = document.createElement("div");
+  const player = { name: "step", label: "again", kind: "steps", options: ["0", "1", "2"], start: 0 };
+  mountBook(steps, { ...book, controls: [player] });
+  textsOf(steps).forEach((text) => texts.add(text));
+  press(steps.querySelector(".gv-range"), " ");
+  textsOf(steps).forEach((text) => texts.add(text));
+
+  const given = JSON.stringify([book, "True", "False", "None", "grad", "requires_grad", "is_leaf", "grad_fn"]);
+  const prose = [...texts].flatMap(listProse);
+  const strange = prose.filter((text) => !given.includes(text) && !/^[\d\s-]*$/.test(text));
+  assert.deepEqual(strange, []);
+
+  const said = [...texts].join();
+  const unseen = Object.keys(ENGLISH).filter((name) => !said.includes(`⟦${name}`));
+  // Those of the widget and the page, and those that stand where these two books do not come.
+  const elsewhere = ["waiting", "unconnected", "old_picture", "gone", "gone_detail", "dark", "present"];
+  const rare = ["picture", "more_changes", "sheet_step", "sheet_setting"];
+  assert.deepEqual(unseen.filter((name) => !elsewhere.includes(name) && !rare.includes(name)), []);
+});

@@ -1,0 +1,1720 @@
+// Built from frontend/src by `make frontend`: change it there.
+
+// src/address.js
+function stateIndex(book, choices) {
+  return book.controls.reduce((index, control, i) => index * control.options.length + choices[i], 0);
+}
+function choicesOf(book, index) {
+  const choices = [];
+  for (const { options } of [...book.controls].reverse()) {
+    choices.unshift(index % options.length);
+    index = Math.floor(index / options.length);
+  }
+  return choices;
+}
+function writeAddress(book, index) {
+  const choices = choicesOf(book, index);
+  const parts = book.controls.map(({ name, options }, i) => `${encode(name)}=${encode(options[choices[i]])}`);
+  return `#${parts.join("&")}`;
+}
+function readAddress(book, address, index) {
+  const choices = choicesOf(book, index);
+  for (const part of address.replace(/^#/, "").split("&")) {
+    const [name, value] = part.split("=").map(decode);
+    const i = book.controls.findIndex((control) => decode(encode(control.name)) === name);
+    const choice = book.controls[i]?.options.findIndex((option) => decode(encode(option)) === value) ?? -1;
+    if (choice >= 0) choices[i] = choice;
+  }
+  return stateIndex(book, choices);
+}
+function encode(text) {
+  return encodeURIComponent(text.toWellFormed?.() ?? text.replace(/[\ud800-\udfff]/g, "�"));
+}
+function decode(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+// src/dom.js
+var SVG_NAMESPACE = "http://www.w3.org/2000/svg";
+function makeElement(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name in element) Reflect.set(element, name, value);
+    else element.setAttribute(name, String(value));
+  }
+  element.append(...children);
+  return element;
+}
+function makeSvgElement(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG_NAMESPACE, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  element.append(...children);
+  return element;
+}
+function makeIcon(path) {
+  return makeSvgElement("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, makeSvgElement("path", { d: path }));
+}
+function writeText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+function markCurrent(element, current) {
+  if (current) element.setAttribute("aria-current", current);
+  else element.removeAttribute("aria-current");
+}
+function makePrefix() {
+  return `gv${Math.random().toString(36).slice(2, 9)}`;
+}
+function targetOf(event) {
+  return (
+    /** @type {Element} */
+    event.target
+  );
+}
+
+// src/words.js
+var ENGLISH = {
+  // the kernel
+  waiting: "Waiting for the kernel.",
+  unconnected: "Waiting for the kernel: this page has lost its connection to it.",
+  old_picture: "The picture is still the one from before.",
+  gone: "The kernel is gone: run this cell again.",
+  gone_detail: "Until then the controls do nothing.",
+  // areas of the panel
+  code: "Code",
+  printed: "Printed",
+  picture: "picture",
+  unreadable: "This picture could not be read.",
+  hint: "Drag to see the rest, or",
+  // tools of the picture: what stands on the button, what it does, what a screen reader says
+  zoom_in: "Zoom in",
+  zoom_out: "Zoom out",
+  fit: "Fit",
+  fit_title: "Show the whole picture",
+  fit_spoken: "Fit: show the whole picture",
+  reset: "Reset",
+  reset_view_title: "Back to the view at the start",
+  reset_view_spoken: "Reset: back to the view at the start",
+  // marks in the picture
+  new: "new",
+  changed: "changed",
+  same_memory: "same memory",
+  marked_card: "{card}, {mark}",
+  // what changed
+  what_changed: "What changed: ",
+  is_new: "{name} is new",
+  is_gone: "{name} is gone",
+  value_changed: "{name}: {before} → {after}",
+  version_changed: "{name} version: {before} → {after}",
+  attribute_changed: "{name}.{attribute}: {before} → {after}",
+  more_changes: "and {n} more changes",
+  // the table
+  tensors: "Tensors",
+  tensors_folded: "Tensors ({n})",
+  tensors_folded_changed: "Tensors ({n}) · {changed} changed",
+  column_name: "name",
+  column_value: "value",
+  column_version: "version",
+  column_storage: "storage",
+  cell_was: "was {before}",
+  cell_changed: " (changed)",
+  // controls of a player or a page
+  controls: "Controls",
+  counter: "{control}: {option}",
+  counter_ends: "This page holds no further state; Reset starts again.",
+  first_step: "First step",
+  step_back: "Step back",
+  play: "Play",
+  pause: "Pause",
+  next_step: "Next step",
+  last_step: "Last step",
+  step_of: "step {step} of {last}",
+  // the page
+  dark: "Dark",
+  present: "Present",
+  print_menu: "Print…",
+  print: "Print",
+  print_this: "this state",
+  print_all: "all {n} states",
+  print_list: "a list ",
+  print_numbers: "Numbers of states",
+  sheet_step: "{control} {option}",
+  sheet_setting: "{control} = {option}"
+};
+var table = ENGLISH;
+function useWords(words) {
+  table = { ...ENGLISH, ...words };
+}
+function sentence(name, fields = {}) {
+  const fill = (whole, field) => Object.hasOwn(fields, field) ? String(fields[field]) : whole;
+  return table[name].replace(/\{(\w+)\}/g, fill);
+}
+
+// src/transport.js
+var PACE = 900;
+var ICONS = {
+  first: "M3 2h2v12H3zM13 2v12L6 8z",
+  back: "M10 2 4 8l6 6 1.6-1.6L7.2 8l4.4-4.4z",
+  play: "M4 2v12l9-6z",
+  pause: "M3 2h4v12H3zM9 2h4v12H9z",
+  next: "M6 2l6 6-6 6-1.6-1.6L8.8 8 4.4 3.6z",
+  last: "M11 2h2v12h-2zM3 2v12l7-6z"
+};
+function makeTransport(control, id, choose) {
+  const last = control.options.length - 1;
+  let now = 0;
+  let timer = 0;
+  function goTo(choice) {
+    pause();
+    choose(Math.max(0, Math.min(last, choice)));
+  }
+  function pause() {
+    clearTimeout(timer);
+    timer = 0;
+    showPlaying();
+  }
+  function play() {
+    if (now === last) choose(0);
+    timer = setTimeout(playStep, PACE / 2);
+    showPlaying();
+  }
+  function playStep() {
+    choose(now + 1);
+    if (now === last) return pause();
+    const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    timer = setTimeout(playStep, isCalm ? 2 * PACE : PACE);
+  }
+  function toggle() {
+    if (timer) pause();
+    else play();
+  }
+  function showPlaying() {
+    playButton.title = playButton.ariaLabel = sentence(timer ? "pause" : "play");
+    playButton.replaceChildren(makeIcon(timer ? ICONS.pause : ICONS.play));
+  }
+  const moves = {
+    ArrowLeft: () => goTo(now - 1),
+    ArrowRight: () => goTo(now + 1),
+    Home: () => goTo(0),
+    End: () => goTo(last),
+    " ": toggle
+  };
+  function press(event) {
+    if (event.key === " " && targetOf(event).closest("button")) return;
+    if (event.altKey || event.ctrlKey || event.metaKey || !moves[event.key]) return;
+    event.preventDefault();
+    moves[event.key]();
+  }
+  const playButton = makeIconButton(ICONS.play, sentence("play"), toggle);
+  const buttons = makeElement(
+    "div",
+    { className: "gv-transport", role: "group", ariaLabel: control.label },
+    makeIconButton(ICONS.first, sentence("first_step"), moves.Home),
+    makeIconButton(ICONS.back, sentence("step_back"), moves.ArrowLeft),
+    playButton,
+    makeIconButton(ICONS.next, sentence("next_step"), moves.ArrowRight),
+    makeIconButton(ICONS.last, sentence("last_step"), moves.End)
+  );
+  const limits = { min: 0, max: last, step: 1 };
+  const range = makeElement("input", { type: "range", id, className: "gv-range", ariaLabel: control.label, ...limits });
+  range.oninput = () => goTo(range.valueAsNumber);
+  const output = makeElement("output", { htmlFor: id });
+  return {
+    element: makeElement("div", { className: "gv-steps", onkeydown: press }, buttons, range, output),
+    press,
+    pause,
+    set(choice) {
+      now = choice;
+      range.value = String(choice);
+      output.value = sentence("step_of", { step: control.options[choice], last: control.options[last] });
+      range.setAttribute("aria-valuetext", output.value);
+    }
+  };
+}
+function makeIconButton(path, label, act) {
+  const properties = { type: "button", className: "gv-icon", title: label, ariaLabel: label, onclick: act };
+  return makeElement("button", properties, makeIcon(path));
+}
+
+// src/controls.js
+function makeButtons(control, id, choose) {
+  const inputs = control.options.map((_, choice) => makeElement("input", { type: "radio", name: id, onchange: () => choose(choice) }));
+  const labels = inputs.map((input, i) => makeElement("label", {}, input, makeElement("span", {}, control.options[i])));
+  const group = { className: "gv-buttons", role: "radiogroup", "aria-labelledby": `${id}-label` };
+  return {
+    element: makeElement("div", group, ...labels),
+    set(choice) {
+      inputs[choice].checked = true;
+    }
+  };
+}
+function makeDropdown(control, id, choose) {
+  const options = control.options.map((text, choice) => makeElement("option", { value: choice }, text));
+  const element = makeElement("select", { id, onchange: () => choose(element.selectedIndex) }, ...options);
+  return {
+    element,
+    set(choice) {
+      element.selectedIndex = choice;
+    }
+  };
+}
+function makeCheckbox(_, id, choose) {
+  const element = makeElement("input", { type: "checkbox", id, onchange: () => choose(Number(element.checked)) });
+  return {
+    element,
+    set(choice) {
+      element.checked = choice === 1;
+    }
+  };
+}
+function makeSlider(control, id, choose) {
+  const range = makeElement("input", { type: "range", id, min: 0, max: control.options.length - 1, step: 1 });
+  const output = makeElement("output", { htmlFor: id });
+  range.oninput = () => choose(range.valueAsNumber);
+  return {
+    element: makeElement("div", { className: "gv-slider" }, range, output),
+    set(choice) {
+      range.value = String(choice);
+      range.setAttribute("aria-valuetext", control.options[choice]);
+      output.value = control.options[choice];
+    }
+  };
+}
+function makeCounter(control, id, choose) {
+  const last = control.options.length - 1;
+  let count = 0;
+  const element = makeElement("button", { type: "button", id, onclick: () => count < last && choose(count + 1) });
+  return {
+    element,
+    set(choice) {
+      count = choice;
+      element.textContent = sentence("counter", { control: control.label, option: control.options[choice] });
+      element.setAttribute("aria-disabled", String(choice === last));
+      element.title = choice === last ? sentence("counter_ends") : "";
+    }
+  };
+}
+var MAKERS = {
+  buttons: makeButtons,
+  dropdown: makeDropdown,
+  checkbox: makeCheckbox,
+  slider: makeSlider,
+  counter: makeCounter,
+  steps: makeTransport
+};
+function makeControlRow(control, id, choose) {
+  const part = MAKERS[control.kind](control, id, choose);
+  const row = makeElement("div", { className: `gv-control gv-control-${control.kind}` }, part.element);
+  const caption = makeCaption(control, id);
+  if (caption) row.prepend(caption);
+  return { ...part, row };
+}
+function makeCaption({ kind, label }, id) {
+  if (kind === "counter" || kind === "steps") return null;
+  if (kind === "buttons") return makeElement("span", { id: `${id}-label` }, label);
+  return makeElement("label", { id: `${id}-label`, htmlFor: id }, label);
+}
+
+// src/changes.js
+var COLUMNS = ["name", "value", "grad", "requires_grad", "is_leaf", "grad_fn", "version", "storage"];
+var SAID = ["grad", "requires_grad", "grad_fn", "is_leaf", "value", "version"];
+var MOST_SAID = 3;
+function cellText(cell) {
+  if (cell === true) return "True";
+  return cell === false ? "False" : String(cell ?? "None");
+}
+function findChanges(before, after) {
+  const isFirst = !before?.svg && !before?.problem;
+  if (!before || isFirst || areStrangers(before.cards, after.cards)) {
+    return { marks: /* @__PURE__ */ new Map(), cells: /* @__PURE__ */ new Map(), texts: [] };
+  }
+  const marks = new Map([...findMarks(before.cards, after.cards), ...findMarks(before.arrows, after.arrows)]);
+  return { marks, ...findTableChanges(before.table, after.table) };
+}
+function areStrangers(before, after) {
+  const keys = new Set(Object.values(before).map(({ key }) => key));
+  return keys.size > 0 && !Object.values(after).some(({ key }) => keys.has(key));
+}
+function findMarks(before, after) {
+  const looks = new Map(Object.values(before).map(({ key, look }) => [key, look]));
+  return Object.entries(after).filter(([, { key, look }]) => looks.get(key) !== look).map(([id, { key }]) => [id, looks.has(key) ? "changed" : "new"]);
+}
+function findTableChanges(before, after) {
+  const old = new Map(before.map((row) => [row.key, row.cells.map(cellText)]));
+  const cells = /* @__PURE__ */ new Map();
+  const byColumn = new Map(SAID.map((column) => [column, []]));
+  const appeared = [];
+  for (const row of after) {
+    const texts = row.cells.map(cellText);
+    const oldTexts = old.get(row.key);
+    old.delete(row.key);
+    if (!oldTexts) {
+      cells.set(`${row.key}/0`, "");
+      appeared.push(sentence("is_new", { name: texts[0] }));
+      continue;
+    }
+    texts.forEach((text, i) => {
+      if (text === oldTexts[i]) return;
+      cells.set(`${row.key}/${i}`, oldTexts[i]);
+      byColumn.get(COLUMNS[i])?.push(sayChange(COLUMNS[i], texts[0], oldTexts[i], text));
+    });
+  }
+  const disappeared = [...old.values()].map(([name]) => sentence("is_gone", { name }));
+  return { cells, texts: [...[...byColumn.values()].flat(), ...appeared, ...disappeared] };
+}
+function sayChange(column, name, before, after) {
+  if (column === "value") return sentence("value_changed", { name, before, after });
+  if (column === "version") return sentence("version_changed", { name, before, after });
+  return sentence("attribute_changed", { name, attribute: column, before, after });
+}
+function sayChanges(texts) {
+  const more = texts.length - MOST_SAID;
+  if (more <= 1) return texts.join(" · ");
+  return [...texts.slice(0, MOST_SAID), sentence("more_changes", { n: more })].join(" · ");
+}
+
+// src/listing.js
+function makeListing(el) {
+  let lines = /* @__PURE__ */ new Map();
+  let mustBeSeen = null;
+  function reveal() {
+    if (!mustBeSeen || el.scrollHeight <= el.clientHeight) return;
+    const height = mustBeSeen.offsetHeight;
+    const top = mustBeSeen.offsetTop - el.offsetTop;
+    if (top < el.scrollTop) el.scrollTop = top - height;
+    else if (top + height > el.scrollTop + el.clientHeight) el.scrollTop = top + 2 * height - el.clientHeight;
+  }
+  const observer = new ResizeObserver(reveal);
+  observer.observe(el);
+  return {
+    /** @param {Code} code */
+    set({ text = "", first = 1 }) {
+      el.hidden = !text;
+      const sources = text ? text.replace(/\n$/, "").split("\n") : [];
+      lines = new Map(sources.map((source, i) => [first + i, makeLine(first + i, source)]));
+      el.replaceChildren(...lines.values());
+    },
+    /**
+     * Marks the lines that a step stands on, and the one of the selected card.
+     *
+     * @param {number[]} current
+     * @param {number | null} selected
+     */
+    mark(current, selected) {
+      for (const [number, line] of lines) {
+        const isCurrent = current.includes(number);
+        line.classList.toggle("gv-now", isCurrent);
+        line.classList.toggle("gv-here", number === selected);
+        markCurrent(line, number === selected ? "true" : isCurrent ? "step" : "");
+      }
+      const next = lines.get(selected ?? NaN) ?? lines.get(current.at(-1) ?? NaN) ?? null;
+      if (mustBeSeen && !next) el.scrollTop = 0;
+      mustBeSeen = next;
+      reveal();
+    },
+    destroy() {
+      observer.disconnect();
+    }
+  };
+}
+function makeLine(number, source) {
+  return makeElement(
+    "span",
+    { className: "gv-line" },
+    makeElement("span", { className: "gv-number", ariaHidden: "true" }, String(number)),
+    makeElement("span", { className: "gv-source" }, `${source}
+`)
+  );
+}
+
+// src/geometry.js
+function boxAround(shapes) {
+  const points = shapes.flatMap((shape) => shape.localName === "ellipse" ? cornersOfEllipse(shape) : pointsOf(shape));
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (let i = 0; i + 1 < points.length; i += 2) {
+    [left, right] = [Math.min(left, points[i]), Math.max(right, points[i])];
+    [top, bottom] = [Math.min(top, points[i + 1]), Math.max(bottom, points[i + 1])];
+  }
+  return left < right ? { x: left, y: top, w: right - left, h: bottom - top } : null;
+}
+function cornersOfEllipse(ellipse) {
+  const [cx, cy, rx, ry] = ["cx", "cy", "rx", "ry"].map((name) => Number(ellipse.getAttribute(name)));
+  return [cx - rx, cy - ry, cx + rx, cy + ry];
+}
+function pointsOf(shape) {
+  const text = shape.getAttribute("d") ?? shape.getAttribute("points") ?? "";
+  return text.match(/-?[\d.]+/g)?.map(Number) ?? [];
+}
+function shapesOf(group) {
+  return [...group.children].filter((child) => child.localName !== "text" && child.localName !== "g");
+}
+function growBox(box, by) {
+  return { x: box.x - by, y: box.y - by, w: box.w + 2 * by, h: box.h + 2 * by };
+}
+function holdsBox(outer, inner) {
+  const inWidth = inner.x >= outer.x && inner.x + inner.w <= outer.x + outer.w;
+  const inHeight = inner.y >= outer.y && inner.y + inner.h <= outer.y + outer.h;
+  return inWidth && inHeight;
+}
+function chipOf(arrow) {
+  if (arrow.querySelector("text")) {
+    const paths = [...arrow.children].filter((child) => child.localName === "path");
+    const chip = boxAround(paths.filter((path) => path.getAttribute("stroke") === "none"));
+    if (chip) return chip;
+  }
+  const points = pointsOf(arrow.querySelector("path") ?? arrow);
+  const middle = Math.floor(points.length / 4) * 2;
+  return points.length ? { x: points[middle], y: points[middle + 1], w: 0, h: 0 } : null;
+}
+function readingOrder(boxes) {
+  const left = [...boxes].sort(([, a], [, b]) => a.y - b.y);
+  const order = [];
+  while (left.length) {
+    const [, first] = left[0];
+    const row = left.filter(([, box]) => box.y < first.y + first.h / 2);
+    order.push(...row.sort(([, a], [, b]) => a.x - b.x).map(([cardId]) => cardId));
+    for (const one of row) left.splice(left.indexOf(one), 1);
+  }
+  return order;
+}
+function nearestCard(boxes, from, direction) {
+  const start = boxes.get(from);
+  if (!start) return null;
+  let nearest = null;
+  let least = Infinity;
+  for (const [cardId, box] of boxes) {
+    const down = (box.y + box.h / 2 - start.y - start.h / 2) * direction;
+    const aside = Math.abs(box.x + box.w / 2 - start.x - start.w / 2);
+    const isBeyond = cardId !== from && down > Math.min(start.h, box.h) / 2;
+    if (isBeyond && down + 2 * aside < least) [nearest, least] = [cardId, down + 2 * aside];
+  }
+  return nearest;
+}
+
+// src/drawing.js
+var Drawing = class {
+  /** @type {Map<string, SVGElement>} */
+  cards = /* @__PURE__ */ new Map();
+  // by id
+  /** @type {SVGElement[]} */
+  groups = [];
+  // cards, arrows and boxes around cards
+  /** The upper end of the picture in the numbers of its shapes. */
+  top = 0;
+  /** @type {Map<string, Box>} */
+  #boxes = /* @__PURE__ */ new Map();
+  /** @type {string[]} */
+  #order = [];
+  /**
+   * Takes a picture over: its elements stand in `page` afterwards.
+   *
+   * @param {SVGSVGElement | null} svg nothing is drawn where it is null
+   */
+  constructor(svg) {
+    const [left, top, width, height] = (svg?.getAttribute("viewBox") ?? "0 0 1 1").split(" ").map(Number);
+    this.page = makeSvgElement("g", { transform: `translate(${-left} ${-top})` });
+    this.size = { width, height, natural: 1, smallestText: 10 };
+    this.graph = this.page;
+    if (!svg) return;
+    this.graph = svg.querySelector(".gv-graph") ?? this.page;
+    const shift = /translate\(\S+[ ,](\S+)\)/.exec(this.graph.getAttribute("transform") ?? "")?.[1];
+    this.top = top - (Number(shift) || 0);
+    this.size.natural = Number(svg.getAttribute("width")) / width;
+    this.size.smallestText = smallestText(svg);
+    this.page.append(...svg.childNodes);
+    this.groups = [...this.graph.querySelectorAll(".gv-node, .gv-edge, .gv-cluster")].map(asSvg);
+    for (const group of this.groups) {
+      if (group.classList.contains("gv-node")) this.cards.set(group.dataset.gv ?? "", group);
+      else group.setAttribute("aria-hidden", "true");
+    }
+  }
+  /**
+   * Returns the box around a card.
+   *
+   * @param {string} cardId
+   */
+  boxOf(cardId) {
+    const known = this.#boxes.get(cardId);
+    const card = this.cards.get(cardId);
+    const box = known ?? (card && boxAround(shapesOf(card)));
+    if (box) this.#boxes.set(cardId, box);
+    return box ?? null;
+  }
+  /**
+   * Returns the id of the card that a key leads to.
+   *
+   * @param {string} from
+   * @param {string} key
+   */
+  neighbourOf(from, key) {
+    for (const cardId of this.cards.keys()) this.boxOf(cardId);
+    if (key === "ArrowUp" || key === "ArrowDown") {
+      return nearestCard(this.#boxes, from, key === "ArrowUp" ? -1 : 1) ?? from;
+    }
+    if (!this.#order.length) this.#order = readingOrder(this.#boxes);
+    const order = this.#order;
+    if (key === "Home") return order[0];
+    if (key === "End") return order[order.length - 1];
+    const next = order.indexOf(from) + (key === "ArrowLeft" ? -1 : 1);
+    return order[Math.max(0, Math.min(order.length - 1, next))];
+  }
+};
+function asSvg(element) {
+  return (
+    /** @type {SVGElement} */
+    element
+  );
+}
+function smallestText(svg) {
+  const sizes = [...svg.querySelectorAll("text")].map((text) => parseFloat(text.getAttribute("font-size") ?? ""));
+  const smallest = Math.min(...sizes.filter((size) => size > 0));
+  return Number.isFinite(smallest) ? smallest : 10;
+}
+function cardAround(target) {
+  return target instanceof Element ? target.closest(".gv-node") : null;
+}
+
+// src/facts_box.js
+var GAP = 10;
+var EDGE = 8;
+function makeFactsBox(root, prefix) {
+  const box = makeElement("div", { className: "gv-facts", id: `${prefix}-facts`, role: "tooltip", popover: "manual" });
+  root.append(box);
+  let about = null;
+  let timer = 0;
+  function placeBox() {
+    if (!about) return;
+    const card = about.getBoundingClientRect();
+    const frame = root.getBoundingClientRect();
+    const isInSight = card.bottom >= Math.max(frame.top, 0) && card.top <= Math.min(frame.bottom, innerHeight);
+    if (!isInSight) return close();
+    const { left, top } = placeBeside(card, box.offsetWidth, box.offsetHeight);
+    box.style.left = `${left}px`;
+    box.style.top = `${top}px`;
+  }
+  function open(element, card) {
+    clearTimeout(timer);
+    about = element;
+    const list = makeElement("dl");
+    for (const [label, value] of card.facts ?? []) {
+      list.append(makeElement("dt", {}, label), makeElement("dd", {}, String(value)));
+    }
+    box.replaceChildren(makeElement("p", { className: "gv-facts-title" }, card.key), list);
+    box.scrollTop = 0;
+    if (!box.matches(":popover-open")) {
+      box.showPopover?.();
+      addEventListener("scroll", placeBox, { capture: true, passive: true });
+    }
+    placeBox();
+  }
+  function close() {
+    clearTimeout(timer);
+    removeEventListener("scroll", placeBox, { capture: true });
+    if (about && box.isConnected) box.hidePopover?.();
+    about = null;
+  }
+  const keep = () => clearTimeout(timer);
+  function openSoon(ms, element, card) {
+    clearTimeout(timer);
+    timer = setTimeout(() => open(element, card), ms);
+  }
+  function closeSoon() {
+    clearTimeout(timer);
+    timer = setTimeout(close, 120);
+  }
+  box.addEventListener("pointerenter", keep);
+  box.addEventListener("pointerleave", closeSoon);
+  return {
+    open,
+    openSoon,
+    close,
+    closeSoon,
+    keep,
+    get about() {
+      return about;
+    }
+  };
+}
+function placeBeside(card, width, height) {
+  const taken = GAP + EDGE;
+  const places = [
+    { free: innerWidth - card.right - taken - width, left: card.right + GAP, top: card.top },
+    { free: card.left - taken - width, left: card.left - width - GAP, top: card.top },
+    { free: innerHeight - card.bottom - taken - height, left: card.left, top: card.bottom + GAP },
+    { free: card.top - taken - height, left: card.left, top: card.top - height - GAP }
+  ];
+  const roomiest = places.reduce((best, place) => place.free > best.free ? place : best);
+  const { left, top } = places.find(({ free }) => free >= 0) ?? roomiest;
+  return {
+    left: Math.max(EDGE, Math.min(left, innerWidth - width - EDGE)),
+    top: Math.max(EDGE, Math.min(top, innerHeight - height - EDGE))
+  };
+}
+
+// src/marks.js
+var LETTER = 6.7;
+function drawMarks(layer, drawing, changes, selected, card) {
+  const sharing = card && card.memory?.length > 1 ? card.memory.filter((cardId) => drawing.cards.has(cardId)) : [];
+  light(drawing, selected, card, sharing);
+  const marks = [...markChanges(drawing, changes), ...markMemory(drawing, sharing)];
+  const box = card && drawing.boxOf(selected);
+  if (box) marks.push({ outline: makeOutline("gv-mark-selected", growBox(box, 1)) });
+  const outlines = marks.flatMap(({ outline }) => outline ?? []);
+  const tags = marks.flatMap(({ tag }) => tag ?? []);
+  layer.replaceChildren(...outlines, ...tags);
+}
+function light(drawing, selected, card, sharing) {
+  const lit = new Set(card ? [selected, ...card.lit ?? [], ...sharing] : []);
+  for (const group of drawing.groups) {
+    const isLit = lit.has(group.dataset.gv ?? "") || lit.has(bareId(group)) || surrounds(group, drawing, sharing);
+    group.classList.toggle("gv-lit", Boolean(card) && isLit);
+    group.classList.toggle("gv-dim", Boolean(card) && !isLit);
+  }
+}
+function bareId(group) {
+  return (group.dataset.gv ?? "").replace(/f$/, "");
+}
+function surrounds(group, drawing, cardIds) {
+  if (!cardIds.length || !group.classList.contains("gv-cluster")) return false;
+  const outer = boxAround(shapesOf(group).slice(0, 1));
+  return cardIds.some((cardId) => {
+    const inner = drawing.boxOf(cardId);
+    return outer && inner && holdsBox(outer, inner);
+  });
+}
+function markChanges(drawing, changes) {
+  const marks = [];
+  for (const group of drawing.groups) {
+    const [groupId, change] = [group.dataset.gv ?? "", changes.get(bareId(group))];
+    group.classList.toggle("gv-changed", change !== void 0);
+    if (!change || groupId !== bareId(group)) continue;
+    const card = drawing.cards.has(groupId);
+    const box = card ? drawing.boxOf(groupId) : chipOf(group);
+    if (box) marks.push(card ? markCard(box, sentence(change), drawing.top) : markArrow(box));
+  }
+  return marks;
+}
+function markCard(box, word, top) {
+  const y = Math.max(box.y - 8.5, top - 1.5);
+  return {
+    outline: makeOutline("gv-mark-changed", growBox(box, 2)),
+    tag: makeTag("gv-tag-changed", box.x + box.w - 2 - word.length * LETTER, y, word)
+  };
+}
+function markArrow(box) {
+  const path = `M${box.x + box.w} ${box.y - 5}l5 5l-5 5l-5 -5z`;
+  return {
+    outline: box.w ? makeOutline("gv-mark-changed", growBox(box, 1)) : void 0,
+    tag: makeSvgElement("g", { class: "gv-tag-changed" }, makeSvgElement("path", { d: path }))
+  };
+}
+function markMemory(drawing, cardIds) {
+  return cardIds.flatMap((cardId) => {
+    const box = drawing.boxOf(cardId);
+    if (!box) return [];
+    const tag = makeTag("gv-tag-memory", box.x - 6, box.y + box.h - 3, sentence("same_memory"));
+    return [{ outline: makeOutline("gv-mark-memory", growBox(box, 4)), tag }];
+  });
+}
+function makeTag(className, x, y, word) {
+  const width = word.length * LETTER + 8;
+  const ground = makeSvgElement("rect", { x, y, width, height: 12, rx: 3 });
+  const text = makeSvgElement("text", { x: x + width / 2, y: y + 9.5 }, word);
+  return makeSvgElement("g", { class: className }, ground, text);
+}
+function makeOutline(className, box) {
+  return makeSvgElement("rect", { class: className, x: box.x, y: box.y, width: box.w, height: box.h, rx: 8 });
+}
+
+// src/toolbar.js
+var ICONS2 = {
+  in: "M3 8h10M8 3v10",
+  out: "M3 8h10",
+  fit: "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4",
+  reset: "M3.5 8.5a4.5 4.5 0 1 0 1.6-3.9M4.6 1.6v3.3h3.3"
+};
+var ZOOM_IN = 1.25;
+var ZOOM_OUT = 0.8;
+function makeToolbar(view) {
+  const fit = makeTool("fit", sentence("fit"), sentence("fit_title"), sentence("fit_spoken"), () => view.fit());
+  const [title, spoken] = [sentence("reset_view_title"), sentence("reset_view_spoken")];
+  const reset = makeTool("reset", sentence("reset"), title, spoken, () => view.reset());
+  const [zoomIn, zoomOut] = [sentence("zoom_in"), sentence("zoom_out")];
+  const settings = makeElement("span", { className: "gv-settings" });
+  const hint = makeElement("span", { className: "gv-hint" }, sentence("hint"));
+  const element = makeElement(
+    "div",
+    { className: "gv-toolbar" },
+    settings,
+    hint,
+    fit,
+    reset,
+    makeTool("out", "", zoomOut, zoomOut, () => view.zoom(ZOOM_OUT)),
+    makeTool("in", "", zoomIn, zoomIn, () => view.zoom(ZOOM_IN))
+  );
+  return {
+    element,
+    /** @param {boolean} isShown */
+    showHint(isShown) {
+      hint.classList.toggle("gv-hidden", !isShown);
+    },
+    /** @param {string} text */
+    showSettings(text) {
+      settings.textContent = settings.title = text;
+    }
+  };
+}
+function makeTool(name, label, title, spoken, act) {
+  const properties = { type: "button", className: `gv-tool gv-tool-${name}`, title, "aria-label": spoken };
+  const button = makeElement("button", properties, makeIcon(ICONS2[name]), label);
+  button.addEventListener("click", act);
+  return button;
+}
+
+// src/picture_keys.js
+var FAR = 48;
+var PANS = { ArrowLeft: [FAR, 0], ArrowRight: [-FAR, 0], ArrowUp: [0, FAR], ArrowDown: [0, -FAR] };
+function listenToKeys(frame, view, actions) {
+  const ofPicture = {
+    "+": () => view.zoom(ZOOM_IN),
+    "=": () => view.zoom(ZOOM_IN),
+    "-": () => view.zoom(ZOOM_OUT),
+    _: () => view.zoom(ZOOM_OUT),
+    0: () => view.reset(),
+    f: () => view.fit(),
+    Escape: actions.closeOrLetGo
+  };
+  function actOnCard(key, cardId) {
+    if (Object.hasOwn(PANS, key) || key === "Home" || key === "End") actions.goTo(cardId, key);
+    else if (key === "Enter" || key === " ") actions.choose(cardId);
+    else return false;
+    return true;
+  }
+  function act({ key, target, shiftKey, ctrlKey, metaKey, altKey }) {
+    if (ctrlKey || metaKey || altKey) return false;
+    const cardId = cardAround(target)?.dataset.gv;
+    const isPan = Object.hasOwn(PANS, key) && (shiftKey || !cardId);
+    if (isPan) view.pan(...PANS[key]);
+    else if (cardId && actOnCard(key, cardId)) return true;
+    else if (Object.hasOwn(ofPicture, key)) ofPicture[key]();
+    else return false;
+    return true;
+  }
+  frame.addEventListener("keydown", (event) => {
+    if (!act(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+}
+
+// src/picture_pointer.js
+var SLACK = 4;
+function listenToPointer(frame, view, { choose, cardOf, factsBox }) {
+  let drag = null;
+  frame.addEventListener("pointerdown", (event) => {
+    if (event.button === 0) drag = { x: event.clientX, y: event.clientY, isFar: false };
+  });
+  frame.addEventListener("pointermove", (event) => {
+    if (!drag || !(event.buttons & 1)) return;
+    const [dx, dy] = [event.clientX - drag.x, event.clientY - drag.y];
+    if (!drag.isFar && Math.hypot(dx, dy) < SLACK) return;
+    if (!drag.isFar) frame.setPointerCapture(event.pointerId);
+    drag = { x: event.clientX, y: event.clientY, isFar: true };
+    frame.classList.add("gv-dragging");
+    view.pan(dx, dy);
+  });
+  for (const end of ["pointerup", "pointercancel"]) {
+    frame.addEventListener(end, () => frame.classList.remove("gv-dragging"));
+  }
+  frame.addEventListener("click", (event) => {
+    if (drag?.isFar || event.detail > 1) return;
+    choose(cardAround(targetOf(event))?.dataset.gv ?? "");
+  });
+  frame.addEventListener("pointerover", ({ target, buttons }) => {
+    const element = cardAround(target);
+    const card = cardOf(element?.dataset.gv ?? "");
+    if (!element || !card) factsBox.closeSoon();
+    else if (element === factsBox.about || buttons) factsBox.keep();
+    else factsBox.openSoon(factsBox.about ? 40 : 110, element, card);
+  });
+  frame.addEventListener("pointerleave", () => factsBox.closeSoon());
+  frame.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    const around = frame.getBoundingClientRect();
+    const turned = Math.max(-60, Math.min(60, event.deltaY));
+    view.zoom(Math.exp(-turned / 240), event.clientX - around.left, event.clientY - around.top);
+  }, { passive: false });
+}
+
+// src/safe_svg.js
+var DEEPEST = 12;
+var KEPT = 64;
+var TAGS = /* @__PURE__ */ new Set(["g", "path", "polygon", "polyline", "ellipse", "text", "tspan"]);
+var CLASSES = /* @__PURE__ */ new Set(["graph", "cluster", "node", "edge", "gradient", "forward", "cut", "raise", "of"]);
+var NUMBER = /^-?[\d.]+(e-?\d+)?(px|pt)?$/i;
+var NUMBERS = /^[-\d.,e\s]*$/i;
+var COLOUR = /^(#[\da-f]{3,8}|[a-z]+)$/i;
+var PLAIN_WORDS = /^[\w ,.-]*$/;
+var ATTRIBUTES = /* @__PURE__ */ new Map([
+  ["d", /^[-\d.,e\sMLHVCSQTAZ]*$/i],
+  ["points", NUMBERS],
+  ["stroke-dasharray", NUMBERS],
+  ["fill", COLOUR],
+  ["stroke", COLOUR],
+  ["transform", /^((translate|scale|rotate)\([-\d.,e ]*\)\s*)*$/],
+  ["font-family", PLAIN_WORDS],
+  ["font-weight", PLAIN_WORDS],
+  ["font-style", PLAIN_WORDS],
+  ["text-anchor", PLAIN_WORDS],
+  ["text-decoration", PLAIN_WORDS],
+  ["baseline-shift", PLAIN_WORDS],
+  ["x", NUMBER],
+  ["y", NUMBER],
+  ["cx", NUMBER],
+  ["cy", NUMBER],
+  ["rx", NUMBER],
+  ["ry", NUMBER],
+  ["font-size", NUMBER],
+  ["stroke-width", NUMBER],
+  ["opacity", NUMBER],
+  ["fill-opacity", NUMBER],
+  ["stroke-opacity", NUMBER]
+]);
+function cleanSvg(text, prefix) {
+  if (/<!(DOCTYPE|ENTITY)/i.test(text)) return null;
+  const root = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+  if (root.namespaceURI !== SVG_NAMESPACE || root.localName !== "svg") return null;
+  if (root.getElementsByTagNameNS("*", "parsererror").length) return null;
+  const box = (root.getAttribute("viewBox") ?? "").trim().split(/[\s,]+/).map(Number);
+  if (box.length !== 4 || !box.every(Number.isFinite) || !(box[2] > 0 && box[3] > 0)) return null;
+  const width = parseFloat(root.getAttribute("width") ?? "") || box[2] * 4 / 3;
+  const svg = makeSvgElement("svg", { viewBox: box.join(" "), width, height: width * box[3] / box[2] });
+  copyAllowed(root, svg, prefix, 0);
+  return svg;
+}
+function copyAllowed(from, to, prefix, depth) {
+  const holdsText = to.localName === "text" || to.localName === "tspan";
+  for (const child of from.childNodes) {
+    if (child.nodeType === Node.TEXT_NODE && holdsText) to.append(
+      /** @type {Text} */
+      child.data
+    );
+    if (child.nodeType !== Node.ELEMENT_NODE) continue;
+    const element = (
+      /** @type {Element} */
+      child
+    );
+    if (element.namespaceURI !== SVG_NAMESPACE || !TAGS.has(element.localName)) continue;
+    const copy = (
+      /** @type {SVGElement} */
+      document.createElementNS(SVG_NAMESPACE, element.localName)
+    );
+    copyAttributes(element, copy, prefix);
+    if (depth < DEEPEST) copyAllowed(element, copy, prefix, depth + 1);
+    to.append(copy);
+  }
+}
+function copyAttributes(from, to, prefix) {
+  for (const { name, value } of from.attributes) {
+    if (ATTRIBUTES.get(name)?.test(value)) to.setAttribute(name, value);
+    else if (name === "class") copyClasses(value, to);
+    else if (name === "id") copyId(value, to, prefix);
+  }
+}
+function copyClasses(value, to) {
+  const known = value.split(/\s+/).filter((name) => CLASSES.has(name));
+  if (known.length) to.setAttribute("class", known.map((name) => `gv-${name}`).join(" "));
+}
+function copyId(value, to, prefix) {
+  const bare = /(?:^|-)((?:n|e|clust|graph)\d+f?)$/.exec(value)?.[1];
+  if (!bare) return;
+  to.dataset.gv = bare;
+  to.id = `${prefix}-${bare}`;
+}
+function makeCleaner(prefix) {
+  const kept = /* @__PURE__ */ new Map();
+  return function clean(text) {
+    const svg = kept.get(text) ?? cleanSvg(text, prefix);
+    kept.delete(text);
+    kept.set(text, svg);
+    const oldest = kept.keys().next().value;
+    if (kept.size > KEPT && oldest !== void 0) kept.delete(oldest);
+    return svg && /** @type {SVGSVGElement} */
+    svg.cloneNode(true);
+  };
+}
+
+// src/view.js
+var READABLE = 11;
+var LEGIBLE = 9.3;
+var MARGIN = 4;
+var SEEN = 80;
+var NO_PICTURE = { width: 0, height: 0, natural: 1, smallestText: 10 };
+function makeView(frame, stage, { onMove, firstCard }) {
+  let picture = NO_PICTURE;
+  let mode = "start";
+  let [scale, x, y] = [1, 0, 0];
+  let [width, height] = [0, 0];
+  let [highest, tallest] = [0, 0];
+  let measured = NO_PICTURE;
+  const limitedHeight = (pixels) => `min(var(--gv-height, 528px), ${pixels}px)`;
+  function measureFrame() {
+    if (frame.clientWidth !== width) tallest = 0;
+    width = frame.clientWidth;
+    frame.style.height = limitedHeight(1e6);
+    highest = frame.clientHeight;
+    measured = NO_PICTURE;
+  }
+  function measurePicture() {
+    const needed = Math.ceil(picture.height * picture.natural) + 2 * MARGIN;
+    height = Math.min(highest, Math.max(needed, tallest));
+    const startHeight = Math.ceil(picture.height * startScale()) + 2 * MARGIN;
+    tallest = Math.max(tallest, Math.min(height, startHeight));
+    frame.style.height = limitedHeight(tallest);
+    height = Math.min(height, tallest);
+    measured = picture;
+  }
+  function wholeScale() {
+    return Math.min(picture.natural, (width - 2 * MARGIN) / picture.width, (height - 2 * MARGIN) / picture.height);
+  }
+  function startScale() {
+    const whole = wholeScale();
+    const isLegible = whole * picture.smallestText >= LEGIBLE;
+    return isLegible ? whole : Math.min(picture.natural, READABLE / picture.smallestText);
+  }
+  function moveStage() {
+    const [w, h] = [picture.width * scale, picture.height * scale];
+    x = keepInSight(x, w, width);
+    y = keepInSight(y, h, height);
+    stage.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${scale.toFixed(4)})`);
+    const hidden = { left: x < -1, top: y < -1, right: x + w > width + 1, bottom: y + h > height + 1 };
+    const sides = Object.entries(hidden).filter(([, isHidden]) => isHidden);
+    frame.dataset.more = sides.map(([side]) => side).join(" ");
+    onMove(sides.length > 0);
+  }
+  function settle(how, to) {
+    mode = how;
+    scale = to;
+    x = Math.max(MARGIN, (width - picture.width * scale) / 2);
+    y = MARGIN;
+    moveStage();
+    if (how === "start" && frame.dataset.more) moveTo(firstCard());
+  }
+  function moveTo(rect) {
+    if (!rect) return false;
+    const around = frame.getBoundingClientRect();
+    const dx = shiftInto(rect.left - MARGIN, rect.right + MARGIN, around.left, around.right);
+    const dy = shiftInto(rect.top - MARGIN, rect.bottom + MARGIN, around.top, around.bottom);
+    if (!dx && !dy) return false;
+    [x, y] = [x + dx, y + dy];
+    moveStage();
+    return true;
+  }
+  function resize() {
+    if (picture === NO_PICTURE || !frame.clientWidth) return;
+    measureFrame();
+    refit();
+  }
+  function refit() {
+    if (!width) return resize();
+    if (!isSameSize(measured, picture)) measurePicture();
+    if (mode === "start") settle("start", startScale());
+    else if (mode === "fit") settle("fit", wholeScale());
+    else moveStage();
+  }
+  return {
+    resize,
+    refit,
+    /**
+     * Shows a picture of another size, or the same again; the reader's own place is kept where it makes sense.
+     *
+     * @param {PictureSize} next
+     */
+    show(next) {
+      if (mode === "panned" && !isSameSize(next, picture)) mode = "start";
+      picture = next;
+      refit();
+    },
+    fit() {
+      if (picture !== NO_PICTURE) settle("fit", wholeScale());
+    },
+    reset() {
+      if (picture !== NO_PICTURE) settle("start", startScale());
+    },
+    /**
+     * @param {number} dx
+     * @param {number} dy
+     */
+    pan(dx, dy) {
+      if (mode !== "zoomed") mode = "panned";
+      [x, y] = [x + dx, y + dy];
+      moveStage();
+    },
+    /**
+     * Zooms around a point of the frame that stays where it is.
+     *
+     * @param {number} factor
+     */
+    zoom(factor, pointX = width / 2, pointY = height / 2) {
+      if (picture === NO_PICTURE) return;
+      mode = "zoomed";
+      const smallest = Math.min(wholeScale(), picture.natural / 4);
+      const to = Math.min(Math.max(scale * factor, smallest), picture.natural * 5);
+      x = pointX - (pointX - x) * to / scale;
+      y = pointY - (pointY - y) * to / scale;
+      scale = to;
+      moveStage();
+    },
+    /**
+     * Brings a rectangle of the screen into sight; the reader's own place is there from now on.
+     *
+     * @param {DOMRect} rect
+     */
+    reveal(rect) {
+      if (moveTo(rect) && mode !== "zoomed") mode = "panned";
+    }
+  };
+}
+function isSameSize(one, other) {
+  return one.width === other.width && one.height === other.height;
+}
+function keepInSight(position, size, room) {
+  return Math.min(Math.max(position, Math.min(0, SEEN - size)), Math.max(0, room - SEEN));
+}
+function shiftInto(low, high, least, most) {
+  if (low < least) return least - low;
+  return high > most ? Math.max(most - high, least - low) : 0;
+}
+
+// src/picture.js
+function mountPicture(el, { prefix, onSelect }) {
+  const frame = makeElement("div", { className: "gv-view", tabIndex: 0, role: "group" });
+  const stage = makeSvgElement("g");
+  const marks = makeSvgElement("g", { class: "gv-marks", "aria-hidden": "true" });
+  const focusRing = makeSvgElement("g", { class: "gv-marks", "aria-hidden": "true" });
+  const standIn = makeElement("div", { className: "gv-plain" });
+  const canvas = { class: "gv-canvas", width: "100%", height: "100%", focusable: "false" };
+  frame.append(makeSvgElement("svg", canvas, stage));
+  const view = makeView(frame, stage, { onMove, firstCard: () => firstCard()?.getBoundingClientRect() });
+  const toolbar = makeToolbar(view);
+  el.append(standIn, frame, toolbar.element);
+  const factsBox = makeFactsBox(el, prefix);
+  const clean = makeCleaner(prefix);
+  let drawing = new Drawing(null);
+  let drawnSvg = "";
+  let selected = "";
+  let cards = {};
+  let changes = /* @__PURE__ */ new Map();
+  function firstCard() {
+    return drawing.cards.values().next().value;
+  }
+  function onMove(isPartHidden) {
+    toolbar.showHint(isPartHidden && drawing.cards.size > 0);
+    factsBox.close();
+  }
+  function redraw(state) {
+    const svg = state.svg ? clean(state.svg) : null;
+    drawnSvg = state.svg;
+    drawing = new Drawing(svg);
+    frame.hidden = toolbar.element.hidden = !svg;
+    standIn.hidden = Boolean(svg);
+    standIn.replaceChildren(...svg ? [] : describe(state));
+    if (!svg) return stage.replaceChildren();
+    focusRing.replaceChildren();
+    drawing.graph.append(marks, focusRing);
+    view.show(drawing.size);
+    stage.replaceChildren(drawing.page);
+    if (frame.dataset.more) view.refit();
+  }
+  function labelCard(cardId) {
+    const change = changes.get(cardId);
+    const card = cards[cardId]?.label ?? cardId;
+    const label = change ? sentence("marked_card", { card, mark: sentence(change) }) : card;
+    drawing.cards.get(cardId)?.setAttribute("aria-label", label);
+    drawing.cards.get(cardId)?.setAttribute("aria-pressed", String(cardId === selected));
+  }
+  function redrawMarks() {
+    const card = selected ? cards[selected] : void 0;
+    drawMarks(marks, drawing, changes, selected, card);
+    frame.classList.toggle("gv-selecting", Boolean(card));
+  }
+  function focusedKey() {
+    const focused = document.activeElement;
+    if (!drawing.cards.size || !(focused instanceof SVGElement) || !frame.contains(focused)) return void 0;
+    return cards[focused.dataset.gv ?? ""]?.key;
+  }
+  function showPicture(state, key) {
+    redraw(state);
+    frame.setAttribute("aria-label", state.alt || sentence("picture"));
+    for (const group of drawing.cards.values()) {
+      group.setAttribute("role", "button");
+      group.setAttribute("tabindex", "-1");
+    }
+    const cardIds = [...drawing.cards.keys()];
+    const same = key && cardIds.find((cardId) => state.cards[cardId]?.key === key);
+    putInTabOrder(same || cardIds[0]);
+    if (key) tabStop().focus({ preventScroll: true });
+  }
+  function show(state, nextChanges) {
+    factsBox.close();
+    toolbar.showSettings(state.settings ?? "");
+    const key = focusedKey();
+    [cards, changes] = [state.cards, nextChanges];
+    if (state.svg !== drawnSvg || !state.svg) showPicture(state, key);
+    for (const cardId of drawing.cards.keys()) labelCard(cardId);
+    if (!drawing.cards.has(selected)) selected = "";
+    redrawMarks();
+  }
+  function select(cardId, isRevealed = true) {
+    const next = drawing.cards.has(cardId) ? cardId : "";
+    if (next === selected) return;
+    const before = selected;
+    selected = next;
+    for (const one of [before, next]) labelCard(one);
+    if (next) putInTabOrder(next);
+    redrawMarks();
+    const card = drawing.cards.get(next);
+    if (card && isRevealed && frame.dataset.more) view.reveal(card.getBoundingClientRect());
+  }
+  function choose(cardId) {
+    const next = cardId === selected ? "" : cardId;
+    if (next === selected) return;
+    select(next, false);
+    onSelect(selected);
+  }
+  function tabStop() {
+    return frame.querySelector('[tabindex="0"]') ?? frame;
+  }
+  function putInTabOrder(cardId) {
+    frame.querySelector('.gv-node[tabindex="0"]')?.setAttribute("tabindex", "-1");
+    drawing.cards.get(cardId ?? "")?.setAttribute("tabindex", "0");
+  }
+  function focusCard(cardId) {
+    if (!drawing.cards.has(cardId)) return;
+    putInTabOrder(cardId);
+    drawing.cards.get(cardId)?.focus({ preventScroll: true });
+  }
+  function closeOrLetGo() {
+    if (factsBox.about) factsBox.close();
+    else choose("");
+  }
+  frame.addEventListener("focusin", ({ target }) => {
+    if (!(target instanceof SVGElement) || !target.matches(":focus-visible")) return;
+    const cardId = target.dataset.gv ?? "";
+    const [card, box] = [cards[cardId], drawing.boxOf(cardId)];
+    if (!card || !box) return;
+    view.reveal(target.getBoundingClientRect());
+    target.setAttribute("aria-describedby", `${prefix}-facts`);
+    focusRing.replaceChildren(makeOutline("gv-mark-focus", growBox(box, 6)));
+    factsBox.open(target, card);
+  });
+  frame.addEventListener("focusout", () => {
+    focusRing.replaceChildren();
+    factsBox.close();
+  });
+  listenToKeys(frame, view, {
+    choose,
+    closeOrLetGo,
+    goTo: (from, key) => focusCard(drawing.neighbourOf(from, key))
+  });
+  listenToPointer(frame, view, { choose, factsBox, cardOf: (cardId) => cards[cardId] });
+  const observer = new ResizeObserver(() => view.resize());
+  observer.observe(frame);
+  return {
+    show,
+    select,
+    destroy() {
+      observer.disconnect();
+      factsBox.close();
+    }
+  };
+}
+function describe(state) {
+  const parts = [];
+  const problem = state.problem || (state.svg ? sentence("unreadable") : "");
+  if (problem) parts.push(makeElement("p", { className: "gv-problem" }, problem));
+  if (state.text) parts.push(makeElement("pre", { className: "gv-twin" }, state.text));
+  return parts;
+}
+
+// src/table.js
+function makeTable(el, choose) {
+  let rows = [];
+  let before = /* @__PURE__ */ new Map();
+  let selected = "";
+  let isWritten = true;
+  const summary = makeElement("summary");
+  const head = makeElement("thead", {}, makeElement("tr", {}, ...COLUMNS.map(makeHeading)));
+  const body = makeElement("tbody");
+  const table2 = makeElement("table", {}, head, body);
+  const region = { className: "gv-scroll", role: "region", ariaLabel: sentence("tensors") };
+  const scroll = makeElement("div", { ...region, tabIndex: 0 }, table2);
+  el.append(summary, scroll);
+  function writeRows() {
+    if (isWritten || !el.open) return;
+    isWritten = true;
+    while (body.rows.length > rows.length) body.deleteRow(-1);
+    rows.forEach(writeRow);
+    markSelected();
+  }
+  function writeRow(row, i) {
+    const line = body.rows[i] ?? body.insertRow();
+    line.dataset.card = row.card ?? "";
+    row.cells.forEach((cell, column) => {
+      const isButton = column === 0 && Boolean(row.card);
+      writeCell(line.cells[column] ?? line.insertCell(), cellText(cell), before.get(`${row.key}/${column}`), isButton);
+    });
+  }
+  function markSelected() {
+    if (!el.open) return;
+    for (const line of body.rows) {
+      const isSelected = selected !== "" && line.dataset.card === selected;
+      line.classList.toggle("gv-selected", isSelected);
+      markCurrent(line, isSelected ? "true" : "");
+    }
+  }
+  body.addEventListener("click", (event) => {
+    const cardId = targetOf(event).closest("tr")?.dataset.card;
+    if (cardId && !String(getSelection())) choose(cardId);
+  });
+  el.addEventListener("toggle", () => {
+    writeRows();
+    markSelected();
+  });
+  return {
+    /**
+     * @param {Row[]} nextRows
+     * @param {Map<string, string>} changedCells
+     */
+    show(nextRows, changedCells) {
+      [rows, before, isWritten] = [nextRows, changedCells, false];
+      el.hidden = !rows.length;
+      const name = changedCells.size ? "tensors_folded_changed" : "tensors_folded";
+      writeText(summary, sentence(name, { n: rows.length, changed: changedCells.size }));
+      writeRows();
+    },
+    /** @param {string} cardId */
+    select(cardId) {
+      selected = cardId;
+      markSelected();
+    }
+  };
+}
+function makeHeading(column) {
+  return makeElement("th", { scope: "col" }, nameColumn(column));
+}
+function nameColumn(column) {
+  switch (column) {
+    case "name":
+      return sentence("column_name");
+    case "value":
+      return sentence("column_value");
+    case "version":
+      return sentence("column_version");
+    case "storage":
+      return sentence("column_storage");
+    default:
+      return column;
+  }
+}
+function writeCell(cell, text, before, isButton) {
+  const shown = JSON.stringify([text, before, isButton]);
+  if (cell.dataset.shown === shown) return;
+  cell.dataset.shown = shown;
+  cell.classList.toggle("gv-changed", before !== void 0);
+  cell.title = before ? sentence("cell_was", { before }) : "";
+  cell.replaceChildren(isButton ? makeElement("button", { type: "button", className: "gv-name" }, text) : text);
+  if (before) cell.append(makeElement("span", { className: "gv-sign" }, sentence("cell_changed")));
+  else if (before === "") cell.append(makeElement("span", { className: "gv-sign gv-word" }, sentence("new")));
+}
+
+// src/panel.js
+var NO_STATE = {
+  svg: "",
+  problem: "",
+  alt: "",
+  text: "",
+  sentence: "",
+  error: "",
+  printed: "",
+  cards: {},
+  arrows: {},
+  table: [],
+  lines: []
+};
+function mountPanel(el, { onSelect = () => {
+}, prefix = makePrefix() } = {}) {
+  el.classList.add("gv-root");
+  el.setAttribute("data-lm-suppress-shortcuts", "true");
+  const live = { "aria-live": "polite", "aria-atomic": "true" };
+  const said = makeElement("p", { className: "gv-said" });
+  const changed = makeElement("p", { className: "gv-changes", "data-title": sentence("what_changed") });
+  const notice = makeElement("p", { className: "gv-notice", hidden: true });
+  const areas = {
+    sentence: makeElement("div", { className: "gv-area gv-sentence", ...live }, said, changed, notice),
+    error: makeElement("div", { className: "gv-area gv-error", ...live }),
+    printed: makeElement("pre", { className: "gv-area gv-printed", ariaLabel: sentence("printed"), hidden: true }),
+    picture: makeElement("div", { className: "gv-area gv-picture" }),
+    code: makeElement("pre", { className: "gv-area gv-code", ariaLabel: sentence("code"), hidden: true }),
+    table: makeElement("details", { className: "gv-area gv-table", hidden: true })
+  };
+  areas.code.role = "region";
+  areas.code.tabIndex = 0;
+  el.append(...Object.values(areas));
+  let shown = null;
+  let selected = "";
+  let listed = "";
+  let isOld = false;
+  const listing = makeListing(areas.code);
+  const picture = mountPicture(areas.picture, { prefix, onSelect: choose });
+  const table2 = makeTable(areas.table, choose);
+  function choose(cardId) {
+    if (cardId === selected) return;
+    select(cardId);
+    onSelect(selected);
+  }
+  function select(cardId) {
+    selected = shown && Object.hasOwn(shown.cards, cardId) ? cardId : "";
+    picture.select(selected);
+    table2.select(selected);
+    if (isOld) listing.mark([], null);
+    else listing.mark(shown?.lines ?? [], shown?.cards[selected]?.line ?? null);
+  }
+  function setOld(isNowOld) {
+    if (isNowOld === isOld) return;
+    isOld = isNowOld;
+    areas.sentence.style.minHeight = isOld ? `${areas.sentence.offsetHeight}px` : "";
+    said.hidden = changed.hidden = isOld;
+    notice.hidden = !isOld;
+    for (const area of [areas.error, areas.printed, areas.picture, areas.table]) area.inert = isOld;
+    el.classList.toggle("gv-old", isOld);
+    el.setAttribute("aria-busy", String(isOld));
+    select(selected);
+  }
+  function setNotice(given) {
+    setOld(given !== null);
+    const detail = given?.detail ? `
+${given.detail}` : "";
+    const title = given?.title ?? "";
+    if (notice.textContent !== title + detail) notice.replaceChildren(makeElement("strong", {}, title), detail);
+  }
+  function show(given, previous = shown) {
+    const state = { ...NO_STATE, ...given };
+    if (shown && previous === shown && isSame(shown, state)) return;
+    const changes = findChanges(state.afresh || !previous ? null : { ...NO_STATE, ...previous }, state);
+    const kept = sameCard(shown, selected, state);
+    shown = state;
+    writeText(said, state.sentence);
+    writeText(changed, sayChanges(changes.texts));
+    areas.error.classList.toggle("gv-on", Boolean(state.error));
+    writeText(areas.error, state.error);
+    areas.printed.hidden = !state.printed;
+    writeText(areas.printed, state.printed);
+    picture.show(state, changes.marks);
+    table2.show(state.table, changes.cells);
+    const isMoved = kept !== selected;
+    select(kept);
+    if (isMoved) onSelect(selected);
+  }
+  return {
+    show,
+    select,
+    setNotice,
+    get selected() {
+      return selected;
+    },
+    get hasPicture() {
+      return Boolean(shown?.svg);
+    },
+    /** @param {Code | null} [code] */
+    setCode(code) {
+      const text = JSON.stringify(code ?? {});
+      if (text === listed) return;
+      listed = text;
+      listing.set(code ?? {});
+      select(selected);
+    },
+    destroy() {
+      listing.destroy();
+      picture.destroy();
+      el.replaceChildren();
+      el.classList.remove("gv-root", "gv-old");
+      el.removeAttribute("aria-busy");
+    }
+  };
+}
+function isSame(one, other) {
+  return one.svg === other.svg && JSON.stringify(one) === JSON.stringify(other);
+}
+function sameCard(before, cardId, after) {
+  const key = before?.cards[cardId]?.key;
+  if (key === void 0) return "";
+  return Object.keys(after.cards).find((one) => after.cards[one].key === key) ?? "";
+}
+
+// src/book.js
+var RESTED = 150;
+function mountBook(el, book, { onSelect, onState, start, hasAddresses = false } = {}) {
+  const prefix = makePrefix();
+  const first = stateIndex(book, book.controls.map((control) => control.start ?? 0));
+  let index = hasAddresses ? readAddress(book, location.hash, start ?? first) : start ?? first;
+  let shown = -1;
+  let addressTimer = 0;
+  let scale = 1;
+  const root = makeElement("div", { className: "gv-book" });
+  const room = makeElement("div", { className: "gv-room" }, root);
+  const rows = book.controls.map((control, i) => makeControlRow(control, `${prefix}-${i}`, (choice) => {
+    const choices = choicesOf(book, index);
+    choices[i] = choice;
+    show(stateIndex(book, choices));
+  }));
+  const player = rows.find((row) => row.pause);
+  el.append(room);
+  const panel = mountPanel(root, { onSelect, prefix });
+  if (rows.length) root.prepend(makeControls());
+  panel.setCode(book.code ?? {});
+  function makeControls() {
+    const group = { className: "gv-controls", role: "group", ariaLabel: sentence("controls") };
+    const controls = makeElement("div", group, ...rows.map(({ row }) => row));
+    const reset = { type: "button", className: "gv-reset", onclick: () => go(first) };
+    if (!rows.every((row) => row.pause)) controls.append(makeElement("button", reset, sentence("reset")));
+    return controls;
+  }
+  function show(next) {
+    index = next;
+    choicesOf(book, index).forEach((choice, i) => rows[i].set(choice));
+    if (shown === index) return;
+    panel.show(scalePicture(book.states[index], scale), book.states[shown]);
+    const isFirst = shown < 0;
+    shown = index;
+    if (isFirst) return;
+    onState?.(index);
+    if (hasAddresses) writeAddressSoon();
+  }
+  function pause() {
+    rows.forEach((row) => row.pause?.());
+  }
+  function go(next) {
+    pause();
+    show(Math.max(0, Math.min(book.states.length - 1, next)));
+  }
+  function writeAddressSoon() {
+    clearTimeout(addressTimer);
+    addressTimer = setTimeout(() => {
+      try {
+        history.replaceState(null, "", writeAddress(book, index));
+      } catch {
+      }
+    }, RESTED);
+  }
+  function visit() {
+    clearTimeout(addressTimer);
+    go(readAddress(book, location.hash, index));
+  }
+  function present(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
+    const turn = { PageUp: -1, PageDown: 1 }[event.key];
+    if (turn && book.states.length > 1 && !needsPageKeys(targetOf(event))) {
+      event.preventDefault();
+      turnPage(turn);
+    } else if (event.target === document.body) player?.press?.(event);
+  }
+  function turnPage(by) {
+    const count = book.states.length;
+    go(player ? index + by : (index + by + count) % count);
+  }
+  show(index);
+  if (hasAddresses) {
+    addEventListener("hashchange", visit);
+    document.addEventListener("keydown", present);
+  }
+  return {
+    go,
+    get index() {
+      return index;
+    },
+    /**
+     * Lets pictures get so many times as large as they were drawn.
+     *
+     * @param {number} factor
+     */
+    enlarge(factor) {
+      scale = factor;
+      panel.show(scalePicture(book.states[index], scale), null);
+    },
+    select: panel.select,
+    destroy() {
+      pause();
+      clearTimeout(addressTimer);
+      removeEventListener("hashchange", visit);
+      document.removeEventListener("keydown", present);
+      panel.destroy();
+      room.remove();
+    }
+  };
+}
+function needsPageKeys(element) {
+  return Boolean(element.closest?.("select, textarea, input:not([type=checkbox], [type=radio], .gv-range)"));
+}
+function scalePicture(state, scale) {
+  if (scale === 1) return state;
+  const larger = (_, name, size) => ` ${name}="${Number(size) * scale}"`;
+  const svg = state.svg.replace(/^[^>]*>/, (tag) => tag.replace(/ (width|height)="([\d.]+)"/g, larger));
+  return { ...state, svg };
+}
+
+// src/packed.js
+async function unpackBook(bytes) {
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+}
+
+// src/printing.js
+var LARGEST_TEXT = 8;
+var TALLEST_PICTURE = 120;
+var WIDE = 70;
+function makePrintMenu(book, mounted, asked) {
+  const least = firstNumber(book);
+  const most = least + book.states.length - 1;
+  const placeholder = `${least}-${Math.min(most, least + 2)}`;
+  const label = sentence("print_numbers");
+  const list = makeElement("input", { type: "text", value: asked ?? "", size: 12, placeholder, ariaLabel: label });
+  const radios = {
+    this: makeElement("input", { type: "radio", name: "gv-print", value: "this", checked: asked === null || !asked }),
+    all: makeElement("input", { type: "radio", name: "gv-print", value: "all" }),
+    list: makeElement("input", { type: "radio", name: "gv-print", value: "list", checked: Boolean(asked) })
+  };
+  const form = makeElement(
+    "form",
+    { className: "gv-print-form" },
+    makeElement("label", {}, radios.this, sentence("print_this")),
+    makeElement("label", {}, radios.all, sentence("print_all", { n: book.states.length })),
+    makeElement("div", {}, makeElement("label", {}, radios.list, sentence("print_list")), list),
+    makeElement("button", { type: "submit" }, sentence("print"))
+  );
+  list.oninput = () => {
+    radios.list.checked = true;
+  };
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    print();
+  };
+  function chosenIndices() {
+    if (radios.this.checked) return [mounted.index];
+    const numbers = readNumbers(radios.list.checked ? list.value : `${least}-${most}`, least, most);
+    return numbers.length ? numbers.map((number) => number - least) : [mounted.index];
+  }
+  const sheets = makeElement("div", { className: "gv-sheets", ariaHidden: "true" });
+  addEventListener("beforeprint", () => {
+    const made = chosenIndices().map((index) => makeSheet(book, index));
+    sheets.replaceChildren(...made);
+    document.body.append(sheets);
+    made.forEach(fitSheet);
+  });
+  addEventListener("afterprint", () => sheets.remove());
+  return makeElement("details", { className: "gv-print" }, makeElement("summary", {}, sentence("print_menu")), form);
+}
+function readNumbers(text, least, most) {
+  const numbers = /* @__PURE__ */ new Set();
+  for (const part of text.split(/[,;\s]+/)) {
+    const [, from, to = from] = /^(\d+)(?:[-–](\d+))?$/.exec(part) ?? [];
+    for (let n = Math.max(least, Number(from)); n <= Math.min(most, Number(to)); n++) numbers.add(n);
+  }
+  return [...numbers].sort((a, b) => a - b);
+}
+function firstNumber({ controls }) {
+  const isPlayer = controls.length === 1 && controls[0].kind === "steps";
+  return isPlayer ? Number(controls[0].options[0]) : 1;
+}
+function nameState(book, index) {
+  const choices = choicesOf(book, index);
+  const parts = book.controls.map(({ kind, label, options }, i) => sentence(kind === "steps" ? "sheet_step" : "sheet_setting", { control: label, option: options[choices[i]] }));
+  return parts.join(" · ");
+}
+function makeSheet(book, index) {
+  const state = book.states[index];
+  const picture = state.svg ? cleanSvg(state.svg, `gv-sheet${index}`) : null;
+  const texts = [book.code?.text ?? "", ...(state.text ?? "").split("\n\n")].filter((text) => text !== "");
+  const sheet = makeElement("section", { className: "gv-sheet" }, makeElement("h2", {}, book.title));
+  addText(sheet, "gv-sheet-name", nameState(book, index));
+  addText(sheet, "", state.sentence);
+  if (picture) sheet.append(makeElement("div", { className: "gv-sheet-picture" }, turnGrey(picture)));
+  addText(sheet, "", state.problem);
+  sheet.append(makeElement("div", { className: "gv-sheet-text" }, ...texts.map(makeBlock)));
+  return sheet;
+}
+function addText(sheet, className, text) {
+  if (text) sheet.append(makeElement("p", { className }, text));
+}
+function makeBlock(text) {
+  const isWide = text.length > WIDE * text.split("\n").length;
+  return makeElement("pre", { className: isWide ? "gv-wide" : "" }, text);
+}
+function turnGrey(svg) {
+  for (const part of svg.querySelectorAll("*")) {
+    for (const name of ["fill", "stroke"]) {
+      const pairs = /^#(..)(..)(..)$/.exec(part.getAttribute(name) ?? "");
+      if (!pairs) continue;
+      const [red, green, blue] = pairs.slice(1).map((pair) => parseInt(pair, 16));
+      const grey = Math.round(0.299 * red + 0.587 * green + 0.114 * blue);
+      part.setAttribute(name, `rgb(${grey},${grey},${grey})`);
+    }
+  }
+  return svg;
+}
+function fitSheet(sheet) {
+  const isTooLong = () => sheet.scrollHeight > sheet.clientHeight;
+  for (let step = 0; step < 8 && isTooLong(); step++) {
+    sheet.style.setProperty("--gv-text", `${LARGEST_TEXT - step / 2}pt`);
+    sheet.style.setProperty("--gv-tall", `${TALLEST_PICTURE - 8 * Math.max(0, step - 2)}mm`);
+  }
+  sheet.classList.toggle("gv-long", isTooLong());
+}
+
+// src/exported_page.js
+var PRESENTED = 2.5;
+async function mountPage() {
+  const book = await readBook();
+  useWords(book.words);
+  const query = new URLSearchParams(location.search);
+  const root = document.documentElement;
+  const app = findById("gv-app");
+  app.replaceChildren();
+  const mounted = mountBook(app, book, { hasAddresses: true });
+  const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const dark = makeToggle(sentence("dark"), isDark, (isOn) => {
+    root.style.colorScheme = isOn ? "dark" : "light";
+  });
+  const present = makeToggle(sentence("present"), query.has("present"), (isOn) => {
+    root.classList.toggle("gv-present", isOn);
+    mounted.enlarge(isOn ? PRESENTED : 1);
+  });
+  const menu = makePrintMenu(book, mounted, query.get("print"));
+  findById("gv-head").append(makeElement("div", { className: "gv-bar" }, dark, present, menu));
+}
+async function readBook() {
+  const packed = atob(findById("gv-data").textContent ?? "");
+  return unpackBook(Uint8Array.from(packed, (letter) => letter.charCodeAt(0)));
+}
+function findById(id) {
+  return (
+    /** @type {HTMLElement} */
+    document.getElementById(id)
+  );
+}
+function makeToggle(label, isOn, act) {
+  const button = makeElement("button", { type: "button", ariaPressed: String(isOn) }, label);
+  button.onclick = () => {
+    const isNowOn = button.ariaPressed !== "true";
+    button.ariaPressed = String(isNowOn);
+    act(isNowOn);
+  };
+  act(isOn);
+  return button;
+}
+
+// src/page.js
+await mountPage();
