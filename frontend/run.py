@@ -1,4 +1,4 @@
-"""Runs the front end's tools with the Node of requirements-dev.txt: ``python frontend/run.py build``.
+"""Runs the front end's tools with the Node of requirements-dev.txt: ``frontend/run.py build``.
 
     build [folder]   write the scripts that Python hands to the browser (``make frontend``)
     types            check the types
@@ -19,8 +19,8 @@ HERE = Path(__file__).resolve().parent
 PACKAGES = HERE / "node_modules"
 STAMP = PACKAGES / ".installed"  # what was installed: a checksum of the lock file
 NO_NODE = (
-    "The front end's tools need Node, and it is not installed here. `make test` and `make frontend` install it into "
-    ".venv; elsewhere: python -m pip install -r requirements-dev.txt"
+    "The front end's tools need Node, and it is not installed here. `make test` and `make"
+    " frontend` install it into .venv; elsewhere: python -m pip install -r requirements-dev.txt"
 )
 
 
@@ -42,7 +42,8 @@ def install() -> None:
     done = npm("ci")
     if done.returncode:
         sys.exit(
-            f"The packages of frontend/package-lock.json could not be installed: {done.stderr or done.stdout}"
+            "The packages of frontend/package-lock.json could not be installed:"
+            f" {done.stderr or done.stdout}"
         )
     STAMP.write_text(locked)
 
