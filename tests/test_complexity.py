@@ -1,0 +1,97 @@
+"""How many ways lead through a function: few enough to be read at once.
+
+Ternaries, boolean operators and the conditions of comprehensions count too, as branches do: on one
+line they are no easier to follow. What is above the limit today is listed in `complex_functions.txt`;
+a function goes off the list and none comes on it.
+
+    python tests/test_complexity.py     writes the list anew, shorter only
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LISTED = Path(__file__).with_name("complex_functions.txt")
+LIMIT = 15
+
+BRANCHES = (
+    ast.If,
+    ast.IfExp,
+    ast.For,
+    ast.AsyncFor,
+    ast.While,
+    ast.ExceptHandler,
+    ast.Assert,
+    ast.comprehension,
+)
+
+
+def complexity(function: ast.AST) -> int:
+    """The number of ways through a function, functions inside of it included."""
+    ways = 1
+    for node in ast.walk(function):
+        ways += isinstance(node, BRANCHES)
+        ways += len(node.ifs) if isinstance(node, ast.comprehension) else 0
+        ways += len(node.values) - 1 if isinstance(node, ast.BoolOp) else 0
+    return ways
+
+
+def functions(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.AST]]:
+    """Every function below a node, called by the classes and functions around it."""
+    for node in ast.iter_child_nodes(tree):
+        name = owner
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            name = f"{owner}.{node.name}" if owner else node.name
+            if not isinstance(node, ast.ClassDef):
+                yield name, node
+        yield from functions(node, name)
+
+
+def above_the_limit() -> set[str]:
+    """The functions of the package that have more ways than the limit."""
+    found = set()
+    for path in sorted((ROOT / "gradviz").rglob("*.py")):
+        place = path.relative_to(ROOT).as_posix()
+        for name, function in functions(ast.parse(path.read_text(encoding="utf-8"))):
+            if complexity(function) > LIMIT:
+                found.add(f"{place} {name}")
+    return found
+
+
+def listed() -> set[str]:
+    return set(LISTED.read_text(encoding="utf-8").splitlines())
+
+
+def test_no_function_becomes_harder_to_read() -> None:
+    more = above_the_limit() - listed()
+    assert not more, f"above {LIMIT} ways; split them: {sorted(more)}"
+
+
+def test_the_list_gets_shorter() -> None:
+    less = listed() - above_the_limit()
+    assert not less, f"no longer above {LIMIT}; run python tests/test_complexity.py: {sorted(less)}"
+
+
+def test_every_kind_of_branch_counts() -> None:
+    text = (
+        "def f(a):\n    if a and b or c:\n        return [x for x in a if x if x > 1]\n    return 1"
+    )
+    assert complexity(ast.parse(text).body[0]) == 1 + 1 + 2 + 1 + 2
+    assert complexity(ast.parse("def f(): return 1 if a else 2").body[0]) == 2
+    assert complexity(ast.parse("def f():\n    def g():\n        if a: pass").body[0]) == 2
+
+
+def test_functions_are_called_by_what_is_around_them() -> None:
+    text = "class A:\n    def f(self):\n        def g(): pass\ndef h(): pass"
+    assert [name for name, _ in functions(ast.parse(text))] == ["A.f", "A.f.g", "h"]
+
+
+if __name__ == "__main__":
+    above = above_the_limit()
+    if LISTED.exists() and (more := above - listed()):
+        sys.exit(f"split these first: {sorted(more)}")
+    LISTED.write_text("".join(f"{name}\n" for name in sorted(above)), encoding="utf-8")
