@@ -23,6 +23,7 @@ from gradviz.watch import torch_private
 from gradviz.watch.capture import capture, described, tensor_fields
 from gradviz.watch.identity import read
 from gradviz.watch.recorded import Recorded
+from gradviz.why.causes import Cause, Level
 from gradviz.why.doubts import doubted, doubts, so_far, written_outside
 from gradviz.why.explanation import Explanation, bare, several
 from gradviz.why.gradient import DONE, UNSEEN, Gradients
@@ -34,13 +35,7 @@ from gradviz.why.silent import silent_faults
 from gradviz.why.small import explain_small
 
 KINDS = (torch.Tensor, torch.nn.Module, torch.optim.Optimizer)
-# Verdicts about one gradient that a silent fault explains better; a healthy one may still be too
-# small.
-WEAK = {"healthy", "not_known", "no_backward_yet", "frozen", "never_tracked", "non_leaf"}
 NOT_HELD = "No optimizer that is known here holds {}"
-NO_FAULT = {"healthy", "frozen"}
-# of a .grad that is None
-MISSING = {"rebound", "made_non_leaf", "non_leaf", "cut", "not_in_loss", "never_tracked"}
 DEPTH = 4  # of lists and mappings of subjects
 
 
@@ -345,10 +340,10 @@ class _Case:
             )
         flags = {n: bool(p.requires_grad) for n, p in parameters}
         found = explain_error(kind, text, graph, event if error is None else None, flags)
-        if found.cause == "not_known" and "NoneType" in text and self.asked_tensors:
+        if found.cause is Cause.NOT_KNOWN and "NoneType" in text and self.asked_tensors:
             # None where a gradient was expected: why it is None is the question
             missing = self.answer()
-            return missing if missing.cause in MISSING else found
+            return missing if missing.cause.of_none else found
         return found
 
     def answer(self) -> Explanation:
@@ -359,7 +354,7 @@ class _Case:
             found = self.of_loss(Gradients(self.graph), roots)
             return (
                 self.with_doubts(found, Gradients(self.graph, roots), ())
-                if found.cause == "healthy"
+                if found.cause is Cause.HEALTHY
                 else found
             )
         if not self.given:
@@ -374,26 +369,33 @@ class _Case:
         found = self.gradients()
         if self.optimizers:
             found = self.stepped(found)
-        if found.cause in WEAK | {"branch_not_taken", "not_in_loss"}:
+        if found.cause.level <= Level.SUSPECT:
             found = self.replaced() or found
-        if found.cause in ("zero_gradient", "nan") and (silent := self.silent()):
+        if found.cause in (Cause.ZERO_GRADIENT, Cause.NAN) and (silent := self.silent()):
             # Wrong numbers may well be zeros: what made them comes first.
-            found = silent if silent.cause in ("overwritten", "fused_step") else found
+            found = silent if silent.cause in (Cause.OVERWRITTEN, Cause.FUSED_STEP) else found
         losses = {id(t) for t in self.losses}
         values = any(not t.requires_grad and i not in losses for i, (_, t) in self.tensors.items())
-        if found.cause in WEAK or values:  # a tensor that asks for no gradient may be a snapshot
+        if (
+            found.cause.level <= Level.NOTE or values
+        ):  # a tensor that asks for no gradient may be a snapshot
             found = self.silent() or (
-                self.unheld(found) if found.cause in NO_FAULT | {"no_backward_yet"} else found
+                self.unheld(found)
+                if found.cause.level is Level.FINE or found.cause is Cause.NO_BACKWARD_YET
+                else found
             )
-        zero = found.cause in ("zero_gradient", "not_known") and found.detail in ("zero", "cancels")
-        if (found.cause in ("healthy", "nan") or zero) and (small := self.small()):
-            found = found if zero and small.cause != "underflow" else small
-        if found.cause == "healthy" and (fixed := self.constants()):
+        zero = found.cause in (Cause.ZERO_GRADIENT, Cause.NOT_KNOWN) and found.detail in (
+            "zero",
+            "cancels",
+        )
+        if (found.cause in (Cause.HEALTHY, Cause.NAN) or zero) and (small := self.small()):
+            found = found if zero and small.cause is not Cause.UNDERFLOW else small
+        if found.cause is Cause.HEALTHY and (fixed := self.constants()):
             found = found._replace(more=(*found.more, fixed))
-        if found.cause != "healthy":
+        if found.cause is not Cause.HEALTHY:
             return found
         if not self.recording:  # what nobody watched may hold faults that leave no trace
-            return found._replace(cause="not_known")
+            return found._replace(cause=Cause.NOT_KNOWN)
         return self.with_doubts(found, Gradients(self.graph, self.loss_ids), self.target_ids)
 
     def with_doubts(
@@ -493,12 +495,12 @@ class _Case:
                 "give the optimizer the leaf.",
             )
             return found._replace(
-                cause="non_leaf_in_optimizer", verdict=verdict, why=why, mend=mend, ruled_out=()
+                cause=Cause.NON_LEAF_IN_OPTIMIZER, verdict=verdict, why=why, mend=mend, ruled_out=()
             )
         alien = len(self.modules) == 1 and len(outside) == sum(
             p.requires_grad for p in self.modules[0].parameters()
         )
-        if found.cause in NO_FAULT and (stays or (outside and alien)):
+        if found.cause.level is Level.FINE and (stays or (outside and alien)):
             names = _pattern([r.name for r in stays or outside])
             why, mend = (
                 (stays[0].why, "")
@@ -509,7 +511,7 @@ class _Case:
                 )
             )
             return found._replace(
-                cause="not_moved",
+                cause=Cause.NOT_MOVED,
                 verdict=f"{who}'s next step will not move {names}: {why}.",
                 where="",
                 why="",
@@ -561,7 +563,7 @@ class _Case:
         held = held_by([*self.optimizers, *self.known_optimizers])
         if held and (left := self.left_out(held)):
             return left
-        if not self.recording or not held or found.cause not in NO_FAULT:
+        if not self.recording or not held or found.cause.level is not Level.FINE:
             return found
         paths = Paths(self.graph, [i for t in self.losses if (i := self.ids[id(t)]) is not None])
         reached = queries.reachable(self.graph, paths.roots)
@@ -652,7 +654,7 @@ class _Case:
     def not_held(self, names: str, why: str, mend: str, ids: list[int]) -> Explanation:
         verdict = f"{NOT_HELD.format(names)}: no step moves them."
         return Explanation(
-            "not_moved", verdict, why=why, mend=mend, tensor_ids=tuple(ids), graph=self.graph
+            Cause.NOT_MOVED, verdict, why=why, mend=mend, tensor_ids=tuple(ids), graph=self.graph
         )
 
     def constants(self) -> str:
@@ -686,7 +688,7 @@ class _Case:
         found = explain_small(dict(live), self.recording)
         return (
             found
-            if found.detail == "large" or found.cause not in ("healthy", "not_known")
+            if found.detail == "large" or found.cause not in (Cause.HEALTHY, Cause.NOT_KNOWN)
             else None
         )
 
@@ -725,7 +727,7 @@ class _Case:
         """Where nothing was asked in particular: a teacher under no_grad that no optimizer holds is
         no fault."""
         held = held_by(self.known_optimizers)
-        if self.subjects or not held or not any(e.cause in NO_FAULT for _, e in told):
+        if self.subjects or not held or not any(e.cause.level is Level.FINE for _, e in told):
             return told
         alone = {i for own, i in self.ids.items() if own not in held}
         off = {CutReason.NO_GRAD, CutReason.INFERENCE_MODE}
@@ -744,14 +746,18 @@ class _Case:
             verdict = f"{path[0].upper()}{path[1:]}; {why.spent}."
             mend = f"compute {why.loss} anew after the write, or write out of place."
             return Explanation(
-                "modified_in_place", verdict, mend=mend, tensor_ids=tuple(losses), graph=self.graph
+                Cause.MODIFIED_IN_PLACE,
+                verdict,
+                mend=mend,
+                tensor_ids=tuple(losses),
+                graph=self.graph,
             )
         if why.unspent:
             verdict = f"{path[0].upper()}{path[1:]}; {why.unspent}."
-            return Explanation("not_known", verdict, tensor_ids=tuple(losses), graph=self.graph)
+            return Explanation(Cause.NOT_KNOWN, verdict, tensor_ids=tuple(losses), graph=self.graph)
         can = f"{path}; {why.spent}" if why.spent else f"{why.loss} can send gradients to {leaves}"
         return Explanation(
-            "healthy", f"{start}: {can}.{unseen}", tensor_ids=tuple(losses), graph=self.graph
+            Cause.HEALTHY, f"{start}: {can}.{unseen}", tensor_ids=tuple(losses), graph=self.graph
         )
 
     def asked(self, t: Any, tensor_id: int | None) -> Asked:
@@ -876,15 +882,15 @@ def _apart(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
 
 def _grouped(told: list[tuple[Asked, Explanation]], why: Gradients, unseen: str) -> Explanation:
     """One answer for many parameters: the fault that most of them share."""
-    trains = [(a, e) for a, e in told if e.cause != "frozen"]
+    trains = [(a, e) for a, e in told if e.cause is not Cause.FROZEN]
     # A bias whose contributions cancel is as it should be where the other parameters get a
     # gradient.
-    alive = any(e.cause == "healthy" for _, e in trains)
+    alive = any(e.cause is Cause.HEALTHY for _, e in trains)
     trains = [
-        (a, e._replace(cause="healthy") if alive and e.detail == "cancels" else e)
+        (a, e._replace(cause=Cause.HEALTHY) if alive and e.detail == "cancels" else e)
         for a, e in trains
     ]
-    faults = [(a, e) for a, e in trains if e.cause not in NO_FAULT]
+    faults = [(a, e) for a, e in trains if e.cause.level is not Level.FINE]
     frozen = f", {len(told) - len(trains)} frozen" if len(trains) < len(told) else ""
     if not trains and all(e.detail == "frozen_now" for _, e in told):
         verdict = _tail(told[0][0], told[0][1].verdict)
@@ -905,7 +911,7 @@ def _grouped(told: list[tuple[Asked, Explanation]], why: Gradients, unseen: str)
         first = zero[0] if zero else trains[0][1]
         more = tuple(e.verdict for e in zero[:1])
         return first._replace(verdict=verdict, tensor_ids=(), more=more, ruled_out=_by_all(trains))
-    keys = [(e.cause, e.where, e.cause == "zero_gradient" and e.why) for _, e in faults]
+    keys = [(e.cause, e.where, e.cause is Cause.ZERO_GRADIENT and e.why) for _, e in faults]
     shared = Counter(keys).most_common(1)[0][0]
     group = [x for x, key in zip(faults, keys, strict=True) if key == shared]
     first, names = group[0][1], [a.name for a, _ in group]
@@ -915,7 +921,7 @@ def _grouped(told: list[tuple[Asked, Explanation]], why: Gradients, unseen: str)
         else f"{_pattern(names)}: {_tail(group[0][0], first.verdict)}"
     )
     reached = [
-        why.reaches(a) or e.cause == "healthy" if why.losses else a.grad not in ("none", "zero")
+        why.reaches(a) or e.cause is Cause.HEALTHY if why.losses else a.grad not in ("none", "zero")
         for a, e in trains
     ]
     hidden = sum(why.hidden(a) and not r for (a, _), r in zip(trains, reached, strict=True))

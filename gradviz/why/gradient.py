@@ -13,6 +13,7 @@ from functools import cached_property
 
 from gradviz.graph import queries
 from gradviz.graph.records import Call, Cut, CutReason, NodeKind, NodeRan, SavedState, Tensor, Wrote
+from gradviz.why.causes import Cause
 from gradviz.why.doubts import unspent
 from gradviz.why.explanation import Explanation, bare, several
 from gradviz.why.messages import NON_REENTRANT, REENTRANT, REPAIRS, SAID, UNTRACKED, repair
@@ -21,7 +22,10 @@ from gradviz.why.zeros import Zeros
 
 DONE = "cleared after the step"
 UNSEEN = " Without a recording no more than that is known."
-CAUSES = {CutReason.COPIED_OUT: "rebuilt_from_value", CutReason.NO_GRAD_WRITE: "no_grad_write"}
+CAUSES = {
+    CutReason.COPIED_OUT: Cause.REBUILT_FROM_VALUE,
+    CutReason.NO_GRAD_WRITE: Cause.NO_GRAD_WRITE,
+}
 SCALING = {
     "to",
     "cuda",
@@ -75,7 +79,7 @@ class Gradients(Zeros):
         )
         return self.say(
             asked,
-            "not_known",
+            Cause.NOT_KNOWN,
             verdict,
             why=why + ".",
             mend="" if self.recorded else RECORD + ".",
@@ -114,7 +118,7 @@ class Gradients(Zeros):
             )
             return self.say(
                 asked,
-                "frozen",
+                Cause.FROZEN,
                 verdict,
                 detail="frozen_now" if now else "",
                 mend=f"{asked.name}.grad = None, so that no optimizer uses it.",
@@ -126,7 +130,7 @@ class Gradients(Zeros):
             if cleared and self.stepped(asked, cleared[0]):
                 return self.say(
                     asked,
-                    "healthy",
+                    Cause.HEALTHY,
                     f"Healthy: {asked.name} had a gradient; it was {DONE}.",
                     calls=[cleared[0]],
                     detail="done",
@@ -134,11 +138,11 @@ class Gradients(Zeros):
                 )
             return self.zeroed(asked) or self.zero(asked)
         if asked.grad == "nan":
-            return self.say(asked, "nan", f"{asked.name}.grad holds NaN or inf.")
+            return self.say(asked, Cause.NAN, f"{asked.name}.grad holds NaN or inf.")
         start, unseen = ("Healthy", "") if self.recorded else ("No fault is visible", UNSEEN)
         return self.say(
             asked,
-            "healthy",
+            Cause.HEALTHY,
             f"{start}: {asked.name}.grad is {asked.preview}.{unseen}",
             ruled_out=("no gradient", "all zeros", "NaN"),
         )
@@ -152,7 +156,7 @@ class Gradients(Zeros):
             if c.reason is CutReason.FLAG_OFF and c.input_id in {t.id for t in states}
         ]
         calls = [self.graph.call[c.call_id] for c in off[-1:]]
-        kind = "frozen" if asked.parameter or off else "never_tracked"
+        kind = Cause.FROZEN if asked.parameter or off else Cause.NEVER_TRACKED
         if not asked.requires_grad:
             cuts = [] if off or asked.parameter else self.cuts_behind([t.id for t in states])
             # a frozen parameter is a leaf, whatever is written to it
@@ -161,15 +165,15 @@ class Gradients(Zeros):
             if asked.inference:
                 return self.say(
                     asked,
-                    "inference_tensor",
+                    Cause.INFERENCE_TENSOR,
                     f"{n}.grad is None: {n} was made in inference_mode.",
-                    why=SAID["inference_tensor"].why,
+                    why=SAID[Cause.INFERENCE_TENSOR].why,
                     mend=(
                         "torch.no_grad() instead of inference_mode "
                         f"where it is made; or {n}.clone() outside of it."
                     ),
                 )
-            word = f"{n} is frozen" if kind == "frozen" else f"{n} does not ask for one"
+            word = f"{n} is frozen" if kind is Cause.FROZEN else f"{n} does not ask for one"
             guess = not self.recorded and not asked.parameter  # what made it is not known
             made_how = (
                 "If it was computed from tracked tensors, it was cut off: a recording tells."
@@ -228,7 +232,7 @@ class Gradients(Zeros):
             what = "None" if asked.grad == "none" else f"{asked.preview or 'there'}"
             return self.say(
                 asked,
-                "not_known",
+                Cause.NOT_KNOWN,
                 f"{asked.name}.grad is {what}; whether {self.loss} reaches it is not known.",
                 why="checkpoint(use_reentrant=True) builds the graph inside it only in backward.",
                 mend="use_reentrant=False: then the graph can be read whole.",
@@ -260,7 +264,7 @@ class Gradients(Zeros):
                     other, alias = self.words.name(t.id), self.words.name(e.before_id)
                     return self.say(
                         asked,
-                        "cut",
+                        Cause.CUT,
                         f"{self.state(asked)}: its value was written into {other} by "
                         f"{alias}, which has no history with it.",
                         calls=[call],
@@ -323,7 +327,7 @@ class Gradients(Zeros):
         if copies and len(copies) == len(readers):
             return self.say(
                 asked,
-                "not_in_loss",
+                Cause.NOT_IN_LOSS,
                 f"{head}: it was only copied (deepcopy), and a copy is a leaf of its own.",
                 calls=copies[:1],
                 why=(
@@ -356,7 +360,7 @@ class Gradients(Zeros):
                 mend = f"read {other}.grad; or make {n} outside of no_grad."
             return self.say(
                 asked,
-                "not_in_loss",
+                Cause.NOT_IN_LOSS,
                 f"{head}: no call used {n}, but {other}, which shares its memory.",
                 tensors=[twins[-1].id],
                 why=why,
@@ -365,7 +369,7 @@ class Gradients(Zeros):
         if not readers:
             return self.say(
                 asked,
-                "branch_not_taken" if asked.parameter else "not_in_loss",
+                Cause.BRANCH_NOT_TAKEN if asked.parameter else Cause.NOT_IN_LOSS,
                 f"{head}: no call of this run used {n}.",
                 why="Its branch was not taken, or forward does not call it.",
             )
@@ -379,7 +383,7 @@ class Gradients(Zeros):
             name = f"{name}, a new leaf" if new.name else "a new leaf"
             return self.say(
                 asked,
-                "cut",
+                Cause.CUT,
                 f"{head}: its value goes on, likely, only as {name}.",
                 calls=[made],
                 tensors=[old.id, new.id],
@@ -392,7 +396,7 @@ class Gradients(Zeros):
             )
         return self.say(
             asked,
-            "not_in_loss",
+            Cause.NOT_IN_LOSS,
             f"{head}: no recorded call takes it to {self.loss}.",
             calls=readers[-1:],
             why=f"{n} was used, but nothing made from it goes into {self.loss}.",
@@ -413,7 +417,7 @@ class Gradients(Zeros):
                 only = several([self.words.name(i) for i in on])
                 return self.say(
                     asked,
-                    "cut",
+                    Cause.CUT,
                     f"{self.state(asked)}: of {c.function}() only {only} goes on to {self.loss}.",
                     calls=[c],
                     tensors=on,
@@ -471,7 +475,7 @@ class Gradients(Zeros):
                 mend += "requires_grad_() it."
             return self.say(
                 asked,
-                "rebound",
+                Cause.REBOUND,
                 f"{n}.grad is None: the name {n} holds a result now, not the leaf.",
                 calls=calls,
                 tensors=[parent.id],
@@ -486,7 +490,7 @@ class Gradients(Zeros):
             by = made.function if made else "a call"
             return self.say(
                 asked,
-                "made_non_leaf",
+                Cause.MADE_NON_LEAF,
                 f"{n}.grad is None: {by} made {n} a result; the leaf is its input.",
                 calls=calls,
                 tensors=[parent.id],
@@ -515,7 +519,7 @@ class Gradients(Zeros):
         )
         return self.say(
             asked,
-            "non_leaf",
+            Cause.NON_LEAF,
             f"{n}.grad is None: {n} is a result, and .grad is kept on leaves only.",
             calls=calls,
             why=f"Its gradient goes on to {of} and is not kept on the way.",
@@ -564,7 +568,7 @@ class Gradients(Zeros):
             if self.stepped(asked, call):
                 return self.say(
                     asked,
-                    "healthy",
+                    Cause.HEALTHY,
                     f"Healthy: {n} had a gradient; it was {DONE}.",
                     calls=[call],
                     ruled_out=NOT_IN_LOSS,
@@ -572,7 +576,7 @@ class Gradients(Zeros):
                 )
             return self.say(
                 asked,
-                "no_backward_yet",
+                Cause.NO_BACKWARD_YET,
                 f"{n}.grad is None: it was cleared after the last backward.",
                 calls=[call],
                 why=f"backward had stored {stored}; this took it away.",
@@ -587,7 +591,7 @@ class Gradients(Zeros):
         if given:
             return self.say(
                 asked,
-                "no_backward_yet",
+                Cause.NO_BACKWARD_YET,
                 f"{n}.grad is None: autograd.grad returns gradients, it fills no .grad.",
                 calls=[self.graph.call[given[-1].call_id]],
                 mend="use what it returned, or call backward().",
@@ -597,7 +601,7 @@ class Gradients(Zeros):
             made = self.graph.call.get(node.call_id)
             return self.say(
                 asked,
-                "cut",
+                Cause.CUT,
                 f"{n}.grad is None: the backward of {node.name} returned None towards it.",
                 calls=[made] if made else [],
                 nodes=[silent],
@@ -612,7 +616,7 @@ class Gradients(Zeros):
         ):
             return self.say(
                 asked,
-                "not_known",
+                Cause.NOT_KNOWN,
                 f"{n}.grad is None, and {self.loss} reaches it; {spent}.",
                 why=(
                     ""
@@ -634,7 +638,7 @@ class Gradients(Zeros):
             why = f"A gradient path leads from {self.loss} to {n}"
             return self.say(
                 asked,
-                "no_backward_yet",
+                Cause.NO_BACKWARD_YET,
                 f"{n}.grad is None: no backward has run from {self.loss} yet.",
                 why=f"{why}; {self.unspent}." if self.unspent else f"{why}.",
                 mend="call backward().",
@@ -642,7 +646,7 @@ class Gradients(Zeros):
         if self.recorded and not self.graph.backwards:
             return self.say(
                 asked,
-                "no_backward_yet",
+                Cause.NO_BACKWARD_YET,
                 f"{n}.grad is None: no backward has run in this recording.",
                 ruled_out=("requires_grad is False", "non-leaf"),
             )
@@ -659,7 +663,7 @@ class Gradients(Zeros):
                 )
             return self.say(
                 asked,
-                "no_backward_yet",
+                Cause.NO_BACKWARD_YET,
                 f"{n}.grad is None, and {self.loss} reaches it: backward has not "
                 "run, or .grad was cleared since.",
                 mend="call backward() and look again.",
@@ -780,7 +784,7 @@ class Gradients(Zeros):
         )
         return self.say(
             asked,
-            CAUSES.get(first.reason, "cut"),
+            CAUSES.get(first.reason, Cause.CUT),
             verdict,
             calls=calls,
             cuts=cuts,
@@ -824,7 +828,7 @@ class Gradients(Zeros):
         )
         return self.say(
             asked,
-            "rebuilt_from_value" if back else "cut",
+            Cause.REBUILT_FROM_VALUE if back else Cause.CUT,
             f"{head}: {verdict}.",
             calls=calls,
             cuts=dead,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +28,7 @@ from gradviz.graph.records import (
     Wrote,
 )
 from gradviz.picture.theme import visible
+from gradviz.why.causes import Cause
 from gradviz.why.explanation import Explanation, at_a_word, bare, lines_of, several
 from gradviz.why.messages import (
     NON_REENTRANT,
@@ -92,8 +93,8 @@ def explain_error(
     cause = cause_of(text)
     if cause is None:
         return case.unknown(at_a_word(visible(f"{error_type}: {text}", 1000), 160))
-    told: Explanation = getattr(case, cause)() if hasattr(case, cause) else case.told(cause)
-    return told
+    special = ERRORS.get(cause)
+    return special(case) if special is not None else case.told(cause)
 
 
 def recorded_error(graph: Graph, message: str) -> Raised | None:
@@ -132,7 +133,7 @@ class _Case:
 
     def say(
         self,
-        cause: str,
+        cause: Cause,
         verdict: str,
         why: str,
         mend: str,
@@ -181,7 +182,7 @@ class _Case:
             "the known errors of backward, of in-place writes, leaves, views and inference tensors",
         )
         # its traceback says where
-        return self.say("not_known", error, why, "", ruled_out=out)._replace(more=())
+        return self.say(Cause.NOT_KNOWN, error, why, "", ruled_out=out)._replace(more=())
 
     def name(self, tensor: Tensor | None, otherwise: str = "the tensor") -> str:
         return visible(self.words.name(tensor.id), NAME) if tensor else otherwise
@@ -205,7 +206,7 @@ class _Case:
         call = self.maker(node)
         return (node.name if node else "a node") + (f" of {self.written(call)}" if call else "")
 
-    def told(self, cause: str) -> Explanation:
+    def told(self, cause: Cause) -> Explanation:
         """A cause whose tensor is an input of the call that raised."""
         said, tensor = SAID[cause], self.blamed(cause)
         base = self.graph.tensor.get(tensor.base_id if tensor else None)
@@ -229,7 +230,7 @@ class _Case:
         why = said.why
         if maker and maker is not self.call and tensor and tensor.name:
             why = f"{self.name(tensor)} was made by {self.written(maker)}; {why}"
-        calls = [maker, self.call] if cause == "inference_tensor" else [self.call]
+        calls = [maker, self.call] if cause is Cause.INFERENCE_TENSOR else [self.call]
         return self.say(
             cause,
             said.verdict.format_map(words),
@@ -239,19 +240,19 @@ class _Case:
             tensors=[tensor, base],
         )
 
-    def blamed(self, cause: str) -> Tensor | None:
+    def blamed(self, cause: Cause) -> Tensor | None:
         """The input that the error is about, where only one can be."""
         found = self.inputs[:1]
-        if cause == "requires_grad_non_float":  # a factory's inputs are not what it was to make
+        if cause is Cause.REQUIRES_GRAD_NON_FLOAT:  # a factory's inputs are not what it was to make
             found = found if self.call and self.call.function.startswith("requires_grad") else []
-        elif cause == "non_leaf_in_optimizer":
+        elif cause is Cause.NON_LEAF_IN_OPTIMIZER:
             found = []
-        elif cause == "not_scalar":
+        elif cause is Cause.NOT_SCALAR:
             roots = self.inputs[: len(self.run.roots)] if self.run else []
             found = [t for t in roots if t.shape is not None and math.prod(t.shape) != 1][:1]
-        elif cause == "never_tracked":
+        elif cause is Cause.NEVER_TRACKED:
             found = [t for t in self.inputs if t.requires_grad is False]
-        elif cause == "inference_tensor":
+        elif cause is Cause.INFERENCE_TENSOR:
             made = {o for c in self.graph.calls if c.inference_mode for o in c.outputs}
             found = [
                 t
@@ -262,7 +263,7 @@ class _Case:
 
     def non_leaf_in_optimizer(self) -> Explanation:
         """No recorded call raises it: named are the results that look like parameters."""
-        told = self.told("non_leaf_in_optimizer")
+        told = self.told(Cause.NON_LEAF_IN_OPTIMIZER)
         found = []
         for t in queries.latest_states(self.graph).values():
             maker = self.words.makers.get(t.id)
@@ -301,7 +302,11 @@ class _Case:
                 "it was cut off from what requires grad, or nothing that it was computed from does."
             )
             return self.say(
-                "no_grad_fn", verdict, why, "", adds="where it was cut, or that nothing was tracked"
+                Cause.NO_GRAD_FN,
+                verdict,
+                why,
+                "",
+                adds="where it was cut, or that nothing was tracked",
             )
         near = self.paths.ancestors([root.id], {c.output_id for c in self.graph.cuts})
         cuts = [c for c in self.graph.cuts if c.output_id in near]
@@ -336,7 +341,7 @@ class _Case:
         others = {i for i in others if _site(self.graph.call[i]) not in here}
         why += f" Before that, {len(others)} more calls cut it too." if others else ""
         return self.say(
-            "no_grad_fn",
+            Cause.NO_GRAD_FN,
             verdict,
             why,
             mend,
@@ -368,7 +373,7 @@ class _Case:
             )
             why += f" {how}, not proven: it was made from that value."
             return self.say(
-                "no_grad_fn",
+                Cause.NO_GRAD_FN,
                 verdict,
                 why,
                 REPAIRS[CutReason.COPIED_OUT],
@@ -408,7 +413,7 @@ class _Case:
             )
             mend, calls, out = "create_graph=True there.", [*{runs[-1]: 0, maker: 0}], ()
         return self.say(
-            "no_grad_fn", verdict, why, mend, calls=calls, tensors=[root, *named], ruled_out=out
+            Cause.NO_GRAD_FN, verdict, why, mend, calls=calls, tensors=[root, *named], ruled_out=out
         )
 
     # --- modified by an in-place operation --------------------------------------------------------
@@ -441,7 +446,7 @@ class _Case:
         why += f" It was written at {len(places) - 1} more places." if len(places) > 1 else ""
         why += " The write was not recorded." if self.call and said and not calls else ""
         told = self.say(
-            "modified_in_place",
+            Cause.MODIFIED_IN_PLACE,
             verdict,
             why,
             mend,
@@ -512,7 +517,7 @@ class _Case:
             below = queries.reachable(self.graph, [edge.node_id] if edge else [])
             held = [n for n in self.graph.nodes if n.id in below and _has(n, SavedState.FREED)]
             return self.say(
-                "second_backward",
+                Cause.SECOND_BACKWARD,
                 "An earlier backward has gone through part of this graph already.",
                 f"{self.made_by(held[0]) if held else 'at least one node'} has no saved tensors any"
                 " more.",
@@ -544,7 +549,7 @@ class _Case:
             f"what {node.name} had saved was freed by an earlier backward: {self.written(first)}."
         )
         return self.say(
-            "second_backward",
+            Cause.SECOND_BACKWARD,
             verdict,
             why,
             mend,
@@ -620,7 +625,7 @@ class _Case:
             f" {self.written(first)}."
         )
         return self.say(
-            "second_backward",
+            Cause.SECOND_BACKWARD,
             verdict,
             why,
             mend,
@@ -695,7 +700,7 @@ class _Case:
         if tensor is None:
             which = f"input {index}" if index is not None else "one of the inputs"
             return self.say(
-                "unused_input",
+                Cause.UNUSED_INPUT,
                 f"{which} of autograd.grad is not in the graph of its output.",
                 "no gradient path leads to it: it was cut off, or the forward used another tensor.",
                 "ask for the tensor that the forward used, or allow_unused=True.",
@@ -718,7 +723,7 @@ class _Case:
                 f" {cuts[0].reason.value}."
             )
             return self.say(
-                "unused_input",
+                Cause.UNUSED_INPUT,
                 verdict,
                 why,
                 REPAIRS[cuts[0].reason],
@@ -738,7 +743,7 @@ class _Case:
             mend = f"ask for {self.name(twin)} if that is meant; else {mend}"
         calls = [self.call, self.words.makers.get(tensor.id) if twin else None]
         return self.say(
-            "unused_input",
+            Cause.UNUSED_INPUT,
             verdict,
             f"{why}.",
             mend,
@@ -763,6 +768,16 @@ class _Case:
             if t.id in own and all(makers[i].function in _COPIES for i in between if i in makers):
                 return t, True
         return next((t for t in there if t.values is not None), None), False
+
+
+# The errors of which more is looked up than ``SAID`` has words for.
+ERRORS: dict[Cause, Callable[[_Case], Explanation]] = {
+    Cause.NO_GRAD_FN: _Case.no_grad_fn,
+    Cause.MODIFIED_IN_PLACE: _Case.modified_in_place,
+    Cause.SECOND_BACKWARD: _Case.second_backward,
+    Cause.UNUSED_INPUT: _Case.unused_input,
+    Cause.NON_LEAF_IN_OPTIMIZER: _Case.non_leaf_in_optimizer,
+}
 
 
 def _site(call: Call) -> tuple[Any, ...] | None:

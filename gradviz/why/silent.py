@@ -29,6 +29,7 @@ from gradviz.graph.records import (
 )
 from gradviz.watch import torch_private
 from gradviz.watch.identity import read
+from gradviz.why.causes import Cause
 from gradviz.why.explanation import Explanation, Words, lines_of, several
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class _Asked:
         return {i for i in map(self.object_of, live) if i is not None}
 
     def say(
-        self, cause: str, verdict: str, where: Call | None, why: str, mend: str, **points: Any
+        self, cause: Cause, verdict: str, where: Call | None, why: str, mend: str, **points: Any
     ) -> Explanation:
         lines = lines_of([where] if where else [])
         graph = self.graph if self.recording is not None else None
@@ -199,7 +200,7 @@ class _Asked:
             )
         )
         return self.say(
-            "fused_step" if fused else "overwritten",
+            Cause.FUSED_STEP if fused else Cause.OVERWRITTEN,
             f"The gradient is wrong: {name} was overwritten after it was saved, and nothing"
             " raised.",
             writer,
@@ -238,7 +239,7 @@ class _Asked:
                 frozen.append((name, place))
         for name, weight in [(n, places[place]) for n, place in frozen if place in places][:1]:
             yield self.say(
-                "shared_snapshot",
+                Cause.SHARED_SNAPSHOT,
                 f"{name} is frozen and no copy: it shares its memory with {weight}, which trains.",
                 None,
                 f"every in-place update of {weight} shows in {name} too (p.data = q.data copies"
@@ -272,7 +273,7 @@ class _Asked:
             f" shows in {name} too."
         )
         verdict = f"{name} is no snapshot: it shares its memory with {weight}."
-        return self.say("shared_snapshot", verdict, None, why, mend)
+        return self.say(Cause.SHARED_SNAPSHOT, verdict, None, why, mend)
 
     def followed(self, name: str, own: int, mend: str) -> Explanation | None:
         graph = self.graph
@@ -307,7 +308,7 @@ class _Asked:
         verdict = f"{name} is no snapshot: it shares its memory with {weight} and followed it."
         why = f"{maker.function} copies nothing, so {place} wrote both ({len(weights)} writes)."
         ids = states[-1].id, weights[0][1].id
-        return self.say("shared_snapshot", verdict, maker, why, mend, tensor_ids=ids)
+        return self.say(Cause.SHARED_SNAPSHOT, verdict, maker, why, mend, tensor_ids=ids)
 
     # --- frozen weights that move -----------------------------------------------------------------
 
@@ -341,7 +342,7 @@ class _Asked:
                 "moved although frozen" if steps else "would move at the next step although frozen"
             )
             yield self.say(
-                "leftover_grad_moves",
+                Cause.LEFTOVER_GRAD_MOVES,
                 f"{several(moved)} {verb}: requires_grad is False, but .grad is not None.",
                 steps[-1] if steps else None,
                 "an optimizer skips a parameter only where .grad is None; here"
@@ -391,7 +392,7 @@ class _Asked:
         if names:
             verb = "moved" if calls else "move at every forward"
             yield self.say(
-                "batch_norm_moves",
+                Cause.BATCH_NORM_MOVES,
                 f"The running statistics of {several(names)} {verb}, although all weights there are"
                 " frozen.",
                 calls[-1] if calls else None,
@@ -466,7 +467,7 @@ class _Asked:
             if len(behind & starts) > 1 and (not self.wanted or behind & asked):
                 name = t.name or "this running sum"
                 yield self.say(
-                    "graph_kept",
+                    Cause.GRAPH_KEPT,
                     f"{name} keeps the graphs of {len(behind & starts)} iterations alive: "
                     f"{len(behind)} nodes, and more with every one.",
                     maker,
@@ -488,7 +489,7 @@ class _Asked:
             if source and len(found) > 2 and one_by_one and concerns:
                 (maker, _), last = found[0], found[-1][1]
                 yield self.say(
-                    "graph_kept",
+                    Cause.GRAPH_KEPT,
                     f"{len(found)} results of {self.words.code(maker)} are alive, each with the"
                     " graph of its iteration, and more with every one.",
                     maker,

@@ -18,6 +18,7 @@ from gradviz.graph import queries
 from gradviz.graph.preview import number
 from gradviz.graph.records import Backward, NodeKind
 from gradviz.watch import torch_private
+from gradviz.why.causes import Cause
 from gradviz.why.explanation import Explanation, lines_of, several
 from gradviz.why.measured import Block, Measured, least_normal, numbers
 from gradviz.why.paths import Paths
@@ -73,7 +74,7 @@ class _Small(Measured):
 
     def say(
         self,
-        cause: str,
+        cause: Cause,
         verdict: str,
         why: str = "",
         mend: str = "",
@@ -87,12 +88,12 @@ class _Small(Measured):
             if (c := self.graph.node[n].call_id) in self.graph.call
         ]
         ruled = [f"cut or frozen ({self.received} of {self.total} parameters received gradient)"]
-        ruled = ruled if cause != "healthy" and 0 < self.total == self.received else []
-        ruled += ["NaN or inf"] if cause in ("vanishing", "underflow") else []
+        ruled = ruled if cause is not Cause.HEALTHY and 0 < self.total == self.received else []
+        ruled += ["NaN or inf"] if cause in (Cause.VANISHING, Cause.UNDERFLOW) else []
         zeros = sum(b.zeros for b in self.blocks) / max(1, sum(b.elements for b in self.blocks))
         ruled += (
             [f"underflow ({zeros:.0%} exact zeros)"]
-            if cause == "vanishing" and zeros < ZEROS and not fades
+            if cause is Cause.VANISHING and zeros < ZEROS and not fades
             else []
         )
         return Explanation(
@@ -124,19 +125,22 @@ class _Small(Measured):
         if self.blocks:
             return None
         return self.say(
-            "not_known", "No parameter here has a .grad that can be read, so nothing was measured."
+            Cause.NOT_KNOWN,
+            "No parameter here has a .grad that can be read, so nothing was measured.",
         )
 
     def broken(self) -> Explanation | None:
         bad = [b for b in self.blocks if b.broken]
         if not bad and self.run and (values := self.lost(self.run)):
-            cause, word = ("nan", "NaN") if any(map(math.isnan, values)) else ("exploding", "inf")
+            cause, word = (
+                (Cause.NAN, "NaN") if any(map(math.isnan, values)) else (Cause.EXPLODING, "inf")
+            )
             return self.forward(
                 cause, f"The loss is {word}, although the gradients are finite.", "", self.run
             )
         if not bad:
             return None
-        cause, word = ("nan", "NaN") if any(b.nan for b in bad) else ("exploding", "inf")
+        cause, word = (Cause.NAN, "NaN") if any(b.nan for b in bad) else (Cause.EXPLODING, "inf")
         names = several([b.name or "the model" for b in bad])
         verdict = f"{len(bad)} of {len(self.blocks)} modules have {word} in their .grad: {names}."
         seen = [r for r in self.runs if any(s.broken for s in self.steps.get(r.run, ()))]
@@ -165,7 +169,7 @@ class _Small(Measured):
             else self.made(cause, verdict, when, run, bad)
         )
 
-    def forward(self, cause: str, verdict: str, when: str, run: Backward) -> Explanation:
+    def forward(self, cause: Cause, verdict: str, when: str, run: Backward) -> Explanation:
         """No derivative is to blame: the first call with such a result, where results were read."""
         nan = any(map(math.isnan, self.lost(run)))
         word, test = ("NaN", math.isnan) if nan else ("inf", math.isinf)
@@ -199,7 +203,7 @@ class _Small(Measured):
         )
 
     def made(
-        self, cause: str, verdict: str, when: str, run: Backward, bad: list[Block]
+        self, cause: Cause, verdict: str, when: str, run: Backward, bad: list[Block]
     ) -> Explanation:
         """The first node that got finite gradients and sent others."""
         ends = {n for b in bad for n in self.node.get(b.name, ())}
@@ -250,14 +254,14 @@ class _Small(Measured):
                 node = self.graph.node[step.event.node_id]
                 limit = f"the smallest normal {small[1]} is {least_normal(small[1]):.1e}"
                 why = f"{small[0]} arrives at {node.name}; {limit}."
-                return self.say("underflow", f"Underflow: {share}.", why, mend, (node.id,))
+                return self.say(Cause.UNDERFLOW, f"Underflow: {share}.", why, mend, (node.id,))
         if least := next((b for b in self.blocks if b.least), None):
             limit = f"the smallest normal {least.least}, {least_normal(least.least):.1e}"
             why = f"the largest gradient of {least.name or 'the model'} is below {limit}."
-            return self.say("underflow", f"Underflow: {share}.", why, mend)
+            return self.say(Cause.UNDERFLOW, f"Underflow: {share}.", why, mend)
         if zeros == elements:
             return self.say(
-                "not_known",
+                Cause.NOT_KNOWN,
                 f"{share}; no gradient near the limit of the dtype was seen on the way.",
             )
         return None
@@ -276,13 +280,13 @@ class _Small(Measured):
                 ", measured where it arrives",
             )
         mend = "ReLU or GELU instead of a saturating function, a residual path, or normalisation."
-        falling = self.trend("vanishing", "shrinks", mend, alive, [b.norm for b in alive])
+        falling = self.trend(Cause.VANISHING, "shrinks", mend, alive, [b.norm for b in alive])
         mend = f"smaller initial weights, normalisation, or {_CLIP}."
-        return falling or self.trend("exploding", "grows", mend, biased, flows, how)
+        return falling or self.trend(Cause.EXPLODING, "grows", mend, biased, flows, how)
 
     def trend(
         self,
-        cause: str,
+        cause: Cause,
         verb: str,
         mend: str,
         blocks: list[Block],
@@ -344,7 +348,7 @@ class _Small(Measured):
                 )
                 rest = f"{told} exactly 0." if zeros else "the first uses hardly count."
                 return self.say(
-                    "vanishing",
+                    Cause.VANISHING,
                     f"{verdict} of {name or 'the model'}: {rest}",
                     f"{why}(Called vanishing from {_fold(FOLD)}-fold.)",
                     "a gated cell (LSTM, GRU), a residual path, orthogonal weights, or fewer"
@@ -385,7 +389,7 @@ class _Small(Measured):
         names = [self.graph.node[n].name for n, _ in path]
         name = max(set(names), key=names.count)
         return self.say(
-            "exploding",
+            Cause.EXPLODING,
             f"The gradient grows {_fold(fold)}-fold along one path of {len(path)} nodes.",
             f"{name} stands there {names.count(name)} times; on average a node multiplies it by "
             f"{number(fold ** (1 / len(path)))}. (Called exploding from {_fold(FOLD)}-fold.)",
@@ -397,7 +401,7 @@ class _Small(Measured):
         if large := [b.name or "the model" for b in self.blocks if b.norm >= FOLD]:
             verdict = f"The gradient of {several(large)} is larger than {_fold(FOLD)}."
             found = self.say(
-                "not_known", verdict, "whether it grew or was large at once was not measured."
+                Cause.NOT_KNOWN, verdict, "whether it grew or was large at once was not measured."
             )
             return found._replace(detail="large")
         reach = f"{self.received} of {self.total} parameters received gradient"
@@ -407,9 +411,9 @@ class _Small(Measured):
                 f"The gradients of {self.unread} of {every} modules cannot be read; the others show"
                 " no fault in size."
             )
-            return self.say("not_known", verdict)
+            return self.say(Cause.NOT_KNOWN, verdict)
         return self.say(
-            "healthy",
+            Cause.HEALTHY,
             f"No fault in size: {reach}, and no norm vanishes or explodes ({_fold(FOLD)}-fold),"
             " none is NaN.",
         )

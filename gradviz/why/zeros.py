@@ -10,6 +10,7 @@ from itertools import zip_longest
 
 from gradviz.graph import queries
 from gradviz.graph.records import Edge, Node, NodeRan, Tensor
+from gradviz.why.causes import Cause
 from gradviz.why.explanation import Explanation, several
 from gradviz.why.paths import NOT_IN_LOSS, RECORD, Asked, Paths, all_zero
 
@@ -105,7 +106,7 @@ class Zeros(Paths):
         call, stored = cleared
         return self.say(
             asked,
-            "zero_gradient",
+            Cause.ZERO_GRADIENT,
             f"{asked.name}.grad is all zeros: they were written after the last backward.",
             calls=[call],
             why=f"backward had stored {stored}; this call wrote zeros over it.",
@@ -133,7 +134,7 @@ class Zeros(Paths):
         if own and not asked.hooked and (sent := self.cancelling(own[0])):
             return self.say(
                 asked,
-                "zero_gradient",
+                Cause.ZERO_GRADIENT,
                 f"{n}.grad is {EXACT_ZERO}: what reaches it adds up to 0.",
                 why=(
                     f"{several(sent)} arrive there, and cancel exactly: the loss does not depend on"
@@ -171,7 +172,7 @@ class Zeros(Paths):
                 ),
             )
         # Without a loss, or a node, it may be as it should be.
-        cause = "zero_gradient" if self.roots and may and not moved else "not_known"
+        cause = Cause.ZERO_GRADIENT if self.roots and may and not moved else Cause.NOT_KNOWN
         unknown = "Which node made the zeros is not known here. "
         out = ("cut", "frozen", "never tracked") if self.reaches(asked) else ("frozen",)
         return self.say(
@@ -250,7 +251,7 @@ class Zeros(Paths):
         who, likely = nodes[0].name, "" if mine else "likely, not proven, "
         return self.say(
             asked,
-            "zero_gradient",
+            Cause.ZERO_GRADIENT,
             f"{n}.grad is {EXACT_ZERO}: only zeros came of what {who} sent.",
             calls=calls,
             nodes=[x.id for x in nodes],
@@ -486,7 +487,7 @@ class Zeros(Paths):
             )
             return self.say(
                 asked,
-                "healthy",
+                Cause.HEALTHY,
                 f"Healthy: {n}'s gradient is exactly 0 because {names} {verb} all zeros "
                 "(it is multiplied by it).",
                 calls=calls,
@@ -505,7 +506,7 @@ class Zeros(Paths):
         casts = all(x.name.startswith("ToCopy") for x in nodes)
         return self.say(
             asked,
-            "underflow" if casts else "zero_gradient",
+            Cause.UNDERFLOW if casts else Cause.ZERO_GRADIENT,
             f"{n}.grad is {EXACT_ZERO}: {who} sends only zeros back.",
             calls=calls,
             nodes=[x.id for x in nodes],
