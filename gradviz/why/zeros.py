@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import zip_longest
 
 from gradviz.graph import queries
-from gradviz.graph.records import Edge, Node, NodeRan, Tensor
+from gradviz.graph.records import Call, Edge, Node, NodeRan, Tensor
 from gradviz.why.causes import Cause
 from gradviz.why.explanation import Explanation, several
 from gradviz.why.paths import NOT_IN_LOSS, RECORD, Asked, Paths, all_zero
@@ -114,77 +114,124 @@ class Zeros(Paths):
             ruled_out=("cut", "frozen", "a zero slope"),
         )
 
-    def zero(self, asked: Asked) -> Explanation:
-        """Its gradient is exactly zero everywhere: which node sent only zeros."""
-        n, own = asked.name, self.node_of(asked)
+    def zero_makers(self, asked: Asked) -> set[tuple[tuple[int, int], bool]] | None:
+        """Return what made the zeros that arrived in the last run, as ``makers`` tells; None or
+        nothing where it was not measured."""
+        run = self.last_run(asked)
+        return self.makers(run.run).get(run.node_id) if run else None
+
+    def last_run(self, asked: Asked) -> NodeRan | None:
+        """Return what its node did in the last backward."""
+        own = self.node_of(asked)
         runs = self.runs_of.get(own[0], []) if own else []
-        made = self.makers(runs[-1][1].run).get(runs[-1][1].node_id) if runs else None
-        if made and (changed := sorted(slot for slot, unlike in made if unlike)):
-            return self.changed(asked, changed)
-        stops = (
-            sorted(slot for slot, _ in made)
-            if made
-            else self.marked(own, self.stops, self.stops_above)
-        )
-        moved = [
-            t for s in stops if made and not self.blocked[s][1] for t in self.moved_factor(*s) or ()
-        ]
-        if stops and len(moved) < len(stops) and (made or not (own and own[0] in self.open)):
-            return self.zero_because(asked, stops if made else self.nearest(asked, stops))
-        if own and not asked.hooked and (sent := self.cancelling(own[0])):
-            return self.say(
-                asked,
-                Cause.ZERO_GRADIENT,
-                f"{n}.grad is {EXACT_ZERO}: what reaches it adds up to 0.",
-                why=(
-                    f"{several(sent)} arrive there, and cancel exactly: the loss does not depend on"
-                    f" {n}."
-                ),
-                detail="cancels",
-                ruled_out=(*NOT_IN_LOSS[:3], "a zero slope"),
-            )
-        slopes = dict.fromkeys(
-            node for node, _ in self.marked(own, self.flat, self.near_above) if not moved
-        )
-        able = [self.graph.node[i] for i in slopes if not self.late(i)]
-        calls = [
-            self.graph.call[i] for i in sorted({x.call_id for x in able if x.call_id is not None})
-        ]
-        may = ["the hook on it (register_hook)"] if asked.hooked else []
-        how = {True: "a hook of a module", False: "whose slope can be 0"}
-        may += [f"{x.name}, {how[x.name.startswith(HOOK)]}" for x in able]
-        why = "Likely" if self.recorded else "Possible"
-        why = f"{why}, not proven: {'; or '.join(dict.fromkeys(may))}. " if may else ""
-        moved = moved or (self.moved_factors(own[0]) if own and not asked.hooked else [])
-        if moved:  # LoRA's B after its first step
-            names = several(list(dict.fromkeys(self.words.name(t.id) for t in moved)))
-            why += (
-                f"It is multiplied by {names}, which gets a gradient itself: if {names} was all"
-                " zeros at that forward (LoRA's B is, in the first step), this is as it should"
-                " be. "
-            )
-        elif runs and any(_some(runs[-1][1].arrived, runs[-1][1].arrived_norms)):
-            may, why = (
-                [],
-                (
-                    "What the last backward brought was not zero: something wrote to it, or it"
-                    " cancels. "
-                ),
-            )
-        # Without a loss, or a node, it may be as it should be.
-        cause = Cause.ZERO_GRADIENT if self.roots and may and not moved else Cause.NOT_KNOWN
-        unknown = "Which node made the zeros is not known here. "
-        out = ("cut", "frozen", "never tracked") if self.reaches(asked) else ("frozen",)
+        return runs[-1][1] if runs else None
+
+    def became_zeros(self, asked: Asked) -> Explanation | None:
+        """Between two nodes something else than zeros became zeros."""
+        changed = sorted(slot for slot, unlike in self.zero_makers(asked) or () if unlike)
+        return self.changed(asked, changed) if changed else None
+
+    def stopping(self, asked: Asked) -> list[tuple[int, int]]:
+        """Return the edges from which only zeros come to it."""
+        if made := self.zero_makers(asked):
+            return sorted(slot for slot, _ in made)
+        return self.marked(self.node_of(asked), self.stops, self.stops_above)
+
+    def moved_at(self, asked: Asked) -> list[Tensor]:
+        """Return the leaves by which it is multiplied at these edges, and that may have moved since
+        they were zeros."""
+        if not self.zero_makers(asked):
+            return []
+        unexplained = [slot for slot in self.stopping(asked) if not self.blocked[slot][1]]
+        return [t for slot in unexplained for t in self.moved_factor(*slot) or ()]
+
+    def stopped(self, asked: Asked) -> Explanation | None:
+        """All its gradient comes along edges on which only zeros went."""
+        stops, made, own = self.stopping(asked), self.zero_makers(asked), self.node_of(asked)
+        if not stops or len(self.moved_at(asked)) >= len(stops):
+            return None
+        if made:
+            return self.zero_because(asked, stops)
+        if own and own[0] in self.open:
+            return None  # something else may come on another way
+        return self.zero_because(asked, self.nearest(asked, stops))
+
+    def cancels(self, asked: Asked) -> Explanation | None:
+        """Several gradients reach it, and add up to 0."""
+        own = self.node_of(asked)
+        sent = self.cancelling(own[0]) if own and not asked.hooked else []
+        if not sent:
+            return None
+        n = asked.name
         return self.say(
             asked,
-            cause,
-            f"{n}.grad is there, and it is {EXACT_ZERO}.",
-            calls=calls,
+            Cause.ZERO_GRADIENT,
+            f"{n}.grad is {EXACT_ZERO}: what reaches it adds up to 0.",
+            why=f"{several(sent)} arrive there, and cancel exactly: the loss does not depend on"
+            f" {n}.",
+            detail="cancels",
+            ruled_out=(*NOT_IN_LOSS[:3], "a zero slope"),
+        )
+
+    def zero_unproven(self, asked: Asked) -> Explanation:
+        """Which node made the zeros is not proven: tell which may have."""
+        own, moved = self.node_of(asked), self.moved_at(asked)
+        able = [] if moved else self.able_nodes(own)
+        may = self.suspects(asked, able)
+        why = "Likely" if self.recorded else "Possible"
+        why = f"{why}, not proven: {'; or '.join(may)}. " if may else ""
+        moved = moved or (self.moved_factors(own[0]) if own and not asked.hooked else [])
+        if moved:
+            why += self.like_lora(moved)
+        elif self.something_arrived(asked):
+            may = []
+            why = "What the last backward brought was not zero: something wrote to it, or it"
+            why += " cancels. "
+        # Without a loss, or a node, it may be as it should be.
+        proven = self.roots and may and not moved
+        unknown = "Which node made the zeros is not known here. "
+        return self.say(
+            asked,
+            Cause.ZERO_GRADIENT if proven else Cause.NOT_KNOWN,
+            f"{asked.name}.grad is there, and it is {EXACT_ZERO}.",
+            calls=self.calls_of(able),
             detail="zero",
             nodes=[x.id for x in able],
             why=(why or unknown) + ("" if self.recorded else f"{RECORD}."),
-            ruled_out=out,
+            ruled_out=("cut", "frozen", "never tracked") if self.reaches(asked) else ("frozen",),
         )
+
+    def able_nodes(self, own: tuple[int, int] | None) -> list[Node]:
+        """Return the nodes on the way to it that can send only zeros, each once."""
+        slopes = dict.fromkeys(node for node, _ in self.marked(own, self.flat, self.near_above))
+        return [self.graph.node[i] for i in slopes if not self.late(i)]
+
+    def calls_of(self, nodes: Iterable[Node]) -> list[Call]:
+        """Return the calls that made these nodes, in their order."""
+        ids = {node.call_id for node in nodes if node.call_id is not None}
+        return [self.graph.call[i] for i in sorted(ids)]
+
+    def suspects(self, asked: Asked, able: Iterable[Node]) -> list[str]:
+        """Say what may have made the zeros, each once."""
+        may = ["the hook on it (register_hook)"] if asked.hooked else []
+        how = {True: "a hook of a module", False: "whose slope can be 0"}
+        may += [f"{x.name}, {how[x.name.startswith(HOOK)]}" for x in able]
+        return list(dict.fromkeys(may))
+
+    def like_lora(self, moved: Iterable[Tensor]) -> str:
+        """Say that a factor may have been all zeros at that forward: LoRA's B after its first
+        step."""
+        names = several(list(dict.fromkeys(self.words.name(t.id) for t in moved)))
+        return (
+            f"It is multiplied by {names}, which gets a gradient itself: if {names} was all"
+            " zeros at that forward (LoRA's B is, in the first step), this is as it should"
+            " be. "
+        )
+
+    def something_arrived(self, asked: Asked) -> bool:
+        """Say whether the last backward brought it something else than zeros."""
+        run = self.last_run(asked)
+        return run is not None and any(_some(run.arrived, run.arrived_norms))
 
     def makers(self, run: int) -> dict[int, set[tuple[tuple[int, int], bool]]]:
         """What made the zeros that arrived at each node in one run, where all of it was measured:
