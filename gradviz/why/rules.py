@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, ParamSpec
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from gradviz.why.causes import Symptom
 from gradviz.why.explanation import Explanation
 
 Subject = ParamSpec("Subject")
+Case = TypeVar("Case")
 
 
 def always(*_: Any, **__: Any) -> bool:
@@ -49,3 +50,13 @@ def first_proven(
             if found is not None:
                 return found
     return None
+
+
+def looked_at_again(
+    rules: Sequence[Rule[[Case, Explanation]]], case: Case, found: Explanation
+) -> Explanation:
+    """Return the answer after each rule has had its look at it, and may have displaced it."""
+    for rule in rules:
+        if rule.when(case, found):
+            found = rule.find(case, found) or found
+    return found
