@@ -7,7 +7,7 @@ go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -86,13 +86,7 @@ def silent_faults(
     """
     asked = _Asked(recording, tensors or {}, models or {}, held or {}, graph)
     with torch_private.unobserved(), torch.no_grad():
-        return [
-            *asked.overwritten(),
-            *asked.snapshots(),
-            *asked.leftovers(),
-            *asked.statistics(),
-            *asked.kept(),
-        ]
+        return [fault for rule in RULES for fault in rule(asked)]
 
 
 class _Asked:
@@ -224,6 +218,9 @@ class _Asked:
         """The first of the tensors that follow live weights."""
         found = (read(partial(self.follows, name, tensor)) for name, tensor in self.tensors.items())
         yield from [e for e in found if e is not None][:1]
+
+    def shared_with_frozen(self) -> Iterator[Explanation]:
+        """The first of the frozen parameters that share their memory with one that trains."""
         own = {id(p): n for n, p in self.parameters.items()}
         places: dict[Any, str] = {}
         frozen: list[tuple[str, Any]] = []
@@ -425,68 +422,44 @@ class _Asked:
 
     # --- graphs that are kept ---------------------------------------------------------------------
 
-    def kept(self) -> Iterator[Explanation]:
-        """A living result that holds graphs of several backwards that are over: a running loss, or
-        a list of losses."""
-        graph = self.graph
-        living = (
-            {self.object_of(t) for t in self.recording.living()}
-            if self.recording is not None
-            else set()
-        )
-        nodes = queries.accumulate_nodes(graph)
-        asked = {nodes.get(i) for i in self.wanted} | {
-            t.gradient_edge.node_id
-            for t in graph.tensors
-            if t.object_id in self.wanted and t.gradient_edge
-        }
-        over = {e.run for e in graph.events if isinstance(e, Freed)}
-        ended = {
-            r: b.call_id
-            for b in graph.backwards
-            if b.run in over and b.kind == "backward"
-            for r in b.roots
-        }
-        starts, of_line = ended.keys(), dict[Any, list[tuple[Call, Tensor]]]()
-        ran = {n for b in graph.backwards for n in b.ran} | {
-            r for b in graph.backwards for r in b.roots
-        }
-        for t in queries.latest_states(graph).values() if len(starts) > 1 else ():
-            maker = self.words.makers.get(t.id)
-            if (
-                t.object_id in living
-                and t.gradient_edge
-                and t.gradient_edge.node_id in starts
-                and maker
-            ):
-                of_line.setdefault(maker.source, []).append((maker, t))
-            kept = t.object_id in self.wanted or (t.name and t.object_id in living)
+    def sums_kept(self) -> Iterator[Explanation]:
+        """Living results that hold graphs of several backwards that are over: a running loss."""
+        ended, ran = self.ended, _nodes_that_ran(self.graph)
+        for t in queries.latest_states(self.graph).values() if len(ended) > 1 else ():
+            kept = t.object_id in self.wanted or (t.name and t.object_id in self.living)
             if not kept or t.gradient_edge is None or t.is_leaf or t.gradient_edge.node_id in ran:
                 continue
-            behind = queries.reachable(graph, [t.gradient_edge.node_id])
-            if len(behind & starts) > 1 and (not self.wanted or behind & asked):
+            behind = queries.reachable(self.graph, [t.gradient_edge.node_id])
+            iterations = len(behind & ended.keys())
+            if iterations > 1 and self.concerns(behind):
                 name = t.name or "this running sum"
                 yield self.say(
                     Cause.GRAPH_KEPT,
-                    f"{name} keeps the graphs of {len(behind & starts)} iterations alive: "
+                    f"{name} keeps the graphs of {iterations} iterations alive: "
                     f"{len(behind)} nodes, and more with every one.",
-                    maker,
+                    self.words.makers.get(t.id),
                     "it was added up from tensors that have a grad_fn, so every iteration's graph"
                     " hangs on it.",
                     "add loss.item(), or loss.detach().",
                     tensor_ids=(t.id,),
                     node_ids=(t.gradient_edge.node_id,),
                 )
-        for source, found in of_line.items():
+
+    def lists_kept(self) -> Iterator[Explanation]:
+        """Results of one line that are alive, each with the graph of a backward that is over: a
+        list of losses."""
+        for source, found in self.results_of_lines().items():
             found.sort()
             roots = [t.gradient_edge.node_id for _, t in found if t.gradient_edge]
             # Losses that were all there before the first backward are a batch, and go when it is
             # done.
             one_by_one = all(
-                ended[node] < maker.id for node, (maker, _) in zip(roots, found[1:], strict=False)
+                self.ended[node] < maker.id
+                for node, (maker, _) in zip(roots, found[1:], strict=False)
             )
-            concerns = not self.wanted or queries.reachable(graph, roots) & asked
-            if source and len(found) > 2 and one_by_one and concerns:
+            if not source or len(found) < 3 or not one_by_one:
+                continue
+            if self.concerns(queries.reachable(self.graph, roots)):
                 (maker, _), last = found[0], found[-1][1]
                 yield self.say(
                     Cause.GRAPH_KEPT,
@@ -498,6 +471,67 @@ class _Asked:
                     tensor_ids=(last.id,),
                     node_ids=(roots[-1],),
                 )
+
+    def results_of_lines(self) -> dict[Any, list[tuple[Call, Tensor]]]:
+        """The living results on which a backward was called that is over, and their makers, by
+        line."""
+        found: dict[Any, list[tuple[Call, Tensor]]] = {}
+        for t in queries.latest_states(self.graph).values() if len(self.ended) > 1 else ():
+            maker = self.words.makers.get(t.id)
+            if maker is None or t.gradient_edge is None or t.object_id not in self.living:
+                continue
+            if t.gradient_edge.node_id in self.ended:
+                found.setdefault(maker.source, []).append((maker, t))
+        return found
+
+    @cached_property
+    def living(self) -> set[int | None]:
+        """Object ids of what is still alive."""
+        if self.recording is None:
+            return set()
+        return {self.object_of(t) for t in self.recording.living()}
+
+    @cached_property
+    def ended(self) -> dict[int, int]:
+        """The roots of backwards that freed what they ran through, each with the call."""
+        over = {e.run for e in self.graph.events if isinstance(e, Freed)}
+        return {
+            r: b.call_id
+            for b in self.graph.backwards
+            if b.run in over and b.kind == "backward"
+            for r in b.roots
+        }
+
+    @cached_property
+    def wanted_nodes(self) -> set[int | None]:
+        """The nodes at which gradients of what is asked about arrive."""
+        nodes = queries.accumulate_nodes(self.graph)
+        return {nodes.get(i) for i in self.wanted} | {
+            t.gradient_edge.node_id
+            for t in self.graph.tensors
+            if t.object_id in self.wanted and t.gradient_edge
+        }
+
+    def concerns(self, behind: Set[int]) -> bool:
+        """Say whether nodes lead to what is asked about, or nothing in particular is."""
+        return not self.wanted or not self.wanted_nodes.isdisjoint(behind)
+
+
+# What goes wrong although nothing raises, the worst first. A rule may find several.
+RULES: tuple[Callable[[_Asked], Iterator[Explanation]], ...] = (
+    _Asked.overwritten,
+    _Asked.snapshots,
+    _Asked.shared_with_frozen,
+    _Asked.leftovers,
+    _Asked.statistics,
+    _Asked.sums_kept,
+    _Asked.lists_kept,
+)
+
+
+def _nodes_that_ran(graph: Graph) -> set[int]:
+    """The nodes of every recorded backward."""
+    return {n for b in graph.backwards for n in (*b.ran, *b.roots)}
 
 
 def _is_zero(preview: str | None) -> bool:

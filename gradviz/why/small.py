@@ -18,10 +18,11 @@ from gradviz.graph import queries
 from gradviz.graph.preview import number
 from gradviz.graph.records import Backward, NodeKind
 from gradviz.watch import torch_private
-from gradviz.why.causes import Cause
+from gradviz.why.causes import Cause, Symptom
 from gradviz.why.explanation import Explanation, lines_of, several
 from gradviz.why.measured import Block, Measured, least_normal, numbers
 from gradviz.why.paths import Paths
+from gradviz.why.rules import Rule, first_proven
 
 if TYPE_CHECKING:
     from gradviz.watch.recorded import Recorded
@@ -61,10 +62,7 @@ def explain_small(
     """
     with torch_private.unobserved(), torch.no_grad():
         seen = _Small(parameters, recording)
-    for answer in (seen.nothing, seen.broken, seen.underflow, seen.steady, seen.uses, seen.chain):
-        if (found := answer()) is not None:
-            return found
-    return seen.healthy()
+    return first_proven(RULES, Symptom.SOME, seen) or seen.healthy()
 
 
 class _Small(Measured):
@@ -131,13 +129,6 @@ class _Small(Measured):
 
     def broken(self) -> Explanation | None:
         bad = [b for b in self.blocks if b.broken]
-        if not bad and self.run and (values := self.lost(self.run)):
-            cause, word = (
-                (Cause.NAN, "NaN") if any(map(math.isnan, values)) else (Cause.EXPLODING, "inf")
-            )
-            return self.forward(
-                cause, f"The loss is {word}, although the gradients are finite.", "", self.run
-            )
         if not bad:
             return None
         cause, word = (Cause.NAN, "NaN") if any(b.nan for b in bad) else (Cause.EXPLODING, "inf")
@@ -145,29 +136,34 @@ class _Small(Measured):
         verdict = f"{len(bad)} of {len(self.blocks)} modules have {word} in their .grad: {names}."
         seen = [r for r in self.runs if any(s.broken for s in self.steps.get(r.run, ()))]
         if not seen or self.run is None:
-            whole = bool(self.ran) and all(s.known for s in self.ran)
-            why = (
+            return self.say(cause, verdict, self.not_on_the_way(word), _ANOMALY)
+        # A loss that was broken already may be so because of an earlier step.
+        run = self.run if self.run in seen and not self.lost(self.run) else seen[0]
+        when = ""
+        if run is not self.run:
+            when = f"in backward {self.runs.index(run) + 1} of {len(self.runs)}: "
+        if self.lost(run):
+            return self.forward(cause, verdict, when, run)
+        return self.made(cause, verdict, when, run, bad)
+
+    def not_on_the_way(self, word: str) -> str:
+        """Say what is known where no gradient on the way was broken."""
+        if self.ran and all(s.known for s in self.ran):
+            return (
                 f"no {word} was on the way in the recorded backward: it was there before, or was"
                 " written afterwards."
             )
-            why = (
-                why
-                if whole
-                else "which node made it was not measured: not all gradients on the way were."
-            )
-            return self.say(cause, verdict, why, _ANOMALY)
-        # A loss that was broken already may be so because of an earlier step.
-        run = self.run if self.run in seen and not self.lost(self.run) else seen[0]
-        when = (
-            f"in backward {self.runs.index(run) + 1} of {len(self.runs)}: "
-            if run is not self.run
-            else ""
+        return "which node made it was not measured: not all gradients on the way were."
+
+    def broken_loss(self) -> Explanation | None:
+        values = self.lost(self.run) if self.run else None
+        if not values or self.run is None:
+            return None
+        cause, word = (
+            (Cause.NAN, "NaN") if any(map(math.isnan, values)) else (Cause.EXPLODING, "inf")
         )
-        return (
-            self.forward(cause, verdict, when, run)
-            if self.lost(run)
-            else self.made(cause, verdict, when, run, bad)
-        )
+        verdict = f"The loss is {word}, although the gradients are finite."
+        return self.forward(cause, verdict, "", self.run)
 
     def forward(self, cause: Cause, verdict: str, when: str, run: Backward) -> Explanation:
         """No derivative is to blame: the first call with such a result, where results were read."""
@@ -397,21 +393,26 @@ class _Small(Measured):
             (path[0][0],),
         )
 
+    def large(self) -> Explanation | None:
+        large = [b.name or "the model" for b in self.blocks if b.norm >= FOLD]
+        if not large:
+            return None
+        verdict = f"The gradient of {several(large)} is larger than {_fold(FOLD)}."
+        why = "whether it grew or was large at once was not measured."
+        return self.say(Cause.NOT_KNOWN, verdict, why)._replace(detail="large")
+
+    def unreadable(self) -> Explanation | None:
+        if not self.unread:
+            return None
+        every = len(self.blocks) + self.unread
+        verdict = (
+            f"The gradients of {self.unread} of {every} modules cannot be read; the others show"
+            " no fault in size."
+        )
+        return self.say(Cause.NOT_KNOWN, verdict)
+
     def healthy(self) -> Explanation:
-        if large := [b.name or "the model" for b in self.blocks if b.norm >= FOLD]:
-            verdict = f"The gradient of {several(large)} is larger than {_fold(FOLD)}."
-            found = self.say(
-                Cause.NOT_KNOWN, verdict, "whether it grew or was large at once was not measured."
-            )
-            return found._replace(detail="large")
         reach = f"{self.received} of {self.total} parameters received gradient"
-        if self.unread:
-            every = len(self.blocks) + self.unread
-            verdict = (
-                f"The gradients of {self.unread} of {every} modules cannot be read; the others show"
-                " no fault in size."
-            )
-            return self.say(Cause.NOT_KNOWN, verdict)
         return self.say(
             Cause.HEALTHY,
             f"No fault in size: {reach}, and no norm vanishes or explodes ({_fold(FOLD)}-fold),"
@@ -436,6 +437,20 @@ class _Small(Measured):
             told = sorted(means, key=lambda n: -abs(means[n]))
             return f"measured: {several([f'{n} ×{number(math.exp(means[n]))}' for n in told])}."
         return f"at the largest step ran {several(names)}; their gradients were not measured."
+
+
+# What may be wrong with the size of gradients: see NOTE [one table].
+RULES: tuple[Rule[[_Small]], ...] = (
+    Rule(_Small.nothing),
+    Rule(_Small.broken),
+    Rule(_Small.broken_loss),
+    Rule(_Small.underflow),
+    Rule(_Small.steady),
+    Rule(_Small.uses),
+    Rule(_Small.chain),
+    Rule(_Small.large),
+    Rule(_Small.unreadable),
+)
 
 
 def _zeros_at_the_end(sent: Sequence[float | None]) -> int:
