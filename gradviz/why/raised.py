@@ -15,6 +15,7 @@ from typing import Any
 
 from gradviz.graph import queries
 from gradviz.graph.records import (
+    Backward,
     Call,
     Cut,
     CutReason,
@@ -210,23 +211,8 @@ class _Case:
         """A cause whose tensor is an input of the call that raised."""
         said, tensor = SAID[cause], self.blamed(cause)
         base = self.graph.tensor.get(tensor.base_id if tensor else None)
-        leaf = base or (tensor if tensor and tensor.is_leaf else None)
         maker = self.words.makers.get(tensor.id) if tensor else None
-        words = {
-            "name": self.name(tensor),
-            "it": self.name(tensor) if tensor and tensor.name else "(…)",
-            "code": self.code(self.call) or "the call",
-            "base": self.name(leaf, "a tensor"),
-            "of": f" of {self.name(base)}" if base else "",
-            "shape": (
-                f"shape {list(tensor.shape)}"
-                if tensor and tensor.shape is not None
-                else "more than one element"
-            ),
-            "dtype": (
-                f", and {self.name(tensor)} is {tensor.dtype}" if tensor and tensor.dtype else ""
-            ),
-        }
+        words = self.fields(tensor, base)
         why = said.why
         if maker and maker is not self.call and tensor and tensor.name:
             why = f"{self.name(tensor)} was made by {self.written(maker)}; {why}"
@@ -240,26 +226,57 @@ class _Case:
             tensors=[tensor, base],
         )
 
+    def fields(self, tensor: Tensor | None, base: Tensor | None) -> dict[str, str]:
+        """What stands in the place of each name in braces of ``SAID``."""
+        words = {
+            "name": self.name(tensor),
+            "it": "(…)",
+            "code": self.code(self.call) or "the call",
+            "base": self.name(base, "a tensor"),
+            "of": f" of {self.name(base)}" if base else "",
+            "shape": "more than one element",
+            "dtype": "",
+        }
+        if tensor is None:
+            return words
+        if tensor.name:
+            words["it"] = self.name(tensor)
+        if base is None and tensor.is_leaf:
+            words["base"] = self.name(tensor)
+        if tensor.shape is not None:
+            words["shape"] = f"shape {list(tensor.shape)}"
+        if tensor.dtype:
+            words["dtype"] = f", and {self.name(tensor)} is {tensor.dtype}"
+        return words
+
     def blamed(self, cause: Cause) -> Tensor | None:
         """The input that the error is about, where only one can be."""
-        found = self.inputs[:1]
-        if cause is Cause.REQUIRES_GRAD_NON_FLOAT:  # a factory's inputs are not what it was to make
-            found = found if self.call and self.call.function.startswith("requires_grad") else []
-        elif cause is Cause.NON_LEAF_IN_OPTIMIZER:
-            found = []
-        elif cause is Cause.NOT_SCALAR:
-            roots = self.inputs[: len(self.run.roots)] if self.run else []
-            found = [t for t in roots if t.shape is not None and math.prod(t.shape) != 1][:1]
-        elif cause is Cause.NEVER_TRACKED:
-            found = [t for t in self.inputs if t.requires_grad is False]
-        elif cause is Cause.INFERENCE_TENSOR:
-            made = {o for c in self.graph.calls if c.inference_mode for o in c.outputs}
-            found = [
-                t
-                for t in self.inputs
-                if t.version is None and (t.id in made or len(self.inputs) == 1)
-            ]
-        return found[0] if len(found) == 1 else None
+        inputs = BLAMED[cause](self) if cause in BLAMED else self.inputs[:1]
+        return inputs[0] if len(inputs) == 1 else None
+
+    def inputs_of_switch(self) -> list[Tensor]:
+        """A factory's inputs are not what it was to make."""
+        switched = self.call is not None and self.call.function.startswith("requires_grad")
+        return self.inputs[:1] if switched else []
+
+    def no_inputs(self) -> list[Tensor]:
+        """No recorded call raises it."""
+        return []
+
+    def roots_of_many_numbers(self) -> list[Tensor]:
+        """The first root that holds more than one number, or none."""
+        roots = self.inputs[: len(self.run.roots)] if self.run else []
+        return [t for t in roots if t.shape is not None and math.prod(t.shape) != 1][:1]
+
+    def untracked_inputs(self) -> list[Tensor]:
+        """The inputs that do not require grad."""
+        return [t for t in self.inputs if t.requires_grad is False]
+
+    def inference_inputs(self) -> list[Tensor]:
+        """The inputs without a version counter that were made in inference_mode."""
+        made = {o for c in self.graph.calls if c.inference_mode for o in c.outputs}
+        alone = len(self.inputs) == 1
+        return [t for t in self.inputs if t.version is None and (t.id in made or alone)]
 
     def non_leaf_in_optimizer(self) -> Explanation:
         """No recorded call raises it: named are the results that look like parameters."""
@@ -317,38 +334,44 @@ class _Case:
     def cut_off(self, verdict: str, root: Tensor, cuts: list[Cut]) -> Explanation:
         calls = [self.graph.call[i] for i in dict.fromkeys(c.call_id for c in cuts)]
         tracked = [self.graph.tensor[c.input_id] for c in cuts]
-        frozen = [self.graph.tensor[c.input_id] for c in cuts if c.reason is CutReason.FLAG_OFF]
-        severed = [c for c in cuts if c.reason is not CutReason.FLAG_OFF]
-        if severed:
-            sources = [self.graph.tensor[c.input_id] for c in severed]
-            reasons = several(list(dict.fromkeys(c.reason.value for c in severed)))
-            verb = "require" if len({self.name(t) for t in sources}) > 1 else "requires"
-            why = f"{self.names(sources)} {verb} grad, and the path was cut there: {reasons}."
-            why += f" Frozen besides: {self.names(frozen)}." if frozen else ""
-        else:
-            why = f"frozen there: {self.names(frozen)}; nothing else behind it requires grad."
+        why = self.why_cut(cuts)
         mends = {c.call_id: repair(c, self.graph) for c in cuts}
         if NON_REENTRANT in mends.values():  # what else is frozen may be meant
             mends = {i: mend for i, mend in mends.items() if mend == NON_REENTRANT}
             calls, why = [self.graph.call[i] for i in mends], UNTRACKED
-        mend = " ".join(dict.fromkeys(mends.values()))
+        others = self.cuts_elsewhere(root, calls)
+        why += f" Before that, {others} more calls cut it too." if others else ""
+        return self.say(
+            Cause.NO_GRAD_FN,
+            verdict,
+            why,
+            " ".join(dict.fromkeys(mends.values())),
+            calls=calls,
+            tensors=[root, *tracked],
+            cuts=tuple(cuts),
+        )
+
+    def why_cut(self, cuts: list[Cut]) -> str:
+        """Say what was cut off, and what is frozen."""
+        frozen = [self.graph.tensor[c.input_id] for c in cuts if c.reason is CutReason.FLAG_OFF]
+        severed = [c for c in cuts if c.reason is not CutReason.FLAG_OFF]
+        if not severed:
+            return f"frozen there: {self.names(frozen)}; nothing else behind it requires grad."
+        sources = [self.graph.tensor[c.input_id] for c in severed]
+        reasons = several(list(dict.fromkeys(c.reason.value for c in severed)))
+        verb = "require" if len({self.name(t) for t in sources}) > 1 else "requires"
+        why = f"{self.names(sources)} {verb} grad, and the path was cut there: {reasons}."
+        return why + (f" Frozen besides: {self.names(frozen)}." if frozen else "")
+
+    def cuts_elsewhere(self, root: Tensor, calls: list[Call]) -> int:
+        """Count the calls behind the root that cut something, at other places than these calls."""
         behind, here = self.paths.ancestors([root.id]), {_site(c) for c in calls}
         others = {
             c.call_id
             for c in self.graph.cuts
             if c.output_id in behind and c.reason is not CutReason.FLAG_OFF
         }
-        others = {i for i in others if _site(self.graph.call[i]) not in here}
-        why += f" Before that, {len(others)} more calls cut it too." if others else ""
-        return self.say(
-            Cause.NO_GRAD_FN,
-            verdict,
-            why,
-            mend,
-            calls=calls,
-            tensors=[root, *tracked],
-            cuts=tuple(cuts),
-        )
+        return sum(_site(self.graph.call[i]) not in here for i in others)
 
     def left_torch(self, verdict: str, root: Tensor) -> Explanation | None:
         """A cut on no way to the loss, and a tensor of unknown origin afterwards: perhaps made from
@@ -422,30 +445,16 @@ class _Case:
         said = versions(self.text)
         node = self.stopped_at(said)
         saved = self.saved_objects(node, said) if node else []
-        writes = [
-            e
-            for e in self.graph.events
-            if isinstance(e, Wrote) and said and self.moved(e, saved, said)
-        ]
-        calls = [self.graph.call[i] for i in dict.fromkeys(e.call_id for e in writes)]
+        calls = self.calls_that_wrote(saved, said)
         name = self.names(saved) or (f"a tensor of shape {said.shape}" if said else "a tensor")
         name = f"one of {name}" if len(saved) > 1 else name
-        if calls and calls[0].bookkeeping and _STEP.search(self.words.code(calls[0])):
-            verdict = f"{self.code(calls[0])} changed {name} between the forward and this backward."
-            mend = "run every backward before the step, or compute the loss anew after it."
-        else:
-            who = self.writer(calls[0]) if calls else "something"
-            verdict = (
-                f"{who} wrote {name} in place after {node.name if node else 'the forward'} had"
-                " saved it."
-            )
-            mend = _out_of_place(calls[0] if calls else None)
+        verdict, mend = self.who_wrote(calls, name, node)
         why = f"{self.made_by(node)} saved {name if len(saved) == 1 else 'it'} for its gradient"
         why += f" at version {said.saved}; it is at version {said.now} now." if said else "."
         places = set(map(self.words.place, calls))
         why += f" It was written at {len(places) - 1} more places." if len(places) > 1 else ""
         why += " The write was not recorded." if self.call and said and not calls else ""
-        told = self.say(
+        found = self.say(
             Cause.MODIFIED_IN_PLACE,
             verdict,
             why,
@@ -456,7 +465,28 @@ class _Case:
             node_ids=(node.id,) if node else (),
         )
         seen = lines_of(c for c in (*calls, self.maker(node), self.call) if c)
-        return told._replace(lines=tuple(dict.fromkeys((*told.lines, *seen))))
+        return found._replace(lines=tuple(dict.fromkeys((*found.lines, *seen))))
+
+    def calls_that_wrote(self, saved: list[Tensor], said: Versions | None) -> list[Call]:
+        """The calls that wrote what was saved between the two versions that torch names."""
+        if said is None:
+            return []
+        writes = [
+            e for e in self.graph.events if isinstance(e, Wrote) and self.moved(e, saved, said)
+        ]
+        return [self.graph.call[i] for i in dict.fromkeys(e.call_id for e in writes)]
+
+    def who_wrote(self, calls: list[Call], name: str, node: Node | None) -> tuple[str, str]:
+        """The verdict and the mend: a step of an optimizer is no in-place write of the user's."""
+        first = calls[0] if calls else None
+        if first and first.bookkeeping and _STEP.search(self.words.code(first)):
+            return (
+                f"{self.code(first)} changed {name} between the forward and this backward.",
+                "run every backward before the step, or compute the loss anew after it.",
+            )
+        who = self.writer(first) if first else "something"
+        after = node.name if node else "the forward"
+        return f"{who} wrote {name} in place after {after} had saved it.", _out_of_place(first)
 
     def writer(self, call: Call) -> str:
         return f"{visible(call.module, NAME)} ({call.function})" if call.module else self.code(call)
@@ -506,29 +536,35 @@ class _Case:
 
     def second_backward(self) -> Explanation:
         node = self.graph.node.get(self.event.node_id if self.event else None)
-        freed = [
-            e.run
-            for e in self.graph.events
-            if isinstance(e, Freed) and node and node.id in e.node_ids
-        ]
-        earlier = next((b for b in self.graph.backwards if b.run in freed[-1:]), None)
+        earlier = self.freed_by(node) if node else None
         if node is None or earlier is None or self.run is None:
-            edge = self.root.gradient_edge if self.root else None
-            below = queries.reachable(self.graph, [edge.node_id] if edge else [])
-            held = [n for n in self.graph.nodes if n.id in below and _has(n, SavedState.FREED)]
-            return self.say(
-                Cause.SECOND_BACKWARD,
-                "An earlier backward has gone through part of this graph already.",
-                f"{self.made_by(held[0]) if held else 'at least one node'} has no saved tensors any"
-                " more.",
-                "add the losses and call backward once; or detach what is carried over from the"
-                " last iteration.",
-                node_ids=tuple(n.id for n in held[:1]),
-                adds="which backward freed it, and the tensor to detach",
-            )
+            return self.freed_unseen()
         first = self.graph.call[earlier.call_id]
-        if told := self.carried_over(first, node):
-            return told
+        return self.carried_over(first, node) or self.run_twice(earlier, first, node, self.run)
+
+    def freed_by(self, node: Node) -> Backward | None:
+        """The backward that freed what a node had saved."""
+        freed = [e.run for e in self.graph.events if isinstance(e, Freed) and node.id in e.node_ids]
+        return next((b for b in self.graph.backwards if b.run in freed[-1:]), None)
+
+    def freed_unseen(self) -> Explanation:
+        """An earlier backward was not recorded."""
+        edge = self.root.gradient_edge if self.root else None
+        below = queries.reachable(self.graph, [edge.node_id] if edge else [])
+        held = [n for n in self.graph.nodes if n.id in below and _has(n, SavedState.FREED)]
+        return self.say(
+            Cause.SECOND_BACKWARD,
+            "An earlier backward has gone through part of this graph already.",
+            f"{self.made_by(held[0]) if held else 'at least one node'} has no saved tensors any"
+            " more.",
+            "add the losses and call backward once; or detach what is carried over from the"
+            " last iteration.",
+            node_ids=tuple(n.id for n in held[:1]),
+            adds="which backward freed it, and the tensor to detach",
+        )
+
+    def run_twice(self, earlier: Backward, first: Call, node: Node, run: Backward) -> Explanation:
+        """Two backwards went through the same graph, or through a part that two losses share."""
         why = (
             f"{self.made_by(node)} gave up what it had saved in that backward;"
             f" {self.written(self.call)} needs it."
@@ -536,7 +572,7 @@ class _Case:
         shared = self.shared(earlier.ran)
         name = self.names(shared)
         mend = "add the losses and call backward once, or retain_graph=True in the first."
-        if set(self.run.roots) <= set(earlier.ran):
+        if set(run.roots) <= set(earlier.ran):
             why += " Both go through the same graph."
             mend = "compute the loss anew before each backward, or retain_graph=True in the first."
         elif shared:
@@ -545,12 +581,9 @@ class _Case:
                 f" Or compute {name} anew for the second; or detach it, where no second gradient is"
                 " meant to pass."
             )
-        verdict = (
-            f"what {node.name} had saved was freed by an earlier backward: {self.written(first)}."
-        )
         return self.say(
             Cause.SECOND_BACKWARD,
-            verdict,
+            f"what {node.name} had saved was freed by an earlier backward: {self.written(first)}.",
             why,
             mend,
             calls=[first, self.call],
@@ -777,6 +810,16 @@ ERRORS: dict[Cause, Callable[[_Case], Explanation]] = {
     Cause.SECOND_BACKWARD: _Case.second_backward,
     Cause.UNUSED_INPUT: _Case.unused_input,
     Cause.NON_LEAF_IN_OPTIMIZER: _Case.non_leaf_in_optimizer,
+}
+
+
+# Which inputs an error can be about, where that is not simply the first.
+BLAMED: dict[Cause, Callable[[_Case], list[Tensor]]] = {
+    Cause.REQUIRES_GRAD_NON_FLOAT: _Case.inputs_of_switch,
+    Cause.NON_LEAF_IN_OPTIMIZER: _Case.no_inputs,
+    Cause.NOT_SCALAR: _Case.roots_of_many_numbers,
+    Cause.NEVER_TRACKED: _Case.untracked_inputs,
+    Cause.INFERENCE_TENSOR: _Case.inference_inputs,
 }
 
 
