@@ -156,18 +156,7 @@ class _Case:
         self.tensors: dict[int, tuple[str, Any]] = {}
         self.modules: list[Any] = []
         self.optimizers: list[Any] = []
-        own = set() if subjects or recording is None else _rebound(recording)
-        leaves = (
-            []
-            if subjects or recording is None
-            else [
-                t
-                for t in recording.living()
-                if t.requires_grad
-                and (t.is_leaf or ((now := recording.find(t)) and now.object_id in own))
-            ]
-        )
-        for subject in (*subjects, *leaves):
+        for subject in subjects or _leaves_of(recording):
             self.take(subject, "")
         self.asked_tensors = list(self.tensors.values())
         self.subjects = subjects
@@ -179,14 +168,19 @@ class _Case:
         self.name_parameters([*self.modules, *([model] if model is not None else [])], others)
         self.losses = [t for _, t in self.asked_tensors if self.is_loss(t, recording)]
         self.given = (*self.losses, *self.targets().values())
-        met = [] if recording is None else [recording.find(t) is not None for t in self.given]
-        seen = recording is not None and all(met[: len(self.losses)]) and (any(met) or not met)
-        self.recording: Recorded | None = recording if seen else None
         self.given_recording: Recorded | None = recording
-        self.unseen = recording is not None and not seen
-        self.graph = self.renamed(recording) if recording is not None and seen else self.captured()
+        self.recording: Recorded | None = recording if self.was_seen_by(recording) else None
+        self.unseen = recording is not None and self.recording is None
+        self.graph = self.captured() if self.recording is None else self.renamed(self.recording)
         inner = self.on_the_way()
         self.losses = [t for t in self.losses if id(t) not in inner]
+
+    def was_seen_by(self, recording: Recorded | None) -> bool:
+        """Say whether a recording met every loss, and any of what was given at all."""
+        if recording is None:
+            return False
+        met = [recording.find(t) is not None for t in self.given]
+        return all(met[: len(self.losses)]) and (any(met) or not met)
 
     def take(self, subject: Any, name: str, depth: int = DEPTH) -> None:
         """Sort one subject in."""
@@ -623,6 +617,10 @@ class _Case:
             return left
         if not self.recording or found.cause.level is not Level.FINE:
             return None
+        return self.never_written(found, held)
+
+    def never_written(self, found: Explanation, held: Mapping[int, Any]) -> Explanation | None:
+        """Parameters that no recorded call wrote, where those of an optimizer were."""
         paths = Paths(self.graph, self.loss_ids)
         live = self.reached_leaves(paths)
         if not any(
@@ -683,27 +681,15 @@ class _Case:
         paths = Paths(self.graph)
         for title, module in self.titled.items():
             own = {id(p): p for p in module.parameters() if p.requires_grad and p.is_leaf}
-            states = {
-                i: self.recording.find(p) if self.recording else None
-                for i, p in own.items()
-                if i not in held
-            }
-            states = {
-                i: s
-                for i, s in states.items()
-                if (not s or s.storage_id not in paths.rewritten)
-                and (
-                    own[i].grad is not None
-                    or (s and paths.leaf_nodes.get(s.object_id) in paths.ran)
-                )
-            }
+            outside = {i: p for i, p in own.items() if i not in held}
+            states = self.states_with_gradient(outside, paths)
             if not states or not own.keys() & held.keys():
                 continue
             # One that has no name here may be an attribute of a trainer.
             every = held_by(
                 [o for o in gc.get_objects() if issubclass(type(o), torch.optim.Optimizer)]
             )
-            if left := [i for i in states if i not in every]:
+            if left := {i: state for i, state in states.items() if i not in every}:
                 names = _pattern([self.title(own[i], "a parameter") for i in left])
                 count = len(own.keys() & held.keys())
                 why = f"of {len(own)} trainable parameters of {title} {count} are in an optimizer; "
@@ -711,8 +697,23 @@ class _Case:
                 mend = (
                     "if they are to learn, give them to the optimizer; else requires_grad_(False)."
                 )
-                return self.not_held(names, why, mend, [s.id for i in left if (s := states[i])])
+                return self.not_held(names, why, mend, [s.id for s in left.values() if s])
         return None
+
+    def states_with_gradient(
+        self, parameters: Mapping[int, Any], paths: Paths
+    ) -> dict[int, Tensor | None]:
+        """The states of those that get a gradient and that no recorded call wrote; None of those
+        that the recording did not meet."""
+        found: dict[int, Tensor | None] = {}
+        for i, p in parameters.items():
+            state = self.recording.find(p) if self.recording else None
+            if state and state.storage_id in paths.rewritten:
+                continue
+            ran = state is not None and paths.leaf_nodes.get(state.object_id) in paths.ran
+            if p.grad is not None or ran:
+                found[i] = state
+        return found
 
     def not_held(self, names: str, why: str, mend: str, ids: list[int]) -> Explanation:
         verdict = f"{NOT_HELD.format(names)}: no step moves them."
@@ -875,6 +876,19 @@ class _Case:
                 zero |= {at} if _state(t) == "zero" else set()
                 still |= {at} if t.grad is None or _state(t.grad) == "zero" else set()
         return zero, still
+
+
+def _leaves_of(recording: Recorded | None) -> list[Any]:
+    """The living leaves of a recording, and what took a leaf's name when that was updated."""
+    if recording is None:
+        return []
+    updated = _rebound(recording)
+    return [
+        t
+        for t in recording.living()
+        if t.requires_grad
+        and (t.is_leaf or ((now := recording.find(t)) and now.object_id in updated))
+    ]
 
 
 # What may displace an answer about gradients, in this order: see NOTE [one table].

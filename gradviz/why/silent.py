@@ -150,35 +150,39 @@ class _Asked:
     def wrong_writes(self, node: Node, saved: SavedTensor) -> list[Wrote]:
         """The writes between the making of a node and its last run to what it saved, where that run
         sent something."""
-        graph, found, before_run = self.graph, list[Wrote](), list[Wrote]()
-        call = graph.call.get(node.call_id)
-        ids = (
-            [saved.tensor_id] if saved.tensor_id is not None else list(call.inputs) if call else []
-        )
-        # then it is no bias
-        matrix = saved.tensor_id is None and saved.attribute.startswith(("mat", "weight"))
-        read = [graph.tensor[i] for i in ids if i in graph.tensor]
-        storages = {t.storage_id for t in read if not matrix or len(t.shape or ()) > 1} - {None}
-        for event in graph.events:
+        found, before_run = list[Wrote](), list[Wrote]()
+        storages = self.storages_read(node, saved)
+        for event in self.graph.events:
             if isinstance(event, Called) and event.call_id == node.call_id:
                 found = []
-            elif (
-                isinstance(event, NodeRan)
-                and event.node_id == node.id
-                and not all(map(_is_zero, event.arrived))
-            ):
-                before_run = list(found)
-            elif (
-                isinstance(event, Wrote)
-                and graph.call[event.call_id].function not in queries.NO_MEMORY
-            ):
-                before, after = graph.tensor[event.before_id], graph.tensor[event.after_id]
-                changed = before.values is None or before.values != after.values
-                # A write that moved the version of what was saved would have raised.
-                silent = before.version == after.version or before.version != saved.saved_version
-                if before.storage_id in storages and changed and silent:
-                    found.append(event)
+            elif isinstance(event, NodeRan) and event.node_id == node.id:
+                if not all(map(_is_zero, event.arrived)):
+                    before_run = list(found)
+            elif isinstance(event, Wrote) and self.unnoticed(event, saved, storages):
+                found.append(event)
         return before_run
+
+    def storages_read(self, node: Node, saved: SavedTensor) -> set[int | None]:
+        """The memory in which what a node saved lies: where it is not known, that of its inputs."""
+        call = self.graph.call.get(node.call_id)
+        if saved.tensor_id is not None:
+            ids = [saved.tensor_id]
+        else:
+            ids = list(call.inputs) if call else []
+        # then it is no bias
+        matrix = saved.tensor_id is None and saved.attribute.startswith(("mat", "weight"))
+        read = [self.graph.tensor[i] for i in ids if i in self.graph.tensor]
+        return {t.storage_id for t in read if not matrix or len(t.shape or ()) > 1} - {None}
+
+    def unnoticed(self, event: Wrote, saved: SavedTensor, storages: Set[int | None]) -> bool:
+        """Say whether a write changed one of these memories, and torch could not see it."""
+        if self.graph.call[event.call_id].function in queries.NO_MEMORY:
+            return False
+        before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
+        changed = before.values is None or before.values != after.values
+        # A write that moved the version of what was saved would have raised.
+        silent = before.version == after.version or before.version != saved.saved_version
+        return before.storage_id in storages and changed and silent
 
     def wrong(self, node: Node, saved: SavedTensor, wrote: Wrote) -> Explanation:
         writer, maker = self.graph.call[wrote.call_id], self.graph.call.get(node.call_id or 0)
@@ -312,15 +316,9 @@ class _Asked:
     def leftovers(self) -> Iterator[Explanation]:
         """Frozen weights whose old ``.grad`` an optimizer still uses."""
         why_moved = {id(p): why for p, why in self.held.values()}
-        every = [(n, p) for n, (p, _) in self.held.items()] + [
-            *self.parameters.items(),
-            *self.tensors.items(),
-        ]
-        named = {id(p): n for n, p in reversed(every)}
-        live = {id(p): p for _, p in every}
-        moved, why = list[str](), ""
+        names, reasons = list[str](), list[str]()
         steps, ids = list[Call](), list[int]()
-        for key, p in live.items():
+        for key, (name, p) in self.every_weight().items():
             if p.requires_grad or not p.is_leaf or p.grad is None:
                 continue
             seen = self.stepped(p)
@@ -328,26 +326,36 @@ class _Asked:
             moves = seen and (_is_nonzero(p.grad) or any(c.function not in _ADDS for c in seen))
             reason = why_moved.get(key, "it is a tensor, zeros or not" if moves else "")
             if reason:
-                found = self.recording.find(p) if self.recording is not None else None
-                moved.append(
-                    named.get(key) or (found and self.words.name(found.id)) or "a frozen weight"
-                )
-                steps, ids = [*steps, *seen], [*ids, *([found.id] if found else [])]
-                why = why or reason
-        if moved:
-            verb = (
-                "moved although frozen" if steps else "would move at the next step although frozen"
-            )
-            yield self.say(
-                Cause.LEFTOVER_GRAD_MOVES,
-                f"{several(moved)} {verb}: requires_grad is False, but .grad is not None.",
-                steps[-1] if steps else None,
-                "an optimizer skips a parameter only where .grad is None; here"
-                f" {why.partition(_ALTHOUGH)[2] or why}.",
-                "set .grad = None when freezing (zero_grad(set_to_none=True)), or leave it out of"
-                " the optimizer.",
-                tensor_ids=tuple(ids),
-            )
+                state = self.recording.find(p) if self.recording is not None else None
+                reasons.append(reason)
+                names.append(name or (state and self.words.name(state.id)) or "a frozen weight")
+                steps += seen
+                ids += [state.id] if state else []
+        if names:
+            yield self.moved(names, reasons[0], steps, ids)
+
+    def every_weight(self) -> dict[int, tuple[str, Any]]:
+        """What is asked about, by identity, each under its first name."""
+        held = [(n, p) for n, (p, _) in self.held.items()]
+        every = [*held, *self.parameters.items(), *self.tensors.items()]
+        named = {id(p): n for n, p in reversed(every)}
+        return {id(p): (named[id(p)], p) for _, p in every}
+
+    def moved(
+        self, names: list[str], reason: str, steps: list[Call], ids: list[int]
+    ) -> Explanation:
+        """Tell of frozen weights that moved, or will."""
+        verb = "moved although frozen" if steps else "would move at the next step although frozen"
+        return self.say(
+            Cause.LEFTOVER_GRAD_MOVES,
+            f"{several(names)} {verb}: requires_grad is False, but .grad is not None.",
+            steps[-1] if steps else None,
+            "an optimizer skips a parameter only where .grad is None; here"
+            f" {reason.partition(_ALTHOUGH)[2] or reason}.",
+            "set .grad = None when freezing (zero_grad(set_to_none=True)), or leave it out of"
+            " the optimizer.",
+            tensor_ids=tuple(ids),
+        )
 
     def stepped(self, tensor: torch.Tensor) -> list[Call]:
         """The optimizer steps that wrote a tensor while it was frozen."""

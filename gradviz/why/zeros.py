@@ -31,6 +31,8 @@ FACTORS = {
 FLAT = ("Relu", "Threshold", "Hardtanh", "Clamp", "Round", "Floor", "Ceil", "Sign", "Trunc")
 HOOK = "BackwardHookFunction"  # the node of a module's full backward hooks
 EXACT_ZERO = "exactly 0 everywhere"
+# of a gradient that is there
+OUT = ("cut", "frozen", "never tracked")
 _KEEPING = "T|Transpose|Permute|View|UnsafeView|Reshape|Expand|Unsqueeze|Squeeze|ToCopy|Clone|Mul"
 KEEP_ZERO = re.compile(f"({_KEEPING})Backward")
 
@@ -175,13 +177,12 @@ class Zeros(Paths):
 
     def zero_unproven(self, asked: Asked) -> Explanation:
         """Which node made the zeros is not proven: tell which may have."""
-        own, moved = self.node_of(asked), self.moved_at(asked)
-        able = [] if moved else self.able_nodes(own)
+        moved = self.moved_at(asked)
+        able = [] if moved else self.able_nodes(self.node_of(asked))
         may = self.suspects(asked, able)
-        why = "Likely" if self.recorded else "Possible"
-        why = f"{why}, not proven: {'; or '.join(may)}. " if may else ""
-        moved = moved or (self.moved_factors(own[0]) if own and not asked.hooked else [])
-        if moved:
+        how = "Likely" if self.recorded else "Possible"
+        why = f"{how}, not proven: {'; or '.join(may)}. " if may else ""
+        if moved := moved or self.moved_above(asked):
             why += self.like_lora(moved)
         elif self.something_arrived(asked):
             may = []
@@ -198,8 +199,13 @@ class Zeros(Paths):
             detail="zero",
             nodes=[x.id for x in able],
             why=(why or unknown) + ("" if self.recorded else f"{RECORD}."),
-            ruled_out=("cut", "frozen", "never tracked") if self.reaches(asked) else ("frozen",),
+            ruled_out=OUT if self.reaches(asked) else ("frozen",),
         )
+
+    def moved_above(self, asked: Asked) -> list[Tensor]:
+        """Return the leaf by which all its gradient is multiplied, where that may have moved."""
+        own = self.node_of(asked)
+        return self.moved_factors(own[0]) if own and not asked.hooked else []
 
     def able_nodes(self, own: tuple[int, int] | None) -> list[Node]:
         """Return the nodes on the way to it that can send only zeros, each once."""
@@ -513,64 +519,75 @@ class Zeros(Paths):
 
     def zero_because(self, asked: Asked, stops: list[tuple[int, int]]) -> Explanation:
         """All its gradient comes through these edges, along which only zeros went."""
-        n, stops = asked.name, self.nearest(asked, stops)
-        found = [self.blocked[s] for s in stops]
+        stops = self.nearest(asked, stops)
         nodes = [self.graph.node[node] for node, _ in stops]
-        calls = [
-            self.graph.call[i] for i in dict.fromkeys(x.call_id for x in nodes) if i is not None
-        ]
-        factors = [t for _, t in found if t is not None]
-        names = several(list(dict.fromkeys(self.words.name(t.id) for t in factors)))
-        out = ("cut", "frozen", "never tracked")
-        trains = len(factors) == len(found) and all(t.is_leaf and t.requires_grad for t in factors)
-        last = queries.latest_states(self.graph)
-        if (
-            trains
-            and not self.is_zero(asked.tensor_id)
-            and not any(self.stuck(last[t.object_id]) for t in factors)
-        ):
-            verb, gets = (
-                ("are", "get gradients") if len(set(factors)) > 1 else ("is", "gets a gradient")
-            )
-            return self.say(
-                asked,
-                Cause.HEALTHY,
-                f"Healthy: {n}'s gradient is exactly 0 because {names} {verb} all zeros "
-                "(it is multiplied by it).",
-                calls=calls,
-                tensors=[t.id for t in factors],
-                nodes=[x.id for x in nodes],
-                why=f"{names} {gets} too, so {n}'s starts after the first step.",
-                ruled_out=out,
-                detail="zero_factor",
-            )
+        factors = [t for slot in stops if (t := self.blocked[slot][1]) is not None]
+        if len(factors) == len(stops) and self.start_later(asked, factors):
+            return self.starts_later(asked, nodes, factors)
         what, detail = (
             self.why_zero(nodes, stops)
             if not factors
-            else (f"its gradient is multiplied by {names}, which is all zeros.", "zero")
+            else (
+                f"its gradient is multiplied by {self.each(factors)}, which is all zeros.",
+                "zero",
+            )
         )
         who = several(list(dict.fromkeys(x.name for x in nodes)))
         casts = all(x.name.startswith("ToCopy") for x in nodes)
         return self.say(
             asked,
             Cause.UNDERFLOW if casts else Cause.ZERO_GRADIENT,
-            f"{n}.grad is {EXACT_ZERO}: {who} sends only zeros back.",
-            calls=calls,
+            f"{asked.name}.grad is {EXACT_ZERO}: {who} sends only zeros back.",
+            calls=self.calls_in_order(nodes),
             nodes=[x.id for x in nodes],
             tensors=[t.id for t in factors],
             why=what[0].upper() + what[1:],
             mend="scale the loss up, e.g. with torch.amp.GradScaler." if casts else "",
-            ruled_out=out,
+            ruled_out=OUT,
             detail=detail,
+        )
+
+    def each(self, tensors: Iterable[Tensor]) -> str:
+        """Name these tensors, each once."""
+        return several(list(dict.fromkeys(self.words.name(t.id) for t in tensors)))
+
+    def calls_in_order(self, nodes: Iterable[Node]) -> list[Call]:
+        """Return the calls that made these nodes, each once."""
+        ids = dict.fromkeys(node.call_id for node in nodes)
+        return [self.graph.call[i] for i in ids if i is not None]
+
+    def start_later(self, asked: Asked, factors: Iterable[Tensor]) -> bool:
+        """Say whether all these factors get a gradient themselves, so that its own starts after
+        the first step."""
+        if not all(t.is_leaf and t.requires_grad for t in factors):
+            return False
+        if self.is_zero(asked.tensor_id):
+            return False
+        last = queries.latest_states(self.graph)
+        return not any(self.stuck(last[t.object_id]) for t in factors)
+
+    def starts_later(self, asked: Asked, nodes: list[Node], factors: list[Tensor]) -> Explanation:
+        """It is multiplied by zeros that will not stay: LoRA's A in the first step."""
+        names = self.each(factors)
+        many = len(set(factors)) > 1
+        verb, gets = ("are", "get gradients") if many else ("is", "gets a gradient")
+        return self.say(
+            asked,
+            Cause.HEALTHY,
+            f"Healthy: {asked.name}'s gradient is exactly 0 because {names} {verb} all zeros "
+            "(it is multiplied by it).",
+            calls=self.calls_in_order(nodes),
+            tensors=[t.id for t in factors],
+            nodes=[x.id for x in nodes],
+            why=f"{names} {gets} too, so {asked.name}'s starts after the first step.",
+            ruled_out=OUT,
+            detail="zero_factor",
         )
 
     def why_zero(self, nodes: Sequence[Node], stops: Sequence[tuple[int, int]]) -> tuple[str, str]:
         """What is known of nodes that sent only zeros although something else arrived; and its
         detail."""
-        sent = [
-            (self.runs_of[n][-1][1].sent[i] or "") if n in self.runs_of else "0" for n, i in stops
-        ]
-        if all(text and not text.strip("[], ") for text in sent):
+        if all(text and not text.strip("[], ") for text in map(self.last_sent, stops)):
             return "what it sent on is empty: no element of the batch took this way.", "zero"
         if all(n.name.startswith(FLAT) for n in nodes):
             return "there its slope is 0: all that arrived met a flat part.", "zero"
@@ -579,24 +596,26 @@ class Zeros(Paths):
         if any(n.name.startswith("ToCopy") for n in nodes):
             return "it casts to fewer bits, and numbers too small for these became 0.", "zero"
         if all(n.name in FACTORS for n in nodes):
-            if all(i not in FACTORS[n.name] for n, (_, i) in zip(nodes, stops, strict=True)):
+            if all(self.factor(*slot) is None for slot in stops):
                 return "what arrived there was not zero, and its parts cancel exactly.", "cancels"
-            ends = [
-                e
-                for s in stops
-                for e in self.graph.edges_from[s[0]]
-                if e.next_index == self.factor(*s)
-            ]
-            names = [self.words.name(i) for e in ends if (i := self.tensor_at(e)) is not None]
-            if names and len(ends) == len(stops) == len(names):
-                return (
-                    (
-                        "what arrived there was not zero; times"
-                        f" {several(list(dict.fromkeys(names)))} it is 0."
-                    ),
-                    "zero",
-                )
+            if names := self.factors_of(stops):
+                return f"what arrived there was not zero; times {several(names)} it is 0.", "zero"
         return "what arrived there was not zero; what it sent on was.", "zero"
+
+    def last_sent(self, slot: tuple[int, int]) -> str:
+        """What a node sent along an edge in its last run; "0" where it was not seen to run."""
+        node, index = slot
+        return (self.runs_of[node][-1][1].sent[index] or "") if node in self.runs_of else "0"
+
+    def factors_of(self, stops: Sequence[tuple[int, int]]) -> list[str]:
+        """Name what the gradients along these edges are multiplied by, each once; nothing where
+        one of them is not known."""
+        ends = [
+            e for s in stops for e in self.graph.edges_from[s[0]] if e.next_index == self.factor(*s)
+        ]
+        names = [self.words.name(i) for e in ends if (i := self.tensor_at(e)) is not None]
+        known = len(ends) == len(stops) == len(names)
+        return list(dict.fromkeys(names)) if known else []
 
     def factor(self, node: int, slot: int) -> int | None:
         """The slot of what the gradient along this edge is multiplied by."""

@@ -9,6 +9,24 @@ import pytest
 
 from gradviz.why.causes import Cause
 from gradviz.why.explanation import Explanation
+from gradviz.why.gradient import Gradients
+from gradviz.why.paths import Asked
+
+
+@pytest.fixture(autouse=True, scope="package")
+def every_answer_explains_its_symptom() -> Iterator[None]:
+    """Refuse each answer about a gradient whose cause does not explain what that gradient is."""
+    explain = Gradients.explain
+
+    def explained(self: Gradients, asked: Asked) -> Explanation:
+        found = explain(self, asked)
+        symptom = (self.since_cleared(asked) or self).symptom(asked)
+        assert symptom in found.cause.explains, f"{found.cause} does not explain {symptom}"
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Gradients, "explain", explained)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="package")

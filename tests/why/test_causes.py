@@ -13,8 +13,10 @@ import pytest
 import torch
 
 import gradviz as gv
+from gradviz.why import entry, gradient, small
 from gradviz.why.causes import Cause, Level, Symptom
 from gradviz.why.explanation import Explanation
+from gradviz.why.rules import Rule, first_proven, looked_at_again
 
 ROOT = Path(__file__).parents[2]
 
@@ -106,3 +108,49 @@ def test_whatever_makes_a_grad_none_explains_the_error_that_follows(case: str) -
     told = rec.explain(w, loss, error=caught.value)
     assert told.cause == case
     assert "w" in told.verdict
+
+
+@pytest.mark.parametrize("table", [gradient.RULES, small.RULES, entry.SECOND_LOOKS])
+def test_a_table_has_no_row_twice(table: tuple[Rule[...], ...]) -> None:
+    finds = [rule.find.__name__ for rule in table]
+    assert len(finds) == len(set(finds)) > 5
+    assert all(rule.explains for rule in table)
+
+
+def test_the_order_of_the_rows_decides() -> None:
+    def found(cause: Cause) -> Rule[[int]]:
+        return Rule(lambda number: Explanation(cause, str(number)) if number else None)
+
+    cut, frozen = found(Cause.CUT), found(Cause.FROZEN)
+    for rules, first in (((cut, frozen), Cause.CUT), ((frozen, cut), Cause.FROZEN)):
+        told = first_proven(rules, Symptom.NONE, 1)
+        assert told is not None
+        assert (told.cause, told.verdict) == (first, "1")
+        assert first_proven(rules, Symptom.NONE, 0) is None
+
+
+def test_a_rule_is_tried_for_its_symptoms_and_subjects_only() -> None:
+    def raises(number: int) -> Explanation:
+        raise AssertionError("it was tried")
+
+    other = Rule(raises, frozenset({Symptom.ZERO}))
+    never = Rule(raises, when=lambda number: number > 5)
+    last = Rule(lambda number: Explanation(Cause.CUT, "v"))
+    told = first_proven((other, never, last), Symptom.NONE, 3)
+    assert told == Explanation(Cause.CUT, "v")
+    with pytest.raises(AssertionError, match="tried"):
+        first_proven((other, last), Symptom.ZERO, 3)
+    with pytest.raises(AssertionError, match="tried"):
+        first_proven((never, last), Symptom.NONE, 6)
+
+
+def test_a_second_look_displaces_only_what_it_is_about() -> None:
+    worse = Rule[[str, Explanation]](
+        lambda case, found: found._replace(cause=Cause.NAN, verdict=case),
+        when=lambda case, found: found.cause is Cause.HEALTHY,
+    )
+    nothing = Rule[[str, Explanation]](lambda case, found: None)
+    told = looked_at_again((nothing, worse, worse), "v", Explanation(Cause.HEALTHY, "fine"))
+    assert told == Explanation(Cause.NAN, "v")
+    cut = Explanation(Cause.CUT, "cut")
+    assert looked_at_again((nothing, worse), "v", cut) == cut
