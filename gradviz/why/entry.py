@@ -160,12 +160,11 @@ class _Case:
             self.take(subject, "")
         self.asked_tensors = list(self.tensors.values())
         self.subjects = subjects
-        self.known_optimizers = [
-            o for o in known.values() if issubclass(type(o), torch.optim.Optimizer)
-        ]
-        modules = [m for m in known.values() if issubclass(type(m), torch.nn.Module)]
-        self.known_modules = others = [m for m in modules if parameters_of(m)]
-        self.name_parameters([*self.modules, *([model] if model is not None else [])], others)
+        self.known_optimizers = _of_kind(known.values(), torch.optim.Optimizer)
+        modules = _of_kind(known.values(), torch.nn.Module)
+        self.known_modules = [m for m in modules if parameters_of(m)]
+        named = [*self.modules, model] if model is not None else self.modules
+        self.name_parameters(named, self.known_modules)
         self.losses = [t for _, t in self.asked_tensors if self.is_loss(t, recording)]
         self.given = (*self.losses, *self.targets().values())
         self.given_recording: Recorded | None = recording
@@ -623,15 +622,11 @@ class _Case:
         """Parameters that no recorded call wrote, where those of an optimizer were."""
         paths = Paths(self.graph, self.loss_ids)
         live = self.reached_leaves(paths)
-        if not any(
-            i in held and state.storage_id in paths.rewritten for i, (_, state) in live.items()
-        ):
+        stepped = {i for i, (_, state) in live.items() if state.storage_id in paths.rewritten}
+        if stepped.isdisjoint(held):
             return None  # no step of theirs was recorded
-        new = {
-            i: state
-            for i, (p, state) in live.items()
-            if i not in held and _trains(p) and state.storage_id not in paths.rewritten
-        }
+        still = {i: x for i, x in live.items() if x[1].storage_id not in paths.rewritten}
+        new = {i: state for i, (p, state) in still.items() if i not in held and _trains(p)}
         parts = {id(p) for m in (*self.modules, *self.known_modules) for p in m.parameters()}
         outside = {i: state for i, state in new.items() if i not in parts}
         if outside:
@@ -686,9 +681,7 @@ class _Case:
             if not states or not own.keys() & held.keys():
                 continue
             # One that has no name here may be an attribute of a trainer.
-            every = held_by(
-                [o for o in gc.get_objects() if issubclass(type(o), torch.optim.Optimizer)]
-            )
+            every = held_by(_of_kind(gc.get_objects(), torch.optim.Optimizer))
             if left := {i: state for i, state in states.items() if i not in every}:
                 names = _pattern([self.title(own[i], "a parameter") for i in left])
                 count = len(own.keys() & held.keys())
@@ -876,6 +869,11 @@ class _Case:
                 zero |= {at} if _state(t) == "zero" else set()
                 still |= {at} if t.grad is None or _state(t.grad) == "zero" else set()
         return zero, still
+
+
+def _of_kind(values: Iterable[Any], kinds: Any) -> list[Any]:
+    """Those of some types, whatever a value says of itself."""
+    return [value for value in values if issubclass(type(value), kinds)]
 
 
 def _leaves_of(recording: Recorded | None) -> list[Any]:

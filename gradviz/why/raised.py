@@ -408,14 +408,21 @@ class _Case:
 
     def untracked(self, verdict: str, root: Tensor) -> Explanation:
         """No cut leads to it: nothing that it was computed from required grad."""
-        maker = self.words.makers.get(root.id)
-        behind, makers = self.paths.ancestors([root.id]), self.words.makers
-        first = [
-            i
-            for i in sorted(behind)
-            if i not in self.paths.made or (i in makers and not makers[i].inputs)
-        ]
-        named = [t for i in first if (t := self.graph.tensor[i]).name]
+        behind, maker = self.paths.ancestors([root.id]), self.words.makers.get(root.id)
+        named = self.named_origins(behind)
+        runs = [self.graph.call[b.call_id] for b in self.graph.backwards if b.kind == "grad"]
+        if runs := [c for c in runs if behind & {*c.outputs}]:
+            got = [self.graph.tensor[i] for i in runs[-1].outputs if i in behind]
+            return self.say(
+                Cause.NO_GRAD_FN,
+                verdict,
+                f"{self.names(got)} came from autograd.grad without create_graph=True, so it has no"
+                " graph.",
+                "create_graph=True there.",
+                calls=[*{runs[-1]: 0, maker: 0}],
+                tensors=[root, *named],
+                ruled_out=(),
+            )
         why = f"nothing that {self.name(root)} was computed from requires grad"
         why += f": {self.names(named)}." if named and maker and maker.inputs else "."
         if maker is None:
@@ -425,19 +432,25 @@ class _Case:
             )
         if self.graph.notes:
             why += " The recording is not complete: a cut before it is possible."
-        out = ("a cut in this recording",) if maker and not self.graph.notes else ()
-        mend, calls = "requires_grad_() on what is to learn, before the forward.", [maker]
-        runs = [self.graph.call[b.call_id] for b in self.graph.backwards if b.kind == "grad"]
-        if runs := [c for c in runs if behind & {*c.outputs}]:
-            got = [self.graph.tensor[i] for i in runs[-1].outputs if i in behind]
-            why = (
-                f"{self.names(got)} came from autograd.grad without create_graph=True, so it has no"
-                " graph."
-            )
-            mend, calls, out = "create_graph=True there.", [*{runs[-1]: 0, maker: 0}], ()
         return self.say(
-            Cause.NO_GRAD_FN, verdict, why, mend, calls=calls, tensors=[root, *named], ruled_out=out
+            Cause.NO_GRAD_FN,
+            verdict,
+            why,
+            "requires_grad_() on what is to learn, before the forward.",
+            calls=[maker],
+            tensors=[root, *named],
+            ruled_out=("a cut in this recording",) if maker and not self.graph.notes else (),
         )
+
+    def named_origins(self, behind: Iterable[int]) -> list[Tensor]:
+        """Of some tensors those that have a name and were not computed from others."""
+        makers = self.words.makers
+        first = [
+            i
+            for i in sorted(behind)
+            if i not in self.paths.made or (i in makers and not makers[i].inputs)
+        ]
+        return [t for i in first if (t := self.graph.tensor[i]).name]
 
     # --- modified by an in-place operation --------------------------------------------------------
 
@@ -504,23 +517,23 @@ class _Case:
     def saved_objects(self, node: Node, said: Versions | None) -> list[Tensor]:
         """What the node had saved and finds changed: one tensor, or those that cannot be told
         apart."""
-        stale = [
-            s
-            for s in node.saved
-            if s.state is SavedState.STALE and (not said or s.saved_version == said.saved)
-        ]
+        stale = [s for s in node.saved if s.state is SavedState.STALE]
+        if said:
+            stale = [s for s in stale if s.saved_version == said.saved]
         found = [self.graph.tensor[s.tensor_id] for s in stale if s.tensor_id is not None]
-        # a view of an input was saved, as of a weight that linear() turns over
-        if said and not found:
-            call = self.maker(node)
-            there = {(t.object_id, t.version) for t in self.graph.tensors}
-            inputs = [self.graph.tensor[i] for i in (call.inputs if call else ())]
-            found = [
-                t for t in inputs if t.version == said.saved and (t.object_id, said.now) in there
-            ]
-        for shape in (said.shape, said.shape[::-1]) if said else ():
-            found = [t for t in found if list(t.shape or ()) == shape] or found
+        if said:
+            found = found or self.inputs_at(node, said)
+            for shape in (said.shape, said.shape[::-1]):
+                found = [t for t in found if list(t.shape or ()) == shape] or found
         return list({t.object_id: t for t in found}.values())
+
+    def inputs_at(self, node: Node, said: Versions) -> list[Tensor]:
+        """The inputs that had the version that was saved: a view of one was saved, as of a weight
+        that linear() turns over."""
+        call = self.maker(node)
+        there = {(t.object_id, t.version) for t in self.graph.tensors}
+        inputs = [self.graph.tensor[i] for i in (call.inputs if call else ())]
+        return [t for t in inputs if t.version == said.saved and (t.object_id, said.now) in there]
 
     def moved(self, event: Wrote, saved: list[Tensor], said: Versions) -> bool:
         before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
@@ -714,23 +727,9 @@ class _Case:
     # --- unused input -----------------------------------------------------------------------------
 
     def unused_input(self) -> Explanation:
-        roots = self.run.roots if self.run else ()
-        reached = queries.reachable(self.graph, roots)
-        wanted = self.inputs[len(roots) :] if self.run else []
-        index = number(self.text, "index")
-        missed = [
-            t
-            for t in wanted
-            if t.requires_grad and not (t.gradient_edge and t.gradient_edge.node_id in reached)
-        ]
-        tensor = (
-            wanted[index]
-            if index is not None and index < len(wanted)
-            else missed[0]
-            if len(missed) == 1
-            else None
-        )
+        tensor = self.input_unused()
         if tensor is None:
+            index = number(self.text, "index")
             which = f"input {index}" if index is not None else "one of the inputs"
             return self.say(
                 Cause.UNUSED_INPUT,
@@ -739,31 +738,58 @@ class _Case:
                 "ask for the tensor that the forward used, or allow_unused=True.",
                 adds="its name, and where the path was cut",
             )
-        name, root = (
-            self.name(tensor) if tensor.name else f"input {wanted.index(tensor)}",
-            self.inputs[0],
-        )
+        root = self.inputs[0]
+        place = f"input {self.wanted.index(tensor)}"
+        name = self.name(tensor) if tensor.name else place
         verdict = f"{name} is not in the graph of {self.name(root)}."
         behind = self.paths.ancestors([root.id])
         cuts = [
             c
             for c in self.graph.cuts
             if c.output_id in behind and tensor.id in self.paths.ancestors([c.input_id])
-        ][-1:]
+        ]
         if cuts:
-            why = (
-                f"the path from {self.name(root)} back to {name} was cut there:"
-                f" {cuts[0].reason.value}."
-            )
-            return self.say(
-                Cause.UNUSED_INPUT,
-                verdict,
-                why,
-                REPAIRS[cuts[0].reason],
-                tensors=[tensor, root],
-                calls=[self.graph.call[cuts[0].call_id]],
-                cuts=tuple(cuts),
-            )
+            return self.input_cut_off(verdict, name, tensor, cuts[-1])
+        return self.input_of_another(verdict, name, tensor, behind)
+
+    @cached_property
+    def wanted(self) -> list[Tensor]:
+        """The inputs for which autograd.grad was asked."""
+        return self.inputs[len(self.run.roots) :] if self.run else []
+
+    def input_unused(self) -> Tensor | None:
+        """The input that torch's text names; without a number the only one that no path leads
+        to."""
+        index = number(self.text, "index")
+        if index is not None and index < len(self.wanted):
+            return self.wanted[index]
+        reached = queries.reachable(self.graph, self.run.roots if self.run else ())
+        missed = [
+            t
+            for t in self.wanted
+            if t.requires_grad and not (t.gradient_edge and t.gradient_edge.node_id in reached)
+        ]
+        return missed[0] if len(missed) == 1 else None
+
+    def input_cut_off(self, verdict: str, name: str, tensor: Tensor, cut: Cut) -> Explanation:
+        """A cut stands between the output and the input."""
+        root = self.inputs[0]
+        why = f"the path from {self.name(root)} back to {name} was cut there: {cut.reason.value}."
+        return self.say(
+            Cause.UNUSED_INPUT,
+            verdict,
+            why,
+            REPAIRS[cut.reason],
+            tensors=[tensor, root],
+            calls=[self.graph.call[cut.call_id]],
+            cuts=(cut,),
+        )
+
+    def input_of_another(
+        self, verdict: str, name: str, tensor: Tensor, behind: set[int]
+    ) -> Explanation:
+        """The output was not computed from it, but perhaps from a twin of it."""
+        root = self.inputs[0]
         twin, copied = self.twin(tensor, behind)
         why = f"{self.name(root)} was not computed from {name}"
         mend = f"compute {self.name(root)} from {name}, or allow_unused=True."
@@ -774,13 +800,12 @@ class _Case:
                 else f"which has the same values {tensor.values}"
             )
             mend = f"ask for {self.name(twin)} if that is meant; else {mend}"
-        calls = [self.call, self.words.makers.get(tensor.id) if twin else None]
         return self.say(
             Cause.UNUSED_INPUT,
             verdict,
             f"{why}.",
             mend,
-            calls=calls,
+            calls=[self.call, self.words.makers.get(tensor.id) if twin else None],
             tensors=[tensor, twin or root],
             ruled_out=("a cut in this recording",) if not self.graph.notes else (),
         )

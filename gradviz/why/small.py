@@ -139,9 +139,8 @@ class _Small(Measured):
             return self.say(cause, verdict, self.not_on_the_way(word), _ANOMALY)
         # A loss that was broken already may be so because of an earlier step.
         run = self.run if self.run in seen and not self.lost(self.run) else seen[0]
-        when = ""
-        if run is not self.run:
-            when = f"in backward {self.runs.index(run) + 1} of {len(self.runs)}: "
+        place = f"in backward {self.runs.index(run) + 1} of {len(self.runs)}: "
+        when = "" if run is self.run else place
         if self.lost(run):
             return self.forward(cause, verdict, when, run)
         return self.made(cause, verdict, when, run, bad)
@@ -310,49 +309,52 @@ class _Small(Measured):
         """One cell used many times, each use before the other: what each use contributes to its
         parameter."""
         for name, node in ((name, n) for name, nodes in self.node.items() for n in nodes):
-            if len(last := {e.node_id: e for e in self.into.get(node, ())}) < CHAIN:
+            last = {e.node_id: e for e in self.into.get(node, ())}
+            if len(last) < CHAIN:
                 continue
             steps = [s for s in self.ran if s.event.node_id in last]
             sent = [s.sent[last[s.event.node_id].next_index] for s in steps]
             found = [(s, x) for s, x in zip(steps, sent, strict=True) if x]
             sizes = [x for _, x in found]
-            falls = sum(b < a for a, b in pairwise(sizes))
-            if (
-                len(sizes) < CHAIN
-                or falls < STEADY * (len(sizes) - 1)
-                or not sizes[0] >= FOLD * sizes[-1] > 0
-            ):
+            if not _fades_steadily(sizes):
                 continue
             late, early = (self.user(last[s.event.node_id]) for s, _ in (found[0], found[-1]))
             if early in queries.reachable(self.graph, [late]):
-                zeros = _zeros_at_the_end(sent)
-                fold, leaf = sizes[0] / sizes[-1], self.graph.node[node].leaf_id
-                factor = number(fold ** (-1 / (len(sizes) - 1)))
-                verdict = f"The gradient shrinks {_fold(fold)}-fold over " + _uses(
-                    len(sizes), zeros, len(sent)
-                )
-                why = (
-                    f"each use multiplies what it contributes to {self.words.name(leaf)} by about"
-                    f" {factor}"
-                )
-                dtype = self.graph.tensor[leaf].dtype if leaf is not None else None
-                # a state of zeros is another reason
-                fades = bool(zeros and dtype and sizes[-1] < least_normal(dtype))
-                why += f", until it is too small for {dtype}. " if fades else ". "
-                told = (
-                    "the first one contributes" if zeros == 1 else f"the first {zeros} contribute"
-                )
-                rest = f"{told} exactly 0." if zeros else "the first uses hardly count."
-                return self.say(
-                    Cause.VANISHING,
-                    f"{verdict} of {name or 'the model'}: {rest}",
-                    f"{why}(Called vanishing from {_fold(FOLD)}-fold.)",
-                    "a gated cell (LSTM, GRU), a residual path, orthogonal weights, or fewer"
-                    " steps.",
-                    (late, early),
-                    fades=fades,
-                )
+                leaf = self.graph.node[node].leaf_id
+                return self.fading(name, leaf, sizes, sent, (late, early))
         return None
+
+    def fading(
+        self,
+        name: str,
+        leaf: int | None,
+        sizes: list[float],
+        sent: list[float | None],
+        ends: tuple[int, int],
+    ) -> Explanation:
+        """The uses of one cell count less and less."""
+        zeros = _zeros_at_the_end(sent)
+        fold = sizes[0] / sizes[-1]
+        factor = number(fold ** (-1 / (len(sizes) - 1)))
+        verdict = f"The gradient shrinks {_fold(fold)}-fold over " + _uses(
+            len(sizes), zeros, len(sent)
+        )
+        why = f"each use multiplies what it contributes to {self.words.name(leaf)} by about"
+        why += f" {factor}"
+        dtype = self.graph.tensor[leaf].dtype if leaf is not None else None
+        # a state of zeros is another reason
+        fades = bool(zeros and dtype and sizes[-1] < least_normal(dtype))
+        why += f", until it is too small for {dtype}. " if fades else ". "
+        told = "the first one contributes" if zeros == 1 else f"the first {zeros} contribute"
+        rest = f"{told} exactly 0." if zeros else "the first uses hardly count."
+        return self.say(
+            Cause.VANISHING,
+            f"{verdict} of {name or 'the model'}: {rest}",
+            f"{why}(Called vanishing from {_fold(FOLD)}-fold.)",
+            "a gated cell (LSTM, GRU), a residual path, orthogonal weights, or fewer steps.",
+            ends,
+            fades=fades,
+        )
 
     def chain(self) -> Explanation | None:
         """Growth along one path of nodes, where the recording has the numbers: one cell used many
@@ -451,6 +453,17 @@ RULES: tuple[Rule[[_Small]], ...] = (
     Rule(_Small.large),
     Rule(_Small.unreadable),
 )
+
+
+def _fades_steadily(sizes: Sequence[float]) -> bool:
+    """
+    >>> _fades_steadily([1e3, 1.0, 1e-3, 1e-6]), _fades_steadily([1e3, 1.0, 1e-3, 1e-2])
+    (True, False)
+    """
+    falls = sum(b < a for a, b in pairwise(sizes))
+    if len(sizes) < CHAIN or falls < STEADY * (len(sizes) - 1):
+        return False
+    return sizes[0] >= FOLD * sizes[-1] > 0
 
 
 def _zeros_at_the_end(sent: Sequence[float | None]) -> int:
