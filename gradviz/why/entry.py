@@ -151,7 +151,7 @@ class _Case:
     ) -> None:
         self.said = [described(subject) for subject in subjects]
         known = {n: v for n, v in names.items() if issubclass(type(v), KINDS)}
-        self.live = {id(t): t for t in known.values() if isinstance(t, torch.Tensor)}
+        self.live = {id(t): t for t in _of_kind(known.values(), torch.Tensor)}
         self.called = {id(v): n for n, v in reversed(known.items())}
         self.tensors: dict[int, tuple[str, Any]] = {}
         self.modules: list[Any] = []
@@ -627,9 +627,8 @@ class _Case:
             return None  # no step of theirs was recorded
         still = {i: x for i, x in live.items() if x[1].storage_id not in paths.rewritten}
         new = {i: state for i, (p, state) in still.items() if i not in held and _trains(p)}
-        parts = {id(p) for m in (*self.modules, *self.known_modules) for p in m.parameters()}
-        outside = {i: state for i, state in new.items() if i not in parts}
-        if outside:
+        modules = [*self.modules, *self.known_modules]
+        if outside := _in_none_of(modules, new):
             return self.in_no_module(outside, paths)
         if not new or self.optimizers:  # left out by intention?
             return None
@@ -913,6 +912,12 @@ def _trains(p: Any) -> bool:
     return p.requires_grad and p.grad is not None and isinstance(p, torch.nn.Parameter)
 
 
+def _in_none_of(modules: list[Any], states: Mapping[int, Tensor]) -> dict[int, Tensor]:
+    """The states of those parameters that no module lists."""
+    parts = {id(p) for m in modules for p in m.parameters()}
+    return {i: state for i, state in states.items() if i not in parts}
+
+
 def _took_the_place(new: list[Any], old: list[Any], others_stay: bool) -> bool:
     """Say whether parameters took the place of those of an optimizer that get no gradient now."""
     # of a model made anew
@@ -1091,15 +1096,22 @@ def _pattern(names: list[str]) -> str:
     """
     parts = [n.split(".") for n in names]
     columns = [list(dict.fromkeys(c)) for c in zip(*parts, strict=False)]
-    size = 1
-    for column in columns:
-        size *= len(column)
+    every = math.prod(len(column) for column in columns) == len(set(names))
     wide = any(len(c) > 4 and not c[0].isdigit() for c in columns)
-    if len({len(p) for p in parts}) > 1 or size != len(set(names)) or wide:
+    if not every or wide or len({len(p) for p in parts}) > 1:
         inside = [c[0] for c in takewhile(lambda c: len(c) == 1, columns)] if len(names) > 3 else []
         return f"{len(names)} under {'.'.join(inside)}" if inside else several(names)
-    words = ("*" if all(x.isdigit() for x in c) else "{" + ",".join(c) + "}" for c in columns)
-    return ".".join(c[0] if len(c) == 1 else word for c, word in zip(columns, words, strict=True))
+    return ".".join(map(_alternatives, columns))
+
+
+def _alternatives(words: list[str]) -> str:
+    """
+    >>> _alternatives(["layers"]), _alternatives(["0", "1"]), _alternatives(["q", "k"])
+    ('layers', '*', '{q,k}')
+    """
+    if len(words) == 1:
+        return words[0]
+    return "*" if all(word.isdigit() for word in words) else "{" + ",".join(words) + "}"
 
 
 def _no_grad_fn(graph: Graph, loss: Asked, told: list[tuple[Asked, Explanation]]) -> Explanation:

@@ -523,8 +523,8 @@ class _Case:
         found = [self.graph.tensor[s.tensor_id] for s in stale if s.tensor_id is not None]
         if said:
             found = found or self.inputs_at(node, said)
-            for shape in (said.shape, said.shape[::-1]):
-                found = [t for t in found if list(t.shape or ()) == shape] or found
+            found = _of_shape(said.shape, found) or found
+            found = _of_shape(said.shape[::-1], found) or found
         return list({t.object_id: t for t in found}.values())
 
     def inputs_at(self, node: Node, said: Versions) -> list[Tensor]:
@@ -883,6 +883,10 @@ def carried_name(tensor: Tensor, made: Call, reader: Call) -> str:
 
 def _has(node: Node, state: SavedState, said: Versions | None = None) -> bool:
     return any(s.state is state and (not said or s.saved_version == said.saved) for s in node.saved)
+
+
+def _of_shape(shape: list[int], tensors: list[Tensor]) -> list[Tensor]:
+    return [t for t in tensors if list(t.shape or ()) == shape]
 
 
 def _out_of_place(call: Call | None) -> str:

@@ -277,39 +277,54 @@ class _Asked:
         return self.say(Cause.SHARED_SNAPSHOT, verdict, None, why, mend)
 
     def followed(self, name: str, own: int, mend: str) -> Explanation | None:
-        graph = self.graph
-        states = [t for t in graph.tensors if t.object_id == own]
-        block, maker = states[-1].storage_id, self.words.makers.get(states[0].id)
-        if block is None or maker is None:
+        """A tensor of the recording that shares its memory with weights that were written since."""
+        states = [t for t in self.graph.tensors if t.object_id == own]
+        maker = self.words.makers.get(states[0].id)
+        if states[-1].storage_id is None or maker is None:
             return None
         # Calls are numbered in order: only what was written after the snapshot was made counts.
+        writes = self.writes_to_weights(states[-1], maker.id)
+        if not writes:
+            return None
+        first = writes[0]
+        weight, place = (
+            self.words.name(first.after_id),
+            self.words.place(self.graph.call[first.call_id]),
+        )
+        verdict = f"{name} is no snapshot: it shares its memory with {weight} and followed it."
+        why = f"{maker.function} copies nothing, so {place} wrote both ({len(writes)} writes)."
+        ids = states[-1].id, first.after_id
+        return self.say(Cause.SHARED_SNAPSHOT, verdict, maker, why, mend, tensor_ids=ids)
+
+    def writes_to_weights(self, snapshot: Tensor, since: int) -> list[Wrote]:
+        """The writes after a call to other leaves that train, in the memory of a snapshot."""
+        graph = self.graph
         writes = [
             e
             for e in graph.events
             if isinstance(e, Wrote)
-            and e.call_id > maker.id
+            and e.call_id > since
             and graph.call[e.call_id].function not in queries.NO_MEMORY
         ]
-        along = {e.call_id for e in writes if e.alias and graph.tensor[e.after_id].object_id == own}
-        weights = [
-            (e, t)
+        along = {
+            e.call_id
             for e in writes
-            if (t := graph.tensor[e.after_id]).storage_id == block
-            and t.object_id != own
+            if e.alias and graph.tensor[e.after_id].object_id == snapshot.object_id
+        }
+        weights = self.weights_sharing(snapshot)
+        direct = [e for e in writes if not e.alias or e.call_id in along]
+        return [e for e in direct if e.after_id in weights]
+
+    def weights_sharing(self, snapshot: Tensor) -> set[int]:
+        """The states of other leaves that train, in the memory of a snapshot."""
+        return {
+            t.id
+            for t in self.graph.tensors
+            if t.storage_id == snapshot.storage_id
+            and t.object_id != snapshot.object_id
             and t.is_leaf
             and t.requires_grad
-            and (not e.alias or e.call_id in along)
-        ]
-        if not weights:
-            return None
-        weight, place = (
-            self.words.name(weights[0][1].id),
-            self.words.place(graph.call[weights[0][0].call_id]),
-        )
-        verdict = f"{name} is no snapshot: it shares its memory with {weight} and followed it."
-        why = f"{maker.function} copies nothing, so {place} wrote both ({len(weights)} writes)."
-        ids = states[-1].id, weights[0][1].id
-        return self.say(Cause.SHARED_SNAPSHOT, verdict, maker, why, mend, tensor_ids=ids)
+        }
 
     # --- frozen weights that move -----------------------------------------------------------------
 
@@ -318,9 +333,7 @@ class _Asked:
         why_moved = {id(p): why for p, why in self.held.values()}
         names, reasons = list[str](), list[str]()
         steps, ids = list[Call](), list[int]()
-        for key, (name, p) in self.every_weight().items():
-            if p.requires_grad or not p.is_leaf or p.grad is None:
-                continue
+        for key, (name, p) in self.frozen_with_gradient().items():
             seen = self.stepped(p)
             # A step with nothing to add writes too, and moves nothing.
             moves = seen and (_is_nonzero(p.grad) or any(c.function not in _ADDS for c in seen))
@@ -334,12 +347,18 @@ class _Asked:
         if names:
             yield self.moved(names, reasons[0], steps, ids)
 
-    def every_weight(self) -> dict[int, tuple[str, Any]]:
-        """What is asked about, by identity, each under its first name."""
+    def frozen_with_gradient(self) -> dict[int, tuple[str, Any]]:
+        """What is asked about and is frozen, and still has a ``.grad``: by identity, each under its
+        first name."""
         held = [(n, p) for n, (p, _) in self.held.items()]
         every = [*held, *self.parameters.items(), *self.tensors.items()]
         named = {id(p): n for n, p in reversed(every)}
-        return {id(p): (named[id(p)], p) for _, p in every}
+        return {
+            id(p): (named[id(p)], p)
+            for _, p in every
+            # is_leaf of a view that requires grad can raise
+            if not p.requires_grad and p.is_leaf and p.grad is not None
+        }
 
     def moved(
         self, names: list[str], reason: str, steps: list[Call], ids: list[int]
@@ -383,17 +402,10 @@ class _Asked:
     def statistics(self) -> Iterator[Explanation]:
         """BatchNorm layers without a trainable weight, in train mode."""
         names, calls, now = list[str](), list[Call](), False
-        for title, model in self.models.items():
-            every = list(model.parameters())
-            for name, layer in model.named_modules():
-                if not isinstance(layer, _NORMS) or layer.running_mean is None:
-                    continue
-                own = list(layer.parameters()) or every
-                if not own or any(p.requires_grad for p in own):
-                    continue
-                if (ran := self.normalised(layer)) or layer.training:
-                    names.append(".".join(filter(None, (title, name))))
-                    calls, now = [*calls, *ran], now or layer.training
+        for name, layer in self.frozen_norms():
+            if (ran := self.normalised(layer)) or layer.training:
+                names.append(name)
+                calls, now = [*calls, *ran], now or layer.training
         if names:
             verb = "moved" if calls else "move at every forward"
             yield self.say(
@@ -405,6 +417,17 @@ class _Asked:
                 " batch and updates running_mean and running_var.",
                 "eval() on the frozen modules" + (", after every model.train()." if now else "."),
             )
+
+    def frozen_norms(self) -> Iterator[tuple[str, torch.nn.Module]]:
+        """The layers that keep statistics and train no weight, each under its name."""
+        for title, model in self.models.items():
+            every = list(model.parameters())
+            for name, layer in model.named_modules():
+                if not isinstance(layer, _NORMS) or layer.running_mean is None:
+                    continue
+                own = list(layer.parameters()) or every
+                if own and not any(p.requires_grad for p in own):
+                    yield ".".join(filter(None, (title, name))), layer
 
     def normalised(self, layer: torch.nn.Module) -> list[Call]:
         """The recorded calls of a frozen layer that updated its statistics: they count the batch

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 FOLD = 1e6
 STEADY = 0.7  # of the steps from module to module that go the same way
 ZEROS = 0.5  # share of exact zeros from which underflow is looked for
+NAN, INF = (Cause.NAN, "NaN"), (Cause.EXPLODING, "inf")
 # nodes that must make a gradient grow together: one factor alone is a scale, chosen by the user
 CHAIN = 4
 _CLIP = "torch.nn.utils.clip_grad_norm_"
@@ -131,19 +132,25 @@ class _Small(Measured):
         bad = [b for b in self.blocks if b.broken]
         if not bad:
             return None
-        cause, word = (Cause.NAN, "NaN") if any(b.nan for b in bad) else (Cause.EXPLODING, "inf")
+        cause, word = NAN if any(b.nan for b in bad) else INF
         names = several([b.name or "the model" for b in bad])
         verdict = f"{len(bad)} of {len(self.blocks)} modules have {word} in their .grad: {names}."
-        seen = [r for r in self.runs if any(s.broken for s in self.steps.get(r.run, ()))]
-        if not seen or self.run is None:
+        run = self.first_broken()
+        if run is None:
             return self.say(cause, verdict, self.not_on_the_way(word), _ANOMALY)
-        # A loss that was broken already may be so because of an earlier step.
-        run = self.run if self.run in seen and not self.lost(self.run) else seen[0]
         place = f"in backward {self.runs.index(run) + 1} of {len(self.runs)}: "
         when = "" if run is self.run else place
         if self.lost(run):
             return self.forward(cause, verdict, when, run)
         return self.made(cause, verdict, when, run, bad)
+
+    def first_broken(self) -> Backward | None:
+        """The last backward, where it broke gradients of a sound loss; else the first that did: a
+        loss that was broken already may be so because of an earlier step."""
+        seen = [r for r in self.runs if any(s.broken for s in self.steps.get(r.run, ()))]
+        if not seen or self.run is None:
+            return None
+        return self.run if self.run in seen and not self.lost(self.run) else seen[0]
 
     def not_on_the_way(self, word: str) -> str:
         """Say what is known where no gradient on the way was broken."""
@@ -158,9 +165,7 @@ class _Small(Measured):
         values = self.lost(self.run) if self.run else None
         if not values or self.run is None:
             return None
-        cause, word = (
-            (Cause.NAN, "NaN") if any(map(math.isnan, values)) else (Cause.EXPLODING, "inf")
-        )
+        cause, word = NAN if any(map(math.isnan, values)) else INF
         verdict = f"The loss is {word}, although the gradients are finite."
         return self.forward(cause, verdict, "", self.run)
 
@@ -261,10 +266,14 @@ class _Small(Measured):
             )
         return None
 
-    def steady(self) -> Explanation | None:
-        """Norms that fall, or flows that grow, from module to module by more than ``FOLD`` in
-        all."""
+    def falling(self) -> Explanation | None:
+        """Norms that fall from module to module by more than ``FOLD`` in all."""
         alive = [b for b in self.blocks if b.norm > 0]
+        mend = "ReLU or GELU instead of a saturating function, a residual path, or normalisation."
+        return self.trend(Cause.VANISHING, "shrinks", mend, alive, [b.norm for b in alive])
+
+    def growing(self) -> Explanation | None:
+        """Flows that grow from module to module by more than ``FOLD`` in all."""
         biased = [b for b in self.blocks if b.bias]
         flows, how = [1 / b.bias for b in biased if b.bias], ", measured at their biases"
         arriving = [self.flow(b) for b in self.blocks]
@@ -274,10 +283,8 @@ class _Small(Measured):
                 [1 / x for x in arriving if x],
                 ", measured where it arrives",
             )
-        mend = "ReLU or GELU instead of a saturating function, a residual path, or normalisation."
-        falling = self.trend(Cause.VANISHING, "shrinks", mend, alive, [b.norm for b in alive])
         mend = f"smaller initial weights, normalisation, or {_CLIP}."
-        return falling or self.trend(Cause.EXPLODING, "grows", mend, biased, flows, how)
+        return self.trend(Cause.EXPLODING, "grows", mend, biased, flows, how)
 
     def trend(
         self,
@@ -447,7 +454,8 @@ RULES: tuple[Rule[[_Small]], ...] = (
     Rule(_Small.broken),
     Rule(_Small.broken_loss),
     Rule(_Small.underflow),
-    Rule(_Small.steady),
+    Rule(_Small.falling),
+    Rule(_Small.growing),
     Rule(_Small.uses),
     Rule(_Small.chain),
     Rule(_Small.large),
