@@ -163,9 +163,9 @@ class _Case:
         self.known_optimizers = _of_kind(known.values(), torch.optim.Optimizer)
         modules = _of_kind(known.values(), torch.nn.Module)
         self.known_modules = [m for m in modules if parameters_of(m)]
-        named = [*self.modules, model] if model is not None else self.modules
-        self.name_parameters(named, self.known_modules)
-        self.losses = [t for _, t in self.asked_tensors if self.is_loss(t, recording)]
+        asked = [*self.modules, *_of_kind([model], torch.nn.Module)]
+        self.name_parameters(asked, self.known_modules)
+        self.losses = self.losses_among(self.asked_tensors, recording)
         self.given = (*self.losses, *self.targets().values())
         self.given_recording: Recorded | None = recording
         self.recording: Recorded | None = recording if self.was_seen_by(recording) else None
@@ -173,6 +173,10 @@ class _Case:
         self.graph = self.captured() if self.recording is None else self.renamed(self.recording)
         inner = self.on_the_way()
         self.losses = [t for t in self.losses if id(t) not in inner]
+
+    def losses_among(self, tensors: list[tuple[str, Any]], recording: Recorded | None) -> list[Any]:
+        """Those of some tensors that look like a loss."""
+        return [t for _, t in tensors if self.is_loss(t, recording)]
 
     def was_seen_by(self, recording: Recorded | None) -> bool:
         """Say whether a recording met every loss, and any of what was given at all."""

@@ -20,7 +20,7 @@ from gradviz.graph.records import Backward, NodeKind
 from gradviz.watch import torch_private
 from gradviz.why.causes import Cause, Symptom
 from gradviz.why.explanation import Explanation, lines_of, several
-from gradviz.why.measured import Block, Measured, least_normal, numbers
+from gradviz.why.measured import Block, Measured, Step, least_normal, numbers
 from gradviz.why.paths import Paths
 from gradviz.why.rules import Rule, first_proven
 
@@ -207,41 +207,41 @@ class _Small(Measured):
     ) -> Explanation:
         """The first node that got finite gradients and sent others."""
         ends = {n for b in bad for n in self.node.get(b.name, ())}
+        for step in self.steps[run.run]:
+            if not step.broken or not step.clean:
+                continue
+            if not ends or queries.reachable(self.graph, [step.event.node_id]) & ends:
+                return self.made_at(cause, verdict, when, step)
+        return self.say(cause, verdict, when + self.first_seen(run), _ANOMALY)
+
+    def made_at(self, cause: Cause, verdict: str, when: str, step: Step) -> Explanation:
+        """This node made what is not finite."""
+        node = self.graph.node[step.event.node_id]
+        what = (
+            "its backward is code of its own, and made it"
+            if node.kind is NodeKind.CUSTOM_FUNCTION
+            else "its derivative does not exist or overflows at the values of the forward"
+        )
+        why = f"{when}{node.name} got {step.told(True)} and sent {step.told(False)}: {what}."
+        mend = (
+            "keep its input away from that point (eps or clamp before it; torch.where after"
+            " it is too late)."
+        )
+        return self.say(cause, verdict, why, mend, (node.id,))
+
+    def first_seen(self, run: Backward) -> str:
+        """Say where a gradient was first seen that is not finite."""
         steps = self.steps[run.run]
         first = next(s for s in steps if s.broken)
-        for step in steps:
-            if (
-                step.broken
-                and step.clean
-                and (not ends or queries.reachable(self.graph, [step.event.node_id]) & ends)
-            ):
-                node, custom = self.graph.node[step.event.node_id], NodeKind.CUSTOM_FUNCTION
-                what = (
-                    "its backward is code of its own, and made it"
-                    if node.kind is custom
-                    else ("its derivative does not exist or overflows at the values of the forward")
-                )
-                why = (
-                    f"{when}{node.name} got {step.told(True)} and sent {step.told(False)}: {what}."
-                )
-                mend = (
-                    "keep its input away from that point (eps or clamp before it; torch.where after"
-                    " it is too late)."
-                )
-                return self.say(cause, verdict, why, mend, (node.id,))
         name, before = self.graph.node[first.event.node_id].name, steps[: steps.index(first)]
-        why = f"{when}first seen at {name}, after gradients that were not measured."
         if not first.sound and not before:
-            why = (
-                f"{when}the gradient that backward started with, {first.told(True)}, was not"
-                " finite."
-            )
-        elif not first.sound and all(s.known for s in before):
-            why = (
-                f"{when}what was sent to {name} is finite, {first.told(True)} arrived: an overflow,"
+            return f"the gradient that backward started with, {first.told(True)}, was not finite."
+        if not first.sound and all(s.known for s in before):
+            return (
+                f"what was sent to {name} is finite, {first.told(True)} arrived: an overflow,"
                 " or a hook."
             )
-        return self.say(cause, verdict, why, _ANOMALY)
+        return f"first seen at {name}, after gradients that were not measured."
 
     def underflow(self) -> Explanation | None:
         zeros, elements = sum(b.zeros for b in self.blocks), sum(b.elements for b in self.blocks)
@@ -366,23 +366,7 @@ class _Small(Measured):
     def chain(self) -> Explanation | None:
         """Growth along one path of nodes, where the recording has the numbers: one cell used many
         times."""
-        factors = self.factors()
-        best: dict[int, tuple[float, int | None]] = {}  # the growth so far, and from which node
-        for step in self.ran:
-            here = step.event.node_id
-            total = best.setdefault(here, (0.0, None))[0]
-            for e in self.graph.edges_from.get(here, ()):
-                if e.next_node_id is None or self.to_leaf(e.next_node_id):
-                    continue  # what a parameter gets is multiplied by activations
-                now = total + math.log(factors.get((here, e.next_index), 1.0))
-                if now > best.get(e.next_node_id, (-math.inf,))[0]:
-                    best[e.next_node_id] = now, here
-        at: int | None = max(best, key=lambda n: best[n][0], default=None)
-        path = []  # from the input to the loss: (node, what it multiplies by)
-        while at is not None and (before := best[at][1]) is not None:
-            if (grown := math.exp(min(best[at][0] - best[before][0], 700.0))) > 1.1:
-                path.append((before, grown))
-            at = before
+        path = self.steepest_path()
         if len(path) < CHAIN:
             return None
         start, end = self.sizes.get(path[-1][0], 0.0), self.sizes.get(path[0][0], 0.0) * path[0][1]
@@ -401,6 +385,28 @@ class _Small(Measured):
             "a smaller weight, fewer steps (detach the state now and then), or " + _CLIP + ".",
             (path[0][0],),
         )
+
+    def steepest_path(self) -> list[tuple[int, float]]:
+        """The nodes of the path along which a gradient grows most, from the input to the loss, each
+        with what it multiplies by."""
+        factors = self.factors()
+        best: dict[int, tuple[float, int | None]] = {}  # the growth so far, and from which node
+        for step in self.ran:
+            here = step.event.node_id
+            total = best.setdefault(here, (0.0, None))[0]
+            for e in self.graph.edges_from.get(here, ()):
+                if e.next_node_id is None or self.to_leaf(e.next_node_id):
+                    continue  # what a parameter gets is multiplied by activations
+                now = total + math.log(factors.get((here, e.next_index), 1.0))
+                if now > best.get(e.next_node_id, (-math.inf,))[0]:
+                    best[e.next_node_id] = now, here
+        at: int | None = max(best, key=lambda n: best[n][0], default=None)
+        path = []
+        while at is not None and (before := best[at][1]) is not None:
+            if (grown := math.exp(min(best[at][0] - best[before][0], 700.0))) > 1.1:
+                path.append((before, grown))
+            at = before
+        return path
 
     def large(self) -> Explanation | None:
         large = [b.name or "the model" for b in self.blocks if b.norm >= FOLD]
