@@ -46,7 +46,7 @@ class Cause(str, Enum):
         (True, True)
     """
 
-    value: str
+    _value_: str
     level: Level
     explains: frozenset[Symptom]
 
