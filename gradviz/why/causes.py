@@ -60,13 +60,13 @@ class Cause(str, Enum):
 
     # As of the plain word: Enum's own differ, and differ between versions of Python.
     def __str__(self) -> str:
-        return self.value
+        return str.__str__(self)
 
     def __repr__(self) -> str:
-        return repr(self.value)
+        return str.__repr__(self)
 
     def __format__(self, spec: str) -> str:
-        return format(self.value, spec)
+        return str.__format__(self, spec)
 
     @property
     def of_none(self) -> bool:
