@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 from gradviz.graph import queries
 from gradviz.graph.records import Graph, Node, NodeKind, SavedState
+from gradviz.why.causes import Cause
 from gradviz.why.explanation import Explanation, Words, several
 from gradviz.why.paths import Paths
 
@@ -77,7 +78,7 @@ def doubted(healthy: Explanation, unread: Sequence[str]) -> Explanation:
     said = healthy.verdict.removeprefix("Healthy")
     why = f"{healthy.why} " if healthy.why else ""
     why += f"Not looked at: {'; '.join(unread)}."
-    return healthy._replace(cause="not_known", verdict=f"{START}{said}", why=why)
+    return healthy._replace(cause=Cause.NOT_KNOWN, verdict=f"{START}{said}", why=why)
 
 
 def written_outside(

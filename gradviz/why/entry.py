@@ -17,12 +17,21 @@ from typing import Any
 import torch
 
 from gradviz.graph import queries
-from gradviz.graph.records import Called, CutReason, GradvizError, Graph, Hooked, Raised
+from gradviz.graph.records import (
+    Called,
+    CutReason,
+    GradvizError,
+    Graph,
+    Hooked,
+    Raised,
+    Tensor,
+)
 from gradviz.names.position import locate
 from gradviz.watch import torch_private
 from gradviz.watch.capture import capture, described, tensor_fields
 from gradviz.watch.identity import read
 from gradviz.watch.recorded import Recorded
+from gradviz.why.causes import Cause, Level
 from gradviz.why.doubts import doubted, doubts, so_far, written_outside
 from gradviz.why.explanation import Explanation, bare, several
 from gradviz.why.gradient import DONE, UNSEEN, Gradients
@@ -30,17 +39,12 @@ from gradviz.why.moving import MOVES, STAYS, Move, Moves, will_it_move
 from gradviz.why.paths import RECORD, Asked, Paths
 from gradviz.why.raised import explain_error, read_error, recorded_error
 from gradviz.why.reaching import check, parts_of, reach
+from gradviz.why.rules import Rule, looked_at_again
 from gradviz.why.silent import silent_faults
 from gradviz.why.small import explain_small
 
 KINDS = (torch.Tensor, torch.nn.Module, torch.optim.Optimizer)
-# Verdicts about one gradient that a silent fault explains better; a healthy one may still be too
-# small.
-WEAK = {"healthy", "not_known", "no_backward_yet", "frozen", "never_tracked", "non_leaf"}
 NOT_HELD = "No optimizer that is known here holds {}"
-NO_FAULT = {"healthy", "frozen"}
-# of a .grad that is None
-MISSING = {"rebound", "made_non_leaf", "non_leaf", "cut", "not_in_loss", "never_tracked"}
 DEPTH = 4  # of lists and mappings of subjects
 
 
@@ -147,42 +151,39 @@ class _Case:
     ) -> None:
         self.said = [described(subject) for subject in subjects]
         known = {n: v for n, v in names.items() if issubclass(type(v), KINDS)}
-        self.live = {id(t): t for t in known.values() if isinstance(t, torch.Tensor)}
+        self.live = {id(t): t for t in _of_kind(known.values(), torch.Tensor)}
         self.called = {id(v): n for n, v in reversed(known.items())}
         self.tensors: dict[int, tuple[str, Any]] = {}
         self.modules: list[Any] = []
         self.optimizers: list[Any] = []
-        own = set() if subjects or recording is None else _rebound(recording)
-        leaves = (
-            []
-            if subjects or recording is None
-            else [
-                t
-                for t in recording.living()
-                if t.requires_grad
-                and (t.is_leaf or ((now := recording.find(t)) and now.object_id in own))
-            ]
-        )
-        for subject in (*subjects, *leaves):
+        for subject in subjects or _leaves_of(recording):
             self.take(subject, "")
         self.asked_tensors = list(self.tensors.values())
         self.subjects = subjects
-        self.known_optimizers = [
-            o for o in known.values() if issubclass(type(o), torch.optim.Optimizer)
-        ]
-        modules = [m for m in known.values() if issubclass(type(m), torch.nn.Module)]
-        self.known_modules = others = [m for m in modules if parameters_of(m)]
-        self.name_parameters([*self.modules, *([model] if model is not None else [])], others)
-        self.losses = [t for _, t in self.asked_tensors if self.is_loss(t, recording)]
+        self.known_optimizers = _of_kind(known.values(), torch.optim.Optimizer)
+        modules = _of_kind(known.values(), torch.nn.Module)
+        self.known_modules = [m for m in modules if parameters_of(m)]
+        asked = [*self.modules, *_of_kind([model], torch.nn.Module)]
+        self.name_parameters(asked, self.known_modules)
+        self.losses = self.losses_among(self.asked_tensors, recording)
         self.given = (*self.losses, *self.targets().values())
-        met = [] if recording is None else [recording.find(t) is not None for t in self.given]
-        seen = recording is not None and all(met[: len(self.losses)]) and (any(met) or not met)
-        self.recording: Recorded | None = recording if seen else None
         self.given_recording: Recorded | None = recording
-        self.unseen = recording is not None and not seen
-        self.graph = self.renamed(recording) if recording is not None and seen else self.captured()
+        self.recording: Recorded | None = recording if self.was_seen_by(recording) else None
+        self.unseen = recording is not None and self.recording is None
+        self.graph = self.captured() if self.recording is None else self.renamed(self.recording)
         inner = self.on_the_way()
         self.losses = [t for t in self.losses if id(t) not in inner]
+
+    def losses_among(self, tensors: list[tuple[str, Any]], recording: Recorded | None) -> list[Any]:
+        """Those of some tensors that look like a loss."""
+        return [t for _, t in tensors if self.is_loss(t, recording)]
+
+    def was_seen_by(self, recording: Recorded | None) -> bool:
+        """Say whether a recording met every loss, and any of what was given at all."""
+        if recording is None:
+            return False
+        met = [recording.find(t) is not None for t in self.given]
+        return all(met[: len(self.losses)]) and (any(met) or not met)
 
     def take(self, subject: Any, name: str, depth: int = DEPTH) -> None:
         """Sort one subject in."""
@@ -318,51 +319,46 @@ class _Case:
         last = [e for e in self.graph.events if isinstance(e, (Raised, Called, Hooked))][-1:]
         event = last[0] if last and isinstance(last[0], Raised) else None
         if error is not None:
+            event = None
             kind, text = read_error(error)
         elif event is not None:
             kind, text = event.error, event.message
         else:
             return None
-        parameters = [(n, p) for m in self.modules for n, p in m.named_parameters()]
-        recording = self.given_recording
-        if (
-            recording is not None
-            and not self.recording
-            and recorded_error(recording.graph, text) is not None
-        ):
-            # What was asked about besides is not of this recording, but the error is.
-            graph = self.renamed(recording)
-            parameters = [(n, p) for n, p in parameters if recording.find(p) is not None]
-        else:
-            # Without a recording backward's own tensor is known only where it was given: a
-            # parameter did not raise.
-            graph = (
-                self.graph
-                if self.recording or self.asked_tensors
-                else recording.graph
-                if recording
-                else Graph()
-            )
+        graph, parameters = self.where_it_raised(text)
         flags = {n: bool(p.requires_grad) for n, p in parameters}
-        found = explain_error(kind, text, graph, event if error is None else None, flags)
-        if found.cause == "not_known" and "NoneType" in text and self.asked_tensors:
+        found = explain_error(kind, text, graph, event, flags)
+        if found.cause is Cause.NOT_KNOWN and "NoneType" in text and self.asked_tensors:
             # None where a gradient was expected: why it is None is the question
             missing = self.answer()
-            return missing if missing.cause in MISSING else found
+            return missing if missing.cause.of_none else found
         return found
 
+    def where_it_raised(self, text: str) -> tuple[Graph, list[tuple[str, Any]]]:
+        """Return the graph in which an error was raised, and the parameters that belong to it."""
+        parameters = [(n, p) for m in self.modules for n, p in m.named_parameters()]
+        recording = self.given_recording
+        if self.recording or recording is None:
+            # Without a recording backward's own tensor is known only where it was given: a
+            # parameter did not raise.
+            known = self.recording or self.asked_tensors
+            return (self.graph if known else Graph()), parameters
+        if recorded_error(recording.graph, text) is not None:
+            # What was asked about besides is not of this recording, but the error is.
+            own = [(n, p) for n, p in parameters if recording.find(p) is not None]
+            return self.renamed(recording), own
+        return (self.graph if self.asked_tensors else recording.graph), parameters
+
     def answer(self) -> Explanation:
-        """Gradients, then silent faults, then small gradients."""
-        if not self.given and (
-            roots := Gradients(self.graph).losses
-        ):  # nothing of it is alive, but a backward was seen
-            found = self.of_loss(Gradients(self.graph), roots)
-            return (
-                self.with_doubts(found, Gradients(self.graph, roots), ())
-                if found.cause == "healthy"
-                else found
-            )
+        """Tell of gradients first, then of what explains the same better."""
         if not self.given:
+            return self.of_past_backward()
+        return looked_at_again(SECOND_LOOKS, self, self.gradients())
+
+    def of_past_backward(self) -> Explanation:
+        """Tell of a backward that was seen, where nothing of it is alive."""
+        gradients = Gradients(self.graph)
+        if not gradients.losses:
             what = (
                 f"explain() was given {', '.join(self.said) or 'nothing'}: there is nothing to read"
                 " there; expected"
@@ -371,29 +367,67 @@ class _Case:
                 f"{what} a tensor, a loss, a module or an optimizer (a generator can be read only"
                 " once)"
             )
-        found = self.gradients()
-        if self.optimizers:
-            found = self.stepped(found)
-        if found.cause in WEAK | {"branch_not_taken", "not_in_loss"}:
-            found = self.replaced() or found
-        if found.cause in ("zero_gradient", "nan") and (silent := self.silent()):
-            # Wrong numbers may well be zeros: what made them comes first.
-            found = silent if silent.cause in ("overwritten", "fused_step") else found
-        losses = {id(t) for t in self.losses}
-        values = any(not t.requires_grad and i not in losses for i, (_, t) in self.tensors.items())
-        if found.cause in WEAK or values:  # a tensor that asks for no gradient may be a snapshot
-            found = self.silent() or (
-                self.unheld(found) if found.cause in NO_FAULT | {"no_backward_yet"} else found
-            )
-        zero = found.cause in ("zero_gradient", "not_known") and found.detail in ("zero", "cancels")
-        if (found.cause in ("healthy", "nan") or zero) and (small := self.small()):
-            found = found if zero and small.cause != "underflow" else small
-        if found.cause == "healthy" and (fixed := self.constants()):
-            found = found._replace(more=(*found.more, fixed))
-        if found.cause != "healthy":
+        found = self.of_loss(gradients, gradients.losses)
+        if found.cause is not Cause.HEALTHY:
             return found
+        return self.with_doubts(found, Gradients(self.graph, gradients.losses), ())
+
+    # --- second looks: each may displace the answer so far ----------------------------------------
+
+    def steps_asked(self, found: Explanation) -> bool:
+        """Say whether an optimizer was given."""
+        return bool(self.optimizers)
+
+    def may_be_meant(self, found: Explanation) -> bool:
+        """Say whether the answer so far is no fault that nobody can have meant."""
+        return found.cause.level <= Level.SUSPECT
+
+    def numbers_are_bad(self, found: Explanation) -> bool:
+        """Say whether the answer so far is about zeros or NaN."""
+        return found.cause in (Cause.ZERO_GRADIENT, Cause.NAN)
+
+    def wrong_numbers(self, found: Explanation) -> Explanation | None:
+        """Wrong numbers may well be zeros: what made them comes first."""
+        silent = self.silent()
+        wrong = (Cause.OVERWRITTEN, Cause.FUSED_STEP)
+        return silent if silent is not None and silent.cause in wrong else None
+
+    def hides_more(self, found: Explanation) -> bool:
+        """Say whether something graver may be behind the answer so far."""
+        if found.cause.level <= Level.NOTE:
+            return True
+        losses = {id(t) for t in self.losses}
+        # a tensor that asks for no gradient may be a snapshot
+        return any(not t.requires_grad and i not in losses for i, (_, t) in self.tensors.items())
+
+    def nothing_wrong(self, found: Explanation) -> bool:
+        """Say whether gradients are as they should be, or have not come yet."""
+        return found.cause.level is Level.FINE or found.cause is Cause.NO_BACKWARD_YET
+
+    def size_matters(self, found: Explanation) -> bool:
+        """Say whether the size of gradients may explain more than the answer so far."""
+        return found.cause in (Cause.HEALTHY, Cause.NAN) or _all_zeros(found)
+
+    def wrong_size(self, found: Explanation) -> Explanation | None:
+        """Gradients that are too small or too large; of zeros only why they are."""
+        small = self.small()
+        if small is None or (_all_zeros(found) and small.cause is not Cause.UNDERFLOW):
+            return None
+        return small
+
+    def is_healthy(self, found: Explanation) -> bool:
+        """Say whether no fault was found."""
+        return found.cause is Cause.HEALTHY
+
+    def with_constants(self, found: Explanation) -> Explanation | None:
+        """The same answer, with what went into the loss as a constant."""
+        fixed = self.constants()
+        return found._replace(more=(*found.more, fixed)) if fixed else None
+
+    def as_far_as_seen(self, found: Explanation) -> Explanation:
+        """The same answer, with what nobody looked at."""
         if not self.recording:  # what nobody watched may hold faults that leave no trace
-            return found._replace(cause="not_known")
+            return found._replace(cause=Cause.NOT_KNOWN)
         return self.with_doubts(found, Gradients(self.graph, self.loss_ids), self.target_ids)
 
     def with_doubts(
@@ -420,7 +454,7 @@ class _Case:
         """The tensors whose gradient is asked for, in the graph."""
         return [i for t in self.targets().values() if (i := self.ids[id(t)]) is not None]
 
-    def silent(self) -> Explanation | None:
+    def silent(self, found: Explanation | None = None) -> Explanation | None:
         """What is wrong although nothing raises and gradients arrive."""
         tensors = {
             self.name(t, f"tensor {i + 1}"): t for i, (_, t) in enumerate(self.tensors.values())
@@ -429,10 +463,10 @@ class _Case:
             n: (self.held[n], row.why if row.verdict == MOVES else "")
             for n, row in self.moves.items()
         }
-        found = silent_faults(
+        faults = silent_faults(
             self.recording, tensors=tensors, models=self.titled, held=held, graph=self.graph
         )
-        return found[0] if found else None
+        return faults[0] if faults else None
 
     @cached_property
     def titled(self) -> dict[str, Any]:
@@ -467,70 +501,92 @@ class _Case:
             r.name: r for r in sorted(rows, key=lambda r: (r.group is not None, r.verdict == MOVES))
         }
 
-    def stepped(self, found: Explanation) -> Explanation:
-        """With what the optimizers do to the parameters."""
-        who = several(
+    @property
+    def given_optimizers(self) -> str:
+        """What the optimizers that were given are called."""
+        return several(
             [self.called.get(id(o)) or f"this {type(o).__name__}" for o in self.optimizers]
         )
-        trains = [r for r in self.moves.values() if r.requires_grad]
-        stays = [
-            r
-            for r in trains
-            if r.verdict == STAYS and r.group is not None and r.grad.startswith("up to")
-        ]
-        outside = [r for r in trains if r.group is None]
-        zero = [r for r in trains if r.verdict == MOVES and r.grad == "zero"]
+
+    @property
+    def trained_moves(self) -> list[Move]:
+        """What the next step does to each parameter that requires grad."""
+        return [row for row in self.moves.values() if row.requires_grad]
+
+    def stepped(self, found: Explanation) -> Explanation:
+        """The answer with what the optimizers do to the parameters."""
+        return self.holds_results(found) or self.left_in_place(found) or self.with_moves(found)
+
+    def holds_results(self, found: Explanation) -> Explanation | None:
+        """A result in the place of a leaf."""
         results = [
             n for n, p in self.held.items() if not p.is_leaf and self.moves[n].group is not None
         ]
-        if results:
-            why = (
+        if not results:
+            return None
+        return found._replace(
+            cause=Cause.NON_LEAF_IN_OPTIMIZER,
+            verdict=f"{self.given_optimizers} holds {_pattern(results)}: a result, not a leaf.",
+            why=(
                 "a step writes to it, not to the leaf behind it, and it gets no .grad unless it is"
                 " retained."
-            )
-            verdict, mend = (
-                f"{who} holds {_pattern(results)}: a result, not a leaf.",
-                "give the optimizer the leaf.",
-            )
-            return found._replace(
-                cause="non_leaf_in_optimizer", verdict=verdict, why=why, mend=mend, ruled_out=()
-            )
-        alien = len(self.modules) == 1 and len(outside) == sum(
-            p.requires_grad for p in self.modules[0].parameters()
+            ),
+            mend="give the optimizer the leaf.",
+            ruled_out=(),
         )
-        if found.cause in NO_FAULT and (stays or (outside and alien)):
-            names = _pattern([r.name for r in stays or outside])
-            why, mend = (
-                (stays[0].why, "")
-                if stays
-                else (
-                    f"{who} holds none of them",
-                    "make the optimizer from this model's parameters.",
-                )
-            )
-            return found._replace(
-                cause="not_moved",
-                verdict=f"{who}'s next step will not move {names}: {why}.",
-                where="",
-                why="",
-                mend=mend,
-                ruled_out=(),
-                more=(),
-            )
-        told = [f"{who} does not hold {_pattern([r.name for r in outside])}."] if outside else []
-        told += (
-            [f"{who}'s next step moves {_pattern([r.name for r in zero])}: {zero[0].why}."]
-            if zero
-            else []
-        )
-        return found._replace(more=(*found.more, *told, *(table.verdict for table in self.tables)))
 
-    def replaced(self) -> Explanation | None:
-        """Parameters that took the place of some that an optimizer still holds."""
-        modules, optimizers = (
-            [*self.modules, *self.known_modules],
-            [*self.optimizers, *self.known_optimizers],
+    def left_in_place(self, found: Explanation) -> Explanation | None:
+        """Parameters that have a gradient, and that the next step does not move."""
+        if found.cause.level is not Level.FINE:
+            return None
+        who, trains = self.given_optimizers, self.trained_moves
+        outside = [row for row in trains if row.group is None]
+        stays = [
+            row
+            for row in trains
+            if row.verdict == STAYS and row.group is not None and row.grad.startswith("up to")
+        ]
+        if stays:
+            why, mend = stays[0].why, ""
+        elif outside and self.of_another_model(outside):
+            why = f"{who} holds none of them"
+            mend = "make the optimizer from this model's parameters."
+        else:
+            return None
+        names = _pattern([row.name for row in stays or outside])
+        return found._replace(
+            cause=Cause.NOT_MOVED,
+            verdict=f"{who}'s next step will not move {names}: {why}.",
+            where="",
+            why="",
+            mend=mend,
+            ruled_out=(),
+            more=(),
         )
+
+    def of_another_model(self, outside: list[Move]) -> bool:
+        """Say whether the optimizers hold nothing of the one model that was given."""
+        if len(self.modules) != 1:
+            return False
+        trained = sum(bool(p.requires_grad) for p in self.modules[0].parameters())
+        return len(outside) == trained
+
+    def with_moves(self, found: Explanation) -> Explanation:
+        """The same answer, with what each optimizer's next step moves and leaves out."""
+        who, trains = self.given_optimizers, self.trained_moves
+        outside = [row.name for row in trains if row.group is None]
+        zero = [row for row in trains if row.verdict == MOVES and row.grad == "zero"]
+        notes = [f"{who} does not hold {_pattern(outside)}."] if outside else []
+        if zero:
+            names = _pattern([row.name for row in zero])
+            notes.append(f"{who}'s next step moves {names}: {zero[0].why}.")
+        notes += [table.verdict for table in self.tables]
+        return found._replace(more=(*found.more, *notes))
+
+    def replaced(self, found: Explanation | None = None) -> Explanation | None:
+        """Parameters that took the place of some that an optimizer still holds."""
+        modules = [*self.modules, *self.known_modules]
+        optimizers = [*self.optimizers, *self.known_optimizers]
         live, held = {id(p): p for m in modules for p in m.parameters()}, held_by(optimizers)
         asked = live if self.optimizers and not self.modules else self.targets()
         new = [
@@ -539,66 +595,72 @@ class _Case:
             if i in asked and i not in held and p.requires_grad and p.grad is not None
         ]
         for optimizer in optimizers if new else ():
-            own = held_by([optimizer]).keys()
+            own = held_by([optimizer])
             # those of a part that nobody here has a name for may still be in use
-            old = own - live.keys()
-            # of a model made anew
-            alike = sorted(str(held[i].shape) for i in old) == sorted(str(p.shape) for p in new)
-            if (own & live.keys() or alike) and old and all(held[i].grad is None for i in old):
-                who = self.called.get(id(optimizer)) or f"this {type(optimizer).__name__}"
-                names = _pattern([self.title(p, "a parameter") for p in new])
-                ids = [i for p in new if (i := self.ids.get(id(p))) is not None]
-                why = (
-                    f"{who} holds {len(old)} parameters of no module known here: were they replaced"
-                    " afterwards?"
-                )
-                mend = "make the optimizer when the model is complete, or add_param_group()."
-                return self.not_held(names, why, mend, ids)
+            old = [p for i, p in own.items() if i not in live]
+            if _took_the_place(new, old, bool(own.keys() & live.keys())):
+                return self.replaced_in(optimizer, new, len(old))
         return None
 
-    def unheld(self, found: Explanation) -> Explanation:
+    def replaced_in(self, optimizer: Any, new: list[Any], count: int) -> Explanation:
+        """Tell of an optimizer that holds the parameters from before."""
+        who = self.called.get(id(optimizer)) or f"this {type(optimizer).__name__}"
+        names = _pattern([self.title(p, "a parameter") for p in new])
+        ids = [i for p in new if (i := self.ids.get(id(p))) is not None]
+        why = f"{who} holds {count} parameters of no module known here: were they replaced"
+        mend = "make the optimizer when the model is complete, or add_param_group()."
+        return self.not_held(names, f"{why} afterwards?", mend, ids)
+
+    def unheld(self, found: Explanation) -> Explanation | None:
         """Parameters that the loss reaches, and that no optimizer holds and no call wrote."""
         held = held_by([*self.optimizers, *self.known_optimizers])
-        if held and (left := self.left_out(held)):
+        if not held:
+            return None
+        if left := self.left_out(held):
             return left
-        if not self.recording or not held or found.cause not in NO_FAULT:
-            return found
-        paths = Paths(self.graph, [i for t in self.losses if (i := self.ids[id(t)]) is not None])
+        if not self.recording or found.cause.level is not Level.FINE:
+            return None
+        return self.never_written(found, held)
+
+    def never_written(self, found: Explanation, held: Mapping[int, Any]) -> Explanation | None:
+        """Parameters that no recorded call wrote, where those of an optimizer were."""
+        paths = Paths(self.graph, self.loss_ids)
+        live = self.reached_leaves(paths)
+        stepped = {i for i, (_, state) in live.items() if state.storage_id in paths.rewritten}
+        if stepped.isdisjoint(held):
+            return None  # no step of theirs was recorded
+        still = {i: x for i, x in live.items() if x[1].storage_id not in paths.rewritten}
+        new = {i: state for i, (p, state) in still.items() if i not in held and _trains(p)}
+        modules = [*self.modules, *self.known_modules]
+        if outside := _in_none_of(modules, new):
+            return self.in_no_module(outside, paths)
+        if not new or self.optimizers:  # left out by intention?
+            return None
+        names = [self.called.get(i) or paths.words.name(state.id) for i, state in new.items()]
+        return found._replace(more=(*found.more, f"{NOT_HELD.format(_pattern(names))}."))
+
+    def reached_leaves(self, paths: Paths) -> dict[int, tuple[Any, Tensor]]:
+        """The living leaves that the loss reaches and their states, by identity."""
         reached = queries.reachable(self.graph, paths.roots)
-        live = {
+        if self.recording is None:
+            return {}
+        return {
             id(t): (t, state)
             for t in self.recording.living()
             if (state := self.recording.find(t))
             and paths.leaf_nodes.get(state.object_id) in reached
         }
-        modules = [*self.modules, *self.known_modules]
-        parts = {id(p) for m in modules for p in m.parameters()}
-        new = {
-            i: state
-            for i, (p, state) in live.items()
-            if i not in held
-            and p.requires_grad
-            and p.grad is not None
-            and isinstance(p, torch.nn.Parameter)
-            and state.storage_id not in paths.rewritten
-        }
-        if not any(
-            i in held and state.storage_id in paths.rewritten for i, (_, state) in live.items()
-        ):
-            return found  # no step of theirs was recorded
-        if new.keys() <= parts:  # left out by intention?
-            names = [self.called.get(i) or paths.words.name(f.id) for i, f in new.items()]
-            told = (NOT_HELD.format(_pattern(names)) + ".",) if new and not self.optimizers else ()
-            return found._replace(more=(*found.more, *told))
-        new = {i: state for i, state in new.items() if i not in parts}
+
+    def in_no_module(self, new: Mapping[int, Tensor], paths: Paths) -> Explanation:
+        """Tell of parameters that no module lists, such as those in plain lists."""
         places = {
             i: x
-            for m in modules
+            for m in (*self.modules, *self.known_modules)
             for i, x in _in_lists(m, self.called.get(id(m)) or type(m).__name__)
         }
         names = [
-            places[i][0] if i in places else self.called.get(i) or paths.words.name(f.id)
-            for i, f in new.items()
+            places[i][0] if i in places else self.called.get(i) or paths.words.name(state.id)
+            for i, state in new.items()
         ]
         lists = several(list(dict.fromkeys(places[i][1] for i in new if i in places)))
         why = f" {lists}: a plain list or dict, where parameters() does not look." if lists else ""
@@ -608,9 +670,8 @@ class _Case:
             else "add_param_group()."
         )
         why = f"the loss reaches them, others were stepped, and no recorded call wrote them.{why}"
-        return self.not_held(
-            _pattern(names), why, f"if they are to learn: {mend}", [f.id for f in new.values()]
-        )
+        ids = [state.id for state in new.values()]
+        return self.not_held(_pattern(names), why, f"if they are to learn: {mend}", ids)
 
     def left_out(self, held: Mapping[int, Any]) -> Explanation | None:
         """What gets a gradient of a model, another part of which is in an optimizer, while no
@@ -618,27 +679,13 @@ class _Case:
         paths = Paths(self.graph)
         for title, module in self.titled.items():
             own = {id(p): p for p in module.parameters() if p.requires_grad and p.is_leaf}
-            states = {
-                i: self.recording.find(p) if self.recording else None
-                for i, p in own.items()
-                if i not in held
-            }
-            states = {
-                i: s
-                for i, s in states.items()
-                if (not s or s.storage_id not in paths.rewritten)
-                and (
-                    own[i].grad is not None
-                    or (s and paths.leaf_nodes.get(s.object_id) in paths.ran)
-                )
-            }
+            outside = {i: p for i, p in own.items() if i not in held}
+            states = self.states_with_gradient(outside, paths)
             if not states or not own.keys() & held.keys():
                 continue
             # One that has no name here may be an attribute of a trainer.
-            every = held_by(
-                [o for o in gc.get_objects() if issubclass(type(o), torch.optim.Optimizer)]
-            )
-            if left := [i for i in states if i not in every]:
+            every = held_by(_of_kind(gc.get_objects(), torch.optim.Optimizer))
+            if left := {i: state for i, state in states.items() if i not in every}:
                 names = _pattern([self.title(own[i], "a parameter") for i in left])
                 count = len(own.keys() & held.keys())
                 why = f"of {len(own)} trainable parameters of {title} {count} are in an optimizer; "
@@ -646,13 +693,28 @@ class _Case:
                 mend = (
                     "if they are to learn, give them to the optimizer; else requires_grad_(False)."
                 )
-                return self.not_held(names, why, mend, [s.id for i in left if (s := states[i])])
+                return self.not_held(names, why, mend, [s.id for s in left.values() if s])
         return None
+
+    def states_with_gradient(
+        self, parameters: Mapping[int, Any], paths: Paths
+    ) -> dict[int, Tensor | None]:
+        """The states of those that get a gradient and that no recorded call wrote; None of those
+        that the recording did not meet."""
+        found: dict[int, Tensor | None] = {}
+        for i, p in parameters.items():
+            state = self.recording.find(p) if self.recording else None
+            if state and state.storage_id in paths.rewritten:
+                continue
+            ran = state is not None and paths.leaf_nodes.get(state.object_id) in paths.ran
+            if p.grad is not None or ran:
+                found[i] = state
+        return found
 
     def not_held(self, names: str, why: str, mend: str, ids: list[int]) -> Explanation:
         verdict = f"{NOT_HELD.format(names)}: no step moves them."
         return Explanation(
-            "not_moved", verdict, why=why, mend=mend, tensor_ids=tuple(ids), graph=self.graph
+            Cause.NOT_MOVED, verdict, why=why, mend=mend, tensor_ids=tuple(ids), graph=self.graph
         )
 
     def constants(self) -> str:
@@ -686,46 +748,55 @@ class _Case:
         found = explain_small(dict(live), self.recording)
         return (
             found
-            if found.detail == "large" or found.cause not in ("healthy", "not_known")
+            if found.detail == "large" or found.cause not in (Cause.HEALTHY, Cause.NOT_KNOWN)
             else None
         )
 
     def gradients(self) -> Explanation:
+        """Tell why each gradient that is asked about is what it is."""
         ids = self.ids
-        losses = [i for t in self.losses if (i := ids[id(t)]) is not None]
         asked = [self.asked(t, ids[id(t)]) for t in self.targets().values()]
-        why = Gradients(self.graph, losses, *self.zeros(asked))
-        dead = [self.asked(t, ids[id(t)]) for t in self.losses if not t.requires_grad]
+        why = Gradients(self.graph, self.loss_ids, *self.zeros(asked))
+        told = [(a, why.explain(a)) for a in self.weights(asked)]
+        dead = [t for t in self.losses if not t.requires_grad]
+        if dead:
+            return _no_grad_fn(self.graph, self.asked(dead[0], ids[id(dead[0])]), told)
+        if not asked:
+            return self.of_loss(why, self.loss_ids)
+        told = self.meant(told)
+        unseen = "" if self.recording else UNSEEN
+        found = told[0][1] if len(told) == 1 else _grouped(told, why, unseen)
+        return self.with_unseen(self.with_reached(found))
+
+    def weights(self, asked: list[Asked]) -> list[Asked]:
+        """Those that are to get a gradient; all where none is."""
         # besides them, others are only values
         weights = [a for a in asked if a.parameter or a.requires_grad] or asked
         if self.modules:  # besides those of a module, so are results
-            weights = [a for a in weights if a.is_leaf or a.retains_grad] or weights
-        told = [(a, why.explain(a)) for a in weights]
-        if dead:
-            return _no_grad_fn(self.graph, dead[0], told if asked else [])
-        if not asked:
-            return self.of_loss(why, losses)
-        told = self.meant(told)
-        found = (
-            told[0][1] if len(told) == 1 else _grouped(told, why, "" if self.recording else UNSEEN)
-        )
-        if len(self.modules) > 1 and losses:
-            reached = reach(
-                {self.name(t, f"loss {i + 1}"): t for i, t in enumerate(self.losses)}, self.titled
-            ).verdict
-            found = found._replace(more=(*reached.splitlines(), *found.more[1:]))
-        if self.unseen:
-            what = "this loss" if self.losses else "any of this"
-            found = found._replace(
-                more=(*found.more, f"The recording given did not see {what}, so it was not used.")
-            )
-        return found
+            return [a for a in weights if a.is_leaf or a.retains_grad] or weights
+        return weights
+
+    def with_reached(self, found: Explanation) -> Explanation:
+        """The same answer, with what each loss reaches of several modules."""
+        if len(self.modules) < 2 or not self.loss_ids:
+            return found
+        losses = {self.name(t, f"loss {i + 1}"): t for i, t in enumerate(self.losses)}
+        reached = reach(losses, self.titled).verdict
+        return found._replace(more=(*reached.splitlines(), *found.more[1:]))
+
+    def with_unseen(self, found: Explanation) -> Explanation:
+        """The same answer, with a recording that was of no use."""
+        if not self.unseen:
+            return found
+        what = "this loss" if self.losses else "any of this"
+        note = f"The recording given did not see {what}, so it was not used."
+        return found._replace(more=(*found.more, note))
 
     def meant(self, told: list[tuple[Asked, Explanation]]) -> list[tuple[Asked, Explanation]]:
         """Where nothing was asked in particular: a teacher under no_grad that no optimizer holds is
         no fault."""
         held = held_by(self.known_optimizers)
-        if self.subjects or not held or not any(e.cause in NO_FAULT for _, e in told):
+        if self.subjects or not held or not any(e.cause.level is Level.FINE for _, e in told):
             return told
         alone = {i for own, i in self.ids.items() if own not in held}
         off = {CutReason.NO_GRAD, CutReason.INFERENCE_MODE}
@@ -744,14 +815,18 @@ class _Case:
             verdict = f"{path[0].upper()}{path[1:]}; {why.spent}."
             mend = f"compute {why.loss} anew after the write, or write out of place."
             return Explanation(
-                "modified_in_place", verdict, mend=mend, tensor_ids=tuple(losses), graph=self.graph
+                Cause.MODIFIED_IN_PLACE,
+                verdict,
+                mend=mend,
+                tensor_ids=tuple(losses),
+                graph=self.graph,
             )
         if why.unspent:
             verdict = f"{path[0].upper()}{path[1:]}; {why.unspent}."
-            return Explanation("not_known", verdict, tensor_ids=tuple(losses), graph=self.graph)
+            return Explanation(Cause.NOT_KNOWN, verdict, tensor_ids=tuple(losses), graph=self.graph)
         can = f"{path}; {why.spent}" if why.spent else f"{why.loss} can send gradients to {leaves}"
         return Explanation(
-            "healthy", f"{start}: {can}.{unseen}", tensor_ids=tuple(losses), graph=self.graph
+            Cause.HEALTHY, f"{start}: {can}.{unseen}", tensor_ids=tuple(losses), graph=self.graph
         )
 
     def asked(self, t: Any, tensor_id: int | None) -> Asked:
@@ -797,6 +872,61 @@ class _Case:
                 zero |= {at} if _state(t) == "zero" else set()
                 still |= {at} if t.grad is None or _state(t.grad) == "zero" else set()
         return zero, still
+
+
+def _of_kind(values: Iterable[Any], kinds: Any) -> list[Any]:
+    """Those of some types, whatever a value says of itself."""
+    return [value for value in values if issubclass(type(value), kinds)]
+
+
+def _leaves_of(recording: Recorded | None) -> list[Any]:
+    """The living leaves of a recording, and what took a leaf's name when that was updated."""
+    if recording is None:
+        return []
+    updated = _rebound(recording)
+    return [
+        t
+        for t in recording.living()
+        if t.requires_grad
+        and (t.is_leaf or ((now := recording.find(t)) and now.object_id in updated))
+    ]
+
+
+# What may displace an answer about gradients, in this order: see NOTE [one table].
+SECOND_LOOKS: tuple[Rule[[_Case, Explanation]], ...] = (
+    Rule(_Case.stepped, when=_Case.steps_asked),
+    Rule(_Case.replaced, when=_Case.may_be_meant),
+    Rule(_Case.wrong_numbers, when=_Case.numbers_are_bad),
+    Rule(_Case.silent, when=_Case.hides_more),
+    Rule(_Case.unheld, when=_Case.nothing_wrong),
+    Rule(_Case.wrong_size, when=_Case.size_matters),
+    Rule(_Case.with_constants, when=_Case.is_healthy),
+    Rule(_Case.as_far_as_seen, when=_Case.is_healthy),
+)
+
+
+def _all_zeros(found: Explanation) -> bool:
+    """Say whether an answer is about zeros whose origin is not, or not all, proven."""
+    unproven = found.cause in (Cause.ZERO_GRADIENT, Cause.NOT_KNOWN)
+    return unproven and found.detail in ("zero", "cancels")
+
+
+def _trains(p: Any) -> bool:
+    """Say whether it is a parameter that has a gradient to learn from."""
+    return p.requires_grad and p.grad is not None and isinstance(p, torch.nn.Parameter)
+
+
+def _in_none_of(modules: list[Any], states: Mapping[int, Tensor]) -> dict[int, Tensor]:
+    """The states of those parameters that no module lists."""
+    parts = {id(p) for m in modules for p in m.parameters()}
+    return {i: state for i, state in states.items() if i not in parts}
+
+
+def _took_the_place(new: list[Any], old: list[Any], others_stay: bool) -> bool:
+    """Say whether parameters took the place of those of an optimizer that get no gradient now."""
+    # of a model made anew
+    alike = sorted(str(p.shape) for p in old) == sorted(str(p.shape) for p in new)
+    return (others_stay or alike) and bool(old) and all(p.grad is None for p in old)
 
 
 def _rebound(recording: Recorded) -> set[int]:
@@ -874,60 +1004,83 @@ def _apart(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
 # --- many parameters ------------------------------------------------------------------------------
 
 
-def _grouped(told: list[tuple[Asked, Explanation]], why: Gradients, unseen: str) -> Explanation:
+Told = list[tuple[Asked, Explanation]]
+
+
+def _grouped(told: Told, why: Gradients, unseen: str) -> Explanation:
     """One answer for many parameters: the fault that most of them share."""
-    trains = [(a, e) for a, e in told if e.cause != "frozen"]
-    # A bias whose contributions cancel is as it should be where the other parameters get a
-    # gradient.
-    alive = any(e.cause == "healthy" for _, e in trains)
-    trains = [
-        (a, e._replace(cause="healthy") if alive and e.detail == "cancels" else e)
-        for a, e in trains
-    ]
-    faults = [(a, e) for a, e in trains if e.cause not in NO_FAULT]
-    frozen = f", {len(told) - len(trains)} frozen" if len(trains) < len(told) else ""
-    if not trains and all(e.detail == "frozen_now" for _, e in told):
-        verdict = _tail(told[0][0], told[0][1].verdict)
-        return told[0][1]._replace(verdict=f"{_pattern([a.name for a, _ in told])}: {verdict}")
+    trains = _without_cancelled([(a, e) for a, e in told if e.cause is not Cause.FROZEN])
     if not trains:
-        return told[0][1]._replace(
-            verdict=f"All {len(told)} parameters are frozen: none gets a gradient."
-        )
+        return _all_frozen(told)
+    frozen = f", {len(told) - len(trains)} frozen" if len(trains) < len(told) else ""
+    faults = [(a, e) for a, e in trains if e.cause.level is not Level.FINE]
     if not faults:
-        start = "No fault is visible" if unseen else "Healthy"
-        had = sum(e.detail == "done" for _, e in trains)
-        word = f"have a gradient{f', or had one that was {DONE}' if had else ''}"
-        word = f"had a gradient; it was {DONE}" if had == len(trains) else word
-        verdict = (
-            f"{start}: {len(trains)} of {len(trains)} trainable parameters {word}{frozen}.{unseen}"
-        )
-        zero = [e for _, e in trains if e.detail in ("zero_factor", "cancels")]
-        first = zero[0] if zero else trains[0][1]
-        more = tuple(e.verdict for e in zero[:1])
-        return first._replace(verdict=verdict, tensor_ids=(), more=more, ruled_out=_by_all(trains))
-    keys = [(e.cause, e.where, e.cause == "zero_gradient" and e.why) for _, e in faults]
-    shared = Counter(keys).most_common(1)[0][0]
-    group = [x for x, key in zip(faults, keys, strict=True) if key == shared]
+        return _all_fine(trains, frozen, unseen)
+    group = _most_shared(faults)
     first, names = group[0][1], [a.name for a, _ in group]
-    verdict = (
-        first.verdict
-        if len(group) == 1
-        else f"{_pattern(names)}: {_tail(group[0][0], first.verdict)}"
+    verdict = first.verdict
+    if len(group) > 1:
+        verdict = f"{_pattern(names)}: {_tail(group[0][0], first.verdict)}"
+    others = sorted({e.verdict for _, e in faults} - {e.verdict for _, e in group})
+    return first._replace(
+        verdict=verdict,
+        cuts=tuple(dict.fromkeys(c for _, e in group for c in e.cuts)),
+        more=(_numbers(trains, why) + f"{frozen}.", *others[:1]),
+        ruled_out=_by_all(group),
     )
+
+
+def _without_cancelled(trains: Told) -> Told:
+    """Call a bias healthy whose contributions cancel, where other parameters get a gradient."""
+    if all(e.cause is not Cause.HEALTHY for _, e in trains):
+        return trains
+    return [(a, e._replace(cause=Cause.HEALTHY) if e.detail == "cancels" else e) for a, e in trains]
+
+
+def _all_frozen(told: Told) -> Explanation:
+    """Tell that none of them is to get a gradient."""
+    first, found = told[0]
+    if all(e.detail == "frozen_now" for _, e in told):
+        names = _pattern([a.name for a, _ in told])
+        return found._replace(verdict=f"{names}: {_tail(first, found.verdict)}")
+    return found._replace(verdict=f"All {len(told)} parameters are frozen: none gets a gradient.")
+
+
+def _all_fine(trains: Told, frozen: str, unseen: str) -> Explanation:
+    """Tell that each of them has its gradient, or had it."""
+    start = "No fault is visible" if unseen else "Healthy"
+    had = sum(e.detail == "done" for _, e in trains)
+    word = f"have a gradient{f', or had one that was {DONE}' if had else ''}"
+    word = f"had a gradient; it was {DONE}" if had == len(trains) else word
+    zero = [e for _, e in trains if e.detail in ("zero_factor", "cancels")]
+    first = zero[0] if zero else trains[0][1]
+    count = f"{len(trains)} of {len(trains)} trainable parameters"
+    return first._replace(
+        verdict=f"{start}: {count} {word}{frozen}.{unseen}",
+        tensor_ids=(),
+        more=tuple(e.verdict for e in zero[:1]),
+        ruled_out=_by_all(trains),
+    )
+
+
+def _most_shared(faults: Told) -> Told:
+    """Those that share the most frequent fault; of equally frequent ones the first."""
+    keys = [(e.cause, e.where, e.cause is Cause.ZERO_GRADIENT and e.why) for _, e in faults]
+    shared = Counter(keys).most_common(1)[0][0]
+    return [fault for fault, key in zip(faults, keys, strict=True) if key == shared]
+
+
+def _numbers(trains: Told, why: Gradients) -> str:
+    """``4 trainable parameters: 2 reached, 2 not``."""
     reached = [
-        why.reaches(a) or e.cause == "healthy" if why.losses else a.grad not in ("none", "zero")
+        why.reaches(a) or e.cause is Cause.HEALTHY if why.losses else a.grad not in ("none", "zero")
         for a, e in trains
     ]
     hidden = sum(why.hidden(a) and not r for (a, _), r in zip(trains, reached, strict=True))
     rest = len(trains) - sum(reached) - hidden
     words = ("reached", "not") if why.losses else ("with a gradient", "without")
     numbers = f"{len(trains)} trainable parameters: {sum(reached)} {words[0]}, {rest} {words[1]}"
-    numbers += (f", {hidden} not known" if hidden else "") + f"{frozen}."
-    others = sorted({e.verdict for _, e in faults} - {e.verdict for _, e in group})
-    cuts = tuple(dict.fromkeys(c for _, e in group for c in e.cuts))
-    return first._replace(
-        verdict=verdict, cuts=cuts, more=(numbers, *others[:1]), ruled_out=_by_all(group)
-    )
+    return numbers + (f", {hidden} not known" if hidden else "")
 
 
 def _by_all(told: list[tuple[Asked, Explanation]]) -> tuple[str, ...]:
@@ -947,15 +1100,22 @@ def _pattern(names: list[str]) -> str:
     """
     parts = [n.split(".") for n in names]
     columns = [list(dict.fromkeys(c)) for c in zip(*parts, strict=False)]
-    size = 1
-    for column in columns:
-        size *= len(column)
+    every = math.prod(len(column) for column in columns) == len(set(names))
     wide = any(len(c) > 4 and not c[0].isdigit() for c in columns)
-    if len({len(p) for p in parts}) > 1 or size != len(set(names)) or wide:
+    if not every or wide or len({len(p) for p in parts}) > 1:
         inside = [c[0] for c in takewhile(lambda c: len(c) == 1, columns)] if len(names) > 3 else []
         return f"{len(names)} under {'.'.join(inside)}" if inside else several(names)
-    words = ("*" if all(x.isdigit() for x in c) else "{" + ",".join(c) + "}" for c in columns)
-    return ".".join(c[0] if len(c) == 1 else word for c, word in zip(columns, words, strict=True))
+    return ".".join(map(_alternatives, columns))
+
+
+def _alternatives(words: list[str]) -> str:
+    """
+    >>> _alternatives(["layers"]), _alternatives(["0", "1"]), _alternatives(["q", "k"])
+    ('layers', '*', '{q,k}')
+    """
+    if len(words) == 1:
+        return words[0]
+    return "*" if all(word.isdigit() for word in words) else "{" + ",".join(words) + "}"
 
 
 def _no_grad_fn(graph: Graph, loss: Asked, told: list[tuple[Asked, Explanation]]) -> Explanation:

@@ -14,6 +14,7 @@ from gradviz.graph.records import Call, Cut, Graph, Hooked, Raised, Tensor, Wrot
 from gradviz.picture.figure import Figure
 from gradviz.picture.scene import count, joined
 from gradviz.picture.theme import visible
+from gradviz.why.causes import Cause
 
 LINES = 8  # lines of one explanation
 WIDTH = 120  # characters of a line
@@ -30,7 +31,7 @@ class Explanation(NamedTuple):
     stands below.
 
     Attributes:
-        cause: one machine-readable word, e.g. ``"cut"``, ``"frozen"``, ``"healthy"``;
+        cause: one machine-readable word, e.g. ``Cause.CUT``, which equals ``"cut"``;
             ``"not_known"`` where nothing is proven.
         verdict: the first line.
         where: the code that did it.
@@ -46,12 +47,13 @@ class Explanation(NamedTuple):
         detail: a second machine-readable word, where a cause has several forms; "" elsewhere.
 
     Example:
-        >>> print(Explanation("frozen", "w.grad is None: w is frozen.", mend="w.requires_grad_()."))
+        >>> verdict = "w.grad is None: w is frozen."
+        >>> print(Explanation(Cause.FROZEN, verdict, mend="w.requires_grad_()."))
         w.grad is None: w is frozen.                                                        [frozen]
           Mend    w.requires_grad_().
     """
 
-    cause: str
+    cause: Cause
     verdict: str
     where: str = ""
     why: str = ""
@@ -68,7 +70,7 @@ class Explanation(NamedTuple):
     @property
     def tag(self) -> str:
         """The cause in words, with the reason of the cut where there is one."""
-        if self.cause == "healthy":
+        if self.cause is Cause.HEALTHY:
             return "no fault"
         reasons = list(dict.fromkeys(c.reason.value for c in self.cuts))
         return self.cause.replace("_", " ") + (f": {', '.join(reasons[:2])}" if reasons else "")

@@ -11,52 +11,53 @@ import re
 from typing import NamedTuple
 
 from gradviz.graph.records import Cut, CutReason, Graph
+from gradviz.why.causes import Cause
 
 # characters that are read at either end of a message: a worker's traceback can be long
 MOST = 50_000
 CHAIN = 20  # errors behind errors that are looked at
 _TEXTS = {
-    "no_grad_fn": (
+    Cause.NO_GRAD_FN: (
         r"element (?P<element>\d{1,6}) of (?:tensors|variables)(?: tuple)? does not require grad"
     ),
-    "modified_in_place": (
+    Cause.MODIFIED_IN_PLACE: (
         r"needed for gradient computation (?:has|have) been modified by an in-?place operation"
     ),
-    "second_backward": (
+    Cause.SECOND_BACKWARD: (
         r"backward through the graph a second time|saved \w+ after they have already been freed"
     ),
-    "leaf_in_place": (
+    Cause.LEAF_IN_PLACE: (
         r"(?<!view of )a leaf Variable that requires grad (?:is being|has been) used in an"
         r" in-?place"
         r"|leaf variable has been moved into the graph interior"
     ),
-    "view_of_leaf_in_place": (
+    Cause.VIEW_OF_LEAF_IN_PLACE: (
         r"a view of a leaf Variable that requires grad (?:is being|has been) used in an in-?place"
     ),
-    "not_scalar": r"grad can be implicitly created only for (?:real )?scalar outputs",
-    "unused_input": (
+    Cause.NOT_SCALAR: r"grad can be implicitly created only for (?:real )?scalar outputs",
+    Cause.UNUSED_INPUT: (
         r"differentiated (?:Tensors?|Variables?)(?: at index (?P<index>\d{1,6}))? "
         r"appears? to not have been used"
     ),
-    "never_tracked": r"One of the differentiated (?:Tensors|Variables) does not require grad",
-    "inference_tensor": (
+    Cause.NEVER_TRACKED: r"One of the differentiated (?:Tensors|Variables) does not require grad",
+    Cause.INFERENCE_TENSOR: (
         r"Inference tensors (?:cannot be saved for backward|do not track version)"
         r"|in-?place update to inference tensor|on inference tensor outside InferenceMode"
     ),
-    "numpy_on_tracked": r"Can't call numpy\(\) on (?:Tensor|Variable) that requires grad",
-    "deepcopy_non_leaf": (
+    Cause.NUMPY_ON_TRACKED: r"Can't call numpy\(\) on (?:Tensor|Variable) that requires grad",
+    Cause.DEEPCOPY_NON_LEAF: (
         r"created explicitly by the user \(graph leaves\) support the deepcopy protocol"
     ),
-    "requires_grad_non_float": (
+    Cause.REQUIRES_GRAD_NON_FLOAT: (
         r"only Tensors of floating point (?:and complex )?dtype can require grad"
     ),
-    "requires_grad_non_leaf": r"can only change requires_grad flags of leaf",
-    "detach_view_in_place": r"Can't detach views? in-?place",
-    "view_in_place": (
+    Cause.REQUIRES_GRAD_NON_LEAF: r"can only change requires_grad flags of leaf",
+    Cause.DETACH_VIEW_IN_PLACE: r"Can't detach views? in-?place",
+    Cause.VIEW_IN_PLACE: (
         r"(?:Output \d+ of \S+ is a view|view was created in \w+ mode) and "
         r"(?:is being|its base or another view of its base has been) modified"
     ),
-    "non_leaf_in_optimizer": r"can't optimize a non-leaf",
+    Cause.NON_LEAF_IN_OPTIMIZER: r"can't optimize a non-leaf",
 }
 _KNOWN = re.compile(
     "|".join(f"(?P<{cause}>{text})" for cause, text in _TEXTS.items()), re.IGNORECASE
@@ -76,67 +77,67 @@ class Told(NamedTuple):
 
 
 SAID = {
-    "leaf_in_place": Told(
+    Cause.LEAF_IN_PLACE: Told(
         "{code} writes {name} in place, and {name} is a leaf that requires grad.",
         "autograd forbids this while it records: a leaf has no grad_fn that could hold the change.",
         "with torch.no_grad(): around the write (or torch.nn.init); or make a new tensor instead.",
     ),
-    "view_of_leaf_in_place": Told(
+    Cause.VIEW_OF_LEAF_IN_PLACE: Told(
         "{code} writes in place through a view of {base}, a leaf that requires grad.",
         "the write would change the leaf itself, and autograd forbids that while it records.",
         "with torch.no_grad(): around the write; or write into a clone().",
     ),
-    "not_scalar": Told(
+    Cause.NOT_SCALAR: Told(
         "backward needs one number to start from, and {name} has {shape}.",
         "for a single number the gradient to start with is 1; for more it is not defined.",
         "reduce first: .sum() or .mean(); or pass the gradient to start with, of the same shape.",
     ),
-    "never_tracked": Told(
+    Cause.NEVER_TRACKED: Told(
         "autograd.grad was asked for the gradient of {name}, which does not require grad.",
         "no gradient is computed for what does not require grad.",
         "{it}.requires_grad_() before the forward, and not on a copy made afterwards.",
     ),
-    "inference_tensor": Told(
+    Cause.INFERENCE_TENSOR: Told(
         "{name} was made in inference_mode; {code} needs an ordinary tensor.",
         "inference tensors have no version counter, so autograd can neither save nor change them.",
         "torch.no_grad() instead of inference_mode where it is made; or {it}.clone() outside of"
         " inference_mode.",
     ),
-    "numpy_on_tracked": Told(
+    Cause.NUMPY_ON_TRACKED: Told(
         "{name} requires grad, and numpy would leave autograd without a word.",
         "an array has no grad_fn: nothing that is computed from it sends a gradient back.",
         "to print or plot, {it}.detach().numpy(); where the result goes into the loss, stay in"
         " torch.",
     ),
-    "deepcopy_non_leaf": Told(
+    Cause.DEEPCOPY_NON_LEAF: Told(
         "{name} is a result with a graph behind it, and only leaves can be deep-copied.",
         "a deep copy would have to copy the graph too.",
         "{it}.detach().clone(); on a module, keep no tracked result as an attribute, or delete it"
         " first.",
     ),
-    "requires_grad_non_float": Told(
+    Cause.REQUIRES_GRAD_NON_FLOAT: Told(
         "only floating point and complex tensors can require grad{dtype}.",
         "a derivative needs values that can change by a little; whole numbers and bools cannot.",
         "dtype=torch.float32, or .float() first.",
     ),
-    "requires_grad_non_leaf": Told(
+    Cause.REQUIRES_GRAD_NON_LEAF: Told(
         "{name} is a result, and only a leaf's requires_grad can be switched.",
         "a result requires grad because of what it was computed from.",
         "{it}.detach() for a value without gradient; {it}.retain_grad() to keep its .grad.",
     ),
-    "detach_view_in_place": Told(
+    Cause.DETACH_VIEW_IN_PLACE: Told(
         "{name} is a view{of}, and a view cannot be detached in place.",
         "detach_() would cut the view off while it shares its memory with a tensor that stays in"
         " the graph.",
         "take {it}.detach() under a new name instead.",
     ),
-    "view_in_place": Told(
+    Cause.VIEW_IN_PLACE: Told(
         "{code} writes in place through a view that autograd cannot follow: {name}{of}.",
         "a view made under no_grad, or one of several that one call returned, has no history that"
         " could be rewritten.",
         "compute a new tensor instead; or make the view on the same side of no_grad as the write.",
     ),
-    "non_leaf_in_optimizer": Told(
+    Cause.NON_LEAF_IN_OPTIMIZER: Told(
         "an optimizer was given a result instead of a leaf.",
         "a result (of .to(), * 0.01, .double()) gets no .grad, so no step could move it.",
         "move and scale first, then ask for gradients: torch.randn(3).mul(0.01).requires_grad_().",
@@ -209,7 +210,7 @@ def plain(message: object) -> str:
     return " ".join(text.split())
 
 
-def cause_of(message: str) -> str | None:
+def cause_of(message: str) -> Cause | None:
     """Which of autograd's errors a message is, wherever in it torch's text stands.
 
     Args:

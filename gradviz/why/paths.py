@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from gradviz.graph import queries
 from gradviz.graph.records import Call, Cut, CutReason, Graph, NodeKind, Tensor, Wrote
+from gradviz.why.causes import Cause
 from gradviz.why.explanation import Explanation, Words, lines_of, several
 
 RECORD = (
@@ -25,8 +26,10 @@ LITERAL = re.compile(r"(\w+ = )?[\w.]+\(([-\d.e\s,\[\]()]|\w+=[\w.]+)*\)")
 
 NOT_IN_LOSS: tuple[str, ...] = ("cut", "frozen", "never tracked", "non-leaf")
 # if not said otherwise
-RULED_OUT = dict.fromkeys(("not_in_loss", "branch_not_taken", "no_backward_yet"), NOT_IN_LOSS)
-RULED_OUT |= dict.fromkeys(("cut", "rebuilt_from_value"), NOT_IN_LOSS[1:3])
+RULED_OUT = dict.fromkeys(
+    (Cause.NOT_IN_LOSS, Cause.BRANCH_NOT_TAKEN, Cause.NO_BACKWARD_YET), NOT_IN_LOSS
+)
+RULED_OUT |= dict.fromkeys((Cause.CUT, Cause.REBUILT_FROM_VALUE), NOT_IN_LOSS[1:3])
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -97,7 +100,7 @@ class Paths:
     def say(
         self,
         asked: Asked,
-        cause: str,
+        cause: Cause,
         verdict: str,
         *,
         calls: Sequence[Call] = (),

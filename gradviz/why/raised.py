@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
 from gradviz.graph import queries
 from gradviz.graph.records import (
+    Backward,
     Call,
     Cut,
     CutReason,
@@ -28,6 +29,7 @@ from gradviz.graph.records import (
     Wrote,
 )
 from gradviz.picture.theme import visible
+from gradviz.why.causes import Cause
 from gradviz.why.explanation import Explanation, at_a_word, bare, lines_of, several
 from gradviz.why.messages import (
     NON_REENTRANT,
@@ -92,8 +94,8 @@ def explain_error(
     cause = cause_of(text)
     if cause is None:
         return case.unknown(at_a_word(visible(f"{error_type}: {text}", 1000), 160))
-    told: Explanation = getattr(case, cause)() if hasattr(case, cause) else case.told(cause)
-    return told
+    special = ERRORS.get(cause)
+    return special(case) if special is not None else case.told(cause)
 
 
 def recorded_error(graph: Graph, message: str) -> Raised | None:
@@ -132,7 +134,7 @@ class _Case:
 
     def say(
         self,
-        cause: str,
+        cause: Cause,
         verdict: str,
         why: str,
         mend: str,
@@ -181,7 +183,7 @@ class _Case:
             "the known errors of backward, of in-place writes, leaves, views and inference tensors",
         )
         # its traceback says where
-        return self.say("not_known", error, why, "", ruled_out=out)._replace(more=())
+        return self.say(Cause.NOT_KNOWN, error, why, "", ruled_out=out)._replace(more=())
 
     def name(self, tensor: Tensor | None, otherwise: str = "the tensor") -> str:
         return visible(self.words.name(tensor.id), NAME) if tensor else otherwise
@@ -205,31 +207,16 @@ class _Case:
         call = self.maker(node)
         return (node.name if node else "a node") + (f" of {self.written(call)}" if call else "")
 
-    def told(self, cause: str) -> Explanation:
+    def told(self, cause: Cause) -> Explanation:
         """A cause whose tensor is an input of the call that raised."""
         said, tensor = SAID[cause], self.blamed(cause)
         base = self.graph.tensor.get(tensor.base_id if tensor else None)
-        leaf = base or (tensor if tensor and tensor.is_leaf else None)
         maker = self.words.makers.get(tensor.id) if tensor else None
-        words = {
-            "name": self.name(tensor),
-            "it": self.name(tensor) if tensor and tensor.name else "(…)",
-            "code": self.code(self.call) or "the call",
-            "base": self.name(leaf, "a tensor"),
-            "of": f" of {self.name(base)}" if base else "",
-            "shape": (
-                f"shape {list(tensor.shape)}"
-                if tensor and tensor.shape is not None
-                else "more than one element"
-            ),
-            "dtype": (
-                f", and {self.name(tensor)} is {tensor.dtype}" if tensor and tensor.dtype else ""
-            ),
-        }
+        words = self.fields(tensor, base)
         why = said.why
         if maker and maker is not self.call and tensor and tensor.name:
             why = f"{self.name(tensor)} was made by {self.written(maker)}; {why}"
-        calls = [maker, self.call] if cause == "inference_tensor" else [self.call]
+        calls = [maker, self.call] if cause is Cause.INFERENCE_TENSOR else [self.call]
         return self.say(
             cause,
             said.verdict.format_map(words),
@@ -239,30 +226,61 @@ class _Case:
             tensors=[tensor, base],
         )
 
-    def blamed(self, cause: str) -> Tensor | None:
+    def fields(self, tensor: Tensor | None, base: Tensor | None) -> dict[str, str]:
+        """What stands in the place of each name in braces of ``SAID``."""
+        words = {
+            "name": self.name(tensor),
+            "it": "(…)",
+            "code": self.code(self.call) or "the call",
+            "base": self.name(base, "a tensor"),
+            "of": f" of {self.name(base)}" if base else "",
+            "shape": "more than one element",
+            "dtype": "",
+        }
+        if tensor is None:
+            return words
+        if tensor.name:
+            words["it"] = self.name(tensor)
+        if base is None and tensor.is_leaf:
+            words["base"] = self.name(tensor)
+        if tensor.shape is not None:
+            words["shape"] = f"shape {list(tensor.shape)}"
+        if tensor.dtype:
+            words["dtype"] = f", and {self.name(tensor)} is {tensor.dtype}"
+        return words
+
+    def blamed(self, cause: Cause) -> Tensor | None:
         """The input that the error is about, where only one can be."""
-        found = self.inputs[:1]
-        if cause == "requires_grad_non_float":  # a factory's inputs are not what it was to make
-            found = found if self.call and self.call.function.startswith("requires_grad") else []
-        elif cause == "non_leaf_in_optimizer":
-            found = []
-        elif cause == "not_scalar":
-            roots = self.inputs[: len(self.run.roots)] if self.run else []
-            found = [t for t in roots if t.shape is not None and math.prod(t.shape) != 1][:1]
-        elif cause == "never_tracked":
-            found = [t for t in self.inputs if t.requires_grad is False]
-        elif cause == "inference_tensor":
-            made = {o for c in self.graph.calls if c.inference_mode for o in c.outputs}
-            found = [
-                t
-                for t in self.inputs
-                if t.version is None and (t.id in made or len(self.inputs) == 1)
-            ]
-        return found[0] if len(found) == 1 else None
+        inputs = BLAMED[cause](self) if cause in BLAMED else self.inputs[:1]
+        return inputs[0] if len(inputs) == 1 else None
+
+    def inputs_of_switch(self) -> list[Tensor]:
+        """A factory's inputs are not what it was to make."""
+        switched = self.call is not None and self.call.function.startswith("requires_grad")
+        return self.inputs[:1] if switched else []
+
+    def no_inputs(self) -> list[Tensor]:
+        """No recorded call raises it."""
+        return []
+
+    def roots_of_many_numbers(self) -> list[Tensor]:
+        """The first root that holds more than one number, or none."""
+        roots = self.inputs[: len(self.run.roots)] if self.run else []
+        return [t for t in roots if t.shape is not None and math.prod(t.shape) != 1][:1]
+
+    def untracked_inputs(self) -> list[Tensor]:
+        """The inputs that do not require grad."""
+        return [t for t in self.inputs if t.requires_grad is False]
+
+    def inference_inputs(self) -> list[Tensor]:
+        """The inputs without a version counter that were made in inference_mode."""
+        made = {o for c in self.graph.calls if c.inference_mode for o in c.outputs}
+        alone = len(self.inputs) == 1
+        return [t for t in self.inputs if t.version is None and (t.id in made or alone)]
 
     def non_leaf_in_optimizer(self) -> Explanation:
         """No recorded call raises it: named are the results that look like parameters."""
-        told = self.told("non_leaf_in_optimizer")
+        told = self.told(Cause.NON_LEAF_IN_OPTIMIZER)
         found = []
         for t in queries.latest_states(self.graph).values():
             maker = self.words.makers.get(t.id)
@@ -301,7 +319,11 @@ class _Case:
                 "it was cut off from what requires grad, or nothing that it was computed from does."
             )
             return self.say(
-                "no_grad_fn", verdict, why, "", adds="where it was cut, or that nothing was tracked"
+                Cause.NO_GRAD_FN,
+                verdict,
+                why,
+                "",
+                adds="where it was cut, or that nothing was tracked",
             )
         near = self.paths.ancestors([root.id], {c.output_id for c in self.graph.cuts})
         cuts = [c for c in self.graph.cuts if c.output_id in near]
@@ -312,38 +334,44 @@ class _Case:
     def cut_off(self, verdict: str, root: Tensor, cuts: list[Cut]) -> Explanation:
         calls = [self.graph.call[i] for i in dict.fromkeys(c.call_id for c in cuts)]
         tracked = [self.graph.tensor[c.input_id] for c in cuts]
-        frozen = [self.graph.tensor[c.input_id] for c in cuts if c.reason is CutReason.FLAG_OFF]
-        severed = [c for c in cuts if c.reason is not CutReason.FLAG_OFF]
-        if severed:
-            sources = [self.graph.tensor[c.input_id] for c in severed]
-            reasons = several(list(dict.fromkeys(c.reason.value for c in severed)))
-            verb = "require" if len({self.name(t) for t in sources}) > 1 else "requires"
-            why = f"{self.names(sources)} {verb} grad, and the path was cut there: {reasons}."
-            why += f" Frozen besides: {self.names(frozen)}." if frozen else ""
-        else:
-            why = f"frozen there: {self.names(frozen)}; nothing else behind it requires grad."
+        why = self.why_cut(cuts)
         mends = {c.call_id: repair(c, self.graph) for c in cuts}
         if NON_REENTRANT in mends.values():  # what else is frozen may be meant
             mends = {i: mend for i, mend in mends.items() if mend == NON_REENTRANT}
             calls, why = [self.graph.call[i] for i in mends], UNTRACKED
-        mend = " ".join(dict.fromkeys(mends.values()))
+        others = self.cuts_elsewhere(root, calls)
+        why += f" Before that, {others} more calls cut it too." if others else ""
+        return self.say(
+            Cause.NO_GRAD_FN,
+            verdict,
+            why,
+            " ".join(dict.fromkeys(mends.values())),
+            calls=calls,
+            tensors=[root, *tracked],
+            cuts=tuple(cuts),
+        )
+
+    def why_cut(self, cuts: list[Cut]) -> str:
+        """Say what was cut off, and what is frozen."""
+        frozen = [self.graph.tensor[c.input_id] for c in cuts if c.reason is CutReason.FLAG_OFF]
+        severed = [c for c in cuts if c.reason is not CutReason.FLAG_OFF]
+        if not severed:
+            return f"frozen there: {self.names(frozen)}; nothing else behind it requires grad."
+        sources = [self.graph.tensor[c.input_id] for c in severed]
+        reasons = several(list(dict.fromkeys(c.reason.value for c in severed)))
+        verb = "require" if len({self.name(t) for t in sources}) > 1 else "requires"
+        why = f"{self.names(sources)} {verb} grad, and the path was cut there: {reasons}."
+        return why + (f" Frozen besides: {self.names(frozen)}." if frozen else "")
+
+    def cuts_elsewhere(self, root: Tensor, calls: list[Call]) -> int:
+        """Count the calls behind the root that cut something, at other places than these calls."""
         behind, here = self.paths.ancestors([root.id]), {_site(c) for c in calls}
         others = {
             c.call_id
             for c in self.graph.cuts
             if c.output_id in behind and c.reason is not CutReason.FLAG_OFF
         }
-        others = {i for i in others if _site(self.graph.call[i]) not in here}
-        why += f" Before that, {len(others)} more calls cut it too." if others else ""
-        return self.say(
-            "no_grad_fn",
-            verdict,
-            why,
-            mend,
-            calls=calls,
-            tensors=[root, *tracked],
-            cuts=tuple(cuts),
-        )
+        return sum(_site(self.graph.call[i]) not in here for i in others)
 
     def left_torch(self, verdict: str, root: Tensor) -> Explanation | None:
         """A cut on no way to the loss, and a tensor of unknown origin afterwards: perhaps made from
@@ -368,7 +396,7 @@ class _Case:
             )
             why += f" {how}, not proven: it was made from that value."
             return self.say(
-                "no_grad_fn",
+                Cause.NO_GRAD_FN,
                 verdict,
                 why,
                 REPAIRS[CutReason.COPIED_OUT],
@@ -380,14 +408,21 @@ class _Case:
 
     def untracked(self, verdict: str, root: Tensor) -> Explanation:
         """No cut leads to it: nothing that it was computed from required grad."""
-        maker = self.words.makers.get(root.id)
-        behind, makers = self.paths.ancestors([root.id]), self.words.makers
-        first = [
-            i
-            for i in sorted(behind)
-            if i not in self.paths.made or (i in makers and not makers[i].inputs)
-        ]
-        named = [t for i in first if (t := self.graph.tensor[i]).name]
+        behind, maker = self.paths.ancestors([root.id]), self.words.makers.get(root.id)
+        named = self.named_origins(behind)
+        runs = [self.graph.call[b.call_id] for b in self.graph.backwards if b.kind == "grad"]
+        if runs := [c for c in runs if behind & {*c.outputs}]:
+            got = [self.graph.tensor[i] for i in runs[-1].outputs if i in behind]
+            return self.say(
+                Cause.NO_GRAD_FN,
+                verdict,
+                f"{self.names(got)} came from autograd.grad without create_graph=True, so it has no"
+                " graph.",
+                "create_graph=True there.",
+                calls=[*{runs[-1]: 0, maker: 0}],
+                tensors=[root, *named],
+                ruled_out=(),
+            )
         why = f"nothing that {self.name(root)} was computed from requires grad"
         why += f": {self.names(named)}." if named and maker and maker.inputs else "."
         if maker is None:
@@ -397,19 +432,25 @@ class _Case:
             )
         if self.graph.notes:
             why += " The recording is not complete: a cut before it is possible."
-        out = ("a cut in this recording",) if maker and not self.graph.notes else ()
-        mend, calls = "requires_grad_() on what is to learn, before the forward.", [maker]
-        runs = [self.graph.call[b.call_id] for b in self.graph.backwards if b.kind == "grad"]
-        if runs := [c for c in runs if behind & {*c.outputs}]:
-            got = [self.graph.tensor[i] for i in runs[-1].outputs if i in behind]
-            why = (
-                f"{self.names(got)} came from autograd.grad without create_graph=True, so it has no"
-                " graph."
-            )
-            mend, calls, out = "create_graph=True there.", [*{runs[-1]: 0, maker: 0}], ()
         return self.say(
-            "no_grad_fn", verdict, why, mend, calls=calls, tensors=[root, *named], ruled_out=out
+            Cause.NO_GRAD_FN,
+            verdict,
+            why,
+            "requires_grad_() on what is to learn, before the forward.",
+            calls=[maker],
+            tensors=[root, *named],
+            ruled_out=("a cut in this recording",) if maker and not self.graph.notes else (),
         )
+
+    def named_origins(self, behind: Iterable[int]) -> list[Tensor]:
+        """Of some tensors those that have a name and were not computed from others."""
+        makers = self.words.makers
+        first = [
+            i
+            for i in sorted(behind)
+            if i not in self.paths.made or (i in makers and not makers[i].inputs)
+        ]
+        return [t for i in first if (t := self.graph.tensor[i]).name]
 
     # --- modified by an in-place operation --------------------------------------------------------
 
@@ -417,31 +458,17 @@ class _Case:
         said = versions(self.text)
         node = self.stopped_at(said)
         saved = self.saved_objects(node, said) if node else []
-        writes = [
-            e
-            for e in self.graph.events
-            if isinstance(e, Wrote) and said and self.moved(e, saved, said)
-        ]
-        calls = [self.graph.call[i] for i in dict.fromkeys(e.call_id for e in writes)]
+        calls = self.calls_that_wrote(saved, said)
         name = self.names(saved) or (f"a tensor of shape {said.shape}" if said else "a tensor")
         name = f"one of {name}" if len(saved) > 1 else name
-        if calls and calls[0].bookkeeping and _STEP.search(self.words.code(calls[0])):
-            verdict = f"{self.code(calls[0])} changed {name} between the forward and this backward."
-            mend = "run every backward before the step, or compute the loss anew after it."
-        else:
-            who = self.writer(calls[0]) if calls else "something"
-            verdict = (
-                f"{who} wrote {name} in place after {node.name if node else 'the forward'} had"
-                " saved it."
-            )
-            mend = _out_of_place(calls[0] if calls else None)
+        verdict, mend = self.who_wrote(calls, name, node)
         why = f"{self.made_by(node)} saved {name if len(saved) == 1 else 'it'} for its gradient"
         why += f" at version {said.saved}; it is at version {said.now} now." if said else "."
         places = set(map(self.words.place, calls))
         why += f" It was written at {len(places) - 1} more places." if len(places) > 1 else ""
         why += " The write was not recorded." if self.call and said and not calls else ""
-        told = self.say(
-            "modified_in_place",
+        found = self.say(
+            Cause.MODIFIED_IN_PLACE,
             verdict,
             why,
             mend,
@@ -451,7 +478,28 @@ class _Case:
             node_ids=(node.id,) if node else (),
         )
         seen = lines_of(c for c in (*calls, self.maker(node), self.call) if c)
-        return told._replace(lines=tuple(dict.fromkeys((*told.lines, *seen))))
+        return found._replace(lines=tuple(dict.fromkeys((*found.lines, *seen))))
+
+    def calls_that_wrote(self, saved: list[Tensor], said: Versions | None) -> list[Call]:
+        """The calls that wrote what was saved between the two versions that torch names."""
+        if said is None:
+            return []
+        writes = [
+            e for e in self.graph.events if isinstance(e, Wrote) and self.moved(e, saved, said)
+        ]
+        return [self.graph.call[i] for i in dict.fromkeys(e.call_id for e in writes)]
+
+    def who_wrote(self, calls: list[Call], name: str, node: Node | None) -> tuple[str, str]:
+        """The verdict and the mend: a step of an optimizer is no in-place write of the user's."""
+        first = calls[0] if calls else None
+        if first and first.bookkeeping and _STEP.search(self.words.code(first)):
+            return (
+                f"{self.code(first)} changed {name} between the forward and this backward.",
+                "run every backward before the step, or compute the loss anew after it.",
+            )
+        who = self.writer(first) if first else "something"
+        after = node.name if node else "the forward"
+        return f"{who} wrote {name} in place after {after} had saved it.", _out_of_place(first)
 
     def writer(self, call: Call) -> str:
         return f"{visible(call.module, NAME)} ({call.function})" if call.module else self.code(call)
@@ -469,23 +517,23 @@ class _Case:
     def saved_objects(self, node: Node, said: Versions | None) -> list[Tensor]:
         """What the node had saved and finds changed: one tensor, or those that cannot be told
         apart."""
-        stale = [
-            s
-            for s in node.saved
-            if s.state is SavedState.STALE and (not said or s.saved_version == said.saved)
-        ]
+        stale = [s for s in node.saved if s.state is SavedState.STALE]
+        if said:
+            stale = [s for s in stale if s.saved_version == said.saved]
         found = [self.graph.tensor[s.tensor_id] for s in stale if s.tensor_id is not None]
-        # a view of an input was saved, as of a weight that linear() turns over
-        if said and not found:
-            call = self.maker(node)
-            there = {(t.object_id, t.version) for t in self.graph.tensors}
-            inputs = [self.graph.tensor[i] for i in (call.inputs if call else ())]
-            found = [
-                t for t in inputs if t.version == said.saved and (t.object_id, said.now) in there
-            ]
-        for shape in (said.shape, said.shape[::-1]) if said else ():
-            found = [t for t in found if list(t.shape or ()) == shape] or found
+        if said:
+            found = found or self.inputs_at(node, said)
+            found = _of_shape(said.shape, found) or found
+            found = _of_shape(said.shape[::-1], found) or found
         return list({t.object_id: t for t in found}.values())
+
+    def inputs_at(self, node: Node, said: Versions) -> list[Tensor]:
+        """The inputs that had the version that was saved: a view of one was saved, as of a weight
+        that linear() turns over."""
+        call = self.maker(node)
+        there = {(t.object_id, t.version) for t in self.graph.tensors}
+        inputs = [self.graph.tensor[i] for i in (call.inputs if call else ())]
+        return [t for t in inputs if t.version == said.saved and (t.object_id, said.now) in there]
 
     def moved(self, event: Wrote, saved: list[Tensor], said: Versions) -> bool:
         before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
@@ -501,29 +549,35 @@ class _Case:
 
     def second_backward(self) -> Explanation:
         node = self.graph.node.get(self.event.node_id if self.event else None)
-        freed = [
-            e.run
-            for e in self.graph.events
-            if isinstance(e, Freed) and node and node.id in e.node_ids
-        ]
-        earlier = next((b for b in self.graph.backwards if b.run in freed[-1:]), None)
+        earlier = self.freed_by(node) if node else None
         if node is None or earlier is None or self.run is None:
-            edge = self.root.gradient_edge if self.root else None
-            below = queries.reachable(self.graph, [edge.node_id] if edge else [])
-            held = [n for n in self.graph.nodes if n.id in below and _has(n, SavedState.FREED)]
-            return self.say(
-                "second_backward",
-                "An earlier backward has gone through part of this graph already.",
-                f"{self.made_by(held[0]) if held else 'at least one node'} has no saved tensors any"
-                " more.",
-                "add the losses and call backward once; or detach what is carried over from the"
-                " last iteration.",
-                node_ids=tuple(n.id for n in held[:1]),
-                adds="which backward freed it, and the tensor to detach",
-            )
+            return self.freed_unseen()
         first = self.graph.call[earlier.call_id]
-        if told := self.carried_over(first, node):
-            return told
+        return self.carried_over(first, node) or self.run_twice(earlier, first, node, self.run)
+
+    def freed_by(self, node: Node) -> Backward | None:
+        """The backward that freed what a node had saved."""
+        freed = [e.run for e in self.graph.events if isinstance(e, Freed) and node.id in e.node_ids]
+        return next((b for b in self.graph.backwards if b.run in freed[-1:]), None)
+
+    def freed_unseen(self) -> Explanation:
+        """An earlier backward was not recorded."""
+        edge = self.root.gradient_edge if self.root else None
+        below = queries.reachable(self.graph, [edge.node_id] if edge else [])
+        held = [n for n in self.graph.nodes if n.id in below and _has(n, SavedState.FREED)]
+        return self.say(
+            Cause.SECOND_BACKWARD,
+            "An earlier backward has gone through part of this graph already.",
+            f"{self.made_by(held[0]) if held else 'at least one node'} has no saved tensors any"
+            " more.",
+            "add the losses and call backward once; or detach what is carried over from the"
+            " last iteration.",
+            node_ids=tuple(n.id for n in held[:1]),
+            adds="which backward freed it, and the tensor to detach",
+        )
+
+    def run_twice(self, earlier: Backward, first: Call, node: Node, run: Backward) -> Explanation:
+        """Two backwards went through the same graph, or through a part that two losses share."""
         why = (
             f"{self.made_by(node)} gave up what it had saved in that backward;"
             f" {self.written(self.call)} needs it."
@@ -531,7 +585,7 @@ class _Case:
         shared = self.shared(earlier.ran)
         name = self.names(shared)
         mend = "add the losses and call backward once, or retain_graph=True in the first."
-        if set(self.run.roots) <= set(earlier.ran):
+        if set(run.roots) <= set(earlier.ran):
             why += " Both go through the same graph."
             mend = "compute the loss anew before each backward, or retain_graph=True in the first."
         elif shared:
@@ -540,12 +594,9 @@ class _Case:
                 f" Or compute {name} anew for the second; or detach it, where no second gradient is"
                 " meant to pass."
             )
-        verdict = (
-            f"what {node.name} had saved was freed by an earlier backward: {self.written(first)}."
-        )
         return self.say(
-            "second_backward",
-            verdict,
+            Cause.SECOND_BACKWARD,
+            f"what {node.name} had saved was freed by an earlier backward: {self.written(first)}.",
             why,
             mend,
             calls=[first, self.call],
@@ -620,7 +671,7 @@ class _Case:
             f" {self.written(first)}."
         )
         return self.say(
-            "second_backward",
+            Cause.SECOND_BACKWARD,
             verdict,
             why,
             mend,
@@ -676,56 +727,69 @@ class _Case:
     # --- unused input -----------------------------------------------------------------------------
 
     def unused_input(self) -> Explanation:
-        roots = self.run.roots if self.run else ()
-        reached = queries.reachable(self.graph, roots)
-        wanted = self.inputs[len(roots) :] if self.run else []
-        index = number(self.text, "index")
-        missed = [
-            t
-            for t in wanted
-            if t.requires_grad and not (t.gradient_edge and t.gradient_edge.node_id in reached)
-        ]
-        tensor = (
-            wanted[index]
-            if index is not None and index < len(wanted)
-            else missed[0]
-            if len(missed) == 1
-            else None
-        )
+        tensor = self.input_unused()
         if tensor is None:
+            index = number(self.text, "index")
             which = f"input {index}" if index is not None else "one of the inputs"
             return self.say(
-                "unused_input",
+                Cause.UNUSED_INPUT,
                 f"{which} of autograd.grad is not in the graph of its output.",
                 "no gradient path leads to it: it was cut off, or the forward used another tensor.",
                 "ask for the tensor that the forward used, or allow_unused=True.",
                 adds="its name, and where the path was cut",
             )
-        name, root = (
-            self.name(tensor) if tensor.name else f"input {wanted.index(tensor)}",
-            self.inputs[0],
-        )
+        root = self.inputs[0]
+        place = f"input {self.wanted.index(tensor)}"
+        name = self.name(tensor) if tensor.name else place
         verdict = f"{name} is not in the graph of {self.name(root)}."
         behind = self.paths.ancestors([root.id])
         cuts = [
             c
             for c in self.graph.cuts
             if c.output_id in behind and tensor.id in self.paths.ancestors([c.input_id])
-        ][-1:]
+        ]
         if cuts:
-            why = (
-                f"the path from {self.name(root)} back to {name} was cut there:"
-                f" {cuts[0].reason.value}."
-            )
-            return self.say(
-                "unused_input",
-                verdict,
-                why,
-                REPAIRS[cuts[0].reason],
-                tensors=[tensor, root],
-                calls=[self.graph.call[cuts[0].call_id]],
-                cuts=tuple(cuts),
-            )
+            return self.input_cut_off(verdict, name, tensor, cuts[-1])
+        return self.input_of_another(verdict, name, tensor, behind)
+
+    @cached_property
+    def wanted(self) -> list[Tensor]:
+        """The inputs for which autograd.grad was asked."""
+        return self.inputs[len(self.run.roots) :] if self.run else []
+
+    def input_unused(self) -> Tensor | None:
+        """The input that torch's text names; without a number the only one that no path leads
+        to."""
+        index = number(self.text, "index")
+        if index is not None and index < len(self.wanted):
+            return self.wanted[index]
+        reached = queries.reachable(self.graph, self.run.roots if self.run else ())
+        missed = [
+            t
+            for t in self.wanted
+            if t.requires_grad and not (t.gradient_edge and t.gradient_edge.node_id in reached)
+        ]
+        return missed[0] if len(missed) == 1 else None
+
+    def input_cut_off(self, verdict: str, name: str, tensor: Tensor, cut: Cut) -> Explanation:
+        """A cut stands between the output and the input."""
+        root = self.inputs[0]
+        why = f"the path from {self.name(root)} back to {name} was cut there: {cut.reason.value}."
+        return self.say(
+            Cause.UNUSED_INPUT,
+            verdict,
+            why,
+            REPAIRS[cut.reason],
+            tensors=[tensor, root],
+            calls=[self.graph.call[cut.call_id]],
+            cuts=(cut,),
+        )
+
+    def input_of_another(
+        self, verdict: str, name: str, tensor: Tensor, behind: set[int]
+    ) -> Explanation:
+        """The output was not computed from it, but perhaps from a twin of it."""
+        root = self.inputs[0]
         twin, copied = self.twin(tensor, behind)
         why = f"{self.name(root)} was not computed from {name}"
         mend = f"compute {self.name(root)} from {name}, or allow_unused=True."
@@ -736,13 +800,12 @@ class _Case:
                 else f"which has the same values {tensor.values}"
             )
             mend = f"ask for {self.name(twin)} if that is meant; else {mend}"
-        calls = [self.call, self.words.makers.get(tensor.id) if twin else None]
         return self.say(
-            "unused_input",
+            Cause.UNUSED_INPUT,
             verdict,
             f"{why}.",
             mend,
-            calls=calls,
+            calls=[self.call, self.words.makers.get(tensor.id) if twin else None],
             tensors=[tensor, twin or root],
             ruled_out=("a cut in this recording",) if not self.graph.notes else (),
         )
@@ -763,6 +826,26 @@ class _Case:
             if t.id in own and all(makers[i].function in _COPIES for i in between if i in makers):
                 return t, True
         return next((t for t in there if t.values is not None), None), False
+
+
+# The errors of which more is looked up than ``SAID`` has words for.
+ERRORS: dict[Cause, Callable[[_Case], Explanation]] = {
+    Cause.NO_GRAD_FN: _Case.no_grad_fn,
+    Cause.MODIFIED_IN_PLACE: _Case.modified_in_place,
+    Cause.SECOND_BACKWARD: _Case.second_backward,
+    Cause.UNUSED_INPUT: _Case.unused_input,
+    Cause.NON_LEAF_IN_OPTIMIZER: _Case.non_leaf_in_optimizer,
+}
+
+
+# Which inputs an error can be about, where that is not simply the first.
+BLAMED: dict[Cause, Callable[[_Case], list[Tensor]]] = {
+    Cause.REQUIRES_GRAD_NON_FLOAT: _Case.inputs_of_switch,
+    Cause.NON_LEAF_IN_OPTIMIZER: _Case.no_inputs,
+    Cause.NOT_SCALAR: _Case.roots_of_many_numbers,
+    Cause.NEVER_TRACKED: _Case.untracked_inputs,
+    Cause.INFERENCE_TENSOR: _Case.inference_inputs,
+}
 
 
 def _site(call: Call) -> tuple[Any, ...] | None:
@@ -800,6 +883,10 @@ def carried_name(tensor: Tensor, made: Call, reader: Call) -> str:
 
 def _has(node: Node, state: SavedState, said: Versions | None = None) -> bool:
     return any(s.state is state and (not said or s.saved_version == said.saved) for s in node.saved)
+
+
+def _of_shape(shape: list[int], tensors: list[Tensor]) -> list[Tensor]:
+    return [t for t in tensors if list(t.shape or ()) == shape]
 
 
 def _out_of_place(call: Call | None) -> str:

@@ -7,7 +7,7 @@ go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from gradviz.graph.records import (
 )
 from gradviz.watch import torch_private
 from gradviz.watch.identity import read
+from gradviz.why.causes import Cause
 from gradviz.why.explanation import Explanation, Words, lines_of, several
 
 if TYPE_CHECKING:
@@ -85,13 +86,7 @@ def silent_faults(
     """
     asked = _Asked(recording, tensors or {}, models or {}, held or {}, graph)
     with torch_private.unobserved(), torch.no_grad():
-        return [
-            *asked.overwritten(),
-            *asked.snapshots(),
-            *asked.leftovers(),
-            *asked.statistics(),
-            *asked.kept(),
-        ]
+        return [fault for rule in RULES for fault in rule(asked)]
 
 
 class _Asked:
@@ -125,7 +120,7 @@ class _Asked:
         return {i for i in map(self.object_of, live) if i is not None}
 
     def say(
-        self, cause: str, verdict: str, where: Call | None, why: str, mend: str, **points: Any
+        self, cause: Cause, verdict: str, where: Call | None, why: str, mend: str, **points: Any
     ) -> Explanation:
         lines = lines_of([where] if where else [])
         graph = self.graph if self.recording is not None else None
@@ -155,35 +150,39 @@ class _Asked:
     def wrong_writes(self, node: Node, saved: SavedTensor) -> list[Wrote]:
         """The writes between the making of a node and its last run to what it saved, where that run
         sent something."""
-        graph, found, before_run = self.graph, list[Wrote](), list[Wrote]()
-        call = graph.call.get(node.call_id)
-        ids = (
-            [saved.tensor_id] if saved.tensor_id is not None else list(call.inputs) if call else []
-        )
-        # then it is no bias
-        matrix = saved.tensor_id is None and saved.attribute.startswith(("mat", "weight"))
-        read = [graph.tensor[i] for i in ids if i in graph.tensor]
-        storages = {t.storage_id for t in read if not matrix or len(t.shape or ()) > 1} - {None}
-        for event in graph.events:
+        found, before_run = list[Wrote](), list[Wrote]()
+        storages = self.storages_read(node, saved)
+        for event in self.graph.events:
             if isinstance(event, Called) and event.call_id == node.call_id:
                 found = []
-            elif (
-                isinstance(event, NodeRan)
-                and event.node_id == node.id
-                and not all(map(_is_zero, event.arrived))
-            ):
-                before_run = list(found)
-            elif (
-                isinstance(event, Wrote)
-                and graph.call[event.call_id].function not in queries.NO_MEMORY
-            ):
-                before, after = graph.tensor[event.before_id], graph.tensor[event.after_id]
-                changed = before.values is None or before.values != after.values
-                # A write that moved the version of what was saved would have raised.
-                silent = before.version == after.version or before.version != saved.saved_version
-                if before.storage_id in storages and changed and silent:
-                    found.append(event)
+            elif isinstance(event, NodeRan) and event.node_id == node.id:
+                if not all(map(_is_zero, event.arrived)):
+                    before_run = list(found)
+            elif isinstance(event, Wrote) and self.unnoticed(event, saved, storages):
+                found.append(event)
         return before_run
+
+    def storages_read(self, node: Node, saved: SavedTensor) -> set[int | None]:
+        """The memory in which what a node saved lies: where it is not known, that of its inputs."""
+        call = self.graph.call.get(node.call_id)
+        if saved.tensor_id is not None:
+            ids = [saved.tensor_id]
+        else:
+            ids = list(call.inputs) if call else []
+        # then it is no bias
+        matrix = saved.tensor_id is None and saved.attribute.startswith(("mat", "weight"))
+        read = [self.graph.tensor[i] for i in ids if i in self.graph.tensor]
+        return {t.storage_id for t in read if not matrix or len(t.shape or ()) > 1} - {None}
+
+    def unnoticed(self, event: Wrote, saved: SavedTensor, storages: Set[int | None]) -> bool:
+        """Say whether a write changed one of these memories, and torch could not see it."""
+        if self.graph.call[event.call_id].function in queries.NO_MEMORY:
+            return False
+        before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
+        changed = before.values is None or before.values != after.values
+        # A write that moved the version of what was saved would have raised.
+        silent = before.version == after.version or before.version != saved.saved_version
+        return before.storage_id in storages and changed and silent
 
     def wrong(self, node: Node, saved: SavedTensor, wrote: Wrote) -> Explanation:
         writer, maker = self.graph.call[wrote.call_id], self.graph.call.get(node.call_id or 0)
@@ -199,7 +198,7 @@ class _Asked:
             )
         )
         return self.say(
-            "fused_step" if fused else "overwritten",
+            Cause.FUSED_STEP if fused else Cause.OVERWRITTEN,
             f"The gradient is wrong: {name} was overwritten after it was saved, and nothing"
             " raised.",
             writer,
@@ -223,6 +222,9 @@ class _Asked:
         """The first of the tensors that follow live weights."""
         found = (read(partial(self.follows, name, tensor)) for name, tensor in self.tensors.items())
         yield from [e for e in found if e is not None][:1]
+
+    def shared_with_frozen(self) -> Iterator[Explanation]:
+        """The first of the frozen parameters that share their memory with one that trains."""
         own = {id(p): n for n, p in self.parameters.items()}
         places: dict[Any, str] = {}
         frozen: list[tuple[str, Any]] = []
@@ -238,7 +240,7 @@ class _Asked:
                 frozen.append((name, place))
         for name, weight in [(n, places[place]) for n, place in frozen if place in places][:1]:
             yield self.say(
-                "shared_snapshot",
+                Cause.SHARED_SNAPSHOT,
                 f"{name} is frozen and no copy: it shares its memory with {weight}, which trains.",
                 None,
                 f"every in-place update of {weight} shows in {name} too (p.data = q.data copies"
@@ -272,84 +274,107 @@ class _Asked:
             f" shows in {name} too."
         )
         verdict = f"{name} is no snapshot: it shares its memory with {weight}."
-        return self.say("shared_snapshot", verdict, None, why, mend)
+        return self.say(Cause.SHARED_SNAPSHOT, verdict, None, why, mend)
 
     def followed(self, name: str, own: int, mend: str) -> Explanation | None:
-        graph = self.graph
-        states = [t for t in graph.tensors if t.object_id == own]
-        block, maker = states[-1].storage_id, self.words.makers.get(states[0].id)
-        if block is None or maker is None:
+        """A tensor of the recording that shares its memory with weights that were written since."""
+        states = [t for t in self.graph.tensors if t.object_id == own]
+        maker = self.words.makers.get(states[0].id)
+        if states[-1].storage_id is None or maker is None:
             return None
         # Calls are numbered in order: only what was written after the snapshot was made counts.
+        writes = self.writes_to_weights(states[-1], maker.id)
+        if not writes:
+            return None
+        first = writes[0]
+        weight, place = (
+            self.words.name(first.after_id),
+            self.words.place(self.graph.call[first.call_id]),
+        )
+        verdict = f"{name} is no snapshot: it shares its memory with {weight} and followed it."
+        why = f"{maker.function} copies nothing, so {place} wrote both ({len(writes)} writes)."
+        ids = states[-1].id, first.after_id
+        return self.say(Cause.SHARED_SNAPSHOT, verdict, maker, why, mend, tensor_ids=ids)
+
+    def writes_to_weights(self, snapshot: Tensor, since: int) -> list[Wrote]:
+        """The writes after a call to other leaves that train, in the memory of a snapshot."""
+        graph = self.graph
         writes = [
             e
             for e in graph.events
             if isinstance(e, Wrote)
-            and e.call_id > maker.id
+            and e.call_id > since
             and graph.call[e.call_id].function not in queries.NO_MEMORY
         ]
-        along = {e.call_id for e in writes if e.alias and graph.tensor[e.after_id].object_id == own}
-        weights = [
-            (e, t)
+        along = {
+            e.call_id
             for e in writes
-            if (t := graph.tensor[e.after_id]).storage_id == block
-            and t.object_id != own
+            if e.alias and graph.tensor[e.after_id].object_id == snapshot.object_id
+        }
+        weights = self.weights_sharing(snapshot)
+        direct = [e for e in writes if not e.alias or e.call_id in along]
+        return [e for e in direct if e.after_id in weights]
+
+    def weights_sharing(self, snapshot: Tensor) -> set[int]:
+        """The states of other leaves that train, in the memory of a snapshot."""
+        return {
+            t.id
+            for t in self.graph.tensors
+            if t.storage_id == snapshot.storage_id
+            and t.object_id != snapshot.object_id
             and t.is_leaf
             and t.requires_grad
-            and (not e.alias or e.call_id in along)
-        ]
-        if not weights:
-            return None
-        weight, place = (
-            self.words.name(weights[0][1].id),
-            self.words.place(graph.call[weights[0][0].call_id]),
-        )
-        verdict = f"{name} is no snapshot: it shares its memory with {weight} and followed it."
-        why = f"{maker.function} copies nothing, so {place} wrote both ({len(weights)} writes)."
-        ids = states[-1].id, weights[0][1].id
-        return self.say("shared_snapshot", verdict, maker, why, mend, tensor_ids=ids)
+        }
 
     # --- frozen weights that move -----------------------------------------------------------------
 
     def leftovers(self) -> Iterator[Explanation]:
         """Frozen weights whose old ``.grad`` an optimizer still uses."""
         why_moved = {id(p): why for p, why in self.held.values()}
-        every = [(n, p) for n, (p, _) in self.held.items()] + [
-            *self.parameters.items(),
-            *self.tensors.items(),
-        ]
-        named = {id(p): n for n, p in reversed(every)}
-        live = {id(p): p for _, p in every}
-        moved, why = list[str](), ""
+        names, reasons = list[str](), list[str]()
         steps, ids = list[Call](), list[int]()
-        for key, p in live.items():
-            if p.requires_grad or not p.is_leaf or p.grad is None:
-                continue
+        for key, (name, p) in self.frozen_with_gradient().items():
             seen = self.stepped(p)
             # A step with nothing to add writes too, and moves nothing.
             moves = seen and (_is_nonzero(p.grad) or any(c.function not in _ADDS for c in seen))
             reason = why_moved.get(key, "it is a tensor, zeros or not" if moves else "")
             if reason:
-                found = self.recording.find(p) if self.recording is not None else None
-                moved.append(
-                    named.get(key) or (found and self.words.name(found.id)) or "a frozen weight"
-                )
-                steps, ids = [*steps, *seen], [*ids, *([found.id] if found else [])]
-                why = why or reason
-        if moved:
-            verb = (
-                "moved although frozen" if steps else "would move at the next step although frozen"
-            )
-            yield self.say(
-                "leftover_grad_moves",
-                f"{several(moved)} {verb}: requires_grad is False, but .grad is not None.",
-                steps[-1] if steps else None,
-                "an optimizer skips a parameter only where .grad is None; here"
-                f" {why.partition(_ALTHOUGH)[2] or why}.",
-                "set .grad = None when freezing (zero_grad(set_to_none=True)), or leave it out of"
-                " the optimizer.",
-                tensor_ids=tuple(ids),
-            )
+                state = self.recording.find(p) if self.recording is not None else None
+                reasons.append(reason)
+                names.append(name or (state and self.words.name(state.id)) or "a frozen weight")
+                steps += seen
+                ids += [state.id] if state else []
+        if names:
+            yield self.moved(names, reasons[0], steps, ids)
+
+    def frozen_with_gradient(self) -> dict[int, tuple[str, Any]]:
+        """What is asked about and is frozen, and still has a ``.grad``: by identity, each under its
+        first name."""
+        held = [(n, p) for n, (p, _) in self.held.items()]
+        every = [*held, *self.parameters.items(), *self.tensors.items()]
+        named = {id(p): n for n, p in reversed(every)}
+        return {
+            id(p): (named[id(p)], p)
+            for _, p in every
+            # is_leaf of a view that requires grad can raise
+            if not p.requires_grad and p.is_leaf and p.grad is not None
+        }
+
+    def moved(
+        self, names: list[str], reason: str, steps: list[Call], ids: list[int]
+    ) -> Explanation:
+        """Tell of frozen weights that moved, or will."""
+        verb = "moved although frozen" if steps else "would move at the next step although frozen"
+        return self.say(
+            Cause.LEFTOVER_GRAD_MOVES,
+            f"{several(names)} {verb}: requires_grad is False, but .grad is not None.",
+            steps[-1] if steps else None,
+            "an optimizer skips a parameter only where .grad is None; here"
+            f" {reason.partition(_ALTHOUGH)[2] or reason}.",
+            "set .grad = None when freezing (zero_grad(set_to_none=True)), or leave it out of"
+            " the optimizer.",
+            tensor_ids=tuple(ids),
+        )
 
     def stepped(self, tensor: torch.Tensor) -> list[Call]:
         """The optimizer steps that wrote a tensor while it was frozen."""
@@ -377,21 +402,14 @@ class _Asked:
     def statistics(self) -> Iterator[Explanation]:
         """BatchNorm layers without a trainable weight, in train mode."""
         names, calls, now = list[str](), list[Call](), False
-        for title, model in self.models.items():
-            every = list(model.parameters())
-            for name, layer in model.named_modules():
-                if not isinstance(layer, _NORMS) or layer.running_mean is None:
-                    continue
-                own = list(layer.parameters()) or every
-                if not own or any(p.requires_grad for p in own):
-                    continue
-                if (ran := self.normalised(layer)) or layer.training:
-                    names.append(".".join(filter(None, (title, name))))
-                    calls, now = [*calls, *ran], now or layer.training
+        for name, layer in self.frozen_norms():
+            if (ran := self.normalised(layer)) or layer.training:
+                names.append(name)
+                calls, now = [*calls, *ran], now or layer.training
         if names:
             verb = "moved" if calls else "move at every forward"
             yield self.say(
-                "batch_norm_moves",
+                Cause.BATCH_NORM_MOVES,
                 f"The running statistics of {several(names)} {verb}, although all weights there are"
                 " frozen.",
                 calls[-1] if calls else None,
@@ -399,6 +417,17 @@ class _Asked:
                 " batch and updates running_mean and running_var.",
                 "eval() on the frozen modules" + (", after every model.train()." if now else "."),
             )
+
+    def frozen_norms(self) -> Iterator[tuple[str, torch.nn.Module]]:
+        """The layers that keep statistics and train no weight, each under its name."""
+        for title, model in self.models.items():
+            every = list(model.parameters())
+            for name, layer in model.named_modules():
+                if not isinstance(layer, _NORMS) or layer.running_mean is None:
+                    continue
+                own = list(layer.parameters()) or every
+                if own and not any(p.requires_grad for p in own):
+                    yield ".".join(filter(None, (title, name))), layer
 
     def normalised(self, layer: torch.nn.Module) -> list[Call]:
         """The recorded calls of a frozen layer that updated its statistics: they count the batch
@@ -424,71 +453,47 @@ class _Asked:
 
     # --- graphs that are kept ---------------------------------------------------------------------
 
-    def kept(self) -> Iterator[Explanation]:
-        """A living result that holds graphs of several backwards that are over: a running loss, or
-        a list of losses."""
-        graph = self.graph
-        living = (
-            {self.object_of(t) for t in self.recording.living()}
-            if self.recording is not None
-            else set()
-        )
-        nodes = queries.accumulate_nodes(graph)
-        asked = {nodes.get(i) for i in self.wanted} | {
-            t.gradient_edge.node_id
-            for t in graph.tensors
-            if t.object_id in self.wanted and t.gradient_edge
-        }
-        over = {e.run for e in graph.events if isinstance(e, Freed)}
-        ended = {
-            r: b.call_id
-            for b in graph.backwards
-            if b.run in over and b.kind == "backward"
-            for r in b.roots
-        }
-        starts, of_line = ended.keys(), dict[Any, list[tuple[Call, Tensor]]]()
-        ran = {n for b in graph.backwards for n in b.ran} | {
-            r for b in graph.backwards for r in b.roots
-        }
-        for t in queries.latest_states(graph).values() if len(starts) > 1 else ():
-            maker = self.words.makers.get(t.id)
-            if (
-                t.object_id in living
-                and t.gradient_edge
-                and t.gradient_edge.node_id in starts
-                and maker
-            ):
-                of_line.setdefault(maker.source, []).append((maker, t))
-            kept = t.object_id in self.wanted or (t.name and t.object_id in living)
+    def sums_kept(self) -> Iterator[Explanation]:
+        """Living results that hold graphs of several backwards that are over: a running loss."""
+        ended, ran = self.ended, _nodes_that_ran(self.graph)
+        for t in queries.latest_states(self.graph).values() if len(ended) > 1 else ():
+            kept = t.object_id in self.wanted or (t.name and t.object_id in self.living)
             if not kept or t.gradient_edge is None or t.is_leaf or t.gradient_edge.node_id in ran:
                 continue
-            behind = queries.reachable(graph, [t.gradient_edge.node_id])
-            if len(behind & starts) > 1 and (not self.wanted or behind & asked):
+            behind = queries.reachable(self.graph, [t.gradient_edge.node_id])
+            iterations = len(behind & ended.keys())
+            if iterations > 1 and self.concerns(behind):
                 name = t.name or "this running sum"
                 yield self.say(
-                    "graph_kept",
-                    f"{name} keeps the graphs of {len(behind & starts)} iterations alive: "
+                    Cause.GRAPH_KEPT,
+                    f"{name} keeps the graphs of {iterations} iterations alive: "
                     f"{len(behind)} nodes, and more with every one.",
-                    maker,
+                    self.words.makers.get(t.id),
                     "it was added up from tensors that have a grad_fn, so every iteration's graph"
                     " hangs on it.",
                     "add loss.item(), or loss.detach().",
                     tensor_ids=(t.id,),
                     node_ids=(t.gradient_edge.node_id,),
                 )
-        for source, found in of_line.items():
+
+    def lists_kept(self) -> Iterator[Explanation]:
+        """Results of one line that are alive, each with the graph of a backward that is over: a
+        list of losses."""
+        for source, found in self.results_of_lines().items():
             found.sort()
             roots = [t.gradient_edge.node_id for _, t in found if t.gradient_edge]
             # Losses that were all there before the first backward are a batch, and go when it is
             # done.
             one_by_one = all(
-                ended[node] < maker.id for node, (maker, _) in zip(roots, found[1:], strict=False)
+                self.ended[node] < maker.id
+                for node, (maker, _) in zip(roots, found[1:], strict=False)
             )
-            concerns = not self.wanted or queries.reachable(graph, roots) & asked
-            if source and len(found) > 2 and one_by_one and concerns:
+            if not source or len(found) < 3 or not one_by_one:
+                continue
+            if self.concerns(queries.reachable(self.graph, roots)):
                 (maker, _), last = found[0], found[-1][1]
                 yield self.say(
-                    "graph_kept",
+                    Cause.GRAPH_KEPT,
                     f"{len(found)} results of {self.words.code(maker)} are alive, each with the"
                     " graph of its iteration, and more with every one.",
                     maker,
@@ -497,6 +502,67 @@ class _Asked:
                     tensor_ids=(last.id,),
                     node_ids=(roots[-1],),
                 )
+
+    def results_of_lines(self) -> dict[Any, list[tuple[Call, Tensor]]]:
+        """The living results on which a backward was called that is over, and their makers, by
+        line."""
+        found: dict[Any, list[tuple[Call, Tensor]]] = {}
+        for t in queries.latest_states(self.graph).values() if len(self.ended) > 1 else ():
+            maker = self.words.makers.get(t.id)
+            if maker is None or t.gradient_edge is None or t.object_id not in self.living:
+                continue
+            if t.gradient_edge.node_id in self.ended:
+                found.setdefault(maker.source, []).append((maker, t))
+        return found
+
+    @cached_property
+    def living(self) -> set[int | None]:
+        """Object ids of what is still alive."""
+        if self.recording is None:
+            return set()
+        return {self.object_of(t) for t in self.recording.living()}
+
+    @cached_property
+    def ended(self) -> dict[int, int]:
+        """The roots of backwards that freed what they ran through, each with the call."""
+        over = {e.run for e in self.graph.events if isinstance(e, Freed)}
+        return {
+            r: b.call_id
+            for b in self.graph.backwards
+            if b.run in over and b.kind == "backward"
+            for r in b.roots
+        }
+
+    @cached_property
+    def wanted_nodes(self) -> set[int | None]:
+        """The nodes at which gradients of what is asked about arrive."""
+        nodes = queries.accumulate_nodes(self.graph)
+        return {nodes.get(i) for i in self.wanted} | {
+            t.gradient_edge.node_id
+            for t in self.graph.tensors
+            if t.object_id in self.wanted and t.gradient_edge
+        }
+
+    def concerns(self, behind: Set[int]) -> bool:
+        """Say whether nodes lead to what is asked about, or nothing in particular is."""
+        return not self.wanted or not self.wanted_nodes.isdisjoint(behind)
+
+
+# What goes wrong although nothing raises, the worst first. A rule may find several.
+RULES: tuple[Callable[[_Asked], Iterator[Explanation]], ...] = (
+    _Asked.overwritten,
+    _Asked.snapshots,
+    _Asked.shared_with_frozen,
+    _Asked.leftovers,
+    _Asked.statistics,
+    _Asked.sums_kept,
+    _Asked.lists_kept,
+)
+
+
+def _nodes_that_ran(graph: Graph) -> set[int]:
+    """The nodes of every recorded backward."""
+    return {n for b in graph.backwards for n in (*b.ran, *b.roots)}
 
 
 def _is_zero(preview: str | None) -> bool:

@@ -18,9 +18,11 @@ from gradviz.graph import queries
 from gradviz.graph.preview import number
 from gradviz.graph.records import Backward, NodeKind
 from gradviz.watch import torch_private
+from gradviz.why.causes import Cause, Symptom
 from gradviz.why.explanation import Explanation, lines_of, several
-from gradviz.why.measured import Block, Measured, least_normal, numbers
+from gradviz.why.measured import Block, Measured, Step, least_normal, numbers
 from gradviz.why.paths import Paths
+from gradviz.why.rules import Rule, first_proven
 
 if TYPE_CHECKING:
     from gradviz.watch.recorded import Recorded
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 FOLD = 1e6
 STEADY = 0.7  # of the steps from module to module that go the same way
 ZEROS = 0.5  # share of exact zeros from which underflow is looked for
+NAN, INF = (Cause.NAN, "NaN"), (Cause.EXPLODING, "inf")
 # nodes that must make a gradient grow together: one factor alone is a scale, chosen by the user
 CHAIN = 4
 _CLIP = "torch.nn.utils.clip_grad_norm_"
@@ -60,10 +63,7 @@ def explain_small(
     """
     with torch_private.unobserved(), torch.no_grad():
         seen = _Small(parameters, recording)
-    for answer in (seen.nothing, seen.broken, seen.underflow, seen.steady, seen.uses, seen.chain):
-        if (found := answer()) is not None:
-            return found
-    return seen.healthy()
+    return first_proven(RULES, Symptom.SOME, seen) or seen.healthy()
 
 
 class _Small(Measured):
@@ -73,7 +73,7 @@ class _Small(Measured):
 
     def say(
         self,
-        cause: str,
+        cause: Cause,
         verdict: str,
         why: str = "",
         mend: str = "",
@@ -87,12 +87,12 @@ class _Small(Measured):
             if (c := self.graph.node[n].call_id) in self.graph.call
         ]
         ruled = [f"cut or frozen ({self.received} of {self.total} parameters received gradient)"]
-        ruled = ruled if cause != "healthy" and 0 < self.total == self.received else []
-        ruled += ["NaN or inf"] if cause in ("vanishing", "underflow") else []
+        ruled = ruled if cause is not Cause.HEALTHY and 0 < self.total == self.received else []
+        ruled += ["NaN or inf"] if cause in (Cause.VANISHING, Cause.UNDERFLOW) else []
         zeros = sum(b.zeros for b in self.blocks) / max(1, sum(b.elements for b in self.blocks))
         ruled += (
             [f"underflow ({zeros:.0%} exact zeros)"]
-            if cause == "vanishing" and zeros < ZEROS and not fades
+            if cause is Cause.VANISHING and zeros < ZEROS and not fades
             else []
         )
         return Explanation(
@@ -124,48 +124,52 @@ class _Small(Measured):
         if self.blocks:
             return None
         return self.say(
-            "not_known", "No parameter here has a .grad that can be read, so nothing was measured."
+            Cause.NOT_KNOWN,
+            "No parameter here has a .grad that can be read, so nothing was measured.",
         )
 
     def broken(self) -> Explanation | None:
         bad = [b for b in self.blocks if b.broken]
-        if not bad and self.run and (values := self.lost(self.run)):
-            cause, word = ("nan", "NaN") if any(map(math.isnan, values)) else ("exploding", "inf")
-            return self.forward(
-                cause, f"The loss is {word}, although the gradients are finite.", "", self.run
-            )
         if not bad:
             return None
-        cause, word = ("nan", "NaN") if any(b.nan for b in bad) else ("exploding", "inf")
+        cause, word = NAN if any(b.nan for b in bad) else INF
         names = several([b.name or "the model" for b in bad])
         verdict = f"{len(bad)} of {len(self.blocks)} modules have {word} in their .grad: {names}."
+        run = self.first_broken()
+        if run is None:
+            return self.say(cause, verdict, self.not_on_the_way(word), _ANOMALY)
+        place = f"in backward {self.runs.index(run) + 1} of {len(self.runs)}: "
+        when = "" if run is self.run else place
+        if self.lost(run):
+            return self.forward(cause, verdict, when, run)
+        return self.made(cause, verdict, when, run, bad)
+
+    def first_broken(self) -> Backward | None:
+        """The last backward, where it broke gradients of a sound loss; else the first that did: a
+        loss that was broken already may be so because of an earlier step."""
         seen = [r for r in self.runs if any(s.broken for s in self.steps.get(r.run, ()))]
         if not seen or self.run is None:
-            whole = bool(self.ran) and all(s.known for s in self.ran)
-            why = (
+            return None
+        return self.run if self.run in seen and not self.lost(self.run) else seen[0]
+
+    def not_on_the_way(self, word: str) -> str:
+        """Say what is known where no gradient on the way was broken."""
+        if self.ran and all(s.known for s in self.ran):
+            return (
                 f"no {word} was on the way in the recorded backward: it was there before, or was"
                 " written afterwards."
             )
-            why = (
-                why
-                if whole
-                else "which node made it was not measured: not all gradients on the way were."
-            )
-            return self.say(cause, verdict, why, _ANOMALY)
-        # A loss that was broken already may be so because of an earlier step.
-        run = self.run if self.run in seen and not self.lost(self.run) else seen[0]
-        when = (
-            f"in backward {self.runs.index(run) + 1} of {len(self.runs)}: "
-            if run is not self.run
-            else ""
-        )
-        return (
-            self.forward(cause, verdict, when, run)
-            if self.lost(run)
-            else self.made(cause, verdict, when, run, bad)
-        )
+        return "which node made it was not measured: not all gradients on the way were."
 
-    def forward(self, cause: str, verdict: str, when: str, run: Backward) -> Explanation:
+    def broken_loss(self) -> Explanation | None:
+        values = self.lost(self.run) if self.run else None
+        if not values or self.run is None:
+            return None
+        cause, word = NAN if any(map(math.isnan, values)) else INF
+        verdict = f"The loss is {word}, although the gradients are finite."
+        return self.forward(cause, verdict, "", self.run)
+
+    def forward(self, cause: Cause, verdict: str, when: str, run: Backward) -> Explanation:
         """No derivative is to blame: the first call with such a result, where results were read."""
         nan = any(map(math.isnan, self.lost(run)))
         word, test = ("NaN", math.isnan) if nan else ("inf", math.isinf)
@@ -199,45 +203,45 @@ class _Small(Measured):
         )
 
     def made(
-        self, cause: str, verdict: str, when: str, run: Backward, bad: list[Block]
+        self, cause: Cause, verdict: str, when: str, run: Backward, bad: list[Block]
     ) -> Explanation:
         """The first node that got finite gradients and sent others."""
         ends = {n for b in bad for n in self.node.get(b.name, ())}
+        for step in self.steps[run.run]:
+            if not step.broken or not step.clean:
+                continue
+            if not ends or queries.reachable(self.graph, [step.event.node_id]) & ends:
+                return self.made_at(cause, verdict, when, step)
+        return self.say(cause, verdict, when + self.first_seen(run), _ANOMALY)
+
+    def made_at(self, cause: Cause, verdict: str, when: str, step: Step) -> Explanation:
+        """This node made what is not finite."""
+        node = self.graph.node[step.event.node_id]
+        what = (
+            "its backward is code of its own, and made it"
+            if node.kind is NodeKind.CUSTOM_FUNCTION
+            else "its derivative does not exist or overflows at the values of the forward"
+        )
+        why = f"{when}{node.name} got {step.told(True)} and sent {step.told(False)}: {what}."
+        mend = (
+            "keep its input away from that point (eps or clamp before it; torch.where after"
+            " it is too late)."
+        )
+        return self.say(cause, verdict, why, mend, (node.id,))
+
+    def first_seen(self, run: Backward) -> str:
+        """Say where a gradient was first seen that is not finite."""
         steps = self.steps[run.run]
         first = next(s for s in steps if s.broken)
-        for step in steps:
-            if (
-                step.broken
-                and step.clean
-                and (not ends or queries.reachable(self.graph, [step.event.node_id]) & ends)
-            ):
-                node, custom = self.graph.node[step.event.node_id], NodeKind.CUSTOM_FUNCTION
-                what = (
-                    "its backward is code of its own, and made it"
-                    if node.kind is custom
-                    else ("its derivative does not exist or overflows at the values of the forward")
-                )
-                why = (
-                    f"{when}{node.name} got {step.told(True)} and sent {step.told(False)}: {what}."
-                )
-                mend = (
-                    "keep its input away from that point (eps or clamp before it; torch.where after"
-                    " it is too late)."
-                )
-                return self.say(cause, verdict, why, mend, (node.id,))
         name, before = self.graph.node[first.event.node_id].name, steps[: steps.index(first)]
-        why = f"{when}first seen at {name}, after gradients that were not measured."
         if not first.sound and not before:
-            why = (
-                f"{when}the gradient that backward started with, {first.told(True)}, was not"
-                " finite."
-            )
-        elif not first.sound and all(s.known for s in before):
-            why = (
-                f"{when}what was sent to {name} is finite, {first.told(True)} arrived: an overflow,"
+            return f"the gradient that backward started with, {first.told(True)}, was not finite."
+        if not first.sound and all(s.known for s in before):
+            return (
+                f"what was sent to {name} is finite, {first.told(True)} arrived: an overflow,"
                 " or a hook."
             )
-        return self.say(cause, verdict, why, _ANOMALY)
+        return f"first seen at {name}, after gradients that were not measured."
 
     def underflow(self) -> Explanation | None:
         zeros, elements = sum(b.zeros for b in self.blocks), sum(b.elements for b in self.blocks)
@@ -250,22 +254,26 @@ class _Small(Measured):
                 node = self.graph.node[step.event.node_id]
                 limit = f"the smallest normal {small[1]} is {least_normal(small[1]):.1e}"
                 why = f"{small[0]} arrives at {node.name}; {limit}."
-                return self.say("underflow", f"Underflow: {share}.", why, mend, (node.id,))
+                return self.say(Cause.UNDERFLOW, f"Underflow: {share}.", why, mend, (node.id,))
         if least := next((b for b in self.blocks if b.least), None):
             limit = f"the smallest normal {least.least}, {least_normal(least.least):.1e}"
             why = f"the largest gradient of {least.name or 'the model'} is below {limit}."
-            return self.say("underflow", f"Underflow: {share}.", why, mend)
+            return self.say(Cause.UNDERFLOW, f"Underflow: {share}.", why, mend)
         if zeros == elements:
             return self.say(
-                "not_known",
+                Cause.NOT_KNOWN,
                 f"{share}; no gradient near the limit of the dtype was seen on the way.",
             )
         return None
 
-    def steady(self) -> Explanation | None:
-        """Norms that fall, or flows that grow, from module to module by more than ``FOLD`` in
-        all."""
+    def falling(self) -> Explanation | None:
+        """Norms that fall from module to module by more than ``FOLD`` in all."""
         alive = [b for b in self.blocks if b.norm > 0]
+        mend = "ReLU or GELU instead of a saturating function, a residual path, or normalisation."
+        return self.trend(Cause.VANISHING, "shrinks", mend, alive, [b.norm for b in alive])
+
+    def growing(self) -> Explanation | None:
+        """Flows that grow from module to module by more than ``FOLD`` in all."""
         biased = [b for b in self.blocks if b.bias]
         flows, how = [1 / b.bias for b in biased if b.bias], ", measured at their biases"
         arriving = [self.flow(b) for b in self.blocks]
@@ -275,14 +283,12 @@ class _Small(Measured):
                 [1 / x for x in arriving if x],
                 ", measured where it arrives",
             )
-        mend = "ReLU or GELU instead of a saturating function, a residual path, or normalisation."
-        falling = self.trend("vanishing", "shrinks", mend, alive, [b.norm for b in alive])
         mend = f"smaller initial weights, normalisation, or {_CLIP}."
-        return falling or self.trend("exploding", "grows", mend, biased, flows, how)
+        return self.trend(Cause.EXPLODING, "grows", mend, biased, flows, how)
 
     def trend(
         self,
-        cause: str,
+        cause: Cause,
         verb: str,
         mend: str,
         blocks: list[Block],
@@ -310,53 +316,79 @@ class _Small(Measured):
         """One cell used many times, each use before the other: what each use contributes to its
         parameter."""
         for name, node in ((name, n) for name, nodes in self.node.items() for n in nodes):
-            if len(last := {e.node_id: e for e in self.into.get(node, ())}) < CHAIN:
+            last = {e.node_id: e for e in self.into.get(node, ())}
+            if len(last) < CHAIN:
                 continue
             steps = [s for s in self.ran if s.event.node_id in last]
             sent = [s.sent[last[s.event.node_id].next_index] for s in steps]
             found = [(s, x) for s, x in zip(steps, sent, strict=True) if x]
             sizes = [x for _, x in found]
-            falls = sum(b < a for a, b in pairwise(sizes))
-            if (
-                len(sizes) < CHAIN
-                or falls < STEADY * (len(sizes) - 1)
-                or not sizes[0] >= FOLD * sizes[-1] > 0
-            ):
+            if not _fades_steadily(sizes):
                 continue
             late, early = (self.user(last[s.event.node_id]) for s, _ in (found[0], found[-1]))
             if early in queries.reachable(self.graph, [late]):
-                zeros = _zeros_at_the_end(sent)
-                fold, leaf = sizes[0] / sizes[-1], self.graph.node[node].leaf_id
-                factor = number(fold ** (-1 / (len(sizes) - 1)))
-                verdict = f"The gradient shrinks {_fold(fold)}-fold over " + _uses(
-                    len(sizes), zeros, len(sent)
-                )
-                why = (
-                    f"each use multiplies what it contributes to {self.words.name(leaf)} by about"
-                    f" {factor}"
-                )
-                dtype = self.graph.tensor[leaf].dtype if leaf is not None else None
-                # a state of zeros is another reason
-                fades = bool(zeros and dtype and sizes[-1] < least_normal(dtype))
-                why += f", until it is too small for {dtype}. " if fades else ". "
-                told = (
-                    "the first one contributes" if zeros == 1 else f"the first {zeros} contribute"
-                )
-                rest = f"{told} exactly 0." if zeros else "the first uses hardly count."
-                return self.say(
-                    "vanishing",
-                    f"{verdict} of {name or 'the model'}: {rest}",
-                    f"{why}(Called vanishing from {_fold(FOLD)}-fold.)",
-                    "a gated cell (LSTM, GRU), a residual path, orthogonal weights, or fewer"
-                    " steps.",
-                    (late, early),
-                    fades=fades,
-                )
+                leaf = self.graph.node[node].leaf_id
+                return self.fading(name, leaf, sizes, sent, (late, early))
         return None
+
+    def fading(
+        self,
+        name: str,
+        leaf: int | None,
+        sizes: list[float],
+        sent: list[float | None],
+        ends: tuple[int, int],
+    ) -> Explanation:
+        """The uses of one cell count less and less."""
+        zeros = _zeros_at_the_end(sent)
+        fold = sizes[0] / sizes[-1]
+        factor = number(fold ** (-1 / (len(sizes) - 1)))
+        verdict = f"The gradient shrinks {_fold(fold)}-fold over " + _uses(
+            len(sizes), zeros, len(sent)
+        )
+        why = f"each use multiplies what it contributes to {self.words.name(leaf)} by about"
+        why += f" {factor}"
+        dtype = self.graph.tensor[leaf].dtype if leaf is not None else None
+        # a state of zeros is another reason
+        fades = bool(zeros and dtype and sizes[-1] < least_normal(dtype))
+        why += f", until it is too small for {dtype}. " if fades else ". "
+        told = "the first one contributes" if zeros == 1 else f"the first {zeros} contribute"
+        rest = f"{told} exactly 0." if zeros else "the first uses hardly count."
+        return self.say(
+            Cause.VANISHING,
+            f"{verdict} of {name or 'the model'}: {rest}",
+            f"{why}(Called vanishing from {_fold(FOLD)}-fold.)",
+            "a gated cell (LSTM, GRU), a residual path, orthogonal weights, or fewer steps.",
+            ends,
+            fades=fades,
+        )
 
     def chain(self) -> Explanation | None:
         """Growth along one path of nodes, where the recording has the numbers: one cell used many
         times."""
+        path = self.steepest_path()
+        if len(path) < CHAIN:
+            return None
+        start, end = self.sizes.get(path[-1][0], 0.0), self.sizes.get(path[0][0], 0.0) * path[0][1]
+        fold, scale = end / start if start else 0.0, max(f for _, f in path)
+        # What arrived has to have grown as well, and without the largest factor: that may be a
+        # scale that was chosen.
+        if fold < FOLD * scale or sum(math.log(f) for _, f in path) < math.log(FOLD * scale):
+            return None
+        names = [self.graph.node[n].name for n, _ in path]
+        name = max(set(names), key=names.count)
+        return self.say(
+            Cause.EXPLODING,
+            f"The gradient grows {_fold(fold)}-fold along one path of {len(path)} nodes.",
+            f"{name} stands there {names.count(name)} times; on average a node multiplies it by "
+            f"{number(fold ** (1 / len(path)))}. (Called exploding from {_fold(FOLD)}-fold.)",
+            "a smaller weight, fewer steps (detach the state now and then), or " + _CLIP + ".",
+            (path[0][0],),
+        )
+
+    def steepest_path(self) -> list[tuple[int, float]]:
+        """The nodes of the path along which a gradient grows most, from the input to the loss, each
+        with what it multiplies by."""
         factors = self.factors()
         best: dict[int, tuple[float, int | None]] = {}  # the growth so far, and from which node
         for step in self.ran:
@@ -369,47 +401,35 @@ class _Small(Measured):
                 if now > best.get(e.next_node_id, (-math.inf,))[0]:
                     best[e.next_node_id] = now, here
         at: int | None = max(best, key=lambda n: best[n][0], default=None)
-        path = []  # from the input to the loss: (node, what it multiplies by)
+        path = []
         while at is not None and (before := best[at][1]) is not None:
             if (grown := math.exp(min(best[at][0] - best[before][0], 700.0))) > 1.1:
                 path.append((before, grown))
             at = before
-        if len(path) < CHAIN:
+        return path
+
+    def large(self) -> Explanation | None:
+        large = [b.name or "the model" for b in self.blocks if b.norm >= FOLD]
+        if not large:
             return None
-        start, end = self.sizes.get(path[-1][0], 0.0), self.sizes.get(path[0][0], 0.0) * path[0][1]
-        fold, scale = end / start if start else 0.0, max(f for _, f in path)
-        # What arrived has to have grown as well, and without the largest factor: that may be a
-        # scale that was chosen.
-        if fold < FOLD * scale or sum(math.log(f) for _, f in path) < math.log(FOLD * scale):
+        verdict = f"The gradient of {several(large)} is larger than {_fold(FOLD)}."
+        why = "whether it grew or was large at once was not measured."
+        return self.say(Cause.NOT_KNOWN, verdict, why)._replace(detail="large")
+
+    def unreadable(self) -> Explanation | None:
+        if not self.unread:
             return None
-        names = [self.graph.node[n].name for n, _ in path]
-        name = max(set(names), key=names.count)
-        return self.say(
-            "exploding",
-            f"The gradient grows {_fold(fold)}-fold along one path of {len(path)} nodes.",
-            f"{name} stands there {names.count(name)} times; on average a node multiplies it by "
-            f"{number(fold ** (1 / len(path)))}. (Called exploding from {_fold(FOLD)}-fold.)",
-            "a smaller weight, fewer steps (detach the state now and then), or " + _CLIP + ".",
-            (path[0][0],),
+        every = len(self.blocks) + self.unread
+        verdict = (
+            f"The gradients of {self.unread} of {every} modules cannot be read; the others show"
+            " no fault in size."
         )
+        return self.say(Cause.NOT_KNOWN, verdict)
 
     def healthy(self) -> Explanation:
-        if large := [b.name or "the model" for b in self.blocks if b.norm >= FOLD]:
-            verdict = f"The gradient of {several(large)} is larger than {_fold(FOLD)}."
-            found = self.say(
-                "not_known", verdict, "whether it grew or was large at once was not measured."
-            )
-            return found._replace(detail="large")
         reach = f"{self.received} of {self.total} parameters received gradient"
-        if self.unread:
-            every = len(self.blocks) + self.unread
-            verdict = (
-                f"The gradients of {self.unread} of {every} modules cannot be read; the others show"
-                " no fault in size."
-            )
-            return self.say("not_known", verdict)
         return self.say(
-            "healthy",
+            Cause.HEALTHY,
             f"No fault in size: {reach}, and no norm vanishes or explodes ({_fold(FOLD)}-fold),"
             " none is NaN.",
         )
@@ -432,6 +452,32 @@ class _Small(Measured):
             told = sorted(means, key=lambda n: -abs(means[n]))
             return f"measured: {several([f'{n} ×{number(math.exp(means[n]))}' for n in told])}."
         return f"at the largest step ran {several(names)}; their gradients were not measured."
+
+
+# What may be wrong with the size of gradients: see NOTE [one table].
+RULES: tuple[Rule[[_Small]], ...] = (
+    Rule(_Small.nothing),
+    Rule(_Small.broken),
+    Rule(_Small.broken_loss),
+    Rule(_Small.underflow),
+    Rule(_Small.falling),
+    Rule(_Small.growing),
+    Rule(_Small.uses),
+    Rule(_Small.chain),
+    Rule(_Small.large),
+    Rule(_Small.unreadable),
+)
+
+
+def _fades_steadily(sizes: Sequence[float]) -> bool:
+    """
+    >>> _fades_steadily([1e3, 1.0, 1e-3, 1e-6]), _fades_steadily([1e3, 1.0, 1e-3, 1e-2])
+    (True, False)
+    """
+    falls = sum(b < a for a, b in pairwise(sizes))
+    if len(sizes) < CHAIN or falls < STEADY * (len(sizes) - 1):
+        return False
+    return sizes[0] >= FOLD * sizes[-1] > 0
 
 
 def _zeros_at_the_end(sent: Sequence[float | None]) -> int:

@@ -9,7 +9,8 @@ from functools import cached_property
 from itertools import zip_longest
 
 from gradviz.graph import queries
-from gradviz.graph.records import Edge, Node, NodeRan, Tensor
+from gradviz.graph.records import Call, Edge, Node, NodeRan, Tensor
+from gradviz.why.causes import Cause
 from gradviz.why.explanation import Explanation, several
 from gradviz.why.paths import NOT_IN_LOSS, RECORD, Asked, Paths, all_zero
 
@@ -30,6 +31,8 @@ FACTORS = {
 FLAT = ("Relu", "Threshold", "Hardtanh", "Clamp", "Round", "Floor", "Ceil", "Sign", "Trunc")
 HOOK = "BackwardHookFunction"  # the node of a module's full backward hooks
 EXACT_ZERO = "exactly 0 everywhere"
+# of a gradient that is there
+OUT = ("cut", "frozen", "never tracked")
 _KEEPING = "T|Transpose|Permute|View|UnsafeView|Reshape|Expand|Unsqueeze|Squeeze|ToCopy|Clone|Mul"
 KEEP_ZERO = re.compile(f"({_KEEPING})Backward")
 
@@ -105,7 +108,7 @@ class Zeros(Paths):
         call, stored = cleared
         return self.say(
             asked,
-            "zero_gradient",
+            Cause.ZERO_GRADIENT,
             f"{asked.name}.grad is all zeros: they were written after the last backward.",
             calls=[call],
             why=f"backward had stored {stored}; this call wrote zeros over it.",
@@ -113,77 +116,128 @@ class Zeros(Paths):
             ruled_out=("cut", "frozen", "a zero slope"),
         )
 
-    def zero(self, asked: Asked) -> Explanation:
-        """Its gradient is exactly zero everywhere: which node sent only zeros."""
-        n, own = asked.name, self.node_of(asked)
+    def zero_makers(self, asked: Asked) -> set[tuple[tuple[int, int], bool]] | None:
+        """Return what made the zeros that arrived in the last run, as ``makers`` tells; None or
+        nothing where it was not measured."""
+        run = self.last_run(asked)
+        return self.makers(run.run).get(run.node_id) if run else None
+
+    def last_run(self, asked: Asked) -> NodeRan | None:
+        """Return what its node did in the last backward."""
+        own = self.node_of(asked)
         runs = self.runs_of.get(own[0], []) if own else []
-        made = self.makers(runs[-1][1].run).get(runs[-1][1].node_id) if runs else None
-        if made and (changed := sorted(slot for slot, unlike in made if unlike)):
-            return self.changed(asked, changed)
-        stops = (
-            sorted(slot for slot, _ in made)
-            if made
-            else self.marked(own, self.stops, self.stops_above)
-        )
-        moved = [
-            t for s in stops if made and not self.blocked[s][1] for t in self.moved_factor(*s) or ()
-        ]
-        if stops and len(moved) < len(stops) and (made or not (own and own[0] in self.open)):
-            return self.zero_because(asked, stops if made else self.nearest(asked, stops))
-        if own and not asked.hooked and (sent := self.cancelling(own[0])):
-            return self.say(
-                asked,
-                "zero_gradient",
-                f"{n}.grad is {EXACT_ZERO}: what reaches it adds up to 0.",
-                why=(
-                    f"{several(sent)} arrive there, and cancel exactly: the loss does not depend on"
-                    f" {n}."
-                ),
-                detail="cancels",
-                ruled_out=(*NOT_IN_LOSS[:3], "a zero slope"),
-            )
-        slopes = dict.fromkeys(
-            node for node, _ in self.marked(own, self.flat, self.near_above) if not moved
-        )
-        able = [self.graph.node[i] for i in slopes if not self.late(i)]
-        calls = [
-            self.graph.call[i] for i in sorted({x.call_id for x in able if x.call_id is not None})
-        ]
-        may = ["the hook on it (register_hook)"] if asked.hooked else []
-        how = {True: "a hook of a module", False: "whose slope can be 0"}
-        may += [f"{x.name}, {how[x.name.startswith(HOOK)]}" for x in able]
-        why = "Likely" if self.recorded else "Possible"
-        why = f"{why}, not proven: {'; or '.join(dict.fromkeys(may))}. " if may else ""
-        moved = moved or (self.moved_factors(own[0]) if own and not asked.hooked else [])
-        if moved:  # LoRA's B after its first step
-            names = several(list(dict.fromkeys(self.words.name(t.id) for t in moved)))
-            why += (
-                f"It is multiplied by {names}, which gets a gradient itself: if {names} was all"
-                " zeros at that forward (LoRA's B is, in the first step), this is as it should"
-                " be. "
-            )
-        elif runs and any(_some(runs[-1][1].arrived, runs[-1][1].arrived_norms)):
-            may, why = (
-                [],
-                (
-                    "What the last backward brought was not zero: something wrote to it, or it"
-                    " cancels. "
-                ),
-            )
-        # Without a loss, or a node, it may be as it should be.
-        cause = "zero_gradient" if self.roots and may and not moved else "not_known"
-        unknown = "Which node made the zeros is not known here. "
-        out = ("cut", "frozen", "never tracked") if self.reaches(asked) else ("frozen",)
+        return runs[-1][1] if runs else None
+
+    def became_zeros(self, asked: Asked) -> Explanation | None:
+        """Between two nodes something else than zeros became zeros."""
+        changed = sorted(slot for slot, unlike in self.zero_makers(asked) or () if unlike)
+        return self.changed(asked, changed) if changed else None
+
+    def stopping(self, asked: Asked) -> list[tuple[int, int]]:
+        """Return the edges from which only zeros come to it."""
+        if made := self.zero_makers(asked):
+            return sorted(slot for slot, _ in made)
+        return self.marked(self.node_of(asked), self.stops, self.stops_above)
+
+    def moved_at(self, asked: Asked) -> list[Tensor]:
+        """Return the leaves by which it is multiplied at these edges, and that may have moved since
+        they were zeros."""
+        if not self.zero_makers(asked):
+            return []
+        unexplained = [slot for slot in self.stopping(asked) if not self.blocked[slot][1]]
+        return [t for slot in unexplained for t in self.moved_factor(*slot) or ()]
+
+    def stopped(self, asked: Asked) -> Explanation | None:
+        """All its gradient comes along edges on which only zeros went."""
+        stops, made, own = self.stopping(asked), self.zero_makers(asked), self.node_of(asked)
+        if not stops or len(self.moved_at(asked)) >= len(stops):
+            return None
+        if made:
+            return self.zero_because(asked, stops)
+        if own and own[0] in self.open:
+            return None  # something else may come on another way
+        return self.zero_because(asked, self.nearest(asked, stops))
+
+    def cancels(self, asked: Asked) -> Explanation | None:
+        """Several gradients reach it, and add up to 0."""
+        own = self.node_of(asked)
+        sent = self.cancelling(own[0]) if own and not asked.hooked else []
+        if not sent:
+            return None
+        n = asked.name
         return self.say(
             asked,
-            cause,
-            f"{n}.grad is there, and it is {EXACT_ZERO}.",
-            calls=calls,
+            Cause.ZERO_GRADIENT,
+            f"{n}.grad is {EXACT_ZERO}: what reaches it adds up to 0.",
+            why=f"{several(sent)} arrive there, and cancel exactly: the loss does not depend on"
+            f" {n}.",
+            detail="cancels",
+            ruled_out=(*NOT_IN_LOSS[:3], "a zero slope"),
+        )
+
+    def zero_unproven(self, asked: Asked) -> Explanation:
+        """Which node made the zeros is not proven: tell which may have."""
+        moved = self.moved_at(asked)
+        able = [] if moved else self.able_nodes(self.node_of(asked))
+        may = self.suspects(asked, able)
+        how = "Likely" if self.recorded else "Possible"
+        why = f"{how}, not proven: {'; or '.join(may)}. " if may else ""
+        if moved := moved or self.moved_above(asked):
+            why += self.like_lora(moved)
+        elif self.something_arrived(asked):
+            may = []
+            why = "What the last backward brought was not zero: something wrote to it, or it"
+            why += " cancels. "
+        # Without a loss, or a node, it may be as it should be.
+        proven = self.roots and may and not moved
+        unknown = "Which node made the zeros is not known here. "
+        return self.say(
+            asked,
+            Cause.ZERO_GRADIENT if proven else Cause.NOT_KNOWN,
+            f"{asked.name}.grad is there, and it is {EXACT_ZERO}.",
+            calls=self.calls_of(able),
             detail="zero",
             nodes=[x.id for x in able],
             why=(why or unknown) + ("" if self.recorded else f"{RECORD}."),
-            ruled_out=out,
+            ruled_out=OUT if self.reaches(asked) else ("frozen",),
         )
+
+    def moved_above(self, asked: Asked) -> list[Tensor]:
+        """Return the leaf by which all its gradient is multiplied, where that may have moved."""
+        own = self.node_of(asked)
+        return self.moved_factors(own[0]) if own and not asked.hooked else []
+
+    def able_nodes(self, own: tuple[int, int] | None) -> list[Node]:
+        """Return the nodes on the way to it that can send only zeros, each once."""
+        slopes = dict.fromkeys(node for node, _ in self.marked(own, self.flat, self.near_above))
+        return [self.graph.node[i] for i in slopes if not self.late(i)]
+
+    def calls_of(self, nodes: Iterable[Node]) -> list[Call]:
+        """Return the calls that made these nodes, in their order."""
+        ids = {node.call_id for node in nodes if node.call_id is not None}
+        return [self.graph.call[i] for i in sorted(ids)]
+
+    def suspects(self, asked: Asked, able: Iterable[Node]) -> list[str]:
+        """Say what may have made the zeros, each once."""
+        may = ["the hook on it (register_hook)"] if asked.hooked else []
+        how = {True: "a hook of a module", False: "whose slope can be 0"}
+        may += [f"{x.name}, {how[x.name.startswith(HOOK)]}" for x in able]
+        return list(dict.fromkeys(may))
+
+    def like_lora(self, moved: Iterable[Tensor]) -> str:
+        """Say that a factor may have been all zeros at that forward: LoRA's B after its first
+        step."""
+        names = several(list(dict.fromkeys(self.words.name(t.id) for t in moved)))
+        return (
+            f"It is multiplied by {names}, which gets a gradient itself: if {names} was all"
+            " zeros at that forward (LoRA's B is, in the first step), this is as it should"
+            " be. "
+        )
+
+    def something_arrived(self, asked: Asked) -> bool:
+        """Say whether the last backward brought it something else than zeros."""
+        run = self.last_run(asked)
+        return run is not None and any(_some(run.arrived, run.arrived_norms))
 
     def makers(self, run: int) -> dict[int, set[tuple[tuple[int, int], bool]]]:
         """What made the zeros that arrived at each node in one run, where all of it was measured:
@@ -250,7 +304,7 @@ class Zeros(Paths):
         who, likely = nodes[0].name, "" if mine else "likely, not proven, "
         return self.say(
             asked,
-            "zero_gradient",
+            Cause.ZERO_GRADIENT,
             f"{n}.grad is {EXACT_ZERO}: only zeros came of what {who} sent.",
             calls=calls,
             nodes=[x.id for x in nodes],
@@ -465,64 +519,75 @@ class Zeros(Paths):
 
     def zero_because(self, asked: Asked, stops: list[tuple[int, int]]) -> Explanation:
         """All its gradient comes through these edges, along which only zeros went."""
-        n, stops = asked.name, self.nearest(asked, stops)
-        found = [self.blocked[s] for s in stops]
+        stops = self.nearest(asked, stops)
         nodes = [self.graph.node[node] for node, _ in stops]
-        calls = [
-            self.graph.call[i] for i in dict.fromkeys(x.call_id for x in nodes) if i is not None
-        ]
-        factors = [t for _, t in found if t is not None]
-        names = several(list(dict.fromkeys(self.words.name(t.id) for t in factors)))
-        out = ("cut", "frozen", "never tracked")
-        trains = len(factors) == len(found) and all(t.is_leaf and t.requires_grad for t in factors)
-        last = queries.latest_states(self.graph)
-        if (
-            trains
-            and not self.is_zero(asked.tensor_id)
-            and not any(self.stuck(last[t.object_id]) for t in factors)
-        ):
-            verb, gets = (
-                ("are", "get gradients") if len(set(factors)) > 1 else ("is", "gets a gradient")
-            )
-            return self.say(
-                asked,
-                "healthy",
-                f"Healthy: {n}'s gradient is exactly 0 because {names} {verb} all zeros "
-                "(it is multiplied by it).",
-                calls=calls,
-                tensors=[t.id for t in factors],
-                nodes=[x.id for x in nodes],
-                why=f"{names} {gets} too, so {n}'s starts after the first step.",
-                ruled_out=out,
-                detail="zero_factor",
-            )
+        factors = [t for slot in stops if (t := self.blocked[slot][1]) is not None]
+        if len(factors) == len(stops) and self.start_later(asked, factors):
+            return self.starts_later(asked, nodes, factors)
         what, detail = (
             self.why_zero(nodes, stops)
             if not factors
-            else (f"its gradient is multiplied by {names}, which is all zeros.", "zero")
+            else (
+                f"its gradient is multiplied by {self.each(factors)}, which is all zeros.",
+                "zero",
+            )
         )
         who = several(list(dict.fromkeys(x.name for x in nodes)))
         casts = all(x.name.startswith("ToCopy") for x in nodes)
         return self.say(
             asked,
-            "underflow" if casts else "zero_gradient",
-            f"{n}.grad is {EXACT_ZERO}: {who} sends only zeros back.",
-            calls=calls,
+            Cause.UNDERFLOW if casts else Cause.ZERO_GRADIENT,
+            f"{asked.name}.grad is {EXACT_ZERO}: {who} sends only zeros back.",
+            calls=self.calls_in_order(nodes),
             nodes=[x.id for x in nodes],
             tensors=[t.id for t in factors],
             why=what[0].upper() + what[1:],
             mend="scale the loss up, e.g. with torch.amp.GradScaler." if casts else "",
-            ruled_out=out,
+            ruled_out=OUT,
             detail=detail,
+        )
+
+    def each(self, tensors: Iterable[Tensor]) -> str:
+        """Name these tensors, each once."""
+        return several(list(dict.fromkeys(self.words.name(t.id) for t in tensors)))
+
+    def calls_in_order(self, nodes: Iterable[Node]) -> list[Call]:
+        """Return the calls that made these nodes, each once."""
+        ids = dict.fromkeys(node.call_id for node in nodes)
+        return [self.graph.call[i] for i in ids if i is not None]
+
+    def start_later(self, asked: Asked, factors: Iterable[Tensor]) -> bool:
+        """Say whether all these factors get a gradient themselves, so that its own starts after
+        the first step."""
+        if not all(t.is_leaf and t.requires_grad for t in factors):
+            return False
+        if self.is_zero(asked.tensor_id):
+            return False
+        last = queries.latest_states(self.graph)
+        return not any(self.stuck(last[t.object_id]) for t in factors)
+
+    def starts_later(self, asked: Asked, nodes: list[Node], factors: list[Tensor]) -> Explanation:
+        """It is multiplied by zeros that will not stay: LoRA's A in the first step."""
+        names = self.each(factors)
+        many = len(set(factors)) > 1
+        verb, gets = ("are", "get gradients") if many else ("is", "gets a gradient")
+        return self.say(
+            asked,
+            Cause.HEALTHY,
+            f"Healthy: {asked.name}'s gradient is exactly 0 because {names} {verb} all zeros "
+            "(it is multiplied by it).",
+            calls=self.calls_in_order(nodes),
+            tensors=[t.id for t in factors],
+            nodes=[x.id for x in nodes],
+            why=f"{names} {gets} too, so {asked.name}'s starts after the first step.",
+            ruled_out=OUT,
+            detail="zero_factor",
         )
 
     def why_zero(self, nodes: Sequence[Node], stops: Sequence[tuple[int, int]]) -> tuple[str, str]:
         """What is known of nodes that sent only zeros although something else arrived; and its
         detail."""
-        sent = [
-            (self.runs_of[n][-1][1].sent[i] or "") if n in self.runs_of else "0" for n, i in stops
-        ]
-        if all(text and not text.strip("[], ") for text in sent):
+        if all(text and not text.strip("[], ") for text in map(self.last_sent, stops)):
             return "what it sent on is empty: no element of the batch took this way.", "zero"
         if all(n.name.startswith(FLAT) for n in nodes):
             return "there its slope is 0: all that arrived met a flat part.", "zero"
@@ -531,24 +596,26 @@ class Zeros(Paths):
         if any(n.name.startswith("ToCopy") for n in nodes):
             return "it casts to fewer bits, and numbers too small for these became 0.", "zero"
         if all(n.name in FACTORS for n in nodes):
-            if all(i not in FACTORS[n.name] for n, (_, i) in zip(nodes, stops, strict=True)):
+            if all(self.factor(*slot) is None for slot in stops):
                 return "what arrived there was not zero, and its parts cancel exactly.", "cancels"
-            ends = [
-                e
-                for s in stops
-                for e in self.graph.edges_from[s[0]]
-                if e.next_index == self.factor(*s)
-            ]
-            names = [self.words.name(i) for e in ends if (i := self.tensor_at(e)) is not None]
-            if names and len(ends) == len(stops) == len(names):
-                return (
-                    (
-                        "what arrived there was not zero; times"
-                        f" {several(list(dict.fromkeys(names)))} it is 0."
-                    ),
-                    "zero",
-                )
+            if names := self.factors_of(stops):
+                return f"what arrived there was not zero; times {several(names)} it is 0.", "zero"
         return "what arrived there was not zero; what it sent on was.", "zero"
+
+    def last_sent(self, slot: tuple[int, int]) -> str:
+        """What a node sent along an edge in its last run; "0" where it was not seen to run."""
+        node, index = slot
+        return (self.runs_of[node][-1][1].sent[index] or "") if node in self.runs_of else "0"
+
+    def factors_of(self, stops: Sequence[tuple[int, int]]) -> list[str]:
+        """Name what the gradients along these edges are multiplied by, each once; nothing where
+        one of them is not known."""
+        ends = [
+            e for s in stops for e in self.graph.edges_from[s[0]] if e.next_index == self.factor(*s)
+        ]
+        names = [self.words.name(i) for e in ends if (i := self.tensor_at(e)) is not None]
+        known = len(ends) == len(stops) == len(names)
+        return list(dict.fromkeys(names)) if known else []
 
     def factor(self, node: int, slot: int) -> int | None:
         """The slot of what the gradient along this edge is multiplied by."""

@@ -11,6 +11,7 @@ import torch
 
 import gradviz as gv
 from gradviz.graph.records import Graph
+from gradviz.why.causes import Cause
 from gradviz.why.explanation import CARDS, LINES, WIDTH, Explanation, focus
 
 
@@ -31,7 +32,13 @@ def recorded(steps: int = 30) -> gv.Recording:
 def test_it_never_takes_more_than_eight_lines(words: int, more: int) -> None:
     text = " ".join(["word"] * words)
     told = Explanation(
-        "cut", text, text, text, text, ("cut", "frozen") * words, more=("further " * words,) * more
+        Cause.CUT,
+        text,
+        text,
+        text,
+        text,
+        ("cut", "frozen") * words,
+        more=("further " * words,) * more,
     )
     lines = str(told).splitlines()
     assert len(lines) <= LINES
@@ -42,7 +49,7 @@ def test_it_never_takes_more_than_eight_lines(words: int, more: int) -> None:
 
 
 def test_the_verdict_comes_first_and_what_was_ruled_out_last() -> None:
-    told = Explanation("not_known", "v", "w", "y", "m", ("cut", "frozen"), more=("f",))
+    told = Explanation(Cause.NOT_KNOWN, "v", "w", "y", "m", ("cut", "frozen"), more=("f",))
     assert str(told).splitlines() == [
         "v" + " " * 83 + "[not known]",
         "  f",
@@ -52,33 +59,33 @@ def test_the_verdict_comes_first_and_what_was_ruled_out_last() -> None:
         "  Ruled out cut; frozen.",
     ]
     assert repr(told) == str(told)
-    assert Explanation("healthy", "fine").tag == "no fault"
+    assert Explanation(Cause.HEALTHY, "fine").tag == "no fault"
 
 
 def test_what_a_reader_could_not_see_is_written_out() -> None:
-    told = str(Explanation("cut", "a\u202eb\x00", "<b>\n</b>", more=("\x1b[31m",)))
+    told = str(Explanation(Cause.CUT, "a\u202eb\x00", "<b>\n</b>", more=("\x1b[31m",)))
     assert "a\\u202eb\\x00" in told
     assert "<b>\\n</b>" in told
     assert "\x1b" not in told
-    html = Explanation("cut", "<script>")._repr_mimebundle_()["text/html"]
+    html = Explanation(Cause.CUT, "<script>")._repr_mimebundle_()["text/html"]
     assert "<script>" not in html
 
 
 def test_the_tag_names_the_reason_of_the_cut() -> None:
     rec = recorded()
-    assert Explanation("cut", "v", cuts=rec.cuts).tag == "cut: detach"
+    assert Explanation(Cause.CUT, "v", cuts=rec.cuts).tag == "cut: detach"
 
 
 def test_it_is_plain_data() -> None:
     rec = recorded(3)
-    told = Explanation("cut", "v", cuts=rec.cuts, tensor_ids=(0,), graph=rec.graph)
+    told = Explanation(Cause.CUT, "v", cuts=rec.cuts, tensor_ids=(0,), graph=rec.graph)
     assert pickle.loads(pickle.dumps(told._replace(graph=None))) == told._replace(graph=None)
     assert copy.deepcopy(told._replace(graph=None)).cuts == told.cuts
 
 
 def test_the_picture_shows_what_it_points_at_and_little_more() -> None:
     rec = recorded()
-    told = Explanation("cut", "v", cuts=rec.cuts, graph=rec.graph)
+    told = Explanation(Cause.CUT, "v", cuts=rec.cuts, graph=rec.graph)
     figure = told.figure
     assert figure is not None
     assert {"a", "b"} <= {c.name for c in figure.scene.cards}
@@ -86,8 +93,8 @@ def test_the_picture_shows_what_it_points_at_and_little_more() -> None:
     assert "are left out" in figure.text
     assert "detach" in figure.text
     assert figure.svg.startswith("<svg")
-    assert Explanation("cut", "v").figure is None
-    assert Explanation("cut", "v", graph=Graph()).figure is None
+    assert Explanation(Cause.CUT, "v").figure is None
+    assert Explanation(Cause.CUT, "v", graph=Graph()).figure is None
 
 
 @pytest.mark.parametrize("tensor", range(0, 30, 3))
@@ -114,7 +121,7 @@ def test_a_graph_that_was_only_read_is_drawn_as_nodes() -> None:
     for _ in range(40):
         h = h * 1.5
     graph = gv.show(h, names={"w": w, "h": h}).graph
-    told = Explanation("non_leaf", "v", tensor_ids=graph.roots, graph=graph)
+    told = Explanation(Cause.NON_LEAF, "v", tensor_ids=graph.roots, graph=graph)
     assert told.figure is not None
     assert told.figure.view == "nodes"
     assert 2 <= len(told.figure.graph.nodes) <= CARDS

@@ -1,0 +1,178 @@
+"""What an answer can find: every cause, what it explains, and how grave it is. Knows no torch.
+
+NOTE [priority]: two things decide which of several answers is given, and both are tables.
+Of the rules about one subject the first one that proves something (``RULES`` of that subject); of
+several answers the one whose cause has the higher ``Level``.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum, auto
+
+
+class Level(IntEnum):
+    """How grave a cause is, the least first."""
+
+    OPEN = auto()  # nothing is proven
+    FINE = auto()  # it is as it should be
+    NOTE = auto()  # it may well be meant: something graver, where it is found, explains more
+    SUSPECT = auto()  # a fault, unless it was meant
+    FAULT = auto()  # this cannot have been meant
+
+
+class Symptom(Enum):
+    """What there is to explain: a call that raised, or what a ``.grad`` is."""
+
+    RAISED = auto()
+    NONE = auto()  # it is None
+    ELSEWHERE = auto()  # it is there, and did not come from the loss that is asked about
+    UNREADABLE = auto()  # it is there, and torch does not show its values
+    ZERO = auto()  # all zeros
+    NAN = auto()  # NaN or inf
+    SOME = auto()  # ordinary numbers: right, wrong, too small or too large
+    STAYS = auto()  # a step does not move the parameter, or moves it unasked
+    KEPT = auto()  # memory that a loop does not give back
+
+
+class Cause(str, Enum):
+    """One machine-readable word. Equal to the plain word, and shown like it.
+
+    Each member is written as its word, its level and the symptoms that it explains.
+
+    Example:
+        >>> Cause.CUT == "cut", f"{Cause.CUT}", Cause("cut") is Cause.CUT
+        (True, 'cut', True)
+        >>> Cause.CUT.level is Level.FAULT, Symptom.NONE in Cause.CUT.explains
+        (True, True)
+    """
+
+    _value_: str
+    level: Level
+    explains: frozenset[Symptom]
+
+    def __new__(cls, word: str, level: Level, *explains: Symptom) -> Cause:
+        """Make a member of its word; ``Cause(word)`` finds it again."""
+        cause = str.__new__(cls, word)
+        cause._value_ = word
+        cause.level = level
+        cause.explains = frozenset(explains)
+        return cause
+
+    # As of the plain word: Enum's own differ, and differ between versions of Python.
+    def __str__(self) -> str:
+        return str.__str__(self)
+
+    def __repr__(self) -> str:
+        return str.__repr__(self)
+
+    def __format__(self, spec: str) -> str:
+        return str.__format__(self, spec)
+
+    @property
+    def of_none(self) -> bool:
+        """Does it say what is wrong where a ``.grad`` is None?"""
+        return Symptom.NONE in self.explains and self.level >= Level.NOTE
+
+    # --- no gradient came from the loss -----------------------------------------------------------
+    # A call on the way gave the value on without its history.
+    CUT = "cut", Level.FAULT, Symptom.NONE, Symptom.ELSEWHERE
+    # The value left torch (item, numpy, torch.tensor(t)) and came back as a new tensor.
+    REBUILT_FROM_VALUE = "rebuilt_from_value", Level.FAULT, Symptom.NONE, Symptom.ELSEWHERE
+    # The value was written into another tensor under no_grad.
+    NO_GRAD_WRITE = "no_grad_write", Level.FAULT, Symptom.NONE, Symptom.ELSEWHERE
+    # The name was given to a result; the leaf is what it was before.
+    REBOUND = "rebound", Level.FAULT, Symptom.NONE
+    # The call that made it (to, * 0.02) took the place of the leaf at once.
+    MADE_NON_LEAF = "made_non_leaf", Level.FAULT, Symptom.NONE
+    # A result, whose .grad is not kept.
+    NON_LEAF = "non_leaf", Level.NOTE, Symptom.NONE
+    # No call takes its value to the loss.
+    NOT_IN_LOSS = "not_in_loss", Level.SUSPECT, Symptom.NONE, Symptom.ELSEWHERE
+    # No call of this run read the parameter.
+    BRANCH_NOT_TAKEN = "branch_not_taken", Level.SUSPECT, Symptom.NONE, Symptom.ELSEWHERE
+    # requires_grad was never switched on, or too late; also autograd.grad asked for such a tensor.
+    NEVER_TRACKED = (
+        "never_tracked",
+        Level.NOTE,
+        Symptom.RAISED,
+        Symptom.NONE,
+        Symptom.ELSEWHERE,
+    )
+    # requires_grad is switched off: of a parameter that is as it should be.
+    FROZEN = (
+        "frozen",
+        Level.FINE,
+        Symptom.NONE,
+        Symptom.ELSEWHERE,
+        Symptom.ZERO,
+        Symptom.NAN,
+        Symptom.SOME,
+    )
+    # Made in inference_mode: autograd can do nothing with it.
+    INFERENCE_TENSOR = "inference_tensor", Level.FAULT, Symptom.RAISED, Symptom.NONE
+    # Backward did not run yet, fills no .grad (autograd.grad), or what it brought was cleared.
+    NO_BACKWARD_YET = "no_backward_yet", Level.NOTE, Symptom.NONE, Symptom.ELSEWHERE
+
+    # --- there is a gradient, and something is wrong with it --------------------------------------
+    # All zeros, from a node that sends only zeros, or written over it.
+    ZERO_GRADIENT = "zero_gradient", Level.FAULT, Symptom.ZERO
+    # Numbers too small for the dtype became 0.
+    UNDERFLOW = "underflow", Level.FAULT, Symptom.ZERO, Symptom.SOME
+    # NaN or inf in it, or in the loss.
+    NAN = "nan", Level.FAULT, Symptom.NAN, Symptom.SOME
+    # It shrinks from module to module until it hardly counts.
+    VANISHING = "vanishing", Level.FAULT, Symptom.ZERO, Symptom.SOME
+    # It grows from module to module, or is infinite.
+    EXPLODING = "exploding", Level.FAULT, Symptom.NAN, Symptom.SOME
+    # What backward had saved was overwritten, and no version moved: the numbers are wrong.
+    OVERWRITTEN = "overwritten", Level.FAULT, Symptom.ZERO, Symptom.NAN, Symptom.SOME
+    # The same by a fused optimizer step.
+    FUSED_STEP = "fused_step", Level.FAULT, Symptom.ZERO, Symptom.NAN, Symptom.SOME
+
+    # --- parameters that stay, or move unasked ----------------------------------------------------
+    # The next step leaves it where it is, or no optimizer holds it.
+    NOT_MOVED = "not_moved", Level.FAULT, Symptom.STAYS
+    # An optimizer was given a result in place of a leaf.
+    NON_LEAF_IN_OPTIMIZER = "non_leaf_in_optimizer", Level.FAULT, Symptom.RAISED, Symptom.STAYS
+    # Frozen, and a step moves it: its old .grad is still there.
+    LEFTOVER_GRAD_MOVES = "leftover_grad_moves", Level.FAULT, Symptom.STAYS
+    # The running statistics of a frozen layer in train mode.
+    BATCH_NORM_MOVES = "batch_norm_moves", Level.SUSPECT, Symptom.STAYS
+    # A snapshot or frozen copy that shares its memory with live weights.
+    SHARED_SNAPSHOT = "shared_snapshot", Level.FAULT, Symptom.STAYS
+    # Something holds the graphs of iterations that are over.
+    GRAPH_KEPT = "graph_kept", Level.FAULT, Symptom.KEPT
+
+    # --- a call raised ----------------------------------------------------------------------------
+    # Backward was called on what has no grad_fn.
+    NO_GRAD_FN = "no_grad_fn", Level.FAULT, Symptom.RAISED
+    # What was saved for backward was written since.
+    MODIFIED_IN_PLACE = "modified_in_place", Level.FAULT, Symptom.RAISED
+    # What was saved was freed by an earlier backward.
+    SECOND_BACKWARD = "second_backward", Level.FAULT, Symptom.RAISED
+    # autograd.grad: the input is not in the graph of the output.
+    UNUSED_INPUT = "unused_input", Level.FAULT, Symptom.RAISED
+    # Backward was called on more than one number.
+    NOT_SCALAR = "not_scalar", Level.FAULT, Symptom.RAISED
+    # A leaf that requires grad was written in place.
+    LEAF_IN_PLACE = "leaf_in_place", Level.FAULT, Symptom.RAISED
+    # The same through a view of it.
+    VIEW_OF_LEAF_IN_PLACE = "view_of_leaf_in_place", Level.FAULT, Symptom.RAISED
+    # A view whose history autograd cannot rewrite was written in place.
+    VIEW_IN_PLACE = "view_in_place", Level.FAULT, Symptom.RAISED
+    # detach_() on a view.
+    DETACH_VIEW_IN_PLACE = "detach_view_in_place", Level.FAULT, Symptom.RAISED
+    # numpy() of what requires grad.
+    NUMPY_ON_TRACKED = "numpy_on_tracked", Level.FAULT, Symptom.RAISED
+    # copy.deepcopy of a result.
+    DEEPCOPY_NON_LEAF = "deepcopy_non_leaf", Level.FAULT, Symptom.RAISED
+    # Whole numbers or bools cannot require grad.
+    REQUIRES_GRAD_NON_FLOAT = "requires_grad_non_float", Level.FAULT, Symptom.RAISED
+    # requires_grad of a result cannot be switched.
+    REQUIRES_GRAD_NON_LEAF = "requires_grad_non_leaf", Level.FAULT, Symptom.RAISED
+
+    # --- no fault ---------------------------------------------------------------------------------
+    # Nothing is wrong, and it was looked for.
+    HEALTHY = "healthy", Level.FINE, Symptom.NONE, Symptom.ZERO, Symptom.SOME
+    # No cause is proven.
+    NOT_KNOWN = "not_known", Level.OPEN, *Symptom

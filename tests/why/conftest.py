@@ -1,0 +1,48 @@
+"""What every test of ``why`` holds besides: no explanation is made whose cause is a bare word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gradviz.why.causes import Cause
+from gradviz.why.explanation import Explanation
+from gradviz.why.gradient import Gradients
+from gradviz.why.paths import Asked
+
+
+@pytest.fixture(autouse=True, scope="package")
+def every_answer_explains_its_symptom() -> Iterator[None]:
+    """Refuse each answer about a gradient whose cause does not explain what that gradient is."""
+    explain = Gradients.explain
+
+    def explained(self: Gradients, asked: Asked) -> Explanation:
+        found = explain(self, asked)
+        symptom = (self.since_cleared(asked) or self).symptom(asked)
+        assert symptom in found.cause.explains, f"{found.cause} does not explain {symptom}"
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Gradients, "explain", explained)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="package")
+def every_cause_is_a_member() -> Iterator[None]:
+    """Refuse each Explanation, made anew or from another, whose cause is no member of Cause."""
+    make, replace = Explanation.__new__, Explanation._replace
+
+    def made(cls: type[Explanation], cause: Any, *rest: Any, **named: Any) -> Explanation:
+        assert isinstance(cause, Cause), f"{cause!r} is a bare word"
+        return make(cls, cause, *rest, **named)
+
+    def replaced(self: Explanation, **named: Any) -> Explanation:
+        assert isinstance(named.get("cause", self.cause), Cause), f"{named['cause']!r} is bare"
+        return replace(self, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Explanation, "__new__", made)
+        patch.setattr(Explanation, "_replace", replaced)
+        yield
