@@ -146,6 +146,11 @@ class Facts:
         """Every run of a node, in order."""
         return self._all(NodeRan)
 
+    @property
+    def freed(self) -> list[Freed]:
+        """Every release of saved tensors, in order."""
+        return self._all(Freed)
+
     # --- tensors ----------------------------------------------------------------------------------
 
     @cached_property
@@ -333,10 +338,27 @@ class Facts:
         return grouped((self.graph.tensor[e.after_id].object_id, e) for e in self.writes)
 
     @cached_property
+    def returned_ids(self) -> set[int]:
+        """The states that a recorded call returned."""
+        return {i for c in self.graph.calls for i in c.outputs}
+
+    @cached_property
     def made_ids(self) -> set[int]:
         """The states that a recorded call returned or wrote."""
-        returned = {i for c in self.graph.calls for i in c.outputs}
-        return returned | {e.after_id for e in self.writes}
+        return self.returned_ids | {e.after_id for e in self.writes}
+
+    @cached_property
+    def rewritten(self) -> set[int]:
+        """The memory whose values an ordinary call or an optimizer wrote after the first backward,
+        through whatever name, by storage id."""
+        first, found = min(self.backward_calls, default=0), set[int]()
+        for e in self.writes:
+            before, after = self.graph.tensor[e.before_id], self.graph.tensor[e.after_id]
+            moved = before.version != after.version or before.values != after.values
+            late = e.call_id > first and e.call_id not in self.backward_calls
+            if moved and late and after.storage_id is not None:
+                found.add(after.storage_id)
+        return found
 
     @cached_property
     def hooked_by_call(self) -> dict[int, int]:
@@ -612,7 +634,7 @@ class Facts:
     @cached_property
     def runs_that_freed(self) -> dict[int, list[int]]:
         """The runs that released what a node had saved, by node id."""
-        return grouped((n, e.run) for e in self._all(Freed) for n in e.node_ids)
+        return grouped((n, e.run) for e in self.freed for n in e.node_ids)
 
     @cached_property
     def runs_of_node(self) -> dict[int, list[tuple[int, NodeRan]]]:

@@ -16,7 +16,6 @@ from typing import Any
 
 import torch
 
-from gradviz.graph import queries
 from gradviz.graph.records import Called, CutReason, GradvizError, Graph, Hooked, Raised
 from gradviz.names.position import locate
 from gradviz.watch import torch_private
@@ -277,7 +276,7 @@ class _Case:
                 continue
             paths = Paths(graph)
             later = paths.connected(Asked("", t.id, True, False)) - {t.id}
-            made = paths.words.makers.get(t.id)
+            made = paths.facts.maker.get(t.id)
             numbers = made is not None and (
                 t.base_id is not None
                 or all(math.prod(graph.tensor[k].shape or ()) == 1 for k in made.inputs)
@@ -564,12 +563,12 @@ class _Case:
         if not self.recording or not held or found.cause not in NO_FAULT:
             return found
         paths = Paths(self.graph, [i for t in self.losses if (i := self.ids[id(t)]) is not None])
-        reached = queries.reachable(self.graph, paths.roots)
+        reached = paths.facts.reachable(paths.roots)
         live = {
             id(t): (t, state)
             for t in self.recording.living()
             if (state := self.recording.find(t))
-            and paths.leaf_nodes.get(state.object_id) in reached
+            and paths.facts.accumulate_node.get(state.object_id) in reached
         }
         modules = [*self.modules, *self.known_modules]
         parts = {id(p) for m in modules for p in m.parameters()}
@@ -580,11 +579,10 @@ class _Case:
             and p.requires_grad
             and p.grad is not None
             and isinstance(p, torch.nn.Parameter)
-            and state.storage_id not in paths.rewritten
+            and state.storage_id not in paths.facts.rewritten
         }
-        if not any(
-            i in held and state.storage_id in paths.rewritten for i, (_, state) in live.items()
-        ):
+        rewritten = paths.facts.rewritten
+        if not any(i in held and state.storage_id in rewritten for i, (_, state) in live.items()):
             return found  # no step of theirs was recorded
         if new.keys() <= parts:  # left out by intention?
             names = [self.called.get(i) or paths.words.name(f.id) for i, f in new.items()]
@@ -626,10 +624,10 @@ class _Case:
             states = {
                 i: s
                 for i, s in states.items()
-                if (not s or s.storage_id not in paths.rewritten)
+                if (not s or s.storage_id not in paths.facts.rewritten)
                 and (
                     own[i].grad is not None
-                    or (s and paths.leaf_nodes.get(s.object_id) in paths.ran)
+                    or (s and paths.facts.accumulate_node.get(s.object_id) in paths.facts.ran)
                 )
             }
             if not states or not own.keys() & held.keys():

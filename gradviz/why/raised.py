@@ -13,12 +13,11 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-from gradviz.graph import queries
+from gradviz.graph.facts import Facts
 from gradviz.graph.records import (
     Call,
     Cut,
     CutReason,
-    Freed,
     Graph,
     Node,
     NodeKind,
@@ -117,14 +116,12 @@ class _Case:
         flags: dict[str, bool],
     ) -> None:
         self.text, self.graph, self.flags = text, graph, flags
-        self.paths = Paths(graph)
+        self.paths, self.facts = Paths(graph), Facts.of(graph)
         self.words = self.paths.words
         self.event = raised or recorded_error(graph, text)
         self.call = graph.call.get(self.event.call_id) if self.event else None
         self.inputs = [graph.tensor[i] for i in self.call.inputs] if self.call else []
-        self.run = next(
-            (b for b in graph.backwards if self.call and b.call_id == self.call.id), None
-        )
+        self.run = self.facts.run_of_call.get(self.call.id) if self.call else None
         roots = [root_id] if root_id is not None else [] if graph.calls else graph.roots
         self.root = next((graph.tensor[i] for i in roots if not self.event), None)
 
@@ -210,7 +207,7 @@ class _Case:
         said, tensor = SAID[cause], self.blamed(cause)
         base = self.graph.tensor.get(tensor.base_id if tensor else None)
         leaf = base or (tensor if tensor and tensor.is_leaf else None)
-        maker = self.words.makers.get(tensor.id) if tensor else None
+        maker = self.facts.maker.get(tensor.id) if tensor else None
         words = {
             "name": self.name(tensor),
             "it": self.name(tensor) if tensor and tensor.name else "(…)",
@@ -264,8 +261,8 @@ class _Case:
         """No recorded call raises it: named are the results that look like parameters."""
         told = self.told("non_leaf_in_optimizer")
         found = []
-        for t in queries.latest_states(self.graph).values():
-            maker = self.words.makers.get(t.id)
+        for t in self.facts.latest_state.values():
+            maker = self.facts.maker.get(t.id)
             leaves = (
                 [self.graph.tensor[i] for i in maker.inputs] if maker and t.is_leaf is False else []
             )
@@ -303,7 +300,7 @@ class _Case:
             return self.say(
                 "no_grad_fn", verdict, why, "", adds="where it was cut, or that nothing was tracked"
             )
-        near = self.paths.ancestors([root.id], {c.output_id for c in self.graph.cuts})
+        near = self.facts.ancestors([root.id], {c.output_id for c in self.graph.cuts})
         cuts = [c for c in self.graph.cuts if c.output_id in near]
         if cuts:
             return self.cut_off(verdict, root, cuts)
@@ -327,7 +324,7 @@ class _Case:
             mends = {i: mend for i, mend in mends.items() if mend == NON_REENTRANT}
             calls, why = [self.graph.call[i] for i in mends], UNTRACKED
         mend = " ".join(dict.fromkeys(mends.values()))
-        behind, here = self.paths.ancestors([root.id]), {_site(c) for c in calls}
+        behind, here = self.facts.ancestors([root.id]), {_site(c) for c in calls}
         others = {
             c.call_id
             for c in self.graph.cuts
@@ -348,18 +345,18 @@ class _Case:
     def left_torch(self, verdict: str, root: Tensor) -> Explanation | None:
         """A cut on no way to the loss, and a tensor of unknown origin afterwards: perhaps made from
         that value."""
-        behind = self.paths.ancestors([root.id])
+        behind = self.facts.ancestors([root.id])
         entries: list[tuple[int, int]] = []  # (call that made or first read it, tensor)
         for i in sorted(behind):
-            maker = self.words.makers.get(i)
+            maker = self.facts.maker.get(i)
             if maker and not maker.inputs and maker.function in _FROM_VALUES:
                 entries.append((maker.id, i))
-            elif i not in self.paths.made:  # from_numpy is not seen
+            elif i not in self.facts.made_ids:  # from_numpy is not seen
                 entries += [(c.id, i) for c in self.graph.calls if i in c.inputs][:1]
         cuts = [c for c in self.graph.cuts if c.call_id < max(entries, default=(-1, -1))[0]][-1:]
         for cut in cuts:
             entry = next(i for at, i in entries if at > cut.call_id)
-            maker = self.words.makers.get(entry)
+            maker = self.facts.maker.get(entry)
             how = "Likely" if cut.output_id is None and maker else "Possible"
             source, came = self.graph.tensor[cut.input_id], self.graph.tensor[entry]
             why = (
@@ -380,12 +377,12 @@ class _Case:
 
     def untracked(self, verdict: str, root: Tensor) -> Explanation:
         """No cut leads to it: nothing that it was computed from required grad."""
-        maker = self.words.makers.get(root.id)
-        behind, makers = self.paths.ancestors([root.id]), self.words.makers
+        maker = self.facts.maker.get(root.id)
+        behind, makers = self.facts.ancestors([root.id]), self.facts.maker
         first = [
             i
             for i in sorted(behind)
-            if i not in self.paths.made or (i in makers and not makers[i].inputs)
+            if i not in self.facts.made_ids or (i in makers and not makers[i].inputs)
         ]
         named = [t for i in first if (t := self.graph.tensor[i]).name]
         why = f"nothing that {self.name(root)} was computed from requires grad"
@@ -417,11 +414,7 @@ class _Case:
         said = versions(self.text)
         node = self.stopped_at(said)
         saved = self.saved_objects(node, said) if node else []
-        writes = [
-            e
-            for e in self.graph.events
-            if isinstance(e, Wrote) and said and self.moved(e, saved, said)
-        ]
+        writes = [e for e in self.facts.writes if said and self.moved(e, saved, said)]
         calls = [self.graph.call[i] for i in dict.fromkeys(e.call_id for e in writes)]
         name = self.names(saved) or (f"a tensor of shape {said.shape}" if said else "a tensor")
         name = f"one of {name}" if len(saved) > 1 else name
@@ -462,7 +455,7 @@ class _Case:
         if self.event:
             return self.graph.node.get(self.event.node_id)
         edge = self.root.gradient_edge if self.root else None
-        below = queries.reachable(self.graph, [edge.node_id] if edge else [])
+        below = self.facts.reachable([edge.node_id] if edge else [])
         stale = [n for n in self.graph.nodes if n.id in below and _has(n, SavedState.STALE, said)]
         return stale[0] if len(stale) == 1 else None
 
@@ -501,15 +494,11 @@ class _Case:
 
     def second_backward(self) -> Explanation:
         node = self.graph.node.get(self.event.node_id if self.event else None)
-        freed = [
-            e.run
-            for e in self.graph.events
-            if isinstance(e, Freed) and node and node.id in e.node_ids
-        ]
+        freed = self.facts.runs_that_freed.get(node.id, []) if node else []
         earlier = next((b for b in self.graph.backwards if b.run in freed[-1:]), None)
         if node is None or earlier is None or self.run is None:
             edge = self.root.gradient_edge if self.root else None
-            below = queries.reachable(self.graph, [edge.node_id] if edge else [])
+            below = self.facts.reachable([edge.node_id] if edge else [])
             held = [n for n in self.graph.nodes if n.id in below and _has(n, SavedState.FREED)]
             return self.say(
                 "second_backward",
@@ -556,8 +545,7 @@ class _Case:
     @cached_property
     def leading(self) -> Mapping[int | None, int]:
         """Not 0 for every node from which a gradient comes to a freed one."""
-        freed = {n for e in self.graph.events if isinstance(e, Freed) for n in e.node_ids}
-        return queries.met(self.graph, dict.fromkeys(freed, 1), {})
+        return self.facts.met(dict.fromkeys(self.facts.runs_that_freed, 1), {})
 
     def shared(self, ran: Iterable[int]) -> list[Tensor]:
         """The tensors at which this backward enters what the earlier one ran through and freed."""
@@ -566,7 +554,7 @@ class _Case:
             for n in ran
             if self.graph.node[n].kind is not NodeKind.ACCUMULATE_GRAD and self.leading.get(n)
         }
-        new = queries.reachable(self.graph, self.run.roots if self.run else ()) - old
+        new = self.facts.reachable(self.run.roots if self.run else ()) - old
         entered = {
             (e.next_node_id, e.input_nr)
             for n in new
@@ -645,7 +633,7 @@ class _Case:
         graph, stop = self.graph, self.call
         if stop is None or self.run is None:
             return []
-        met = queries.reachable(graph, self.run.roots)
+        met = self.facts.reachable(self.run.roots)
         on_the_way = {graph.node[n].call_id for n in met}
         before = self.weights(c for c in graph.calls if c.id < first.id)
         after = self.weights(c for c in graph.calls if first.id < c.id < stop.id)
@@ -677,7 +665,7 @@ class _Case:
 
     def unused_input(self) -> Explanation:
         roots = self.run.roots if self.run else ()
-        reached = queries.reachable(self.graph, roots)
+        reached = self.facts.reachable(roots)
         wanted = self.inputs[len(roots) :] if self.run else []
         index = number(self.text, "index")
         missed = [
@@ -706,11 +694,11 @@ class _Case:
             self.inputs[0],
         )
         verdict = f"{name} is not in the graph of {self.name(root)}."
-        behind = self.paths.ancestors([root.id])
+        behind = self.facts.ancestors([root.id])
         cuts = [
             c
             for c in self.graph.cuts
-            if c.output_id in behind and tensor.id in self.paths.ancestors([c.input_id])
+            if c.output_id in behind and tensor.id in self.facts.ancestors([c.input_id])
         ][-1:]
         if cuts:
             why = (
@@ -736,7 +724,7 @@ class _Case:
                 else f"which has the same values {tensor.values}"
             )
             mend = f"ask for {self.name(twin)} if that is meant; else {mend}"
-        calls = [self.call, self.words.makers.get(tensor.id) if twin else None]
+        calls = [self.call, self.facts.maker.get(tensor.id) if twin else None]
         return self.say(
             "unused_input",
             verdict,
@@ -757,9 +745,9 @@ class _Case:
             and t.values == tensor.values
             and t.object_id != tensor.object_id
         ]
-        own, makers = self.paths.ancestors([tensor.id]), self.words.makers
+        own, makers = self.facts.ancestors([tensor.id]), self.facts.maker
         for t in there:
-            between = own - self.paths.ancestors([t.id])
+            between = own - self.facts.ancestors([t.id])
             if t.id in own and all(makers[i].function in _COPIES for i in between if i in makers):
                 return t, True
         return next((t for t in there if t.values is not None), None), False

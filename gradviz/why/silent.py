@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradviz.graph import queries
+from gradviz.graph.facts import NO_MEMORY, Facts
 from gradviz.graph.records import (
     Call,
     Called,
-    Freed,
     Graph,
     Node,
     NodeRan,
@@ -102,7 +101,7 @@ class _Asked:
     ) -> None:
         self.recording = recording
         self.graph = (graph or recording.graph) if recording is not None else Graph()
-        self.words = Words(self.graph)
+        self.words, self.facts = Words(self.graph), Facts.of(self.graph)
         self.tensors: Mapping[str, torch.Tensor] = tensors
         self.models: Mapping[str, torch.nn.Module] = models
         self.held: Mapping[str, tuple[torch.Tensor, str]] = held
@@ -138,7 +137,7 @@ class _Asked:
     def overwritten(self) -> Iterator[Explanation]:
         """Nodes that ran after what they had saved was written and no version moved. The first one
         of each write."""
-        leaves = {node: o for o, node in queries.accumulate_nodes(self.graph).items()}
+        leaves = self.facts.leaf_at
         told = set[int]()
         for node in self.graph.nodes:
             for saved in node.saved:
@@ -146,8 +145,8 @@ class _Asked:
                     wrote := self.wrong_writes(node, saved)
                 ):
                     continue
-                behind = queries.reachable(self.graph, [node.id])
-                concerns = {leaves[n] for n in behind if n in leaves}
+                behind = self.facts.reachable([node.id])
+                concerns = {leaves[n].object_id for n in behind if n in leaves}
                 if wrote[-1].call_id not in told and (not self.wanted or concerns & self.wanted):
                     told.add(wrote[-1].call_id)
                     yield self.wrong(node, saved, wrote[-1])
@@ -173,10 +172,7 @@ class _Asked:
                 and not all(map(_is_zero, event.arrived))
             ):
                 before_run = list(found)
-            elif (
-                isinstance(event, Wrote)
-                and graph.call[event.call_id].function not in queries.NO_MEMORY
-            ):
+            elif isinstance(event, Wrote) and graph.call[event.call_id].function not in NO_MEMORY:
                 before, after = graph.tensor[event.before_id], graph.tensor[event.after_id]
                 changed = before.values is None or before.values != after.values
                 # A write that moved the version of what was saved would have raised.
@@ -276,17 +272,15 @@ class _Asked:
 
     def followed(self, name: str, own: int, mend: str) -> Explanation | None:
         graph = self.graph
-        states = [t for t in graph.tensors if t.object_id == own]
-        block, maker = states[-1].storage_id, self.words.makers.get(states[0].id)
+        states = self.facts.states[own]
+        block, maker = states[-1].storage_id, self.facts.maker.get(states[0].id)
         if block is None or maker is None:
             return None
         # Calls are numbered in order: only what was written after the snapshot was made counts.
         writes = [
             e
-            for e in graph.events
-            if isinstance(e, Wrote)
-            and e.call_id > maker.id
-            and graph.call[e.call_id].function not in queries.NO_MEMORY
+            for e in self.facts.writes
+            if e.call_id > maker.id and graph.call[e.call_id].function not in NO_MEMORY
         ]
         along = {e.call_id for e in writes if e.alias and graph.tensor[e.after_id].object_id == own}
         weights = [
@@ -355,12 +349,8 @@ class _Asked:
         """The optimizer steps that wrote a tensor while it was frozen."""
         own = self.object_of(tensor)
         found = list[Call]()
-        for e in self.graph.events if own is not None else ():
-            if (
-                isinstance(e, Wrote)
-                and not e.alias
-                and self.graph.tensor[e.after_id].object_id == own
-            ):
+        for e in self.facts.writes_by_object.get(own, ()) if own is not None else ():
+            if not e.alias:
                 call, frozen = (
                     self.graph.call[e.call_id],
                     self.graph.tensor[e.after_id].requires_grad is False,
@@ -433,13 +423,13 @@ class _Asked:
             if self.recording is not None
             else set()
         )
-        nodes = queries.accumulate_nodes(graph)
+        nodes = self.facts.accumulate_node
         asked = {nodes.get(i) for i in self.wanted} | {
             t.gradient_edge.node_id
             for t in graph.tensors
             if t.object_id in self.wanted and t.gradient_edge
         }
-        over = {e.run for e in graph.events if isinstance(e, Freed)}
+        over = {e.run for e in self.facts.freed}
         ended = {
             r: b.call_id
             for b in graph.backwards
@@ -447,11 +437,9 @@ class _Asked:
             for r in b.roots
         }
         starts, of_line = ended.keys(), dict[Any, list[tuple[Call, Tensor]]]()
-        ran = {n for b in graph.backwards for n in b.ran} | {
-            r for b in graph.backwards for r in b.roots
-        }
-        for t in queries.latest_states(graph).values() if len(starts) > 1 else ():
-            maker = self.words.makers.get(t.id)
+        ran = self.facts.ran
+        for t in self.facts.latest_state.values() if len(starts) > 1 else ():
+            maker = self.facts.maker.get(t.id)
             if (
                 t.object_id in living
                 and t.gradient_edge
@@ -462,7 +450,7 @@ class _Asked:
             kept = t.object_id in self.wanted or (t.name and t.object_id in living)
             if not kept or t.gradient_edge is None or t.is_leaf or t.gradient_edge.node_id in ran:
                 continue
-            behind = queries.reachable(graph, [t.gradient_edge.node_id])
+            behind = self.facts.reachable([t.gradient_edge.node_id])
             if len(behind & starts) > 1 and (not self.wanted or behind & asked):
                 name = t.name or "this running sum"
                 yield self.say(
@@ -484,7 +472,7 @@ class _Asked:
             one_by_one = all(
                 ended[node] < maker.id for node, (maker, _) in zip(roots, found[1:], strict=False)
             )
-            concerns = not self.wanted or queries.reachable(graph, roots) & asked
+            concerns = not self.wanted or self.facts.reachable(roots) & asked
             if source and len(found) > 2 and one_by_one and concerns:
                 (maker, _), last = found[0], found[-1][1]
                 yield self.say(

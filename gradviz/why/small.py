@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from gradviz.graph import queries
 from gradviz.graph.preview import number
 from gradviz.graph.records import Backward, NodeKind
 from gradviz.watch import torch_private
 from gradviz.why.explanation import Explanation, lines_of, several
 from gradviz.why.measured import Block, Measured, least_normal, numbers
-from gradviz.why.paths import Paths
 
 if TYPE_CHECKING:
     from gradviz.watch.recorded import Recorded
@@ -170,7 +168,7 @@ class _Small(Measured):
         nan = any(map(math.isnan, self.lost(run)))
         word, test = ("NaN", math.isnan) if nan else ("inf", math.isinf)
         loss = self.graph.call[run.call_id].inputs[0]
-        behind = Paths(self.graph, [loss]).ancestors([loss])
+        behind = self.facts.ancestors([loss])
         whole = True  # were all results of at most 8 elements so far?
         for call in self.graph.calls[: run.call_id]:
             if call.function in _UNSET:
@@ -209,7 +207,7 @@ class _Small(Measured):
             if (
                 step.broken
                 and step.clean
-                and (not ends or queries.reachable(self.graph, [step.event.node_id]) & ends)
+                and (not ends or self.facts.reachable([step.event.node_id]) & ends)
             ):
                 node, custom = self.graph.node[step.event.node_id], NodeKind.CUSTOM_FUNCTION
                 what = (
@@ -310,7 +308,7 @@ class _Small(Measured):
         """One cell used many times, each use before the other: what each use contributes to its
         parameter."""
         for name, node in ((name, n) for name, nodes in self.node.items() for n in nodes):
-            if len(last := {e.node_id: e for e in self.into.get(node, ())}) < CHAIN:
+            if len(last := {e.node_id: e for e in self.facts.edges_into.get(node, ())}) < CHAIN:
                 continue
             steps = [s for s in self.ran if s.event.node_id in last]
             sent = [s.sent[last[s.event.node_id].next_index] for s in steps]
@@ -324,7 +322,7 @@ class _Small(Measured):
             ):
                 continue
             late, early = (self.user(last[s.event.node_id]) for s, _ in (found[0], found[-1]))
-            if early in queries.reachable(self.graph, [late]):
+            if early in self.facts.reachable([late]):
                 zeros = _zeros_at_the_end(sent)
                 fold, leaf = sizes[0] / sizes[-1], self.graph.node[node].leaf_id
                 factor = number(fold ** (-1 / (len(sizes) - 1)))
@@ -418,7 +416,7 @@ class _Small(Measured):
         """The nodes behind the factor with what was measured, otherwise the ones that it may be."""
         if not nodes:
             return "which node does it is not known without a recording of this backward."
-        towards = self.above(self.node[early.name])
+        towards = self.facts.above(self.node[early.name])
         known: dict[str, list[float]] = {}
         factors = self.factors()
         for node in towards:
