@@ -23,6 +23,8 @@ from gradviz.graph.records import (
     Call,
     Called,
     Changed,
+    Cut,
+    CutReason,
     Edge,
     Event,
     Freed,
@@ -189,6 +191,12 @@ class Facts:
         return {t.gradient_edge: t for t in self.graph.tensors if t.gradient_edge}
 
     @cached_property
+    def states_at(self) -> dict[int, list[Tensor]]:
+        """The states whose gradient arrives at a node, by node id."""
+        edges = ((t.gradient_edge, t) for t in self.graph.tensors)
+        return grouped((edge.node_id, t) for edge, t in edges if edge)
+
+    @cached_property
     def grads_now(self) -> dict[int, str | None]:
         """``.grad`` by object id, in the middle of a backward too: a leaf's state is read again
         only when that ends."""
@@ -266,6 +274,12 @@ class Facts:
         return {b.run: calls[b.call_id] for b in self.graph.backwards if b.call_id in calls}
 
     @cached_property
+    def losses(self) -> list[int]:
+        """The tensors on which a recorded backward was called, by id, each once."""
+        calls = (self.graph.call[b.call_id] for b in self.graph.backwards)
+        return list(dict.fromkeys(i for call in calls for i in call.inputs[:1]))
+
+    @cached_property
     def error_of_call(self) -> dict[int, Raised]:
         """The error that a call raised, by call id."""
         return {e.call_id: e for e in self.errors}
@@ -310,6 +324,11 @@ class Facts:
             if not call.bookkeeping:
                 table.update(dict.fromkeys(call.inputs, call))
         return table
+
+    @cached_property
+    def calls_reading(self) -> dict[int, list[Call]]:
+        """Every call that read a state, backwards and bookkeeping included, by tensor id."""
+        return grouped((i, call) for call in self.graph.calls for i in dict.fromkeys(call.inputs))
 
     @cached_property
     def readers(self) -> dict[int, list[Call]]:
@@ -387,6 +406,28 @@ class Facts:
             reader,
             tensor,
         )
+
+    # --- cuts -------------------------------------------------------------------------------------
+
+    @cached_property
+    def real_cuts(self) -> list[Cut]:
+        """The cuts that separate a value from what it was made of."""
+        return [c for c in self.graph.cuts if c.reason is not CutReason.FLAG_OFF]
+
+    @cached_property
+    def frozen_leaves(self) -> list[Cut]:
+        """The leaves whose flag was switched off: recorded as cuts, and they cut nothing off."""
+        return [c for c in self.graph.cuts if c.reason is CutReason.FLAG_OFF]
+
+    @cached_property
+    def cut_of(self) -> dict[tuple[int, int], Cut]:
+        """What became of an input of a call, where it was cut, by ``(call_id, input_id)``."""
+        return {(c.call_id, c.input_id): c for c in self.graph.cuts}
+
+    @cached_property
+    def cuts_of_call(self) -> dict[int, list[Cut]]:
+        """What a call cut, by call id."""
+        return grouped((c.call_id, c) for c in self.graph.cuts)
 
     # --- what a value was computed from -----------------------------------------------------------
 
@@ -594,7 +635,7 @@ class Facts:
         if 0 not in (t.shape or ()):
             return False
         same = {s.id for s in self.states[t.object_id]}
-        readers = [call for call in self.graph.calls if not same.isdisjoint(call.inputs)]
+        readers = [call for i in same for call in self.calls_reading.get(i, ())]
         return bool(readers) and all(call.bookkeeping for call in readers)
 
     # --- runs -------------------------------------------------------------------------------------

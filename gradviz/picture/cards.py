@@ -49,7 +49,6 @@ class _Builder:
         self.of_output: dict[tuple[int, int], _Draft] = {}
         self.output_of: dict[_Draft, tuple[int, int]] = {}
         self.drafts: list[_Draft] = []
-        self.cuts = {(c.call_id, c.input_id): c for c in graph.cuts}
         self.arrows: list[Arrow] = []
         self.ends: dict[tuple[int, int], _Draft] = {}  # cut -> the card of a value that left torch
 
@@ -337,11 +336,11 @@ class _Builder:
             self.of_node[n] for n in outputs if self.graph.node[n].call_id == call.id
         )
         for i in call.inputs:
-            tail, cut = self.of_state.get(i), self.cuts.get((call.id, i))
+            tail, cut = self.of_state.get(i), self.facts.cut_of.get((call.id, i))
             if tail is None or call.bookkeeping or call.id in self.facts.backward_calls:
                 continue
-            if (call.id, i) in self.ends:
-                cuts[tail, self.ends[call.id, i]] = self.cuts[call.id, i]
+            if cut and (call.id, i) in self.ends:
+                cuts[tail, self.ends[call.id, i]] = cut
             for head in heads if cut else shared or heads:
                 if (
                     cut

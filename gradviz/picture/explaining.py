@@ -270,8 +270,7 @@ class _Teller:
         paths."""
         facts, calls = self.facts, self.graph.calls
         begun = {i for c in calls if c.id in facts.backward_calls for i in c.inputs}
-        read = {i for c in calls for i in c.inputs}
-        ends = begun or {t.id for t in facts.latest_state.values()} - read
+        ends = begun or {t.id for t in facts.latest_state.values()} - facts.calls_reading.keys()
         tracked = facts.inputs_behind(ends, tracked=True)
         # a value that left torch may have come back
         fed = {None, *facts.inputs_behind(begun)} if begun else set()
@@ -298,11 +297,7 @@ class _Teller:
     def cuts(self, lost: bool) -> Iterator[str]:
         """The cut that matters most, if it lost a gradient or if it lost none: on the way to the
         last root."""
-        found = [
-            c
-            for c in self.graph.cuts
-            if self.facts.leaves_reached(c.input_id) and c.reason is not CutReason.FLAG_OFF
-        ]
+        found = [c for c in self.facts.real_cuts if self.facts.leaves_reached(c.input_id)]
         if any(c in self.losing for c in found) is not lost:
             return
         behind = self.facts.inputs_behind(self.graph.roots[-1:])
@@ -335,11 +330,9 @@ class _Teller:
     def frozen(self) -> Iterator[str]:
         """The leaves whose flag was switched off, by the first line that did so. Frozen is not cut:
         a path that was built before stands, and what arrives along it is not stored."""
-        last = self.facts.latest_state
-        found = [c for c in self.graph.cuts if c.reason is CutReason.FLAG_OFF]
-        found = [
-            c for c in found if last[self.graph.tensor[c.input_id].object_id].requires_grad is False
-        ]
+        frozen, last = self.facts.frozen_leaves, self.facts.latest_state
+        ends = ((c, self.graph.tensor[c.input_id].object_id) for c in frozen)
+        found = [c for c, leaf in ends if last[leaf].requires_grad is False]
         calls = [self.graph.call[c.call_id] for c in found if c.call_id in self.graph.call]
         for call in calls[:1]:
             here = {c.id for c in calls if c.source == call.source}

@@ -118,7 +118,7 @@ class Story:
         if run is not None:
             starts = "starts" if run.watched else "ran unwatched"
             parts = [f"{starts} at {joined([self.node(n) for n in run.roots]) or 'no node'}"]
-        ends = (self.cut(c) for c in self.graph.cuts if c.call_id == call.id)
+        ends = (self.cut(c) for c in self.facts.cuts_of_call.get(call.id, ()))
         return f"{self.where(call)} {' and '.join(parts) or 'ran'}.{''.join(ends)}"
 
     def changed(self, before: Tensor, after: Tensor) -> str:

@@ -36,14 +36,8 @@ def text(graph: Graph, scene: Scene, title: str | None = None) -> str:
     sections = [
         [visible(title)] if title else [],
         _cards(graph, scene),
-        _section(
-            "cut:",
-            (cut_text(graph, cut) for cut in graph.cuts if cut.reason is not CutReason.FLAG_OFF),
-        ),
-        _section(
-            "frozen:",
-            (cut_text(graph, cut) for cut in graph.cuts if cut.reason is CutReason.FLAG_OFF),
-        ),
+        _section("cut:", (cut_text(graph, cut) for cut in Facts.of(graph).real_cuts)),
+        _section("frozen:", (cut_text(graph, cut) for cut in Facts.of(graph).frozen_leaves)),
         _section("memory:", _boxes(scene, "memory")),
         _section("not recorded:", _boxes(scene, "region")),
         _section("backward", _backwards(graph)),

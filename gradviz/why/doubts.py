@@ -153,9 +153,8 @@ def _on_the_way(paths: Paths, tensor_ids: Iterable[int]) -> set[int]:
     met = facts.reachable(paths.roots | facts.runs_started_at.keys())
     objects = {graph.tensor[i].object_id for i in tensor_ids if i in graph.tensor}
     ends = {facts.accumulate_node[o] for o in objects if o in facts.accumulate_node}
-    ends |= {
-        t.gradient_edge.node_id for t in graph.tensors if t.object_id in objects and t.gradient_edge
-    }
+    states = (t for o in objects for t in facts.states[o])
+    ends |= {t.gradient_edge.node_id for t in states if t.gradient_edge}
     if not ends:
         return met
     return (ends | facts.above(ends)) & met

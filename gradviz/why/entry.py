@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from gradviz.graph.facts import Facts
 from gradviz.graph.records import Called, CutReason, GradvizError, Graph, Hooked, Raised
 from gradviz.names.position import locate
 from gradviz.watch import torch_private
@@ -816,9 +817,7 @@ def _tensors_of(module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
 
 def _roots(graph: Graph) -> set[int]:
     """The objects on which a recorded backward was called."""
-    return {
-        graph.tensor[r].object_id for b in graph.backwards for r in graph.call[b.call_id].inputs[:1]
-    }
+    return {graph.tensor[i].object_id for i in Facts.of(graph).losses}
 
 
 def held_by(optimizers: Iterable[Any]) -> dict[int, Any]:

@@ -145,11 +145,8 @@ class Gradients(Zeros):
     def untracked(self, asked: Asked) -> Explanation | None:
         """It asks for no gradient now, or did not when it was used."""
         n, states = asked.name, self.states(asked)
-        off = [
-            c
-            for c in self.graph.cuts
-            if c.reason is CutReason.FLAG_OFF and c.input_id in {t.id for t in states}
-        ]
+        ids = {t.id for t in states}
+        off = [c for c in self.facts.frozen_leaves if c.input_id in ids]
         calls = [self.graph.call[c.call_id] for c in off[-1:]]
         kind = "frozen" if asked.parameter or off else "never_tracked"
         if not asked.requires_grad:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gradviz.graph.facts import Facts, How
-from gradviz.graph.records import Call, Cut, CutReason, Graph, NodeKind, Tensor, Wrote
+from gradviz.graph.records import Call, Cut, Graph, NodeKind, Tensor, Wrote
 from gradviz.why.explanation import Explanation, Words, lines_of, several
 
 RECORD = (
@@ -70,12 +70,7 @@ class Paths:
             dict[int, bool](),
             dict[int, dict[int, set[tuple[tuple[int, int], bool]]]](),
         )
-        runs = (
-            [r for b in graph.backwards for r in graph.call[b.call_id].inputs[:1]]
-            if graph.backwards
-            else []
-        )
-        self.losses = list(losses) or list(dict.fromkeys(runs))
+        self.losses = list(losses) or list(self.facts.losses)
         self.roots = {
             t.gradient_edge.node_id for i in self.losses if (t := graph.tensor[i]).gradient_edge
         }
@@ -199,11 +194,8 @@ class Paths:
 
     def connected(self, asked: Asked) -> set[int]:
         """Tensor states from which a gradient still reaches the tensor, itself included."""
-        above = self.above(asked)
-        found = {
-            t.id for t in self.graph.tensors if t.gradient_edge and t.gradient_edge.node_id in above
-        }
-        return found | {t.id for t in self.states(asked)}
+        nodes = (self.facts.states_at.get(n, ()) for n in self.above(asked))
+        return {t.id for states in (*nodes, self.states(asked)) for t in states}
 
     def separating(self, asked: Asked) -> list[Cut]:
         """The cuts through which its value goes on to the loss, and no gradient comes back."""
@@ -221,16 +213,12 @@ class Paths:
         included."""
         own, end = {t.object_id for t in self.states(asked)}, self.node_of(asked)
         found = []
-        for c in self.graph.cuts:
+        for c in self.facts.real_cuts:
             value = self.graph.tensor[c.input_id]
             near = value.object_id in own or (
                 value.gradient_edge and end in self.led_to(value.gradient_edge.node_id)
             )
-            if (
-                near
-                and c.reason is not CutReason.FLAG_OFF
-                and not self.copies(self.graph.call[c.call_id])
-            ):
+            if near and not self.copies(self.graph.call[c.call_id]):
                 found.append(c)
         return found
 
@@ -244,11 +232,7 @@ class Paths:
     def cuts_behind(self, tensor_ids: Iterable[int]) -> list[Cut]:
         """The cuts by which the values of these tensors came."""
         behind = self.facts.ancestors(tensor_ids)
-        return [
-            c
-            for c in self.graph.cuts
-            if c.output_id in behind and c.reason is not CutReason.FLAG_OFF
-        ]
+        return [c for c in self.facts.real_cuts if c.output_id in behind]
 
     def cleared(self, asked: Asked) -> tuple[Call, str] | None:
         """The call that took away what the last backward had stored, and what that was."""
@@ -284,19 +268,14 @@ class Paths:
         blocks = {graph.tensor[c.output_id].storage_id for c in dead if c.output_id is not None} - {
             None
         }
-        readers = [
-            (t, c.id)
-            for t in graph.tensors
-            if t.id in self.behind and t.id not in self.facts.returned_ids and not t.requires_grad
-            for c in graph.calls
-            if t.id in c.inputs
-        ]
+        returned, reading = self.facts.returned_ids, self.facts.calls_reading
         fresh = [
-            (t, at)
-            for t, at in readers
-            if at > first and min(a for s, a in readers if s == t) == at
+            t
+            for t in graph.tensors
+            if t.id in self.behind and t.id not in returned and not t.requires_grad
+            if any(c.id > first for c in reading.get(t.id, ())[:1])
         ]
-        for t, _ in fresh:
+        for t in fresh:
             if t.storage_id in blocks:
                 return True, f"{self.words.name(t.id)} (the same memory)", (t.id,)
         if anew:
@@ -305,8 +284,8 @@ class Paths:
             return None
         return (
             False,
-            f"{self.words.name(fresh[0][0].id)}, of no recorded origin,",
-            (fresh[0][0].id,),
+            f"{self.words.name(fresh[0].id)}, of no recorded origin,",
+            (fresh[0].id,),
         )
 
     def reader_of(self, gone: Call) -> Call | None:

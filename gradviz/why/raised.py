@@ -98,8 +98,8 @@ def explain_error(
 def recorded_error(graph: Graph, message: str) -> Raised | None:
     """The last recorded error whose text stands in this one's."""
     text = plain(message)
-    for event in reversed(graph.events):
-        if isinstance(event, Raised) and (said := plain(event.message)[:1000]) and said in text:
+    for event in reversed(Facts.of(graph).errors):
+        if (said := plain(event.message)[:1000]) and said in text:
             return event
     return None
 
@@ -325,11 +325,7 @@ class _Case:
             calls, why = [self.graph.call[i] for i in mends], UNTRACKED
         mend = " ".join(dict.fromkeys(mends.values()))
         behind, here = self.facts.ancestors([root.id]), {_site(c) for c in calls}
-        others = {
-            c.call_id
-            for c in self.graph.cuts
-            if c.output_id in behind and c.reason is not CutReason.FLAG_OFF
-        }
+        others = {c.call_id for c in self.facts.real_cuts if c.output_id in behind}
         others = {i for i in others if _site(self.graph.call[i]) not in here}
         why += f" Before that, {len(others)} more calls cut it too." if others else ""
         return self.say(
@@ -352,7 +348,7 @@ class _Case:
             if maker and not maker.inputs and maker.function in _FROM_VALUES:
                 entries.append((maker.id, i))
             elif i not in self.facts.made_ids:  # from_numpy is not seen
-                entries += [(c.id, i) for c in self.graph.calls if i in c.inputs][:1]
+                entries += [(c.id, i) for c in self.facts.calls_reading.get(i, ())[:1]]
         cuts = [c for c in self.graph.cuts if c.call_id < max(entries, default=(-1, -1))[0]][-1:]
         for cut in cuts:
             entry = next(i for at, i in entries if at > cut.call_id)
@@ -561,10 +557,7 @@ class _Case:
             for e in self.graph.edges_from.get(n, ())
             if e.next_node_id in old
         }
-        found = [
-            t for t in self.graph.tensors if t.gradient_edge and tuple(t.gradient_edge) in entered
-        ]
-        return list({t.gradient_edge: t for t in found}.values())
+        return [t for edge, t in self.facts.last_at.items() if edge in entered]
 
     def carried_over(self, first: Call, node: Node) -> Explanation | None:
         """A loop takes a tensor from before the earlier backward into this one: an RNN's state, a

@@ -424,11 +424,9 @@ class _Asked:
             else set()
         )
         nodes = self.facts.accumulate_node
-        asked = {nodes.get(i) for i in self.wanted} | {
-            t.gradient_edge.node_id
-            for t in graph.tensors
-            if t.object_id in self.wanted and t.gradient_edge
-        }
+        states = (t for i in self.wanted for t in self.facts.states.get(i, ()))
+        asked = {nodes.get(i) for i in self.wanted}
+        asked |= {t.gradient_edge.node_id for t in states if t.gradient_edge}
         over = {e.run for e in self.facts.freed}
         ended = {
             r: b.call_id
