@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
 
-from gradviz.graph import queries
+from gradviz.graph.facts import Facts
 from gradviz.graph.records import GradvizError, Graph
 from gradviz.names.position import locate
 from gradviz.picture.figure import Figure
@@ -75,7 +75,7 @@ def _check(given: list[Any], view: Any) -> None:
 def _behind_roots(graph: Graph) -> Graph:
     """Without the caller's other variables, which have nothing to do with what she asked for."""
     roots = [graph.tensor[r].gradient_edge for r in graph.roots]
-    nodes = queries.reachable(graph, [edge.node_id for edge in roots if edge])
+    nodes = Facts.of(graph).reachable([edge.node_id for edge in roots if edge])
     leaves = {n.leaf_id for n in graph.nodes if n.id in nodes}
     return graph.replace(
         nodes=[n for n in graph.nodes if n.id in nodes],

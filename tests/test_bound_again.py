@@ -14,7 +14,8 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz.graph import preview, queries
+from gradviz.graph import preview
+from gradviz.graph.facts import Facts
 from gradviz.picture import explaining, table
 from gradviz.picture.figure import Figure
 
@@ -158,7 +159,7 @@ def check(rec: Any, final: dict[str, torch.Tensor], body: str) -> None:
         grads = {
             n: None if t.grad is None else preview.values(t.grad.tolist()) for n, t in final.items()
         }
-    states = queries.latest_states(graph).values()
+    states = Facts.of(graph).latest_state.values()
     named = [t for t in states if t.name in final]
     assert len({t.name for t in named}) == len(named), body
     for t in named:

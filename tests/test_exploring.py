@@ -21,7 +21,7 @@ import pytest
 import torch
 
 from gradviz import controls
-from gradviz.graph.queries import latest_states
+from gradviz.graph.facts import Facts
 from gradviz.graph.records import GradvizError
 from gradviz.live import explore as exploring
 from gradviz.live.explore import Exploration, Turns, explore
@@ -48,7 +48,7 @@ def made() -> Exploration:
 
 def grad_of(exploration: Exploration, name: str) -> str | None:
     found: list[str | None] = [
-        t.grad for t in latest_states(exploration.graph).values() if t.name == name
+        t.grad for t in Facts.of(exploration.graph).latest_state.values() if t.name == name
     ]
     return found[0]
 

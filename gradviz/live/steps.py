@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from gradviz.graph import queries
+from gradviz.graph.facts import Facts
 from gradviz.graph.records import Accumulated, Changed, Freed, Graph, Hooked, NodeRan, Source, Wrote
 from gradviz.picture import cards, dot, fold, render
 from gradviz.picture.arrange import arranged
@@ -104,10 +104,11 @@ def graph_at(recording: Recording, step: int) -> Graph:
     """With the ``.grad`` that a running backward has filled already; its leaves get a new state
     when it is over."""
     graph = recording.at(step)
-    grads = queries.grads_now(graph)
+    facts = Facts.of(graph)
+    grads = facts.grads_now
     now = {
         t.id: t._replace(grad=grads[t.object_id])
-        for t in queries.latest_states(graph).values()
+        for t in facts.latest_state.values()
         if t.grad != grads[t.object_id]
     }
     return graph.replace(tensors=[now.get(t.id, t) for t in graph.tensors]) if now else graph

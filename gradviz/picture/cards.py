@@ -5,19 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gradviz.graph import queries
-from gradviz.graph.records import (
-    Call,
-    Cut,
-    CutReason,
-    Edge,
-    Graph,
-    Hooked,
-    NodeKind,
-    Raised,
-    Tensor,
-    Wrote,
-)
+from gradviz.graph.facts import Facts
+from gradviz.graph.records import Call, Cut, CutReason, Edge, Graph, NodeKind, Tensor
 from gradviz.picture import frames
 from gradviz.picture.rows import RowWriter
 from gradviz.picture.scene import Arrow, Card, Scene, describe
@@ -52,7 +41,7 @@ class _Builder:
     """Builds one Scene. Each step reads the graph and what earlier steps have put into ``self``."""
 
     def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+        self.graph, self.facts = graph, Facts.of(graph)
         self.cards_of: dict[int | None, list[_Draft]] = {}  # by object id, oldest first
         self.of_state: dict[int, _Draft] = {}  # tensor id -> its card
         self.of_node: dict[int, _Draft] = {}
@@ -60,20 +49,6 @@ class _Builder:
         self.of_output: dict[tuple[int, int], _Draft] = {}
         self.output_of: dict[_Draft, tuple[int, int]] = {}
         self.drafts: list[_Draft] = []
-        self.last = queries.latest_states(graph)
-        self.sent = queries.sent_labels(graph)
-        self.arrived = queries.arrived_gradients(graph)
-        self.into = queries.edges_into(graph)
-        self.cuts = {(c.call_id, c.input_id): c for c in graph.cuts}
-        self.writes: dict[int, list[Wrote]] = {}
-        for event in graph.events:
-            if isinstance(event, Wrote):
-                self.writes.setdefault(event.call_id, []).append(event)
-        self.backward_calls = {b.call_id for b in graph.backwards}
-        self.raised_at = next(
-            (b.raised_at for b in reversed(graph.backwards) if b.raised_at is not None), None
-        )
-        self.leaf_node = queries.accumulate_nodes(graph)
         self.arrows: list[Arrow] = []
         self.ends: dict[tuple[int, int], _Draft] = {}  # cut -> the card of a value that left torch
 
@@ -93,7 +68,7 @@ class _Builder:
     def card(self, i: int, draft: _Draft, write: RowWriter) -> Card:
         last = draft.states[-1] if draft.states else None
         _, output = self.output_of.get(draft, (None, None))
-        leaf = not last or self.of_node.get(self.leaf_node.get(last.object_id, -1), draft) is draft
+        leaf = not last or self.is_leaf_card(last, draft)
         kind, rows = write.rows(draft.kind, draft.states, draft.calls, draft.nodes, output, leaf)
         detail = [describe(last)] if last else []
         calls = [c.id for c in draft.calls]
@@ -116,16 +91,21 @@ class _Builder:
             tuple(calls),
         )
 
+    def is_leaf_card(self, tensor: Tensor, draft: _Draft) -> bool:
+        """Whether the card tells what happened to the gradient of a leaf, if it is one."""
+        node_id = self.facts.accumulate_node.get(tensor.object_id, -1)
+        return self.of_node.get(node_id, draft) is draft
+
     # --- which tensors share a card ---------------------------------------------------------------
 
     def place_states(self) -> None:
         """One card an object. An in-place call adds a line to it, unless that would make the
         picture a circle."""
-        hooked = {e.call_id: e.tensor_id for e in self.graph.events if isinstance(e, Hooked)}
+        hooked = self.facts.hooked_by_call
         for call in self.graph.calls:
-            writes = self.writes.get(call.id, [])
+            writes = self.facts.writes_by_call.get(call.id, [])
             # autograd.grad: its results are cards, its inputs no readers
-            backward = call.id in self.backward_calls
+            backward = call.id in self.facts.backward_calls
             for i in () if backward else call.inputs:
                 if not call.bookkeeping or self.object(i) in self.cards_of:
                     self.place(i, (call.id, 0))
@@ -197,21 +177,10 @@ class _Builder:
                 for i in (cut.input_id, cut.output_id)
                 if i is not None and i in self.of_state
             }
-        quiet = {call.id for call in self.graph.calls if call.bookkeeping} | set(
-            self.backward_calls
-        )
-        written = {
-            w.after_id
-            for call_id, writes in self.writes.items()
-            if call_id not in quiet
-            for w in writes
-        }
-        read = {
-            i
-            for call in self.graph.calls
-            if call.id not in quiet
-            for i in (*call.inputs, *call.outputs)
-        }
+        used = self.facts.ordinary_calls
+        writes = (self.facts.writes_by_call.get(call.id, ()) for call in used)
+        written = {w.after_id for some in writes for w in some}
+        read = {i for call in used for i in (*call.inputs, *call.outputs)}
         for draft in self.drafts:
             ids = {t.id for t in draft.states}
             named = any(
@@ -248,15 +217,16 @@ class _Builder:
                 self.pill(node_id)
                 self.of_output |= {(node_id, nr): draft for draft, nr in cards.items()}
                 self.output_of |= {draft: (node_id, nr) for draft, nr in cards.items()}
-        for object_id, node_id in self.leaf_node.items():
-            if node_id not in self.of_node and self.last[object_id].id in self.of_state:
-                self.own(self.of_state[self.last[object_id].id], node_id)
+        for object_id, node_id in self.facts.accumulate_node.items():
+            last = self.facts.latest_state[object_id].id
+            if node_id not in self.of_node and last in self.of_state:
+                self.own(self.of_state[last], node_id)
         self.place_inner_nodes()
 
     def read_from(self, node_id: int, cards: list[_Draft]) -> _Draft:
         """Of several cards of one object, the last one that was read by a call to which its
         gradient belongs."""
-        edges = self.into.get(node_id, []) if len(cards) > 1 else []
+        edges = self.facts.edges_into.get(node_id, []) if len(cards) > 1 else []
         return next((card for e in reversed(edges) if (card := self.read_by(e, cards))), cards[-1])
 
     def read_by(self, edge: Edge, cards: list[_Draft]) -> _Draft | None:
@@ -270,10 +240,10 @@ class _Builder:
         alone."""
         left = [n for n in self.graph.nodes if n.id not in self.of_node]
         users: dict[int, set[_Draft]] = {}
-        for node_id in queries.gradient_order(self.graph, [n.id for n in left]):
+        for node_id in self.facts.gradient_order(n.id for n in left):
             node = self.graph.node[node_id]
             found: set[_Draft] = set()
-            for e in self.into.get(node_id, ()):
+            for e in self.facts.edges_into.get(node_id, ()):
                 source = self.graph.node.get(e.node_id)
                 if source and node.call_id is not None and source.call_id == node.call_id:
                     found |= users.get(e.node_id) or {self.of_node[e.node_id]}
@@ -289,7 +259,8 @@ class _Builder:
 
     def pill(self, node_id: int) -> _Draft:
         node = self.graph.node[node_id]
-        users = [e.node_id for e in self.into.get(node_id, ()) if e.node_id in self.of_node]
+        into = self.facts.edges_into.get(node_id, ())
+        users = [e.node_id for e in into if e.node_id in self.of_node]
         user_order = min((self.of_node[u].order for u in users), default=(len(self.graph.calls), 0))
         order = (node.call_id, 0) if node.call_id is not None else (user_order[0], -1)
         draft = self.new(order, "accumulate" if node.kind is NodeKind.ACCUMULATE_GRAD else "node")
@@ -309,16 +280,14 @@ class _Builder:
                     made[cut.call_id] = self.new((cut.call_id, 1), "untracked")
                     made[cut.call_id].calls.append(self.graph.call[cut.call_id])
                 self.ends[cut.call_id, cut.input_id] = made[cut.call_id]
-        for event in self.graph.events:
-            if isinstance(event, Raised) and event.call_id in self.graph.call:
-                call = self.graph.call[event.call_id]
-                if (
-                    call.id not in self.backward_calls
-                    and not set(call.outputs) & self.of_state.keys()
-                ):
-                    draft = self.new((call.id, 1), "raised")
-                    draft.calls.append(call)
-                    draft.before = {self.of_state[i] for i in call.inputs if i in self.of_state}
+        for event in self.facts.errors:
+            call = self.graph.call.get(event.call_id)
+            if call is None or call.id in self.facts.backward_calls:
+                continue
+            if not set(call.outputs) & self.of_state.keys():
+                draft = self.new((call.id, 1), "raised")
+                draft.calls.append(call)
+                draft.before = {self.of_state[i] for i in call.inputs if i in self.of_state}
 
     # --- arrows -----------------------------------------------------------------------------------
 
@@ -332,15 +301,13 @@ class _Builder:
                 uses |= {(source, draft): 1 for source in draft.before if source in index}
         for (node_id, _), draft in self.of_output.items():
             uses.setdefault((self.of_node[node_id], draft), 0)
-        paths = self.gradient_paths()
+        paths, sent = self.gradient_paths(), self.facts.sent
         detached = self.detached()
         pairs = sorted({*uses, *paths, *cuts}, key=lambda p: (index[p[1]], index[p[0]]))
         for tail, head in pairs:
             edges = paths.get((tail, head), [])
             dead, cut = detached.get(head, (set(), None))
-            alive = [
-                e for e in edges if e.node_id not in dead or (e.node_id, e.next_index) in self.sent
-            ]
+            alive = [e for e in edges if e.node_id not in dead or (e.node_id, e.next_index) in sent]
             if cut and len(alive) < len(edges):
                 cuts.setdefault((tail, head), cut)
             arrows = self.gradient_arrows(alive)
@@ -349,7 +316,7 @@ class _Builder:
             if not arrows:
                 arrows = [self.output_arrow(tail, head)]
             self.arrows += [Arrow(index[tail], index[head], *a) for a in arrows]
-        ran = {node_id for _, node_id in self.arrived}
+        ran = {node_id for _, node_id in self.facts.arrived}
         for draft, (dead, _) in detached.items():
             draft.nodes = [n for n in draft.nodes if n not in dead or n in ran]
 
@@ -359,7 +326,8 @@ class _Builder:
         uses: dict[tuple[_Draft, _Draft], int],
         cuts: dict[tuple[_Draft, _Draft], Cut],
     ) -> None:
-        writes = [w.after_id for w in self.writes.get(call.id, ()) if not w.alias]
+        wrote = self.facts.writes_by_call.get(call.id, ())
+        writes = [w.after_id for w in wrote if not w.alias]
         # the others are handed back unchanged
         made = [o for o in call.outputs if o not in call.inputs]
         heads = dict.fromkeys(self.of_state[o] for o in (*made, *writes) if o in self.of_state)
@@ -368,11 +336,11 @@ class _Builder:
             self.of_node[n] for n in outputs if self.graph.node[n].call_id == call.id
         )
         for i in call.inputs:
-            tail, cut = self.of_state.get(i), self.cuts.get((call.id, i))
-            if tail is None or call.bookkeeping or call.id in self.backward_calls:
+            tail, cut = self.of_state.get(i), self.facts.cut_of.get((call.id, i))
+            if tail is None or call.bookkeeping or call.id in self.facts.backward_calls:
                 continue
-            if (call.id, i) in self.ends:
-                cuts[tail, self.ends[call.id, i]] = self.cuts[call.id, i]
+            if cut and (call.id, i) in self.ends:
+                cuts[tail, self.ends[call.id, i]] = cut
             for head in heads if cut else shared or heads:
                 if (
                     cut
@@ -386,7 +354,7 @@ class _Builder:
     def detached(self) -> dict[_Draft, tuple[set[int], Cut]]:
         """Cards that ``detach_`` cut from what they were made of, and their nodes that nothing
         leads to any more."""
-        found = {}
+        found, into = {}, self.facts.edges_into
         for cut in self.graph.cuts:
             draft = (
                 self.of_state.get(cut.input_id) if cut.reason is CutReason.DETACH_IN_PLACE else None
@@ -395,10 +363,10 @@ class _Builder:
             if draft is None or edge is None:
                 continue
             dead = {edge.node_id}
-            for node_id in queries.gradient_order(self.graph, draft.nodes):
-                if any(e.node_id in dead for e in self.into.get(node_id, ())):
+            for node_id in self.facts.gradient_order(draft.nodes):
+                if any(e.node_id in dead for e in into.get(node_id, ())):
                     dead.add(node_id)
-            if not any(e.node_id not in dead for n in dead for e in self.into.get(n, ())):
+            if not any(e.node_id not in dead for n in dead for e in into.get(n, ())):
                 found[draft] = dead, cut
         return found
 
@@ -434,16 +402,18 @@ class _Builder:
     def gradient_arrow(self, edge: Edge) -> tuple[str, str, str]:
         drawn = (edge.next_node_id, edge.input_nr) in self.of_output
         mark = f"output {edge.input_nr}" if edge.input_nr and not drawn else ""
-        if edge.node_id == self.raised_at and (edge.node_id, edge.next_index) not in self.sent:
+        label = self.facts.sent_labels.get((edge.node_id, edge.next_index))
+        if label is not None:
+            return "gradient", label, mark
+        if edge.node_id == self.facts.last_raised_at:
             return "raise", "backward raises here", mark
-        if (edge.node_id, edge.next_index) in self.sent:
-            return "gradient", self.sent[edge.node_id, edge.next_index], mark
         return "forward", "", mark
 
     def output_arrow(self, tail: _Draft, head: _Draft) -> tuple[str, str, str]:
         """From the pill of a node with several outputs to the card of one of them."""
         output = self.output_of.get(head)
-        arrived = self.arrived.get(output) if output and self.of_node[output[0]] is tail else None
+        shown = output and self.of_node[output[0]] is tail
+        arrived = self.facts.arrived.get(output) if output and shown else None
         return ("gradient", arrived, "") if arrived else ("forward", "", "")
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from gradviz.graph import queries
+from gradviz.graph.facts import Facts, code_of, sharing
 from gradviz.graph.records import (
     Call,
     Cut,
@@ -144,18 +144,12 @@ class _Teller:
     """Tells one graph, the most important first."""
 
     def __init__(self, graph: Graph, listing: Listing | None = None) -> None:
-        self.graph, self.listing = graph, listing
-        self.last = queries.latest_states(graph)
-        self.grads = queries.grads_now(graph)
-        self.backward_calls = {b.call_id for b in graph.backwards}
+        self.graph, self.facts, self.listing = graph, Facts.of(graph), listing
 
     def sentences(self, error: str) -> Iterator[str]:
-        raised = [e for e in self.graph.events if isinstance(e, Raised)]
-        raised = (
-            [e for e in raised if error.startswith(e.error) and e.message[:CODE] in error]
-            if error
-            else raised
-        )
+        raised = self.facts.errors
+        if error:
+            raised = [e for e in raised if error.startswith(e.error) and e.message[:CODE] in error]
         if raised:
             yield from self.error(raised[-1])
         elif error:
@@ -176,15 +170,13 @@ class _Teller:
     def name(self, tensor_id: int | None) -> str:
         """A tensor's name, or the code that made it. What had the name earlier has it with its
         line."""
-        t = self.graph.tensor.get(tensor_id)
-        if t is None:
+        label = self.facts.label(tensor_id)
+        if label.tensor is None:
             return "the value"
-        if t.name:
-            return t.name
-        return self.code(self.makers.get(t.object_id)) or "an unnamed tensor"
+        return label.name or self.code(label.first_maker) or "an unnamed tensor"
 
     def code(self, call: Call | None) -> str:
-        return visible(rows.code(call), CODE) if call else ""
+        return visible(code_of(call), CODE) if call else ""
 
     def line(self, call: Call | None) -> str:
         """Where a sentence about a call begins."""
@@ -193,91 +185,23 @@ class _Teller:
             f"Line {at.line}: " if at and (self.listing is None or self.listing.shows(at)) else ""
         )
 
-    @cached_property
-    def makers(self) -> dict[int, Call]:
-        """Object -> the call that made it; what was written or got a .grad since is the same
-        object."""
-        made = [(o, c) for c in reversed(self.graph.calls) for o in c.outputs if o not in c.inputs]
-        return {self.graph.tensor[o].object_id: c for o, c in made}
-
     def made_by(self, node: Node) -> str:
         """The code behind a node."""
         return self.code(self.graph.call.get(node.call_id)) or node.name
-
-    # --- where gradients can go -------------------------------------------------------------------
-
-    @cached_property
-    def leaves(self) -> dict[int, Tensor]:
-        """The leaf, as it is now, of every AccumulateGrad."""
-        nodes = queries.accumulate_nodes(self.graph)
-        return {node: self.last[i] for i, node in sorted(nodes.items())}
-
-    @cached_property
-    def leaf_bits(self) -> Mapping[int | None, int]:
-        return queries.met(self.graph, {node: 1 << i for i, node in enumerate(self.leaves)}, {})
-
-    def torchs(self, t: Tensor) -> bool:
-        """Is it a leaf without elements that torch made for itself, as a checkpoint does up to
-        torch 2.11?"""
-        same = {s.id for s in self.graph.tensors if s.object_id == t.object_id}
-        readers = [call for call in self.graph.calls if not same.isdisjoint(call.inputs)]
-        return 0 in (t.shape or ()) and bool(readers) and all(call.bookkeeping for call in readers)
-
-    def below(self, node_id: int) -> list[Tensor]:
-        """The leaves that a gradient which meets a node reaches."""
-        bits = self.leaf_bits.get(node_id, 0)
-        return [leaf for i, leaf in enumerate(self.leaves.values()) if bits >> i & 1]
-
-    def reached(self, tensor_id: int | None) -> list[Tensor]:
-        """The leaves that a gradient from this tensor reaches."""
-        t = self.graph.tensor.get(tensor_id)
-        if t and t.gradient_edge:
-            return self.below(t.gradient_edge.node_id)
-        return [t] if t and t.is_leaf and t.requires_grad else []
-
-    def ancestors(self, tensor_ids: Iterable[int], tracked: bool = False) -> set[int]:
-        """Everything that these tensors were computed from, cut or not.
-
-        With ``tracked`` only where a gradient might have gone: not through integers and bools, nor
-        from a leaf to what was written into it.
-        """
-        backward = self.backward_calls
-        stop = {
-            t.id
-            for t in self.graph.tensors
-            if tracked and (t.dtype or "").startswith(("bool", "int", "uint"))
-        }
-        made = {
-            c.id: set() if c.bookkeeping or c.id in backward else {*c.outputs}
-            for c in self.graph.calls
-        }
-        for e in (
-            e for e in self.graph.events if isinstance(e, Wrote) and e.call_id not in backward
-        ):
-            made[e.call_id].add(e.after_id)
-            before = self.graph.tensor[e.before_id]
-            stop |= {e.after_id} if tracked and before.is_leaf and before.requires_grad else set()
-        found = set(tensor_ids)
-        for call in reversed(self.graph.calls):
-            found.update(() if found.isdisjoint(made[call.id] - stop) else call.inputs)
-        return found - stop
 
     # --- errors and saved tensors -----------------------------------------------------------------
 
     def error(self, event: Raised) -> Iterator[str]:
         call = self.graph.call.get(event.call_id)
         start = f"{self.line(call)}{self.code(call) or 'a call'} raises {event.error}"
-        run = next((b for b in self.graph.backwards if call and b.call_id == call.id), None)
-        refused = (
-            queries.refused(self.graph, run, event.message) if run and call and call.inputs else []
-        )
+        run = self.facts.run_of_call.get(call.id) if call else None
+        refused = self.facts.refused(run, event.message) if run and call and call.inputs else []
         root = self.graph.tensor[refused[0]] if refused else None
         node = self.graph.node.get(event.node_id)
         if root and root.requires_grad is False and "element" in event.message:
             yield f"{start}, because {self.name(root.id)} has no grad_fn."
-            origins = [
-                self.graph.tensor[i] for i in self.ancestors([root.id]) if i in self.graph.tensor
-            ]
+            behind = self.facts.inputs_behind([root.id])
+            origins = [self.graph.tensor[i] for i in behind if i in self.graph.tensor]
             if not self.graph.notes and all(t.requires_grad is False for t in origins):
                 yield "Nothing that it was computed from requires grad."
             return
@@ -292,11 +216,7 @@ class _Teller:
 
     def saved(self) -> Iterator[str]:
         """Saved tensors that were written afterwards."""
-        failed = {
-            e.node_id: e
-            for e in self.graph.events
-            if isinstance(e, Raised) and "inplace" in e.message
-        }
+        failed = {e.node_id: e for e in self.facts.errors if "inplace" in e.message}
         for node in self.graph.nodes:
             for s in node.saved:
                 t = self.graph.tensor.get(s.tensor_id)
@@ -320,29 +240,21 @@ class _Teller:
                         f" {self.writer(t, s.saved_version)}: {end}."
                     )
 
-        if unsure := {u.node.id: u.node for u in self.unsure}:
-            made = dict.fromkeys(self.made_by(node) for node in unsure.values())
+        if unsure := self.facts.unsure_of_node:
+            made = dict.fromkeys(self.made_by(self.graph.node[i]) for i in unsure)
             yield (
                 f"What {_several([*made])} saved may have been written since: its state cannot be"
                 " read."
             )
 
-    @cached_property
-    def unsure(self) -> list[queries.Unsure]:
-        """Saved tensors of which it is not known whether they are what they were. Of a graph that
-        was only read they are told where something would rest on them."""
-        return queries.unsure_saved(self.graph) if self.graph.calls else []
-
     def writer(self, saved: Tensor | None, version: int | None) -> str:
         """Who moved a saved tensor past the version at which it was saved."""
-        for e in self.graph.events:
-            if isinstance(e, Wrote) and saved and version is not None:
-                before, after = self.graph.tensor[e.before_id], self.graph.tensor[e.after_id]
-                if (
-                    after.object_id == saved.object_id
-                    and before.version == version != after.version
-                ):
-                    return f"{self.writing(e)} wrote it since"
+        if saved is None or version is None:
+            return "it was written since"
+        for e in self.facts.writes_by_object.get(saved.object_id, ()):
+            before, after = self.graph.tensor[e.before_id], self.graph.tensor[e.after_id]
+            if before.version == version != after.version:
+                return f"{self.writing(e)} wrote it since"
         return "it was written since"
 
     def writing(self, event: Wrote) -> str:
@@ -356,27 +268,21 @@ class _Teller:
     def losing(self) -> set[Cut]:
         """The cuts by which a leaf lost its only path, or a loss (without one: a result) one of its
         paths."""
-        begun = {i for c in self.graph.calls if c.id in self.backward_calls for i in c.inputs}
-        ends = begun or {t.id for t in self.last.values()} - {
-            i for c in self.graph.calls for i in c.inputs
-        }
-        tracked = self.ancestors(ends, tracked=True)
+        facts, calls = self.facts, self.graph.calls
+        begun = {i for c in calls if c.id in facts.backward_calls for i in c.inputs}
+        ends = begun or {t.id for t in facts.latest_state.values()} - facts.calls_reading.keys()
+        tracked = facts.inputs_behind(ends, tracked=True)
         # a value that left torch may have come back
-        fed = {None, *self.ancestors(begun)} if begun else set()
+        fed = {None, *facts.inputs_behind(begun)} if begun else set()
         there = {
-            leaf.object_id
-            for b in self.graph.backwards
-            for root in b.roots
-            for leaf in self.below(root)
+            leaf.object_id for root in facts.runs_started_at for leaf in facts.leaves_below(root)
         }
         lost = {
             c
             for c in self.graph.cuts
-            if {leaf.object_id for leaf in self.reached(c.input_id)} - there
+            if {leaf.object_id for leaf in facts.leaves_reached(c.input_id)} - there
         }
-        written = {e.after_id for e in self.graph.events if isinstance(e, Wrote)}.intersection(
-            self.ancestors(ends)
-        )
+        written = {e.after_id for e in facts.writes} & facts.inputs_behind(ends)
         lost |= {
             c
             for c in self.graph.cuts
@@ -391,17 +297,14 @@ class _Teller:
     def cuts(self, lost: bool) -> Iterator[str]:
         """The cut that matters most, if it lost a gradient or if it lost none: on the way to the
         last root."""
-        found = [
-            c
-            for c in self.graph.cuts
-            if self.reached(c.input_id) and c.reason is not CutReason.FLAG_OFF
-        ]
+        found = [c for c in self.facts.real_cuts if self.facts.leaves_reached(c.input_id)]
         if any(c in self.losing for c in found) is not lost:
             return
-        behind = self.ancestors(self.graph.roots[-1:])
+        behind = self.facts.inputs_behind(self.graph.roots[-1:])
         found.sort(key=lambda c: (c not in self.losing, c.output_id not in behind))
         for cut in found[:1]:
-            leaves = [self.name(leaf.id) for leaf in self.reached(cut.input_id)]
+            reached = self.facts.leaves_reached(cut.input_id)
+            leaves = [self.name(leaf.id) for leaf in reached]
             call = self.graph.call.get(cut.call_id)
             function = call.function if call else "a call"
             # __deepcopy__, __float__
@@ -427,12 +330,9 @@ class _Teller:
     def frozen(self) -> Iterator[str]:
         """The leaves whose flag was switched off, by the first line that did so. Frozen is not cut:
         a path that was built before stands, and what arrives along it is not stored."""
-        found = [c for c in self.graph.cuts if c.reason is CutReason.FLAG_OFF]
-        found = [
-            c
-            for c in found
-            if self.last[self.graph.tensor[c.input_id].object_id].requires_grad is False
-        ]
+        frozen, last = self.facts.frozen_leaves, self.facts.latest_state
+        ends = ((c, self.graph.tensor[c.input_id].object_id) for c in frozen)
+        found = [c for c, leaf in ends if last[leaf].requires_grad is False]
         calls = [self.graph.call[c.call_id] for c in found if c.call_id in self.graph.call]
         for call in calls[:1]:
             here = {c.id for c in calls if c.source == call.source}
@@ -452,9 +352,7 @@ class _Teller:
             b for b in self.graph.backwards if b.kind == "backward" and b.call_id in self.graph.call
         ]
         roots = {r for b in runs for r in b.roots}
-        met = [
-            self.graph.node[n] for n in queries.reachable(self.graph, roots) if n in self.graph.node
-        ]
+        met = [self.graph.node[n] for n in self.facts.reachable(roots) if n in self.graph.node]
         if not roots or any(
             n.leaf_id is None if n.kind is NodeKind.ACCUMULATE_GRAD else n.stub for n in met
         ):
@@ -462,10 +360,10 @@ class _Teller:
         there = {self.graph.tensor[n.leaf_id].object_id for n in met if n.leaf_id is not None}
         none = [
             t
-            for t in self.last.values()
+            for t in self.facts.latest_state.values()
             if t.name == rows.bare(t.name) and t.is_leaf and t.requires_grad
         ]
-        none = [t for t in none if self.grads[t.object_id] is None]
+        none = [t for t in none if self.facts.grads_now[t.object_id] is None]
         if without := [self.name(t.id) for t in none if t.object_id not in there]:
             verb = (
                 "is None: no gradient path leads"
@@ -479,17 +377,10 @@ class _Teller:
             yield (
                 f"{_several([f'{n}.grad' for n in without])} {verb} there from {_several(starts)}."
             )
-        met_by = [
-            self.leaves[node].object_id
-            for node in queries.accumulations(self.graph)
-            if node in self.leaves
-        ]
+        leaves = self.facts.leaf_at
+        met_by = [leaves[node].object_id for node in self.facts.accumulations if node in leaves]
         waiting = [self.name(t.id) for t in none if t.object_id in there.difference(met_by)]
-        if (
-            waiting
-            and all(b.watched for b in runs)
-            and not any(isinstance(e, Raised) for e in self.graph.events)
-        ):
+        if waiting and all(b.watched for b in runs) and not self.facts.errors:
             yield f"No gradient has arrived at {_several(waiting)}, though a path leads there."
 
     def came(self, told: Sequence[str]) -> list[str]:
@@ -509,15 +400,14 @@ class _Teller:
 
     def gradients(self) -> Iterator[str]:
         told = list(self.leaf_gradients())
-        done = queries.accumulations(self.graph)
-        met = {t.object_id: node in done for node, t in self.leaves.items()}
-        known = [
-            t for t in self.last.values() if t.name or (t.object_id in met and not self.torchs(t))
-        ]
+        facts, done = self.facts, self.facts.accumulations
+        met = {t.object_id: node in done for node, t in facts.leaf_at.items()}
+        last = facts.latest_state.values()
+        known = [t for t in last if t.name or (t.object_id in met and not facts.made_by_torch(t))]
         leaves = [t for t in known if t.is_leaf and t.requires_grad]
         if len(told) > FEW and leaves:
             got = sum(met.get(t.object_id, False) for t in leaves)
-            now = sum(self.grads[t.object_id] is not None for t in leaves)
+            now = sum(facts.grads_now[t.object_id] is not None for t in leaves)
             since = f"; {now} have a .grad now" if now != got else ""
             yield f"{got} of the {len(leaves)} leaves that require grad received a gradient{since}."
         elif told:
@@ -531,7 +421,7 @@ class _Teller:
                 yield f"autograd.grad returned {_several(given)} and filled no .grad."
         asked = (i for c in self.graph.calls if c.function == "retain_grad" for i in c.inputs)
         kept = {self.graph.tensor[i].object_id for i in asked}
-        for t in self.last.values():
+        for t in last:
             if t.retains_grad and t.grad is not None and not t.is_leaf:
                 why = "retain_grad() kept it" if t.object_id in kept else "its retains_grad is True"
                 yield f"{self.name(t.id)}.grad is {t.grad}: it is not a leaf, and {why}."
@@ -539,20 +429,19 @@ class _Teller:
     def leaf_gradients(self) -> Iterator[tuple[str, str]]:
         """What is stored, and how it came about where the numbers add up: a hook may have changed
         them."""
-        sent, into = queries.sent_by_run(self.graph), queries.edges_into(self.graph)
-        changes = queries.changes(self.graph)
-        for node, done in queries.accumulations(self.graph).items():
-            t, last = self.leaves.get(node), done[-1]
+        facts = self.facts
+        for node, done in facts.accumulations.items():
+            t, last = facts.leaf_at.get(node), done[-1]
             if t is None:
                 continue
-            grad, now = f"{self.name(t.id)}.grad", self.grads[t.object_id]
+            grad, now = f"{self.name(t.id)}.grad", facts.grads_now[t.object_id]
             through: dict[str, list[str]] = {}
-            for e in into.get(node, ()):
-                if value := sent.get((last.run, e.node_id, e.next_index)):
+            for e in facts.edges_into.get(node, ()):
+                if value := facts.sent_in_run.get((last.run, e.node_id, e.next_index)):
                     through.setdefault(self.made_by(self.graph.node[e.node_id]), []).append(value)
             values = [value for values in through.values() for value in values]
             digits = 4e-3 if t.dtype in ("bfloat16", "float16") else 6e-4
-            change = changes.get((last.run, node, 0))
+            change = facts.changed.get((last.run, node, 0))
             total = str(last.stored if last.added is None else last.added)
             if last.before is None:
                 known = _add_up(values, str(change.before) if change else total, digits)
@@ -598,14 +487,12 @@ class _Teller:
         """The first gradient of the last run that changed between two nodes; what a leaf stores is
         told already."""
         last = self.graph.backwards[-1].run if self.graph.backwards else None
-        found = [
-            c for c in queries.changes(self.graph).values() if c.run == last and c.before != c.after
-        ]
-        told = queries.accumulations(self.graph)
-        found = [c for c in found if c.node_id not in told]
+        changes = self.facts.changed.values()
+        found = [c for c in changes if c.run == last and c.before != c.after]
+        found = [c for c in found if c.node_id not in self.facts.accumulations]
         for c in found[:1]:
-            at = [t for t in self.graph.tensors if t.gradient_edge == (c.node_id, c.input_nr)]
-            name = self.name(at[-1].id) if at else self.made_by(self.graph.node[c.node_id])
+            at = self.facts.last_at.get((c.node_id, c.input_nr))
+            name = self.name(at.id) if at else self.made_by(self.graph.node[c.node_id])
             more = f" (1 of {len(found)} changes)" if len(found) > 1 else ""
             by = f"by {_by(c.hooks)}" if c.hooks else "on its way, it is not known by what"
             yield (
@@ -622,9 +509,10 @@ class _Teller:
             yield "Nothing here requires grad, so autograd records nothing."
         # A call that hands its input back, such as to("cpu") or retain_grad(), seems to use the
         # last result up.
-        results = [t.id for t in self.last.values() if t.gradient_edge and t.is_leaf is False]
+        last = self.facts.latest_state.values()
+        results = [t.id for t in last if t.gradient_edge and t.is_leaf is False]
         for root in self.graph.roots[-1:] or results[-1:]:
-            if leaves := [self.name(leaf.id) for leaf in self.reached(root)]:
+            if leaves := [self.name(leaf.id) for leaf in self.facts.leaves_reached(root)]:
                 # a graph that was only read may have had a backward
                 known = self.graph.calls and not self.graph.notes
                 end = "; no backward has run here." if known else "."
@@ -637,20 +525,15 @@ class _Teller:
         """Whether a backward from this tensor would need something saved whose state is not
         known."""
         edge = self.graph.tensor[tensor_id].gradient_edge
-        met = queries.reachable(self.graph, [edge.node_id] if edge else [])
-        return any(u.node.id in met for u in queries.unsure_saved(self.graph))
+        met = self.facts.reachable([edge.node_id] if edge else [])
+        return any(u.node.id in met for u in self.facts.unsure_saved)
 
     def passed(self) -> Iterator[str]:
         """A result whose gradient was not kept."""
-        arrived = queries.arrived_gradients(self.graph)
-        started = {r for b in self.graph.backwards for r in b.roots}
-        for t in self.last.values():
+        for t in self.facts.latest_state.values():
             edge = t.gradient_edge
-            value = (
-                arrived.get((edge.node_id, edge.output_nr))
-                if edge and edge.node_id not in started
-                else None
-            )
+            inner = edge is not None and edge.node_id not in self.facts.runs_started_at
+            value = self.facts.arrived.get(edge) if edge and inner else None
             if value and t.name and t.is_leaf is False and t.retains_grad is False:
                 yield (
                     f"{self.name(t.id)} is not a leaf: its gradient {value} passed through and was"
@@ -661,8 +544,8 @@ class _Teller:
     # --- memory -----------------------------------------------------------------------------------
 
     def memory(self) -> Iterator[str]:
-        for e in self.graph.events:
-            if isinstance(e, Wrote) and e.alias:
+        for e in self.facts.writes:
+            if e.alias:
                 before, after = self.graph.tensor[e.before_id], self.graph.tensor[e.after_id]
                 if before.values != after.values:
                     yield (
@@ -670,8 +553,8 @@ class _Teller:
                         " memory."
                     )
                     return
-        named = [t for t in self.last.values() if t.name]
-        for one, two, *_ in queries.sharing(named).values():
+        named = [t for t in self.facts.latest_state.values() if t.name]
+        for one, two, *_ in sharing(named).values():
             if one.name != two.name:
                 same = (one.shape, one.stride, one.storage_offset) == (
                     two.shape,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gradviz.graph.queries import after_all
+from gradviz.graph.facts import after_all
 from gradviz.graph.records import Graph
 from gradviz.picture.arrange import arranged
 from gradviz.picture.scene import LINES, Arrow, Card, Row, Scene

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from gradviz.graph.queries import after_all
+from gradviz.graph.facts import after_all
 
 SPACE = 20  # points between neighbours
 

@@ -3,7 +3,7 @@ leaves beside them."""
 
 from __future__ import annotations
 
-from gradviz.graph import queries
+from gradviz.graph.facts import Facts
 from gradviz.graph.records import Graph, Node, NodeKind
 from gradviz.picture.rows import RowWriter
 from gradviz.picture.scene import Arrow, Card, Row, Scene, describe
@@ -20,11 +20,12 @@ def scene(graph: Graph) -> Scene:
         leaf, root and named result. Slots of ``next_functions`` that hold None are in the text
         only.
     """
-    ids = queries.gradient_order(graph, [n.id for n in graph.nodes])[::-1]
+    facts = Facts.of(graph)
+    ids = facts.all_in_gradient_order[::-1]
     place = {node_id: i for i, node_id in enumerate(ids)}
     write = RowWriter(graph)
     cards = [_pill(graph, graph.node[n], place[n], write) for n in ids]
-    sent = queries.sent_labels(graph)
+    sent = facts.sent_labels
     arrows = [
         Arrow(place[next_node], i, "edge", sent.get((node_id, slot), ""), _output(output_nr))
         for i, node_id in enumerate(ids)
@@ -54,8 +55,8 @@ def _tensors(
     graph: Graph, place: dict[int, int], write: RowWriter, cards: list[Card], arrows: list[Arrow]
 ) -> None:
     """Leaves above their AccumulateGrad, roots and named results below the node that made them."""
-    leaf_nodes = queries.accumulate_nodes(graph)
-    for t in queries.latest_states(graph).values():
+    leaf_nodes = Facts.of(graph).accumulate_node
+    for t in Facts.of(graph).latest_state.values():
         if not (t.name or t.id in graph.roots or t.object_id in leaf_nodes):
             continue
         kind, rows = write.rows("", [t], [], [])

@@ -4,9 +4,8 @@ its gradient."""
 from __future__ import annotations
 
 import re
-from functools import cached_property
 
-from gradviz.graph import queries
+from gradviz.graph.facts import Facts, code_of, way
 from gradviz.graph.records import (
     Accumulated,
     Backward,
@@ -16,7 +15,6 @@ from gradviz.graph.records import (
     Edge,
     GradientEdge,
     Graph,
-    Hooked,
     Node,
     NodeRan,
     Raised,
@@ -35,25 +33,7 @@ class RowWriter:
     """Writes the lines of cards of one graph."""
 
     def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self.last = queries.latest_states(graph)
-        self.states: dict[int, list[Tensor]] = {}
-        for tensor in graph.tensors:
-            self.states.setdefault(tensor.object_id, []).append(tensor)
-        self.sent = queries.sent_by_run(graph)
-        self.arrived = {
-            (g.run, g.node_id): g.preview for g in graph.gradients if g.input_nr is not None
-        }
-        self.changed = queries.changes(graph)
-        self.last_run = {g.node_id: g.run for g in graph.gradients if g.input_nr is not None}
-        self.accumulated = queries.accumulations(graph)
-        self.leaf_node = queries.accumulate_nodes(graph)
-        self.wrote: dict[tuple[int, int], list[Wrote]] = {}
-        for w in (e for e in graph.events if isinstance(e, Wrote)):
-            self.wrote.setdefault((w.call_id, graph.tensor[w.after_id].object_id), []).append(w)
-        self.hooks = {e.call_id for e in graph.events if isinstance(e, Hooked)}
-        self.raised = {e.call_id: e for e in graph.events if isinstance(e, Raised)}
-        self.started: dict[int, list[Backward]] = {}  # by node
+        self.graph, self.facts = graph, Facts.of(graph)
         # by the tensor that backward was called on
         self.refusals: dict[int, tuple[Backward, Raised]] = {}
         self.given_back: dict[int, list[str]] = {}  # what autograd.grad returned, by object
@@ -61,26 +41,10 @@ class RowWriter:
             for i, value in run.returned:
                 said = self.as_it_came(run.run, graph.tensor[i].gradient_edge, str(value))
                 self.given_back.setdefault(graph.tensor[i].object_id, []).append(said)
-            if (
-                run.call_id in self.raised
-                and run.call_id in graph.call
-                and not run.ran
-                and run.raised_at is None
-            ):
-                error = self.raised[run.call_id]
-                self.refusals |= dict.fromkeys(
-                    queries.refused(graph, run, error.message), (run, error)
-                )
-            for root in run.roots:
-                self.started.setdefault(root, []).append(run)
-        self.cut_views = queries.cut_views(graph)
-        self.raised_at = {
-            b.raised_at: b.call_id for b in graph.backwards if b.raised_at is not None
-        }
-
-    @cached_property
-    def into(self) -> dict[int, list[Edge]]:
-        return queries.edges_into(self.graph)
+            error = self.facts.error_of_call.get(run.call_id)
+            if error and run.call_id in graph.call and not run.ran and run.raised_at is None:
+                refused = self.facts.refused(run, error.message)
+                self.refusals |= dict.fromkeys(refused, (run, error))
 
     def rows(
         self,
@@ -107,7 +71,7 @@ class RowWriter:
         tensor = states[-1]
         rows = [Row("code", line) for line in self.code(states, calls)]
         rows.append(Row("values", self.values(states, calls)))
-        nodes = queries.gradient_order(self.graph, nodes)
+        nodes = self.facts.gradient_order(nodes)
         rows += [Row("state", f"output {output}")] if output is not None else []
         kind, said = self.tracking(states)
         current, former = self.by_age(tensor, nodes)
@@ -127,7 +91,7 @@ class RowWriter:
         tensor = states[-1]
         if tensor.requires_grad is None and not tensor.gradient_edge:
             return "untracked", [Row("untracked", "whether it is tracked is not known")]
-        if tensor.requires_grad and tensor.object_id in self.cut_views:
+        if tensor.requires_grad and tensor.object_id in self.facts.cut_views:
             said = ("not tracked, yet requires_grad", "no gradient comes to it")
             return "untracked", [Row("untracked", text) for text in said]
         if not (tensor.requires_grad or tensor.gradient_edge):
@@ -162,16 +126,16 @@ class RowWriter:
     def bare_rows(self, kind: str, calls: list[Call], nodes: list[int]) -> list[Row]:
         """A node without a tensor, a value that left torch, or a call that raised."""
         if kind == "raised":
-            error = self.raised[calls[0].id]
-            return [Row("code", code(calls[0])), Row("stale", error_text(error))]
+            error = self.facts.error_of_call[calls[0].id]
+            return [Row("code", code_of(calls[0])), Row("stale", error_text(error))]
         if calls:
             return [
-                Row("code", code(calls[0])),
+                Row("code", code_of(calls[0])),
                 Row("untracked", "a plain value, outside of torch"),
             ]
-        nodes = queries.gradient_order(self.graph, nodes)
+        nodes = self.facts.gradient_order(nodes)
         call = self.graph.call.get(self.graph.node[nodes[0]].call_id) if nodes else None
-        rows = [Row("code", code(call))] if call else []
+        rows = [Row("code", code_of(call))] if call else []
         return [*rows, Row("state", names(self.graph, nodes)), *self.saved_rows(nodes)]
 
     # --- code and values --------------------------------------------------------------------------
@@ -182,9 +146,9 @@ class RowWriter:
         What a library did to a named tensor (``kaiming_uniform_``) is left out too.
         """
         tensor, name = states[-1], states[-1].name
-        word = bare(name)
+        word, hooked = bare(name), self.facts.hooked_by_call
         # an optimizer's step, not nn.init
-        made = [c for c in calls if not c.bookkeeping or "step" in code(c)]
+        made = [c for c in calls if not c.bookkeeping or "step" in code_of(c)]
         first = (
             bool(made) and states[0].id in made[0].outputs and states[0].id not in made[0].inputs
         )
@@ -196,21 +160,15 @@ class RowWriter:
         elif not made or outputs > 1:
             lines = ["unnamed" if not made else f"output {made[0].outputs.index(states[0].id)}"]
         for call in made[1:] if lines and first else made:
-            line = code(call)
+            line = code_of(call)
             if lines and lines[-1] in line and (lines[-1] != name or line.startswith(f"{word} = ")):
                 lines.pop()
-            if (
-                not name
-                or first
-                or call.bookkeeping
-                or _mentions(line, word)
-                or call.id in self.hooks
-            ):
+            if not name or first or call.bookkeeping or _mentions(line, word) or call.id in hooked:
                 lines.append(line + (self.written_comment(tensor, call) if lines else ""))
         if name and not any(_mentions(line, word) for line in lines):
             lines.insert(0, name)
         counted = {line: lines.count(line) for line in lines}
-        hooks = {code(c) for c in made if c.id in self.hooks}
+        hooks = {code_of(c) for c in made if c.id in hooked}
         counts = {line: "times" if line in hooks else "writes" for line in lines}
         return [
             line if n == 1 else f"{line}{', ' if '  # ' in line else '  # '}{n} {counts[line]}"
@@ -219,9 +177,10 @@ class RowWriter:
 
     def written_comment(self, tensor: Tensor, call: Call) -> str:
         """Where memory was written, the line number matters: versions and staleness hang on it."""
-        for w in self.wrote.get((call.id, tensor.object_id), ()):
+        for w in self.facts.writes_by_call.get(call.id, ()):
             before, after = self.graph.tensor[w.before_id], self.graph.tensor[w.after_id]
-            if (before.version != after.version or before.values != after.values) and call.source:
+            changed = before.version != after.version or before.values != after.values
+            if after.object_id == tensor.object_id and changed and call.source:
                 return f"  # line {call.source.line}"
         return ""
 
@@ -233,7 +192,7 @@ class RowWriter:
         if calls and calls[0].function == "clone" and len(calls[0].inputs) == 1:
             text += " in new memory"
         # a write that reads its own tensor puts it on several cards
-        whole = self.states[tensor.object_id]
+        whole = self.facts.states[tensor.object_id]
         if len({t.version for t in whole} - {None}) > 1:
             text += f" · version {tensor.version}"
             text += " · the same tensor" if calls and states[0].id != whole[0].id else ""
@@ -248,12 +207,12 @@ class RowWriter:
         A written view's new node leads to its base's, and no longer to the node that made the view.
         """
         edge = tensor.gradient_edge
-        inner = set(nodes) - set(self.leaf_node.values())
+        inner = {n for n in nodes if n not in self.facts.leaf_at}
         if not inner or (edge is None and tensor.is_leaf is False):  # its node is not in the graph
             return nodes, []
         reached = set() if edge is None else self.near(edge.node_id, inner)
         if edge is not None and not inner <= reached:
-            reached = queries.reachable(self.graph, [edge.node_id])
+            reached = self.facts.reachable([edge.node_id])
         former = [n for n in nodes if n in inner and n not in reached]
         return [n for n in nodes if n not in former], former
 
@@ -272,9 +231,12 @@ class RowWriter:
                 ]
         return found
 
+    def is_used_outside(self, node_id: int, nodes: list[int]) -> bool:
+        return any(e.node_id not in nodes for e in self.facts.edges_into.get(node_id, ()))
+
     def former_rows(self, nodes: list[int]) -> list[Row]:
         """An earlier ``grad_fn`` that gradients of other results still go through."""
-        used = [n for n in nodes if any(e.node_id not in nodes for e in self.into.get(n, ()))]
+        used = [n for n in nodes if self.is_used_outside(n, nodes)]
         if not used:
             return []
         kept = [n for n in nodes if n in self.near(used[0], set(nodes)) or n in used]
@@ -285,7 +247,7 @@ class RowWriter:
 
     def node_rows(self, nodes: list[int]) -> list[Row]:
         """``grad_fn`` and the nodes behind it, in the order in which the gradient meets them."""
-        inner = [n for n in nodes if n not in set(self.leaf_node.values())]
+        inner = [n for n in nodes if n not in self.facts.leaf_at]
         if not inner:
             return []
         stale = self.saved_rows(inner)
@@ -295,7 +257,7 @@ class RowWriter:
         start = self.start(inner[0])
         rows = [Row("grad_fn", f"{text} · {start}" if start else text), *stale]
         for n in inner:
-            error = self.raised.get(self.raised_at.get(n, -1))
+            error = self.facts.error_of_call.get(self.facts.raised_at.get(n, -1))
             if error and all(row.kind != "stale" for row in stale):
                 rows.append(Row("stale", error_text(error)))
         return rows
@@ -309,12 +271,12 @@ class RowWriter:
                     at = "" if s.saved_version is None else f" at version {s.saved_version}"
                     rows.append(Row("grad_fn", f"{node.name} saved {self.saved_name(s)}{at}"))
                     rows.append(Row("stale", self.fate(node, s)))
-                elif s.state is SavedState.FREED and node.id in self.raised_at:
+                elif s.state is SavedState.FREED and node.id in self.facts.raised_at:
                     rows.append(
                         Row("stale", f"FREED: an earlier backward released what {node.name} saved")
                     )
                     break
-            if unsure := [self.saved_name(s) for s in self.unsure.get(node.id, ())]:
+            if unsure := [self.saved_name(s) for s in self.facts.unsure_of_node.get(node.id, ())]:
                 rows.append(
                     Row(
                         "grad_fn",
@@ -322,20 +284,6 @@ class RowWriter:
                     )
                 )
         return rows
-
-    @cached_property
-    def unwatched(self) -> dict[int, set[int]]:
-        """By call: the nodes that a backward may have run, where that was not watched."""
-        runs = [b for b in self.graph.backwards if not b.watched]
-        return {b.call_id: queries.reachable(self.graph, b.roots) for b in runs}
-
-    @cached_property
-    def unsure(self) -> dict[int, list[SavedTensor]]:
-        """By node: what it saved, where that may have been written and its state cannot be read."""
-        found: dict[int, list[SavedTensor]] = {}
-        for unsure in queries.unsure_saved(self.graph) if self.graph.calls else ():
-            found.setdefault(unsure.node.id, []).append(unsure.saved)
-        return found
 
     def saved_name(self, saved: SavedTensor) -> str:
         tensor = self.graph.tensor.get(saved.tensor_id)
@@ -350,19 +298,19 @@ class RowWriter:
                 " wrong numbers"
             )
         tensor = self.graph.tensor.get(saved.tensor_id)
-        now = self.last[tensor.object_id].version if tensor else None
+        now = self.facts.latest_state[tensor.object_id].version if tensor else None
         return (
             "STALE: it was written since" if now is None else f"STALE: it is at version {now} now"
         )
 
     def used(self, node: Node, saved: SavedTensor) -> str:
         """Whether the node ran after what it had saved was overwritten."""
-        tensor = self.graph.tensor.get(saved.tensor_id)
+        tensor, maybe_ran = self.graph.tensor.get(saved.tensor_id), self.facts.maybe_ran
         seen: list[str] = []  # of its making, the writes to what it saved, and its runs, in order
         for event in self.graph.events:
             if isinstance(event, NodeRan) and event.node_id == node.id:
                 seen.append("ran")
-            elif isinstance(event, Called) and node.id in self.unwatched.get(event.call_id, ()):
+            elif isinstance(event, Called) and node.id in maybe_ran.get(event.call_id, ()):
                 seen.append("perhaps ran")
             elif isinstance(event, Called) and event.call_id == node.call_id:
                 seen = []
@@ -383,7 +331,7 @@ class RowWriter:
 
     def start(self, node_id: int) -> str:
         """What a backward that began at this node began with."""
-        runs = self.started.get(node_id, [])
+        runs = self.facts.runs_started_at.get(node_id, [])
         if not runs:
             return ""
         values = [self.start_value(run.run, node_id) for run in runs]
@@ -400,48 +348,46 @@ class RowWriter:
         )
 
     def start_value(self, run: int, node_id: int) -> str | None:
-        value = self.arrived.get((run, node_id))
-        if value and not any(
-            (run, e.node_id, e.next_index) in self.sent for e in self.into.get(node_id, ())
-        ):
-            return next(
-                (way(c) for at, c in self.changed.items() if at[:2] == (run, node_id)), value
-            )
-        return value
+        value = self.facts.arrived_in_run.get((run, node_id))
+        if value is None or self.sent_to(run, node_id):
+            return value
+        changes = self.facts.changed.items()
+        return next((way_of(c) for at, c in changes if at[:2] == (run, node_id)), value)
+
+    def sent_to(self, run: int, node_id: int) -> list[tuple[Edge, str]]:
+        """What other nodes sent to a node in one run, by the edge."""
+        sent = self.facts.sent_in_run
+        edges = self.facts.edges_into.get(node_id, ())
+        slots = ((e, (run, e.node_id, e.next_index)) for e in edges)
+        return [(e, sent[slot]) for e, slot in slots if slot in sent]
 
     def changed_rows(self, nodes: list[int], edge: GradientEdge | None) -> list[Row]:
         """What was changed on its way to these nodes, or to one output, where no arrow has room for
         it: a sum, and what went from one node of the card to the next."""
         rows = []
-        for at, change in self.changed.items():
+        for at, change in self.facts.changed.items():
             here = edge == at[1:] if edge else change.node_id in nodes
-            if here and change.run == self.last_run.get(change.node_id):
-                into = [
-                    e for e in self.into.get(change.node_id, ()) if e.input_nr == change.input_nr
-                ]
-                parts = [
-                    (e, s)
-                    for e in into
-                    if (s := self.sent.get((change.run, e.node_id, e.next_index)))
-                ]
+            if here and change.run == self.facts.last_run_at.get(change.node_id):
+                sent = self.sent_to(change.run, change.node_id)
+                parts = [(e, s) for e, s in sent if e.input_nr == change.input_nr and s]
                 if len(parts) > 1:
-                    rows.append(f"engine adds {_sum([s for _, s in parts])} · {way(change)}")
+                    rows.append(f"engine adds {_sum([s for _, s in parts])} · {way_of(change)}")
                 elif parts and parts[0][0].node_id in nodes:
-                    rows.append(f"{way(change)} before {self.graph.node[change.node_id].name}")
+                    rows.append(f"{way_of(change)} before {self.graph.node[change.node_id].name}")
         return [Row("accumulate", text) for text in dict.fromkeys(rows)][-LISTED:]
 
     def as_it_came(self, run: int, edge: GradientEdge | None, value: str) -> str:
         """A gradient, with what it was before the hooks there."""
-        change = self.changed.get((run, *edge)) if edge else None
-        return way(change) if change else value
+        change = self.facts.changed.get((run, *edge)) if edge else None
+        return way_of(change) if change else value
 
     # --- leaves -----------------------------------------------------------------------------------
 
     def leaf_rows(self, tensor: Tensor) -> list[Row]:
         """What AccumulateGrad did: the engine adds within one backward, AccumulateGrad across
         backwards."""
-        node = self.leaf_node.get(tensor.object_id)
-        done = self.accumulated.get(node, []) if node is not None else []
+        node = self.facts.accumulate_node.get(tensor.object_id, -1)
+        done = self.facts.accumulations.get(node, [])
         runs = [b for b in self.graph.backwards if b.kind == "backward"]
         whole = all(b.watched for b in runs) and not any(
             note.startswith("the oldest") for note in self.graph.notes
@@ -461,11 +407,7 @@ class RowWriter:
         return rows
 
     def one_run(self, event: Accumulated) -> list[Row]:
-        parts = [
-            self.sent[event.run, e.node_id, e.next_index]
-            for e in self.into.get(event.node_id, ())
-            if (event.run, e.node_id, e.next_index) in self.sent
-        ]
+        parts = [sent for _, sent in self.sent_to(event.run, event.node_id)]
         rows = []
         if len(parts) > 1:
             rows.append(f"engine adds {_sum(parts)}")
@@ -510,7 +452,7 @@ def _stored(event: Accumulated) -> str:
     if event.stored is None:
         return f"set to None by {'a hook' if event.hooks else 'something unknown'}"
     if event.added is not None:
-        return f"{event.before} → {queries.way(event.added, event.stored, event.hooks)}"
+        return f"{event.before} → {way(event.added, event.stored, event.hooks)}"
     return f"{event.before} → {event.stored}"
 
 
@@ -521,8 +463,8 @@ def _sum(parts: list[str]) -> str:
     return f"{len(parts)} gradients" + (f": {listed}" if len(listed) <= LONG else "")
 
 
-def way(change: Changed) -> str:
-    return queries.way(change.before, change.after, change.hooks)
+def way_of(change: Changed) -> str:
+    return way(change.before, change.after, change.hooks)
 
 
 def _word(run: Backward) -> str:
@@ -555,10 +497,3 @@ def bare(name: str | None) -> str:
 
 def _mentions(code: str, name: str) -> bool:
     return name in code and re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", code) is not None
-
-
-def code(call: Call) -> str:
-    """The user's code of a call, on one line."""
-    if call.source and call.source.code:
-        return " ".join(call.source.code.split())
-    return f"{call.function}(…)"

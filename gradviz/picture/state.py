@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from gradviz.graph import queries
-from gradviz.graph.records import Call, Graph, Node, Storage, Tensor
-from gradviz.picture import explaining, render, rows, table, text
+from gradviz.graph.facts import Facts, code_of
+from gradviz.graph.records import Call, Graph, Node, Tensor
+from gradviz.picture import explaining, render, table, text
 from gradviz.picture.explaining import Listing
 from gradviz.picture.scene import Arrow, Card, Scene, joined
 from gradviz.picture.theme import visible
@@ -150,16 +150,11 @@ class _Describer:
     def __init__(
         self, graph: Graph, cards: Sequence[Card], arrows: Sequence[Arrow], listing: Listing | None
     ) -> None:
-        self.graph, self.cards, self.arrows, self.listing = graph, cards, arrows, listing
+        self.graph, self.facts = graph, Facts.of(graph)
+        self.cards, self.arrows, self.listing = cards, arrows, listing
         self.names = {c.id: _name(c) for c in cards}
         self.keys = self.unique_keys()
         self.card_of: dict[int | None, int] = {n: c.id for c in cards for n in _node_ids(c)}
-        self.grads, self.had = queries.grads_now(graph), queries.had_grad(graph)
-        self.sent = queries.sent_labels(graph)
-        self.arrived: dict[int, dict[int, str]] = {}  # by node, by output
-        for (node_id, output), value in queries.arrived_gradients(graph).items():
-            self.arrived.setdefault(node_id, {})[output] = value
-        self.storages: dict[int | None, Storage] = {s.id: s for s in graph.storages}
         self.memory: dict[int | None, list[Card]] = {}  # by storage
         for c in cards:
             for storage in self.storages_of(c):
@@ -176,7 +171,7 @@ class _Describer:
             about = (
                 readers.get(c.id, "")
                 if c.kind == "tag"
-                else rows.code(calls[0]).partition(" = ")[0]
+                else code_of(calls[0]).partition(" = ")[0]
                 if calls
                 else ""
             )
@@ -225,26 +220,26 @@ class _Describer:
             "look": "\n".join(visible(r.text) for r in card.rows),
             "label": ", ".join(visible(part) for part in label[:3] if part),
             "facts": [
-                [name, visible(value, FACT)] for name, value in self.facts(card, calls) if value
+                [name, visible(value, FACT)] for name, value in self.known(card, calls) if value
             ],
             "line": at.pop() if len(at) == 1 else None,
             "lit": lit,
             "memory": [f"n{i}" for i in sorted(same)] if len(same) > 1 else [],
         }
 
-    def facts(self, card: Card, calls: list[Call]) -> Iterator[tuple[str, str]]:
+    def known(self, card: Card, calls: list[Call]) -> Iterator[tuple[str, str]]:
         """Everything known of what the card stands for, as labels and short values."""
         if card.inside:
             yield "inside", _listed([_name(c) for c in card.inside])
         elif card.tensor_ids:
             yield from self.tensor_facts(card, self.graph.tensor[card.tensor_ids[-1]])
-        for node_id in queries.gradient_order(self.graph, card.node_ids):
+        for node_id in self.facts.gradient_order(card.node_ids):
             yield from self.node_facts(card, self.graph.node[node_id])
         for call in calls[:1]:
             yield "module", call.module or ""
             yield (
                 "line",
-                f"{call.source.line}: {rows.code(call)}" if call.source and not card.inside else "",
+                f"{call.source.line}: {code_of(call)}" if call.source and not card.inside else "",
             )
 
     def tensor_facts(self, card: Card, t: Tensor) -> Iterator[tuple[str, str]]:
@@ -253,13 +248,10 @@ class _Describer:
         for name in ("dtype", "device", "requires_grad", "is_leaf", "retains_grad", "version"):
             yield name, table.word(getattr(t, name))
         yield "grad_fn", table.grad_fn(self.graph, t)
-        yield "grad", table.grad(t, self.grads[t.object_id], t.object_id in self.had)
+        yield "grad", self.grad(t)
         if t.gradient_edge and card.kind != "tag":
-            yield (
-                "gradient arrived",
-                self.arrived.get(t.gradient_edge.node_id, {}).get(t.gradient_edge.output_nr, ""),
-            )
-        storage = self.storages.get(t.storage_id)
+            yield "gradient arrived", self.facts.arrived.get(t.gradient_edge, "")
+        storage = self.facts.storage.get(t.storage_id)
         size = (
             table.UNKNOWN
             if storage is None or storage.nbytes is None
@@ -278,12 +270,17 @@ class _Describer:
                 f"{table.word(t.stride and list(t.stride))}, {table.word(t.storage_offset)}",
             )
 
+    def grad(self, t: Tensor) -> str:
+        now = self.facts.grads_now[t.object_id]
+        return table.grad(t, now, t.object_id in self.facts.had_grad)
+
     def node_facts(self, card: Card, node: Node) -> Iterator[tuple[str, str]]:
         if not card.tensor_ids:
             yield "node", node.name
-            yield "gradient arrived", ", ".join(self.arrived.get(node.id, {}).values())
+            yield "gradient arrived", ", ".join(self.facts.arrived_at_outputs.get(node.id, ()))
         for e in self.graph.edges_from.get(node.id, ()):
-            value, to = self.sent.get((node.id, e.next_index)), self.card_of.get(e.next_node_id)
+            value = self.facts.sent_labels.get((node.id, e.next_index))
+            to = self.card_of.get(e.next_node_id)
             if value and to is not None and to != card.id:
                 yield "gradient sent", f"{value} to {self.names[to]}"
         yield f"{node.name} saved", _listed([text.saved_text(self.graph, s) for s in node.saved])
@@ -335,7 +332,7 @@ class _Lights:
                 if head is not None and i is not None and (i, head) in between:
                     slot = (e.node_id, e.next_index)
                     along[slot] = along.get(slot, 0) | between[i, head] | self.own[i]
-        self.met = queries.met(graph, {n: self.own[i] for n, i in card_of.items()}, along)
+        self.met = Facts.of(graph).met({n: self.own[i] for n, i in card_of.items()}, along)
 
     def of(self, card: Card) -> list[str]:
         """The ids that light up with a card."""

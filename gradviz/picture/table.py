@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from gradviz.graph import queries
+from gradviz.graph.facts import Facts, sharing
 from gradviz.graph.records import Graph, Tensor
 from gradviz.picture.scene import LINES, Card
 from gradviz.picture.theme import visible
@@ -57,23 +57,20 @@ def rows(graph: Graph, cards: Iterable[Card]) -> list[TableRow]:
         >>> rows(Graph(), ())
         []
     """
-    last, grads, had = (
-        queries.latest_states(graph),
-        queries.grads_now(graph),
-        queries.had_grad(graph),
-    )
+    facts = Facts.of(graph)
+    last = facts.latest_state
     shown: dict[int, str] = {}  # object id -> what the table calls it
     for card in cards:
         for i in card.tensor_ids[-1:]:
             t = last[graph.tensor[i].object_id]
             shown.setdefault(t.object_id, t.name or card.title)
-    shared = queries.sharing(last[i] for i in shown)
+    shared = sharing(last[i] for i in shown)
     key = Keys()
     found = []
     for i in list(shown)[:LINES]:
         t = last[i]
         others = [shown[o.object_id] for o in shared.get(t.storage_id, ()) if o is not t]
-        cells = (shown[i], *_cells(graph, t, grads[i], i in had), _storage(t, others))
+        cells = (shown[i], *_cells(facts, t), _storage(t, others))
         found.append(TableRow(key(visible(shown[i])), t.id, tuple(visible(c) for c in cells)))
     if len(shown) > LINES:
         more = f"… and {len(shown) - LINES:,} more, not listed"
@@ -81,14 +78,14 @@ def rows(graph: Graph, cards: Iterable[Card]) -> list[TableRow]:
     return found
 
 
-def _cells(graph: Graph, t: Tensor, now: str | None, had: bool) -> tuple[str, ...]:
+def _cells(facts: Facts, t: Tensor) -> tuple[str, ...]:
     value = t.values or (UNKNOWN if t.shape is None else f"shape {list(t.shape)}")
     return (
         value,
-        grad(t, now, had),
+        grad(t, facts.grads_now[t.object_id], t.object_id in facts.had_grad),
         word(t.requires_grad),
         word(t.is_leaf),
-        grad_fn(graph, t),
+        grad_fn(facts.graph, t),
         word(t.version),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradviz.graph import queries
+from gradviz.graph.facts import Facts, How, code_of, way
 from gradviz.graph.records import (
     Accumulated,
     Call,
@@ -19,7 +19,7 @@ from gradviz.graph.records import (
     Tensor,
     Wrote,
 )
-from gradviz.picture.rows import code, error_text
+from gradviz.picture.rows import error_text
 from gradviz.picture.scene import describe, joined
 from gradviz.picture.theme import visible
 
@@ -31,11 +31,8 @@ class Story:
     """What the last event of a graph was, in one sentence, and where in the code it stands."""
 
     def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+        self.graph, self.facts = graph, Facts.of(graph)
         self.event = graph.events[-1] if graph.events else None
-        self.calls_of_runs = {
-            b.run: graph.call[b.call_id] for b in graph.backwards if b.call_id in graph.call
-        }
 
     def error(self) -> str:
         return error_text(self.event) if isinstance(self.event, Raised) else ""
@@ -47,10 +44,10 @@ class Story:
         if isinstance(event, (Called, Wrote, Hooked, Raised)):
             calls = [self.graph.call.get(event.call_id)]
         elif isinstance(event, Changed):
-            calls = [self.calls_of_runs.get(event.run), *map(self.graph.call.get, event.hooks)]
+            calls = [self.facts.call_of_run.get(event.run), *map(self.graph.call.get, event.hooks)]
         else:
             made = None if isinstance(event, Freed) else self.graph.node[event.node_id].call_id
-            calls = [self.calls_of_runs.get(event.run), self.graph.call.get(made)]
+            calls = [self.facts.call_of_run.get(event.run), self.graph.call.get(made)]
         return tuple(dict.fromkeys(c.source for c in calls if c and c.source))
 
     def sentence(self) -> str:
@@ -73,7 +70,7 @@ class Story:
                 f"stored {event.stored}."
             )
             if event.added is not None:
-                text = f"{text[:-1]}: {queries.way(event.added, event.stored, event.hooks)}."
+                text = f"{text[:-1]}: {way(event.added, event.stored, event.hooks)}."
         elif isinstance(event, Freed):
             names = [self.node(n) for n in event.node_ids[:LISTED]]
             more = (
@@ -82,7 +79,7 @@ class Story:
                 else []
             )
             text = (
-                f"{self.where(self.calls_of_runs.get(event.run))} freed what"
+                f"{self.where(self.facts.call_of_run.get(event.run))} freed what"
                 f" {joined([*names, *more])} had saved."
             )
         elif isinstance(event, Raised):
@@ -94,27 +91,23 @@ class Story:
         return visible(text, 500)
 
     def changed_on_its_way(self, event: Changed) -> str:
-        way = queries.way(event.before, event.after, event.hooks)
+        changed = way(event.before, event.after, event.hooks)
         if not event.hooks:
             return (
                 f"On its way to {self.node(event.node_id)} the gradient was changed, it is not"
-                f" known by what: {way}."
+                f" known by what: {changed}."
             )
-        on = next(
-            e.tensor_id
-            for e in self.graph.events
-            if isinstance(e, Hooked) and e.call_id in event.hooks
-        )
+        on = next(e.tensor_id for e in self.facts.hooks if e.call_id in event.hooks)
         by = (
             f"the {'hook' if len(event.hooks) == 1 else f'{len(event.hooks)} hooks'} on"
             f" {self.name(on)}"
         )
         if event.before == event.after:  # a large one: its numbers are not kept
-            return f"The gradient went through {by}: {way}."
-        return f"T{by[1:]} changed the gradient: {way}."
+            return f"The gradient went through {by}: {changed}."
+        return f"T{by[1:]} changed the gradient: {changed}."
 
     def called(self, call: Call) -> str:
-        run = next((b for b in self.graph.backwards if b.call_id == call.id), None)
+        run = self.facts.run_of_call.get(call.id)
         before = {self.graph.tensor[i].object_id: self.graph.tensor[i] for i in call.inputs}
         made = [t for t in (self.graph.tensor[o] for o in call.outputs) if t.id not in call.inputs]
         new = [self.made(t) for t in made if t.object_id not in before]
@@ -125,7 +118,7 @@ class Story:
         if run is not None:
             starts = "starts" if run.watched else "ran unwatched"
             parts = [f"{starts} at {joined([self.node(n) for n in run.roots]) or 'no node'}"]
-        ends = (self.cut(c) for c in self.graph.cuts if c.call_id == call.id)
+        ends = (self.cut(c) for c in self.facts.cuts_of_call.get(call.id, ()))
         return f"{self.where(call)} {' and '.join(parts) or 'ran'}.{''.join(ends)}"
 
     def changed(self, before: Tensor, after: Tensor) -> str:
@@ -160,7 +153,7 @@ class Story:
             if tensor.requires_grad and tensor.is_leaf
             else "not tracked"
         )
-        if tensor.object_id in queries.cut_views(self.graph):
+        if tensor.object_id in self.facts.cut_views:
             tracked = "which requires grad, and yet no gradient comes to it"
         return f"{name}, {tracked if tensor.requires_grad is not None else 'tracked or not'}"
 
@@ -209,19 +202,19 @@ class Story:
         if node.leaf_id is not None:
             return f"{node.name} of {self.name(node.leaf_id)}"
         call = self.graph.call.get(node.call_id)
-        return f"{node.name} ({code(call)})" if call else node.name
+        return f"{node.name} ({code_of(call)})" if call else node.name
 
     def name(self, tensor_id: int | None) -> str:
-        tensor = self.graph.tensor.get(tensor_id)
-        if tensor is None:
+        label = self.facts.label(tensor_id)
+        if label.tensor is None:
             return "a plain value"
-        made = next(
-            (c for c in self.graph.calls if tensor.id in c.outputs and tensor.id not in c.inputs),
-            None,
-        )
-        return tensor.name or (code(made) if made else f"an unnamed tensor ({describe(tensor)})")
+        if label.how is How.NAMED:
+            return label.name
+        if label.maker:
+            return code_of(label.maker)
+        return f"an unnamed tensor ({describe(label.tensor)})"
 
     def where(self, call: Call | None) -> str:
         if call is None:
             return "An earlier call"
-        return f"Line {call.source.line}: {code(call)}" if call.source else code(call)
+        return f"Line {call.source.line}: {code_of(call)}" if call.source else code_of(call)

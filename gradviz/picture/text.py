@@ -5,18 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gradviz.graph import queries
+from gradviz.graph.facts import Facts, How, code_of
 from gradviz.graph.records import (
     Backward,
     Cut,
     CutReason,
     Graph,
     NodeKind,
-    Raised,
     SavedTensor,
     Tensor,
 )
-from gradviz.picture.rows import code, error_text, names
+from gradviz.picture.rows import error_text, names
 from gradviz.picture.scene import LINES, Arrow, Card, Scene, describe
 from gradviz.picture.theme import visible
 
@@ -37,14 +36,8 @@ def text(graph: Graph, scene: Scene, title: str | None = None) -> str:
     sections = [
         [visible(title)] if title else [],
         _cards(graph, scene),
-        _section(
-            "cut:",
-            (cut_text(graph, cut) for cut in graph.cuts if cut.reason is not CutReason.FLAG_OFF),
-        ),
-        _section(
-            "frozen:",
-            (cut_text(graph, cut) for cut in graph.cuts if cut.reason is CutReason.FLAG_OFF),
-        ),
+        _section("cut:", (cut_text(graph, cut) for cut in Facts.of(graph).real_cuts)),
+        _section("frozen:", (cut_text(graph, cut) for cut in Facts.of(graph).frozen_leaves)),
         _section("memory:", _boxes(scene, "memory")),
         _section("not recorded:", _boxes(scene, "region")),
         _section("backward", _backwards(graph)),
@@ -111,7 +104,7 @@ def _reads(arrows: Iterable[Arrow], titles: dict[int, str]) -> Iterator[str]:
 
 def _node_details(graph: Graph, card: Card) -> Iterator[str]:
     """What the nodes of a card saved, and the slots of theirs that lead nowhere."""
-    for node in (graph.node[n] for n in queries.gradient_order(graph, card.node_ids)):
+    for node in (graph.node[n] for n in Facts.of(graph).gradient_order(card.node_ids)):
         saved = [saved_text(graph, s) for s in node.saved]
         if saved:
             yield f"{node.name} saved {', '.join(saved)}"
@@ -136,15 +129,13 @@ def saved_text(graph: Graph, saved: SavedTensor) -> str:
 
 
 def _name(graph: Graph, tensor_id: int | None) -> str:
-    tensor = graph.tensor.get(tensor_id)
-    if tensor is None:
+    label = Facts.of(graph).label(tensor_id)
+    if label.tensor is None:
         return "a value outside of torch"
-    if tensor.name:
-        return tensor.name
-    made = next(
-        (c for c in graph.calls if tensor.id in c.outputs and c.source and c.source.code), None
-    )
-    return str(made.source.code) if made and made.source else f"a tensor ({describe(tensor)})"
+    if label.how is How.NAMED:
+        return label.name
+    source = label.given_by.source if label.given_by else None
+    return str(source.code) if source else f"a tensor ({describe(label.tensor)})"
 
 
 def cut_text(graph: Graph, cut: Cut) -> str:
@@ -155,7 +146,7 @@ def cut_text(graph: Graph, cut: Cut) -> str:
     by = f" by {call.source.code}" if call and call.source and call.source.code else ""
     source, end = _name(graph, cut.input_id), _name(graph, cut.output_id)
     if cut.reason is CutReason.FLAG_OFF:
-        leaf = queries.latest_states(graph)[graph.tensor[cut.input_id].object_id]
+        leaf = Facts.of(graph).latest_state[graph.tensor[cut.input_id].object_id]
         then = (
             "switched on again since"
             if leaf.requires_grad
@@ -173,7 +164,7 @@ def _boxes(scene: Scene, kind: str) -> Iterator[str]:
 
 
 def _backwards(graph: Graph) -> Iterator[str]:
-    raised = {e.call_id: e for e in graph.events if isinstance(e, Raised)}
+    raised = Facts.of(graph).error_of_call
     for run in graph.backwards:
         for line in _run(graph, run):
             yield f"{run.run + 1} · {line}"
@@ -183,12 +174,12 @@ def _backwards(graph: Graph) -> Iterator[str]:
 
 def _raised(graph: Graph) -> Iterator[str]:
     """Calls that raised, backward apart."""
-    backward_calls = {b.call_id for b in graph.backwards}
-    for event in graph.events:
-        if isinstance(event, Raised) and event.call_id not in backward_calls:
+    facts = Facts.of(graph)
+    for event in facts.errors:
+        if event.call_id not in facts.backward_calls:
             call = graph.call.get(event.call_id)
             where = f" in line {call.source.line}" if call and call.source else ""
-            yield f"{code(call) if call else 'a call'}{where} · {error_text(event)}"
+            yield f"{code_of(call) if call else 'a call'}{where} · {error_text(event)}"
 
 
 def _run(graph: Graph, run: Backward) -> Iterator[str]:
@@ -224,13 +215,10 @@ def alt(graph: Graph, scene: Scene, title: str | None = None) -> str:
     )
     facts = [visible(cut_text(graph, cut).split(" by ")[0], 80) for cut in graph.cuts[:2]]
     facts += [f"{t.name}.grad is {visible(t.grad, 60)}" for t in _leaves_with_grad(graph)[:3]]
-    facts += [f"{e.error} is raised" for e in graph.events if isinstance(e, Raised)][:1]
+    facts += [f"{e.error} is raised" for e in Facts.of(graph).errors[:1]]
     return f"{first} {'; '.join(facts)}." if facts else first
 
 
 def _leaves_with_grad(graph: Graph) -> list[Tensor]:
-    return [
-        t
-        for t in queries.latest_states(graph).values()
-        if t.is_leaf and t.name and t.grad is not None
-    ]
+    states = Facts.of(graph).latest_state.values()
+    return [t for t in states if t.is_leaf and t.name and t.grad is not None]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 
-from gradviz.graph import queries
+from gradviz.graph.facts import Facts
 from gradviz.graph.records import Graph, Node, NodeKind, SavedState
 from gradviz.why.causes import Cause
 from gradviz.why.explanation import Explanation, Words, several
@@ -30,27 +30,24 @@ def doubts(paths: Paths, tensor_ids: Iterable[int] = ()) -> list[str]:
     Returns:
         One clause for each thing that was not looked at.
     """
-    graph = paths.graph
+    graph, facts = paths.graph, paths.facts
     words, nodes = paths.words, _on_the_way(paths, tensor_ids)
     found = []
-    unsure = [u.node for u in queries.unsure_saved(graph) if u.used and u.node.id in nodes]
+    unsure = [u.node for u in facts.unsure_saved if u.used and u.node.id in nodes]
     if unsure:
         what = _named(words, unsure)
         found.append(
             f"whether what {what} saved was written before backward used it: its state cannot be"
             " read"
         )
-    unwatched = queries.reachable(
-        graph, [r for b in graph.backwards if not b.watched for r in b.roots]
-    )
-    maybe_ran = nodes & unwatched
+    maybe_ran = nodes & set[int]().union(*facts.maybe_ran.values())
     silent = [n for n in graph.nodes if n.id in maybe_ran and _has(n, SavedState.OVERWRITTEN)]
     if silent:
         found.append(
             f"whether backward used what {_named(words, silent)} saved before or after it was"
             " overwritten"
         )
-    changed = queries.changed_unseen(graph)
+    changed = facts.changed_unseen
     moved = [n for n in graph.nodes if n.id in nodes and not changed.isdisjoint(_memory(graph, n))]
     if moved:
         what = _named(words, moved)
@@ -102,7 +99,7 @@ def written_outside(
         return ""
     last_run: dict[int, int] = {}
     for backward in graph.backwards:
-        ran = backward.ran if backward.watched else queries.reachable(graph, backward.roots)
+        ran = paths.facts.may_have_run(backward)
         last_run.update(dict.fromkeys(ran, backward.run))
     on_the_way = _on_the_way(paths, tensor_ids)
     found, ways = [], []
@@ -136,13 +133,10 @@ def so_far(healthy: Explanation, unread: str) -> Explanation:
 def unspent(graph: Graph, roots: Iterable[int]) -> str:
     """Why it is not known whether a backward could still run from these nodes; "" where nothing
     speaks against it."""
-    met = queries.reachable(graph, roots)
-    ran = {
-        n
-        for b in graph.backwards
-        for n in (*b.ran, *(queries.reachable(graph, b.roots) if not b.watched else ()))
-    }
-    unsure = {u.node.id for u in queries.unsure_saved(graph)}
+    facts = Facts.of(graph)
+    met = facts.reachable(roots)
+    ran = {n for b in graph.backwards for n in (*b.ran, *facts.may_have_run(b))}
+    unsure = {u.node.id for u in facts.unsure_saved}
     unsure |= {n.id for n in graph.nodes if n.id in ran and _has(n, SavedState.UNKNOWN)}
     doubtful = met & unsure
     found = [n for n in graph.nodes if n.id in doubtful]
@@ -156,22 +150,15 @@ def unspent(graph: Graph, roots: Iterable[int]) -> str:
 
 def _on_the_way(paths: Paths, tensor_ids: Iterable[int]) -> set[int]:
     """The nodes that a gradient on its way from a loss to one of these tensors passes."""
-    graph = paths.graph
-    roots = paths.roots | {r for b in graph.backwards for r in b.roots}
-    met = queries.reachable(graph, roots)
+    graph, facts = paths.graph, paths.facts
+    met = facts.reachable(paths.roots | facts.runs_started_at.keys())
     objects = {graph.tensor[i].object_id for i in tensor_ids if i in graph.tensor}
-    ends = {paths.leaf_nodes[o] for o in objects if o in paths.leaf_nodes}
-    ends |= {
-        t.gradient_edge.node_id for t in graph.tensors if t.object_id in objects and t.gradient_edge
-    }
+    ends = {facts.accumulate_node[o] for o in objects if o in facts.accumulate_node}
+    states = (t for o in objects for t in facts.states[o])
+    ends |= {t.gradient_edge.node_id for t in states if t.gradient_edge}
     if not ends:
         return met
-    found, todo = set[int](), list(ends)
-    while todo:
-        if (node := todo.pop()) not in found:
-            found.add(node)
-            todo += [sender for sender, _ in paths.into.get(node, ())]
-    return found & met
+    return (ends | facts.above(ends)) & met
 
 
 def _has(node: Node, state: SavedState) -> bool:

@@ -278,7 +278,7 @@ class _Case:
                 continue
             paths = Paths(graph)
             later = paths.connected(Asked("", t.id, True, False)) - {t.id}
-            made = paths.words.makers.get(t.id)
+            made = paths.facts.maker.get(t.id)
             numbers = made is not None and (
                 t.base_id is not None
                 or all(math.prod(graph.tensor[k].shape or ()) == 1 for k in made.inputs)
@@ -648,7 +648,7 @@ class _Case:
             id(t): (t, state)
             for t in self.recording.living()
             if (state := self.recording.find(t))
-            and paths.leaf_nodes.get(state.object_id) in reached
+            and paths.facts.accumulate_node.get(state.object_id) in reached
         }
 
     def in_no_module(self, new: Mapping[int, Tensor], paths: Paths) -> Explanation:
@@ -948,9 +948,7 @@ def _tensors_of(module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
 
 def _roots(graph: Graph) -> set[int]:
     """The objects on which a recorded backward was called."""
-    return {
-        graph.tensor[r].object_id for b in graph.backwards for r in graph.call[b.call_id].inputs[:1]
-    }
+    return {graph.tensor[i].object_id for i in Facts.of(graph).losses}
 
 
 def held_by(optimizers: Iterable[Any]) -> dict[int, Any]:

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from gradviz.graph import queries
+from gradviz.graph.facts import Facts, How, code_of
 from gradviz.graph.records import Call, Cut, Graph, Hooked, Raised, Tensor, Wrote
 from gradviz.picture.figure import Figure
 from gradviz.picture.scene import count, joined
@@ -163,39 +163,27 @@ class Words:
     """How the tensors, calls and lines of one graph are called."""
 
     def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self.makers: dict[int, Call] = {}
-        self.readers: dict[int, Call] = {}  # the first ones
+        self.graph, self.facts = graph, Facts.of(graph)
         self.told: dict[int, str] = {}  # places, by call
-        for call in reversed(graph.calls):
-            self.readers.update(dict.fromkeys(() if call.bookkeeping else call.inputs, call))
-            self.makers.update(
-                dict.fromkeys((o for o in call.outputs if o not in call.inputs), call)
-            )
 
     def name(self, tensor_id: int | None) -> str:
         """A tensor's name, or the code that made it."""
-        tensor = self.graph.tensor.get(tensor_id)
-        if tensor is None:
+        label = self.facts.label(tensor_id)
+        if label.tensor is None:
             return "a plain value"
-        if tensor.name:
-            return visible(tensor.name, 60)
-        reader = self.readers.get(tensor.id)
-        inside = visible(reader.module, 60) if reader and reader.module and tensor.is_leaf else ""
-        return self.code(self.makers.get(tensor.id)) or (
-            f"a parameter of {inside}"
-            if inside and tensor.requires_grad
-            else f"an input of {self.code(reader)}"
-            if reader
-            else "an unnamed tensor"
-        )
+        if label.how is How.NAMED:
+            return visible(label.name, 60)
+        if label.how is How.MADE:
+            return self.code(label.maker)
+        if label.reader is None:
+            return "an unnamed tensor"
+        if label.tensor.is_leaf and label.tensor.requires_grad and label.reader.module:
+            return f"a parameter of {visible(label.reader.module, 60)}"
+        return f"an input of {self.code(label.reader)}"
 
     def code(self, call: Call | None) -> str:
         """The user's code of a call, on one line."""
-        if call is None:
-            return ""
-        code = call.source.code if call.source else None
-        return visible(" ".join(code.split()) if code else f"{call.function}(…)", 60)
+        return visible(code_of(call), 60) if call else ""
 
     def place(self, call: Call | None) -> str:
         """``cell [4] line 3, b = a.detach()``: where a call stands, and what it is."""
@@ -300,10 +288,7 @@ def focus(
 def _neighbours(graph: Graph, objects: set[int]) -> Iterator[int]:
     """Objects that calls connect with ``objects``, the nearest first."""
     linked: dict[int, list[int]] = {}
-    backwards = {b.call_id for b in graph.backwards}
-    for call in graph.calls:
-        if call.bookkeeping or call.id in backwards:
-            continue
+    for call in Facts.of(graph).ordinary_calls:
         ends = [
             graph.tensor[i].object_id for i in (*call.inputs, *call.outputs) if i in graph.tensor
         ]
@@ -320,7 +305,7 @@ def _neighbours(graph: Graph, objects: set[int]) -> Iterator[int]:
 def _restricted(graph: Graph, objects: set[int], nodes: set[int]) -> Graph:
     tensors = [t for t in graph.tensors if t.object_id in objects]
     kept = {t.id for t in tensors}
-    backwards = {b.call_id for b in graph.backwards}
+    backwards = Facts.of(graph).backward_calls
     calls = [
         c
         for c in graph.calls
@@ -338,7 +323,7 @@ def _near_nodes(graph: Graph, nodes: set[int], objects: set[int]) -> Graph:
     kept = nodes | (
         {t.gradient_edge.node_id for t in tensors if t.gradient_edge} & graph.node.keys()
     )
-    into = queries.edges_into(graph)
+    into = Facts.of(graph).edges_into
     edge = sorted(kept)
     while edge and len(kept) < CARDS:
         near = [e.next_node_id for n in edge for e in graph.edges_from.get(n, ())]
@@ -365,7 +350,7 @@ def _only(graph: Graph, tensors: list[Tensor], calls: set[int], nodes: set[int])
         )
         for b in graph.backwards
     ]
-    left_out = len(queries.latest_states(graph)) - len({t.object_id for t in tensors})
+    left_out = len(Facts.of(graph).latest_state) - len({t.object_id for t in tensors})
     others = f"{count(left_out, 'more tensor')} {'is' if left_out == 1 else 'are'} left out"
     note = [f"shown is what the explanation points at; {others}"] if left_out > 0 else []
     return graph.replace(

@@ -318,16 +318,15 @@ class Gradients(Zeros):
         """Its value was written into memory that the loss read by another tensor: ``buffer.data[:2]
         = h``."""
         near = self.connected(asked)
-        for e in self.graph.events:
-            if not isinstance(e, Wrote) or e.alias or e.after_id not in near or e.before_id in near:
+        for e in self.facts.writes:
+            if e.alias or e.after_id not in near or e.before_id in near:
                 continue
             written, call = self.graph.tensor[e.after_id], self.graph.call[e.call_id]
-            for t in (
-                self.in_memory.get(written.storage_id, ()) if written.storage_id is not None else ()
-            ):
+            block = written.storage_id
+            for t in self.facts.in_memory.get(block, ()) if block is not None else ():
                 if t.id in self.behind - near and any(
                     c.id > call.id and t.id in c.inputs and self.behind & {*c.outputs}
-                    for c in self.reading.get(t.object_id, ())
+                    for c in self.facts.readers.get(t.object_id, ())
                 ):
                     other, alias = self.words.name(t.id), self.words.name(e.before_id)
                     return self.say(
@@ -356,15 +355,14 @@ class Gradients(Zeros):
     @cached_property
     def checkpoints(self) -> list[set[int] | None]:
         """The objects that went into each reentrant checkpoint of the loss; None: not known."""
-        met = [self.graph.node[n] for n in queries.reachable(self.graph, self.roots)]
+        met = [self.graph.node[n] for n in self.facts.reachable(self.roots)]
         calls = [self.graph.call.get(n.call_id) for n in met if n.name.startswith(REENTRANT)]
         return [{self.graph.tensor[i].object_id for i in c.inputs} if c else None for c in calls]
 
     def filled(self, asked: Asked) -> bool:
         """Did a backward of the loss fill its .grad?"""
         runs = {b.call_id for b in self.graph.backwards if self.roots & {*b.roots}}
-        own = {t.object_id for t in self.states(asked)}
-        return any(e.call_id in runs for one in own for e in self.writes.get(one, ()))
+        return any(e.call_id in runs for e in self.writes_to(asked))
 
     def unread(self, asked: Asked) -> Explanation | None:
         """No path, and no recording that says why."""
@@ -374,7 +372,7 @@ class Gradients(Zeros):
         kin = [
             t.name
             for one in memory
-            for t in self.in_memory.get(one, ())
+            for t in self.facts.in_memory.get(one, ())
             if t.name and t.name != asked.name
         ]
         shares = (
@@ -491,7 +489,7 @@ class Gradients(Zeros):
         """Of what a call returned only a part without a gradient goes on to the loss: the indices
         of topk or max."""
         near = self.connected(asked)
-        for c in self.calls if self.whole else ():
+        for c in self.facts.ordinary_calls if self.whole else ():
             on = [i for i in c.outputs if i in self.behind - near and not near.isdisjoint(c.inputs)]
             if (
                 on
@@ -516,8 +514,9 @@ class Gradients(Zeros):
     def wrapped(self, asked: Asked) -> tuple[Tensor, Tensor] | None:
         """A result that no call read, and the trained leaf of its shape that was met first after
         it."""
-        for old in (self.graph.tensor[i] for i in sorted(self.connected(asked) - self.read_ids)):
-            for new in self.fresh if old.id in self.words.makers else ():
+        unread = sorted(self.connected(asked) - self.facts.read_ids)
+        for old in (self.graph.tensor[i] for i in unread):
+            for new in self.fresh if old.id in self.facts.maker else ():
                 if (new.shape, new.dtype) == (old.shape, old.dtype) and new.id > old.id:
                     return old, new
         return None
@@ -527,12 +526,9 @@ class Gradients(Zeros):
         """Trained leaves in the loss as they were met first, those apart that a call made or a
         module holds."""
         first = {self.graph.tensor[i].object_id: i for i in sorted(self.behind, reverse=True)}
-        leaves = [t for o in first for t in self.of_object[o][:1] if t.is_leaf and t.requires_grad]
-        return [t for t in leaves if t.id not in self.words.makers and "." not in (t.name or "")]
-
-    @cached_property
-    def in_memory(self) -> dict[int | None, list[Tensor]]:
-        return grouped((t.storage_id, t) for t in self.graph.tensors)
+        met_first = (self.facts.states[o][0] for o in first)
+        leaves = [t for t in met_first if t.is_leaf and t.requires_grad]
+        return [t for t in leaves if t.id not in self.facts.maker and "." not in (t.name or "")]
 
     # --- it is a result ---------------------------------------------------------------------------
 
@@ -811,7 +807,7 @@ class Gradients(Zeros):
         """Why another backward from the loss would raise; "" where nothing says so."""
         saved = [
             (x.state, n)
-            for i in sorted(queries.reachable(self.graph, self.roots))
+            for i in sorted(self.facts.reachable(self.roots))
             for n in [self.graph.node[i]]
             for x in n.saved
         ]
@@ -823,12 +819,9 @@ class Gradients(Zeros):
     def stepped(self, asked: Asked, cleared: Call) -> bool:
         """Was it written between the last backward and the call that cleared its .grad?"""
         last = max((b.call_id for b in self.graph.backwards if b.call_id < cleared.id), default=-1)
-        wrote = [
-            e for one in {t.object_id for t in self.states(asked)} for e in self.writes.get(one, ())
-        ]
         pairs = [
             (self.graph.tensor[e.before_id], self.graph.tensor[e.after_id])
-            for e in wrote
+            for e in self.writes_to(asked)
             if last < e.call_id < cleared.id
         ]
         return any(a.version != b.version or a.values != b.values for a, b in pairs)
@@ -841,10 +834,7 @@ class Gradients(Zeros):
         for backward in self.graph.backwards:
             if backward.kind != "backward" or backward.call_id < cleared.id:
                 continue
-            ran = (
-                backward.ran if backward.watched else queries.reachable(self.graph, backward.roots)
-            )
-            if own[0] in ran:
+            if own[0] in self.facts.may_have_run(backward):
                 return True
         return False
 
@@ -861,7 +851,7 @@ class Gradients(Zeros):
             for e in self.graph.edges_from.get(n, ())
             if e.next_node_id in towards
         ]
-        met = queries.reachable(self.graph, self.roots)  # other iterations lead to the same leaf
+        met = self.facts.reachable(self.roots)  # other iterations lead to the same leaf
         found = {
             e.node_id
             for e in edges
@@ -874,9 +864,8 @@ class Gradients(Zeros):
         """Slots for which the backward of a custom Function returned None."""
         return {
             (e.node_id, i)
-            for e in self.graph.events
-            if isinstance(e, NodeRan)
-            and self.graph.node[e.node_id].kind is NodeKind.CUSTOM_FUNCTION
+            for e in self.facts.nodes_ran
+            if self.graph.node[e.node_id].kind is NodeKind.CUSTOM_FUNCTION
             for i, sent in enumerate(e.sent)
             if sent is None
         }
@@ -922,19 +911,14 @@ class Gradients(Zeros):
             ruled_out=() if made else (*out, "not part of this loss"),
         )
 
-    @cached_property
-    def read_ids(self) -> set[int]:
-        """Tensor states that a call other than a backward read."""
-        return {i for c in self.graph.calls if c.id not in self.backwards for i in c.inputs}
-
     def left_torch(self, asked: Asked) -> Explanation | None:
         """All that was made from it ends in cuts, whose results no recorded call takes to the
         loss."""
         if not (dead := self.cuts_after(asked)):
             return None
         inside, own = self.connected(asked), {t.id for t in self.states(asked)}
-        roots = {r for b in self.graph.backwards for r in b.roots}
-        if not inside - own <= self.read_ids or roots & self.above(asked):
+        began = not self.above(asked).isdisjoint(self.facts.runs_started_at)
+        if began or not inside - own <= self.facts.read_ids:
             return None
         back, head, last = self.came_back(dead), self.state(asked), dead[-1].reason
         calls = [self.graph.call[c.call_id] for c in dead]

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from gradviz.graph import queries
+from gradviz.graph.facts import Facts
 from gradviz.graph.records import Backward, Edge, Graph, NodeKind, NodeRan
 from gradviz.watch import torch_private
 from gradviz.why.explanation import Words
@@ -114,18 +114,16 @@ class Measured:
 
     def __init__(self, parameters: Mapping[str, torch.Tensor], recording: Recorded | None) -> None:
         self.graph = recording.graph if recording is not None else Graph()
-        self.words = Words(self.graph)
+        self.words, self.facts = Words(self.graph), Facts.of(self.graph)
         watched = [b for b in self.graph.backwards if b.watched and b.ran]
         self.runs = [b for b in watched if b.kind == "backward"] or watched
         self.run: Backward | None = self.runs[-1] if self.runs else None
         self.total = sum(p.requires_grad for p in parameters.values())
-        self.steps: dict[int, list[Step]] = {}
-        for e in self.graph.events:
-            if isinstance(e, NodeRan):
-                self.steps.setdefault(e.run, []).append(_step(e))
+        nodes_of_run = self.facts.nodes_of_run.items()
+        self.steps = {run: list(map(_step, events)) for run, events in nodes_of_run}
         self.ran = self.steps.get(self.run.run, []) if self.run else []
         place = {n: i for i, n in enumerate(self.run.ran)} if self.run else {}
-        own = queries.accumulate_nodes(self.graph)
+        own = self.facts.accumulate_node
         self.node: dict[str, list[int]] = {}  # AccumulateGrad nodes by module
         groups: dict[str, list[tuple[str, torch.Tensor]]] = {}
         for name, p in parameters.items():
@@ -158,25 +156,22 @@ class Measured:
             values = [abs(v) for v in numbers(text or "") or () if v]
             largest, dtype = (
                 max(values) if values else step.arrived[nr],
-                self.dtypes.get((step.event.node_id, nr)),
+                self.dtype_at(step.event.node_id, nr),
             )
             if largest and dtype and text and largest < least_normal(dtype):
                 return step.told(True), dtype
         return None
 
-    @cached_property
-    def dtypes(self) -> dict[tuple[int, int], str | None]:
-        """By (node, output)."""
-        return {
-            t.gradient_edge[:2]: t.dtype for t in reversed(self.graph.tensors) if t.gradient_edge
-        }
+    def dtype_at(self, node_id: int, output: int) -> str | None:
+        tensor = self.facts.first_at.get((node_id, output))
+        return tensor.dtype if tensor else None
 
     def flow(self, block: Block) -> float | None:
         """The norm of what arrives at the module's output: its largest, where it was used several
         times."""
         if self.run is None:
             return None
-        users = {self.user(e) for n in self.node.get(block.name, ()) for e in self.into.get(n, ())}
+        users = self.users(self.node.get(block.name, ()))
         sizes = [self.sizes[n] for n in users if n in self.sizes]
         return max(sizes) if sizes and len(sizes) == len(users) else None
 
@@ -189,10 +184,6 @@ class Measured:
                 break
             node_id = edges[0].next_node_id
         return self.graph.node[node_id].kind is NodeKind.ACCUMULATE_GRAD
-
-    @cached_property
-    def into(self) -> dict[int, list[Edge]]:
-        return queries.edges_into(self.graph)
 
     @cached_property
     def sizes(self) -> dict[int, float]:
@@ -213,17 +204,19 @@ class Measured:
 
     def leads(self, late: Block, early: Block) -> bool:
         """Does the gradient pass the later module on its way to the earlier one?"""
-        users = [self.user(e) for n in self.node[late.name] for e in self.into.get(n, ())]
-        return bool(queries.reachable(self.graph, users) & set(self.node[early.name]))
+        users = self.users(self.node[late.name])
+        return not self.facts.reachable(users).isdisjoint(self.node[early.name])
+
+    def users(self, nodes: Iterable[int]) -> set[int]:
+        """The nodes that use the parameters of these AccumulateGrads."""
+        return {self.user(e) for n in nodes for e in self.facts.edges_into.get(n, ())}
 
     def user(self, edge: Edge) -> int:
         """The node that uses a parameter; of a linear layer's weight that is behind a
         transposition."""
-        while (
-            len(self.graph.edges_from.get(edge.node_id, ())) == 1
-            and len(self.into.get(edge.node_id, ())) == 1
-        ):
-            edge = self.into[edge.node_id][0]
+        edges_from, into = self.graph.edges_from, self.facts.edges_into
+        while len(edges_from.get(edge.node_id, ())) == 1 and len(into.get(edge.node_id, ())) == 1:
+            edge = into[edge.node_id][0]
         return edge.node_id
 
     def between(self, blocks: list[Block], sizes: list[float]) -> tuple[int, ...]:
@@ -236,15 +229,6 @@ class Measured:
         return tuple(
             n.id for n in nodes if n.kind is not NodeKind.ACCUMULATE_GRAD and n.name != "TBackward0"
         )
-
-    def above(self, nodes: list[int]) -> set[int]:
-        """Every node from which a gradient reaches one of these."""
-        found, todo = set[int](), list(nodes)
-        while todo:
-            new = {e.node_id for e in self.into.get(todo.pop(), ())} - found
-            found |= new
-            todo += new
-        return found
 
 
 def _measure(name: str, grads: list[tuple[str, torch.Tensor]], first: int) -> Block | None:

@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-from gradviz.graph import queries
+from gradviz.graph.facts import Facts
 from gradviz.graph.records import (
     Backward,
     Call,
     Cut,
     CutReason,
-    Freed,
     Graph,
     Node,
     NodeKind,
@@ -101,8 +100,8 @@ def explain_error(
 def recorded_error(graph: Graph, message: str) -> Raised | None:
     """The last recorded error whose text stands in this one's."""
     text = plain(message)
-    for event in reversed(graph.events):
-        if isinstance(event, Raised) and (said := plain(event.message)[:1000]) and said in text:
+    for event in reversed(Facts.of(graph).errors):
+        if (said := plain(event.message)[:1000]) and said in text:
             return event
     return None
 
@@ -119,14 +118,12 @@ class _Case:
         flags: dict[str, bool],
     ) -> None:
         self.text, self.graph, self.flags = text, graph, flags
-        self.paths = Paths(graph)
+        self.paths, self.facts = Paths(graph), Facts.of(graph)
         self.words = self.paths.words
         self.event = raised or recorded_error(graph, text)
         self.call = graph.call.get(self.event.call_id) if self.event else None
         self.inputs = [graph.tensor[i] for i in self.call.inputs] if self.call else []
-        self.run = next(
-            (b for b in graph.backwards if self.call and b.call_id == self.call.id), None
-        )
+        self.run = self.facts.run_of_call.get(self.call.id) if self.call else None
         roots = [root_id] if root_id is not None else [] if graph.calls else graph.roots
         self.root = next((graph.tensor[i] for i in roots if not self.event), None)
 
@@ -282,8 +279,8 @@ class _Case:
         """No recorded call raises it: named are the results that look like parameters."""
         told = self.told(Cause.NON_LEAF_IN_OPTIMIZER)
         found = []
-        for t in queries.latest_states(self.graph).values():
-            maker = self.words.makers.get(t.id)
+        for t in self.facts.latest_state.values():
+            maker = self.facts.maker.get(t.id)
             leaves = (
                 [self.graph.tensor[i] for i in maker.inputs] if maker and t.is_leaf is False else []
             )
@@ -325,7 +322,7 @@ class _Case:
                 "",
                 adds="where it was cut, or that nothing was tracked",
             )
-        near = self.paths.ancestors([root.id], {c.output_id for c in self.graph.cuts})
+        near = self.facts.ancestors([root.id], {c.output_id for c in self.graph.cuts})
         cuts = [c for c in self.graph.cuts if c.output_id in near]
         if cuts:
             return self.cut_off(verdict, root, cuts)
@@ -376,18 +373,18 @@ class _Case:
     def left_torch(self, verdict: str, root: Tensor) -> Explanation | None:
         """A cut on no way to the loss, and a tensor of unknown origin afterwards: perhaps made from
         that value."""
-        behind = self.paths.ancestors([root.id])
+        behind = self.facts.ancestors([root.id])
         entries: list[tuple[int, int]] = []  # (call that made or first read it, tensor)
         for i in sorted(behind):
-            maker = self.words.makers.get(i)
+            maker = self.facts.maker.get(i)
             if maker and not maker.inputs and maker.function in _FROM_VALUES:
                 entries.append((maker.id, i))
-            elif i not in self.paths.made:  # from_numpy is not seen
-                entries += [(c.id, i) for c in self.graph.calls if i in c.inputs][:1]
+            elif i not in self.facts.made_ids:  # from_numpy is not seen
+                entries += [(c.id, i) for c in self.facts.calls_reading.get(i, ())[:1]]
         cuts = [c for c in self.graph.cuts if c.call_id < max(entries, default=(-1, -1))[0]][-1:]
         for cut in cuts:
             entry = next(i for at, i in entries if at > cut.call_id)
-            maker = self.words.makers.get(entry)
+            maker = self.facts.maker.get(entry)
             how = "Likely" if cut.output_id is None and maker else "Possible"
             source, came = self.graph.tensor[cut.input_id], self.graph.tensor[entry]
             why = (
@@ -510,7 +507,7 @@ class _Case:
         if self.event:
             return self.graph.node.get(self.event.node_id)
         edge = self.root.gradient_edge if self.root else None
-        below = queries.reachable(self.graph, [edge.node_id] if edge else [])
+        below = self.facts.reachable([edge.node_id] if edge else [])
         stale = [n for n in self.graph.nodes if n.id in below and _has(n, SavedState.STALE, said)]
         return stale[0] if len(stale) == 1 else None
 
@@ -607,8 +604,7 @@ class _Case:
     @cached_property
     def leading(self) -> Mapping[int | None, int]:
         """Not 0 for every node from which a gradient comes to a freed one."""
-        freed = {n for e in self.graph.events if isinstance(e, Freed) for n in e.node_ids}
-        return queries.met(self.graph, dict.fromkeys(freed, 1), {})
+        return self.facts.met(dict.fromkeys(self.facts.runs_that_freed, 1), {})
 
     def shared(self, ran: Iterable[int]) -> list[Tensor]:
         """The tensors at which this backward enters what the earlier one ran through and freed."""
@@ -617,17 +613,14 @@ class _Case:
             for n in ran
             if self.graph.node[n].kind is not NodeKind.ACCUMULATE_GRAD and self.leading.get(n)
         }
-        new = queries.reachable(self.graph, self.run.roots if self.run else ()) - old
+        new = self.facts.reachable(self.run.roots if self.run else ()) - old
         entered = {
             (e.next_node_id, e.input_nr)
             for n in new
             for e in self.graph.edges_from.get(n, ())
             if e.next_node_id in old
         }
-        found = [
-            t for t in self.graph.tensors if t.gradient_edge and tuple(t.gradient_edge) in entered
-        ]
-        return list({t.gradient_edge: t for t in found}.values())
+        return [t for edge, t in self.facts.last_at.items() if edge in entered]
 
     def carried_over(self, first: Call, node: Node) -> Explanation | None:
         """A loop takes a tensor from before the earlier backward into this one: an RNN's state, a
@@ -696,7 +689,7 @@ class _Case:
         graph, stop = self.graph, self.call
         if stop is None or self.run is None:
             return []
-        met = queries.reachable(graph, self.run.roots)
+        met = self.facts.reachable(self.run.roots)
         on_the_way = {graph.node[n].call_id for n in met}
         before = self.weights(c for c in graph.calls if c.id < first.id)
         after = self.weights(c for c in graph.calls if first.id < c.id < stop.id)
@@ -742,7 +735,7 @@ class _Case:
         place = f"input {self.wanted.index(tensor)}"
         name = self.name(tensor) if tensor.name else place
         verdict = f"{name} is not in the graph of {self.name(root)}."
-        behind = self.paths.ancestors([root.id])
+        behind = self.facts.ancestors([root.id])
         cuts = [
             c
             for c in self.graph.cuts
@@ -820,9 +813,9 @@ class _Case:
             and t.values == tensor.values
             and t.object_id != tensor.object_id
         ]
-        own, makers = self.paths.ancestors([tensor.id]), self.words.makers
+        own, makers = self.facts.ancestors([tensor.id]), self.facts.maker
         for t in there:
-            between = own - self.paths.ancestors([t.id])
+            between = own - self.facts.ancestors([t.id])
             if t.id in own and all(makers[i].function in _COPIES for i in between if i in makers):
                 return t, True
         return next((t for t in there if t.values is not None), None), False

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-from gradviz.graph import queries
+from gradviz.graph.facts import Facts, grouped
 from gradviz.graph.records import Cut, GradvizError, Graph, NodeKind, Tensor
 from gradviz.watch.capture import capture, described
 from gradviz.watch.recorded import Recorded
 from gradviz.why.messages import NON_REENTRANT, REENTRANT, repair
-from gradviz.why.paths import Asked, Paths, grouped
+from gradviz.why.paths import Asked, Paths
 from gradviz.why.tables import as_html, as_text
 from gradviz.words import given
 
@@ -252,7 +252,7 @@ class _Captured(Paths):
     def __init__(self, graph: Graph, root: int) -> None:
         super().__init__(graph, [root])
         self.root = graph.tensor[root]
-        here = [graph.node[n] for n in queries.reachable(graph, self.roots)]
+        here = [graph.node[n] for n in self.facts.reachable(self.roots)]
         self.custom = {n.id: n.name for n in here if n.kind is NodeKind.CUSTOM_FUNCTION}
         self.reentrant = any(name.startswith(REENTRANT) for name in self.custom.values())
         # What was left out of the walk may lead anywhere.
@@ -304,7 +304,7 @@ class _Captured(Paths):
     def free(self) -> set[int]:
         """Nodes that a gradient meets without passing a custom Function."""
         kept = [e for e in self.graph.edges if e.node_id not in self.custom]
-        return queries.reachable(Graph(edges=kept), self.roots)
+        return Facts.of(Graph(edges=kept)).reachable(self.roots)
 
     def through(self, t: Tensor) -> str:
         if not self.custom or t.gradient_edge is None or t.gradient_edge.node_id in self.free:
@@ -326,8 +326,8 @@ class _Recorded(Paths):
     @cached_property
     def into_checkpoints(self) -> set[int]:
         """Objects that reentrant checkpoints read."""
-        into = {i for c in self.calls if c.function.startswith(REENTRANT) for i in c.inputs}
-        return {self.graph.tensor[i].object_id for i in into}
+        calls = (c for c in self.facts.ordinary_calls if c.function.startswith(REENTRANT))
+        return {self.graph.tensor[i].object_id for c in calls for i in c.inputs}
 
     def checkpointed(self, p: Any) -> bool:
         """Did the parameter go into a reentrant checkpoint?"""

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradviz.graph import queries
+from gradviz.graph.facts import NO_MEMORY, Facts
 from gradviz.graph.records import (
     Call,
     Called,
-    Freed,
     Graph,
     Node,
     NodeRan,
@@ -97,7 +96,7 @@ class _Asked:
     ) -> None:
         self.recording = recording
         self.graph = (graph or recording.graph) if recording is not None else Graph()
-        self.words = Words(self.graph)
+        self.words, self.facts = Words(self.graph), Facts.of(self.graph)
         self.tensors: Mapping[str, torch.Tensor] = tensors
         self.models: Mapping[str, torch.nn.Module] = models
         self.held: Mapping[str, tuple[torch.Tensor, str]] = held
@@ -133,7 +132,7 @@ class _Asked:
     def overwritten(self) -> Iterator[Explanation]:
         """Nodes that ran after what they had saved was written and no version moved. The first one
         of each write."""
-        leaves = {node: o for o, node in queries.accumulate_nodes(self.graph).items()}
+        leaves = self.facts.leaf_at
         told = set[int]()
         for node in self.graph.nodes:
             for saved in node.saved:
@@ -141,8 +140,8 @@ class _Asked:
                     wrote := self.wrong_writes(node, saved)
                 ):
                     continue
-                behind = queries.reachable(self.graph, [node.id])
-                concerns = {leaves[n] for n in behind if n in leaves}
+                behind = self.facts.reachable([node.id])
+                concerns = {leaves[n].object_id for n in behind if n in leaves}
                 if wrote[-1].call_id not in told and (not self.wanted or concerns & self.wanted):
                     told.add(wrote[-1].call_id)
                     yield self.wrong(node, saved, wrote[-1])
@@ -380,12 +379,8 @@ class _Asked:
         """The optimizer steps that wrote a tensor while it was frozen."""
         own = self.object_of(tensor)
         found = list[Call]()
-        for e in self.graph.events if own is not None else ():
-            if (
-                isinstance(e, Wrote)
-                and not e.alias
-                and self.graph.tensor[e.after_id].object_id == own
-            ):
+        for e in self.facts.writes_by_object.get(own, ()) if own is not None else ():
+            if not e.alias:
                 call, frozen = (
                     self.graph.call[e.call_id],
                     self.graph.tensor[e.after_id].requires_grad is False,

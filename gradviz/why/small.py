@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from gradviz.graph import queries
 from gradviz.graph.preview import number
 from gradviz.graph.records import Backward, NodeKind
 from gradviz.watch import torch_private
@@ -174,7 +173,7 @@ class _Small(Measured):
         nan = any(map(math.isnan, self.lost(run)))
         word, test = ("NaN", math.isnan) if nan else ("inf", math.isinf)
         loss = self.graph.call[run.call_id].inputs[0]
-        behind = Paths(self.graph, [loss]).ancestors([loss])
+        behind = self.facts.ancestors([loss])
         whole = True  # were all results of at most 8 elements so far?
         for call in self.graph.calls[: run.call_id]:
             if call.function in _UNSET:
@@ -438,7 +437,7 @@ class _Small(Measured):
         """The nodes behind the factor with what was measured, otherwise the ones that it may be."""
         if not nodes:
             return "which node does it is not known without a recording of this backward."
-        towards = self.above(self.node[early.name])
+        towards = self.facts.above(self.node[early.name])
         known: dict[str, list[float]] = {}
         factors = self.factors()
         for node in towards:

@@ -45,10 +45,8 @@ class Zeros(Paths):
         t = self.graph.tensor.get(tensor_id)
         if t is None:
             return False
-        states, read = (
-            self.of_object[t.object_id],
-            {i for c in self.reading.get(t.object_id, ()) for i in c.inputs},
-        )
+        states = self.facts.states[t.object_id]
+        read = {i for c in self.facts.readers.get(t.object_id, ()) for i in c.inputs}
         used = next((s for s in reversed(states) if s.id in read), t)
         same = {s.id for s in states if s.version == used.version}
         return not self.zeros.isdisjoint(same) or (
@@ -74,7 +72,7 @@ class Zeros(Paths):
         """Edges along which only zeros go back, each with the reason, and the zero tensor that it
         is multiplied by."""
         found: dict[tuple[int, int], tuple[str, Tensor | None]] = {}
-        for _, e in (runs[-1] for runs in self.runs_of.values()):
+        for _, e in (runs[-1] for runs in self.facts.runs_of_node.values()):
             if any(_some(e.arrived, e.arrived_norms)):
                 some = _some(e.sent, e.sent_norms)
                 found |= {
@@ -248,7 +246,7 @@ class Zeros(Paths):
             found: dict[int, set[tuple[tuple[int, int], bool]]] = {}  # an empty one: not known
             # output, edge, is it not all zeros
             came: dict[int, list[tuple[int, tuple[int, int], bool | None]]] = {}
-            for e in (e for e in self.graph.events if isinstance(e, NodeRan) and e.run == run):
+            for e in self.facts.nodes_of_run.get(run, ()):
                 arrived, sent, got = (
                     _some(e.arrived, e.arrived_norms),
                     _some(e.sent, e.sent_norms),
@@ -340,7 +338,7 @@ class Zeros(Paths):
         ]
         slots = [e[:2] for n in nodes for e in self.graph.edges_from.get(n, ())]
         # others did not make zeros
-        return [s for s in slots if s in self.blocked or s[0] not in self.runs_of]
+        return [s for s in slots if s in self.blocked or s[0] not in self.facts.runs_of_node]
 
     @cached_property
     def stops_above(self) -> dict[tuple[int, int], int]:
@@ -355,10 +353,11 @@ class Zeros(Paths):
         """Without what stands before a node at which something else than zeros arrived."""
         fed = {
             n
-            for n, runs in self.runs_of.items()
+            for n, runs in self.facts.runs_of_node.items()
             if any(_some(runs[-1][1].arrived, runs[-1][1].arrived_norms))
         }
-        sole = {n: senders[0][0] for n, senders in self.into.items() if len(senders) == 1}
+        into = self.facts.edges_into.items()
+        sole = {n: edges[0].node_id for n, edges in into if len(edges) == 1}
         for node in sole:
             leaf = self.graph.node[node].leaf_id
             while (
@@ -376,9 +375,7 @@ class Zeros(Paths):
         number; ways start anew at ``ends``."""
         bit = {slot: 1 << i for i, slot in enumerate(slots)}
         found, at = dict[tuple[int, int], int](), dict[int, int]()
-        for node in (
-            queries.gradient_order(self.graph, [n.id for n in self.graph.nodes]) if slots else ()
-        ):
+        for node in self.facts.all_in_gradient_order if slots else ():
             for e in self.graph.edges_from.get(node, ()):
                 before = 0 if node in ends else at.get(node, 0)
                 if e.next_node_id is not None and (bits := before | bit.get(e[:2], 0)):
@@ -397,21 +394,13 @@ class Zeros(Paths):
         bits = 0 if end is None else above.get((end[0], end[1]), 0)
         return [slots[i] for i, digit in enumerate(reversed(f"{bits:b}")) if digit == "1"]
 
-    @cached_property
-    def runs_of(self) -> dict[int, list[tuple[int, NodeRan]]]:
-        """What each node did, by the place among the events."""
-        table: dict[int, list[tuple[int, NodeRan]]] = {}
-        for at, e in enumerate(self.graph.events):
-            if isinstance(e, NodeRan):
-                table.setdefault(e.node_id, []).append((at, e))
-        return table
-
     def cancelling(self, node_id: int) -> list[str]:
         """The last gradients that were sent to a leaf and are not zero, where they are several and
         the sum is."""
         sent = dict[tuple[int, int], str | None]()
-        senders = {node_id, *(n for n, _ in self.into.get(node_id, ()))}
-        for _, e in sorted(x for node in senders for x in self.runs_of.get(node, ())):
+        senders = {node_id, *self.senders(node_id)}
+        runs = self.facts.runs_of_node
+        for _, e in sorted(x for node in senders for x in runs.get(node, ())):
             if e.node_id == node_id and any(_some(e.arrived, e.arrived_norms)):
                 return []
             ends = {
@@ -435,7 +424,7 @@ class Zeros(Paths):
             return False
         before, todo = set[int](), [node_id]
         while todo and not (found and alive is None):
-            new = {n for n, _ in self.into.get(todo.pop(), ())} - before
+            new = self.senders(todo.pop()) - before
             before |= new
             todo += new
             for e in (
@@ -460,7 +449,7 @@ class Zeros(Paths):
         """Of nodes behind one that also sends to a leaf whose ``.grad`` is not all zeros: where
         such a leaf gets it."""
         found = dict[int, tuple[int, int]]()
-        for node in queries.gradient_order(self.graph, [n.id for n in self.graph.nodes]):
+        for node in self.facts.all_in_gradient_order:
             ends = self.ends_of([node])
             leaves = {end: self.leaf_behind(end[0]) for end in sorted(ends)}
             living = [
@@ -470,6 +459,10 @@ class Zeros(Paths):
                 for to, _ in ends:
                     found.setdefault(to, end)
         return found
+
+    def senders(self, node_id: int) -> set[int]:
+        """The nodes that send to a node."""
+        return {e.node_id for e in self.facts.edges_into.get(node_id, ())}
 
     def leaf_behind(self, node_id: int) -> int | None:
         """The trainable leaf behind a node, through views."""
@@ -486,7 +479,7 @@ class Zeros(Paths):
     def moved_factors(self, node: int) -> list[Tensor]:
         """The nearest trainable leaf that all its gradient is multiplied by, if that gets one and
         may have moved."""
-        while len(senders := {n for n, _ in self.into.get(node, ())}) == 1:
+        while len(senders := self.senders(node)) == 1:
             mine, node = node, senders.pop()
             for e in self.graph.edges_from.get(node, ()):
                 if (
@@ -506,7 +499,7 @@ class Zeros(Paths):
         if behind is None or (at := self.leaf_behind(behind)) is None:
             return None
         leaf = self.graph.tensor[at]
-        moved = leaf.object_id in self.writes or not self.recorded
+        moved = leaf.object_id in self.facts.writes_by_object or not self.recorded
         return [leaf] if not self.starved(at) and moved else []
 
     def starved(self, leaf_id: int) -> bool:
@@ -627,11 +620,10 @@ class Zeros(Paths):
         if edge.next_node_id is None:
             return None
         leaf = self.leaf_behind(edge.next_node_id)
-        return self.at_edge.get((edge.next_node_id, edge.input_nr)) if leaf is None else leaf
-
-    @cached_property
-    def at_edge(self) -> dict[tuple[int, int], int]:
-        return {t.gradient_edge: t.id for t in reversed(self.graph.tensors) if t.gradient_edge}
+        if leaf is not None:
+            return leaf
+        tensor = self.facts.first_at.get((edge.next_node_id, edge.input_nr))
+        return tensor.id if tensor else None
 
     def nearest(self, asked: Asked, stops: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """The last of these edges on every way to the tensor: what stops farther away is stopped
@@ -641,11 +633,7 @@ class Zeros(Paths):
         while todo:
             if (node := todo.pop()) not in seen:
                 seen.add(node)
-                edges = [
-                    e
-                    for n in {n for n, _ in self.into.get(node, ())}
-                    for e in self.graph.edges_from[n]
-                ]
+                edges = [e for n in self.senders(node) for e in self.graph.edges_from[n]]
                 slots = [e[:2] for e in edges if e.next_node_id == node]
                 found += [slot for slot in slots if slot in self.blocked]
                 todo += [n for n, i in slots if (n, i) not in self.blocked]

@@ -14,7 +14,7 @@ import torch
 from torch.utils.checkpoint import checkpoint
 
 import gradviz as gv
-from gradviz.graph import queries
+from gradviz.graph.facts import Facts
 from gradviz.graph.records import SavedState
 from gradviz.picture.explaining import summary
 from gradviz.watch import backward, cuts, torch_private
@@ -175,7 +175,7 @@ def test_where_nothing_was_written_unknown_states_hide_nothing() -> None:
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         loss = (x**2).sum()
         loss.backward()
-    assert queries.unsure_saved(rec.graph) == []
+    assert Facts.of(rec.graph).unsure_saved == []
     assert rec.explain(x, loss).cause == "healthy"
 
 
@@ -374,7 +374,7 @@ def test_a_backward_that_was_not_watched_is_looked_through_once(
             x = x * 1.0
         x.sum().backward()
     assert not rec.graph.backwards[0].watched
-    reachable, joins = queries.reachable, []
+    reachable, joins = Facts.reachable, []
 
     class Counted(set[int]):
         def __and__(self, other: Any) -> Any:
@@ -383,7 +383,7 @@ def test_a_backward_that_was_not_watched_is_looked_through_once(
 
         __rand__ = __and__
 
-    monkeypatch.setattr(queries, "reachable", lambda *given: Counted(reachable(*given)))
+    monkeypatch.setattr(Facts, "reachable", lambda *given: Counted(reachable(*given)))
     rec.explain(w)
     assert 0 < len(joins) < 20
 

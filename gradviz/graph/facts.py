@@ -1,0 +1,910 @@
+"""What one graph proves: every look-up that its readers share, made once. Knows no torch.
+
+A ``Graph`` is a list of records. Whoever draws, tells or explains it asks the same questions of
+those lists: which call made this tensor, which leaves lie behind that node, what did the last
+backward send along this edge. ``Facts.of(graph)`` answers them; each look-up is made at the first
+question and lives as long as the graph.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from enum import Enum
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
+
+from gradviz.graph.queries import FACTORIES, SHAPE_OF_OTHER, latest_states
+from gradviz.graph.records import (
+    Accumulated,
+    Backward,
+    Call,
+    Called,
+    Changed,
+    Cut,
+    CutReason,
+    Edge,
+    Event,
+    Freed,
+    Graph,
+    Hooked,
+    Node,
+    NodeKind,
+    NodeRan,
+    Raised,
+    SavedState,
+    SavedTensor,
+    Storage,
+    Tensor,
+    Wrote,
+)
+
+# Functions that write flags or gradients of a tensor, not its memory.
+NO_MEMORY = frozenset(
+    "backward autograd.grad grad requires_grad requires_grad_ retain_grad detach_".split()
+)
+# In place, and nothing of what was there before is left.
+OVERWRITING = frozenset(
+    "copy_ zero_ fill_ set_ normal_ uniform_ random_ exponential_ bernoulli_ data".split()
+)
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+EventKind = TypeVar("EventKind")
+
+
+class How(Enum):
+    """By what a tensor can be called."""
+
+    OUTSIDE = "it is no tensor of the graph"
+    NAMED = "its name"
+    MADE = "the call that made it"
+    READ = "the first call that read it"
+    UNNAMED = "nothing but its shape"
+
+
+class Label(NamedTuple):
+    """What is known that a tensor can be called by. Readers word it, each for its own place.
+
+    ``how``: the best of it. ``name``: the variable's, "" where it has none. ``maker``: the call
+    that made this state. ``first_maker``: the call that made the object; an earlier one where it
+    was written since. ``given_by``: the first call with known code that returned this state, if it
+    only handed it on, too. ``reader``: the first call that read this state, torch's own bookkeeping
+    apart. ``tensor``: the state itself.
+    """
+
+    how: How
+    name: str = ""
+    maker: Call | None = None
+    first_maker: Call | None = None
+    given_by: Call | None = None
+    reader: Call | None = None
+    tensor: Tensor | None = None
+
+
+class Unsure(NamedTuple):
+    """A saved tensor whose state is not known, and whose memory may have been written after it was
+    saved.
+
+    ``used``: that write may have come before the node ran, so that what it sent may be wrong.
+    """
+
+    node: Node
+    saved: SavedTensor
+    used: bool
+
+
+class Facts:
+    """The one index over a graph. Each look-up is made on first use; nobody may change what it
+    returns.
+
+    Example:
+        >>> graph = Graph()
+        >>> Facts.of(graph) is Facts.of(graph)
+        True
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    @classmethod
+    def of(cls, graph: Graph) -> Facts:
+        """Return the facts of a graph, the same ones to every reader of it."""
+        facts = graph.__dict__.get("_facts")
+        if not isinstance(facts, Facts):
+            # a Graph is immutable, so what was read from it once stays true
+            facts = graph.__dict__["_facts"] = cls(graph)
+        return facts
+
+    # --- events -----------------------------------------------------------------------------------
+
+    @cached_property
+    def _events(self) -> dict[type, list[Event]]:
+        return grouped((type(event), event) for event in self.graph.events)
+
+    def _all(self, kind: type[EventKind]) -> list[EventKind]:
+        """List the events of one kind, in order."""
+        return self._events.get(kind, [])  # type: ignore[return-value]
+
+    @property
+    def writes(self) -> list[Wrote]:
+        """Every write, in order."""
+        return self._all(Wrote)
+
+    @property
+    def errors(self) -> list[Raised]:
+        """Every error that a recorded call raised, in order."""
+        return self._all(Raised)
+
+    @property
+    def hooks(self) -> list[Hooked]:
+        """Every hook that was put on a tensor, in order."""
+        return self._all(Hooked)
+
+    @property
+    def nodes_ran(self) -> list[NodeRan]:
+        """Every run of a node, in order."""
+        return self._all(NodeRan)
+
+    @property
+    def freed(self) -> list[Freed]:
+        """Every release of saved tensors, in order."""
+        return self._all(Freed)
+
+    # --- tensors ----------------------------------------------------------------------------------
+
+    @cached_property
+    def latest_state(self) -> dict[int, Tensor]:
+        """The last recorded state of every tensor object, by object id."""
+        return latest_states(self.graph)
+
+    @cached_property
+    def states(self) -> dict[int, list[Tensor]]:
+        """All recorded states of every tensor object, oldest first, by object id."""
+        return grouped((t.object_id, t) for t in self.graph.tensors)
+
+    @cached_property
+    def state_before(self) -> dict[int, int]:
+        """The state of the same object before this one, by tensor id."""
+        return {b.id: a.id for states in self.states.values() for a, b in pairwise(states)}
+
+    @cached_property
+    def in_memory(self) -> dict[int | None, list[Tensor]]:
+        """All states that lie in a block of memory, by storage id; None: it is not known where."""
+        return grouped((t.storage_id, t) for t in self.graph.tensors)
+
+    @cached_property
+    def storage(self) -> dict[int | None, Storage]:
+        """The blocks of memory, by id."""
+        return {s.id: s for s in self.graph.storages}
+
+    @cached_property
+    def first_at(self) -> dict[tuple[int, int], Tensor]:
+        """The first state whose gradient arrives somewhere, by ``(node_id, output_nr)``."""
+        return {t.gradient_edge: t for t in reversed(self.graph.tensors) if t.gradient_edge}
+
+    @cached_property
+    def last_at(self) -> dict[tuple[int, int], Tensor]:
+        """The last state whose gradient arrives somewhere, by ``(node_id, output_nr)``."""
+        return {t.gradient_edge: t for t in self.graph.tensors if t.gradient_edge}
+
+    @cached_property
+    def states_at(self) -> dict[int, list[Tensor]]:
+        """The states whose gradient arrives at a node, by node id."""
+        edges = ((t.gradient_edge, t) for t in self.graph.tensors)
+        return grouped((edge.node_id, t) for edge, t in edges if edge)
+
+    @cached_property
+    def grads_now(self) -> dict[int, str | None]:
+        """``.grad`` by object id, in the middle of a backward too: a leaf's state is read again
+        only when that ends."""
+        leaf = {node: object_id for object_id, node in self.accumulate_node.items()}
+        stored: dict[int, str | None] = {}
+        for e in self.graph.events:
+            if isinstance(e, Accumulated) and e.node_id in leaf:
+                stored[leaf[e.node_id]] = e.stored
+            elif isinstance(e, Wrote):
+                stored.pop(self.graph.tensor[e.after_id].object_id, None)
+        return {i: t.grad for i, t in self.latest_state.items()} | stored
+
+    @cached_property
+    def had_grad(self) -> set[int]:
+        """The objects that were a leaf that requires grad at some time, or had a ``.grad``: what
+        they have now, if it is not a gradient, is None, though they are not tracked any more."""
+        return {
+            t.object_id
+            for t in self.graph.tensors
+            if t.grad is not None or (t.requires_grad and t.is_leaf)
+        }
+
+    @cached_property
+    def cut_views(self) -> set[int]:
+        """The objects that are views of a tracked tensor, made where nothing is recorded: torch
+        gives them its flag, and yet no AccumulateGrad, so no gradient comes to them. Setting the
+        flag again makes them ordinary leaves."""
+        found, set_again = set[int](), set[int]()
+        tensor = self.graph.tensor
+        for call in self.graph.calls:
+            # Of the part of a graph that is drawn, the calls may name tensors that are not in it.
+            if call.function in ("requires_grad_", "requires_grad"):
+                set_again |= {tensor[i].object_id for i in call.inputs if i in tensor}
+            elif call.inference_mode or not call.grad_mode:
+                given = {tensor[i].object_id for i in call.inputs if i in tensor}
+                made = [tensor[i] for i in call.outputs if i in tensor]
+                views = [t for t in made if t.requires_grad and t.is_leaf and t.base_id is not None]
+                found |= {t.object_id for t in views if t.object_id not in given}
+        return found - set_again - {t.object_id for t in self.graph.tensors if t.gradient_edge}
+
+    @cached_property
+    def changed_unseen(self) -> set[int]:
+        """The blocks of memory where other values stood later, and no recorded call wrote them: by
+        numpy, for example."""
+        written = {event.after_id for event in self.writes}
+        before: dict[int, Tensor] = {}
+        found: set[int] = set()
+        for tensor in self.graph.tensors:
+            former = before.get(tensor.object_id)
+            before[tensor.object_id] = tensor
+            if former is None or tensor.id in written or None in (former.values, tensor.values):
+                continue
+            # Where a version was counted, torch itself raises when the saved tensor is used.
+            stayed = former.storage_id == tensor.storage_id and former.version == tensor.version
+            if stayed and former.values != tensor.values and tensor.storage_id is not None:
+                found.add(tensor.storage_id)
+        return found
+
+    # --- calls ------------------------------------------------------------------------------------
+
+    @cached_property
+    def backward_calls(self) -> set[int]:
+        """The ids of the calls that are backwards."""
+        return {b.call_id for b in self.graph.backwards}
+
+    @cached_property
+    def run_of_call(self) -> dict[int, Backward]:
+        """What a backward call ran, by call id."""
+        return {b.call_id: b for b in reversed(self.graph.backwards)}
+
+    @cached_property
+    def call_of_run(self) -> dict[int, Call]:
+        """The call of every run, where it is in the graph, by run."""
+        calls = self.graph.call
+        return {b.run: calls[b.call_id] for b in self.graph.backwards if b.call_id in calls}
+
+    @cached_property
+    def losses(self) -> list[int]:
+        """The tensors on which a recorded backward was called, by id, each once."""
+        calls = (self.graph.call[b.call_id] for b in self.graph.backwards)
+        return list(dict.fromkeys(i for call in calls for i in call.inputs[:1]))
+
+    @cached_property
+    def error_of_call(self) -> dict[int, Raised]:
+        """The error that a call raised, by call id."""
+        return {e.call_id: e for e in self.errors}
+
+    @cached_property
+    def ordinary_calls(self) -> list[Call]:
+        """The calls of the user's code: backwards and torch's own bookkeeping apart."""
+        calls = self.graph.calls
+        return [c for c in calls if c.id not in self.backward_calls and not c.bookkeeping]
+
+    @cached_property
+    def maker(self) -> dict[int, Call]:
+        """The call that made a state, by tensor id; what only handed it on made nothing."""
+        table: dict[int, Call] = {}
+        for call in reversed(self.graph.calls):
+            table.update((o, call) for o in call.outputs if o not in call.inputs)
+        return table
+
+    @cached_property
+    def first_maker(self) -> dict[int, Call]:
+        """The call that made an object, by object id; what was written or got a ``.grad`` since is
+        the same object."""
+        tensor = self.graph.tensor
+        made = [(o, c) for c in reversed(self.graph.calls) for o in c.outputs if o not in c.inputs]
+        return {tensor[o].object_id: c for o, c in made if o in tensor}
+
+    @cached_property
+    def given_by(self) -> dict[int, Call]:
+        """The first call with known code that returned a state, by tensor id; it may have handed it
+        on only."""
+        table: dict[int, Call] = {}
+        for call in reversed(self.graph.calls):
+            if call.source and call.source.code:
+                table.update(dict.fromkeys(call.outputs, call))
+        return table
+
+    @cached_property
+    def first_reader(self) -> dict[int, Call]:
+        """The first call that read a state, torch's own bookkeeping apart, by tensor id."""
+        table: dict[int, Call] = {}
+        for call in reversed(self.graph.calls):
+            if not call.bookkeeping:
+                table.update(dict.fromkeys(call.inputs, call))
+        return table
+
+    @cached_property
+    def calls_reading(self) -> dict[int, list[Call]]:
+        """Every call that read a state, backwards and bookkeeping included, by tensor id."""
+        return grouped((i, call) for call in self.graph.calls for i in dict.fromkeys(call.inputs))
+
+    @cached_property
+    def readers(self) -> dict[int, list[Call]]:
+        """The ordinary calls that read an object, by object id."""
+        tensor = self.graph.tensor
+        table: dict[int, list[Call]] = {}
+        for call in self.ordinary_calls:
+            for object_id in dict.fromkeys(tensor[i].object_id for i in call.inputs):
+                table.setdefault(object_id, []).append(call)
+        return table
+
+    @cached_property
+    def read_ids(self) -> set[int]:
+        """The states that a call other than a backward read."""
+        calls = self.graph.calls
+        return {i for c in calls if c.id not in self.backward_calls for i in c.inputs}
+
+    @cached_property
+    def writes_by_call(self) -> dict[int, list[Wrote]]:
+        """What each call wrote, by call id."""
+        return grouped((e.call_id, e) for e in self.writes)
+
+    @cached_property
+    def writes_by_object(self) -> dict[int, list[Wrote]]:
+        """What wrote an object, by object id."""
+        return grouped((self.graph.tensor[e.after_id].object_id, e) for e in self.writes)
+
+    @cached_property
+    def returned_ids(self) -> set[int]:
+        """The states that a recorded call returned."""
+        return {i for c in self.graph.calls for i in c.outputs}
+
+    @cached_property
+    def made_ids(self) -> set[int]:
+        """The states that a recorded call returned or wrote."""
+        return self.returned_ids | {e.after_id for e in self.writes}
+
+    @cached_property
+    def rewritten(self) -> set[int]:
+        """The memory whose values an ordinary call or an optimizer wrote after the first backward,
+        through whatever name, by storage id."""
+        first, found = min(self.backward_calls, default=0), set[int]()
+        for e in self.writes:
+            before, after = self.graph.tensor[e.before_id], self.graph.tensor[e.after_id]
+            moved = before.version != after.version or before.values != after.values
+            late = e.call_id > first and e.call_id not in self.backward_calls
+            if moved and late and after.storage_id is not None:
+                found.add(after.storage_id)
+        return found
+
+    @cached_property
+    def hooked_by_call(self) -> dict[int, int]:
+        """The tensor on which a call put a hook, by call id."""
+        return {e.call_id: e.tensor_id for e in self.hooks}
+
+    def label(self, tensor_id: int | None) -> Label:
+        """Tell by what a tensor can be called; None is a value outside of torch."""
+        tensor = self.graph.tensor.get(tensor_id)
+        if tensor is None:
+            return Label(How.OUTSIDE)
+        maker, reader = self.maker.get(tensor.id), self.first_reader.get(tensor.id)
+        how = How.UNNAMED
+        if tensor.name:
+            how = How.NAMED
+        elif maker:
+            how = How.MADE
+        elif reader:
+            how = How.READ
+        return Label(
+            how,
+            tensor.name or "",
+            maker,
+            self.first_maker.get(tensor.object_id),
+            self.given_by.get(tensor.id),
+            reader,
+            tensor,
+        )
+
+    # --- cuts -------------------------------------------------------------------------------------
+
+    @cached_property
+    def real_cuts(self) -> list[Cut]:
+        """The cuts that separate a value from what it was made of."""
+        return [c for c in self.graph.cuts if c.reason is not CutReason.FLAG_OFF]
+
+    @cached_property
+    def frozen_leaves(self) -> list[Cut]:
+        """The leaves whose flag was switched off: recorded as cuts, and they cut nothing off."""
+        return [c for c in self.graph.cuts if c.reason is CutReason.FLAG_OFF]
+
+    @cached_property
+    def cut_of(self) -> dict[tuple[int, int], Cut]:
+        """What became of an input of a call, where it was cut, by ``(call_id, input_id)``."""
+        return {(c.call_id, c.input_id): c for c in self.graph.cuts}
+
+    @cached_property
+    def cuts_of_call(self) -> dict[int, list[Cut]]:
+        """What a call cut, by call id."""
+        return grouped((c.call_id, c) for c in self.graph.cuts)
+
+    # --- what a value was computed from -----------------------------------------------------------
+
+    def values_read(self, call: Call) -> list[int]:
+        """List the states whose values the results of a call hold."""
+        wrote = self.writes_by_call.get(call.id, ())
+        keeps = call.function.endswith("_") and call.function not in OVERWRITING
+        # out=, or written from end to end
+        gone = set() if keeps else {e.before_id for e in wrote if not e.alias}
+        # A base keeps what lies outside of the view that was written.
+        kept = (e.before_id for e in wrote if e.alias)
+        return [i for i in (*read_by(call), *kept) if i not in gone]
+
+    def ancestors(self, tensor_ids: Iterable[int], stop: Set[int | None] = frozenset()) -> set[int]:
+        """Find every state whose values these hold, cut or not, as far as the states in ``stop``.
+
+        A state that no call made was there before the write.
+        """
+        found, before = set(tensor_ids), self.state_before
+        for call_id in self.backward_calls:
+            wrote = self.writes_by_call.get(call_id, ())
+            found |= {e.before_id for e in wrote if e.after_id in found}
+        found |= {before[i] for i in found if i in before and i not in self.made_ids}
+        for call in reversed(self.ordinary_calls):
+            wrote = self.writes_by_call.get(call.id, ())
+            made = (*call.outputs, *(e.after_id for e in wrote))
+            if any(i in found and i not in stop for i in made):
+                read = self.values_read(call)
+                found.update(read)
+                found |= {before[i] for i in read if i in before and i not in self.made_ids}
+        return found
+
+    @cached_property
+    def _made_by_call(self) -> dict[int, set[int]]:
+        """What each call returned or wrote. Backwards and torch's own bookkeeping return
+        nothing."""
+        table = {
+            c.id: set() if c.bookkeeping or c.id in self.backward_calls else {*c.outputs}
+            for c in self.graph.calls
+        }
+        for e in self.writes:
+            if e.call_id not in self.backward_calls:
+                table[e.call_id].add(e.after_id)
+        return table
+
+    @cached_property
+    def _no_gradient(self) -> set[int]:
+        """The states that no gradient goes to: integers and bools, and what was written into a
+        leaf that requires grad."""
+        found = {
+            t.id for t in self.graph.tensors if (t.dtype or "").startswith(("bool", "int", "uint"))
+        }
+        for e in self.writes:
+            before = self.graph.tensor[e.before_id]
+            if e.call_id not in self.backward_calls and before.is_leaf and before.requires_grad:
+                found.add(e.after_id)
+        return found
+
+    def inputs_behind(self, tensor_ids: Iterable[int], tracked: bool = False) -> set[int]:
+        """Find every input of the calls on the way to these tensors, whatever they did with it.
+
+        With ``tracked`` only where a gradient might have gone: not through integers and bools, nor
+        from a leaf to what was written into it.
+        """
+        stop = self._no_gradient if tracked else set[int]()
+        found = set(tensor_ids)
+        for call in reversed(self.graph.calls):
+            if not found.isdisjoint(self._made_by_call[call.id] - stop):
+                found.update(call.inputs)
+        return found - stop
+
+    # --- nodes and edges --------------------------------------------------------------------------
+
+    @cached_property
+    def edges_into(self) -> dict[int, list[Edge]]:
+        """Edges by the node that they reach, in program order of the nodes that they leave."""
+        edges = (e for e in self.graph.edges if e.next_node_id is not None)
+        table: dict[int, list[Edge]] = {}
+        for e in edges:
+            table.setdefault(e.next_node_id or 0, []).append(e)
+        for into in table.values():
+            if len(into) > 1:
+                into.sort(key=lambda e: (self._program_order(e.node_id), e.next_index))
+        return table
+
+    def _program_order(self, node_id: int) -> tuple[int, int]:
+        # Ids, not sequence numbers: those count per thread and differ from process to process.
+        node = self.graph.node.get(node_id)
+        call = node.call_id if node else None
+        return (-1 if call is None else call, -node_id if call is None else node_id)
+
+    def reachable(self, node_ids: Iterable[int]) -> set[int]:
+        """Find every node that a gradient starting at ``node_ids`` can meet, those included."""
+        edges_from = self.graph.edges_from
+        seen: set[int] = set()
+        todo = list(node_ids)
+        while todo:
+            node = todo.pop()
+            if node not in seen:
+                seen.add(node)
+                nexts = [e.next_node_id for e in edges_from.get(node, ())]
+                todo += [n for n in nexts if n is not None]
+        return seen
+
+    def above(self, node_ids: Iterable[int]) -> set[int]:
+        """Find every node from which a gradient comes to one of these."""
+        found: set[int] = set()
+        todo = list(node_ids)
+        while todo:
+            new = {e.node_id for e in self.edges_into.get(todo.pop(), ())} - found
+            found |= new
+            todo += new
+        return found
+
+    def gradient_order(self, node_ids: Iterable[int]) -> list[int]:
+        """Put nodes in an order in which a gradient can meet them: a node before the nodes it
+        sends to."""
+        wanted = sorted(set(node_ids))
+        if len(wanted) < 2:
+            return wanted
+        inside, edges_from = set(wanted), self.graph.edges_from
+        nexts = {
+            n: [e.next_node_id for e in edges_from.get(n, ()) if e.next_node_id in inside]
+            for n in wanted
+        }
+        return after_all(wanted, nexts)[::-1]
+
+    @cached_property
+    def all_in_gradient_order(self) -> list[int]:
+        """Every node of the graph, before the nodes it sends to."""
+        return self.gradient_order(n.id for n in self.graph.nodes)
+
+    def met(
+        self, at_node: Mapping[int | None, int], along: Mapping[tuple[int, int], int]
+    ) -> dict[int | None, int]:
+        """Tell what a gradient that starts at a node meets on its way to the leaves, for every node
+        at once.
+
+        Args:
+            at_node: a set of things, as the bits of a whole number, by node id.
+            along: the same for edges, by ``(node_id, next_index)``.
+
+        Returns:
+            By node id the union of the bits of all nodes and edges that a gradient can meet from
+            there.
+
+        Example:
+            >>> kind = NodeKind.BACKWARD
+            >>> nodes = [Node(i, "", kind, None, (), None, None, False) for i in range(3)]
+            >>> facts = Facts(Graph(nodes=nodes, edges=[Edge(2, 0, 1, 0)]))
+            >>> facts.met({0: 0b001, 1: 0b010, 2: 0b100}, {})
+            {0: 1, 1: 2, 2: 6}
+        """
+        found: dict[int | None, int] = {}
+        for node_id in reversed(self.all_in_gradient_order):
+            bits = at_node.get(node_id, 0)
+            for e in self.graph.edges_from.get(node_id, ()):
+                bits |= along.get((node_id, e.next_index), 0) | found.get(e.next_node_id, 0)
+            found[node_id] = bits
+        return found
+
+    # --- leaves -----------------------------------------------------------------------------------
+
+    @cached_property
+    def accumulate_node(self) -> dict[int, int]:
+        """The AccumulateGrad node of every leaf object that has one, by object id."""
+        kind, node = NodeKind.ACCUMULATE_GRAD, self.graph.node
+        table = {
+            self.graph.tensor[n.leaf_id].object_id: n.id
+            for n in self.graph.nodes
+            if n.kind is kind and n.leaf_id in self.graph.tensor
+        }
+        for t in self.graph.tensors:
+            edge = t.gradient_edge
+            if edge and edge.node_id in node and node[edge.node_id].kind is kind:
+                table.setdefault(t.object_id, edge.node_id)
+        return table
+
+    @cached_property
+    def leaf_at(self) -> dict[int, Tensor]:
+        """The leaf, as it is now, of every AccumulateGrad, by node id."""
+        nodes = self.accumulate_node
+        return {node: self.latest_state[i] for i, node in sorted(nodes.items())}
+
+    @cached_property
+    def leaf_bits(self) -> dict[int | None, int]:
+        """Which leaves a gradient from a node reaches, as bits in the order of ``leaf_at``."""
+        return self.met({node: 1 << i for i, node in enumerate(self.leaf_at)}, {})
+
+    def leaves_below(self, node_id: int) -> list[Tensor]:
+        """List the leaves that a gradient which meets a node reaches."""
+        bits = self.leaf_bits.get(node_id, 0)
+        return [leaf for i, leaf in enumerate(self.leaf_at.values()) if bits >> i & 1]
+
+    def leaves_reached(self, tensor_id: int | None) -> list[Tensor]:
+        """List the leaves that a gradient from this tensor reaches."""
+        t = self.graph.tensor.get(tensor_id)
+        if t and t.gradient_edge:
+            return self.leaves_below(t.gradient_edge.node_id)
+        return [t] if t and t.is_leaf and t.requires_grad else []
+
+    def made_by_torch(self, t: Tensor) -> bool:
+        """Tell whether a leaf has no elements and torch made it for itself, as a checkpoint does up
+        to torch 2.11."""
+        if 0 not in (t.shape or ()):
+            return False
+        same = {s.id for s in self.states[t.object_id]}
+        readers = [call for i in same for call in self.calls_reading.get(i, ())]
+        return bool(readers) and all(call.bookkeeping for call in readers)
+
+    # --- runs -------------------------------------------------------------------------------------
+
+    @cached_property
+    def runs_started_at(self) -> dict[int, list[Backward]]:
+        """The backwards that began at a node, by node id."""
+        return grouped((root, run) for run in self.graph.backwards for root in run.roots)
+
+    @cached_property
+    def ran(self) -> set[int]:
+        """The nodes of every recorded backward, those where it began included."""
+        return {n for b in self.graph.backwards for n in (*b.ran, *b.roots)}
+
+    @cached_property
+    def maybe_ran(self) -> dict[int, set[int]]:
+        """The nodes that a backward which was not watched may have run, by call id."""
+        runs = [b for b in self.graph.backwards if not b.watched]
+        return {b.call_id: self.reachable(b.roots) for b in runs}
+
+    def may_have_run(self, run: Backward) -> Iterable[int]:
+        """Find the nodes that a backward ran; all that it may have run, where it was not
+        watched."""
+        return run.ran if run.watched else self.maybe_ran[run.call_id]
+
+    @cached_property
+    def raised_at(self) -> dict[int, int]:
+        """The call of the backward that raised at a node, by node id."""
+        return {b.raised_at: b.call_id for b in self.graph.backwards if b.raised_at is not None}
+
+    @cached_property
+    def last_raised_at(self) -> int | None:
+        """The node at which the last backward that raised in one did so."""
+        nodes = [b.raised_at for b in self.graph.backwards if b.raised_at is not None]
+        return nodes[-1] if nodes else None
+
+    @cached_property
+    def runs_that_freed(self) -> dict[int, list[int]]:
+        """The runs that released what a node had saved, by node id."""
+        return grouped((n, e.run) for e in self.freed for n in e.node_ids)
+
+    @cached_property
+    def runs_of_node(self) -> dict[int, list[tuple[int, NodeRan]]]:
+        """What a node did, each time with its place among all runs of nodes, by node id."""
+        return grouped((e.node_id, (place, e)) for place, e in enumerate(self.nodes_ran))
+
+    @cached_property
+    def nodes_of_run(self) -> dict[int, list[NodeRan]]:
+        """What the nodes did in one run, in order, by run."""
+        return grouped((e.run, e) for e in self.nodes_ran)
+
+    def refused(self, run: Backward, message: str) -> list[int]:
+        """Find the tensors at which a backward raised before it ran a node.
+
+        Of the inputs of its call those come first that it was called on. The weights to start with,
+        and the tensors that ``autograd.grad`` was asked about, come after them. torch's message
+        counts the former.
+
+        Args:
+            run: the backward.
+            message: what it raised.
+
+        Returns:
+            Tensor ids: one where it is known which tensor raised, else all that the backward was
+            called on.
+        """
+        tensor, inputs = self.graph.tensor, self.graph.call[run.call_id].inputs
+        counted = re.search(
+            r"element (\d{1,6}) of (?:tensors|variables)|\boutput\[(\d{1,6})\]", message
+        )
+        if counted:
+            at = int(counted[1] or counted[2])
+            untracked = counted[1] is not None
+            found = inputs[at : at + 1]
+            return [i for i in found if not untracked or tensor[i].requires_grad is False]
+        roots = list(dict.fromkeys(inputs[: max(1, len(run.roots))]))
+        if "scalar outputs" not in message:
+            return roots
+        # torch asks for a single number
+        shapes = {i: tensor[i].shape for i in roots}
+        return [i for i, shape in shapes.items() if shape is None or math.prod(shape) != 1]
+
+    # --- gradients --------------------------------------------------------------------------------
+
+    @cached_property
+    def sent(self) -> dict[tuple[int, int], str]:
+        """What the last run that used an edge sent along it, by ``(node_id, next_index)``."""
+        gradients = self.graph.gradients
+        return {(g.node_id, g.next_index): g.preview for g in gradients if g.next_index is not None}
+
+    @cached_property
+    def sent_in_run(self) -> dict[tuple[int, int, int], str]:
+        """What each run sent along each edge, by ``(run, node_id, next_index)``."""
+        return {
+            (g.run, g.node_id, g.next_index): g.preview
+            for g in self.graph.gradients
+            if g.next_index is not None
+        }
+
+    @cached_property
+    def arrived(self) -> dict[tuple[int, int], str]:
+        """What the last run handed to a node, by ``(node_id, input_nr)``."""
+        gradients = self.graph.gradients
+        return {(g.node_id, g.input_nr): g.preview for g in gradients if g.input_nr is not None}
+
+    @cached_property
+    def arrived_at_outputs(self) -> dict[int, list[str]]:
+        """What the last run handed to each output of a node, by node id."""
+        return grouped((node_id, value) for (node_id, _), value in self.arrived.items())
+
+    @cached_property
+    def arrived_in_run(self) -> dict[tuple[int, int], str]:
+        """What each run handed to a node, to its last output, by ``(run, node_id)``."""
+        gradients = self.graph.gradients
+        return {(g.run, g.node_id): g.preview for g in gradients if g.input_nr is not None}
+
+    @cached_property
+    def last_run_at(self) -> dict[int, int]:
+        """The last run in which a gradient arrived at a node, by node id."""
+        return {g.node_id: g.run for g in self.graph.gradients if g.input_nr is not None}
+
+    @cached_property
+    def changed(self) -> dict[tuple[int, int, int], Changed]:
+        """Gradients that did not arrive as they were sent, by ``(run, node_id, input_nr)``."""
+        return {(e.run, e.node_id, e.input_nr): e for e in self._all(Changed)}
+
+    @cached_property
+    def sent_labels(self) -> dict[tuple[int, int], str]:
+        """``sent``, each with what became of it before it arrived. A sum of several is not told
+        there."""
+        if not self.changed:
+            return self.sent
+        labels = dict(self.sent)
+        into = {(e.node_id, e.next_index): (e.next_node_id, e.input_nr) for e in self.graph.edges}
+        last: dict[tuple[int, int], int] = {}
+        parts: dict[tuple[int, int | None, int], list[tuple[int, int]]] = {}
+        for g in self.graph.gradients:
+            edge = (g.node_id, -1 if g.next_index is None else g.next_index)
+            if (slot := into.get(edge)) is not None:
+                parts.setdefault((g.run, *slot), []).append(edge)
+                last[edge] = g.run
+        for at, change in self.changed.items():
+            if len(edges := parts.get(at, [])) == 1 and last[edges[0]] == change.run:
+                labels[edges[0]] = way(change.before, change.after, change.hooks)
+        return labels
+
+    @cached_property
+    def accumulations(self) -> dict[int, list[Accumulated]]:
+        """What each AccumulateGrad did, run by run, by node id."""
+        return grouped((e.node_id, e) for e in self._all(Accumulated))
+
+    # --- saved tensors ----------------------------------------------------------------------------
+
+    @cached_property
+    def unsure_saved(self) -> list[Unsure]:
+        """The saved tensors of which nothing good may be said. Without a recording, all whose state
+        is not known."""
+        graph = self.graph
+        unknown = [(n, s) for n in graph.nodes for s in n.saved if s.state is SavedState.UNKNOWN]
+        if not unknown or not graph.calls:
+            return [Unsure(n, s, False) for n, s in unknown]
+        made: dict[int, int] = {}
+        ran: dict[int, int] = {}
+        writes: list[tuple[int, Wrote]] = []
+        for at, event in enumerate(graph.events):
+            if isinstance(event, Called):
+                made[event.call_id] = at
+                ran.update(dict.fromkeys(self.maybe_ran.get(event.call_id, ()), at))
+            elif isinstance(event, NodeRan):
+                ran[event.node_id] = at
+            elif isinstance(event, Wrote) and self._wrote_memory(event):
+                writes.append((at, event))
+        found = []
+        for node, saved in unknown:
+            storages = self._may_hold(node, saved)
+            born = -1 if node.call_id is None else made.get(node.call_id, -1)
+            later = []
+            for at, event in writes:
+                here = storages is None or graph.tensor[event.after_id].storage_id in storages
+                if here and at > born and event.call_id != node.call_id:
+                    later.append(at)
+            if later:
+                found.append(Unsure(node, saved, any(at < ran.get(node.id, -1) for at in later)))
+        return found
+
+    @cached_property
+    def unsure_of_node(self) -> dict[int, list[SavedTensor]]:
+        """What a node of a recording saved, where that may have been written and its state cannot
+        be read, by node id.
+
+        Of a graph that was only read nothing stands here: there it is told where something would
+        rest on it.
+        """
+        unsure = self.unsure_saved if self.graph.calls else []
+        return grouped((u.node.id, u.saved) for u in unsure)
+
+    def _wrote_memory(self, event: Wrote) -> bool:
+        before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
+        if before.version != after.version or before.values != after.values:
+            return True
+        return before.values is None and self.graph.call[event.call_id].function not in NO_MEMORY
+
+    def _may_hold(self, node: Node, saved: SavedTensor) -> set[int | None] | None:
+        """Find the blocks of memory in which a saved tensor of unknown state may lie; None: any."""
+        call = self.graph.call.get(node.call_id)
+        # a custom Function saves what it likes
+        if call is None or saved.attribute.startswith("saved_"):
+            return None
+        tensors = call.outputs if saved.attribute.startswith("result") else call.inputs
+        return {self.graph.tensor[i].storage_id for i in tensors}
+
+
+# --- helpers that need no index -------------------------------------------------------------------
+
+
+def code_of(call: Call) -> str:
+    """Return the user's code of a call, on one line."""
+    if call.source and call.source.code:
+        return " ".join(call.source.code.split())
+    return f"{call.function}(…)"
+
+
+def read_by(call: Call) -> tuple[int, ...]:
+    """Return the inputs whose values a call reads, and not only their shape."""
+    if call.function in FACTORIES:
+        return ()
+    return call.inputs[:1] if call.function in SHAPE_OF_OTHER else call.inputs
+
+
+def way(before: str | None, after: str | None, hooks: Sequence[int]) -> str:
+    """Tell what became of a gradient on its way.
+
+    >>> way("1", "10", [3]), way("1", "10", [3, 5]), way(None, "10", [])
+    ('1 → hook → 10', '1 → 2 hooks → 10', 'nothing → unknown change → 10')
+    """
+    by = "unknown change" if not hooks else "hook" if len(hooks) == 1 else f"{len(hooks)} hooks"
+    return f"{before or 'nothing'} → {by} → {after}"
+
+
+def sharing(tensors: Iterable[Tensor]) -> dict[int | None, list[Tensor]]:
+    """Group tensors by the storage that several objects among them share."""
+    table = grouped((t.storage_id, t) for t in tensors if t.storage_id is not None)
+    return {
+        storage: members
+        for storage, members in table.items()
+        if len({t.object_id for t in members}) > 1
+    }
+
+
+def after_all(ids: Iterable[int], before: Mapping[int, Sequence[int | None]]) -> list[int]:
+    """Put ``ids`` in an order in which each stands after everything in its list in ``before``,
+    circles apart."""
+    done, order = set[int](), list[int]()
+    for start in ids:
+        todo = [(start, False)]
+        while todo:
+            one, finished = todo.pop()
+            if finished:
+                order.append(one)
+            elif one not in done:
+                done.add(one)
+                todo.append((one, True))
+                todo += [(b, False) for b in reversed(before.get(one, ())) if b is not None]
+    return order
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """Group values by their keys, in order."""
+    table: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        table.setdefault(key, []).append(value)
+    return table
