@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from gradviz.graph import queries
+from gradviz.graph.facts import Facts
 from gradviz.graph.records import (
     Called,
     CutReason,
@@ -626,10 +626,10 @@ class _Case:
         """Parameters that no recorded call wrote, where those of an optimizer were."""
         paths = Paths(self.graph, self.loss_ids)
         live = self.reached_leaves(paths)
-        stepped = {i for i, (_, state) in live.items() if state.storage_id in paths.rewritten}
+        stepped = {i for i, (_, state) in live.items() if state.storage_id in paths.facts.rewritten}
         if stepped.isdisjoint(held):
             return None  # no step of theirs was recorded
-        still = {i: x for i, x in live.items() if x[1].storage_id not in paths.rewritten}
+        still = {i: x for i, x in live.items() if x[1].storage_id not in paths.facts.rewritten}
         new = {i: state for i, (p, state) in still.items() if i not in held and _trains(p)}
         modules = [*self.modules, *self.known_modules]
         if outside := _in_none_of(modules, new):
@@ -641,7 +641,7 @@ class _Case:
 
     def reached_leaves(self, paths: Paths) -> dict[int, tuple[Any, Tensor]]:
         """The living leaves that the loss reaches and their states, by identity."""
-        reached = queries.reachable(self.graph, paths.roots)
+        reached = paths.facts.reachable(paths.roots)
         if self.recording is None:
             return {}
         return {
@@ -704,9 +704,12 @@ class _Case:
         found: dict[int, Tensor | None] = {}
         for i, p in parameters.items():
             state = self.recording.find(p) if self.recording else None
-            if state and state.storage_id in paths.rewritten:
+            if state and state.storage_id in paths.facts.rewritten:
                 continue
-            ran = state is not None and paths.leaf_nodes.get(state.object_id) in paths.ran
+            ran = (
+                state is not None
+                and paths.facts.accumulate_node.get(state.object_id) in paths.facts.ran
+            )
             if p.grad is not None or ran:
                 found[i] = state
         return found

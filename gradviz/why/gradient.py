@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Set
 from functools import cached_property
 
-from gradviz.graph import queries
-from gradviz.graph.records import Call, Cut, CutReason, NodeKind, NodeRan, SavedState, Tensor, Wrote
+from gradviz.graph.records import Call, Cut, CutReason, NodeKind, SavedState, Tensor
 from gradviz.why.causes import Cause, Symptom
 from gradviz.why.doubts import unspent
 from gradviz.why.explanation import Explanation, bare, several
 from gradviz.why.messages import NON_REENTRANT, REENTRANT, REPAIRS, SAID, UNTRACKED, repair
-from gradviz.why.paths import NOT_IN_LOSS, RECORD, Asked, grouped
+from gradviz.why.paths import NOT_IN_LOSS, RECORD, Asked
 from gradviz.why.rules import Rule, first_proven
 from gradviz.why.zeros import Zeros
 
@@ -273,7 +272,7 @@ class Gradients(Zeros):
         own = {t.id: t for t in states}
         readers = [
             c
-            for c in self.reading.get(states[-1].object_id, ())
+            for c in self.facts.readers.get(states[-1].object_id, ())
             if self.behind & {*c.outputs} - own.keys()
         ]
         return readers, [own[i] for c in readers for i in c.inputs if i in own]
@@ -388,7 +387,7 @@ class Gradients(Zeros):
     def readers(self, asked: Asked) -> list[Call]:
         """Return the calls that read it."""
         states = self.states(asked)
-        return self.reading.get(states[-1].object_id, []) if states else []
+        return self.facts.readers.get(states[-1].object_id, []) if states else []
 
     def only_copied(self, asked: Asked) -> Explanation | None:
         """Only copy.deepcopy read it."""
@@ -418,7 +417,9 @@ class Gradients(Zeros):
         """No call used it, but another tensor that shares its memory."""
         n, states = asked.name, self.states(asked)
         memory = {asked.storage_id, *(t.storage_id for t in states)} - {None}
-        twins = [t for one in memory for t in self.in_memory.get(one, ()) if t.id in self.behind]
+        twins = [
+            t for one in memory for t in self.facts.in_memory.get(one, ()) if t.id in self.behind
+        ]
         if self.readers(asked) or not twins:
             return None
         other = self.words.name(twins[-1].id)
@@ -464,7 +465,7 @@ class Gradients(Zeros):
             asked,
             Cause.CUT,
             f"{self.state(asked)}: its value goes on, likely, only as {name}.",
-            calls=[self.words.makers[old.id]],
+            calls=[self.facts.maker[old.id]],
             tensors=[old.id, new.id],
             why=(
                 f"Likely, not proven: {code} was wrapped, as in nn.Parameter(...): that has its"
@@ -633,7 +634,7 @@ class Gradients(Zeros):
             return None, False
         if (leaf := self.used_up(asked, states[-1])) is not None:
             return leaf, False
-        earlier = self.earlier_leaf(states[-1], queries.reachable(self.graph, [start[0]]))
+        earlier = self.earlier_leaf(states[-1], self.facts.reachable([start[0]]))
         return earlier, earlier is not None
 
     def used_up(self, asked: Asked, result: Tensor) -> Tensor | None:
@@ -644,8 +645,8 @@ class Gradients(Zeros):
         leaf = leaves[0]
         if leaf.shape != result.shape or bare(leaf.name) not in ("", bare(result.name)):
             return None
-        born = any(t.id in self.words.makers for t in self.of_object[leaf.object_id])
-        readers = self.reading.get(leaf.object_id, ())
+        born = any(t.id in self.facts.maker for t in self.facts.states[leaf.object_id])
+        readers = self.facts.readers.get(leaf.object_id, ())
         read = [c for c in readers if c.function != "requires_grad_"]
         return leaf if read == [made] and (leaf.name or born) else None
 
@@ -659,7 +660,8 @@ class Gradients(Zeros):
         above = [
             t
             for t in earlier
-            if t.object_id != result.object_id and self.leaf_nodes.get(t.object_id) in met
+            if t.object_id != result.object_id
+            and self.facts.accumulate_node.get(t.object_id) in met
         ]
         return above[-1] if above else None
 
@@ -721,7 +723,7 @@ class Gradients(Zeros):
 
     def not_run(self, asked: Asked) -> bool:
         """Say whether a path leads to it from a loss whose backward was not recorded."""
-        return self.reached(asked) and self.roots.isdisjoint(self.ran)
+        return self.reached(asked) and self.roots.isdisjoint(self.facts.ran)
 
     def used_up_graph(self, asked: Asked) -> Explanation | None:
         """Another backward from the loss would raise."""

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from gradviz.graph import queries
-from gradviz.graph.records import Call, Cut, CutReason, Graph, NodeKind, Tensor, Wrote
+from gradviz.graph.facts import Facts, How
+from gradviz.graph.records import Call, Cut, Graph, NodeKind, Tensor, Wrote
 from gradviz.why.causes import Cause
 from gradviz.why.explanation import Explanation, Words, lines_of, several
 

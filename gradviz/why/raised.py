@@ -208,7 +208,7 @@ class _Case:
         """A cause whose tensor is an input of the call that raised."""
         said, tensor = SAID[cause], self.blamed(cause)
         base = self.graph.tensor.get(tensor.base_id if tensor else None)
-        maker = self.words.makers.get(tensor.id) if tensor else None
+        maker = self.facts.maker.get(tensor.id) if tensor else None
         words = self.fields(tensor, base)
         why = said.why
         if maker and maker is not self.call and tensor and tensor.name:
@@ -362,7 +362,7 @@ class _Case:
 
     def cuts_elsewhere(self, root: Tensor, calls: list[Call]) -> int:
         """Count the calls behind the root that cut something, at other places than these calls."""
-        behind, here = self.paths.ancestors([root.id]), {_site(c) for c in calls}
+        behind, here = self.facts.ancestors([root.id]), {_site(c) for c in calls}
         others = {
             c.call_id
             for c in self.graph.cuts
@@ -405,7 +405,7 @@ class _Case:
 
     def untracked(self, verdict: str, root: Tensor) -> Explanation:
         """No cut leads to it: nothing that it was computed from required grad."""
-        behind, maker = self.paths.ancestors([root.id]), self.words.makers.get(root.id)
+        behind, maker = self.facts.ancestors([root.id]), self.facts.maker.get(root.id)
         named = self.named_origins(behind)
         runs = [self.graph.call[b.call_id] for b in self.graph.backwards if b.kind == "grad"]
         if runs := [c for c in runs if behind & {*c.outputs}]:
@@ -441,11 +441,11 @@ class _Case:
 
     def named_origins(self, behind: Iterable[int]) -> list[Tensor]:
         """Of some tensors those that have a name and were not computed from others."""
-        makers = self.words.makers
+        makers = self.facts.maker
         first = [
             i
             for i in sorted(behind)
-            if i not in self.paths.made or (i in makers and not makers[i].inputs)
+            if i not in self.facts.made_ids or (i in makers and not makers[i].inputs)
         ]
         return [t for i in first if (t := self.graph.tensor[i]).name]
 
@@ -554,13 +554,13 @@ class _Case:
 
     def freed_by(self, node: Node) -> Backward | None:
         """The backward that freed what a node had saved."""
-        freed = [e.run for e in self.graph.events if isinstance(e, Freed) and node.id in e.node_ids]
+        freed = self.facts.runs_that_freed.get(node.id, [])
         return next((b for b in self.graph.backwards if b.run in freed[-1:]), None)
 
     def freed_unseen(self) -> Explanation:
         """An earlier backward was not recorded."""
         edge = self.root.gradient_edge if self.root else None
-        below = queries.reachable(self.graph, [edge.node_id] if edge else [])
+        below = self.facts.reachable([edge.node_id] if edge else [])
         held = [n for n in self.graph.nodes if n.id in below and _has(n, SavedState.FREED)]
         return self.say(
             Cause.SECOND_BACKWARD,
@@ -739,7 +739,7 @@ class _Case:
         cuts = [
             c
             for c in self.graph.cuts
-            if c.output_id in behind and tensor.id in self.paths.ancestors([c.input_id])
+            if c.output_id in behind and tensor.id in self.facts.ancestors([c.input_id])
         ]
         if cuts:
             return self.input_cut_off(verdict, name, tensor, cuts[-1])
@@ -756,7 +756,7 @@ class _Case:
         index = number(self.text, "index")
         if index is not None and index < len(self.wanted):
             return self.wanted[index]
-        reached = queries.reachable(self.graph, self.run.roots if self.run else ())
+        reached = self.facts.reachable(self.run.roots if self.run else ())
         missed = [
             t
             for t in self.wanted
@@ -798,7 +798,7 @@ class _Case:
             verdict,
             f"{why}.",
             mend,
-            calls=[self.call, self.words.makers.get(tensor.id) if twin else None],
+            calls=[self.call, self.facts.maker.get(tensor.id) if twin else None],
             tensors=[tensor, twin or root],
             ruled_out=("a cut in this recording",) if not self.graph.notes else (),
         )

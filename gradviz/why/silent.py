@@ -175,7 +175,7 @@ class _Asked:
 
     def unnoticed(self, event: Wrote, saved: SavedTensor, storages: Set[int | None]) -> bool:
         """Say whether a write changed one of these memories, and torch could not see it."""
-        if self.graph.call[event.call_id].function in queries.NO_MEMORY:
+        if self.graph.call[event.call_id].function in NO_MEMORY:
             return False
         before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
         changed = before.values is None or before.values != after.values
@@ -278,7 +278,7 @@ class _Asked:
     def followed(self, name: str, own: int, mend: str) -> Explanation | None:
         """A tensor of the recording that shares its memory with weights that were written since."""
         states = [t for t in self.graph.tensors if t.object_id == own]
-        maker = self.words.makers.get(states[0].id)
+        maker = self.facts.maker.get(states[0].id)
         if states[-1].storage_id is None or maker is None:
             return None
         # Calls are numbered in order: only what was written after the snapshot was made counts.
@@ -303,7 +303,7 @@ class _Asked:
             for e in graph.events
             if isinstance(e, Wrote)
             and e.call_id > since
-            and graph.call[e.call_id].function not in queries.NO_MEMORY
+            and graph.call[e.call_id].function not in NO_MEMORY
         ]
         along = {
             e.call_id
@@ -451,11 +451,11 @@ class _Asked:
     def sums_kept(self) -> Iterator[Explanation]:
         """Living results that hold graphs of several backwards that are over: a running loss."""
         ended, ran = self.ended, _nodes_that_ran(self.graph)
-        for t in queries.latest_states(self.graph).values() if len(ended) > 1 else ():
+        for t in self.facts.latest_state.values() if len(ended) > 1 else ():
             kept = t.object_id in self.wanted or (t.name and t.object_id in self.living)
             if not kept or t.gradient_edge is None or t.is_leaf or t.gradient_edge.node_id in ran:
                 continue
-            behind = queries.reachable(self.graph, [t.gradient_edge.node_id])
+            behind = self.facts.reachable([t.gradient_edge.node_id])
             iterations = len(behind & ended.keys())
             if iterations > 1 and self.concerns(behind):
                 name = t.name or "this running sum"
@@ -463,7 +463,7 @@ class _Asked:
                     Cause.GRAPH_KEPT,
                     f"{name} keeps the graphs of {iterations} iterations alive: "
                     f"{len(behind)} nodes, and more with every one.",
-                    self.words.makers.get(t.id),
+                    self.facts.maker.get(t.id),
                     "it was added up from tensors that have a grad_fn, so every iteration's graph"
                     " hangs on it.",
                     "add loss.item(), or loss.detach().",
@@ -485,7 +485,7 @@ class _Asked:
             )
             if not source or len(found) < 3 or not one_by_one:
                 continue
-            if self.concerns(queries.reachable(self.graph, roots)):
+            if self.concerns(self.facts.reachable(roots)):
                 (maker, _), last = found[0], found[-1][1]
                 yield self.say(
                     Cause.GRAPH_KEPT,
@@ -502,8 +502,8 @@ class _Asked:
         """The living results on which a backward was called that is over, and their makers, by
         line."""
         found: dict[Any, list[tuple[Call, Tensor]]] = {}
-        for t in queries.latest_states(self.graph).values() if len(self.ended) > 1 else ():
-            maker = self.words.makers.get(t.id)
+        for t in self.facts.latest_state.values() if len(self.ended) > 1 else ():
+            maker = self.facts.maker.get(t.id)
             if maker is None or t.gradient_edge is None or t.object_id not in self.living:
                 continue
             if t.gradient_edge.node_id in self.ended:
@@ -520,7 +520,7 @@ class _Asked:
     @cached_property
     def ended(self) -> dict[int, int]:
         """The roots of backwards that freed what they ran through, each with the call."""
-        over = {e.run for e in self.graph.events if isinstance(e, Freed)}
+        over = {e.run for e in self.facts.freed}
         return {
             r: b.call_id
             for b in self.graph.backwards
@@ -531,7 +531,7 @@ class _Asked:
     @cached_property
     def wanted_nodes(self) -> set[int | None]:
         """The nodes at which gradients of what is asked about arrive."""
-        nodes = queries.accumulate_nodes(self.graph)
+        nodes = self.facts.accumulate_node
         return {nodes.get(i) for i in self.wanted} | {
             t.gradient_edge.node_id
             for t in self.graph.tensors

@@ -20,7 +20,6 @@ from gradviz.watch import torch_private
 from gradviz.why.causes import Cause, Symptom
 from gradviz.why.explanation import Explanation, lines_of, several
 from gradviz.why.measured import Block, Measured, Step, least_normal, numbers
-from gradviz.why.paths import Paths
 from gradviz.why.rules import Rule, first_proven
 
 if TYPE_CHECKING:
@@ -209,7 +208,7 @@ class _Small(Measured):
         for step in self.steps[run.run]:
             if not step.broken or not step.clean:
                 continue
-            if not ends or queries.reachable(self.graph, [step.event.node_id]) & ends:
+            if not ends or self.facts.reachable([step.event.node_id]) & ends:
                 return self.made_at(cause, verdict, when, step)
         return self.say(cause, verdict, when + self.first_seen(run), _ANOMALY)
 
@@ -315,7 +314,7 @@ class _Small(Measured):
         """One cell used many times, each use before the other: what each use contributes to its
         parameter."""
         for name, node in ((name, n) for name, nodes in self.node.items() for n in nodes):
-            last = {e.node_id: e for e in self.into.get(node, ())}
+            last = {e.node_id: e for e in self.facts.edges_into.get(node, ())}
             if len(last) < CHAIN:
                 continue
             steps = [s for s in self.ran if s.event.node_id in last]
@@ -325,7 +324,7 @@ class _Small(Measured):
             if not _fades_steadily(sizes):
                 continue
             late, early = (self.user(last[s.event.node_id]) for s, _ in (found[0], found[-1]))
-            if early in queries.reachable(self.graph, [late]):
+            if early in self.facts.reachable([late]):
                 leaf = self.graph.node[node].leaf_id
                 return self.fading(name, leaf, sizes, sent, (late, early))
         return None

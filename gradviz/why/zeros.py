@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import zip_longest
 
-from gradviz.graph import queries
 from gradviz.graph.records import Call, Edge, Node, NodeRan, Tensor
 from gradviz.why.causes import Cause
 from gradviz.why.explanation import Explanation, several
@@ -123,7 +122,7 @@ class Zeros(Paths):
     def last_run(self, asked: Asked) -> NodeRan | None:
         """Return what its node did in the last backward."""
         own = self.node_of(asked)
-        runs = self.runs_of.get(own[0], []) if own else []
+        runs = self.facts.runs_of_node.get(own[0], []) if own else []
         return runs[-1][1] if runs else None
 
     def became_zeros(self, asked: Asked) -> Explanation | None:
@@ -556,7 +555,7 @@ class Zeros(Paths):
             return False
         if self.is_zero(asked.tensor_id):
             return False
-        last = queries.latest_states(self.graph)
+        last = self.facts.latest_state
         return not any(self.stuck(last[t.object_id]) for t in factors)
 
     def starts_later(self, asked: Asked, nodes: list[Node], factors: list[Tensor]) -> Explanation:
@@ -598,7 +597,11 @@ class Zeros(Paths):
     def last_sent(self, slot: tuple[int, int]) -> str:
         """What a node sent along an edge in its last run; "0" where it was not seen to run."""
         node, index = slot
-        return (self.runs_of[node][-1][1].sent[index] or "") if node in self.runs_of else "0"
+        return (
+            (self.facts.runs_of_node[node][-1][1].sent[index] or "")
+            if node in self.facts.runs_of_node
+            else "0"
+        )
 
     def factors_of(self, stops: Sequence[tuple[int, int]]) -> list[str]:
         """Name what the gradients along these edges are multiplied by, each once; nothing where
