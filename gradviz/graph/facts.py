@@ -8,6 +8,7 @@ question and lives as long as the graph.
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -114,8 +115,12 @@ class Facts:
         """Return the facts of a graph, the same ones to every reader of it."""
         facts = graph.__dict__.get("_facts")
         if not isinstance(facts, Facts):
-            # a Graph is immutable, so what was read from it once stays true
-            facts = graph.__dict__["_facts"] = cls(graph)
+            # A Graph is immutable, so what was read from it once stays true. What is kept here is a
+            # twin of the same records: with the graph itself, the two would hold each other, and
+            # the many graphs of a player would all wait for the garbage collector.
+            graph.node, graph.tensor, graph.call, graph.edges_from  # noqa: B018, the twin has them
+            facts = cls(copy.copy(graph))
+            graph.__dict__["_facts"] = facts
         return facts
 
     # --- events -----------------------------------------------------------------------------------
