@@ -48,7 +48,7 @@ KINDS = (
     "left out",
 )
 
-# : What is changed, and the tests that belong to it; the quickest first, since the first failure
+# What is changed, and the tests that belong to it; the quickest first, since the first failure
 # ends the run.
 RECORDER = [
     "test_weak_spots.py",
@@ -63,7 +63,7 @@ TESTS: dict[str, list[str]] = {
     "gradviz/watch/recorder.py": RECORDER,
     "gradviz/watch/cuts.py": RECORDER,
     "gradviz/watch/identity.py": RECORDER,
-    "gradviz/watch/custom_function.py": RECORDER,
+    "gradviz/watch/custom_function.py": ["test_custom_functions.py", *RECORDER],
     "gradviz/watch/backward.py": [
         "test_weak_spots.py",
         "test_hooks.py",
@@ -78,8 +78,9 @@ TESTS: dict[str, list[str]] = {
         "test_recording_kinds.py",
     ],
     "gradviz/watch/capture.py": READING,
-    "gradviz/graph/records.py": [*READING, "test_recording_kinds.py"],
+    "gradviz/graph/records.py": [*READING, "test_arguments.py", "test_recording_kinds.py"],
     "gradviz/why": ["test_weak_spots.py", "why"],
+    "gradviz/notebook/newest.py": ["why/test_why_magic.py"],
 }
 NO_VERDICT = 99  # exit status
 PROGRAMS = 100  # random programs, where every test of a recorder module has passed
@@ -159,7 +160,7 @@ def _with(node: ast.AST, **fields: object) -> ast.AST:
 
 def mutants(file: str) -> list[Mutant]:
     """Every change of one module that has code of its own; types, imports and error texts stay as
-    they are."""
+    they are, and so does what the change would leave the same, like ``return None``."""
     source = (ROOT / file).read_text()
     lines = source.splitlines()
     found = []
@@ -176,7 +177,8 @@ def mutants(file: str) -> list[Mutant]:
 def _all_changes(source: str) -> Iterator[tuple[ast.AST, str, ast.AST]]:
     for node in _code(ast.parse(source)):
         for kind, changed in changes(node):
-            yield node, kind, changed
+            if ast.dump(changed) != ast.dump(node):
+                yield node, kind, changed
 
 
 def _code(tree: ast.AST) -> Iterator[ast.AST]:
@@ -205,7 +207,8 @@ def _place(node: ast.AST, changed: ast.AST) -> tuple[ast.AST, ast.AST]:
 
 
 def changed_source(mutant: Mutant) -> str | None:
-    """The module with the change; None where that is no code (inside an f-string)."""
+    """The module with the change; None where that is no code, or the same code (inside an
+    f-string)."""
     source = (ROOT / mutant.file).read_text()
     found = next(itertools.islice(_all_changes(source), mutant.at, None))
     node, changed = _place(found[0], found[2])
@@ -216,10 +219,10 @@ def changed_source(mutant: Mutant) -> str | None:
     written = ast.unparse(changed) if isinstance(changed, ast.stmt) else f"({ast.unparse(changed)})"
     new = "".join([*lines[:first], head + written + tail, *lines[last + 1 :]])
     try:
-        ast.parse(new)
+        is_changed = ast.dump(ast.parse(new)) != ast.dump(ast.parse(source))
     except SyntaxError:
         return None
-    return new
+    return new if is_changed else None
 
 
 # --- what becomes of them -------------------------------------------------------------------------
@@ -228,7 +231,7 @@ def changed_source(mutant: Mutant) -> str | None:
 def tests_of(file: str) -> list[str]:
     """The tests that belong to a module."""
     found = next(tests for start, tests in TESTS.items() if file.startswith(start))
-    return [f"tests/{name}" for name in found if (ROOT / "tests" / name).exists()]
+    return [f"tests/{name}" for name in found]
 
 
 class Changed(importlib.abc.MetaPathFinder, importlib.machinery.SourceFileLoader):

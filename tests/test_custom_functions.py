@@ -165,6 +165,18 @@ class SameAndMore(torch.autograd.Function):
         return grads[0] + grads[2], grads[1] + grads[2]
 
 
+class MoreAndSame(torch.autograd.Function):
+    """As ``SameAndMore``, with the result before an input."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, y: torch.Tensor) -> Any:
+        return x * y, x, y
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+        return grads[0] + grads[1], grads[0] + grads[2]
+
+
 class Outer(torch.autograd.Function):
     """Applies another one inside."""
 
@@ -235,13 +247,12 @@ def test_several_inputs_stand_in_their_order() -> None:
     assert out.requires_grad
 
 
-@pytest.mark.parametrize("nothing_inside", [True, False])
+@pytest.mark.parametrize("function", [Same, SameAndMore, MoreAndSame], ids=lambda f: f.__name__)
 def test_inputs_that_are_handed_back_are_results_of_the_function(
-    nothing_inside: bool, monkeypatch: pytest.MonkeyPatch
+    function: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # what torch does itself after ``forward`` has a frame of its own wherever ``apply`` has one
     monkeypatch.undo()
-    function = Same if nothing_inside else SameAndMore
     a, b = torch.ones(1, requires_grad=True), torch.zeros(1, requires_grad=True)
     with gv.record() as rec:
         outs = function.apply(a, b)
@@ -252,6 +263,25 @@ def test_inputs_that_are_handed_back_are_results_of_the_function(
     assert len(call.outputs) == len(outs)
     assert list(rec.graph.cuts) == []
     assert [c.function for c in rec.graph.calls][1:] == ["sum", "backward"]
+    made_by = {outs[i].grad_fn for i in range(len(outs))}
+    assert len(made_by) == 1  # torch: one node, so one call
+
+
+def test_in_a_loop_a_result_and_the_input_behind_it_are_one_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.undo()
+    a, b = torch.ones(1, requires_grad=True), torch.zeros(1, requires_grad=True)
+    kept = []
+    with gv.record() as rec:
+        for _ in range(3):
+            kept.append(MoreAndSame.apply(a, b))
+    assert len({out.grad_fn for outs in kept for out in outs}) == 3
+    calls = rec.graph.calls
+    assert [c.function for c in calls] == ["MoreAndSame.apply"] * 3
+    assert [len(c.outputs) for c in calls] == [3] * 3
+    for call, outs in zip(calls, kept, strict=True):
+        assert set(call.outputs) == {rec.find(out).id for out in outs}
 
 
 @pytest.mark.parametrize("function", [Double, Told, Mixed, Two], ids=lambda f: f.__name__)

@@ -7,6 +7,7 @@ can.
 
 from __future__ import annotations
 
+import copy
 import math
 import threading
 import warnings
@@ -18,7 +19,7 @@ import torch
 from torch import nn
 
 import gradviz as gv
-from gradviz.graph.records import Graph, NodeRan, SavedState
+from gradviz.graph.records import Graph, NodeRan, SavedState, Wrote
 from gradviz.picture.cards import scene
 from gradviz.watch.capture import capture, shared_storages
 from gradviz.why.moving import will_it_move
@@ -112,6 +113,30 @@ def test_a_written_view_is_read_when_a_call_has_used_it() -> None:
     }
 
 
+def test_a_view_that_its_call_writes_went_in_as_it_was_before() -> None:
+    """recorder._settle: the state that a call has written is none of its inputs, so nothing is cut
+    there."""
+    w = torch.ones(4, requires_grad=True)
+    with gv.record() as rec:
+        base = w * 1
+        first, last = base[:2], base[2:]
+        base.mul_(2)
+        first.add_(last)
+    (reached,) = torch.autograd.grad(first.sum(), w)
+    assert reached.all()
+    assert rec.cuts == ()
+    graph = rec.graph
+    call = graph.calls[-1]
+    assert call.function == "add_"
+    went_in = [graph.tensor[i] for i in call.inputs]
+    assert [t.name for t in went_in] == ["first", "last"]
+    assert [t.values for t in went_in] == ["[2, 2]", "[2, 2]"]
+    (came_out,) = call.outputs
+    assert graph.tensor[came_out].values == "[4, 4]"
+    assert first.tolist() == [4, 4]
+    assert {t.version for t in went_in} == {graph.tensor[came_out].version - 1}
+
+
 # --- saved tensors and versions -------------------------------------------------------------------
 
 
@@ -158,6 +183,54 @@ def test_an_alias_with_a_counter_of_its_own_overwrites() -> None:
     assert torch.equal(h.grad, torch.tensor([6.0, 12.0]))  # not the [2, 4] of the forward
 
 
+def test_a_call_that_saves_what_it_wrote_has_overwritten_nothing() -> None:
+    """assemble._saved: a write counts where torch could not see it, as ``exp_`` saves its own
+    result."""
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    with gv.record() as rec:
+        h = w * 1
+        h.exp_()
+    assert saved_states(rec, "ExpBackward0") == {SavedState.AVAILABLE}
+    with gv.record() as rec:
+        h = w * 1
+        h.exp_()
+        h.sum().backward()
+    assert torch.equal(w.grad, w.exp())
+    assert saved_states(rec, "ExpBackward0") == {SavedState.FREED}
+    assert silent_faults(rec) == []
+
+
+def writes_of(rec: gv.Recording, function: str) -> list[tuple[str, str]]:
+    """(values before, values after) of what a call wrote."""
+    graph = rec.graph
+    (call,) = (c for c in graph.calls if c.function == function)
+    return [
+        (graph.tensor[e.before_id].values, graph.tensor[e.after_id].values)
+        for e in graph.events
+        if isinstance(e, Wrote) and e.call_id == call.id
+    ]
+
+
+def test_a_write_that_counts_no_version_is_an_event() -> None:
+    """recorder._writes: a tensor of inference_mode has no version, and batch_norm moves none."""
+    with gv.record() as rec, torch.inference_mode():
+        x = torch.ones(3)
+        before = x.tolist()
+        x.mul_(2)
+    assert (before, x.tolist()) == ([1, 1, 1], [2, 2, 2])
+    assert writes_of(rec, "mul_") == [("[1, 1, 1]", "[2, 2, 2]")]
+
+    norm = nn.BatchNorm1d(2)
+    version = norm.running_mean._version
+    with gv.record() as rec:
+        norm(torch.tensor([[0.0, 10.0], [0.0, 30.0]]))
+    assert norm.running_mean._version == version
+    assert norm.running_mean.tolist() == [0, 2]
+    mean, variance = writes_of(rec, "batch_norm")
+    assert mean == ("[0, 0]", "[0, 2]")
+    assert variance[0] == "[1, 1]"
+
+
 # --- graphs as values -----------------------------------------------------------------------------
 
 
@@ -175,6 +248,18 @@ def test_graphs_of_one_size_are_equal_only_where_their_rows_are() -> None:
     assert (one.nodes == read_again.nodes, read_again.nodes == one.nodes) == (True, True)
     assert (other.nodes == read_again.nodes, read_again.nodes == other.nodes) == (False, False)
     assert one.nodes != len(one.nodes)
+
+
+def test_a_graph_shows_what_it_has() -> None:
+    """graph.Graph.__repr__: fields that are empty are left out."""
+    a = torch.tensor([1.0, 2.0], requires_grad=True)
+    graph = capture(a.exp().sum(), names={"a": a})
+    said = repr(graph)
+    assert said.startswith("Graph(")
+    assert f"{len(graph.nodes)} nodes, {len(graph.edges)} edges" in said
+    assert len(graph.calls) == 0
+    assert "calls" not in said
+    assert repr(Graph()) == "Graph(empty)"
 
 
 def test_neighbours_in_memory_share_none() -> None:
@@ -363,3 +448,90 @@ def test_a_parameter_listed_twice_is_stepped_twice(times: int) -> None:
     optimizer.step()
     assert torch.equal(p, before) == (times == 2)
     assert row.verdict == ("stays" if times == 2 else "moves")
+
+
+UNSEEN_WRITES = {
+    "x.data": (lambda x: x.data.mul_(3), "a write through .data"),
+    "its memory in numpy": (
+        lambda x: torch.from_numpy(x.detach().numpy()).mul_(3),
+        "mul_() through an alias",
+    ),
+}
+
+
+@pytest.mark.parametrize(("write", "way"), UNSEEN_WRITES.values(), ids=UNSEEN_WRITES)
+def test_it_says_by_what_way_a_write_went_unseen(
+    write: Callable[[torch.Tensor], object], way: str
+) -> None:
+    """silent.wrong."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    version = x._version
+    with gv.record() as rec:
+        loss = (x**2).sum()
+        write(x)
+        loss.backward()
+    assert x._version == version
+    assert torch.equal(x.grad, torch.tensor([6.0, 12.0]))  # not the [2, 4] of the forward
+    (fault,) = silent_faults(rec, tensors={"x": x})
+    assert fault.cause == "overwritten"
+    assert f"; {way} moves no version" in fault.why
+
+
+def test_a_backward_that_ran_nothing_takes_no_measurement_away() -> None:
+    """measured.Measured: the last backward that ran is the one that filled the gradients."""
+    torch.manual_seed(0)
+    layers = [one for _ in range(12) for one in (nn.Linear(8, 8), nn.Sigmoid())]
+    net = nn.Sequential(*layers)
+    with gv.record() as rec:
+        net(torch.randn(1, 8)).mean().backward()
+        before = [p.grad.clone() for p in net.parameters()]
+        with pytest.raises(RuntimeError, match="does not require grad"):
+            torch.ones(2).sum().backward()
+    assert all(map(torch.equal, before, (p.grad for p in net.parameters())))
+    assert [bool(b.ran) for b in rec.graph.backwards] == [True, False]
+    found = explain_small(dict(net.named_parameters()), rec)
+    assert found.cause == "vanishing"
+    assert "measured: SigmoidBackward0 ×0.2" in found.why
+
+
+def test_what_was_also_read_was_not_only_copied() -> None:
+    """gradient.unused: every reader has to be a copy."""
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    with gv.record() as rec:
+        copied = copy.deepcopy(w)
+        loss = copied.exp().sum()
+        loss.backward()
+    assert w.grad is None
+    assert "it was only copied" in rec.explain(w).verdict
+    with gv.record() as rec:
+        copied = copy.deepcopy(w)
+        also = w * 3
+        loss = copied.exp().sum()
+        loss.backward()
+    assert w.grad is None
+    assert torch.autograd.grad(also.sum(), w)[0].tolist() == [3, 3]
+    assert "it was only copied" not in rec.explain(w).verdict
+
+
+def test_a_number_in_the_middle_of_a_line_is_followed() -> None:
+    """paths.reader_of: the number has no name there, but its code stands within the code of its
+    reader."""
+    a, b = (torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    with gv.record() as rec:
+        loss = (b * a.sum().item()).sum()
+        loss.backward()
+    assert a.grad is None
+    assert b.grad.tolist() == [a.sum().item()] * 2
+    found = rec.explain(a)
+    assert found.cause == "rebuilt_from_value"
+    assert "b * a.sum().item() came from a.sum().item()" in found.why
+
+
+def test_modules_without_a_name_are_told_apart() -> None:
+    """entry._apart: each gets another name, none takes the place of another."""
+    nets = nn.ModuleList([nn.Linear(2, 2) for _ in range(3)])
+    loss = nets[1](torch.ones(2)).sum()
+    loss.backward()
+    assert [net.weight.grad is None for net in nets] == [True, False, True]
+    said = str(gv.explain(*iter(nets), loss))
+    assert "Linear: 0 of 2 parameters reached · Linear 2: 2 of 2 · Linear 3: 0 of 2" in said

@@ -28,12 +28,17 @@ class Custom:
         # what ``apply`` got; all other inputs are read from outside, as a closure does
         self.given = list(call.inputs)
         self.inside: list[Object] = []
+        self.next_number = torch_private.next_sequence_nr()
 
     def is_over(self, place: tuple[int, Site] | None) -> bool:
         """Another frame, a ``ctx`` that is gone, or a result that became tracked: inside
         ``forward`` none can be."""
         if place != self.place or (self.context is not None and self.context() is None):
             return True
+        # Every ``apply`` makes a node, and every node takes a number: where none was taken, this is
+        # the same ``apply``, which hands its results back one after the other.
+        if 0 < self.next_number == torch_private.next_sequence_nr():
+            return False
         alive = [t for t in (o() for o in self.inside) if t is not None]
         return any(t.requires_grad and torch_private.base_of(t) is None for t in alive)
 
@@ -42,6 +47,7 @@ class Custom:
     ) -> None:
         """One call inside ``forward``: what it reads from outside are inputs too."""
         own = self.call.inputs
+        before = torch_private.next_sequence_nr()
         for tensor in inputs:
             seen = objects.see(tensor)
             if seen not in self.inside and all(s.object is not seen for s in own):
@@ -50,6 +56,8 @@ class Custom:
             made = objects.known(tensor) or objects.make(tensor, self.call)
             if made not in self.inside and all(s.object is not made for s in own):
                 self.inside.append(made)
+        # To read where the gradient of a leaf goes may take a number too.
+        self.next_number += torch_private.next_sequence_nr() - before
 
     def close(self, objects: Objects) -> list[Write]:
         """The Function has returned: fill its record. Returns what it wrote."""

@@ -8,11 +8,12 @@ import pickle
 
 import pytest
 import torch
+from torch import nn
 
 import gradviz as gv
-from gradviz.graph.records import Graph
+from gradviz.graph.records import Cut, CutReason, Graph
 from gradviz.why.causes import Cause
-from gradviz.why.explanation import CARDS, LINES, WIDTH, Explanation, focus
+from gradviz.why.explanation import CARDS, LINES, WIDTH, Explanation, Words, focus
 
 
 def recorded(steps: int = 30) -> gv.Recording:
@@ -126,3 +127,27 @@ def test_a_graph_that_was_only_read_is_drawn_as_nodes() -> None:
     assert told.figure.view == "nodes"
     assert 2 <= len(told.figure.graph.nodes) <= CARDS
     assert told.figure.svg
+
+
+@pytest.mark.parametrize("tag", ["cut: detach", "cut"])
+def test_the_cause_is_told_whole_where_it_fits(tag: str) -> None:
+    cause, _, reason = tag.partition(": ")
+    cuts = (Cut(0, 0, 1, CutReason(reason)),) if reason else ()
+    for length in range(1, WIDTH + 1):
+        told = Explanation(cause, "x" * length, cuts=cuts)
+        assert told.tag == tag
+        first, *rest = str(told).splitlines()
+        fits = length + len(tag) + 4 <= WIDTH  # two blanks before, two brackets around
+        assert (f"[{tag}]" in first) == fits
+        assert f"[{cause}" in "".join([first, *rest])
+        assert max(map(len, [first, *rest])) <= WIDTH
+
+
+def test_an_input_that_a_module_reads_is_no_parameter() -> None:
+    layer = nn.Linear(3, 1)
+    batches = iter([torch.ones(2, 3), torch.ones(2, 3)])
+    with gv.record() as rec:
+        layer(next(batches)).sum().backward()
+    words = Words(rec.graph)
+    told = [words.name(i) for i in rec.graph.calls[0].inputs]
+    assert told == ["an input of layer(next(batches))", "layer.weight", "layer.bias"]
