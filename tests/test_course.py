@@ -356,12 +356,20 @@ def parsed_words(code: str) -> list[str]:
     with the words of an error, which are torch's and differ between its versions."""
     tree = ast.parse(code)
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    errors = {
+        name.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and words_read(node.value) == "error"
+        for name in node.targets
+        if isinstance(name, ast.Name)
+    }
     found = []
     for node in ast.walk(tree):
         said = words_read(node) in OUR_WORDS and not is_printed_whole(node, parents)
         cell = isinstance(node, ast.Subscript) and words_read(node) in COLUMNS
         searched = cell and is_searched(parents[node])
-        compared = words_read(node) == "error" and isinstance(parents[node], ast.Compare)
+        error = words_read(node) == "error" or (isinstance(node, ast.Name) and node.id in errors)
+        compared = error and isinstance(parents.get(node), ast.Compare)
         if said or searched or compared or is_looked_into(node):
             found.append(f"line {node.lineno}: {ast.unparse(parents[node])}")
     return found
@@ -435,6 +443,7 @@ print(re.search("cuts", run.state["sentence"]))
 b = run.tensors["b"]["grad"].partition(" (")[0]
 shared = "back" in found["a"]["storage"]
 verdict = "inplace" in run.error
+raised = run.error; verdict = "inplace" in raised
 print(run.sentences[:1])
 print(run.sentences[0][:10])
 for word in run.text.split(): pass"""
