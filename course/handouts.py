@@ -14,7 +14,7 @@ import torch
 
 import gradviz
 from gradviz.picture.figure import Figure
-from gradviz.picture.scene import Arrow, Row, Scene
+from gradviz.picture.scene import Arrow, Card, Row, Scene
 
 from .pages import document
 
@@ -102,9 +102,9 @@ def without_answers(figure: Figure) -> Figure:
             detail="",
             kind="result" if card.kind == "untracked" else card.kind,
             rows=tuple(
-                Row(r.kind, r.text.replace(" in new memory", ""))
-                for r in card.rows
-                if r.kind in kept
+                Row("values", numbers(figure, card)) if row.kind == "values" else row
+                for row in card.rows
+                if row.kind in kept
             ),
         )
         for card in scene.cards
@@ -112,6 +112,12 @@ def without_answers(figure: Figure) -> Figure:
     figure.__dict__["alt"] = "The way of the values; that of the gradient is to be drawn in."
     figure.__dict__["scene"] = scene._replace(cards=cards, arrows=arrows, boxes=boxes, notes=())
     return figure
+
+
+def numbers(figure: Figure, card: Card) -> str:
+    """The values of a card's tensor, without what else its row says of it: whose memory it is, is
+    asked on the sheet."""
+    return figure.graph.tensor[card.tensor_ids[-1]].values or ""
 
 
 def sheet(programs: list[Drawn], *, key: bool) -> str:

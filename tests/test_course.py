@@ -13,6 +13,7 @@ import torch
 
 from course import books
 from gradviz import lesson
+from gradviz.picture.table import COLUMNS
 
 BOOKS = pytest.mark.parametrize("book", books.notebooks(), ids=lambda b: b.path.stem)
 MOST_LINES, MOST_QUESTIONS = 12, 5
@@ -337,3 +338,130 @@ def test_a_lost_tag_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     all_of_them.code[0].tags.remove("S45")
     all_of_them.code[0].tags.remove("C150")
     assert untaught() == ["S45", "C150"]
+
+
+# --- code compares fields, not sentences ----------------------------------------------------------
+
+OUR_WORDS = {"sentence", "sentences", "text", "alt"}
+SHOWS = (ast.BoolOp, ast.JoinedStr, ast.FormattedValue, ast.Starred, ast.keyword)
+SEARCHES = frozenset(
+    """partition rpartition split rsplit splitlines index rindex find rfind count replace startswith
+    endswith removeprefix removesuffix""".split()
+)
+
+
+def parsed_words(code: str) -> list[str]:
+    """Where a program takes something from our words instead of showing them whole: a sentence or
+    a picture's text anywhere but in a print; a search in a cell of the tensor table; a comparison
+    with the words of an error, which are torch's and differ between its versions."""
+    tree = ast.parse(code)
+    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    errors = {
+        name.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and words_read(node.value) == "error"
+        for name in node.targets
+        if isinstance(name, ast.Name)
+    }
+    found = []
+    for node in ast.walk(tree):
+        said = words_read(node) in OUR_WORDS and not is_printed_whole(node, parents)
+        cell = isinstance(node, ast.Subscript) and words_read(node) in COLUMNS
+        searched = cell and is_searched(parents[node])
+        error = words_read(node) == "error" or (isinstance(node, ast.Name) and node.id in errors)
+        compared = error and isinstance(parents.get(node), ast.Compare)
+        if said or searched or compared or is_looked_into(node):
+            found.append(f"line {node.lineno}: {ast.unparse(parents[node])}")
+    return found
+
+
+def words_read(node: ast.AST) -> str | None:
+    """Return "sentence" of ``run.sentence`` and of ``state["sentence"]``; None of anything else."""
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        return node.attr
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        return key if isinstance(key, str) else None
+    return None
+
+
+def is_printed_whole(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
+    """Whether it is an argument of print, as it is: of the sentences, one of them, too."""
+    parent = parents[node]
+    if words_read(node) == "sentences" and isinstance(parent, ast.Subscript):
+        if isinstance(parent.slice, ast.Slice):
+            return False
+        parent = parents[parent]
+    while isinstance(parent, SHOWS):
+        parent = parents[parent]
+    return isinstance(parent, ast.Call) and ast.unparse(parent.func) == "print"
+
+
+def is_searched(parent: ast.AST) -> bool:
+    """Whether this takes a part of a text, or looks for a part in it."""
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in SEARCHES
+    if isinstance(parent, ast.Compare):
+        return any(isinstance(operation, (ast.In, ast.NotIn)) for operation in parent.ops)
+    return isinstance(parent, ast.Subscript)
+
+
+def is_looked_into(node: ast.AST) -> bool:
+    """Whether a search is made in an expression that reads our words somewhere inside, as in
+    ``(run.error or run.sentence).partition(". ")``; torch's own words may be shortened."""
+    whole = None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        whole = node.func.value if node.func.attr in SEARCHES else None
+    elif isinstance(node, ast.Subscript):
+        whole = node.value if isinstance(node.slice, ast.Slice) else None
+    return isinstance(whole, ast.BoolOp | ast.IfExp) and any(
+        words_read(inner) in OUR_WORDS for inner in ast.walk(whole)
+    )
+
+
+@BOOKS
+def test_cells_compare_fields_and_parse_no_sentence(book: books.Notebook) -> None:
+    plain = {cell.id: re.sub(r"(?m)^%.*$", "", cell.source) for cell in book.code}
+    assert {id: found for id, code in plain.items() if (found := parsed_words(code))} == {}
+
+
+@pytest.mark.parametrize("folder", ["course", "benchmarks"])
+def test_the_programs_beside_the_package_parse_no_sentence(folder: str) -> None:
+    paths = sorted((Path(__file__).parents[1] / folder).glob("*.py"))
+    assert paths
+    assert {p.name: found for p in paths if (found := parsed_words(p.read_text("utf-8")))} == {}
+
+
+PARSING = """\
+truth = lambda run: run.sentence[8:].split(" raises")[0]
+truth = lambda run: run.figure.text.index("FREED") < 3
+print(written.sentence.partition(". ")[0])
+print((clinic.error or clinic.sentence)[:82])
+text = add_up.recording.figure().text
+print("yes" if "cuts" in run.sentence else "no")
+print(re.search("cuts", run.state["sentence"]))
+b = run.tensors["b"]["grad"].partition(" (")[0]
+shared = "back" in found["a"]["storage"]
+verdict = "inplace" in run.error
+raised = run.error; verdict = "inplace" in raised
+print(run.sentences[:1])
+print(run.sentences[0][:10])
+for word in run.text.split(): pass"""
+SHOWING = """\
+print("clone:", scenario.set(copy="clone").sentence)
+print(take_off.error.partition(". ")[0] or run.sentence)
+print(f"{run.sentence}")
+print(run.error[:80] or run.sentences[0])
+truth = lambda run: run.tensors["b"]["grad"]
+last = "an error" if run.error else found["b"]["value"]
+print(run.figure.text)"""
+
+
+@pytest.mark.parametrize("line", PARSING.splitlines())
+def test_parsing_our_words_is_noticed(line: str) -> None:
+    assert parsed_words(line)
+
+
+@pytest.mark.parametrize("line", SHOWING.splitlines())
+def test_showing_our_words_is_no_complaint(line: str) -> None:
+    assert parsed_words(line) == []

@@ -36,6 +36,7 @@ from gradviz.graph.records import GradvizError, Graph
 from gradviz.live import lifetime
 from gradviz.live.controls import NONE, Control
 from gradviz.live.controls import control as make_control
+from gradviz.live.fields import Fields
 from gradviz.names.position import display_name, shell
 from gradviz.picture.explaining import Listing
 from gradviz.picture.figure import Figure
@@ -152,7 +153,7 @@ class Turns:
             signal.signal(signal.SIGINT, before)
 
 
-class Run:
+class Run(Fields):
     """What one run of a scenario left: plain data.
 
     Attributes:
@@ -176,6 +177,10 @@ class Run:
         run = cls({}, None)
         run.recording = recording
         return run
+
+    @property
+    def _left(self) -> Run:
+        return self
 
     @property
     def settings(self) -> str:
@@ -268,7 +273,7 @@ class Run:
             trace = trace.tb_next
 
 
-class Exploration:
+class Exploration(Fields):
     """A scenario function with controls. Calling it calls the plain function.
 
     Attributes:
@@ -438,6 +443,10 @@ class Exploration:
         return self._run
 
     @property
+    def _left(self) -> Run:
+        return self._last
+
+    @property
     def recording(self) -> Recording:
         """The recording of the last run."""
         return self._last.recording
@@ -497,7 +506,8 @@ class Exploration:
 
         Returns:
             What the run left: ``labels``, ``recording``, ``graph``, ``figure``, ``tensors``,
-            ``sentence``, ``error``.
+            ``sentence``, ``error``, ``printed``. What code compares: ``grads``, ``records``,
+            ``raised_line``, ``raised_code``, ``raised_call``, ``raised_node``, ``raised_saved``.
 
         Raises:
             GradvizError: there is no such control or state.

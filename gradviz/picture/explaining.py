@@ -97,6 +97,16 @@ def summary(graph: Graph, error: str = "", listing: Listing | None = None) -> st
         >>> summary(Graph())
         'Nothing was recorded.'
     """
+    return visible(" ".join(sentences(graph, error, listing)), LIMIT)
+
+
+def sentences(graph: Graph, error: str = "", listing: Listing | None = None) -> tuple[str, ...]:
+    """Return the sentences that ``summary`` joins, the most important first.
+
+    Example:
+        >>> sentences(Graph())
+        ('Nothing was recorded.',)
+    """
     told: list[str] = []
     whole: list[str] = []  # the same as they were told
     teller = _Teller(graph, listing)
@@ -120,7 +130,7 @@ def summary(graph: Graph, error: str = "", listing: Listing | None = None) -> st
             f"No recorded {said}.",
             *(f"{note[:1].upper()}{note[1:]}." for note in graph.notes[:1]),
         ]
-    return visible(" ".join(told), LIMIT)
+    return tuple(told)
 
 
 def _with_third(told: list[str], third: Sequence[str]) -> list[str]:
