@@ -17,7 +17,6 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
-from gradviz.graph.queries import FACTORIES, SHAPE_OF_OTHER, latest_states
 from gradviz.graph.records import (
     Accumulated,
     Backward,
@@ -42,6 +41,15 @@ from gradviz.graph.records import (
     Wrote,
 )
 
+# Functions that read only the shape or dtype of their first tensor, and of every tensor but the
+# first.
+FACTORIES = frozenset(
+    """empty_like zeros_like ones_like rand_like randn_like randint_like full_like new_empty
+    new_zeros new_ones new_full new_empty_strided new""".split()
+)
+SHAPE_OF_OTHER = frozenset(
+    "expand_as view_as reshape_as type_as to resize_as_ resize_as_sparse_ sum_to_size".split()
+)
 # Functions that write flags or gradients of a tensor, not its memory.
 NO_MEMORY = frozenset(
     "backward autograd.grad grad requires_grad requires_grad_ retain_grad detach_".split()
@@ -163,7 +171,7 @@ class Facts:
     @cached_property
     def latest_state(self) -> dict[int, Tensor]:
         """The last recorded state of every tensor object, by object id."""
-        return latest_states(self.graph)
+        return {t.object_id: t for t in self.graph.tensors}
 
     @cached_property
     def states(self) -> dict[int, list[Tensor]]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from typing import Protocol
 
-from gradviz.graph import queries
+from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Graph, Node, Raised, SavedState, Tensor
 from gradviz.picture import table
 from gradviz.picture.explaining import Listing, sentences
@@ -75,7 +75,7 @@ class Fields:
     def grads(self) -> dict[str, str]:
         """Name -> what ``.grad`` is at the end: its numbers, "None", or "unknown" where that was
         not read."""
-        now = queries.grads_now(self._left.graph)
+        now = Facts.of(self._left.graph).grads_now
         return {name: _grad(tensor, now[tensor.object_id]) for name, tensor in self.records.items()}
 
     @property

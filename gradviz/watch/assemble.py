@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gradviz.graph import preview, queries
+from gradviz.graph import preview
+from gradviz.graph.facts import Facts
 from gradviz.graph.records import (
     Accumulated,
     Backward,
@@ -119,7 +120,7 @@ class Assembled:
 
     @cached_property
     def _latest(self) -> dict[int, Tensor]:
-        return queries.latest_states(self.graph)
+        return Facts.of(self.graph).latest_state
 
     def storage_of(self, block: Block) -> int | None:
         """The id of a block of memory in the whole graph."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from gradviz.graph.queries import FACTORIES, SHAPE_OF_OTHER
+from gradviz.graph.facts import FACTORIES, SHAPE_OF_OTHER
 from gradviz.watch import torch_private
 
 
