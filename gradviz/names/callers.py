@@ -105,16 +105,22 @@ def _given_to_partial(code: CodeType, function: ast.expr, slot: Slot) -> ast.exp
     if not isinstance(function, ast.Name) or code.co_varnames[:1] in _METHOD:
         return None
     scope_bindings = bindings(scope_of(function))
-    binders = [statement for name, statement in scope_bindings if name == function.id]
-    if len(binders) != 1 or not isinstance(binders[0], ast.Assign) or _in_loop(binders[0]):
-        return None
-    partial = binders[0].value
+    assignment = _only_assignment(function.id, scope_bindings)
+    partial = assignment.value if assignment is not None else None
     if not _is_partial(partial) or not _is_plain_partial_of(code, partial):
         return None
     argument = _stored_argument(partial, slot)
-    if argument is None or _is_bound_behind(binders[0], dotted(argument), scope_bindings):
+    if argument is None or _is_bound_behind(assignment, dotted(argument), scope_bindings):
         return None
     return argument
+
+
+def _only_assignment(name: str, scope_bindings: list[tuple[str, Any]]) -> Any:
+    """Return the assignment that binds a variable, where nothing else does and it runs once."""
+    binders = [statement for bound, statement in scope_bindings if bound == name]
+    if len(binders) != 1 or not isinstance(binders[0], ast.Assign):
+        return None
+    return None if _in_loop(binders[0]) else binders[0]
 
 
 def _is_partial(value: ast.expr | None) -> TypeGuard[ast.Call]:
@@ -198,6 +204,12 @@ def _shift_of_alias(code: CodeType, name: ast.Name) -> int | None:
     if isinstance(binder, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return 0 if binder.decorator_list and is_wrapper else None
     value = binder.value if isinstance(binder, ast.Assign) else None
+    return _shift_of_assigned(code, value)
+
+
+def _shift_of_assigned(code: CodeType, value: ast.expr | None) -> int | None:
+    """The same for what was assigned to such a variable."""
+    is_wrapper = bool(code.co_flags & inspect.CO_VARARGS)
     if isinstance(value, ast.Lambda):
         return 0 if code.co_name == "<lambda>" else None
     if isinstance(value, (ast.Name, ast.Attribute)):
