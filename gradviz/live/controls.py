@@ -138,18 +138,36 @@ class Control:
         Raises:
             GradvizError: there is no such label and no such value.
         """
-        known, values = list(self.choices), list(self.choices.values())
-        alike = [known.index(wanted)] if isinstance(wanted, str) and wanted in known else []
-        same = [i for i, v in enumerate(values) if v is wanted]
-        alike += same or [i for i, v in enumerate(values) if _same(v, wanted)]
-        if alike:
-            return alike[0] if self.trait == "index" else values[alike[0]]
-        if not known or (self.kind == "counter" and isinstance(wanted, int) and wanted >= 0):
+        choice = self._index_of(wanted)
+        if choice is not None:
+            return choice if self.trait == "index" else list(self.choices.values())[choice]
+        if not self.choices:
             return wanted  # its widget has the last word
-        some = [*known[:3], "…", known[-1]] if len(known) > 12 else known
-        told = wanted[:LETTERS] if type(wanted) is str else given.shown(wanted)
-        raise GradvizError(
-            f"{self.name}={told} is not one of the control's states: {', '.join(some)}"
+        if self.kind == "counter" and isinstance(wanted, int) and wanted >= 0:
+            return wanted
+        raise self._no_such_state(wanted)
+
+    def _index_of(self, wanted: Any) -> int | None:
+        """Return which choice has this label, is this value or, at last, equals it."""
+        labels, values = list(self.choices), list(self.choices.values())
+        if isinstance(wanted, str) and wanted in labels:
+            return labels.index(wanted)
+        for i, value in enumerate(values):
+            if value is wanted:
+                return i
+        for i, value in enumerate(values):
+            if _same(value, wanted):
+                return i
+        return None
+
+    def _no_such_state(self, wanted: Any) -> GradvizError:
+        """Say which states there are."""
+        labels = list(self.choices)
+        shown_labels = [*labels[:3], "…", labels[-1]] if len(labels) > 12 else labels
+        wanted_text = wanted[:LETTERS] if type(wanted) is str else given.shown(wanted)
+        return GradvizError(
+            f"{self.name}={wanted_text} is not one of the control's states:"
+            f" {', '.join(shown_labels)}"
         )
 
 
@@ -189,47 +207,67 @@ def _control(name: str, abbreviation: Any) -> Control:
     if isinstance(abbreviation, range) and len(abbreviation) and abbreviation.step > 0:
         abbreviation = (abbreviation[0], abbreviation[-1], abbreviation.step)
     if isinstance(abbreviation, ipywidgets.ValueWidget):
-        made = _of_widget(name, abbreviation)
-        made.ours = False
-        return made
+        control_of_reader = _of_widget(name, abbreviation)
+        control_of_reader.ours = False
+        return control_of_reader
+    new_control = _new_control(name, abbreviation)
+    if new_control is None:
+        raise GradvizError(
+            f"no control can be made of {name}={given.shown(abbreviation)}; expected a bool, a"
+            " number, a text, (min, max) or (min, max, step), a list or dict of choices, a widget,"
+            " or one of gv.controls"
+        )
+    return new_control
+
+
+def _new_control(name: str, abbreviation: Any) -> Control | None:
+    """Make a control of choices, or of what ipywidgets abbreviates; None where it is neither."""
+    import ipywidgets
+
     try:
-        if isinstance(abbreviation, Iterable) and not isinstance(
-            abbreviation, (str, bytes, tuple, type)
-        ):
+        if _offers_choices(abbreviation):
             return _choice(name, _choices(name, abbreviation))
         widget = ipywidgets.interactive.widget_from_abbrev(abbreviation)
     except GradvizError:
         raise
     # (5, 1), a step below 0, a tensor of no dimension, or code of the value's own
     except Exception:
-        widget = None
-    if (
-        widget is None
-        or isinstance(abbreviation, bytes)
-        or not math.isfinite(getattr(widget, "max", 0))
-    ):
-        raise GradvizError(
-            f"no control can be made of {name}={given.shown(abbreviation)}; expected a bool, a"
-            " number, a text, (min, max) or (min, max, step), a list or dict of choices, a widget,"
-            " or one of gv.controls"
-        )
-    if isinstance(widget, ipywidgets.FloatSlider) and not (
-        isinstance(abbreviation, tuple) and len(abbreviation) == 3
-    ):
-        if widget.max - widget.min < 10 * widget.step:  # which is a long one for a learning rate
-            widget.step = float(f"{(widget.max - widget.min) / 40:.1g}") or widget.step
-            widget.readout_format = ".3g"
-        steps = round((widget.value - widget.min) / widget.step)
-        start = float(_say(widget.min + steps * widget.step))
-        # its middle may be between two steps, and a browser would move it
-        if isinstance(abbreviation, tuple):
-            widget.value = start
-        elif start != widget.value:
-            widget.step = (widget.max - widget.min) / 40
-            widget.readout_format = ".3g"
+        return None
+    if widget is None or isinstance(abbreviation, bytes):
+        return None
+    if not math.isfinite(getattr(widget, "max", 0)):
+        return None
+    if isinstance(widget, ipywidgets.FloatSlider):
+        _fit_steps(widget, abbreviation)
     widget.style.description_width = "initial"  # the whole name is to be seen
     widget.indent = False  # of a checkbox
     return _of_widget(name, widget)
+
+
+def _offers_choices(abbreviation: Any) -> bool:
+    """Tell whether an abbreviation is a collection of choices."""
+    if isinstance(abbreviation, (str, bytes, tuple, type)):
+        return False
+    return isinstance(abbreviation, Iterable)
+
+
+def _fit_steps(slider: Any, abbreviation: Any) -> None:
+    """Give a slider of floats, where the reader named no step, steps that fit its range, and let
+    its start stand on one."""
+    is_range = isinstance(abbreviation, tuple)
+    if is_range and len(abbreviation) == 3:
+        return
+    if slider.max - slider.min < 10 * slider.step:  # which is a long one for a learning rate
+        slider.step = float(f"{(slider.max - slider.min) / 40:.1g}") or slider.step
+        slider.readout_format = ".3g"
+    steps = round((slider.value - slider.min) / slider.step)
+    start = float(_say(slider.min + steps * slider.step))
+    # its middle may be between two steps, and a browser would move it
+    if is_range:
+        slider.value = start
+    elif start != slider.value:
+        slider.step = (slider.max - slider.min) / 40
+        slider.readout_format = ".3g"
 
 
 def _of_widget(name: str, widget: Any) -> Control:

@@ -224,25 +224,37 @@ def _nested(one: Box, other: Box) -> bool:
 
 
 def _in_terms_of(union: Scene, keys: Sequence[Key], scene: Scene) -> Scene:
-    there = {c.id: c for c in scene.cards}
+    """Return a scene with the cards, arrows and frames of the union; what it lacks is absent."""
+    cards = {card.id: card for card in scene.cards}
     arrows = dict(_keyed(scene.arrows))
-    labels = [next((b.label for b in scene.boxes if _is(u, b, scene)), None) for u in union.boxes]
-    homeless = [b for b in scene.boxes if not any(_is(u, b, scene) for u in union.boxes)]
-    names = (
-        (b.label, ", ".join(there[m].name or there[m].title for m in b.members)) for b in homeless
-    )
     return Scene(
-        tuple(there.get(c.id, c._replace(absent=True)) for c in union.cards),
+        tuple(cards.get(c.id, c._replace(absent=True)) for c in union.cards),
         tuple(
             arrows.get(key, a._replace(absent=True))
             for key, a in zip(keys, union.arrows, strict=True)
         ),
-        tuple(
-            u._replace(label=u.label if label is None else label, absent=label is None)
-            for u, label in zip(union.boxes, labels, strict=True)
-        ),
-        (*scene.notes, *(f"{label}: {inside}" for label, inside in names)),
+        tuple(_frame_in(scene, frame) for frame in union.boxes),
+        (*scene.notes, *_notes_on_frames_left_out(union, scene)),
     )
+
+
+def _frame_in(scene: Scene, frame: Box) -> Box:
+    """Return a frame of the union with the label that it has in a scene, absent where it is not
+    there."""
+    for box in scene.boxes:
+        if _is(frame, box, scene):
+            return frame._replace(label=box.label, absent=False)
+    return frame._replace(absent=True)
+
+
+def _notes_on_frames_left_out(union: Scene, scene: Scene) -> Iterator[str]:
+    """Say what is inside of the scene's frames that are none of the union's."""
+    names = {card.id: card.name or card.title for card in scene.cards}
+    for box in scene.boxes:
+        if any(_is(frame, box, scene) for frame in union.boxes):
+            continue
+        members = ", ".join(names[member] for member in box.members)
+        yield f"{box.label}: {members}"
 
 
 # --- pictures -------------------------------------------------------------------------------------
@@ -298,51 +310,79 @@ def _whole(scenes: Sequence[Scene]) -> Scene:
 
 
 def _present(scene: Scene) -> tuple[Scene, dict[str, str]]:
-    """What is not absent, numbered anew; and by its new id the one in the picture of all steps."""
-    there = {c.id: i for i, c in enumerate(c for c in scene.cards if not c.absent)}
-    arrows = [i for i, a in enumerate(scene.arrows) if not a.absent]
-    boxes = [b for b in scene.boxes if not b.absent]
+    """Return what is not absent, numbered anew; and by its new id the one in the picture of all
+    steps."""
+    cards = [card for card in scene.cards if not card.absent]
+    arrow_places = [i for i, arrow in enumerate(scene.arrows) if not arrow.absent]
+    new_ids = {card.id: i for i, card in enumerate(cards)}
+    arrows = [scene.arrows[i] for i in arrow_places]
     present = Scene(
-        tuple(c._replace(id=there[c.id], room=()) for c in scene.cards if not c.absent),
-        tuple(
-            a._replace(tail=there[a.tail], head=there[a.head])
-            for a in (scene.arrows[i] for i in arrows)
-        ),
-        tuple(b._replace(members=tuple(there[m] for m in b.members if m in there)) for b in boxes),
+        tuple(c._replace(id=new_ids[c.id], room=()) for c in cards),
+        tuple(a._replace(tail=new_ids[a.tail], head=new_ids[a.head]) for a in arrows),
+        _present_frames(scene, new_ids),
         scene.notes,
     )
-    ids = {f"n{new}": f"n{old}" for old, new in there.items()}
-    return present, ids | {f"e{new}": f"e{old}" for new, old in enumerate(arrows)}
+    svg_ids = {f"n{new}": f"n{old}" for old, new in new_ids.items()}
+    svg_ids |= {f"e{new}": f"e{old}" for new, old in enumerate(arrow_places)}
+    return present, svg_ids
+
+
+def _present_frames(scene: Scene, new_ids: dict[int, int]) -> tuple[Box, ...]:
+    """Return the frames that are not absent, around those of their cards that are there."""
+    frames = []
+    for box in scene.boxes:
+        if box.absent:
+            continue
+        members = tuple(new_ids[member] for member in box.members if member in new_ids)
+        frames.append(box._replace(members=members))
+    return tuple(frames)
+
+
+class _Subjects(NamedTuple):
+    """The ids of what an event is about."""
+
+    node_ids: frozenset[int] = frozenset()
+    tensor_ids: frozenset[int] = frozenset()
+    call_ids: frozenset[int] = frozenset()
+
+    def have(self, card: Card) -> bool:
+        """Tell whether a card stands for one of them."""
+        if not self.tensor_ids.isdisjoint(card.tensor_ids):
+            return True
+        if not self.node_ids.isdisjoint(card.node_ids):
+            return True
+        return not card.tensor_ids and not self.call_ids.isdisjoint(card.call_ids)
 
 
 def _active(graph: Graph, scene: Scene, before: Scene) -> tuple[str, ...]:
-    """What the last event is about: its cards, and the arrows that it changed."""
+    """Return the SVG ids of what the last event is about: its cards, and the arrows that it
+    changed."""
+    subjects = _last_subjects(graph)
+    active = [f"n{card.id}" for card in scene.cards if _shows_any(card, subjects)]
+    for i, (arrow, earlier) in enumerate(zip(scene.arrows, before.arrows, strict=True)):
+        if arrow != earlier and not arrow.absent:
+            active.append(f"e{i}")
+    return tuple(active)
+
+
+def _last_subjects(graph: Graph) -> _Subjects:
+    """Return what the last event of a graph is about."""
     event = graph.events[-1]
-    nodes, tensors, calls = set[int](), set[int](), set[int]()
     if isinstance(event, (Changed, NodeRan, Accumulated)):
-        nodes = {event.node_id}
-    elif isinstance(event, Freed):
-        nodes = {*event.node_ids}
-    elif isinstance(event, Wrote):
-        tensors = {event.after_id}
-    elif isinstance(event, Hooked):
-        tensors = {event.tensor_id}
-    else:
-        call = graph.call[event.call_id]
-        tensors = {*call.outputs, *(() if call.outputs else call.inputs[:1])}
-        calls = {call.id}
-    inside = [
-        (c, m) for c in scene.cards if not c.absent and c.kind != "tag" for m in c.inside or (c,)
-    ]
-    found = [
-        f"n{c.id}"
-        for c, m in inside
-        if tensors & {*m.tensor_ids}
-        or nodes & {*m.node_ids}
-        or (calls & {*m.call_ids} and not m.tensor_ids)
-    ]
-    pairs = enumerate(zip(scene.arrows, before.arrows, strict=True))
-    return (
-        *dict.fromkeys(found),
-        *(f"e{i}" for i, (now, was) in pairs if now != was and not now.absent),
-    )
+        return _Subjects(node_ids=frozenset([event.node_id]))
+    if isinstance(event, Freed):
+        return _Subjects(node_ids=frozenset(event.node_ids))
+    if isinstance(event, Wrote):
+        return _Subjects(tensor_ids=frozenset([event.after_id]))
+    if isinstance(event, Hooked):
+        return _Subjects(tensor_ids=frozenset([event.tensor_id]))
+    call = graph.call[event.call_id]
+    tensor_ids = frozenset(call.outputs or call.inputs[:1])
+    return _Subjects(tensor_ids=tensor_ids, call_ids=frozenset([call.id]))
+
+
+def _shows_any(card: Card, subjects: _Subjects) -> bool:
+    """Tell whether a card, or one folded into it, stands for what an event is about."""
+    if card.absent or card.kind == "tag":
+        return False
+    return any(subjects.have(part) for part in card.inside or (card,))

@@ -52,23 +52,33 @@ def _pairs(site: Site) -> names.Site:
     return tuple(zip(site[::2], site[1::2], strict=True))
 
 
+def _root_sites(calls: list[CallRecord]) -> set[Site]:
+    """Collect the sites of the root modules that calls ran in, or whose parameters they read."""
+    sites = {call.module[0] for call in calls if call.module is not None}
+    for call in calls:
+        for state in call.inputs:
+            parameter = state.object.parameter
+            if parameter is not None:
+                sites.add(parameter[1][0])
+    return sites
+
+
+def _is_called(name: str, code: str) -> bool:
+    """Tell whether a name stands in source text as a variable, and not as an attribute."""
+    return re.search(rf"(?<![\w.]){re.escape(name)}\b", code) is not None
+
+
 class Names:
     """Names and source text of every call of a log, and the name of every tensor state."""
 
     def __init__(self, calls: list[CallRecord], recorder: Recorder) -> None:
         calls = list({id(c): c for c in calls}.values())
         sites = [_pairs(c.site) for c in calls]
-        roots = {c.module[0] for c in calls if c.module is not None}
-        roots |= {
-            s.object.parameter[1][0]
-            for c in calls
-            for s in c.inputs
-            if s.object.parameter is not None
-        }
+        roots = _root_sites(calls)
         self._places: dict[tuple[int, int], Place] = {}
-        found = names.resolve([*sites, *map(_pairs, roots)], self._places)
-        self.of_call = {id(c): n for c, n in zip(calls, found, strict=False)}
-        self._of_root = dict(zip(roots, found[len(calls) :], strict=True))
+        resolved = names.resolve([*sites, *map(_pairs, roots)], self._places)
+        self.of_call = {id(c): n for c, n in zip(calls, resolved, strict=False)}
+        self._of_root = dict(zip(roots, resolved[len(calls) :], strict=True))
         self._first: dict[Object, str] = {}
         self._outer: set[Object] = set()  # named where the recording began, not inside a helper
         self._inner: set[int] = set()  # by id: states whose own name is one inside of a helper
@@ -78,10 +88,7 @@ class Names:
             recorder.home and recorder.home.co_name == "<module>"
         )
         self._home, self._globals = recorder.home, recorder.globals if is_module else None
-        entered = self._node((recorder.home, recorder.home_at)) if recorder.home_at else None
-        # Entered by hand (``rec.__enter__()``), a recording has no block: what the scope does
-        # counts everywhere.
-        self._block = entered if isinstance(entered, (ast.With, ast.AsyncWith)) else None
+        self._block = self._block_of(recorder)
         # The last proof of what a variable of a scope is: the object, the statement, did it bind
         # the name, outermost?
         self._proofs: dict[tuple[Any, str], tuple[Object, Any, bool, bool]] = {}
@@ -93,6 +100,12 @@ class Names:
             self._inputs(call)
             if id(call) not in self._unbound:
                 self._outputs(call)
+
+    def _block_of(self, recorder: Recorder) -> ast.With | ast.AsyncWith | None:
+        """Return the ``with`` statement of a recording. One entered by hand (``rec.__enter__()``)
+        has none: what the scope does counts everywhere."""
+        entered = self._node((recorder.home, recorder.home_at)) if recorder.home_at else None
+        return entered if isinstance(entered, (ast.With, ast.AsyncWith)) else None
 
     def _inputs(self, call: CallRecord) -> None:
         """Names that the call's arguments are written with. The user's outermost code knows best, a
@@ -254,39 +267,43 @@ class Names:
         return f"{owner}.{path}" if path else str(owner)
 
     def source(self, call: CallRecord) -> Source | None:
-        """Where the call stands, and what made its result."""
+        """Tell where the call stands, and what made its result."""
         named = self.of_call[id(call)]
         if named is None:
             return None
-        code, bound = (
-            named.code,
-            self._own.get(id(call.outputs[0])) if len(call.outputs) == 1 else None,
-        )
-        is_inside = (
-            not call.direct
-            and not call.bookkeeping
-            and (id(call) in self._unbound or call.module is None)
-        )
+        callee_name = (named.callee or "").split(".")[-1]
         # net.requires_grad_() says it already
-        if is_inside and (named.callee or "").split(".")[-1] != call.function:
-            # Of the calls that a module makes at one site, only the last made what is written
-            # there.
-            inside = self.module(call.module) or named.callee
-            code = f"{inside}: {call.function}" if inside else call.function
-            later = self._first.get(call.outputs[0].object) if len(call.outputs) == 1 else None
-            # the name under which it is read further on
-            code = f"{later} ({code})" if later else code
-        elif (
-            code is not None
-            and bound is not None
-            and not call.function.endswith("_")
-            and named.targets == (bound,)
-        ):
-            # `return x * 2` of a helper: its caller's name belongs to the card too.
-            code = (
-                code if re.search(rf"(?<![\w.]){re.escape(bound)}\b", code) else f"{bound} = {code}"
-            )
+        if self._is_inside(call) and callee_name != call.function:
+            code: str | None = self._code_inside(call, named)
+        else:
+            code = self._code_with_result_name(call, named)
         return Source(named.file, named.line, code)
+
+    def _is_inside(self, call: CallRecord) -> bool:
+        """Tell whether a call was made inside of what is written at its site. Of the calls that a
+        module makes at one site, only the last made what is written there."""
+        if call.direct or call.bookkeeping:
+            return False
+        return id(call) in self._unbound or call.module is None
+
+    def _code_inside(self, call: CallRecord, named: names.Named) -> str:
+        """Say which function ran, in which module, and under which name its result is read further
+        on."""
+        module_name = self.module(call.module) or named.callee
+        code = f"{module_name}: {call.function}" if module_name else call.function
+        result_name = self._first.get(call.outputs[0].object) if len(call.outputs) == 1 else None
+        return f"{result_name} ({code})" if result_name else code
+
+    def _code_with_result_name(self, call: CallRecord, named: names.Named) -> str | None:
+        """Return what is written at the site, behind the name of the result where it lacks it."""
+        code = named.code
+        result_name = self._own.get(id(call.outputs[0])) if len(call.outputs) == 1 else None
+        if code is None or result_name is None or call.function.endswith("_"):
+            return code
+        if named.targets != (result_name,) or _is_called(result_name, code):
+            return code
+        # `return x * 2` of a helper: its caller's name belongs to the card too.
+        return f"{result_name} = {code}"
 
     def of_state(self, state: State, current: dict[Object, str]) -> str | None:
         """Its own name, else the name that the object had before; a .grad that nobody read is named

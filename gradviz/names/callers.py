@@ -11,7 +11,7 @@ import ast
 import builtins
 import inspect
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from gradviz.graph.sites import CHECKPOINT
 from gradviz.names.bindings import bindings, scope_of
@@ -100,37 +100,60 @@ def _element_of_map(code: CodeType, call: ast.Call, slot: Slot) -> ast.expr | No
 
 
 def _given_to_partial(code: CodeType, function: ast.expr, slot: Slot) -> ast.expr | None:
-    """What a ``partial`` in the same scope was made with, while the variables in it are what they
-    were then."""
+    """Return what a ``partial`` in the same scope was made with, while the variables in it are what
+    they were then."""
     if not isinstance(function, ast.Name) or code.co_varnames[:1] in _METHOD:
         return None
-    bound = bindings(scope_of(function))
-    binders = [statement for name, statement in bound if name == function.id]
-    value = binders[0].value if len(binders) == 1 and isinstance(binders[0], ast.Assign) else None
-    if (
-        not isinstance(value, ast.Call)
-        or callee_of(value.func) != "partial"
-        or _in_loop(binders[0])
-    ):
+    scope_bindings = bindings(scope_of(function))
+    assignment = _only_assignment(function.id, scope_bindings)
+    partial = assignment.value if assignment is not None else None
+    if not _is_partial(partial) or not _is_plain_partial_of(code, partial):
         return None
-    if not value.args or callee_of(value.args[0]) != code.co_name:
+    argument = _stored_argument(partial, slot)
+    if argument is None or _is_bound_behind(assignment, dotted(argument), scope_bindings):
         return None
-    if any(isinstance(argument, ast.Starred) for argument in value.args):
+    return argument
+
+
+def _only_assignment(name: str, scope_bindings: list[tuple[str, Any]]) -> Any:
+    """Return the assignment that binds a variable, where nothing else does and it runs once."""
+    binders = [statement for bound, statement in scope_bindings if bound == name]
+    if len(binders) != 1 or not isinstance(binders[0], ast.Assign):
         return None
-    by_name = [keyword.value for keyword in value.keywords if keyword.arg == slot.keyword]
-    at = None if slot.position is None else slot.position + 1
-    found = (
-        by_name[0]
-        if by_name
-        else value.args[at]
-        if at is not None and at < len(value.args)
-        else None
-    )
-    name = dotted(found) if found is not None else None
-    since = [n for n, statement in bound if statement.lineno > binders[0].lineno]
-    if name is None or any(f"{name}.".startswith((f"{n}.", f"{n}[")) for n in since):
+    return None if _in_loop(binders[0]) else binders[0]
+
+
+def _is_partial(value: ast.expr | None) -> TypeGuard[ast.Call]:
+    """Tell whether an expression is ``partial(function, …)``."""
+    return isinstance(value, ast.Call) and callee_of(value.func) == "partial" and bool(value.args)
+
+
+def _is_plain_partial_of(code: CodeType, partial: ast.Call) -> bool:
+    """Tell whether a ``partial`` is made of this code, and each of its arguments stands there."""
+    if any(isinstance(argument, ast.Starred) for argument in partial.args):
+        return False
+    return callee_of(partial.args[0]) == code.co_name
+
+
+def _stored_argument(partial: ast.Call, slot: Slot) -> ast.expr | None:
+    """Return what a ``partial`` keeps for a parameter of its function."""
+    for keyword in partial.keywords:
+        if keyword.arg == slot.keyword:
+            return keyword.value
+    if slot.position is None or slot.position + 1 >= len(partial.args):
         return None
-    return found
+    return partial.args[slot.position + 1]
+
+
+def _is_bound_behind(
+    binder: ast.stmt, name: str | None, scope_bindings: list[tuple[str, Any]]
+) -> bool:
+    """Tell whether a name, or what it is an attribute or element of, may have been bound below a
+    statement; what has no name may always have changed."""
+    if name is None:
+        return True
+    later = [other for other, statement in scope_bindings if statement.lineno > binder.lineno]
+    return any(f"{name}.".startswith((f"{other}.", f"{other}[")) for other in later)
 
 
 def passed_to_checkpoint(
@@ -174,25 +197,39 @@ def _hands_on(call: ast.Call) -> bool:
 
 def _shift_of_alias(code: CodeType, name: ast.Name) -> int | None:
     """The same for a variable that holds the function, as the one statement says that binds it."""
-    scope = scope_of(name)
-    while not (found := [statement for bound, statement in bindings(scope) if bound == name.id]):
-        if isinstance(scope, ast.Module) or name.id in _parameters_of(scope):
-            return None
-        scope = scope_of(scope.parent)  # type: ignore[attr-defined, unused-ignore]
-    binder, is_wrapper = found[0], bool(code.co_flags & inspect.CO_VARARGS)
-    if len(found) > 1:
+    binders = _binders_of(name)
+    if len(binders) != 1:
         return None
+    binder, is_wrapper = binders[0], bool(code.co_flags & inspect.CO_VARARGS)
     if isinstance(binder, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return 0 if binder.decorator_list and is_wrapper else None
     value = binder.value if isinstance(binder, ast.Assign) else None
+    return _shift_of_assigned(code, value)
+
+
+def _shift_of_assigned(code: CodeType, value: ast.expr | None) -> int | None:
+    """The same for what was assigned to such a variable."""
+    is_wrapper = bool(code.co_flags & inspect.CO_VARARGS)
     if isinstance(value, ast.Lambda):
         return 0 if code.co_name == "<lambda>" else None
     if isinstance(value, (ast.Name, ast.Attribute)):
         return _shift_of_value(code, value)
-    if isinstance(value, ast.Call) and callee_of(value.func) == "partial" and value.args:
-        plain = not any(isinstance(argument, ast.Starred) for argument in value.args)
-        return len(value.args) - 1 if plain and callee_of(value.args[0]) == code.co_name else None
+    if _is_partial(value):
+        return len(value.args) - 1 if _is_plain_partial_of(code, value) else None
     return 0 if isinstance(value, ast.Call) and is_wrapper else None
+
+
+def _binders_of(name: ast.Name) -> list[Any]:
+    """Return the statements that bind a variable, in the innermost scope that does; none of them
+    for a parameter."""
+    scope = scope_of(name)
+    while True:
+        binders = [statement for bound, statement in bindings(scope) if bound == name.id]
+        if binders:
+            return binders
+        if isinstance(scope, ast.Module) or name.id in _parameters_of(scope):
+            return []
+        scope = scope_of(scope.parent)
 
 
 def _shift_of_value(code: CodeType, value: ast.Name | ast.Attribute) -> int | None:
@@ -215,14 +252,9 @@ def _is_made_here(receiver: ast.expr) -> bool:
         return False
     if receiver.id == "self":
         return True
-    scope = scope_of(receiver)
-    while not (
-        found := [statement for bound, statement in bindings(scope) if bound == receiver.id]
-    ):
-        if isinstance(scope, ast.Module) or receiver.id in _parameters_of(scope):
-            return False
-        scope = scope_of(scope.parent)
-    return all(isinstance(s, ast.Assign) and isinstance(s.value, ast.Call) for s in found)
+    binders = _binders_of(receiver)
+    makers = [b for b in binders if isinstance(b, ast.Assign) and isinstance(b.value, ast.Call)]
+    return bool(binders) and len(makers) == len(binders)
 
 
 def _parameters_of(scope: Any) -> set[str]:
@@ -235,30 +267,53 @@ def _parameters_of(scope: Any) -> set[str]:
 
 
 def _argument(call: ast.Call, slot: Slot, shift: int, outside: CodeType) -> ast.expr | Slot | None:
-    """What stands at a slot of the called code; ``shift`` of its parameters stand before the call's
-    arguments."""
+    """Return what stands at a slot of the called code; ``shift`` of its parameters stand before the
+    call's arguments."""
     for given in call.keywords:
         if given.arg == slot.keyword:
             return given.value
-    at = None if slot.position is None else slot.position - shift
+    position = None if slot.position is None else slot.position - shift
+    plain = _arguments_before_star(call)
+    if position is not None and 0 <= position < len(plain):
+        return plain[position]
+    return _slot_handed_on(call, slot.keyword, position, outside)
+
+
+def _arguments_before_star(call: ast.Call) -> list[ast.expr]:
+    """Return the positional arguments whose position is known."""
     stars = [i for i, argument in enumerate(call.args) if isinstance(argument, ast.Starred)]
-    if at is not None and at >= 0 and at < (stars[0] if stars else len(call.args)):
-        return call.args[at]
-    extra = list(outside.co_varnames[outside.co_argcount + outside.co_kwonlyargcount :])
-    rest = extra.pop(0) if outside.co_flags & inspect.CO_VARARGS and extra else None
-    others = extra[0] if outside.co_flags & inspect.CO_VARKEYWORDS and extra else None
-    more = [given.value for given in call.keywords if given.arg is None]
-    if not all(_is_untouched(value, others) for value in more):
+    return call.args[: stars[0]] if stars else call.args
+
+
+def _slot_handed_on(
+    call: ast.Call, keyword: str, position: int | None, outside: CodeType
+) -> Slot | None:
+    """Return the slot of the calling code whose argument it hands on in ``*args`` or ``**kwargs``;
+    None where it is not certain."""
+    rest_name, mapping_name = _variadic_parameters(outside)
+    mappings = [given.value for given in call.keywords if given.arg is None]
+    if not all(_is_untouched(mapping, mapping_name) for mapping in mappings):
         return None  # the argument may be in there
-    keyword = slot.keyword if more else ""
-    if (
-        at is not None
-        and len(stars) == 1
-        and at >= stars[0]
-        and _is_untouched(call.args[stars[0]].value, rest)  # type: ignore[attr-defined]
-    ):
-        return Slot(outside.co_argcount + at - stars[0], keyword)
-    return Slot(None, keyword) if more else None
+    if not mappings:
+        keyword = ""
+    star = len(_arguments_before_star(call))
+    if position is not None and position >= star and _hands_on_rest(call, rest_name):
+        return Slot(outside.co_argcount + position - star, keyword)
+    return Slot(None, keyword) if mappings else None
+
+
+def _variadic_parameters(code: CodeType) -> tuple[str | None, str | None]:
+    """Return what a function calls its ``*args`` and its ``**kwargs``, None for what it has not."""
+    names = list(code.co_varnames[code.co_argcount + code.co_kwonlyargcount :])
+    rest_name = names.pop(0) if code.co_flags & inspect.CO_VARARGS and names else None
+    mapping_name = names[0] if code.co_flags & inspect.CO_VARKEYWORDS and names else None
+    return rest_name, mapping_name
+
+
+def _hands_on_rest(call: ast.Call, rest_name: str | None) -> bool:
+    """Tell whether the one starred argument is the caller's own ``*args``, as it got them."""
+    starred = [argument for argument in call.args if isinstance(argument, ast.Starred)]
+    return len(starred) == 1 and _is_untouched(starred[0].value, rest_name)
 
 
 def _is_untouched(node: ast.expr, name: str | None) -> bool:

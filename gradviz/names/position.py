@@ -117,44 +117,58 @@ def _by_position(code: CodeType, lasti: int, opname: str, source: Source) -> Any
     if kinds is None or source.tree is None or not hasattr(code, "co_positions"):
         return None
     at = next(itertools.islice(code.co_positions(), lasti // 2, None))
-    candidates: list[Any] = [node for node in ast.walk(source.tree) if isinstance(node, kinds)]
-    found = [
-        n for n in candidates if at == (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset)
-    ]
-    return found[0] if len(found) == 1 else None
+    candidates = _parts(source.tree, kinds)
+    return _only_one(
+        [n for n in candidates if at == (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset)]
+    )
 
 
 def _by_opname(opname: str, statements: set[Any]) -> Any:
-    """The node where executing has none, for the statements in which the opcode leaves no
+    """Return the node where executing has none, for the statements in which the opcode leaves no
     choice."""
-    innermost = [s for s in statements if not any(other.parent is s for other in statements)]
-    statement = innermost[0] if len(innermost) == 1 else None
-    parts = list(ast.walk(statement)) if statement else []
+    statement = _innermost(statements)
     if isinstance(statement, ast.AugAssign) and opname.startswith("INPLACE_"):  # Python 3.10
         return statement
-    if isinstance(statement, (ast.If, ast.While, ast.Assert)) and (
-        "JUMP" in opname or opname == "TO_BOOL"
-    ):
+    is_test = "JUMP" in opname or opname == "TO_BOOL"
+    if isinstance(statement, (ast.If, ast.While, ast.Assert)) and is_test:
         return statement.test
-    if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Return)) and opname in (
-        "SEND",
-        "YIELD_FROM",
-    ):
-        awaits = [part for part in parts if isinstance(part, ast.Await)]
-        return awaits[0] if len(awaits) == 1 else None
-    if any(isinstance(part, ast.comprehension) for part in parts):
+    is_await = opname in ("SEND", "YIELD_FROM")
+    if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Return)) and is_await:
+        return _only_one(_parts(statement, ast.Await))
+    return _iterated_or_entered(opname, statement)
+
+
+def _innermost(statements: set[Any]) -> Any:
+    """Return the statement that holds none of the others; None where there are several such."""
+    parents = [statement.parent for statement in statements]
+    return _only_one([s for s in statements if not any(parent is s for parent in parents)])
+
+
+def _iterated_or_entered(opname: str, statement: Any) -> Any:
+    """Return what starts a loop or a block, or is unpacked, where no comprehension does it too."""
+    if not isinstance(statement, (ast.For, ast.With, ast.Assign)):
         return None
-    # Python 3.10
-    if isinstance(statement, (ast.For, ast.With)) and opname in ("GET_ITER", "SETUP_WITH"):
-        return statement
-    if isinstance(statement, ast.Assign) and opname.startswith("UNPACK_"):
-        tuples = [
-            p
-            for p in parts
-            if isinstance(p, (ast.Tuple, ast.List)) and isinstance(p.ctx, ast.Store)
-        ]
-        return tuples[0] if len(tuples) == 1 else None
-    return None
+    if _parts(statement, ast.comprehension):
+        return None
+    if isinstance(statement, ast.Assign):
+        return _unpacked_target(statement) if opname.startswith("UNPACK_") else None
+    return statement if opname in ("GET_ITER", "SETUP_WITH") else None  # Python 3.10
+
+
+def _unpacked_target(statement: ast.Assign) -> Any:
+    """Return the one tuple or list of names that an assignment unpacks a value into."""
+    sequences = _parts(statement, (ast.Tuple, ast.List))
+    return _only_one([node for node in sequences if isinstance(node.ctx, ast.Store)])
+
+
+def _parts(statement: ast.AST, kinds: Any) -> list[Any]:
+    """Return the nodes of some kinds in a statement, itself included."""
+    return [node for node in ast.walk(statement) if isinstance(node, kinds)]
+
+
+def _only_one(nodes: list[Any]) -> Any:
+    """Return the node of a list of one; else None, as there is none or a choice."""
+    return nodes[0] if len(nodes) == 1 else None
 
 
 @functools.lru_cache(maxsize=256)

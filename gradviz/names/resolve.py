@@ -91,12 +91,7 @@ class Named(NamedTuple):
             return names[:1] * count
         if not self.unpacked:
             return tuple(names[0] and f"{names[0]}[{i}]" for i in range(count))
-        stars = [i for i, name in enumerate(names) if name and name.startswith("*")]
-        if stars and count >= len(names) - 1:
-            i = stars[0]
-            rest = [f"{str(names[i])[1:]}[{k}]" for k in range(count - len(names) + 1)]
-            names = (*names[:i], *rest, *names[i + 1 :])
-        return names if len(names) == count else (None,) * count
+        return _names_of_elements(names, count)
 
     def inputs(self, tensors: Sequence[bool]) -> tuple[str | None, ...]:
         """Names of the call's positional arguments, only where they are certain.
@@ -124,6 +119,18 @@ class Named(NamedTuple):
         padded = self.arguments + (None,) * len(tensors)
         pairs = zip(padded, tensors)  # noqa: B905  more names than tensors
         return tuple(name if tensor else None for name, tensor in pairs)
+
+
+def _names_of_elements(names: tuple[str | None, ...], count: int) -> tuple[str | None, ...]:
+    """Name the elements of an unpacked result: a starred name stands for all that it takes."""
+    starred = [i for i, name in enumerate(names) if name and name.startswith("*")]
+    taken = count - len(names) + 1
+    if starred and taken >= 0:
+        position = starred[0]
+        list_name = str(names[position])[1:]
+        elements = [f"{list_name}[{k}]" for k in range(taken)]
+        names = (*names[:position], *elements, *names[position + 1 :])
+    return names if len(names) == count else (None,) * count
 
 
 def resolve(
@@ -203,47 +210,91 @@ def _own_expression(node: Any) -> Any:
     return node.iter if isinstance(node, ast.For) else node
 
 
+class _Way(NamedTuple):
+    """How a result gets from its call to the statement that binds it."""
+
+    value: Any  # the expression that the statement binds; None where none does
+    path: _Path
+    walrus_targets: list[Any]
+    shown: Any  # the outermost ``:=`` around the call
+    depth: int = 0
+    is_store: bool = False  # ``value`` is itself written into
+
+
 def _binding(places: list[Place], written: set[Any]) -> _Binding:
-    """What the call's result is bound to: out of the expression, and through ``return`` on to the
-    callers."""
+    """Find what the call's result is bound to: out of the expression, and through ``return`` on to
+    the callers."""
+    way = _way_to_binder(places)
+    value, path, shown, depth = way.value, way.path, way.shown, way.depth
+    if value is None:
+        return _bind(way.walrus_targets, [], (), written)._replace(shown=shown)
+    if way.is_store:
+        # y[0] = 5, x.data = y write into y, x
+        return _Binding((dotted(value.value),), shown=statement_of(value), depth=depth)
+    binder = _binder_of(value)
+    targets = _targets(binder, value)
+    each = isinstance(binder, ast.For) and not path
+    if isinstance(binder, ast.For):
+        targets, path = _loop_targets(targets, path)
+    elif not depth and not path and _is_plain_assignment(binder, targets, written):
+        shown = binder
+    bound = _bind(way.walrus_targets, targets, path, written)
+    return bound._replace(shown=shown, each=each and bool(targets), depth=depth)
+
+
+def _way_to_binder(places: list[Place]) -> _Way:
+    """Follow a result out of its expression, and from every function that returns it to the
+    caller."""
     path: _Path = ()
-    walrus: list[Any] = []
+    walrus_targets: list[Any] = []
     shown: Any = None
     called: CodeType | None = None  # what the place calls, by a hook's way or not
     for depth, place in enumerate(places):
         if place.code is REPLACED:
             continue
-        node = place.node
-        if not (_returns_result_of(place, called) if called else _is_direct(place)):
+        hands_out = _returns_result_of(place, called) if called else _is_direct(place)
+        if not hands_out:
             break
         called = place.code
         if place.is_store:
-            # y[0] = 5, x.data = y write into y, x
-            return _Binding((dotted(node.value),), shown=statement_of(node), depth=depth)
-        value, path, passed = _climb(node, path)
-        walrus += [w.target for w in passed]
+            return _Way(place.node, path, walrus_targets, shown, depth, is_store=True)
+        value, path, passed = _climb(place.node, path)
+        walrus_targets += [walrus.target for walrus in passed]
         if passed and not depth:
             shown = passed[-1]
-        binder = value if isinstance(value, ast.stmt) else value.parent
-        if isinstance(binder, ast.Return) or (
-            isinstance(binder, ast.Lambda) and value is binder.body
-        ):
-            continue
-        targets = _targets(binder, value)
-        each = isinstance(binder, ast.For) and not path
-        if each:
-            targets = [t for t in targets if not isinstance(t, (ast.Tuple, ast.List))]
-        # for h in (a * 2, a * 3): h is one whole element after the other
-        elif isinstance(binder, ast.For):
-            targets, path = (targets, path[1:]) if path[0][1] >= 0 else ([], ())
-        elif targets and not depth and not path and not written.intersection(targets):
-            shown = (
-                binder if isinstance(binder, (ast.Assign, ast.AnnAssign, ast.AugAssign)) else shown
-            )
-        return _bind(walrus, targets, path, written)._replace(
-            shown=shown, each=each and bool(targets), depth=depth
-        )
-    return _bind(walrus, [], (), written)._replace(shown=shown)
+        if not _is_returned(value):
+            return _Way(value, path, walrus_targets, shown, depth)
+    return _Way(None, path, walrus_targets, shown)
+
+
+def _binder_of(value: Any) -> Any:
+    """Return what stands around a value; a statement is its own binder (``x += y``)."""
+    return value if isinstance(value, ast.stmt) else value.parent
+
+
+def _is_returned(value: Any) -> bool:
+    """Tell whether a value is what its function returns."""
+    binder = _binder_of(value)
+    if isinstance(binder, ast.Lambda):
+        return value is binder.body
+    return isinstance(binder, ast.Return)
+
+
+def _loop_targets(targets: list[Any], path: _Path) -> tuple[list[Any], _Path]:
+    """Keep the targets of a ``for`` that name one element of the iterated value, and the path that
+    is left inside of that element."""
+    if not path:
+        return [t for t in targets if not isinstance(t, (ast.Tuple, ast.List))], ()
+    # for h in (a * 2, a * 3): h is one whole element after the other
+    length = path[0][1]
+    return (targets, path[1:]) if length >= 0 else ([], ())
+
+
+def _is_plain_assignment(binder: Any, targets: list[Any], written: set[Any]) -> bool:
+    """Tell whether a statement binds its targets to the value and copies it into none of them."""
+    if not targets or written.intersection(targets):
+        return False
+    return isinstance(binder, (ast.Assign, ast.AnnAssign, ast.AugAssign))
 
 
 def _bind(walrus: list[Any], targets: list[Any], path: _Path, written: set[Any]) -> _Binding:
@@ -355,22 +406,15 @@ def _is_direct(place: Place) -> bool:
 
 
 def _returns_result_of(place: Place, code: CodeType) -> bool:
-    """Whether the value of a caller's node is what ``code`` returns. Called functions are known by
-    name only."""
+    """Tell whether the value of a caller's node is what ``code`` returns. Called functions are
+    known by name only."""
     node, name = place.node, code.co_name
     if isinstance(node, ast.Await):
         return not code.co_flags & _GENERATOR
     if node is None or code.co_flags & (_GENERATOR | inspect.CO_COROUTINE):
         return False
     if isinstance(node, ast.Call):
-        callee = node.func.value if isinstance(node.func, ast.Subscript) else node.func
-        if isinstance(callee, ast.Lambda) or callee_of(callee) == name:
-            return True
-        # A wrapper, a module or a lambda by another name; but not what only takes the function:
-        # vmap(f, x), grad(f)(x)
-        passed = [*node.args, *(k.value for k in node.keywords)]
-        takes_it = any(isinstance(a, ast.Lambda) or callee_of(a) == name for a in passed)
-        return callee_of(callee) is not None and not _by_builtin(node) and not takes_it
+        return _returns_result_of_function(node, name)
     if isinstance(node, ast.Attribute):
         return name in (node.attr, "__getattr__", "__getattribute__", "__get__")
     if isinstance(node, ast.With):
@@ -379,6 +423,18 @@ def _returns_result_of(place: Place, code: CodeType) -> bool:
         node, (ast.BinOp, ast.UnaryOp, ast.AugAssign, ast.Compare, ast.Subscript)
     )
     return is_operator and name.startswith("__") and name not in _NO_RESULT and _is_direct(place)
+
+
+def _returns_result_of_function(call: ast.Call, name: str) -> bool:
+    """Tell whether a call's value is what the function of that name returns."""
+    callee = call.func.value if isinstance(call.func, ast.Subscript) else call.func
+    if isinstance(callee, ast.Lambda) or callee_of(callee) == name:
+        return True
+    # A wrapper, a module or a lambda by another name; but not what only takes the function:
+    # vmap(f, x), grad(f)(x)
+    arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+    takes_it = any(isinstance(a, ast.Lambda) or callee_of(a) == name for a in arguments)
+    return callee_of(callee) is not None and not _by_builtin(call) and not takes_it
 
 
 def _object_called(place: Place) -> str | None:
@@ -391,39 +447,50 @@ def _object_called(place: Place) -> str | None:
 
 
 def _arguments(place: Place) -> tuple[list[Any], bool]:
-    """Receiver and positional arguments, and whether torch may get the two the other way round (``n
-    * a``)."""
+    """Return receiver and positional arguments, and whether torch may get the two the other way
+    round (``n * a``)."""
     node = place.node
     if place.is_test:
         return [node.operand if isinstance(node, ast.UnaryOp) else node], False
     if not _is_direct(place):
         return [], False
     if isinstance(node, ast.Call):
-        receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
-        return [
-            *([receiver] if receiver and not is_module(receiver, place.source) else []),
-            *node.args,
-        ], False
-    if isinstance(node, (ast.BinOp, ast.Compare)):
-        left, right = (
-            (node.left, node.right)
-            if isinstance(node, ast.BinOp)
-            else (node.left, node.comparators[0])
-        )
-        literal = is_literal(left)
-        return [right, left] if literal else [left, right], not literal and not is_literal(right)
+        return _arguments_of_call(node, place), False
+    if isinstance(node, ast.BinOp):
+        return _operands(node.left, node.right)
+    if isinstance(node, ast.Compare):
+        return _operands(node.left, node.comparators[0])
     if isinstance(node, ast.AugAssign):
         return [node.target, node.value], False
     if isinstance(node, ast.UnaryOp):
         return [node.operand], False
     if isinstance(node, ast.For):
         return [node.iter], False
-    parent = getattr(node, "parent", None)
-    stored = [parent.value] if isinstance(parent, ast.Assign) and node in parent.targets else []
-    if isinstance(node, (ast.Subscript, ast.Attribute)):
-        return [
-            node.value,
-            *([node.slice] if isinstance(node, ast.Subscript) else []),
-            *stored,
-        ], False
-    return stored, False
+    return _arguments_of_access(node), False
+
+
+def _arguments_of_call(call: ast.Call, place: Place) -> list[Any]:
+    """Return the positional arguments, behind the receiver where it is an object."""
+    receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if receiver is None or is_module(receiver, place.source):
+        return [*call.args]
+    return [receiver, *call.args]
+
+
+def _operands(left: Any, right: Any) -> tuple[list[Any], bool]:
+    """Return both sides of an operator, a literal last, and whether torch may swap them."""
+    if is_literal(left):
+        return [right, left], False
+    return [left, right], not is_literal(right)
+
+
+def _arguments_of_access(node: Any) -> list[Any]:
+    """Return what ``t[i]`` or ``t.name`` is read from or, on the left of ``=``, written with."""
+    parent: Any = getattr(node, "parent", None)
+    is_target = isinstance(parent, ast.Assign) and node in parent.targets
+    stored = [parent.value] if is_target else []
+    if isinstance(node, ast.Subscript):
+        return [node.value, node.slice, *stored]
+    if isinstance(node, ast.Attribute):
+        return [node.value, *stored]
+    return stored

@@ -453,42 +453,53 @@ def _read(value: Any) -> str:
 
 
 def _checked(answers: Mapping[Any, Wrong | None]) -> dict[str, Wrong | None]:
+    """Return the answers by their texts, after a look at what is said to each of them."""
     if not isinstance(answers, Mapping) or not FEWEST <= len(answers) <= MOST:
         raise GradvizError(
             f"answers={given.shown(answers)}; expected {FEWEST} to {MOST} of them in a dict: {{'[5,"
             " 5, 5]': lesson.Wrong('a belief', 'what the picture shows instead.', card='b'), …}"
         )
-    found = {say(answer): wrong for answer, wrong in answers.items()}
-    if len(found) < len(answers) or not all(answer.strip() for answer in found):
+    by_text = {say(answer): wrong for answer, wrong in answers.items()}
+    if len(by_text) < len(answers) or not all(text.strip() for text in by_text):
         raise GradvizError(
             f"answers read {' | '.join(map(say, answers))}; expected different texts, none of them"
             " blank"
         )
-    for answer, wrong in found.items():
-        if wrong is None:
-            continue
-        if not isinstance(wrong, Wrong):
-            raise GradvizError(
-                f"answers[{answer!r}] is {given.shown(wrong)}; expected a lesson.Wrong(…) or None"
-            )
-        if not all(isinstance(part, str) for part in wrong) or not (
-            wrong[0].strip() and wrong[1].strip()
-        ):
-            raise GradvizError(
-                f"answers[{answer!r}] is {wrong}; expected a misconception and a sentence"
-            )
-        if wrong.source and not SOURCE.fullmatch(wrong.source):
-            raise GradvizError(
-                f"source={wrong.source!r:.80} of answers[{answer!r}] is no source; expected a claim"
-                " such as 'C029', or a link that starts with https://"
-            )
-        if wrong.misconception.startswith("M-") and wrong.misconception not in MISCONCEPTIONS:
-            known = ", ".join(MISCONCEPTIONS)
-            raise GradvizError(
-                f"no misconception is called {wrong.misconception!r}; known are {known}. Name one"
-                " of these, write the belief in words, or add it to lesson.MISCONCEPTIONS"
-            )
-    return found
+    for text, wrong in by_text.items():
+        if wrong is not None:
+            _check_wrong(text, wrong)
+    return by_text
+
+
+def _check_wrong(answer: str, wrong: Any) -> None:
+    """Raise where what is said to an answer is no ``Wrong``, lacks a text, or names a source or a
+    misconception that is not known."""
+    if not isinstance(wrong, Wrong):
+        raise GradvizError(
+            f"answers[{answer!r}] is {given.shown(wrong)}; expected a lesson.Wrong(…) or None"
+        )
+    if not _has_its_texts(wrong):
+        raise GradvizError(
+            f"answers[{answer!r}] is {wrong}; expected a misconception and a sentence"
+        )
+    if wrong.source and not SOURCE.fullmatch(wrong.source):
+        raise GradvizError(
+            f"source={wrong.source!r:.80} of answers[{answer!r}] is no source; expected a claim"
+            " such as 'C029', or a link that starts with https://"
+        )
+    if wrong.misconception.startswith("M-") and wrong.misconception not in MISCONCEPTIONS:
+        known = ", ".join(MISCONCEPTIONS)
+        raise GradvizError(
+            f"no misconception is called {wrong.misconception!r}; known are {known}. Name one"
+            " of these, write the belief in words, or add it to lesson.MISCONCEPTIONS"
+        )
+
+
+def _has_its_texts(wrong: Wrong) -> bool:
+    """Tell whether all parts are texts, and neither the misconception nor the sentence is blank."""
+    if not all(isinstance(part, str) for part in wrong):
+        return False
+    return bool(wrong.misconception.strip() and wrong.sentence.strip())
 
 
 def _missing() -> str:

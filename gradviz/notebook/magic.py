@@ -102,6 +102,13 @@ class _Running(NamedTuple):
     options: dict[str, str]
 
 
+def _end(recording: Recording, error: BaseException | None) -> None:
+    """Leave a recording as a ``with`` block does, with the error that the cell raised."""
+    recording.__exit__(
+        type(error) if error else None, error, error.__traceback__ if error else None
+    )
+
+
 class _Cells:
     """Records the marked cells of one shell, and lets it ask why."""
 
@@ -130,19 +137,22 @@ class _Cells:
         error = result.error_in_exec if result else None
         if running is not None:
             self.running = None
-            running.recording.__exit__(
-                type(error) if error else None, error, error.__traceback__ if error else None
-            )
-        ran = result is None or result.error_before_exec is None  # else there is nothing to draw
-        recording = running.recording if running is not None and ran else None
+            _end(running.recording, error)
+        has_run = result is None or result.error_before_exec is None
+        drawn = running if has_run else None  # else there is nothing to draw
+        recording = None if drawn is None else drawn.recording
         asks = self.asked or result is None or isinstance(error, UsageError)
         try:
             self.notebook.after(result.info.raw_cell if result else "", error, recording, asks)
         # whatever is wrong with the rest of the notebook's names, the cell gets its picture
         finally:
-            if running is not None and recording is not None:
-                figure, told = recording.figure(**running.options), self.notebook.told
-                display(figure if told is None else _Explained(figure, told))
+            if drawn is not None:
+                self._display(drawn)
+
+    def _display(self, running: _Running) -> None:
+        """Show the picture of a recorded cell, and below it why the cell raised."""
+        figure, explanation = running.recording.figure(**running.options), self.notebook.told
+        display(figure if explanation is None else _Explained(figure, explanation))
 
     @no_var_expand  # type: ignore[untyped-decorator]  # {…} and $ are the reader's
     def line_magic(self, line: str) -> None:

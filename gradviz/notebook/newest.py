@@ -93,22 +93,45 @@ class Notebook:
         if trained or ended:
             self.backwards = self.backwards[1], self.cell
         self.note_births()
-        failed = self.error
-        again = (
-            not error and failed and failed.functions & {*re.findall(r"(?<!def )\b(\w+)\(", source)}
-        )
-        # A loss of a model that was made anew: what raised is gone.
-        anew = (
-            {n for _, n in self.traces.keys() - old.keys()}
-            if self.loss()[1] == self.cell and not error
-            else set()
-        )
-        if failed and (ended or again or failed.names & (trained | anew)):
+        if ended or self._is_over(source, error, trained, old):
             self.error = None
         if recording is not None:
             self.recording, self.recorded_in = recording, self.cell
         if error is not None and not asks:
             self.fail(error, recording)
+
+    def _is_over(
+        self,
+        source: str,
+        error: BaseException | None,
+        trained: set[str],
+        old: dict[tuple[Any, str], tuple[Any, ...]],
+    ) -> bool:
+        """Tell whether a cell ends the time of the error that stands (NOTE [what is newest]).
+
+        Args:
+            source: the cell's text.
+            error: what it raised.
+            trained: names of what it gave a gradient, or stepped.
+            old: the traces before it ran.
+        """
+        failed = self.error
+        if failed is None:
+            return False
+        if failed.names & trained:
+            return True
+        if error:
+            return False
+        called = re.findall(r"(?<!def )\b(\w+)\(", source)
+        runs_through = not failed.functions.isdisjoint(called)
+        return runs_through or bool(failed.names & self._made_anew(old))
+
+    def _made_anew(self, old: dict[tuple[Any, str], tuple[Any, ...]]) -> set[str]:
+        """Return the names of the leaves that this cell made, where it made the newest loss too: of
+        a model that was made anew, what raised is gone."""
+        if self.loss()[1] != self.cell:
+            return set()
+        return {name for _, name in self.traces.keys() - old.keys()}
 
     @property
     def told(self) -> Explanation | None:
@@ -190,15 +213,13 @@ class Notebook:
         return _asked({**self.namespace, **inside}, loss, recording, error)
 
     def newest(self) -> Explanation:
-        """About the newest loss, in the recording where that is as new (NOTE [what is newest])."""
+        """Explain what the newest loss does, in the recording where that is as new (NOTE [what is
+        newest])."""
         loss, made, note = self.loss()
         recording, (before, last) = self.recording, self.backwards
         if recording is not None:
             seen = loss is not None and recording.find(loss) is not None
-            own, at = bool(recording.graph.backwards), self.recorded_in
-            if (last > at and (own or not seen or before >= made)) or (
-                not seen and (made > at or not own)
-            ):
+            if self._is_outdated(recording, made, seen):
                 # a later backward was not recorded, or it saw nothing of this loss
                 recording = None
             elif not seen:
@@ -206,43 +227,46 @@ class Notebook:
                 loss, note = None, ""
         if recording is None and loss is not None and made < last and before >= made:
             loss, note = None, LOST
-        told = _asked(self.namespace, loss, recording, None)
-        return told._replace(more=(*told.more, note)) if note else told
+        explanation = _asked(self.namespace, loss, recording, None)
+        return explanation._replace(more=(*explanation.more, note)) if note else explanation
+
+    def _is_outdated(self, recording: Recording, made: int, seen: bool) -> bool:
+        """Tell whether the newest loss is not what the last recording is about.
+
+        Args:
+            recording: the last one.
+            made: in which cell the loss was made.
+            seen: whether the recording saw the loss.
+        """
+        has_backward = bool(recording.graph.backwards)
+        before, last = self.backwards
+        is_later = last > self.recorded_in
+        if is_later and (has_backward or not seen or before >= made):
+            return True
+        return not seen and (made > self.recorded_in or not has_backward)
 
     def loss(self) -> tuple[Any, int, str]:
-        """The newest loss among the notebook's names, in which cell it was made, and what else may
-        be meant."""
-        found = _numbers(self.namespace)
-        cell = {n: self.born.get(n, (None, self.cell + 1))[1] for n in found}
-        called = {
-            n: t
-            for n, t in found.items()
-            if "loss" in n.lower() and not n.lower().startswith(MEASURED)
-        }
-        newest = max((cell[n] for n in called), default=-1)
-        loss = _loss({n: t for n, t in called.items() if cell[n] == newest})
-        with torch_private.unobserved():
-            later = {
-                n: t
-                for n, t in found.items()
-                if n not in called
-                and cell[n] > newest
-                and t.requires_grad
-                and not t.is_leaf
-                and not n.lower().startswith(MEASURED)
-            }
-        at = max((cell[n] for n in later), default=-1)
-        other = _loss({n: t for n, t in later.items() if cell[n] == at})
-        if other is None or (
-            loss is not None and not (at == self.backwards[1] and self.backwards[0] >= newest)
-        ):
-            name = next((n for n in later if later[n] is other), "")
-            return (
-                loss,
-                newest,
-                f"{name} is newer than this loss: {MAGIC} {name} asks about it." if name else "",
-            )
-        return other, at, ""
+        """Return the newest loss among the notebook's names, in which cell it was made, and what
+        else may be meant."""
+        numbers = _numbers(self.namespace)
+        cells = {name: self._birth_cell(name) for name in numbers}
+        losses = _called_loss(numbers)
+        loss, loss_cell = _newest_of(losses, cells)
+        others = _tracked(_called_otherwise(numbers))
+        later = {name: number for name, number in others.items() if cells[name] > loss_cell}
+        other, other_cell = _newest_of(later, cells)
+        if other is None:
+            return loss, loss_cell, ""
+        before, last = self.backwards
+        is_trained_on = other_cell == last and before >= loss_cell
+        if loss is None or is_trained_on:
+            return other, other_cell, ""
+        name = next(name for name, number in later.items() if number is other)
+        return loss, loss_cell, f"{name} is newer than this loss: {MAGIC} {name} asks about it."
+
+    def _birth_cell(self, name: str) -> int:
+        """Return in which cell a number got its name: the running one, if that is not noted yet."""
+        return self.born[name][1] if name in self.born else self.cell + 1
 
 
 def _last() -> BaseException | None:
@@ -339,33 +363,53 @@ def _asked(
 
 
 def _models(names: dict[str, Any], loss: Any, recording: Recording | None) -> dict[str, Any]:
-    """The modules that the question is about: those at work that the loss reaches or an optimizer
-    trains.
+    """Return the modules that the question is about: those at work that the loss reaches or an
+    optimizer trains.
 
     Which ones were at work is known of a recording only; without an optimizer all of them may be
     meant to learn. Where nothing is left of them it may be about any.
     """
-    modules = {
-        n: m
-        for n, m in names.items()
-        if issubclass(type(m), torch.nn.Module) and not n.startswith("_")
-    }
-    modules = {n: m for n, m in modules.items() if parameters_of(m)}
-    parts = {id(part) for m in modules.values() for part in m.modules() if part is not m}
-    found = {
-        n: modules[n] for n in {id(m): n for n, m in modules.items() if id(m) not in parts}.values()
-    }
-    seen = {
-        n: m
-        for n, m in found.items()
-        if recording and any(recording.find(p) is not None for p in m.parameters())
-    }
+    models = _outermost_modules(names)
+    at_work = _modules_at_work(models, recording)
     held = held_by([o for o in names.values() if isinstance(o, torch.optim.Optimizer)]).keys()
-    met = held | set(map(id, _leaves(loss)))
-    found = seen if recording and loss is not None else seen or found
-    if seen and not held:
-        return found
-    return {n: m for n, m in found.items() if not met.isdisjoint(map(id, m.parameters()))} or found
+    needs_recorded = recording and loss is not None
+    models = at_work if needs_recorded else at_work or models
+    if at_work and not held:
+        return models
+    return _modules_with(held | set(map(id, _leaves(loss))), models) or models
+
+
+def _outermost_modules(names: dict[str, Any]) -> dict[str, Any]:
+    """Return the modules with parameters that are part of no other; each by the last of its
+    names, where the first of them stands."""
+    modules = {}
+    for name, value in names.items():
+        is_module = issubclass(type(value), torch.nn.Module) and not name.startswith("_")
+        if is_module and parameters_of(value):
+            modules[name] = value
+    part_ids = {id(part) for m in modules.values() for part in m.modules() if part is not m}
+    name_of = {id(module): name for name, module in modules.items() if id(module) not in part_ids}
+    return {name: modules[name] for name in name_of.values()}
+
+
+def _modules_at_work(models: dict[str, Any], recording: Recording | None) -> dict[str, Any]:
+    """Return the modules whose parameters a recording saw."""
+    if not recording:
+        return {}
+    return {
+        name: model
+        for name, model in models.items()
+        if any(recording.find(parameter) is not None for parameter in model.parameters())
+    }
+
+
+def _modules_with(leaf_ids: set[int], models: dict[str, Any]) -> dict[str, Any]:
+    """Return the modules that have one of these parameters."""
+    return {
+        name: model
+        for name, model in models.items()
+        if not leaf_ids.isdisjoint(map(id, model.parameters()))
+    }
 
 
 def _leaves(loss: Any) -> list[Any]:
@@ -387,15 +431,38 @@ def _numbers(names: dict[str, Any]) -> dict[str, torch.Tensor]:
         }
 
 
-def _loss(found: dict[str, torch.Tensor]) -> Any:
-    """The loss among numbers: one called so, else the one with a ``grad_fn`` that was defined
-    last."""
+def _loss(numbers: dict[str, torch.Tensor]) -> Any:
+    """Return the loss among numbers: one called so, else the one with a ``grad_fn`` that was
+    defined last."""
+    losses = _called_loss(numbers)
+    tracked = [*_tracked(losses or numbers).values()]
+    named: list[Any] = tracked or [*losses.values()] or [None]
+    return numbers.get("loss", named[-1])
+
+
+def _called_loss(numbers: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return the numbers whose names say that they are a loss which is trained on."""
+    return {n: t for n, t in numbers.items() if "loss" in n.lower() and not _is_measured(n)}
+
+
+def _called_otherwise(numbers: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return the numbers whose names say nothing of a loss, or of what is only measured."""
+    return {n: t for n, t in numbers.items() if "loss" not in n.lower() and not _is_measured(n)}
+
+
+def _is_measured(name: str) -> bool:
+    """Tell whether a name says that nobody calls backward on what it names."""
+    return name.lower().startswith(MEASURED)
+
+
+def _tracked(numbers: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return the numbers that have a ``grad_fn``."""
     with torch_private.unobserved():
-        called = {
-            n: t
-            for n, t in found.items()
-            if "loss" in n.lower() and not n.lower().startswith(MEASURED)
-        }
-        tracked = [t for t in (called or found).values() if t.requires_grad and not t.is_leaf]
-    named: list[Any] = tracked or [*called.values()] or [None]
-    return found.get("loss", named[-1])
+        return {n: t for n, t in numbers.items() if t.requires_grad and not t.is_leaf}
+
+
+def _newest_of(numbers: dict[str, torch.Tensor], cells: dict[str, int]) -> tuple[Any, int]:
+    """Return the loss among the numbers of the newest cell, and that cell; None and -1 where there
+    are no numbers."""
+    newest = max((cells[name] for name in numbers), default=-1)
+    return _loss({n: t for n, t in numbers.items() if cells[n] == newest}), newest
