@@ -18,7 +18,7 @@ from pathlib import Path
 from kept import FOLDER, KINDS, compared, here, read
 
 ROOT = Path(__file__).parents[1]
-WHERE = ["tests/why", "tests/test_kept.py", "tests/test_every_state.py"]
+WHERE = ["tests/why", "tests/test_kept.py", "tests/course/test_every_state.py"]
 
 
 def report(old: Path, new: Path) -> list[str]:

@@ -53,7 +53,7 @@ truth, a sentence says what is, and has a program of its own that must hold. So 
 | not testable | nothing can be run for it on every machine: the sentence says what was tried in its place |
 
 "In the course" names the notebook and the section that shows it; mere slips of the pen are found here only. "Proof" is
-the function that tries it; `pytest tests/test_claims.py -k C046` runs one. `python tests/ledger.py` runs all and
+the function that tries it; `pytest tests/course/test_claims.py -k C046` runs one. `python tests/ledger.py` runs all and
 writes this page, and [one for each note](notes.md) in the note's own order. What takes a GPU is tried where CUDA is
 present, and changes nothing here."""
 

@@ -51,35 +51,40 @@ KINDS = (
 # What is changed, and the tests that belong to it; the quickest first, since the first failure
 # ends the run.
 RECORDER = [
-    "test_weak_spots.py",
-    "test_cuts.py",
-    "test_no_cuts.py",
-    "test_usual_calls.py",
-    "test_side_by_side.py",
+    "watch/test_weak_spots.py",
+    "watch/test_cuts.py",
+    "watch/test_no_cuts.py",
+    "watch/test_usual_calls.py",
+    "watch/test_side_by_side.py",
 ]
-RECORDER += ["test_recording_kinds.py", "test_hooks.py", "test_lifetime.py", "test_passive.py"]
-READING = ["test_weak_spots.py", "test_capture.py", "test_walk.py"]
+RECORDER += [
+    "watch/test_recording_kinds.py",
+    "watch/test_hooks.py",
+    "watch/test_lifetime.py",
+    "watch/test_passive.py",
+]
+READING = ["watch/test_weak_spots.py", "watch/test_capture.py", "watch/test_walk.py"]
 TESTS: dict[str, list[str]] = {
     "gradviz/watch/recorder.py": RECORDER,
     "gradviz/watch/cuts.py": RECORDER,
     "gradviz/watch/identity.py": RECORDER,
-    "gradviz/watch/custom_function.py": ["test_custom_functions.py", *RECORDER],
+    "gradviz/watch/custom_function.py": ["watch/test_custom_functions.py", *RECORDER],
     "gradviz/watch/backward.py": [
-        "test_weak_spots.py",
-        "test_hooks.py",
-        "test_steps.py",
-        "test_recording_kinds.py",
+        "watch/test_weak_spots.py",
+        "watch/test_hooks.py",
+        "live/test_steps.py",
+        "watch/test_recording_kinds.py",
     ],
-    "gradviz/watch/hooks.py": ["test_hooks.py", "test_steps.py"],
+    "gradviz/watch/hooks.py": ["watch/test_hooks.py", "live/test_steps.py"],
     "gradviz/watch/assemble.py": [
-        "test_weak_spots.py",
-        "test_steps.py",
-        "test_cuts.py",
-        "test_recording_kinds.py",
+        "watch/test_weak_spots.py",
+        "live/test_steps.py",
+        "watch/test_cuts.py",
+        "watch/test_recording_kinds.py",
     ],
     "gradviz/watch/capture.py": READING,
-    "gradviz/graph/records.py": [*READING, "test_arguments.py", "test_recording_kinds.py"],
-    "gradviz/why": ["test_weak_spots.py", "why"],
+    "gradviz/graph/records.py": [*READING, "test_arguments.py", "watch/test_recording_kinds.py"],
+    "gradviz/why": ["watch/test_weak_spots.py", "why"],
     "gradviz/notebook/newest.py": ["why/test_why_magic.py"],
 }
 NO_VERDICT = 99  # exit status

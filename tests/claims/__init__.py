@@ -14,7 +14,7 @@ a ``stand_in`` is all there is     not testable
 =================================  ==============
 
 Anything else has no verdict and fails the tests, e.g. a claim that does not hold and has no
-``instead``. ``tests/ledger.py`` writes docs/claims.md from this, ``tests/test_claims.py`` compares.
+``instead``. ``tests/ledger.py`` writes docs/claims.md from this, ``tests/course/test_claims.py`` compares.
 """
 
 from __future__ import annotations

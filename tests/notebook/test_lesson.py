@@ -25,7 +25,7 @@ from gradviz.notebook.lesson import Question, Wrong, question
 from gradviz.recording import record
 
 VIEW = "application/vnd.jupyter.widget-view+json"
-NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 ANSWERS: dict[Any, Wrong | None] = {
     "[2, 2, 2]": Wrong("M-clone-leaf", "the other 3s came back through b.", card="b"),
     "[5, 5, 5]": Wrong(

@@ -427,7 +427,7 @@ def test_cells_compare_fields_and_parse_no_sentence(book: books.Notebook) -> Non
 
 @pytest.mark.parametrize("folder", ["course", "benchmarks"])
 def test_the_programs_beside_the_package_parse_no_sentence(folder: str) -> None:
-    paths = sorted((Path(__file__).parents[1] / folder).glob("*.py"))
+    paths = sorted((Path(__file__).parents[2] / folder).glob("*.py"))
     assert paths
     assert {p.name: found for p in paths if (found := parsed_words(p.read_text("utf-8")))} == {}
 

@@ -19,8 +19,8 @@ from gradviz.picture.figure import Figure
 from gradviz.picture.geometry import Rect
 from gradviz.showing import show
 
-GOLDEN = Path(__file__).parent / "golden"
-DOCS = Path(__file__).parent.parent / "docs" / "pictures"
+GOLDEN = Path(__file__).parents[1] / "golden"
+DOCS = Path(__file__).parents[2] / "docs" / "pictures"
 
 
 FOUR_LINES = """\

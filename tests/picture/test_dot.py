@@ -129,7 +129,7 @@ def test_the_same_code_gives_the_same_bytes_in_every_process(tmp_path: Path) -> 
         env = {
             "PYTHONHASHSEED": seed,
             "PATH": "",
-            "PYTHONPATH": str(Path(__file__).parents[1]),
+            "PYTHONPATH": str(Path(__file__).parents[2]),
             "PYTHONUTF8": "1",
         }
         done = subprocess.run(

@@ -44,7 +44,7 @@ def found() -> dict[str, Any]:
     """What was compared in every notebook."""
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(__file__).parent)]),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(__file__).parents[1])]),
     }
     command = [sys.executable, "-m", "witness", *NAMES]
     ran = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT)

@@ -9,7 +9,7 @@ import pytest
 
 from course import books
 
-PAGE = Path(__file__).parents[1] / "docs" / "glossary.md"
+PAGE = Path(__file__).parents[2] / "docs" / "glossary.md"
 ROW = re.compile(
     r"^\| (?P<term>[^|]+) \| (?P<words>[^|]+) \| (?P<chinese>[^|]+) \| (?P<place>[^|]+) \|$",
     re.MULTILINE,
