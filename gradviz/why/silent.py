@@ -543,7 +543,8 @@ class _Asked:
         return not self.wanted or not self.wanted_nodes.isdisjoint(behind)
 
 
-# What goes wrong although nothing raises, the worst first. A rule may find several.
+# What goes wrong although nothing raises, in the order in which it is told. Each is asked, and each
+# may find several.
 RULES: tuple[Callable[[_Asked], Iterator[Explanation]], ...] = (
     _Asked.overwritten,
     _Asked.snapshots,

@@ -16,7 +16,7 @@ import torch
 import gradviz as gv
 from gradviz.graph.records import GradvizError, Graph
 from gradviz.picture import render
-from gradviz.picture.figure import Figure
+from gradviz.picture.figure import SUFFIXES, Figure
 from gradviz.showing import show
 
 
@@ -234,3 +234,10 @@ def test_an_arrangement_is_not_kept_where_it_does_not_suit() -> None:
     assert broad._like is narrow._drawn
     assert broad._drawn.how != narrow._drawn.how
     assert not broad._drawn.flaws.too_wide
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_every_suffix_that_is_known_is_written(suffix: str, tmp_path: Path) -> None:
+    target = tmp_path / f"picture.{suffix}"
+    gv.show(torch.ones(2, requires_grad=True) * 2).save(target)
+    assert target.stat().st_size > 0

@@ -13,9 +13,12 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz.why import entry, gradient, small
+from gradviz.graph.records import CutReason
+from gradviz.picture.explaining import CUTTERS
+from gradviz.why import entry, gradient, silent, small
 from gradviz.why.causes import Cause, Level, Symptom
 from gradviz.why.explanation import Explanation
+from gradviz.why.messages import REPAIRS
 from gradviz.why.rules import Rule, first_proven, looked_at_again
 
 ROOT = Path(__file__).parents[2]
@@ -154,3 +157,23 @@ def test_a_second_look_displaces_only_what_it_is_about() -> None:
     assert told == Explanation(Cause.NAN, "v")
     cut = Explanation(Cause.CUT, "cut")
     assert looked_at_again((nothing, worse), "v", cut) == cut
+
+
+def test_every_reason_of_a_cut_has_its_mend_and_its_phrase() -> None:
+    as_they_are = {
+        CutReason.DATA,
+        CutReason.NO_GRAD,
+        CutReason.INFERENCE_MODE,
+        CutReason.FLAG_OFF,
+    }
+    assert set(REPAIRS) == set(CutReason)
+    assert set(CUTTERS) == set(CutReason) - as_they_are, "say it in CUTTERS, or list it here"
+
+
+def test_every_question_about_silent_faults_is_asked() -> None:
+    answering = {
+        name
+        for name, method in vars(silent._Asked).items()
+        if getattr(method, "__annotations__", {}).get("return") == "Iterator[Explanation]"
+    }
+    assert {rule.__name__ for rule in silent.RULES} == answering, "a rule without a row in RULES"

@@ -134,7 +134,7 @@ def test_the_cause_is_told_whole_where_it_fits(tag: str) -> None:
     cause, _, reason = tag.partition(": ")
     cuts = (Cut(0, 0, 1, CutReason(reason)),) if reason else ()
     for length in range(1, WIDTH + 1):
-        told = Explanation(cause, "x" * length, cuts=cuts)
+        told = Explanation(Cause(cause), "x" * length, cuts=cuts)
         assert told.tag == tag
         first, *rest = str(told).splitlines()
         fits = length + len(tag) + 4 <= WIDTH  # two blanks before, two brackets around
