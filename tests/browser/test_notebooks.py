@@ -42,13 +42,14 @@ RUN_ALL = """async () => {
 # In the notebook's kernel, after all of its cells: every question can be answered, and no key is
 # written down.
 QUESTIONS = """
-import inspect as _inspect
+import dis as _dis
 from gradviz import lesson as _lesson
 _problems = []
 for _asked in list(_lesson._shown):
     try:
         _asked.check()
-        _used = _inspect.getclosurevars(_asked._truth).globals.items()
+        _reads = {i.argval for i in _dis.get_instructions(_asked._truth) if i.opname == "LOAD_GLOBAL"}
+        _used = [(n, v) for n, v in _asked._truth.__globals__.items() if n in _reads]
         _problems += [f"{_asked.text!r}: its truth needs {n}, which other cells may change"
                       for n, value in _used if not callable(value) and n != "torch"]
         _problems += [f"{_asked.text!r}: the answer without a Wrong is the right one"] * (not all(_asked._replies))
