@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz.graph.records import Source
 from gradviz.graph.sites import CHECKPOINT, REPLACED
-from gradviz.names import callers
-from gradviz.names import resolve as names
+from gradviz.names import callers, resolve
 from gradviz.names.bindings import (
     COMPREHENSIONS,
     bindings,
@@ -48,7 +47,7 @@ def _line_of(name: str, statement: Any, scope: Any) -> int:
     return int(max(before) if before and statement in bound else statement.lineno)
 
 
-def _pairs(site: Site) -> names.Site:
+def _pairs(site: Site) -> resolve.Site:
     return tuple(zip(site[::2], site[1::2], strict=True))
 
 
@@ -76,7 +75,7 @@ class Names:
         sites = [_pairs(c.site) for c in calls]
         roots = _root_sites(calls)
         self._places: dict[tuple[int, int], Place] = {}
-        resolved = names.resolve([*sites, *map(_pairs, roots)], self._places)
+        resolved = resolve.resolve([*sites, *map(_pairs, roots)], self._places)
         self.of_call = {id(c): n for c, n in zip(calls, resolved, strict=False)}
         self._of_root = dict(zip(roots, resolved[len(calls) :], strict=True))
         self._first: dict[Object, str] = {}
@@ -286,7 +285,7 @@ class Names:
             return False
         return id(call) in self._unbound or call.module is None
 
-    def _code_inside(self, call: CallRecord, named: names.Named) -> str:
+    def _code_inside(self, call: CallRecord, named: resolve.Named) -> str:
         """Say which function ran, in which module, and under which name its result is read further
         on."""
         module_name = self.module(call.module) or named.callee
@@ -294,7 +293,7 @@ class Names:
         result_name = self._first.get(call.outputs[0].object) if len(call.outputs) == 1 else None
         return f"{result_name} ({code})" if result_name else code
 
-    def _code_with_result_name(self, call: CallRecord, named: names.Named) -> str | None:
+    def _code_with_result_name(self, call: CallRecord, named: resolve.Named) -> str | None:
         """Return what is written at the site, behind the name of the result where it lacks it."""
         code = named.code
         result_name = self._own.get(id(call.outputs[0])) if len(call.outputs) == 1 else None

@@ -187,7 +187,7 @@ class Gradients(Zeros):
     def switched_off(self, asked: Asked) -> list[Cut]:
         """Return where its requires_grad was switched off."""
         own = {t.id for t in self.states(asked)}
-        return [c for c in self.graph.cuts if c.reason is CutReason.FLAG_OFF and c.input_id in own]
+        return [c for c in self.facts.frozen_leaves if c.input_id in own]
 
     def of_not_asking(self, asked: Asked) -> Cause:
         """Name the cause of a tensor that asks for no gradient: a parameter is frozen."""

@@ -363,11 +363,7 @@ class _Case:
     def cuts_elsewhere(self, root: Tensor, calls: list[Call]) -> int:
         """Count the calls behind the root that cut something, at other places than these calls."""
         behind, here = self.facts.ancestors([root.id]), {_site(c) for c in calls}
-        others = {
-            c.call_id
-            for c in self.graph.cuts
-            if c.output_id in behind and c.reason is not CutReason.FLAG_OFF
-        }
+        others = {c.call_id for c in self.facts.real_cuts if c.output_id in behind}
         return sum(_site(self.graph.call[i]) not in here for i in others)
 
     def left_torch(self, verdict: str, root: Tensor) -> Explanation | None:
@@ -481,9 +477,7 @@ class _Case:
         """The calls that wrote what was saved between the two versions that torch names."""
         if said is None:
             return []
-        writes = [
-            e for e in self.graph.events if isinstance(e, Wrote) and self.moved(e, saved, said)
-        ]
+        writes = [e for e in self.facts.writes if self.moved(e, saved, said)]
         return [self.graph.call[i] for i in dict.fromkeys(e.call_id for e in writes)]
 
     def who_wrote(self, calls: list[Call], name: str, node: Node | None) -> tuple[str, str]:

@@ -277,7 +277,7 @@ class _Asked:
 
     def followed(self, name: str, own: int, mend: str) -> Explanation | None:
         """A tensor of the recording that shares its memory with weights that were written since."""
-        states = [t for t in self.graph.tensors if t.object_id == own]
+        states = self.facts.states[own]
         maker = self.facts.maker.get(states[0].id)
         if states[-1].storage_id is None or maker is None:
             return None
@@ -300,10 +300,8 @@ class _Asked:
         graph = self.graph
         writes = [
             e
-            for e in graph.events
-            if isinstance(e, Wrote)
-            and e.call_id > since
-            and graph.call[e.call_id].function not in NO_MEMORY
+            for e in self.facts.writes
+            if e.call_id > since and graph.call[e.call_id].function not in NO_MEMORY
         ]
         along = {
             e.call_id
@@ -450,7 +448,7 @@ class _Asked:
 
     def sums_kept(self) -> Iterator[Explanation]:
         """Living results that hold graphs of several backwards that are over: a running loss."""
-        ended, ran = self.ended, _nodes_that_ran(self.graph)
+        ended, ran = self.ended, self.facts.ran
         for t in self.facts.latest_state.values() if len(ended) > 1 else ():
             kept = t.object_id in self.wanted or (t.name and t.object_id in self.living)
             if not kept or t.gradient_edge is None or t.is_leaf or t.gradient_edge.node_id in ran:
@@ -554,11 +552,6 @@ RULES: tuple[Callable[[_Asked], Iterator[Explanation]], ...] = (
     _Asked.sums_kept,
     _Asked.lists_kept,
 )
-
-
-def _nodes_that_ran(graph: Graph) -> set[int]:
-    """The nodes of every recorded backward."""
-    return {n for b in graph.backwards for n in (*b.ran, *b.roots)}
 
 
 def _is_zero(preview: str | None) -> bool:
