@@ -290,7 +290,7 @@ def entries() -> Iterator[str]:
 
 WORLD_TYPES: dict[str, Any] = {}
 # Any value may be said; two graphs are compared; a panel tells its picture what its controls show.
-BETWEEN_OURSELVES = {"lesson.say", "Graph.same_but_numbered", "GraphWidget.belongs_to"}
+BETWEEN_OURSELVES = {"lesson.button_text", "Graph.same_but_numbered", "GraphWidget.belongs_to"}
 
 
 def test_no_public_entry_is_missing_in_the_table(world: World) -> None:

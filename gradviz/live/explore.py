@@ -42,10 +42,10 @@ from gradviz.picture.explaining import Listing
 from gradviz.picture.figure import Figure
 from gradviz.picture.state import state, text_of
 from gradviz.picture.table import COLUMNS
-from gradviz.picture.theme import visible
 from gradviz.recording import Recording, record
 from gradviz.watch.walk import without_collector
 from gradviz.words import given
+from gradviz.words.plain import visible
 
 if TYPE_CHECKING:
     from gradviz.live.widget import GraphWidget, Shown

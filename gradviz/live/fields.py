@@ -11,7 +11,7 @@ from gradviz.graph.records import Call, Graph, Node, Raised, SavedState, Tensor
 from gradviz.picture import table
 from gradviz.picture.explaining import Listing, sentences
 from gradviz.picture.figure import Figure
-from gradviz.picture.theme import visible
+from gradviz.words.plain import visible
 
 
 class Left(Protocol):

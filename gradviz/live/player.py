@@ -12,9 +12,9 @@ from gradviz.live.steps import Step, graph_at
 from gradviz.live.widget import GraphWidget
 from gradviz.picture.figure import Figure
 from gradviz.picture.scene import Scene
-from gradviz.picture.theme import visible
 from gradviz.recording import Recording
 from gradviz.words import given
+from gradviz.words.plain import visible
 
 
 def play(recording: Recording, *, title: str | None = None, start: int = 0) -> Player:

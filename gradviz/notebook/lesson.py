@@ -16,9 +16,9 @@ from weakref import WeakSet
 from gradviz.graph.records import GradvizError
 from gradviz.live import lifetime
 from gradviz.live.explore import Exploration, Run, Turns, missing
-from gradviz.picture.theme import visible
 from gradviz.recording import Recording
 from gradviz.words import given
+from gradviz.words.plain import visible
 
 FEWEST, MOST = 2, 4  # answers
 JUST_SHOW, REVEAL = "Just show me", "Reveal (R)"
@@ -139,7 +139,11 @@ class Question:
             GradvizError: it is none of the answers.
         """
         if _read(answer) not in self.answers:
-            told = f"{say(answer)!r:.80}" if type(answer) in given.PLAIN else given.shown(answer)
+            told = (
+                f"{button_text(answer)!r:.80}"
+                if type(answer) in given.PLAIN
+                else given.shown(answer)
+            )
             raise GradvizError(f"{told} is not one of the answers: {' | '.join(self.answers)}")
         return self._take(self.answers.index(_read(answer)))
 
@@ -160,7 +164,7 @@ class Question:
         """
         run = self._look()
         try:
-            truth = say(self._truth(run))
+            truth = button_text(self._truth(run))
         except Exception as error:
             raise GradvizError(f"{self.text!r}: its truth raised {_error(error)}") from error
         if truth not in self.answers:
@@ -191,7 +195,7 @@ class Question:
     def _reply(self, run: Run, given: int | None) -> Reply:
         said = "" if given is None else f"You said {self.answers[given]}; it"
         try:
-            truth = say(self._truth(run))
+            truth = button_text(self._truth(run))
         except Exception as error:
             return Reply(
                 f"This question cannot be answered here: its truth raised {_error(error)}", None
@@ -435,10 +439,10 @@ def present(on: bool = True) -> None:
         asked._dress()
 
 
-def say(value: Any) -> str:
+def button_text(value: Any) -> str:
     """How a value stands on a button, and is compared.
 
-    >>> say(5.0), say([2, 2]), say(None)
+    >>> button_text(5.0), button_text([2, 2]), button_text(None)
     ('5', '[2, 2]', 'None')
     """
     return visible(f"{value:.10g}" if isinstance(value, float) else str(value))
@@ -447,7 +451,7 @@ def say(value: Any) -> str:
 def _read(value: Any) -> str:
     """The same of what a caller gives as an answer; "" for what cannot be said."""
     try:
-        return say(value)
+        return button_text(value)
     except Exception:  # code of the value's own
         return ""
 
@@ -459,11 +463,11 @@ def _checked(answers: Mapping[Any, Wrong | None]) -> dict[str, Wrong | None]:
             f"answers={given.shown(answers)}; expected {FEWEST} to {MOST} of them in a dict: {{'[5,"
             " 5, 5]': lesson.Wrong('a belief', 'what the picture shows instead.', card='b'), …}"
         )
-    by_text = {say(answer): wrong for answer, wrong in answers.items()}
+    by_text = {button_text(answer): wrong for answer, wrong in answers.items()}
     if len(by_text) < len(answers) or not all(text.strip() for text in by_text):
         raise GradvizError(
-            f"answers read {' | '.join(map(say, answers))}; expected different texts, none of them"
-            " blank"
+            f"answers read {' | '.join(map(button_text, answers))}; expected different texts, none"
+            " of them blank"
         )
     for text, wrong in by_text.items():
         if wrong is not None:

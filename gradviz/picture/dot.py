@@ -16,7 +16,8 @@ from gradviz.picture import theme
 from gradviz.picture.arrange import side_by_side
 from gradviz.picture.levels import Plan, plan
 from gradviz.picture.scene import Arrow, Box, Card, Row, Scene
-from gradviz.picture.theme import RowLook, shorten, text_width, visible
+from gradviz.picture.theme import RowLook, text_width
+from gradviz.words.plain import shorten, visible
 
 ALLOWED = frozenset(
     "arrowhead arrowsize arrowtail bgcolor class color compound dir fillcolor fontname fontsize"

@@ -25,7 +25,7 @@ from gradviz.graph.records import (
 )
 from gradviz.picture import rows
 from gradviz.picture.scene import joined
-from gradviz.picture.theme import shorten, visible
+from gradviz.words.plain import shorten, visible
 
 LIMIT = 240  # characters of both sentences together
 CODE = 48  # characters of a line of code in a sentence

@@ -25,6 +25,7 @@ from gradviz.picture.dot import ARRANGEMENTS, Arrangement, Piece
 from gradviz.picture.dot import dot as write_dot
 from gradviz.picture.geometry import Chip, Point, Rect, Spline, corners, place
 from gradviz.picture.scene import Scene
+from gradviz.words.plain import visible
 
 FORMATS = ("svg", "png", "pdf")
 IN_PROCESS = 120  # edges; above, a child process lays out, because in here nothing could stop it
@@ -469,7 +470,7 @@ def _finish(svg: bytes, dot: str, titles: Mapping[str, str]) -> bytes:
         if title is not None:
             said = titles.get(title.text or "")
             if said:
-                title.text = theme.visible(said, 1000)
+                title.text = visible(said, 1000)
             else:
                 group.remove(title)
         if group.get("class") != "graph":

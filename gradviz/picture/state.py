@@ -12,7 +12,7 @@ from gradviz.graph.records import Call, Graph, Node, Tensor
 from gradviz.picture import explaining, render, table, text
 from gradviz.picture.explaining import Listing
 from gradviz.picture.scene import Arrow, Card, Scene, joined
-from gradviz.picture.theme import visible
+from gradviz.words.plain import visible
 
 KINDS = {
     "leaf": "leaf",

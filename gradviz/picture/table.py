@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gradviz.graph.facts import Facts, sharing
 from gradviz.graph.records import Graph, Tensor
 from gradviz.picture.scene import LINES, Card
-from gradviz.picture.theme import visible
+from gradviz.words.plain import visible
 
 COLUMNS = ("name", "value", "grad", "requires_grad", "is_leaf", "grad_fn", "version", "storage")
 UNKNOWN = "unknown"

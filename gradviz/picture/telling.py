@@ -21,7 +21,7 @@ from gradviz.graph.records import (
 )
 from gradviz.picture.rows import error_text
 from gradviz.picture.scene import describe, joined
-from gradviz.picture.theme import visible
+from gradviz.words.plain import visible
 
 LISTED = 6  # nodes that one sentence names
 SETTERS = {"__setitem__": "", "data": ".data", "grad": ".grad", "requires_grad": ".requires_grad"}

@@ -17,7 +17,7 @@ from gradviz.graph.records import (
 )
 from gradviz.picture.rows import error_text, names
 from gradviz.picture.scene import LINES, Arrow, Card, Scene, describe
-from gradviz.picture.theme import visible
+from gradviz.words.plain import visible
 
 EMPTY = "An empty graph: no tensor, no node."
 

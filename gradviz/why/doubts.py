@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 from gradviz.graph.facts import Facts
+from gradviz.graph.findings import Cause
 from gradviz.graph.records import Graph, Node, NodeKind, SavedState
-from gradviz.why.causes import Cause
-from gradviz.why.explanation import Explanation, Words, several
+from gradviz.why.explanation import Explanation
 from gradviz.why.paths import Paths
+from gradviz.words.speech import several
+from gradviz.words.words import Words
 
 START = "Not known whether all is well"
 SO_FAR = "Healthy as far as was looked at"

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from gradviz.graph.facts import Facts
+from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import (
     Called,
     CutReason,
@@ -31,9 +32,8 @@ from gradviz.watch import torch_private
 from gradviz.watch.capture import capture, described, tensor_fields
 from gradviz.watch.identity import read
 from gradviz.watch.recorded import Recorded
-from gradviz.why.causes import Cause, Level
 from gradviz.why.doubts import doubted, doubts, so_far, written_outside
-from gradviz.why.explanation import Explanation, bare, several
+from gradviz.why.explanation import Explanation
 from gradviz.why.gradient import DONE, UNSEEN, Gradients
 from gradviz.why.moving import MOVES, STAYS, Move, Moves, will_it_move
 from gradviz.why.paths import RECORD, Asked, Paths
@@ -42,6 +42,8 @@ from gradviz.why.reaching import check, parts_of, reach
 from gradviz.why.rules import Rule, looked_at_again
 from gradviz.why.silent import silent_faults
 from gradviz.why.small import explain_small
+from gradviz.words.speech import several
+from gradviz.words.words import bare
 
 KINDS = (torch.Tensor, torch.nn.Module, torch.optim.Optimizer)
 NOT_HELD = "No optimizer that is known here holds {}"

@@ -4,17 +4,18 @@ torch."""
 from __future__ import annotations
 
 import html
-import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from gradviz.graph.facts import Facts, How, code_of
+from gradviz.graph.facts import Facts
+from gradviz.graph.findings import Cause, Finding
 from gradviz.graph.records import Call, Cut, Graph, Hooked, Raised, Tensor, Wrote
 from gradviz.picture.figure import Figure
-from gradviz.picture.scene import count, joined
-from gradviz.picture.theme import visible
-from gradviz.why.causes import Cause
+from gradviz.picture.scene import count
+from gradviz.words.plain import visible
+from gradviz.words.speech import fill, language, say
+from gradviz.words.words import Words
 
 LINES = 8  # lines of one explanation
 WIDTH = 120  # characters of a line
@@ -45,6 +46,7 @@ class Explanation(NamedTuple):
         graph: where those ids are looked up, or None.
         more: further short lines, such as numbers per block.
         detail: a second machine-readable word, where a cause has several forms; "" elsewhere.
+        finding: what is told here, before it was put into words.
 
     Example:
         >>> verdict = "w.grad is None: w is frozen."
@@ -66,6 +68,7 @@ class Explanation(NamedTuple):
     graph: Graph | None = None
     more: tuple[str, ...] = ()
     detail: str = ""
+    finding: Finding | None = None
 
     @property
     def tag(self) -> str:
@@ -159,72 +162,6 @@ def _fitted(more: list[str], parts: list[list[str]], room: int) -> list[str]:
 # --- words that every explanation uses ------------------------------------------------------------
 
 
-class Words:
-    """How the tensors, calls and lines of one graph are called."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.graph, self.facts = graph, Facts.of(graph)
-        self.told: dict[int, str] = {}  # places, by call
-
-    def name(self, tensor_id: int | None) -> str:
-        """A tensor's name, or the code that made it."""
-        label = self.facts.label(tensor_id)
-        if label.tensor is None:
-            return "a plain value"
-        if label.how is How.NAMED:
-            return visible(label.name, 60)
-        if label.how is How.MADE:
-            return self.code(label.maker)
-        if label.reader is None:
-            return "an unnamed tensor"
-        if label.tensor.is_leaf and label.tensor.requires_grad and label.reader.module:
-            return f"a parameter of {visible(label.reader.module, 60)}"
-        return f"an input of {self.code(label.reader)}"
-
-    def code(self, call: Call | None) -> str:
-        """The user's code of a call, on one line."""
-        return visible(code_of(call), 60) if call else ""
-
-    def place(self, call: Call | None) -> str:
-        """``cell [4] line 3, b = a.detach()``: where a call stands, and what it is."""
-        if call is None:
-            return ""
-        line = f"{_file(call.source.file)}line {call.source.line}, " if call.source else ""
-        module = f", in module {visible(call.module, 60)}" if call.module else ""
-        return line + self.code(call) + module
-
-    def places(self, calls: Iterable[Call]) -> str:
-        """Several calls; those of one line are counted."""
-        found: dict[str, int] = {}
-        for call in calls:
-            # thousands of parameters may have a place in common
-            if (place := self.told.get(call.id)) is None:
-                place = self.told[call.id] = self.place(call)
-            found[place] = found.get(place, 0) + 1
-        told = [
-            place + (f", {times} times" if times > 1 else "")
-            for place, times in list(found.items())[:2]
-        ]
-        return "; ".join(told) + (f"; and {len(found) - 2} more places" if len(found) > 2 else "")
-
-
-def _file(name: str) -> str:
-    """The notebook's cell numbers stand in ``name`` already; of a path only its last part is
-    told."""
-    if not name or name.startswith("<"):
-        return ""
-    return visible(name.replace("\\", "/").rpartition("/")[2], 40) + " "
-
-
-def bare(name: str | None) -> str:
-    """A name without the line where it was one: ``"b (line 3)"`` is b there, and not any more.
-
-    >>> bare("b (line 3)"), bare("another b"), bare(None)
-    ('b', '', '')
-    """
-    return re.sub(r" \(line \d+\)$|^another .*", "", name or "")
-
-
 def at_a_word(text: str, most: int) -> str:
     """
     >>> at_a_word("one two three", 9), at_a_word("one two", 9), at_a_word("onetwothree", 9)
@@ -234,12 +171,39 @@ def at_a_word(text: str, most: int) -> str:
     return text if len(text) <= most else f"{words} …" if blank else f"{rest}…"
 
 
-def several(names: Sequence[str], few: int = 3) -> str:
+def worded(finding: Finding, words: Words, group: str = "") -> Explanation:
+    """Put a finding into words.
+
+    Args:
+        finding: what is proven.
+        words: what the tensors and calls of its graph are called.
+        group: names of the tensors of which all the same is told; "" for the finding's own subject.
     """
-    >>> several(["a"]), several(["a", "b", "c"]), several(list("abcde"))
-    ('a', 'a, b and c', 'a, b and 3 more')
-    """
-    return joined([*names[:2], f"{len(names) - 2} more"] if len(names) > few else names)
+    answer = language().answers[finding.cause, finding.form]
+    name = finding.subject
+    fields = {
+        "it": say("group.it") if group else name,
+        "grad": say("group.grad") if group else say("label.grad", name=name),
+        "loss": finding.loss,
+        **finding.fields,
+    }
+    fields["symptom"] = say(f"symptom.{finding.symptom.name.lower()}", **fields)
+    verdict = fill(answer.verdict, fields)
+    return Explanation(
+        finding.cause,
+        say("group.verdict", names=group, verdict=verdict) if group else verdict,
+        words.places(finding.calls),
+        fill(answer.why, fields),
+        fill(answer.mend, fields),
+        tuple(say(f"ruled_out.{key}") for key in finding.checked),
+        lines_of(finding.calls),
+        finding.cuts,
+        finding.node_ids,
+        finding.tensor_ids,
+        words.graph,
+        tuple(fill(line, fields) for line in answer.more),
+        finding=finding,
+    )
 
 
 def lines_of(calls: Iterable[Call]) -> tuple[int, ...]:

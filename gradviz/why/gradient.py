@@ -12,28 +12,22 @@ from __future__ import annotations
 from collections.abc import Set
 from functools import cached_property
 
+from gradviz.graph.findings import Cause, Symptom
 from gradviz.graph.records import Call, Cut, CutReason, NodeKind, SavedState, Tensor
-from gradviz.why.causes import Cause, Symptom
 from gradviz.why.doubts import unspent
-from gradviz.why.explanation import Explanation, bare, several
-from gradviz.why.messages import NON_REENTRANT, REENTRANT, REPAIRS, SAID, UNTRACKED, repair
+from gradviz.why.explanation import Explanation
+from gradviz.why.messages import NON_REENTRANT, REPAIRS, UNTRACKED, repair
 from gradviz.why.paths import NOT_IN_LOSS, RECORD, Asked
 from gradviz.why.rules import Rule, first_proven
 from gradviz.why.zeros import Zeros
+from gradviz.words.speech import several
+from gradviz.words.words import bare
 
 DONE = "cleared after the step"
 UNSEEN = " Without a recording no more than that is known."
 OF_CUTS = {
     CutReason.COPIED_OUT: Cause.REBUILT_FROM_VALUE,
     CutReason.NO_GRAD_WRITE: Cause.NO_GRAD_WRITE,
-}
-# what a .grad that was read holds
-SYMPTOMS = {
-    "none": Symptom.NONE,
-    "unknown": Symptom.UNREADABLE,
-    "zero": Symptom.ZERO,
-    "nan": Symptom.NAN,
-    "some": Symptom.SOME,
 }
 SCALING = {
     "to",
@@ -77,18 +71,6 @@ class Gradients(Zeros):
         ]
         losses = [i for call in later for i in call.inputs[:1]]
         return Gradients(self.graph, losses, self.zeros, self.still) if later else None
-
-    def symptom(self, asked: Asked) -> Symptom:
-        """Say what there is to explain."""
-        if asked.grad in ("none", "unknown"):
-            return SYMPTOMS[asked.grad]
-        return Symptom.ELSEWHERE if self.from_elsewhere(asked) else SYMPTOMS[asked.grad]
-
-    def from_elsewhere(self, asked: Asked) -> bool:
-        """Say whether the gradient that is there cannot be from the loss that is asked about."""
-        if not self.given or not asked.requires_grad or self.reaches(asked):
-            return False
-        return not (self.hidden(asked) and self.filled(asked))
 
     def unknown(self, asked: Asked, why: str, *ruled_out: str) -> Explanation:
         """Nothing is proven: say what was excluded, and what a recording would add."""
@@ -209,17 +191,7 @@ class Gradients(Zeros):
         """It was made in inference_mode."""
         if not asked.inference:
             return None
-        n = asked.name
-        return self.say(
-            asked,
-            Cause.INFERENCE_TENSOR,
-            f"{n}.grad is None: {n} was made in inference_mode.",
-            why=SAID[Cause.INFERENCE_TENSOR].why,
-            mend=(
-                "torch.no_grad() instead of inference_mode "
-                f"where it is made; or {n}.clone() outside of it."
-            ),
-        )
+        return self.answer(asked, Cause.INFERENCE_TENSOR, "none")
 
     def not_asking(self, asked: Asked) -> Explanation:
         """Its requires_grad is False."""
@@ -345,23 +317,6 @@ class Gradients(Zeros):
                         ),
                     )
         return None
-
-    def hidden(self, asked: Asked) -> bool:
-        """May it be inside a reentrant checkpoint of the loss?"""
-        own = {t.object_id for t in self.states(asked)}
-        return asked.is_leaf and any(inside is None or own & inside for inside in self.checkpoints)
-
-    @cached_property
-    def checkpoints(self) -> list[set[int] | None]:
-        """The objects that went into each reentrant checkpoint of the loss; None: not known."""
-        met = [self.graph.node[n] for n in self.facts.reachable(self.roots)]
-        calls = [self.graph.call.get(n.call_id) for n in met if n.name.startswith(REENTRANT)]
-        return [{self.graph.tensor[i].object_id for i in c.inputs} if c else None for c in calls]
-
-    def filled(self, asked: Asked) -> bool:
-        """Did a backward of the loss fill its .grad?"""
-        runs = {b.call_id for b in self.graph.backwards if self.roots & {*b.roots}}
-        return any(e.call_id in runs for e in self.writes_to(asked))
 
     def unread(self, asked: Asked) -> Explanation | None:
         """No path, and no recording that says why."""

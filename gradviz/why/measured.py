@@ -15,7 +15,7 @@ import torch
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Backward, Edge, Graph, NodeKind, NodeRan
 from gradviz.watch import torch_private
-from gradviz.why.explanation import Words
+from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.watch.recorded import Recorded

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from gradviz.graph.findings import Cause
 from gradviz.graph.records import Cut, CutReason, Graph
-from gradviz.why.causes import Cause
 
 # characters that are read at either end of a message: a worker's traceback can be long
 MOST = 50_000

@@ -6,12 +6,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gradviz.graph.facts import Facts, How
+from gradviz.graph.findings import Cause, Finding, Sure, Symptom
 from gradviz.graph.records import Call, Cut, Graph, NodeKind, Tensor, Wrote
-from gradviz.why.causes import Cause
-from gradviz.why.explanation import Explanation, Words, lines_of, several
+from gradviz.why.explanation import Explanation, lines_of, worded
+from gradviz.why.messages import REENTRANT
+from gradviz.words.speech import several
+from gradviz.words.words import Words
 
 RECORD = (
     "Put %%gradviz above the cell, or run it in `with gv.record()`: that tells the call and the"
@@ -24,6 +27,20 @@ LITERAL = re.compile(r"(\w+ = )?[\w.]+\(([-\d.e\s,\[\]()]|\w+=[\w.]+)*\)")
 
 
 NOT_IN_LOSS: tuple[str, ...] = ("cut", "frozen", "never tracked", "non-leaf")
+CHECKED_IN_LOSS = ("cut", "frozen", "never_tracked", "non_leaf")
+# what a cause always rules out
+CHECKED: dict[Cause, tuple[str, ...]] = dict.fromkeys(
+    (Cause.NOT_IN_LOSS, Cause.BRANCH_NOT_TAKEN, Cause.NO_BACKWARD_YET), CHECKED_IN_LOSS
+)
+CHECKED |= dict.fromkeys((Cause.CUT, Cause.REBUILT_FROM_VALUE), CHECKED_IN_LOSS[1:3])
+# what a .grad that was read holds
+SYMPTOMS = {
+    "none": Symptom.NONE,
+    "unknown": Symptom.UNREADABLE,
+    "zero": Symptom.ZERO,
+    "nan": Symptom.NAN,
+    "some": Symptom.SOME,
+}
 # if not said otherwise
 RULED_OUT = dict.fromkeys(
     (Cause.NOT_IN_LOSS, Cause.BRANCH_NOT_TAKEN, Cause.NO_BACKWARD_YET), NOT_IN_LOSS
@@ -116,6 +133,80 @@ class Paths:
             more,
             detail,
         )
+
+    def answer(
+        self,
+        asked: Asked,
+        cause: Cause,
+        form: str,
+        *,
+        calls: Sequence[Call] = (),
+        checked: tuple[str, ...] | None = None,
+        cuts: Sequence[Cut] = (),
+        nodes: Sequence[int] = (),
+        tensors: Sequence[int] = (),
+        sure: Sure = Sure.PROVEN,
+        **fields: Any,
+    ) -> Explanation:
+        """Tell what was found of a tensor; it points at the tensor and at the loss.
+
+        Args:
+            asked: the tensor.
+            cause: what is wrong, or that nothing is.
+            form: which sentences tell it: ``(cause, form)`` is their key in ``words/en.py``.
+            calls: where it happened.
+            checked: keys of what was ruled out; left out, what the cause always rules out.
+            cuts: the cuts that did it.
+            nodes: further nodes that it points at.
+            tensors: further tensors that it points at.
+            sure: how sure it is.
+            fields: what the sentences name.
+        """
+        own = [] if asked.tensor_id is None else [asked.tensor_id]
+        finding = Finding(
+            cause,
+            form,
+            self.symptom(asked),
+            asked.name,
+            self.loss,
+            fields,
+            tuple(calls),
+            tuple(cuts),
+            tuple(nodes),
+            tuple(dict.fromkeys([*own, *tensors, *self.losses[-1:]])),
+            CHECKED.get(cause, ()) if checked is None else checked,
+            sure,
+        )
+        return worded(finding, self.words)
+
+    def symptom(self, asked: Asked) -> Symptom:
+        """Say what there is to explain."""
+        if asked.grad in ("none", "unknown"):
+            return SYMPTOMS[asked.grad]
+        return Symptom.ELSEWHERE if self.from_elsewhere(asked) else SYMPTOMS[asked.grad]
+
+    def from_elsewhere(self, asked: Asked) -> bool:
+        """Say whether the gradient that is there cannot be from the loss that is asked about."""
+        if not self.given or not asked.requires_grad or self.reaches(asked):
+            return False
+        return not (self.hidden(asked) and self.filled(asked))
+
+    def hidden(self, asked: Asked) -> bool:
+        """May it be inside a reentrant checkpoint of the loss?"""
+        own = {t.object_id for t in self.states(asked)}
+        return asked.is_leaf and any(inside is None or own & inside for inside in self.checkpoints)
+
+    @cached_property
+    def checkpoints(self) -> list[set[int] | None]:
+        """The objects that went into each reentrant checkpoint of the loss; None: not known."""
+        met = [self.graph.node[n] for n in self.facts.reachable(self.roots)]
+        calls = [self.graph.call.get(n.call_id) for n in met if n.name.startswith(REENTRANT)]
+        return [{self.graph.tensor[i].object_id for i in c.inputs} if c else None for c in calls]
+
+    def filled(self, asked: Asked) -> bool:
+        """Did a backward of the loss fill its .grad?"""
+        runs = {b.call_id for b in self.graph.backwards if self.roots & {*b.roots}}
+        return any(e.call_id in runs for e in self.writes_to(asked))
 
     @cached_property
     def behind(self) -> set[int]:

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from gradviz.graph.facts import Facts
+from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
     Backward,
     Call,
@@ -27,9 +28,7 @@ from gradviz.graph.records import (
     Tensor,
     Wrote,
 )
-from gradviz.picture.theme import visible
-from gradviz.why.causes import Cause
-from gradviz.why.explanation import Explanation, at_a_word, bare, lines_of, several
+from gradviz.why.explanation import Explanation, at_a_word, lines_of
 from gradviz.why.messages import (
     NON_REENTRANT,
     REPAIRS,
@@ -44,6 +43,9 @@ from gradviz.why.messages import (
 )
 from gradviz.why.messages import read_error as read_error  # errors come in through here
 from gradviz.why.paths import Paths
+from gradviz.words.plain import visible
+from gradviz.words.speech import several
+from gradviz.words.words import bare
 
 NAME = 40  # characters of a tensor's name in a sentence
 _STEP = re.compile(r"\bstep\b")

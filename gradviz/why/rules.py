@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from gradviz.why.causes import Symptom
+from gradviz.graph.findings import Symptom
 from gradviz.why.explanation import Explanation
 
 Subject = ParamSpec("Subject")

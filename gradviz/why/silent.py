@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradviz.graph.facts import NO_MEMORY, Facts
+from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
     Call,
     Called,
@@ -28,8 +29,9 @@ from gradviz.graph.records import (
 )
 from gradviz.watch import torch_private
 from gradviz.watch.identity import read
-from gradviz.why.causes import Cause
-from gradviz.why.explanation import Explanation, Words, lines_of, several
+from gradviz.why.explanation import Explanation, lines_of
+from gradviz.words.speech import several
+from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.watch.recorded import Recorded

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from gradviz.graph.findings import Cause, Symptom
 from gradviz.graph.preview import number
 from gradviz.graph.records import Backward, NodeKind
 from gradviz.watch import torch_private
-from gradviz.why.causes import Cause, Symptom
-from gradviz.why.explanation import Explanation, lines_of, several
+from gradviz.why.explanation import Explanation, lines_of
 from gradviz.why.measured import Block, Measured, Step, least_normal, numbers
 from gradviz.why.rules import Rule, first_proven
+from gradviz.words.speech import several
 
 if TYPE_CHECKING:
     from gradviz.watch.recorded import Recorded

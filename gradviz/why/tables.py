@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 
 from gradviz.picture.scene import LINES
-from gradviz.picture.theme import visible
+from gradviz.words.plain import visible
 
 CELL = 200  # characters of one cell
 

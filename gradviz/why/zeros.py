@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import zip_longest
 
+from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Edge, Node, NodeRan, Tensor
-from gradviz.why.causes import Cause
-from gradviz.why.explanation import Explanation, several
+from gradviz.why.explanation import Explanation
 from gradviz.why.paths import NOT_IN_LOSS, RECORD, Asked, Paths, all_zero
+from gradviz.words.speech import several
 
 # Which slots of these nodes are factors of one product: the gradient of one is multiplied by the
 # others.

@@ -22,7 +22,8 @@ from gradviz.picture import arrange, cards, fold, render
 from gradviz.picture.dot import VALUE_CHARS
 from gradviz.picture.scene import Scene
 from gradviz.picture.telling import Story
-from gradviz.picture.theme import ROWS, shorten
+from gradviz.picture.theme import ROWS
+from gradviz.words.plain import shorten
 
 
 def written() -> gv.Recording:

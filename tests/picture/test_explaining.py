@@ -18,7 +18,7 @@ from gradviz.graph import preview
 from gradviz.graph.records import Graph
 from gradviz.picture import explaining
 from gradviz.picture.explaining import LIMIT, Listing, summary
-from gradviz.picture.theme import shorten
+from gradviz.words.plain import shorten
 
 Named = dict[str, torch.Tensor]
 PROGRAMS: list[tuple[Callable[[Named], None], str]] = []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gradviz.why.causes import Cause
+from gradviz.graph.findings import Cause
 from gradviz.why.explanation import Explanation
 from gradviz.why.gradient import Gradients
 from gradviz.why.paths import Asked

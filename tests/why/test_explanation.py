@@ -11,9 +11,10 @@ import torch
 from torch import nn
 
 import gradviz as gv
+from gradviz.graph.findings import Cause
 from gradviz.graph.records import Cut, CutReason, Graph
-from gradviz.why.causes import Cause
-from gradviz.why.explanation import CARDS, LINES, WIDTH, Explanation, Words, focus
+from gradviz.why.explanation import CARDS, LINES, WIDTH, Explanation, focus
+from gradviz.words.words import Words
 
 
 def recorded(steps: int = 30) -> gv.Recording:

@@ -13,10 +13,10 @@ import pytest
 import torch
 
 import gradviz as gv
+from gradviz.graph.findings import Cause, Level, Symptom
 from gradviz.graph.records import CutReason
 from gradviz.picture.explaining import CUTTERS
 from gradviz.why import entry, gradient, silent, small
-from gradviz.why.causes import Cause, Level, Symptom
 from gradviz.why.explanation import Explanation
 from gradviz.why.messages import REPAIRS
 from gradviz.why.rules import Rule, first_proven, looked_at_again

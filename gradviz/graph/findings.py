@@ -1,4 +1,5 @@
-"""What an answer can find: every cause, what it explains, and how grave it is. Knows no torch.
+"""What an answer can find: every cause, what it explains, how grave it is, and one finding. Knows
+no torch.
 
 NOTE [priority]: two things decide which of several answers is given, and both are tables.
 Of the rules about one subject the first one that proves something (``RULES`` of that subject); of
@@ -7,7 +8,12 @@ several answers the one whose cause has the higher ``Level``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum, IntEnum, auto
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from gradviz.graph.records import Call, Cut
 
 
 class Level(IntEnum):
@@ -176,3 +182,43 @@ class Cause(str, Enum):
     HEALTHY = "healthy", Level.FINE, Symptom.NONE, Symptom.ZERO, Symptom.SOME
     # No cause is proven.
     NOT_KNOWN = "not_known", Level.OPEN, *Symptom
+
+
+class Sure(IntEnum):
+    """How sure a finding is, the least first."""
+
+    POSSIBLE = auto()  # nothing speaks against it
+    LIKELY = auto()  # it fits, and something else would too
+    PROVEN = auto()  # the graph admits nothing else
+
+
+class Finding(NamedTuple):
+    """What a rule found, before any language tells it.
+
+    Attributes:
+        cause: what is wrong, or that nothing is.
+        form: which of the cause's sentences tell it.
+        symptom: what there was to explain.
+        subject: name of the tensor that was asked about, "" where none was.
+        loss: name of the loss or losses.
+        fields: what the sentences name: names, code, numbers, phrases.
+        calls: where it happened.
+        cuts: the cuts that did it.
+        node_ids: nodes that it points at.
+        tensor_ids: tensors that it points at.
+        checked: keys of what was checked and is not the cause.
+        sure: how sure it is.
+    """
+
+    cause: Cause
+    form: str = ""
+    symptom: Symptom = Symptom.NONE
+    subject: str = ""
+    loss: str = ""
+    fields: Mapping[str, Any] = MappingProxyType({})
+    calls: tuple[Call, ...] = ()
+    cuts: tuple[Cut, ...] = ()
+    node_ids: tuple[int, ...] = ()
+    tensor_ids: tuple[int, ...] = ()
+    checked: tuple[str, ...] = ()
+    sure: Sure = Sure.PROVEN

@@ -1,0 +1,40 @@
+"""User text on one line, made visible and kept short. Knows no torch."""
+
+from __future__ import annotations
+
+import re
+
+TEXT_LIMIT = 200  # characters of one piece of user text that are ever drawn
+# a list as ``preview`` writes it
+_NUMBERS = re.compile(r"\[(?:[-\d.,\[\] …j]|e[+-]|nan|inf|True|False)*\]")
+
+
+def visible(text: object, limit: int = TEXT_LIMIT) -> str:
+    """User text with whatever a reader could not see, or a renderer could trip over, written out.
+
+    >>> visible("a\\nb\\x00\\u202e<&"), visible("x" * 300, 10)
+    ('a\\\\nb\\\\x00\\\\u202e<&', 'xxxxxxxxx…')
+    """
+    text = str(text)
+    clipped = text if len(text) <= limit else text[: limit - 1] + "…"
+    if clipped.isascii() and clipped.isprintable():
+        return clipped
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in clipped
+    )
+
+
+def shorten(text: str, chars: int) -> str:
+    """Each list of numbers in a line without its last elements, where it is longer than ``chars``.
+
+    >>> shorten(".grad: None → [[0.25, 0.5, 0.75], [1, 2, 3]]", 20)
+    '.grad: None → [[0.25, 0.5, 0.75], …]'
+    """
+
+    def short(found: re.Match[str]) -> str:
+        if len(found[0]) <= chars:
+            return found[0]
+        head = found[0][:chars].rpartition(", ")[0] or found[0][:chars]
+        return f"{head}, …" + "]" * (head.count("[") - head.count("]"))
+
+    return _NUMBERS.sub(short, text) if len(text) > chars else text

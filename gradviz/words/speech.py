@@ -1,0 +1,141 @@
+"""Sentences of the language that is spoken, with their fields filled in. Knows no torch.
+
+NOTE [whole sentences]: what a person reads is a whole sentence from a language's tables, named by
+its key; code chooses the sentence and gives the fields, and glues nothing. A field is plain text
+(a name, code, a number) or itself a phrase from the tables. What agrees with a field says so in the
+sentence, by the spec behind the field's colon:
+
+- ``{names:list}``: "a, b and c", of a list.
+- ``{names:few}``: "a, b and 3 more", of a list.
+- ``{n:one leaf|# leaves}``: by a number, or by the length of a list. Three forms are for none, one
+  and more. In a form ``#`` is the number in digits, ``##`` the number in words up to twelve.
+- ``{phrase:cap}``: with its first letter upper case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
+from functools import cache
+from string import Formatter
+from typing import Any
+
+from gradviz.words.en import ENGLISH
+from gradviz.words.language import Language
+
+FEW = 3  # parts of a list that are all named
+Part = tuple[str, str, str]  # text, the field after it or "", and how the field is told
+
+
+_spoken: list[Language] = [ENGLISH]
+
+
+def language() -> Language:
+    """Return the language that is spoken now."""
+    return _spoken[-1]
+
+
+@contextmanager
+def speaking(other: Language) -> Iterator[None]:
+    """Speak another language inside the block."""
+    _spoken.append(other)
+    try:
+        yield
+    finally:
+        _spoken.remove(other)
+
+
+def say(key: str, /, **fields: Any) -> str:
+    """Return a sentence with its fields filled in.
+
+    Args:
+        key: "section.key" of the language's tables.
+        fields: what stands in the sentence's braces: texts, numbers, lists of texts.
+
+    Raises:
+        KeyError: the language has no such sentence, or the sentence names another field.
+
+    Example:
+        >>> say("list.more_places", n=2)
+        'and 2 more places'
+    """
+    return fill(language().sentences[key], fields)
+
+
+def fill(sentence: str, fields: Mapping[str, Any]) -> str:
+    """Fill in the fields of one sentence: see NOTE [whole sentences].
+
+    >>> fill("{xs:list} {xs:is|are} {n:no leaf|one leaf|## leaves}", {"xs": ["a", "b"], "n": 3})
+    'a and b are three leaves'
+    >>> fill("{xs:few}; {n:# node|# nodes}; {what:cap}", {"xs": "abcde", "n": 1200, "what": "it"})
+    'a, b and 3 more; 1,200 nodes; It'
+    """
+    return "".join(
+        text + (TELL.get(spec, _agreeing)(fields[name], spec) if name else "")
+        for text, name, spec in parts_of(sentence)
+    )
+
+
+@cache
+def parts_of(sentence: str) -> tuple[Part, ...]:
+    """Take a sentence apart: texts, each with the field that follows it and the field's spec."""
+    return tuple(
+        (text, name or "", spec or "") for text, name, spec, _ in Formatter().parse(sentence)
+    )
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Join the parts of a list.
+
+    >>> joined([]), joined(["a"]), joined(["a", "b", "c"])
+    ('', 'a', 'a, b and c')
+    """
+    if len(parts) < 2:
+        return "".join(parts)
+    spoken = language()
+    return spoken.last_two.format(spoken.between.join(parts[:-1]), parts[-1])
+
+
+def several(names: Sequence[str], few: int = FEW) -> str:
+    """Join the parts of a list, and count those after the second where they are many.
+
+    >>> several(["a"]), several(["a", "b", "c"]), several(list("abcde"))
+    ('a', 'a, b and c', 'a, b and 3 more')
+    """
+    if len(names) <= few:
+        return joined(names)
+    return joined([*names[:2], language().others.format(len(names) - 2)])
+
+
+def number(n: int) -> str:
+    """Return a number in words, in digits above twelve.
+
+    >>> number(2), number(40)
+    ('two', '40')
+    """
+    words = language().numbers
+    return words[n] if n < len(words) else f"{n:,}"
+
+
+def _plain(value: Any, spec: str) -> str:
+    return str(value)
+
+
+def _agreeing(value: int | Sized, spec: str) -> str:
+    """Choose the form that agrees with a number, or with the length of a list."""
+    n = value if isinstance(value, int) else len(value)
+    forms = spec.split("|")
+    if len(forms) not in (2, 3):
+        raise KeyError(f"a field's spec is list, few, cap or forms that agree with it, not {spec}")
+    none, one, many = forms if len(forms) == 3 else (forms[1], *forms)
+    form = none if n == 0 else one if n == 1 else many
+    return form.replace("##", number(n)).replace("#", f"{n:,}")
+
+
+# How a field is told, by its spec; every other spec is of forms that agree with it.
+TELL: dict[str, Callable[[Any, str], str]] = {
+    "": _plain,
+    "list": lambda parts, _: joined(parts),
+    "few": lambda parts, _: several(parts),
+    "cap": lambda phrase, _: phrase[:1].upper() + phrase[1:],
+}

@@ -1,0 +1,183 @@
+"""Every sentence is there, is said, and can be filled in; nothing outside of `words/` is prose."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from gradviz.words.en import ENGLISH, SECTIONS
+from gradviz.words.language import Answer
+from gradviz.words.speech import fill, language, say, speaking
+
+PACKAGE = Path(__file__).parents[2] / "gradviz"
+FILES = sorted(PACKAGE.rglob("*.py"))
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+LISTED = Path(__file__).with_name("prose_outside_words.txt")
+GIVEN_BY_ALL = {"it", "grad", "loss", "symptom"}  # to every answer
+
+
+def calls_of(name: str, kind: type[ast.expr]) -> Iterator[tuple[str, ast.Call]]:
+    """Every call of a function (``ast.Name``) or a method (``ast.Attribute``) in the package, with
+    the place where it stands."""
+    for path, tree in TREES.items():
+        calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+        for call in (call for call in calls if isinstance(call.func, kind)):
+            if name in (getattr(call.func, "id", None), getattr(call.func, "attr", None)):
+                yield f"{path.relative_to(PACKAGE)}:{call.lineno}", call
+
+
+def literals(word: ast.expr) -> list[str]:
+    """The texts that an argument can be; none where that is not written down."""
+    if isinstance(word, ast.Constant) and isinstance(word.value, str):
+        return [word.value]
+    if isinstance(word, ast.IfExp):
+        return literals(word.body) + literals(word.orelse)
+    return []
+
+
+def fields_of(sentence: str) -> dict[str, str]:
+    """The fields of a sentence, each with its spec."""
+    return {name: spec or "" for _, name, spec, _ in Formatter().parse(sentence) if name}
+
+
+# Sections whose keys are those of an enumeration or of a finding: not written down where said.
+BY_NAME = {"symptom", "ruled_out"}
+
+
+SAID = [
+    (at, call)
+    for at, call in calls_of("say", ast.Name)
+    if at.partition(":")[0] != "words/speech.py"
+]
+
+
+@pytest.mark.parametrize(("at", "call"), SAID, ids=[at for at, _ in SAID])
+def test_what_is_said_is_in_the_tables(at: str, call: ast.Call) -> None:
+    keys = literals(call.args[0])
+    if not keys and isinstance(call.args[0], ast.JoinedStr):
+        start = call.args[0].values[0]
+        assert isinstance(start, ast.Constant), at
+        assert start.value[:-1] in BY_NAME, at
+        return
+    assert keys, f"{at}: the key is not written down"
+    given = {word.arg for word in call.keywords}
+    for key in keys:
+        assert key in ENGLISH.sentences, at
+        if None not in given:
+            assert set(fields_of(ENGLISH.sentences[key])) == given, f"{at}: {key}"
+
+
+def test_every_sentence_is_said() -> None:
+    said = {key for _, call in SAID for key in literals(call.args[0])}
+    unsaid = {k for k in ENGLISH.sentences if k.partition(".")[0] not in BY_NAME} - said
+    assert not unsaid
+
+
+ANSWERED = [(at, call) for at, call in calls_of("answer", ast.Attribute) if len(call.args) > 2]
+
+
+@pytest.mark.parametrize(("at", "call"), ANSWERED, ids=[at for at, _ in ANSWERED])
+def test_every_finding_has_its_sentences(at: str, call: ast.Call) -> None:
+    forms = literals(call.args[2])
+    assert forms, f"{at}: the form is not written down"
+    causes = [c for c, form in ENGLISH.answers if form in forms]
+    assert causes, f"{at}: no answer has the form {forms}"
+    named = re.findall(r"Cause\.([A-Z_]+)", ast.unparse(call.args[1]))
+    assert {c.name for c in causes} >= set(named), at
+
+
+def test_every_answer_is_given() -> None:
+    given = {form for _, call in ANSWERED for form in literals(call.args[2])}
+    assert not {form for _, form in ENGLISH.answers} - given
+
+
+def sentences_of(answer: Answer) -> Iterator[str]:
+    yield from (answer.verdict, answer.why, answer.mend, *answer.more)
+
+
+EVERY = [
+    *ENGLISH.sentences.values(),
+    *(s for a in ENGLISH.answers.values() for s in sentences_of(a)),
+]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 9])
+def test_each_sentence_can_be_filled_in(n: int) -> None:
+    for sentence in EVERY:
+        fields = {
+            name: "x" if spec in ("", "cap") else [f"x{i}" for i in range(n)]
+            for name, spec in fields_of(sentence).items()
+        }
+        text = fill(sentence, fields)
+        assert not re.search(r"[{}]|  ", text), sentence
+
+
+def test_a_section_is_in_the_tables_once() -> None:
+    tables = [id(table) for table in SECTIONS.values()]
+    assert len(tables) == len(set(tables))
+
+
+def test_another_language_is_spoken_inside_a_block() -> None:
+    other = language()._replace(sentences={"label.unnamed": "namenlos"})
+    with speaking(other):
+        assert say("label.unnamed") == "namenlos"
+    assert say("label.unnamed") == ENGLISH.sentences["label.unnamed"]
+
+
+# --- prose outside words/ -------------------------------------------------------------------------
+
+
+def is_prose(text: str) -> bool:
+    """Four words with a blank between them."""
+    return len(re.findall(r"[A-Za-z]{2,}", text)) >= 4 and " " in text
+
+
+def prose_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Literals of a module that read like sentences; docstrings and errors about arguments apart."""
+    owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    apart = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, owners) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    apart |= {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Raise)
+        for part in ast.walk(node)
+    }
+    literals = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    for node in (node for node in literals if id(node) not in apart):
+        if isinstance(node.value, str) and is_prose(node.value):
+            yield node.lineno, node.value
+
+
+def counted() -> dict[str, int]:
+    """How many such literals each module outside `words/` has."""
+    found = {
+        path.relative_to(PACKAGE).as_posix(): len([*prose_in(tree)])
+        for path, tree in TREES.items()
+        if path.parent.name != "words"
+    }
+    return {path: n for path, n in found.items() if n}
+
+
+def listed() -> dict[str, int]:
+    lines = LISTED.read_text(encoding="utf-8").splitlines()
+    return {path: int(n) for n, path in (line.split() for line in lines)}
+
+
+def test_no_prose_comes_to_stand_outside_words() -> None:
+    """The list may only become shorter: `python tests/words/test_sentences.py` writes it anew."""
+    assert counted() == listed()
+
+
+if __name__ == "__main__":
+    before = listed() if LISTED.exists() else counted()
+    now = {path: n for path, n in counted().items() if n <= before.get(path, 0)}
+    LISTED.write_text("".join(f"{n} {path}\n" for path, n in now.items()), encoding="utf-8")
