@@ -202,7 +202,8 @@ def worded(finding: Finding, words: Words, group: str = "") -> Explanation:
         finding.tensor_ids,
         words.graph,
         tuple(fill(line, fields) for line in answer.more),
-        finding=finding,
+        finding.form,
+        finding,
     )
 
 
