@@ -21,6 +21,7 @@ LINES = 8  # lines of one explanation
 WIDTH = 120  # characters of a line
 TAG_AT = 84  # where the [cause] stands on the first line
 HTML_ROW = '<tr><th style="text-align:left">{}</th><td style="text-align:left">{}</td></tr>'
+DETAILS = {"cancels", "done", "frozen_now", "large", "zero", "zero_factor"}  # told as ``detail``
 CARDS = 14  # tensors that one picture shows around what it points at
 
 
@@ -202,7 +203,7 @@ def worded(finding: Finding, words: Words, group: str = "") -> Explanation:
         finding.tensor_ids,
         words.graph,
         tuple(fill(line, fields) for line in answer.more),
-        finding.form,
+        finding.form if finding.form in DETAILS else "",
         finding,
     )
 
