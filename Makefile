@@ -46,6 +46,7 @@ notebooks: $(DEV)
 # What it writes is committed, so neither `make lab` nor pip needs Node. Node comes as a wheel of requirements-dev.txt, and
 # its packages from frontend/package-lock.json; a test builds again and compares.
 frontend: $(DEV)
+	$(PY) frontend/run.py words
 	$(PY) frontend/run.py build
 
 lint: $(DEV)

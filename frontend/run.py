@@ -1,6 +1,7 @@
 """Runs the front end's tools with the Node of requirements-dev.txt: ``frontend/run.py build``.
 
-    build [folder]   write the scripts that Python hands to the browser (``make frontend``)
+    words            write what the front end says, from ``gradviz/words/en.py``
+    build [folder]   write the scripts that Python hands to the browser
     types            check the types
     test             run the unit tests
 
@@ -10,6 +11,7 @@ The packages of package-lock.json are installed first, where that was not done y
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = HERE / "node_modules"
+ENGLISH = HERE / "src" / "english.js"
 STAMP = PACKAGES / ".installed"  # what was installed: a checksum of the lock file
 NO_NODE = (
     "The front end's tools need Node, and it is not installed here. `make test` and `make"
@@ -32,6 +35,16 @@ def run(tool: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """
     install()
     return npm("run", "--silent", tool, "--", *arguments)
+
+
+def words() -> str:
+    """Return the module with every sentence of the front end: Python's are the only ones."""
+    sys.path.insert(0, str(HERE.parent))
+    from gradviz.words.en import PAGE
+
+    lines = [f"  {name}: {json.dumps(text, ensure_ascii=False)}," for name, text in PAGE.items()]
+    note = "// Written from gradviz/words/en.py by `make frontend`: change it there."
+    return "\n".join([note, "", "export const ENGLISH = {", *lines, "};", ""])
 
 
 def install() -> None:
@@ -67,6 +80,9 @@ def npm(*arguments: str) -> subprocess.CompletedProcess[str]:
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
+    if sys.argv[1] == "words":
+        ENGLISH.write_text(words(), "utf-8")
+        sys.exit()
     done = run(*sys.argv[1:])
     print(done.stdout, done.stderr, sep="", end="")
     sys.exit(done.returncode)

@@ -131,7 +131,7 @@ def no_loop_of_the_browser(request: pytest.FixtureRequest) -> Iterator[None]:
 def nothing_drawn_yet() -> Iterator[None]:
     """For tests that exchange the layout engine: pictures drawn before or by it are not taken from
     the cache."""
-    caches = (render.best, render._laid_out, render._drawn, render._layout, render._svg)
+    caches = (render._best, render._laid_out, render._drawn, render._layout, render._svg)
     for cache in caches:
         cache.cache_clear()
     yield

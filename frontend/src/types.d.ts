@@ -88,8 +88,8 @@ export type BookTrait = Partial<Book> & { packed?: BufferSource };
 /** A control's model, its trait, and the trait's value that a state was made with, where it can be compared. */
 export type DrawnFor = [modelId: string, trait: string, value?: unknown];
 
-/** Every sentence of `words.js`, by its name. */
-export type Words = Record<keyof typeof import("./words.js").ENGLISH, string>;
+/** Every sentence of the front end, by its name. */
+export type Words = Record<keyof typeof import("./english.js").ENGLISH, string>;
 
 // ---- of Jupyter
 

@@ -15,6 +15,7 @@ from gradviz.picture.state import state
 from gradviz.picture.table import Keys
 from gradviz.recording import Recording
 from gradviz.words import given
+from gradviz.words.speech import say
 
 # lines of a cell that is listed whole; of a longer one, and of a file, those that were recorded
 LISTED = 60
@@ -43,21 +44,11 @@ def steps_of(recording: Recording, start: int) -> list[Step]:
 
 def book_of(recording: Recording, shown: Sequence[Step], title: str | None) -> dict[str, Any]:
     """The book of some steps of a recording."""
-    total, first, last = len(recording.events), shown[0].number, shown[-1].number
     listing = _listing(recording)
     code = {} if listing is None else {"text": listing.text, "first": listing.first}
-    extent = f"{total:,} events" if total != 1 else "1 event"
-    if last - first < total:
-        extent = f"events {first + 1:,}–{last:,} of {total:,}"
-        more = (
-            f"play(rec, start={last}) shows what follows"
-            if last < total
-            else "play(rec) shows the first"
-        )
-        extent += f"; {more}, at most {min(LIMIT, last - first)} at a time"
     control = {
         "name": "step",
-        "label": "step",
+        "label": say("panel.step"),
         "kind": "steps",
         "options": [str(s.number) for s in shown],
         "start": 0,
@@ -66,11 +57,23 @@ def book_of(recording: Recording, shown: Sequence[Step], title: str | None) -> d
     for part in ("cards", "arrows"):
         _keep_keys([state[part] for state in states])
     return {
-        "title": f"{title or 'Recording'} ({extent})",
+        "title": _title(title or say("panel.recording"), shown, len(recording.events)),
         "code": code,
         "controls": [control],
         "states": states,
     }
+
+
+def _title(title: str, shown: Sequence[Step], total: int) -> str:
+    """Return the heading of some steps: how many events there are, and how to see the others."""
+    start, last = shown[0].number, shown[-1].number
+    if last - start >= total:
+        return say("panel.title", title=title, n=total)
+    events = {"first": f"{start + 1:,}", "last": f"{last:,}", "total": f"{total:,}"}
+    n = min(LIMIT, last - start)
+    if last < total:
+        return say("panel.title_first_part", title=title, **events, start=last, n=n)
+    return say("panel.title_last_part", title=title, **events, n=n)
 
 
 def _keep_keys(states: list[dict[str, Any]]) -> None:

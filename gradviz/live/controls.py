@@ -16,6 +16,7 @@ import torch
 
 from gradviz.graph.records import GradvizError
 from gradviz.words import given
+from gradviz.words.speech import say
 
 NONE = object()  # "no default": None may be one
 BUTTONS = 5  # so many choices are shown as buttons, if their names take at most
@@ -320,7 +321,8 @@ def _choice(name: str, choices: dict[str, Any]) -> Control:
     if len(labels) > BUTTONS or sum(map(len, labels)) > LETTERS:
         return Control(name, "dropdown", ipywidgets.Dropdown(options=labels, style=style), choices)
     style["button_width"] = "auto"
-    says = [f"{name}: {label}" for label in labels]  # a screen reader hears what a button is for
+    # a screen reader hears what a button is for
+    says = [say("panel.choice", control=name, choice=label) for label in labels]
     return Control(
         name,
         "buttons",
@@ -350,7 +352,7 @@ def _counter(label: str) -> Any:
 
 def _counted(label: str, clicks: int) -> str:
     """What stands on a counter."""
-    return f"{label} ({clicks})" if clicks else label
+    return say("panel.counter", label=label, n=clicks) if clicks else label
 
 
 def _say(value: Any) -> str:

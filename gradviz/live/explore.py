@@ -46,6 +46,7 @@ from gradviz.recording import Recording, record
 from gradviz.watch.walk import without_collector
 from gradviz.words import given
 from gradviz.words.plain import visible
+from gradviz.words.speech import say
 
 if TYPE_CHECKING:
     from gradviz.live.widget import GraphWidget, Shown
@@ -254,18 +255,17 @@ class Run(Fields):
             if not isinstance(error, Exception):
                 raise
         finally:
-            text = printed.getvalue().rstrip()
-            more = f"\n… {len(text) - PRINTED} more characters" if len(text) > PRINTED else ""
-            self.printed = text[:PRINTED] + more
+            self.printed = _shortened(printed.getvalue().rstrip())
 
     def _failed(self, error: BaseException, code: CodeType | None) -> None:
         """Keep an error's text and line; the error itself would hold tensors through its
         traceback."""
+        kind = type(error).__name__
         try:
-            said = f": {error}".rstrip(": ")
+            said = f"{kind}: {error}".rstrip(": ")
         except Exception:
-            said = ": its text cannot be read"
-        self.error = visible(type(error).__name__ + said, 2000)
+            said = say("live.unreadable_error", error=kind)
+        self.error = visible(said, 2000)
         trace = error.__traceback__
         while trace is not None:
             if trace.tb_frame.f_code is code:
@@ -437,9 +437,7 @@ class Exploration(Fields):
         if self._run is None:
             self._turns.want()
         if self._run is None:
-            raise GradvizError(
-                f"{self._name} has not run yet: a cell is running; ask again when it has ended"
-            )
+            raise GradvizError(say("live.not_run_yet", name=self._name))
         return self._run
 
     @property
@@ -608,10 +606,8 @@ class Exploration(Fields):
             lifetime.note_shown(self)
 
     def __repr__(self) -> str:
-        return (
-            f"<exploration of {self._name}:"
-            f" {' '.join(f'{n}={visible(v)}' for n, v in self.values.items())}>"
-        )
+        controls = " ".join(f"{name}={visible(label)}" for name, label in self.values.items())
+        return say("live.exploration", name=self._name, controls=controls)
 
 
 # --- making one -----------------------------------------------------------------------------------
@@ -652,10 +648,7 @@ def explore(function: Any = None, /, **abbreviations: Any) -> Any:
         ['detach']
     """
     if absent := missing():
-        raise GradvizError(
-            f"gv.explore needs {absent}, not installed here: pip install ipywidgets anywidget "
-            "(gv.record and gv.show work without)"
-        )
+        raise GradvizError(say("live.missing", missing=absent))
 
     def made(function: Callable[..., Any]) -> Exploration:
         exploration = Exploration(function, abbreviations)
@@ -666,11 +659,17 @@ def explore(function: Any = None, /, **abbreviations: Any) -> Any:
     return made if function is None else made(function)
 
 
-def missing() -> str:
-    """What live pictures need and is not installed, in words, or ""."""
-    return " and ".join(
-        name for name in ("ipywidgets", "anywidget") if importlib.util.find_spec(name) is None
-    )
+def missing() -> list[str]:
+    """Return which packages live pictures need and are not installed."""
+    needed = ("ipywidgets", "anywidget")
+    return [name for name in needed if importlib.util.find_spec(name) is None]
+
+
+def _shortened(text: str) -> str:
+    """Return as much of a scenario's output as is shown, and say how much is not."""
+    if len(text) <= PRINTED:
+        return text
+    return f"{text[:PRINTED]}\n{say('live.more_printed', n=len(text) - PRINTED)}"
 
 
 def _kernel() -> Any:

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradviz.words.speech import say
+
 
 def panel(controls: Sequence[Any], graph_widget: Any, reset: Callable[[], Any]) -> Any:
     """Lay out the controls and the graph widget.
@@ -21,7 +23,7 @@ def panel(controls: Sequence[Any], graph_widget: Any, reset: Callable[[], Any]) 
     import ipywidgets
 
     button = ipywidgets.Button(
-        description="Reset", tooltip="Set all controls to their start", layout={"width": "auto"}
+        description=say("panel.reset"), tooltip=say("panel.reset_title"), layout={"width": "auto"}
     )
     button.on_click(lambda _: reset())
     return room([*controls, *([button] if controls else [])], graph_widget)

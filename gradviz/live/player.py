@@ -15,6 +15,7 @@ from gradviz.picture.scene import Scene
 from gradviz.recording import Recording
 from gradviz.words import given
 from gradviz.words.plain import visible
+from gradviz.words.speech import say
 
 
 def play(recording: Recording, *, title: str | None = None, start: int = 0) -> Player:
@@ -98,7 +99,7 @@ class Player(GraphWidget):
             return None
         data, metadata = bundle
         lines = [
-            f"step {k}: {state['sentence']}"
+            say("panel.step_said", n=k, sentence=state["sentence"])
             for k, state in zip(self._numbers, self.states, strict=True)
         ]
         text = "\n".join([visible(self.book["title"]), *lines])

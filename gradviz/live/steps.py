@@ -19,6 +19,7 @@ from gradviz.picture.arrange import arranged
 from gradviz.picture.figure import WIDTH, Figure
 from gradviz.picture.scene import Arrow, Box, Card, Row, Scene
 from gradviz.picture.telling import Story
+from gradviz.words.speech import say
 
 if TYPE_CHECKING:
     from gradviz.recording import Recording
@@ -118,10 +119,8 @@ def _so_far(scene: Scene, running: bool) -> Scene:
     """What a running backward has not reached, it may reach yet."""
     if not running:
         return scene
-    never, yet = (
-        Row("accumulate", f"AccumulateGrad · {word}")
-        for word in ("never reached", "not reached yet")
-    )
+    never = Row("accumulate", say("card.never_reached"))
+    yet = Row("accumulate", say("card.not_reached_yet"))
     return scene._replace(
         cards=tuple(
             c._replace(rows=tuple(yet if r == never else r for r in c.rows)) for c in scene.cards
@@ -151,7 +150,7 @@ def _drawn_alike(scenes: Sequence[Scene], graph: Graph) -> list[Scene]:
 
 def _told(small: Scene, whole: Scene) -> Scene:
     many, few = (sum(not c.absent for c in scene.cards) for scene in (whole, small))
-    note = f"Folded: {many} boxes are drawn as {few}. The text lists what is inside."
+    note = say("card.note_folded", cards=many, boxes=few)
     return small._replace(notes=(*small.notes, *([note] if many > few else [])))
 
 
@@ -254,7 +253,7 @@ def _notes_on_frames_left_out(union: Scene, scene: Scene) -> Iterator[str]:
         if any(_is(frame, box, scene) for frame in union.boxes):
             continue
         members = ", ".join(names[member] for member in box.members)
-        yield f"{box.label}: {members}"
+        yield say("card.frame_left_out", frame=box.label, members=members)
 
 
 # --- pictures -------------------------------------------------------------------------------------
@@ -266,13 +265,7 @@ def _svgs(scenes: Sequence[Scene]) -> tuple[list[str] | None, str]:
     if not render.keeps_places() or not scenes[-1].cards:
         return None, ""
     if len(scenes[-1].cards) > fold.LIMIT:
-        return (
-            None,
-            (
-                f"{len(scenes[-1].cards)} boxes are too many to draw, even folded, so this is the"
-                " text. To see pictures, record fewer lines."
-            ),
-        )
+        return None, say("picture.too_many_steps", n=len(scenes[-1].cards))
     whole = _whole(scenes)
     try:
         source, how, _ = render.best(whole, WIDTH)

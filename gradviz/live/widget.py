@@ -23,15 +23,14 @@ from gradviz.picture.page import static
 from gradviz.picture.scene import Card
 from gradviz.picture.state import state
 from gradviz.words import given
+from gradviz.words.en import ENGLISH
+from gradviz.words.speech import language, say
 
 try:
     import anywidget
     from traitlets import Dict, Int, List, TraitError, Unicode, observe, validate
 except ImportError as missing:
-    raise GradvizError(
-        "a live picture needs anywidget, and it is not installed; mend: pip install anywidget   "
-        "(show() and record() work without it)"
-    ) from missing
+    raise GradvizError(say("live.no_widgets")) from missing
 
 SCRIPT = "widget.js"  # built from frontend/, as every script of static/
 STYLES = ("live.css", "panel.css", "question.css", "book.css")
@@ -162,6 +161,8 @@ class GraphWidget(anywidget.AnyWidget):
     step = _Int(0).tag(sync=True)
     selected = _Unicode("").tag(sync=True)
     drawn_for: List[Any] = List().tag(sync=True)
+    # what the page itself says; empty in the language that its script speaks anyway
+    words = Dict().tag(sync=True)
 
     def __init__(self, shown: Any = None, **traits: Any) -> None:
         self.figure: Figure | None = None if shown is None else _figure(shown)
@@ -177,6 +178,8 @@ class GraphWidget(anywidget.AnyWidget):
         self._selected_key = ""
         if self.figure is not None:
             traits.setdefault("state", state(self.figure))
+        if language() is not ENGLISH:
+            traits.setdefault("words", dict(language().page))
         super().__init__(**traits)
         self.on_msg(self._answer)
 
@@ -270,7 +273,7 @@ class GraphWidget(anywidget.AnyWidget):
         html = {"text/html": self.figure.html} if self.figure is not None else {}
         return {
             **data,
-            "text/plain": self.shown.get("text") or "An empty picture.",
+            "text/plain": self.shown.get("text") or say("picture.empty"),
             **html,
         }, metadata
 

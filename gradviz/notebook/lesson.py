@@ -18,20 +18,12 @@ from gradviz.live import lifetime
 from gradviz.live.explore import Exploration, Run, Turns, missing
 from gradviz.recording import Recording
 from gradviz.words import given
+from gradviz.words.en import BELIEF
 from gradviz.words.plain import visible
+from gradviz.words.speech import say
 
 FEWEST, MOST = 2, 4  # answers
-JUST_SHOW, REVEAL = "Just show me", "Reveal (R)"
-MISCONCEPTIONS = {
-    "M-clone-leaf": "a clone is a new leaf",
-    "M-detached-never": "a detached tensor can never get a gradient",
-    "M-flag-clears-grad": "switching requires_grad off clears .grad",
-    "M-copy_-false": "copy_() raises an error if the target has requires_grad=False",
-    "M-only-data": "only .data can put values into a parameter",
-    "M-optimizer-checks-flag": "an optimizer leaves alone what does not require grad",
-    "M-item-leaks": "item() keeps the graph in memory",
-    "M-any-inplace-breaks": "any in-place write breaks backward",
-}
+MISCONCEPTIONS = dict(BELIEF)
 """Name -> what is believed. A course may add its own."""
 SOURCES = {
     "M-clone-leaf": "C029",
@@ -69,7 +61,10 @@ class Wrong(NamedTuple):
     @property
     def belief(self) -> str:
         """The misconception in words."""
-        return MISCONCEPTIONS.get(self.misconception, self.misconception)
+        name = self.misconception
+        belief = MISCONCEPTIONS.get(name, name)
+        # one of ours, and no course has put its own in the place of it
+        return say(f"belief.{name}") if belief is BELIEF.get(name) else belief
 
     @property
     def remark(self) -> str:
@@ -77,9 +72,10 @@ class Wrong(NamedTuple):
         source."""
         source = self.source or SOURCES.get(self.misconception, "")
         if not source:
-            return f"A common slip would be to think that {self.belief}."
-        kind = "" if source.startswith("https:") else "claim "
-        return f"Often believed: {self.belief} ({kind}{source})."
+            return say("question.slip", belief=self.belief)
+        if source.startswith("https:"):
+            return say("question.believed", belief=self.belief, source=source)
+        return say("question.believed_claim", belief=self.belief, source=source)
 
 
 class Reply(NamedTuple):
@@ -193,28 +189,32 @@ class Question:
             self._show(run, self.reply, place)
 
     def _reply(self, run: Run, given: int | None) -> Reply:
-        said = "" if given is None else f"You said {self.answers[given]}; it"
         try:
             truth = button_text(self._truth(run))
         except Exception as error:
-            return Reply(
-                f"This question cannot be answered here: its truth raised {_error(error)}", None
-            )
+            return Reply(say("question.unanswerable", error=_error(error)), None)
         if truth not in self.answers:
-            why = "None of the answers says so, so it is the question that is wrong here."
-            return Reply(f"{said or 'It'} is {truth}. {why}", None)
+            return Reply(_joined(self._verdict(truth, given), say("question.none_right")), None)
         place = self.answers.index(truth)
-        why = _sentence(self._right or (run.sentence if run.graph.calls else ""))
-        if given is None or given == place:
-            return Reply(
-                f"{'It' if given is None else 'Yes, it'} is {truth}. {why}".rstrip(), place
-            )
-        wrong = self._replies[given]
+        wrong = None if given is None or given == place else self._replies[given]
         if wrong is None:
-            return Reply(f"{said} is {truth}. {why}".rstrip(), place)
-        return Reply(
-            f"{said} is {truth}: {_sentence(wrong.sentence)}\n{wrong.remark}", place, wrong.card
+            why = _sentence(self._right or (run.sentence if run.graph.calls else ""))
+            return Reply(_joined(self._verdict(truth, given), why), place)
+        verdict = say(
+            "question.said_wrong",
+            answer=self.answers[given or 0],
+            truth=truth,
+            why=_sentence(wrong.sentence),
         )
+        return Reply(f"{verdict}\n{wrong.remark}", place, wrong.card)
+
+    def _verdict(self, truth: str, given: int | None) -> str:
+        """Return what is true, beside what was said."""
+        if given is None:
+            return say("question.is", truth=truth)
+        if self.answers[given] == truth:
+            return say("question.right", truth=truth)
+        return say("question.said", answer=self.answers[given], truth=truth)
 
     # --- views ------------------------------------------------------------------------------------
 
@@ -238,7 +238,7 @@ class Question:
             style={"description_width": "initial", "button_width": "auto"},
         )
         self._reveal = ipywidgets.Button(
-            description=JUST_SHOW, tooltip="Show what happens, without an answer"
+            description=say("question.just_show"), tooltip=say("question.just_show_title")
         )
         self._graph_widget = GraphWidget(code=self.code)
         self._graph_widget.busy = lambda: self._turns.busy
@@ -284,7 +284,7 @@ class Question:
         with self._panel.hold_sync():
             for mark, on in marks.items():
                 (self._panel.add_class if on else self._panel.remove_class)(mark)
-        self._reveal.description = REVEAL if _presenting else JUST_SHOW
+        self._reveal.description = say("question.reveal" if _presenting else "question.just_show")
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         bundle = {"text/plain": repr(self), "text/html": self.html}
@@ -314,7 +314,7 @@ class Question:
             said = html.escape(self.reply.sentence).replace("\n", "<br>")
             parts += [f"<p>{said}</p>", self._run.figure.html]
         else:
-            asked = _missing() or "Run this cell, then click an answer."
+            asked = _missing() or say("question.run_first")
             parts.append(f"<p><em>{html.escape(asked)}</em></p>")
         return "\n".join(parts)
 
@@ -508,12 +508,8 @@ def _has_its_texts(wrong: Wrong) -> bool:
 
 def _missing() -> str:
     """What to install, or ""."""
-    how = "print(question.answer('…')) answers without"
-    return (
-        f"Answers to click need {missing()}: pip install ipywidgets anywidget ({how})"
-        if missing()
-        else ""
-    )
+    absent = missing()
+    return say("question.missing", missing=absent) if absent else ""
 
 
 def _marked_up(text: str) -> str:
@@ -523,6 +519,10 @@ def _marked_up(text: str) -> str:
 def _sentence(text: str) -> str:
     text = text.strip()
     return text if not text or text[-1] in ".!?" else f"{text}."
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def _error(error: Exception) -> str:

@@ -24,17 +24,13 @@ from gradviz.notebook.newest import Notebook
 from gradviz.picture.figure import Figure
 from gradviz.recording import Recording, record
 from gradviz.why.explanation import Explanation
+from gradviz.words.speech import say
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
 MARK = "%%gradviz"
 VIEWS = ("cards", "nodes")
-HELP = (
-    "%%gradviz as the first line of a cell records the cell and draws it; options: view=cards,"
-    " view=nodes. %gradviz why in the next cell explains its error, or what the loss does to the"
-    " model; %gradviz why x explains x"
-)
 
 
 def options(first_line: str) -> dict[str, str]:
@@ -165,7 +161,7 @@ class _Cells:
         """
         word, _, words = line.strip().partition(" ")
         if word not in ("", "why"):
-            raise UsageError(f"%gradviz {line.strip()} is not known. {HELP}")
+            raise UsageError(say("magic.not_known", line=line.strip(), help=say("magic.help")))
         if word:
             self.asked = True
             try:
@@ -175,7 +171,7 @@ class _Cells:
             except GradvizError as error:
                 raise UsageError(str(error)) from None
         else:
-            print(HELP)
+            print(say("magic.help"))
 
 
 class _Explained:
@@ -201,7 +197,7 @@ def cell_magic(line: str, cell: str) -> None:
         options(f"{MARK} {line}")
     except GradvizError as error:
         raise UsageError(str(error)) from None
-    raise UsageError(f"{HELP}. It works in notebook cells and at the prompt only")
+    raise UsageError(say("magic.cells_only", help=say("magic.help")))
 
 
 _loaded: WeakKeyDictionary[Any, _Cells] = WeakKeyDictionary()

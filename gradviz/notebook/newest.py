@@ -23,13 +23,9 @@ from gradviz.why.entry import explain, held_by, names_of, parameters_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.messages import cause_of, read_error
 from gradviz.why.raised import explain_error
+from gradviz.words.speech import say
 
 MAGIC = "%gradviz why"
-WANTED = f"expected names or expressions of this notebook that explain() takes: {MAGIC} model loss"
-LOST = (
-    "The newest backward ran on a loss that has no name here: record that cell, or name a loss:"
-    f" {MAGIC} loss."
-)
 # losses that nobody calls backward on
 MEASURED = ("val", "test", "eval", "best", "last", "old", "prev")
 NOT_HERS: tuple[str, ...] = (torch_private.TORCH, os.path.dirname(str(IPython.__file__)) + os.sep)
@@ -165,8 +161,10 @@ class Notebook:
                 eval(compile(ast.Expression(part), MAGIC, "eval"), self.namespace) for part in parts
             ]
         except Exception as error:
-            said = f"{MAGIC} got {words!r}, which raised {type(error).__name__}: {error}"
-            raise GradvizError(f"{said}; {WANTED}") from None
+            said = f"{type(error).__name__}: {error}"
+            wanted = say("magic.wanted")
+            text = say("magic.raised", words=repr(words), error=said, wanted=wanted)
+            raise GradvizError(text) from None
         recording = self.recording
         if recording and self.backwards[1] > self.recorded_in and recording.graph.backwards:
             recording = None  # a later backward was not recorded
@@ -181,15 +179,9 @@ class Notebook:
             told = failed.told or (
                 self.explained(live, None) if live else explain_error(failed.kind, failed.text)
             )
-            notes = (
-                [f"This error is older than the last one, {other.kind}, none of autograd's."]
-                if other
-                else []
-            )
+            notes = [say("magic.older_error", kind=other.kind)] if other else []
             if self.backwards[1] > failed.cell:
-                notes.append(
-                    f"Since then a backward of something else has run: {MAGIC} x asks about any x."
-                )
+                notes.append(say("magic.ran_since"))
             return told._replace(more=(*told.more, *notes))
         if (
             other
@@ -226,7 +218,7 @@ class Notebook:
                 # of an earlier cell: what this one called backward on has no name
                 loss, note = None, ""
         if recording is None and loss is not None and made < last and before >= made:
-            loss, note = None, LOST
+            loss, note = None, say("magic.loss_lost")
         explanation = _asked(self.namespace, loss, recording, None)
         return explanation._replace(more=(*explanation.more, note)) if note else explanation
 
@@ -262,7 +254,7 @@ class Notebook:
         if loss is None or is_trained_on:
             return other, other_cell, ""
         name = next(name for name, number in later.items() if number is other)
-        return loss, loss_cell, f"{name} is newer than this loss: {MAGIC} {name} asks about it."
+        return loss, loss_cell, say("magic.newer", name=name)
 
     def _birth_cell(self, name: str) -> int:
         """Return in which cell a number got its name: the running one, if that is not noted yet."""
@@ -299,7 +291,8 @@ def _expressions(words: str) -> list[ast.expr]:
             continue
         if all(isinstance(c, ast.Call) and not c.keywords for c in calls):
             return [part for c in calls if isinstance(c, ast.Call) for part in c.args]
-    raise GradvizError(f"{MAGIC} got {words!r}, which is no list of expressions; {WANTED}")
+    wanted = say("magic.wanted")
+    raise GradvizError(say("magic.no_expressions", words=repr(words), wanted=wanted))
 
 
 def _trainable(names: dict[str, Any]) -> Iterator[tuple[str, bool, torch.Tensor]]:
@@ -354,9 +347,7 @@ def _asked(
     subjects: list[Any] = [models] if models else []  # a mapping, so that each has its name
     subjects += [] if loss is None else [loss]
     if not subjects and error is None:
-        raise GradvizError(
-            f"{MAGIC} found neither an error, nor a model, nor a loss; {MAGIC} x explains x"
-        )
+        raise GradvizError(say("magic.nothing_found"))
     kinds = (torch.Tensor, torch.optim.Optimizer)
     known = {n: t for n, t in names.items() if issubclass(type(t), kinds) and not n.startswith("_")}
     return explain(*subjects, error=error, recording=recording, names=known)

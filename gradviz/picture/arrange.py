@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gradviz.picture.scene import Arrow, Box, Card, Row, Scene
+from gradviz.words.speech import say
 
 USES = 4  # arrows that the card of one leaf bears; beyond, every use gets a name tag of its own
 LISTED = 6  # leaves that one small card names
@@ -24,40 +25,58 @@ def arranged(scene: Scene, like: Scene | None = None) -> Scene:
     like = like or scene
     made = {a.head for a in like.arrows if a.kind != "of"}
     leaves = {c.id: scene.cards[c.id] for c in like.cards if c.id not in made and c.kind != "node"}
-    uses = Counter(a.tail for a in like.arrows if a.kind not in ("cut", "of"))
-    region = {i: k for k, box in enumerate(like.boxes) if box.kind == "region" for i in box.members}
-    cut: dict[tuple[int, str], list[int]] = {}
-    for i, a in enumerate(like.arrows):
-        if a.kind == "cut" and a.tail in leaves and a.tail not in region and a.head in region:
-            cut.setdefault((region[a.head], a.label), []).append(i)
-    cut = {into: same for into, same in cut.items() if len(same) > 1}
-    merged = {i for same in cut.values() for i in same}
+    fans = _fans(like, leaves)
+    cut_groups = _cuts_into_regions(like, leaves)
+    merged = {i for same in cut_groups for i in same}
     cards, arrows = list(scene.cards), list[Arrow]()
     for i, a in enumerate(scene.arrows):
         if i in merged:
             continue
-        if a.tail in leaves and a.kind not in ("cut", "of") and uses[a.tail] > USES:
+        if a.tail in fans and a.kind not in ("cut", "of"):
             cards.append(_tag([leaves[a.tail]], len(cards))._replace(absent=a.absent))
             a = a._replace(tail=cards[-1].id)
         arrows.append(a)
-    for every in cut.values():
-        same = [scene.arrows[i] for i in every if not scene.arrows[i].absent] or [
-            scene.arrows[every[0]]
-        ]
-        heads = {a.head for a in same}
+    for places in cut_groups:
+        every = [scene.arrows[i] for i in places]
+        same = [a for a in every if not a.absent] or every[:1]
         tag = _tag([leaves[i] for i in dict.fromkeys(a.tail for a in same)], len(cards))
         cards.append(tag._replace(absent=same[0].absent))
-        label = f"{same[0].label} × {len(same)}" if len(same) > 1 else same[0].label
-        arrows.append(
-            same[0]._replace(tail=tag.id, head=min(heads), label=label, to_frame=len(heads) > 1)
-        )
+        arrows.append(_as_one(same, tag.id))
     return _short_cuts(scene._replace(cards=tuple(cards), arrows=tuple(arrows)))
+
+
+def _fans(scene: Scene, leaves: dict[int, Card]) -> set[int]:
+    """Return the leaves that more calls read than one card bears arrows."""
+    uses = Counter(a.tail for a in scene.arrows if a.kind not in ("cut", "of"))
+    return {i for i in leaves if uses[i] > USES}
+
+
+def _cuts_into_regions(scene: Scene, leaves: dict[int, Card]) -> list[list[int]]:
+    """Return the places of arrows by which one shaded region cuts off several leaves, by region and
+    reason."""
+    regions = [(k, box) for k, box in enumerate(scene.boxes) if box.kind == "region"]
+    region = {i: k for k, box in regions for i in box.members}
+    into: dict[tuple[int, str], list[int]] = {}
+    for i, a in enumerate(scene.arrows):
+        crosses = a.tail in leaves and a.tail not in region and a.head in region
+        if a.kind == "cut" and crosses:
+            into.setdefault((region[a.head], a.label), []).append(i)
+    return [places for places in into.values() if len(places) > 1]
+
+
+def _as_one(cuts: list[Arrow], tail: int) -> Arrow:
+    """Return one arrow for all cuts between a region and the small card of the leaves."""
+    heads = {a.head for a in cuts}
+    label = cuts[0].label
+    if len(cuts) > 1:
+        label = say("card.times", what=label, n=len(cuts))
+    return cuts[0]._replace(tail=tail, head=min(heads), label=label, to_frame=len(heads) > 1)
 
 
 def _tag(leaves: list[Card], number: int) -> Card:
     rows = [leaf.rows[0]._replace(text=leaf.name or leaf.title) for leaf in leaves]
     if len(rows) > LISTED:
-        rows[LISTED - 1 :] = [Row("code", f"and {len(rows) - LISTED + 1} more")]
+        rows[LISTED - 1 :] = [Row("code", say("card.more_leaves", n=len(rows) - LISTED + 1))]
     return Card(
         number, "tag", tuple(rows), tensor_ids=tuple(i for leaf in leaves for i in leaf.tensor_ids)
     )
@@ -72,9 +91,7 @@ def _short_cuts(scene: Scene) -> Scene:
         if a.kind == "cut" and leaving[a.tail] >= CUTS:
             first, *rest = cards[a.head].rows
             if not a.absent:
-                cards[a.head] = cards[a.head]._replace(
-                    rows=(first, Row("cut", a.label.partition(" · ")[0]), *rest)
-                )
+                cards[a.head] = cards[a.head]._replace(rows=(first, Row("cut", a.short), *rest))
             arrows[i] = a._replace(label="✂")
     return scene._replace(cards=tuple(cards), arrows=tuple(arrows))
 

@@ -8,8 +8,12 @@ from collections.abc import Iterable
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Cut, CutReason, Edge, Graph, NodeKind, Tensor
 from gradviz.picture import frames
-from gradviz.picture.rows import RowWriter
+from gradviz.picture.rows import RowWriter, names
 from gradviz.picture.scene import Arrow, Card, Scene, describe
+from gradviz.words.speech import say
+
+Pair = tuple["_Draft", "_Draft"]  # the card of a value that is read, the card of what is made
+Drawn = tuple[str, str, str]  # of an arrow: kind, label, mark
 
 
 class _Draft:
@@ -78,8 +82,9 @@ class _Builder:
             and (made := self.graph.node[draft.nodes[0]].call_id) is not None
         ):
             calls = [made]
-        detail += [f"module {c.module}" for c in draft.calls[:1] if c.module]
-        detail += [f"line {c.source.line}" for c in draft.calls[:1] if c.source]
+        for call in draft.calls[:1]:
+            detail += [say("card.module", module=call.module)] if call.module else []
+            detail += [say("label.line", line=call.source.line)] if call.source else []
         return Card(
             i,
             kind,
@@ -89,7 +94,16 @@ class _Builder:
             tuple(t.id for t in draft.states),
             tuple(draft.nodes),
             tuple(calls),
+            grad_fn=self.grad_fn(draft, write),
         )
+
+    def grad_fn(self, draft: _Draft, write: RowWriter) -> str:
+        """Return the names of the nodes behind the ``grad_fn`` of a tensor's card."""
+        if not draft.states or not draft.nodes:
+            return ""
+        nodes = self.facts.gradient_order(draft.nodes)
+        current, _ = write.by_age(draft.states[-1], nodes)
+        return names(self.graph, [n for n in current if n not in self.facts.leaf_at])
 
     def is_leaf_card(self, tensor: Tensor, draft: _Draft) -> bool:
         """Whether the card tells what happened to the gradient of a leaf, if it is one."""
@@ -101,30 +115,36 @@ class _Builder:
     def place_states(self) -> None:
         """One card an object. An in-place call adds a line to it, unless that would make the
         picture a circle."""
-        hooked = self.facts.hooked_by_call
         for call in self.graph.calls:
-            writes = self.facts.writes_by_call.get(call.id, [])
-            # autograd.grad: its results are cards, its inputs no readers
-            backward = call.id in self.facts.backward_calls
-            for i in () if backward else call.inputs:
-                if not call.bookkeeping or self.object(i) in self.cards_of:
-                    self.place(i, (call.id, 0))
-            inputs = {self.of_state[i] for i in call.inputs if i in self.of_state and not backward}
-            written = () if backward else (w.after_id for w in writes if not w.alias)
-            for o in dict.fromkeys((*call.outputs, *written)):
-                if self.object(o) in self.cards_of or (
-                    o in self.graph.tensor and not call.bookkeeping
-                ):
-                    self.place_result(o, call, inputs)
-            for w in writes:
-                self.place(w.after_id, (call.id, 1))
-            if call.id in hooked:
-                self.place(hooked[call.id], (call.id, 0))
-                self.of_state[hooked[call.id]].calls.append(call)
+            self.place_states_of(call)
         for t in self.graph.tensors:
             self.place(t.id, (len(self.graph.calls), t.id))
         for draft in self.drafts:
             draft.states.sort(key=lambda t: t.id)
+
+    def place_states_of(self, call: Call) -> None:
+        """Place what one call read, made, wrote and put a hook on."""
+        # autograd.grad: its results are cards, its inputs no readers
+        backward = call.id in self.facts.backward_calls
+        inputs = set() if backward else self.place_inputs(call)
+        writes = self.facts.writes_by_call.get(call.id, [])
+        written = () if backward else (w.after_id for w in writes if not w.alias)
+        for o in dict.fromkeys((*call.outputs, *written)):
+            if self.object(o) in self.cards_of or (o in self.graph.tensor and not call.bookkeeping):
+                self.place_result(o, call, inputs)
+        for w in writes:
+            self.place(w.after_id, (call.id, 1))
+        hooked = self.facts.hooked_by_call.get(call.id)
+        if hooked is not None:
+            self.place(hooked, (call.id, 0))
+            self.of_state[hooked].calls.append(call)
+
+    def place_inputs(self, call: Call) -> set[_Draft]:
+        """Place what a call read, and return the cards of it."""
+        for i in call.inputs:
+            if not call.bookkeeping or self.object(i) in self.cards_of:
+                self.place(i, (call.id, 0))
+        return {self.of_state[i] for i in call.inputs if i in self.of_state}
 
     def object(self, tensor_id: int) -> int | None:
         tensor = self.graph.tensor.get(tensor_id)
@@ -170,35 +190,32 @@ class _Builder:
     def drop_hidden(self) -> None:
         """Leave out unnamed values that no gradient and no cut touches: constants on their way into
         a call, and a .grad that only backward and the optimizer write."""
-        keep = {self.of_state[r] for r in self.graph.roots if r in self.of_state}
-        for cut in self.graph.cuts:
-            keep |= {
-                self.of_state[i]
-                for i in (cut.input_id, cut.output_id)
-                if i is not None and i in self.of_state
-            }
+        keep = self.roots_and_ends_of_cuts()
         used = self.facts.ordinary_calls
         writes = (self.facts.writes_by_call.get(call.id, ()) for call in used)
         written = {w.after_id for some in writes for w in some}
         read = {i for call in used for i in (*call.inputs, *call.outputs)}
-        for draft in self.drafts:
-            ids = {t.id for t in draft.states}
-            named = any(
-                t.name and not t.name.endswith(".grad") for t in draft.states
-            ) or not ids.isdisjoint(read)
-            if any(
-                (t.name and named) or t.gradient_edge or t.requires_grad or t.id in written
-                for t in draft.states
-            ):
-                keep.add(draft)
+        keep |= {draft for draft in self.drafts if _is_wanted(draft, read, written)}
+        keep |= self.between(keep)
+        self.drafts = [d for d in self.drafts if d in keep]
+        self.of_state = {i: d for i, d in self.of_state.items() if d in keep}
+
+    def roots_and_ends_of_cuts(self) -> set[_Draft]:
+        """Return the cards of the roots, and those on both sides of every cut."""
+        ends = (i for cut in self.graph.cuts for i in (cut.input_id, cut.output_id))
+        ids = (*self.graph.roots, *(i for i in ends if i is not None))
+        return {self.of_state[i] for i in ids if i in self.of_state}
+
+    def between(self, keep: set[_Draft]) -> set[_Draft]:
+        """Return the cards that were made of kept ones, and that kept ones were made of."""
         derived: dict[_Draft, bool] = {}
         for draft in self.drafts:  # in program order, so what it was made from is known
             derived[draft] = draft in keep or any(derived.get(b) for b in draft.before)
+        found: set[_Draft] = set()
         for draft in reversed(self.drafts):
-            if draft in keep:
-                keep |= {b for b in draft.before if derived.get(b)}
-        self.drafts = [d for d in self.drafts if d in keep]
-        self.of_state = {i: d for i, d in self.of_state.items() if d in keep}
+            if draft in keep or draft in found:
+                found |= {b for b in draft.before if derived.get(b)}
+        return found
 
     # --- which nodes belong to which card ---------------------------------------------------------
 
@@ -292,69 +309,83 @@ class _Builder:
     # --- arrows -----------------------------------------------------------------------------------
 
     def draw_arrows(self, index: dict[_Draft, int]) -> None:
-        uses: dict[tuple[_Draft, _Draft], int] = {}
-        cuts: dict[tuple[_Draft, _Draft], Cut] = {}
-        for call in self.graph.calls:
-            self.read_call(call, uses, cuts)
-        for draft in self.drafts:
-            if draft.kind == "raised":
-                uses |= {(source, draft): 1 for source in draft.before if source in index}
-        for (node_id, _), draft in self.of_output.items():
-            uses.setdefault((self.of_node[node_id], draft), 0)
-        paths, sent = self.gradient_paths(), self.facts.sent
+        """Draw every use, gradient and cut between two cards, in the cards' order."""
+        uses, cuts = self.uses_and_cuts(index)
+        paths = self.gradient_paths()
         detached = self.detached()
         pairs = sorted({*uses, *paths, *cuts}, key=lambda p: (index[p[1]], index[p[0]]))
         for tail, head in pairs:
             edges = paths.get((tail, head), [])
             dead, cut = detached.get(head, (set(), None))
-            alive = [e for e in edges if e.node_id not in dead or (e.node_id, e.next_index) in sent]
-            if cut and len(alive) < len(edges):
-                cuts.setdefault((tail, head), cut)
-            arrows = self.gradient_arrows(alive)
-            if (tail, head) in cuts:
-                arrows.append(("cut", f"✂ {cuts[tail, head].reason.value} · no gradient back", ""))
-            if not arrows:
-                arrows = [self.output_arrow(tail, head)]
-            self.arrows += [Arrow(index[tail], index[head], *a) for a in arrows]
+            alive = [e for e in edges if not self.is_dead(e, dead)]
+            cut = cuts.get((tail, head), cut if len(alive) < len(edges) else None)
+            drawn = [Arrow(index[tail], index[head], *a) for a in self.gradient_arrows(alive)]
+            if cut:
+                drawn.append(_cut_arrow(index[tail], index[head], cut))
+            if not drawn:
+                drawn.append(Arrow(index[tail], index[head], *self.output_arrow(tail, head)))
+            self.arrows += drawn
         ran = {node_id for _, node_id in self.facts.arrived}
         for draft, (dead, _) in detached.items():
             draft.nodes = [n for n in draft.nodes if n not in dead or n in ran]
 
-    def read_call(
-        self,
-        call: Call,
-        uses: dict[tuple[_Draft, _Draft], int],
-        cuts: dict[tuple[_Draft, _Draft], Cut],
-    ) -> None:
-        wrote = self.facts.writes_by_call.get(call.id, ())
-        writes = [w.after_id for w in wrote if not w.alias]
-        # the others are handed back unchanged
-        made = [o for o in call.outputs if o not in call.inputs]
-        heads = dict.fromkeys(self.of_state[o] for o in (*made, *writes) if o in self.of_state)
-        outputs = [self.output_of[d][0] for d in heads if d in self.output_of]
-        shared = dict.fromkeys(
-            self.of_node[n] for n in outputs if self.graph.node[n].call_id == call.id
-        )
+    def is_dead(self, edge: Edge, dead: set[int]) -> bool:
+        """Tell whether an edge comes from a node that nothing leads to any more, and brought no
+        gradient before."""
+        return edge.node_id in dead and (edge.node_id, edge.next_index) not in self.facts.sent
+
+    def uses_and_cuts(self, index: dict[_Draft, int]) -> tuple[dict[Pair, int], dict[Pair, Cut]]:
+        """Return which card reads which, and where a cut lies between the two."""
+        uses: dict[Pair, int] = {}
+        cuts: dict[Pair, Cut] = {}
+        for call in self.graph.calls:
+            if not call.bookkeeping and call.id not in self.facts.backward_calls:
+                self.read_call(call, uses, cuts)
+        for draft in self.drafts:
+            if draft.kind == "raised":
+                uses |= {(source, draft): 1 for source in draft.before if source in index}
+        for (node_id, _), draft in self.of_output.items():
+            uses.setdefault((self.of_node[node_id], draft), 0)
+        return uses, cuts
+
+    def read_call(self, call: Call, uses: dict[Pair, int], cuts: dict[Pair, Cut]) -> None:
+        """Add what one call reads, and what it cuts off."""
+        heads = self.heads_of(call)
+        shared = self.pills_of(call, heads)
         for i in call.inputs:
             tail, cut = self.of_state.get(i), self.facts.cut_of.get((call.id, i))
-            if tail is None or call.bookkeeping or call.id in self.facts.backward_calls:
+            if tail is None:
                 continue
             if cut and (call.id, i) in self.ends:
                 cuts[tail, self.ends[call.id, i]] = cut
             for head in heads if cut else shared or heads:
-                if (
-                    cut
-                    and head is not tail
-                    and (cut.output_id is None or self.of_state.get(cut.output_id) is head)
-                ):
+                if head is tail:
+                    continue
+                if cut and (cut.output_id is None or self.of_state.get(cut.output_id) is head):
                     cuts[tail, head] = cut
-                elif head is not tail:
+                else:
                     uses[tail, head] = uses.get((tail, head), 0) + 1
 
-    def detached(self) -> dict[_Draft, tuple[set[int], Cut]]:
+    def heads_of(self, call: Call) -> list[_Draft]:
+        """Return the cards of what a call made and wrote."""
+        wrote = self.facts.writes_by_call.get(call.id, ())
+        writes = [w.after_id for w in wrote if not w.alias]
+        # the others are handed back unchanged
+        made = [o for o in call.outputs if o not in call.inputs]
+        cards = (self.of_state[o] for o in (*made, *writes) if o in self.of_state)
+        return list(dict.fromkeys(cards))
+
+    def pills_of(self, call: Call, heads: list[_Draft]) -> list[_Draft]:
+        """Return the pills through which a call with several results made those of its cards."""
+        outputs = [self.output_of[d][0] for d in heads if d in self.output_of]
+        made = (n for n in outputs if self.graph.node[n].call_id == call.id)
+        return list(dict.fromkeys(self.of_node[n] for n in made))
+
+    def detached(self) -> dict[_Draft, tuple[set[int], Cut | None]]:
         """Cards that ``detach_`` cut from what they were made of, and their nodes that nothing
         leads to any more."""
-        found, into = {}, self.facts.edges_into
+        found: dict[_Draft, tuple[set[int], Cut | None]] = {}
+        into = self.facts.edges_into
         for cut in self.graph.cuts:
             draft = (
                 self.of_state.get(cut.input_id) if cut.reason is CutReason.DETACH_IN_PLACE else None
@@ -370,9 +401,9 @@ class _Builder:
                 found[draft] = dead, cut
         return found
 
-    def gradient_paths(self) -> dict[tuple[_Draft, _Draft], list[Edge]]:
+    def gradient_paths(self) -> dict[Pair, list[Edge]]:
         """Edges between two cards, by the value's (source, result)."""
-        paths: dict[tuple[_Draft, _Draft], list[Edge]] = {}
+        paths: dict[Pair, list[Edge]] = {}
         for e in self.graph.edges:
             if (
                 e.next_node_id is None
@@ -389,32 +420,51 @@ class _Builder:
                 paths.setdefault((tail, head), []).append(e)
         return paths
 
-    def gradient_arrows(self, edges: Iterable[Edge]) -> list[tuple[str, str, str]]:
+    def gradient_arrows(self, edges: Iterable[Edge]) -> list[Drawn]:
         """One an edge; but a view that was written has nodes of both its times, which read the same
         value once."""
-        arrows, first = [], dict[tuple[str, str, str], int]()
+        arrows, first = [], dict[Drawn, int]()
         for e in edges:
             arrow = self.gradient_arrow(e)
             if arrow[0] != "forward" or first.setdefault(arrow, e.node_id) == e.node_id:
                 arrows.append(arrow)
         return arrows
 
-    def gradient_arrow(self, edge: Edge) -> tuple[str, str, str]:
+    def gradient_arrow(self, edge: Edge) -> Drawn:
         drawn = (edge.next_node_id, edge.input_nr) in self.of_output
-        mark = f"output {edge.input_nr}" if edge.input_nr and not drawn else ""
+        mark = say("card.output", n=edge.input_nr) if edge.input_nr and not drawn else ""
         label = self.facts.sent_labels.get((edge.node_id, edge.next_index))
         if label is not None:
             return "gradient", label, mark
         if edge.node_id == self.facts.last_raised_at:
-            return "raise", "backward raises here", mark
+            return "raise", say("card.raises_here"), mark
         return "forward", "", mark
 
-    def output_arrow(self, tail: _Draft, head: _Draft) -> tuple[str, str, str]:
+    def output_arrow(self, tail: _Draft, head: _Draft) -> Drawn:
         """From the pill of a node with several outputs to the card of one of them."""
         output = self.output_of.get(head)
         shown = output and self.of_node[output[0]] is tail
         arrived = self.facts.arrived.get(output) if output and shown else None
         return ("gradient", arrived, "") if arrived else ("forward", "", "")
+
+
+def _is_wanted(draft: _Draft, read: set[int], written: set[int]) -> bool:
+    """Tell whether a card stands for something that a gradient may touch, or that an ordinary call
+    wrote, or that has a name and took part."""
+    ids = {t.id for t in draft.states}
+    named = any(t.name and not t.name.endswith(".grad") for t in draft.states)
+    named = named or not ids.isdisjoint(read)
+    return any(
+        (t.name and named) or t.gradient_edge or t.requires_grad or t.id in written
+        for t in draft.states
+    )
+
+
+def _cut_arrow(tail: int, head: int, cut: Cut) -> Arrow:
+    """Return the arrow of a cut: its reason, and what follows from it."""
+    reason = say(f"cut_reason.{cut.reason.name.lower()}")
+    label = say("card.cut_back", reason=reason)
+    return Arrow(tail, head, "cut", label, short=say("card.cut", reason=reason))
 
 
 def _ancestors(draft: _Draft) -> set[_Draft]:

@@ -8,6 +8,7 @@ a file name.
 from __future__ import annotations
 
 import html
+import re
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from gradviz.picture.levels import Plan, plan
 from gradviz.picture.scene import Arrow, Box, Card, Row, Scene
 from gradviz.picture.theme import RowLook, text_width
 from gradviz.words.plain import shorten, visible
+from gradviz.words.speech import say
 
 ALLOWED = frozenset(
     "arrowhead arrowsize arrowtail bgcolor class color compound dir fillcolor fontname fontsize"
@@ -32,6 +34,8 @@ PLANNED = 200  # cards; what has more is never laid out
 MAIN, COLUMN, NEAR = 30, 8, 8
 NOTE = RowLook(theme.STATE_SIZE, "#333333")
 BREAKS = ")]}=·→+("
+# where the words on a chip go on in the next line: beside an arrow, and in the corner of a frame
+PAUSES, FRAME_PAUSES = " · ", " · |, |: "
 LINE = 8  # points; less free room than this in a card is not seen
 
 
@@ -351,9 +355,7 @@ def _box(box: Box, flat: bool) -> str:
 
 
 def _box_chip(box: Box, flat: bool) -> str:
-    # two lines, beside an arrow
-    text = box.label if flat else box.label.replace(", ", " · ").replace(": ", " · ")
-    return _chip(text, theme.BOXES[box.kind].chip, one_line=flat)
+    return _chip(box.label, theme.BOXES[box.kind].chip, one_line=flat, pauses=FRAME_PAUSES)
 
 
 # --- arrows and chips -----------------------------------------------------------------------------
@@ -403,12 +405,13 @@ def _label(arrow: Arrow) -> str:
     return " · ".join(part for part in (arrow.mark, arrow.label) if part)
 
 
-def _chip_lines(text: str, one_line: bool = False) -> list[str]:
+def _chip_lines(text: str, one_line: bool = False, pauses: str = PAUSES) -> list[str]:
     """A reason and what follows from it stand under each other, unless the chip lies along a level
     arrow."""
     if one_line:
         return wrap(text, 60, 1)
-    return [line for part in shorten(text, VALUE_CHARS).split(" · ") for line in _steps(part)]
+    parts = re.split(pauses, shorten(text, VALUE_CHARS))
+    return [line for part in parts for line in _steps(part)]
 
 
 def _steps(text: str) -> list[str]:
@@ -425,10 +428,10 @@ def _steps(text: str) -> list[str]:
     return lines
 
 
-def _chip(text: str, look: theme.ChipLook, one_line: bool = False) -> str:
+def _chip(text: str, look: theme.ChipLook, one_line: bool = False, pauses: str = PAUSES) -> str:
     row = RowLook(theme.STATE_SIZE, look.colour, bold=True)
-    width = _chip_width(text, one_line) - 4  # the cell adds 2 points on each side
-    text = "<br/>".join(_text(line, row) for line in _chip_lines(text, one_line))
+    width = _chip_width(text, one_line, pauses) - 4  # the cell adds 2 points on each side
+    text = "<br/>".join(_text(line, row) for line in _chip_lines(text, one_line, pauses))
     return (
         '<<table border="0" cellborder="0" cellspacing="0" cellpadding="2"><tr><td style="rounded" '
         f'bgcolor="{look.fill}" width="{width:.0f}">{text}</td></tr></table>>'
@@ -436,8 +439,8 @@ def _chip(text: str, look: theme.ChipLook, one_line: bool = False) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _chip_width(text: str, one_line: bool = False) -> float:
-    lines = _chip_lines(text, one_line)
+def _chip_width(text: str, one_line: bool = False, pauses: str = PAUSES) -> float:
+    lines = _chip_lines(text, one_line, pauses)
     return max(text_width(line, size=theme.STATE_SIZE, bold=True) for line in lines) + 10
 
 
@@ -469,19 +472,7 @@ def _plan(scene: Scene, beside: list[tuple[int, int]], how: Arrangement) -> Plan
 
 def _footer(scene: Scene) -> str:
     """The legend, on one line where there is room, and the notes under it."""
-    things: list[Arrow | Card | Box] = [*scene.arrows, *scene.cards, *scene.boxes]
-    used = {thing.kind for thing in things if not thing.absent}
-    if any(len(card.rows) > 1 for card in scene.cards if card.kind == "tag" and not card.absent):
-        used = used - {"tag"} | {"tags"}
-    if used & {"gradient", "raise"}:
-        # both are drawn beside a forward line
-        used = (used | {"forward"}) - ({"edge"} if "raise" in used else set())
-    lines: list[list[str]] = [[]]
-    for sign in [sign for sign in theme.LEGEND if sign in used]:
-        if sum(map(_sign_width, [*lines[-1], sign])) > theme.LEGEND_WIDTH - 12:
-            lines.append([])
-        lines[-1].append(sign)
-    rows = ["".join(map(_sign, line)) for line in lines if line]
+    rows = ["".join(map(_sign, line)) for line in _legend_lines(_signs(scene))]
     notes = [line for note in scene.notes for line in wrap(note, 90, 3)]
     rows += [f"<td>{_text(line, NOTE)}</td>" for line in notes]
     if not rows:
@@ -494,13 +485,38 @@ def _footer(scene: Scene) -> str:
     return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="1">{tables}</table>>'
 
 
+def _signs(scene: Scene) -> list[str]:
+    """Return what the legend of a scene explains."""
+    things: list[Arrow | Card | Box] = [*scene.arrows, *scene.cards, *scene.boxes]
+    used = {thing.kind for thing in things if not thing.absent}
+    tags = [card for card in scene.cards if card.kind == "tag" and not card.absent]
+    if any(len(card.rows) > 1 for card in tags):
+        used = used - {"tag"} | {"tags"}
+    if used & {"gradient", "raise"}:
+        used.add("forward")  # both are drawn beside a forward line
+    if "raise" in used:
+        used.discard("edge")
+    return [sign for sign in theme.LEGEND if sign in used]
+
+
+def _legend_lines(signs: list[str]) -> list[list[str]]:
+    """Return the signs in lines that are as wide as a small picture."""
+    lines: list[list[str]] = []
+    room = 0.0
+    for sign in signs:
+        if not lines or _sign_width(sign) > room:
+            lines.append([])
+            room = theme.LEGEND_WIDTH - 12
+        lines[-1].append(sign)
+        room -= _sign_width(sign)
+    return lines
+
+
 def _sign(sign: str) -> str:
     look = NOTE._replace(colour=theme.LEGEND_STROKES.get(sign, NOTE.colour))
-    return (
-        f'<td width="{_sign_width(sign):.0f}"'
-        f' bgcolor="#f6f6f6">{_text(theme.LEGEND[sign], look)}</td>'
-    )
+    text = _text(say(f"legend.{sign}"), look)
+    return f'<td width="{_sign_width(sign):.0f}" bgcolor="#f6f6f6">{text}</td>'
 
 
 def _sign_width(sign: str) -> float:
-    return _width(theme.LEGEND[sign], NOTE) + 14
+    return _width(say(f"legend.{sign}"), NOTE) + 14

@@ -15,6 +15,7 @@ from gradviz.graph.records import GradvizError, Graph
 from gradviz.picture import arrange, cards, dot, fold, nodes, render, text
 from gradviz.picture.scene import Scene
 from gradviz.words import given
+from gradviz.words.speech import say
 
 if TYPE_CHECKING:
     import graphviz
@@ -115,11 +116,7 @@ class Figure:
     def _drawn(self) -> render.Arranged:
         """The arrangement that fits a notebook's page best."""
         if len(self.scene.cards) > fold.LIMIT:
-            raise render.CannotDraw(
-                f"{len(self.scene.cards)} boxes are too many to draw, even folded, so this is the"
-                " text. To see a picture, show a tensor that is closer to the leaves, or record"
-                " fewer lines."
-            )
+            raise render.CannotDraw(say("picture.too_many_boxes", n=len(self.scene.cards)))
         return render.best(self.scene, WIDTH, self._like)
 
     @cached_property
@@ -193,7 +190,7 @@ def _outline(scene: Scene) -> tuple[Any, ...]:
     cards = [(c.id, c.kind, [row.kind for row in c.rows]) for c in scene.cards]
     return (
         cards,
-        [a._replace(label="") for a in scene.arrows],
+        [a._replace(label="", short="") for a in scene.arrows],
         [box._replace(label="") for box in scene.boxes],
     )
 

@@ -14,6 +14,7 @@ from gradviz.graph.facts import after_all
 from gradviz.graph.records import Graph
 from gradviz.picture.arrange import arranged
 from gradviz.picture.scene import LINES, Arrow, Card, Row, Scene
+from gradviz.words.speech import say
 
 LIMIT = 60  # boxes of one picture
 # a model that is folded at all is folded to about so many boxes, where its modules allow it
@@ -46,10 +47,10 @@ def fold(scene: Scene, graph: Graph, limit: int = LIMIT) -> Scene:
     for grouping in (_by_line, _leaves, _leaves, _leaves, _chains):
         if not _fits(small, limit):
             small = contract(small, grouping(small, graph))
-    listed = "what is inside" if len(scene.cards) <= LINES else f"the first {LINES}"
     note = (
-        f"Folded: {len(scene.cards)} boxes are drawn as {len(small.cards)}. The text lists"
-        f" {listed}."
+        say("card.note_folded", cards=len(scene.cards), boxes=len(small.cards))
+        if len(scene.cards) <= LINES
+        else say("card.note_folded_first", cards=len(scene.cards), boxes=len(small.cards), n=LINES)
     )
     return small._replace(notes=(*scene.notes, note))
 
@@ -104,7 +105,9 @@ def _by_line(scene: Scene, graph: Graph) -> Groups:
             code[source.file, source.line] = source.code or ""
     times = Counter(lines.values())
     return {
-        i: f"line {at[1]}: {code[at]}\0{at[0]}" for i, at in lines.items() if times[at] >= AGAIN
+        i: f"{say('card.line_of_code', line=at[1], code=code[at])}\0{at[0]}"
+        for i, at in lines.items()
+        if times[at] >= AGAIN
     }
 
 
@@ -116,32 +119,41 @@ def _leaves(scene: Scene, graph: Graph) -> Groups:
 def _chains(scene: Scene, graph: Graph) -> Groups:
     """Boxes in a row, each read by the next one only; a row with many leaves inside is kept in
     pieces."""
-    after: dict[int, set[int]] = {}
-    before: dict[int, list[int]] = {}
+    readers: dict[int, set[int]] = {}
+    sources: dict[int, list[int]] = {}
     for a in scene.arrows:
         if a.kind != "cut":
-            after.setdefault(a.tail, set()).add(a.head)
-            before.setdefault(a.head, []).append(a.tail)
+            readers.setdefault(a.tail, set()).add(a.head)
+            sources.setdefault(a.head, []).append(a.tail)
     with_leaves = {c.id for c in scene.cards if any(m.kind == "leaf" for m in c.inside)}
     piece = -(-len(with_leaves) * 2 // LIMIT)
-    first: dict[int, int] = {}
-    last: dict[int, int] = {}
-    held: Counter[int] = Counter()
-    for card in after_all([c.id for c in scene.cards], before):
-        above = set(before.get(card, ()))
-        only = above.pop() if len(above) == 1 else None
-        start = (
-            first[only] if only is not None and only in first and len(after[only]) == 1 else card
-        )
+    first: dict[int, int] = {}  # by card, where its row begins
+    last: dict[int, int] = {}  # by the first card of a row, where that ends
+    held: Counter[int] = Counter()  # by the first card of a row, how many of it hold leaves
+    for card in after_all([c.id for c in scene.cards], sources):
+        source = _only_source(card, sources, readers)
+        start = card if source is None else first.get(source, card)
         if card in with_leaves and held[start] >= piece:
             start = card
         first[card], last[start] = start, card
         held[start] += card in with_leaves
     titles = {c.id: c.title for c in scene.cards}
-    return {
-        i: titles[f] + (f" … {titles[last[f]]}" if last[f] != f else "") + f"\0{f}"
-        for i, f in first.items()
+    names = {
+        f: titles[f] if last[f] == f else say("card.from_to", first=titles[f], last=titles[last[f]])
+        for f in last
     }
+    return {i: f"{names[f]}\0{f}" for i, f in first.items()}
+
+
+def _only_source(
+    card: int, sources: dict[int, list[int]], readers: dict[int, set[int]]
+) -> int | None:
+    """Return the only card that a card reads, where nothing else reads that one."""
+    above = set(sources.get(card, ()))
+    if len(above) != 1:
+        return None
+    source = above.pop()
+    return source if len(readers[source]) == 1 else None
 
 
 # --- making one box of several --------------------------------------------------------------------
@@ -173,27 +185,28 @@ def contract(scene: Scene, groups: Groups) -> Scene:
 
 
 def _folded(number: int, name: str, members: list[Card]) -> Card:
+    """Return the one box that stands for several cards: its name, and what is inside."""
     members = [c for c in members if not c.absent] or members
     inside = tuple(m for c in members for m in c.inside or (c,))
-    kinds = Counter(
-        r.text.partition(" · ")[0] for c in inside for r in c.rows if r.kind == "grad_fn"
-    )
-    kinds += Counter(c.title for c in inside if c.kind == "node")
-    listed = [f"{kind} × {n}" if n > 1 else kind for kind, n in kinds.most_common(LISTED)]
-    listed += [f"… {len(kinds) - LISTED} more kinds"] if len(kinds) > LISTED else []
-    boxes = "1 box folded" if len(inside) == 1 else f"{len(inside)} boxes folded"
-    rows = [Row("code", name), Row("state", boxes), *(Row("grad_fn", text) for text in listed)]
     leaves = sum(c.kind == "leaf" for c in inside)
-    rows += (
-        [Row("state", f"{leaves} leaves inside" if leaves > 1 else "1 leaf inside")]
-        if leaves
-        else []
-    )
+    rows = [Row("code", name), Row("state", say("card.folded", n=len(inside)))]
+    rows += [Row("grad_fn", text) for text in _kinds_listed(inside)]
+    rows += [Row("state", say("card.leaves_inside", n=leaves))] if leaves else []
     rows += [r for c in inside for r in c.rows if r.kind == "stale"][:3]
     calls = tuple(k for c in members for k in c.call_ids)
     return Card(
         number, "fold", tuple(rows), call_ids=calls, inside=inside, absent=members[0].absent
     )
+
+
+def _kinds_listed(inside: tuple[Card, ...]) -> list[str]:
+    """Return which kinds of nodes are inside, each with how many there are of it."""
+    kinds = Counter(c.grad_fn for c in inside if c.grad_fn)
+    kinds += Counter(c.title for c in inside if c.kind == "node")
+    most = kinds.most_common(LISTED)
+    listed = [say("card.times", what=kind, n=n) if n > 1 else kind for kind, n in most]
+    more = len(kinds) - LISTED
+    return [*listed, say("card.more_kinds", n=more)] if more > 0 else listed
 
 
 def _arrows(arrows: tuple[Arrow, ...], place: dict[int, int]) -> Iterator[Arrow]:
@@ -208,6 +221,10 @@ def _arrows(arrows: tuple[Arrow, ...], place: dict[int, int]) -> Iterator[Arrow]
         alike = [a for a in same if a.kind == kind]
         label, mark = alike[0].label, alike[0].mark
         if len(alike) > 1:
-            many = f"{label} × {len(alike)}" if kind == "cut" else f"{len(alike)} gradients"
-            label, mark = many if label else "", ""
-        yield Arrow(tail, head, kind, label, mark, absent=same[0].absent)
+            mark = ""
+            if label and kind == "cut":
+                label = say("card.times", what=label, n=len(alike))
+            elif label:
+                label = say("card.gradients", n=len(alike))
+        short = alike[0].short
+        yield Arrow(tail, head, kind, label, mark, absent=same[0].absent, short=short)

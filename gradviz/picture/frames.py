@@ -6,7 +6,8 @@ from collections import Counter
 
 from gradviz.graph.records import Call, Graph
 from gradviz.picture.rows import bare
-from gradviz.picture.scene import Box, Card, Row, count
+from gradviz.picture.scene import Box, Card, Row
+from gradviz.words.speech import say
 
 
 def boxes(graph: Graph, cards: list[Card]) -> tuple[tuple[Box, ...], list[Card]]:
@@ -18,13 +19,13 @@ def boxes(graph: Graph, cards: list[Card]) -> tuple[tuple[Box, ...], list[Card]]
     memory = _memory(graph, cards)
     found, cards = list(memory), list(cards)
     frame = {i: set(box.members) for box in memory for i in box.members}
-    for region in _regions(graph, cards):
+    for mode, region in _regions(graph, cards):
         inside = set(region.members)
         near = {id(frame[i]): frame[i] for i in inside if i in frame}
         if all(inside <= other or other <= inside for other in near.values()):
             found.append(region)
             continue
-        said = Row("untracked", f"made under {region.label.partition(':')[0]}")
+        said = Row("untracked", say("card.made_under", mode=mode))
         for i in inside:
             cards[i] = cards[i]._replace(rows=(*cards[i].rows, said))
     return tuple(found), cards
@@ -42,43 +43,38 @@ def _memory(graph: Graph, cards: list[Card]) -> list[Box]:
     for members in groups.values():
         if len({graph.tensor[c.tensor_ids[-1]].object_id for c in members}) < 2:
             continue
-        word = (
-            "name"
-            if all(times[c.name] == 1 and c.name == bare(c.name) != "" for c in members)
-            else "tensor"
-        )
-        found.append(
-            Box(
-                "memory",
-                f"one block of memory, {count(len(members), word)}",
-                tuple(c.id for c in members),
-            )
-        )
+        ids = tuple(c.id for c in members)
+        are_names = all(times[c.name] == 1 and c.name == bare(c.name) != "" for c in members)
+        label = say("card.memory_names" if are_names else "card.memory_tensors", n=ids)
+        found.append(Box("memory", label, ids))
     return found
 
 
-def _regions(graph: Graph, cards: list[Card]) -> list[Box]:
-    """Runs of calls with gradient recording switched off."""
-    word, run_of, run = "", dict[int, int](), 0
-    words: dict[int, str] = {}
+def _regions(graph: Graph, cards: list[Card]) -> list[tuple[str, Box]]:
+    """Return the runs of calls with gradient recording switched off, each with its mode."""
+    mode, run_of, run = "", dict[int, int](), 0
+    modes: dict[int, str] = {}  # by run
     for call in graph.calls:
-        if _mode(call) != word:
-            word, run = _mode(call), run + 1
+        if _mode(call) != mode:
+            mode, run = _mode(call), run + 1
         run_of[call.id] = run
-        words[run] = word
+        modes[run] = mode
     members: dict[int, list[int]] = {}
     for card in cards:
         made = graph.call[card.call_ids[0]] if card.call_ids else None
-        # the card is older than the hook on it
-        hook = made is not None and made.function.startswith("register_")
-        if (
-            made
-            and words[run_of[made.id]]
-            and not (made.bookkeeping or hook)
-            and card.kind != "leaf"
-        ):
+        if made and modes[run_of[made.id]] and _stands_in_region(card, made):
             members.setdefault(run_of[made.id], []).append(card.id)
-    return [Box("region", f"{words[r]}: not recorded", tuple(ids)) for r, ids in members.items()]
+    return [
+        (modes[run], Box("region", say("card.not_recorded", mode=modes[run]), tuple(ids)))
+        for run, ids in members.items()
+    ]
+
+
+def _stands_in_region(card: Card, made: Call) -> bool:
+    """Tell whether a card was made by a call of a run, and not only registered a hook in it."""
+    # the card is older than the hook on it
+    hook = made.function.startswith("register_")
+    return not (made.bookkeeping or hook) and card.kind != "leaf"
 
 
 def _mode(call: Call) -> str:

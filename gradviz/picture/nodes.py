@@ -7,6 +7,7 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.records import Graph, Node, NodeKind
 from gradviz.picture.rows import RowWriter
 from gradviz.picture.scene import Arrow, Card, Row, Scene, describe
+from gradviz.words.speech import say
 
 
 def scene(graph: Graph) -> Scene:
@@ -40,7 +41,7 @@ def _pill(graph: Graph, node: Node, number: int, write: RowWriter) -> Card:
     name, kind = node.name, "node"
     if node.kind is NodeKind.ACCUMULATE_GRAD:
         kind, leaf = "accumulate", graph.tensor.get(node.leaf_id)
-        name = f"AccumulateGrad of {leaf.name}" if leaf and leaf.name else "AccumulateGrad"
+        name = say("card.accumulate_of", leaf=leaf.name) if leaf and leaf.name else node.name
     start = write.start(node.id)
     rows = [
         Row("state", name),
@@ -73,4 +74,4 @@ def _tensors(
 
 
 def _output(number: int) -> str:
-    return f"output {number}" if number else ""
+    return say("card.output", n=number) if number else ""

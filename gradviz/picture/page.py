@@ -12,6 +12,8 @@ from importlib.resources import files
 from typing import Any
 
 from gradviz._installed import VERSION
+from gradviz.words.en import ENGLISH
+from gradviz.words.speech import language, say
 
 SCRIPT = "page.js"  # built from frontend/
 STYLES = ("live.css", "book.css", "page.css")
@@ -32,13 +34,14 @@ def page(book: dict[str, Any]) -> bytes:
     """
     script = static(SCRIPT)
     style = static(*STYLES)
-    data = json.dumps(book, separators=(",", ":"), sort_keys=True).encode()
+    data = json.dumps(with_words(book), separators=(",", ":"), sort_keys=True).encode()
     parts = {
         "policy": (
             f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src"
             " data:; base-uri 'none'; form-action 'none'"
         ),
         "version": VERSION,
+        "language": _shown(language().code),
         "title": _shown(book["title"]),
         "style": style,
         "first": _first(book),
@@ -48,6 +51,11 @@ def page(book: dict[str, Any]) -> bytes:
     # One pass: what is put in is not looked at again, whatever it holds.
     filled = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], static("page.html"))
     return filled.encode()
+
+
+def with_words(book: dict[str, Any]) -> dict[str, Any]:
+    """Return a book with what the page itself says, unless that is what its script says anyway."""
+    return book if language() is ENGLISH else {**book, "words": dict(language().page)}
 
 
 def _first(book: dict[str, Any]) -> str:
@@ -64,10 +72,7 @@ def _first(book: dict[str, Any]) -> str:
         f"<pre>{_shown(text)}</pre>" for text in (book["code"].get("text"), state["text"]) if text
     ]
     if len(book["states"]) > 1:
-        pieces.append(
-            f"<p>This is one of {len(book['states'])} states; the others appear where scripts may"
-            " run.</p>"
-        )
+        pieces.append(f"<p>{_shown(say('page.one_of_states', n=len(book['states'])))}</p>")
     return "\n".join(pieces)
 
 

@@ -26,6 +26,7 @@ from gradviz.picture.dot import dot as write_dot
 from gradviz.picture.geometry import Chip, Point, Rect, Spline, corners, place
 from gradviz.picture.scene import Scene
 from gradviz.words.plain import visible
+from gradviz.words.speech import say
 
 FORMATS = ("svg", "png", "pdf")
 IN_PROCESS = 120  # edges; above, a child process lays out, because in here nothing could stop it
@@ -34,7 +35,6 @@ TRIES = 3
 BYTES = 2 << 30
 MOVABLE = 120  # CSS pixels by which a layout may still get narrower when its chips get their places
 APART = 2.6  # points between the middle of a pair and each of its two lines
-INSTALL = "to see pictures: pip install pygraphviz   (version 2 or later brings Graphviz along)"
 SVG = "{http://www.w3.org/2000/svg}"
 COMMON = {  # said once in a picture that is made of pieces, for there are many such pictures
     "font-family": theme.SANS,
@@ -96,7 +96,6 @@ class Arranged(NamedTuple):
     flaws: Flaws
 
 
-@lru_cache(maxsize=64)  # live pictures come back to the states that they were in
 def best(scene: Scene, width: int, like: Arranged | None = None) -> Arranged:
     """The first arrangement of a scene that is no wider than ``width`` CSS pixels and hides
     nothing.
@@ -106,6 +105,12 @@ def best(scene: Scene, width: int, like: Arranged | None = None) -> Arranged:
     a picture ``like`` this one has is tried first, and taken if it is narrow enough and hides no
     more words than there.
     """
+    return _best(scene, width, like, tuple(say(f"legend.{sign}") for sign in theme.LEGEND))
+
+
+@lru_cache(maxsize=64)  # live pictures come back to the states that they were in
+def _best(scene: Scene, width: int, like: Arranged | None, legend: tuple[str, ...]) -> Arranged:
+    """The same; ``legend`` only tells languages apart, for a scene does not hold its legend."""
     found: dict[str, Arranged] = {}
     for how in (like.how, *ARRANGEMENTS) if like else ARRANGEMENTS:
         source = write_dot(scene, how)
@@ -148,7 +153,7 @@ def _told_plainly() -> Iterator[None]:
     except GradvizError:
         raise
     except Exception as error:
-        raise CannotDraw(f"the layout engine failed ({type(error).__name__}); use .text") from error
+        raise CannotDraw(say("picture.engine_failed", error=type(error).__name__)) from error
 
 
 # --- engines --------------------------------------------------------------------------------------
@@ -209,14 +214,9 @@ def _laid_out(dot: str) -> str:
             child, input=dot.encode(), capture_output=True, timeout=SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
-        raise CannotDraw(
-            f"the layout took longer than {SECONDS} s; show a part of the graph, or use .text"
-        ) from None
+        raise CannotDraw(say("picture.too_slow", seconds=SECONDS)) from None
     if done.returncode:
-        raise CannotDraw(
-            "the layout ran into its limits of time or memory; show a part of the graph, or use"
-            " .text"
-        )
+        raise CannotDraw(say("picture.too_large"))
     return done.stdout.decode()
 
 
@@ -226,9 +226,9 @@ def _system_dot(dot: str, format: str) -> bytes:
 
         return bytes(graphviz.Source(dot).pipe(format=format, quiet=True))
     except ImportError:
-        raise CannotDraw(INSTALL) from None
+        raise CannotDraw(say("picture.install")) from None
     except (graphviz.ExecutableNotFound, subprocess.CalledProcessError, OSError):
-        raise CannotDraw(INSTALL) from None
+        raise CannotDraw(say("picture.install")) from None
 
 
 # --- pairs and chips ------------------------------------------------------------------------------

@@ -48,6 +48,7 @@ class Card(NamedTuple):
     absent: bool = False  # in a picture of one step: it holds the place of a card of another step
     # rows that it has at other steps, for which its box is large enough
     room: tuple[tuple[Row, ...], ...] = ()
+    grad_fn: str = ""  # the names of its grad_fn and of the nodes behind it
 
     @property
     def title(self) -> str:
@@ -71,6 +72,7 @@ class Arrow(NamedTuple):
     # it ends at the shaded region around its head: several cards in there read the value
     to_frame: bool = False
     absent: bool = False
+    short: str = ""  # of a cut: its reason alone, for where there is no room
 
 
 class Box(NamedTuple):

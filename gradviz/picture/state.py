@@ -11,19 +11,10 @@ from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Graph, Node, Tensor
 from gradviz.picture import explaining, render, table, text
 from gradviz.picture.explaining import Listing
-from gradviz.picture.scene import Arrow, Card, Scene, joined
+from gradviz.picture.scene import Arrow, Card, Scene
 from gradviz.words.plain import visible
+from gradviz.words.speech import joined, say
 
-KINDS = {
-    "leaf": "leaf",
-    "result": "result",
-    "untracked": "not tracked",
-    "node": "node",
-    "accumulate": "AccumulateGrad",
-    "tag": "name of a leaf",
-    "fold": "folded",
-    "raised": "raised an error",
-}
 FACT = 160  # characters
 LISTED = 12  # saved tensors, or boxes of a fold, that one fact names
 WALKED = {"gradient", "forward", "edge"}  # arrows along which a gradient edge may lead
@@ -85,7 +76,7 @@ def state(
         >>> shown["problem"], shown["printed"], shown["cards"]
         ('Nothing was recorded, so there is no picture.', 'hello', {})
     """
-    svg, problem = "", "Nothing was recorded, so there is no picture."
+    svg, problem = "", say("picture.nothing")
     try:
         if figure.scene.cards:
             svg, problem = figure.svg, ""
@@ -167,18 +158,15 @@ class _Describer:
         readers = {a.tail: self.names[a.head] for a in self.arrows}
         keys = {}
         for c in self.cards:
-            calls = self.calls(c) if c.kind == "node" else []
-            about = (
-                readers.get(c.id, "")
-                if c.kind == "tag"
-                else code_of(calls[0]).partition(" = ")[0]
-                if calls
-                else ""
-            )
-            keys[c.id] = key(
-                visible(f"{self.names[c.id]} of {about}" if about else self.names[c.id])
-            )
+            about = readers.get(c.id, "") if c.kind == "tag" else self.maker(c)
+            name = self.names[c.id]
+            keys[c.id] = key(visible(say("fact.name_of", name=name, of=about) if about else name))
         return keys
+
+    def maker(self, card: Card) -> str:
+        """Return what the call of a node alone makes, in the user's words; "" for other cards."""
+        calls = self.calls(card) if card.kind == "node" else []
+        return code_of(calls[0]).partition(" = ")[0] if calls else ""
 
     def storages_of(self, card: Card) -> set[int]:
         found = {self.graph.tensor[i].storage_id for c in _whole(card) for i in c.tensor_ids[-1:]}
@@ -201,74 +189,76 @@ class _Describer:
         }
 
     def card(self, card: Card, lit: list[str]) -> dict[str, Any]:
+        """Return one card as the front end draws it, with what it lights up."""
         calls = self.calls(card)
-        at = {
-            c.source.line
-            for c in (calls if card.inside else calls[:1])
-            if c.source and (self.listing is None or self.listing.shows(c.source))
-        }
+        facts = [[name, visible(value, FACT)] for name, value in self.known(card, calls) if value]
         same = {c.id for storage in self.storages_of(card) for c in self.memory[storage]}
-        label = (
-            card.title,
-            KINDS.get(card.kind, ""),
-            *(r.text for r in card.rows if r.kind == "values"),
-        )
-        if card.kind == "tag" and len(card.rows) > 1:
-            label = (joined([r.text for r in card.rows]), "names of leaves")
         return {
             "key": self.keys[card.id],
             "look": "\n".join(visible(r.text) for r in card.rows),
-            "label": ", ".join(visible(part) for part in label[:3] if part),
-            "facts": [
-                [name, visible(value, FACT)] for name, value in self.known(card, calls) if value
-            ],
-            "line": at.pop() if len(at) == 1 else None,
+            "label": ", ".join(visible(part) for part in _label(card) if part),
+            "facts": facts,
+            "line": self.line(card, calls),
             "lit": lit,
             "memory": [f"n{i}" for i in sorted(same)] if len(same) > 1 else [],
         }
 
+    def line(self, card: Card, calls: list[Call]) -> int | None:
+        """Return the line of the listing that made a card, where it is one."""
+        lines = {
+            call.source.line
+            for call in (calls if card.inside else calls[:1])
+            if call.source and (self.listing is None or self.listing.shows(call.source))
+        }
+        return lines.pop() if len(lines) == 1 else None
+
     def known(self, card: Card, calls: list[Call]) -> Iterator[tuple[str, str]]:
         """Everything known of what the card stands for, as labels and short values."""
         if card.inside:
-            yield "inside", _listed([_name(c) for c in card.inside])
+            yield say("fact.inside"), _listed([_name(c) for c in card.inside])
         elif card.tensor_ids:
             yield from self.tensor_facts(card, self.graph.tensor[card.tensor_ids[-1]])
         for node_id in self.facts.gradient_order(card.node_ids):
             yield from self.node_facts(card, self.graph.node[node_id])
         for call in calls[:1]:
-            yield "module", call.module or ""
-            yield (
-                "line",
-                f"{call.source.line}: {code_of(call)}" if call.source and not card.inside else "",
-            )
+            yield say("fact.module"), call.module or ""
+            if call.source and not card.inside:
+                yield (
+                    say("fact.line"),
+                    say("fact.line_of_code", line=call.source.line, code=code_of(call)),
+                )
 
     def tensor_facts(self, card: Card, t: Tensor) -> Iterator[tuple[str, str]]:
+        """What is known of a tensor. An attribute of torch's is called as torch calls it."""
         yield "shape", table.word(None if t.shape is None else list(t.shape))
-        yield "values", t.values or ""
-        for name in ("dtype", "device", "requires_grad", "is_leaf", "retains_grad", "version"):
+        yield say("fact.values"), t.values or ""
+        for name in ("dtype", "device", "requires_grad", "is_leaf", "retains_grad"):
             yield name, table.word(getattr(t, name))
+        yield say("fact.version"), table.word(t.version)
         yield "grad_fn", table.grad_fn(self.graph, t)
         yield "grad", self.grad(t)
         if t.gradient_edge and card.kind != "tag":
-            yield "gradient arrived", self.facts.arrived.get(t.gradient_edge, "")
+            yield say("fact.arrived"), self.facts.arrived.get(t.gradient_edge, "")
+        yield say("fact.storage"), self.storage(card, t)
+        if base := self.graph.tensor.get(t.base_id):
+            yield say("fact.view_of"), base.name or say("label.unnamed")
+            stride = table.word(t.stride and list(t.stride))
+            yield say("fact.stride_and_offset"), f"{stride}, {table.word(t.storage_offset)}"
+
+    def storage(self, card: Card, t: Tensor) -> str:
+        """Return how large a tensor's memory is, and which other cards share it."""
         storage = self.facts.storage.get(t.storage_id)
         size = (
             table.UNKNOWN
             if storage is None or storage.nbytes is None
-            else f"{storage.nbytes} bytes"
+            else say("fact.bytes", n=storage.nbytes)
         )
         others = [
             self.names[c.id]
             for c in self.memory.get(t.storage_id, ())
             if c.id != card.id and c.kind != "tag"
         ]
-        yield "storage", f"{size}, shared with {_listed(others)}" if others else size
-        if base := self.graph.tensor.get(t.base_id):
-            yield "view of", base.name or "an unnamed tensor"
-            yield (
-                "stride, offset",
-                f"{table.word(t.stride and list(t.stride))}, {table.word(t.storage_offset)}",
-            )
+        return say("fact.shared", size=size, others=_listed(others)) if others else size
 
     def grad(self, t: Tensor) -> str:
         now = self.facts.grads_now[t.object_id]
@@ -276,18 +266,29 @@ class _Describer:
 
     def node_facts(self, card: Card, node: Node) -> Iterator[tuple[str, str]]:
         if not card.tensor_ids:
-            yield "node", node.name
-            yield "gradient arrived", ", ".join(self.facts.arrived_at_outputs.get(node.id, ()))
+            yield say("fact.node"), node.name
+            arrived = self.facts.arrived_at_outputs.get(node.id, ())
+            yield say("fact.arrived"), ", ".join(arrived)
         for e in self.graph.edges_from.get(node.id, ()):
             value = self.facts.sent_labels.get((node.id, e.next_index))
             to = self.card_of.get(e.next_node_id)
             if value and to is not None and to != card.id:
-                yield "gradient sent", f"{value} to {self.names[to]}"
-        yield f"{node.name} saved", _listed([text.saved_text(self.graph, s) for s in node.saved])
+                yield say("fact.sent"), say("fact.sent_to", value=value, to=self.names[to])
+        saved = [text.saved_text(self.graph, s) for s in node.saved]
+        yield say("fact.saved", node=node.name), _listed(saved)
+
+
+def _label(card: Card) -> tuple[str, ...]:
+    """Return what a screen reader says of a card: its name, its kind and its values."""
+    if card.kind == "tag" and len(card.rows) > 1:
+        return joined([r.text for r in card.rows]), say("card_kind.tags")
+    values = [r.text for r in card.rows if r.kind == "values"]
+    return card.title, say(f"card_kind.{card.kind}"), *values[:1]
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(names[:LISTED]) + (f" … {len(names)} in all" if len(names) > LISTED else "")
+    listed = ", ".join(names[:LISTED])
+    return say("fact.first_of", names=listed, n=len(names)) if len(names) > LISTED else listed
 
 
 class _Lights:
@@ -303,36 +304,51 @@ class _Lights:
     ) -> None:
         self.graph = graph
         self.names = [*(f"n{c.id}" for c in cards), *(f"e{i}" for i in range(len(arrows)))]
-        card = {c.id: c for c in cards}
-        place = {c.id: i for i, c in enumerate(cards)}
         # a card, and what lights up whenever it does
-        self.own = {i: 1 << bit for i, bit in place.items()}
-        between: dict[tuple[int, int], int] = {}  # (tail, head) -> arrows
-        for bit, a in enumerate(arrows, len(cards)):
-            output = (
-                card[a.tail].kind == "node"
-                and card[a.head].kind == "result"
-                and not _node_ids(card[a.head])
-            )
-            if a.kind == "of" or (output and a.kind in WALKED):
+        self.own = {c.id: 1 << i for i, c in enumerate(cards)}
+        between = self.bind({c.id: c for c in cards}, arrows)
+        along = self.along(between, self.ends(cards), card_of)
+        self.met = Facts.of(graph).met({n: self.own[i] for n, i in card_of.items()}, along)
+
+    def bind(self, card: Mapping[int, Card], arrows: Sequence[Arrow]) -> dict[tuple[int, int], int]:
+        """Bind to each card the arrows and pills that light up whenever it does.
+
+        Returns:
+            The other arrows along which a gradient may go, by (tail, head).
+        """
+        between: dict[tuple[int, int], int] = {}
+        for bit, a in enumerate(arrows, len(card)):
+            if a.kind == "of" or (a.kind in WALKED and _is_output(card[a.tail], card[a.head])):
                 self.own[a.head] |= 1 << bit | self.own[a.tail]
             elif a.kind in WALKED:
                 between[a.tail, a.head] = between.get((a.tail, a.head), 0) | 1 << bit
-        # (node, output) -> the cards of the tensors that it gave
+        return between
+
+    def ends(self, cards: Sequence[Card]) -> dict[tuple[int | None, int], set[int]]:
+        """Return the cards of the tensors that each (node, output) gave."""
         ends: dict[tuple[int | None, int], set[int]] = {}
         for c in cards:
-            for edge in filter(None, (graph.tensor[i].gradient_edge for i in _tensor_ids(c))):
+            for edge in filter(None, (self.graph.tensor[i].gradient_edge for i in _tensor_ids(c))):
                 ends.setdefault((edge.node_id, edge.output_nr), set()).add(c.id)
+        return ends
+
+    def along(
+        self,
+        between: Mapping[tuple[int, int], int],
+        ends: Mapping[tuple[int | None, int], set[int]],
+        card_of: Mapping[int | None, int],
+    ) -> dict[tuple[int, int], int]:
+        """Return what each edge, by (node, slot), lights up between the cards of its ends."""
         along: dict[tuple[int, int], int] = {}
-        for e in graph.edges:
+        for e in self.graph.edges:
             head, tail = card_of.get(e.node_id), card_of.get(e.next_node_id)
-            for i in (
-                {tail, *ends.get((e.next_node_id, e.input_nr), ())} if tail is not None else ()
-            ):
-                if head is not None and i is not None and (i, head) in between:
+            if head is None or tail is None:
+                continue
+            for i in {tail, *ends.get((e.next_node_id, e.input_nr), ())}:
+                if (i, head) in between:
                     slot = (e.node_id, e.next_index)
                     along[slot] = along.get(slot, 0) | between[i, head] | self.own[i]
-        self.met = Facts.of(graph).met({n: self.own[i] for n, i in card_of.items()}, along)
+        return along
 
     def of(self, card: Card) -> list[str]:
         """The ids that light up with a card."""
@@ -341,3 +357,9 @@ class _Lights:
         for node in {*_node_ids(card), *(e.node_id for e in edges if e)}:
             bits |= self.met.get(node, 0)
         return [name for i, name in enumerate(self.names) if bits >> i & 1]
+
+
+def _is_output(tail: Card, head: Card) -> bool:
+    """Tell whether one card is the pill of a node with several outputs, and the other is one of
+    them."""
+    return tail.kind == "node" and head.kind == "result" and not _node_ids(head)

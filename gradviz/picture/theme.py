@@ -116,19 +116,11 @@ BOXES: Final[dict[str, BoxLook]] = {
     ),
 }
 
-LEGEND: Final[dict[str, str]] = {
-    "forward": "─► value",
-    "gradient": "◄━ gradient",
-    "edge": "◄─ gradient edge",
-    "raise": "▌╌ backward stopped",
-    "cut": "▌╌► ✂ cut",
-    "untracked": "dashed card: not tracked",
-    "memory": "dashed frame: one memory",
-    "region": "shaded: not recorded",
-    "tag": "small card: the same leaf",
-    "tags": "small card: the same leaves",
-    "fold": "thick frame: folded",
-}
+# what the legend explains, in its order, where a picture has it
+LEGEND: Final = (
+    *("forward", "gradient", "edge", "raise", "cut", "untracked", "memory", "region"),
+    *("tag", "tags", "fold"),
+)
 LEGEND_STROKES: Final[dict[str, str]] = {
     "forward": FORWARD.colour,
     "gradient": "#a83c00",

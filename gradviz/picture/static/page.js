@@ -75,21 +75,18 @@ function targetOf(event) {
   );
 }
 
-// src/words.js
+// src/english.js
 var ENGLISH = {
-  // the kernel
   waiting: "Waiting for the kernel.",
   unconnected: "Waiting for the kernel: this page has lost its connection to it.",
   old_picture: "The picture is still the one from before.",
   gone: "The kernel is gone: run this cell again.",
   gone_detail: "Until then the controls do nothing.",
-  // areas of the panel
   code: "Code",
   printed: "Printed",
   picture: "picture",
   unreadable: "This picture could not be read.",
   hint: "Drag to see the rest, or",
-  // tools of the picture: what stands on the button, what it does, what a screen reader says
   zoom_in: "Zoom in",
   zoom_out: "Zoom out",
   fit: "Fit",
@@ -98,12 +95,10 @@ var ENGLISH = {
   reset: "Reset",
   reset_view_title: "Back to the view at the start",
   reset_view_spoken: "Reset: back to the view at the start",
-  // marks in the picture
   new: "new",
   changed: "changed",
   same_memory: "same memory",
   marked_card: "{card}, {mark}",
-  // what changed
   what_changed: "What changed: ",
   is_new: "{name} is new",
   is_gone: "{name} is gone",
@@ -111,7 +106,6 @@ var ENGLISH = {
   version_changed: "{name} version: {before} → {after}",
   attribute_changed: "{name}.{attribute}: {before} → {after}",
   more_changes: "and {n} more changes",
-  // the table
   tensors: "Tensors",
   tensors_folded: "Tensors ({n})",
   tensors_folded_changed: "Tensors ({n}) · {changed} changed",
@@ -121,7 +115,6 @@ var ENGLISH = {
   column_storage: "storage",
   cell_was: "was {before}",
   cell_changed: " (changed)",
-  // controls of a player or a page
   controls: "Controls",
   counter: "{control}: {option}",
   counter_ends: "This page holds no further state; Reset starts again.",
@@ -132,7 +125,6 @@ var ENGLISH = {
   next_step: "Next step",
   last_step: "Last step",
   step_of: "step {step} of {last}",
-  // the page
   dark: "Dark",
   present: "Present",
   print_menu: "Print…",
@@ -144,6 +136,8 @@ var ENGLISH = {
   sheet_step: "{control} {option}",
   sheet_setting: "{control} = {option}"
 };
+
+// src/words.js
 var table = ENGLISH;
 function useWords(words) {
   table = { ...ENGLISH, ...words };
