@@ -119,8 +119,8 @@ def _so_far(scene: Scene, running: bool) -> Scene:
     """What a running backward has not reached, it may reach yet."""
     if not running:
         return scene
-    never = Row("accumulate", say("card.never_reached"))
-    yet = Row("accumulate", say("card.not_reached_yet"))
+    never = Row("accumulate", say("row.never_reached"))
+    yet = Row("accumulate", say("row.not_reached_yet"))
     return scene._replace(
         cards=tuple(
             c._replace(rows=tuple(yet if r == never else r for r in c.rows)) for c in scene.cards

@@ -432,7 +432,7 @@ class _Builder:
 
     def gradient_arrow(self, edge: Edge) -> Drawn:
         drawn = (edge.next_node_id, edge.input_nr) in self.of_output
-        mark = say("card.output", n=edge.input_nr) if edge.input_nr and not drawn else ""
+        mark = say("label.output", n=edge.input_nr) if edge.input_nr and not drawn else ""
         label = self.facts.sent_labels.get((edge.node_id, edge.next_index))
         if label is not None:
             return "gradient", label, mark
@@ -462,7 +462,7 @@ def _is_wanted(draft: _Draft, read: set[int], written: set[int]) -> bool:
 
 def _cut_arrow(tail: int, head: int, cut: Cut) -> Arrow:
     """Return the arrow of a cut: its reason, and what follows from it."""
-    reason = say(f"cut_reason.{cut.reason.name.lower()}")
+    reason = say(f"cut.{cut.reason.name.lower()}")
     label = say("card.cut_back", reason=reason)
     return Arrow(tail, head, "cut", label, short=say("card.cut", reason=reason))
 

@@ -74,4 +74,4 @@ def _tensors(
 
 
 def _output(number: int) -> str:
-    return say("card.output", n=number) if number else ""
+    return say("label.output", n=number) if number else ""

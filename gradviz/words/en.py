@@ -23,6 +23,7 @@ LABEL = {
     "line": "line {line}",
     "in_module": ", in module {module}",
     "grad": "{name}.grad",
+    "output": "output {n}",
 }
 
 LIST = {
@@ -86,8 +87,8 @@ MANY: dict[tuple[Cause, str], Answer] = {}
 
 # --- pictures -------------------------------------------------------------------------------------
 
-# why a value went on and gradients do not (CutReason): picture/cards.py
-CUT_REASON = {
+# the word for why a gradient path ends, wherever one is shown or told
+CUT = {
     "detach": "detach",
     "detach_in_place": "detach_",
     "data": ".data",
@@ -102,10 +103,15 @@ CUT_REASON = {
     "unknown": "cut, reason not known",
 }
 
+# the lines of a card: live/steps.py
+ROW = {
+    "never_reached": "AccumulateGrad · never reached",
+    "not_reached_yet": "AccumulateGrad · not reached yet",
+}
+
 # on cards, frames and arrows: picture/cards.py, nodes.py, frames.py, fold.py, arrange.py, live/steps.py
 CARD = {
     "module": "module {module}",
-    "output": "output {n}",
     "accumulate_of": "AccumulateGrad of {leaf}",
     "cut": "✂ {reason}",
     "cut_back": "✂ {reason} · no gradient back",
@@ -115,8 +121,6 @@ CARD = {
     "not_recorded": "{mode}: not recorded",
     "made_under": "made under {mode}",
     "frame_left_out": "{frame}: {members}",
-    "never_reached": "AccumulateGrad · never reached",
-    "not_reached_yet": "AccumulateGrad · not reached yet",
     "line_of_code": "line {line}: {code}",
     "from_to": "{first} … {last}",
     "times": "{what} × {n}",
@@ -344,7 +348,8 @@ SECTIONS = {
     "symptom": SYMPTOM,
     "group": GROUP,
     "ruled_out": RULED_OUT,
-    "cut_reason": CUT_REASON,
+    "cut": CUT,
+    "row": ROW,
     "card": CARD,
     "card_kind": CARD_KIND,
     "fact": FACT,

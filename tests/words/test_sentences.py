@@ -46,7 +46,7 @@ def fields_of(sentence: str) -> dict[str, str]:
 
 
 # Sections whose keys are those of an enumeration or of a finding: not written down where said.
-BY_NAME = {"symptom", "ruled_out", "cut_reason", "card_kind", "legend", "belief"}
+BY_NAME = {"symptom", "ruled_out", "cut", "card_kind", "legend", "belief"}
 
 
 SAID = [
