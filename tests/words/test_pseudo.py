@@ -129,6 +129,11 @@ def words_of_graph(graph: Graph) -> set[str]:
     return {word for part in parts for word in words_in(part.partition("#")[0])}
 
 
+def begins_one(part: str, words: set[str]) -> bool:
+    """Whether this is a word that was cut short."""
+    return any(word.startswith(part) for word in words)
+
+
 class Text(NamedTuple):
     """One thing that is shown: what kind of thing, and what it says."""
 
@@ -148,9 +153,7 @@ class Program(NamedTuple):
         for path in WAITING.get(shown.kind, ()):
             own |= words_of_module(path)
         rest = outside(without(shown.text, self.quotes))
-        for part in re.findall(r"(\w+)…", rest):  # a word that was cut short
-            if any(word.startswith(part) for word in own):
-                rest = rest.replace(f"{part}…", "")
+        rest = re.sub(r"(\w+)…", lambda cut: "" if begins_one(cut[1], own) else cut[0], rest)
         return {w for w in words_in(rest) - own if not TORCHS_OWN.fullmatch(w)}
 
     def check(self, texts: Iterator[Text]) -> int:
@@ -262,7 +265,9 @@ def in_exploration(exploration: Exploration) -> Iterator[Text]:
 def in_question(asked: lesson.Question) -> Iterator[Text]:
     for answer in (None, *asked.answers):
         reply = asked.reveal() if answer is None else asked.answer(answer)
-        yield from (Text("question", line) for line in reply.splitlines())
+        # the right one is told in the words of the run, where the question has none of its own
+        kind = "sentence" if asked._run and asked._run.sentence in reply else "reply"
+        yield from (Text(kind, line) for line in reply.splitlines())
     yield from in_widgets(asked.widget)
     yield Text("question", plain(asked.html))
     yield Text("question", repr(asked))
@@ -428,7 +433,7 @@ asked = lesson.question(
     answers={
         "[1, 1]": lesson.Wrong("M-detached-never", "see the dashed arrow.", "b"),
         "[2, 2]": lesson.Wrong("a copy is linked", "it is not.", source="https://example.org"),
-        "7": None,
+        "7": lesson.Wrong("seven comes back", "it does not."),
     })
 nobody = lesson.question(
     "And now?", scenario, truth=lambda run: 1 / 0,
@@ -445,7 +450,7 @@ def ran(source: str) -> tuple[dict[str, Any], Program]:
     quotes = lines_of("element 0 of tensors does not require grad and does not have a grad_fn")
     quotes += ["division by zero"]
     words = words_of_code(source) | words_in(" ".join(gv.controls.copies))
-    for setting in gv.controls.copies:
+    for setting in gv.controls.copies if "copy" in names["scenario"].values else ():
         words |= words_of_graph(names["scenario"].run(copy=setting, again=1).graph)
     return names, Program(words, quotes)
 
@@ -539,3 +544,50 @@ def check_live(value: Exploration | lesson.Question, words: set[str]) -> int:
     words = words | words_in(value.settings) | words_of_graph(run.graph)
     words |= set(lesson.SOURCES.values())
     return Program(words, quotes).check(in_question(value))
+
+
+MAGIC = """
+%load_ext gradviz
+%gradviz
+%gradviz whatever
+%gradviz why 1 +
+%gradviz why nowhere
+%gradviz why
+"""
+
+
+def test_nothing_else_is_said_by_the_magic(shell: InteractiveShell, pseudo: None) -> None:
+    said = ""
+    for line in MAGIC.strip().splitlines():
+        with capture_output() as captured:
+            shell.run_cell(line)
+        said += captured.stdout + captured.stderr
+    program = Program(words_in(MAGIC) | {"UsageError"}, lines_of("name 'nowhere' is not defined"))
+    program.check(Text("magic", line) for line in said.splitlines())
+    for key in ("help", "not_known", "no_expressions", "raised", "nothing_found"):
+        first = PSEUDO.sentences[f"magic.{key}"].partition("{")[0]
+        assert first in said, key
+
+
+def test_nothing_else_is_said_of_a_part_or_of_what_is_too_long(pseudo: None) -> None:
+    source = """
+class Unreadable(Exception):
+    def __str__(self):
+        raise ValueError("no")
+@gv.explore(fails=True)
+def scenario(fails):
+    a = torch.ones(2, requires_grad=True)
+    for _ in range(30):
+        a = a * 2
+    print("much " * 2000)
+    if fails:
+        raise Unreadable()
+"""
+    names, program = ran(source)
+    exploration = names["scenario"]
+    printed = program.check(iter([Text("printed", exploration.state["printed"])]))
+    failed = program.check(iter([Text("error", exploration.error)]))
+    assert (printed, failed) == (1, 1)
+    for start in (0, 25):
+        player = gv.play(exploration.recording, start=start, title="much")
+        program.check(iter([Text("title", player.book["title"])]))
