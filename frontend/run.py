@@ -1,6 +1,6 @@
 """Runs the front end's tools with the Node of requirements-dev.txt: ``frontend/run.py build``.
 
-    words            write what the front end says, from ``gradviz/words/en.py``
+    words [file]     write what the front end says, from ``gradviz/words/en.py``
     build [folder]   write the scripts that Python hands to the browser
     types            check the types
     test             run the unit tests
@@ -81,7 +81,8 @@ if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     if sys.argv[1] == "words":
-        ENGLISH.write_text(words(), "utf-8")
+        target = Path(sys.argv[2]) if len(sys.argv) > 2 else ENGLISH
+        target.write_bytes(words().encode())
         sys.exit()
     done = run(*sys.argv[1:])
     print(done.stdout, done.stderr, sep="", end="")

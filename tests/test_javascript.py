@@ -53,6 +53,14 @@ def test_the_scripts_are_what_is_built_from_their_sources(tmp_path: Path) -> Non
     )
 
 
+def test_the_words_of_the_front_end_are_those_of_python(tmp_path: Path) -> None:
+    written = tmp_path / "english.js"
+    run("words", str(written))
+    assert written.read_bytes() == (FRONTEND / "src" / "english.js").read_bytes(), (
+        "frontend/src/english.js is not what words/en.py says: run `make frontend`, and commit what it writes"
+    )
+
+
 def test_a_type_error_is_found(tmp_path: Path) -> None:
     words = (FRONTEND / "src" / "words.js").as_posix()
     (tmp_path / "wrong.js").write_text(
