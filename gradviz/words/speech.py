@@ -7,9 +7,10 @@ sentence, by the spec behind the field's colon:
 
 - ``{names:list}``: "a, b and c", of a list.
 - ``{names:few}``: "a, b and 3 more", of a list.
+- ``{reasons:sentences}``: whole sentences, one after the other.
 - ``{n:one leaf|# leaves}``: by a number, or by the length of a list. Three forms are for none, one
   and more. In a form ``#`` is the number in digits, ``##`` the number in words up to twelve.
-- ``{phrase:cap}``: with its first letter upper case.
+- ``{phrase:cap}``: a phrase with its first letter upper case; a name or code as it is.
 """
 
 from __future__ import annotations
@@ -25,6 +26,13 @@ from gradviz.words.language import Language
 
 FEW = 3  # parts of a list that are all named
 Part = tuple[str, str, str]  # text, the field after it or "", and how the field is told
+
+
+class Phrase(str):
+    """A text that begins with words of the language, and not with the user's: such a one alone is
+    written upper case where a sentence begins."""
+
+    __slots__ = ()
 
 
 _spoken: list[Language] = [ENGLISH]
@@ -59,7 +67,9 @@ def say(key: str, /, **fields: Any) -> str:
         >>> say("list.more_places", n=2)
         'and 2 more places'
     """
-    return fill(language().sentences[key], fields)
+    sentence = language().sentences[key]
+    text = fill(sentence, fields)
+    return Phrase(text) if begins_with_words(sentence, fields) else text
 
 
 def fill(sentence: str, fields: Mapping[str, Any]) -> str:
@@ -67,13 +77,27 @@ def fill(sentence: str, fields: Mapping[str, Any]) -> str:
 
     >>> fill("{xs:list} {xs:is|are} {n:no leaf|one leaf|## leaves}", {"xs": ["a", "b"], "n": 3})
     'a and b are three leaves'
-    >>> fill("{xs:few}; {n:# node|# nodes}; {what:cap}", {"xs": "abcde", "n": 1200, "what": "it"})
-    'a, b and 3 more; 1,200 nodes; It'
+    >>> fill("{xs:few}; {n:# node|# nodes}", {"xs": "abcde", "n": 1200})
+    'a, b and 3 more; 1,200 nodes'
+    >>> fill("{what:cap} is {name:cap}.", {"what": Phrase("the input"), "name": "input"})
+    'The input is input.'
+    >>> fill("{why:sentences}", {"why": ["It is a leaf.", "It is frozen."]})
+    'It is a leaf. It is frozen.'
     """
     return "".join(
         text + (TELL.get(spec, _agreeing)(fields[name], spec) if name else "")
         for text, name, spec in parts_of(sentence)
     )
+
+
+def begins_with_words(sentence: str, fields: Mapping[str, Any]) -> bool:
+    """Say whether a sentence begins with words of the language.
+
+    >>> begins_with_words("a view of {base}", {}), begins_with_words("{base} is", {"base": "h"})
+    (True, False)
+    """
+    text, name, spec = parts_of(sentence)[0]
+    return bool(text) or spec not in TELL or isinstance(fields[name], Phrase)
 
 
 @cache
@@ -117,6 +141,11 @@ def number(n: int) -> str:
     return words[n] if n < len(words) else f"{n:,}"
 
 
+def begun(words: str) -> str:
+    """Begin a sentence: a phrase gets a capital, a name or code stays as it is written."""
+    return words[:1].upper() + words[1:] if isinstance(words, Phrase) else words
+
+
 def _plain(value: Any, spec: str) -> str:
     return str(value)
 
@@ -126,7 +155,9 @@ def _agreeing(value: int | Sized, spec: str) -> str:
     n = value if isinstance(value, int) else len(value)
     forms = spec.split("|")
     if len(forms) not in (2, 3):
-        raise KeyError(f"a field's spec is list, few, cap or forms that agree with it, not {spec}")
+        raise KeyError(
+            f"a field's spec is list, few, sentences, cap or forms that agree with it, not {spec}"
+        )
     none, one, many = forms if len(forms) == 3 else (forms[1], *forms)
     form = none if n == 0 else one if n == 1 else many
     return form.replace("##", number(n)).replace("#", f"{n:,}")
@@ -137,5 +168,6 @@ TELL: dict[str, Callable[[Any, str], str]] = {
     "": _plain,
     "list": lambda parts, _: joined(parts),
     "few": lambda parts, _: several(parts),
-    "cap": lambda phrase, _: phrase[:1].upper() + phrase[1:],
+    "sentences": lambda parts, _: language().between_sentences.join(parts),
+    "cap": lambda words, _: begun(words),
 }
