@@ -223,7 +223,7 @@ class _Case:
         """Return the code of a call and its line: ``c = a * 2 (line 3)``."""
         if call is None or call.source is None:
             return self.code(call)
-        return say("raised.written", code=self.code(call), line=self.words.line(call))
+        return say("raised.written", code=self.code(call), line=self.words.where(call))
 
     def maker(self, node: Node | None) -> Call | None:
         """Return the call that made a node."""

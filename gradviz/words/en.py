@@ -103,12 +103,12 @@ ZERO: dict[tuple[Cause, str], Answer] = {}
 RAISED: dict[tuple[Cause, str], Answer] = {
     # {it} is the short name of {name}
     (Cause.LEAF_IN_PLACE, "raised"): Answer(
-        verdict="{code:cap} writes {name} in place, and {name} is a leaf that requires grad.",
+        verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
         why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change.",
         mend="with torch.no_grad(): around the write (or torch.nn.init); or make a new tensor instead.",
     ),
     (Cause.VIEW_OF_LEAF_IN_PLACE, "raised"): Answer(
-        verdict="{code:cap} writes in place through a view of {base}, a leaf that requires grad.",
+        verdict="{code:begin} writes in place through a view of {base}, a leaf that requires grad.",
         why="the write would change the leaf itself, and autograd forbids that while it records.",
         mend="with torch.no_grad(): around the write; or write into a clone().",
     ),
@@ -123,17 +123,17 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         mend="{it}.requires_grad_() before the forward, and not on a copy made afterwards.",
     ),
     (Cause.INFERENCE_TENSOR, "raised"): Answer(
-        verdict="{name:cap} was made in inference_mode; {code} needs an ordinary tensor.",
+        verdict="{name:begin} was made in inference_mode; {code} needs an ordinary tensor.",
         why="inference tensors have no version counter, so autograd can neither save nor change them.",
         mend="torch.no_grad() instead of inference_mode where it is made; or {it}.clone() outside of inference_mode.",
     ),
     (Cause.NUMPY_ON_TRACKED, "raised"): Answer(
-        verdict="{name:cap} requires grad, and numpy would leave autograd without a word.",
+        verdict="{name:begin} requires grad, and numpy would leave autograd without a word.",
         why="an array has no grad_fn: nothing that is computed from it sends a gradient back.",
         mend="to print or plot, {it}.detach().numpy(); where the result goes into the loss, stay in torch.",
     ),
     (Cause.DEEPCOPY_NON_LEAF, "raised"): Answer(
-        verdict="{name:cap} is a result with a graph behind it, and only leaves can be deep-copied.",
+        verdict="{name:begin} is a result with a graph behind it, and only leaves can be deep-copied.",
         why="a deep copy would have to copy the graph too.",
         mend="{it}.detach().clone(); on a module, keep no tracked result as an attribute, or delete it first.",
     ),
@@ -148,17 +148,17 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         mend="dtype=torch.float32, or .float() first.",
     ),
     (Cause.REQUIRES_GRAD_NON_LEAF, "raised"): Answer(
-        verdict="{name:cap} is a result, and only a leaf's requires_grad can be switched.",
+        verdict="{name:begin} is a result, and only a leaf's requires_grad can be switched.",
         why="a result requires grad because of what it was computed from.",
         mend="{it}.detach() for a value without gradient; {it}.retain_grad() to keep its .grad.",
     ),
     (Cause.DETACH_VIEW_IN_PLACE, "raised"): Answer(
-        verdict="{name:cap} is {view}, and a view cannot be detached in place.",
+        verdict="{name:begin} is {view}, and a view cannot be detached in place.",
         why="detach_() would cut the view off while it shares its memory with a tensor that stays in the graph.",
         mend="take {it}.detach() under a new name instead.",
     ),
     (Cause.VIEW_IN_PLACE, "raised"): Answer(
-        verdict="{code:cap} writes in place through a view that autograd cannot follow: {part}.",
+        verdict="{code:begin} writes in place through a view that autograd cannot follow: {part}.",
         why="a view made under no_grad, or one of several that one call returned, has no history that could be rewritten.",
         mend="compute a new tensor instead; or make the view on the same side of no_grad as the write.",
     ),
@@ -208,7 +208,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         mend="run every backward before the step, or compute the loss anew after it.",
     ),
     (Cause.MODIFIED_IN_PLACE, "written"): Answer(
-        verdict="{writer:cap} wrote {name} in place after {saver} had saved it.",
+        verdict="{writer:begin} wrote {name} in place after {saver} had saved it.",
         why="{reasons:sentences}",
         mend="{mend}",
     ),
@@ -264,22 +264,22 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         mend="ask for the tensor that the forward used, or allow_unused=True.",
     ),
     (Cause.UNUSED_INPUT, "cut"): Answer(
-        verdict="{name:cap} is not in the graph of {root}.",
+        verdict="{name:begin} is not in the graph of {root}.",
         why="the path from {root} back to {name} was cut there: {reason}.",
         mend="{mend}",
     ),
     (Cause.UNUSED_INPUT, "copied"): Answer(
-        verdict="{name:cap} is not in the graph of {root}.",
+        verdict="{name:begin} is not in the graph of {root}.",
         why="{root} was not computed from {name} but from {twin}, of which {name} is a copy.",
         mend="ask for {twin} if that is meant; else compute {root} from {name}, or allow_unused=True.",
     ),
     (Cause.UNUSED_INPUT, "same_values"): Answer(
-        verdict="{name:cap} is not in the graph of {root}.",
+        verdict="{name:begin} is not in the graph of {root}.",
         why="{root} was not computed from {name} but from {twin}, which has the same values {values}.",
         mend="ask for {twin} if that is meant; else compute {root} from {name}, or allow_unused=True.",
     ),
     (Cause.UNUSED_INPUT, "unused"): Answer(
-        verdict="{name:cap} is not in the graph of {root}.",
+        verdict="{name:begin} is not in the graph of {root}.",
         why="{root} was not computed from {name}.",
         mend="compute {root} from {name}, or allow_unused=True.",
     ),

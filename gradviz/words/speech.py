@@ -10,7 +10,8 @@ sentence, by the spec behind the field's colon:
 - ``{reasons:sentences}``: whole sentences, one after the other.
 - ``{n:one leaf|# leaves}``: by a number, or by the length of a list. Three forms are for none, one
   and more. In a form ``#`` is the number in digits, ``##`` the number in words up to twelve.
-- ``{phrase:cap}``: a phrase with its first letter upper case; a name or code as it is.
+- ``{phrase:cap}``: with its first letter upper case.
+- ``{name:begin}``: what begins the sentence: a phrase like that, a name or code as it is written.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ def say(key: str, /, **fields: Any) -> str:
     """
     sentence = language().sentences[key]
     text = fill(sentence, fields)
-    return Phrase(text) if begins_with_words(sentence, fields) else text
+    name = first_field(sentence)
+    return text if name and not isinstance(fields[name], Phrase) else Phrase(text)
 
 
 def fill(sentence: str, fields: Mapping[str, Any]) -> str:
@@ -77,10 +79,10 @@ def fill(sentence: str, fields: Mapping[str, Any]) -> str:
 
     >>> fill("{xs:list} {xs:is|are} {n:no leaf|one leaf|## leaves}", {"xs": ["a", "b"], "n": 3})
     'a and b are three leaves'
-    >>> fill("{xs:few}; {n:# node|# nodes}", {"xs": "abcde", "n": 1200})
-    'a, b and 3 more; 1,200 nodes'
-    >>> fill("{what:cap} is {name:cap}.", {"what": Phrase("the input"), "name": "input"})
-    'The input is input.'
+    >>> fill("{xs:few}; {n:# node|# nodes}; {what:cap}", {"xs": "abcde", "n": 1200, "what": "it"})
+    'a, b and 3 more; 1,200 nodes; It'
+    >>> fill("{what:begin}. {name:begin}.", {"what": Phrase("the input"), "name": "input"})
+    'The input. input.'
     >>> fill("{why:sentences}", {"why": ["It is a leaf.", "It is frozen."]})
     'It is a leaf. It is frozen.'
     """
@@ -90,14 +92,15 @@ def fill(sentence: str, fields: Mapping[str, Any]) -> str:
     )
 
 
-def begins_with_words(sentence: str, fields: Mapping[str, Any]) -> bool:
-    """Say whether a sentence begins with words of the language.
+@cache
+def first_field(sentence: str) -> str:
+    """Return the field with which a sentence begins; "" where it begins with words of its own.
 
-    >>> begins_with_words("a view of {base}", {}), begins_with_words("{base} is", {"base": "h"})
-    (True, False)
+    >>> first_field("a view of {base}"), first_field("{name} of {base}"), first_field("{n:one|#}")
+    ('', 'name', '')
     """
-    text, name, spec = parts_of(sentence)[0]
-    return bool(text) or spec not in TELL or isinstance(fields[name], Phrase)
+    text, name, spec, _ = next(Formatter().parse(sentence), ("", None, None, None))
+    return "" if text or spec not in TELL else name or ""
 
 
 @cache
@@ -141,9 +144,9 @@ def number(n: int) -> str:
     return words[n] if n < len(words) else f"{n:,}"
 
 
-def begun(words: str) -> str:
+def begun(words: Any) -> str:
     """Begin a sentence: a phrase gets a capital, a name or code stays as it is written."""
-    return words[:1].upper() + words[1:] if isinstance(words, Phrase) else words
+    return words[:1].upper() + words[1:] if isinstance(words, Phrase) else str(words)
 
 
 def _plain(value: Any, spec: str) -> str:
@@ -155,9 +158,8 @@ def _agreeing(value: int | Sized, spec: str) -> str:
     n = value if isinstance(value, int) else len(value)
     forms = spec.split("|")
     if len(forms) not in (2, 3):
-        raise KeyError(
-            f"a field's spec is list, few, sentences, cap or forms that agree with it, not {spec}"
-        )
+        known = ", ".join(name for name in TELL if name)
+        raise KeyError(f"a field's spec is {known}, or forms that agree with it, not {spec}")
     none, one, many = forms if len(forms) == 3 else (forms[1], *forms)
     form = none if n == 0 else one if n == 1 else many
     return form.replace("##", number(n)).replace("#", f"{n:,}")
@@ -169,5 +171,6 @@ TELL: dict[str, Callable[[Any, str], str]] = {
     "list": lambda parts, _: joined(parts),
     "few": lambda parts, _: several(parts),
     "sentences": lambda parts, _: language().between_sentences.join(parts),
-    "cap": lambda words, _: begun(words),
+    "cap": lambda phrase, _: phrase[:1].upper() + phrase[1:],
+    "begin": lambda words, _: begun(words),
 }
