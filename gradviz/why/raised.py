@@ -408,7 +408,7 @@ class _Case:
         sentences = [say("raised.cut_there", names=sources, reasons=reasons)]
         if frozen:
             sentences.append(say("raised.frozen_besides", names=self.names(frozen)))
-        return list(sentences)
+        return sentences
 
     def cuts_elsewhere(self, root: Tensor, calls: list[Call]) -> int:
         """Count the calls behind the root that cut something, at other places than these calls."""
@@ -552,7 +552,7 @@ class _Case:
             sentences.append(say("raised.written_besides", n=len(places) - 1))
         if self.call and not writers:
             sentences.append(say("raised.write_unrecorded"))
-        return list(sentences)
+        return sentences
 
     def saved_name(self, saved: list[Tensor], stale: Versions | None) -> str:
         """Return what was saved: one tensor, or those that cannot be told apart."""

@@ -99,8 +99,9 @@ def first_field(sentence: str) -> str:
     >>> first_field("a view of {base}"), first_field("{name} of {base}"), first_field("{n:one|#}")
     ('', 'name', '')
     """
-    text, name, spec, _ = next(Formatter().parse(sentence), ("", None, None, None))
-    return "" if text or spec not in TELL else name or ""
+    for text, name, spec, _ in Formatter().parse(sentence):
+        return "" if text or spec not in TELL else name or ""
+    return ""
 
 
 @cache
