@@ -20,7 +20,7 @@ from gradviz.recording import Recording
 from gradviz.words import given
 from gradviz.words.en import BELIEF
 from gradviz.words.plain import visible
-from gradviz.words.speech import say
+from gradviz.words.speech import language, say
 
 FEWEST, MOST = 2, 4  # answers
 MISCONCEPTIONS = dict(BELIEF)
@@ -522,7 +522,7 @@ def _sentence(text: str) -> str:
 
 
 def _joined(*sentences: str) -> str:
-    return " ".join(sentence for sentence in sentences if sentence)
+    return language().between_sentences.join(sentence for sentence in sentences if sentence)
 
 
 def _error(error: Exception) -> str:

@@ -16,11 +16,11 @@ from gradviz.graph.findings import Cause, Symptom
 from gradviz.graph.records import Call, Cut, CutReason, NodeKind, SavedState, Tensor
 from gradviz.why.doubts import unspent
 from gradviz.why.explanation import Explanation
-from gradviz.why.messages import NON_REENTRANT, REPAIRS, UNTRACKED, repair
+from gradviz.why.messages import in_reentrant_checkpoint, repair, usual_repair
 from gradviz.why.paths import NOT_IN_LOSS, RECORD, Asked
 from gradviz.why.rules import Rule, first_proven
 from gradviz.why.zeros import Zeros
-from gradviz.words.speech import several
+from gradviz.words.speech import say, several
 from gradviz.words.words import bare
 
 DONE = "cleared after the step"
@@ -837,16 +837,18 @@ class Gradients(Zeros):
         whom = asked.name if made else self.loss
         mends = list(dict.fromkeys(repair(c, self.graph) for c in cuts))
         mend, both = mends[0], "; ".join(m.rstrip(".") for m in mends[:2]) + "."
-        word = "reentrant checkpoint" if mend == NON_REENTRANT else first.reason.value
+        checkpoint = in_reentrant_checkpoint(first, self.graph)
+        word = "reentrant checkpoint" if checkpoint else first.reason.value
         ends = (
             f"{source} goes on to {result} as a value only"
             if source != result
             else f"{source} was cut off itself"
         )
-        why = UNTRACKED if mend == NON_REENTRANT else f"{ends}: no gradient comes back through it."
-        if (
-            first.reason in (CutReason.NO_GRAD, CutReason.INFERENCE_MODE)
-            and mend == REPAIRS[first.reason]
+        why = f"{ends}: no gradient comes back through it."
+        if checkpoint:
+            why = say("raised.untracked_checkpoint")
+        if first.reason in (CutReason.NO_GRAD, CutReason.INFERENCE_MODE) and mend == usual_repair(
+            first.reason
         ):
             why = (
                 f"{self.words.code(calls[0])} ran under {word} (a with block, or a decorator of the"
@@ -880,7 +882,7 @@ class Gradients(Zeros):
         back, head, last = self.came_back(dead), self.state(asked), dead[-1].reason
         calls = [self.graph.call[c.call_id] for c in dead]
         proven, what, tensors = back or (True, "", ())
-        again = REPAIRS[CutReason.COPIED_OUT] if back else repair(dead[-1], self.graph)
+        again = usual_repair(CutReason.COPIED_OUT) if back else repair(dead[-1], self.graph)
         verdict = (
             f"its value left torch before {self.loss}"
             if back
