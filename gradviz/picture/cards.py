@@ -99,11 +99,12 @@ class _Builder:
 
     def grad_fn(self, draft: _Draft, write: RowWriter) -> str:
         """Return the names of the nodes behind the ``grad_fn`` of a tensor's card."""
-        if not draft.states or not draft.nodes:
+        inner = [n for n in draft.nodes if n not in self.facts.leaf_at]
+        if not inner or not draft.states:
             return ""
-        nodes = self.facts.gradient_order(draft.nodes)
-        current, _ = write.by_age(draft.states[-1], nodes)
-        return names(self.graph, [n for n in current if n not in self.facts.leaf_at])
+        if len(inner) > 1:
+            inner, _ = write.by_age(draft.states[-1], self.facts.gradient_order(inner))
+        return names(self.graph, inner)
 
     def is_leaf_card(self, tensor: Tensor, draft: _Draft) -> bool:
         """Whether the card tells what happened to the gradient of a leaf, if it is one."""
