@@ -15,6 +15,7 @@ import torch
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Backward, Edge, Graph, NodeKind, NodeRan
 from gradviz.watch import torch_private
+from gradviz.words.speech import language, say, several
 from gradviz.words.words import Words
 
 if TYPE_CHECKING:
@@ -52,13 +53,31 @@ class Step(NamedTuple):
         """Everything was measured."""
         return _measured(self.arrived, self.event.arrived) and _measured(self.sent, self.event.sent)
 
-    def told(self, arrived: bool) -> str:
-        """One side in words."""
-        e = self.event
-        texts, norms = (e.arrived, e.arrived_norms) if arrived else (e.sent, e.sent_norms)
-        sizes = norms or (None,) * len(texts)
-        told = [f"{t} of norm {n}" if n else str(t) for t, n in zip(texts, sizes, strict=True)]
-        return ", ".join(told[:2]) + (f" and {len(told) - 2} more" if len(told) > 2 else "")
+    @property
+    def arrived_words(self) -> str:
+        """What arrived, in words."""
+        return _gradients(self.event.arrived, self.event.arrived_norms)
+
+    @property
+    def sent_words(self) -> str:
+        """What it sent, in words."""
+        return _gradients(self.event.sent, self.event.sent_norms)
+
+
+def _gradients(texts: Sequence[str | None], norms: Sequence[str | None] | None) -> str:
+    """Put the gradients on one side of a node into words.
+
+    >>> _gradients(["[1, 2]", None], None), _gradients(["4×4 values"] * 4, ["0.5"] * 4)
+    ('[1, 2], None', '4×4 values of norm 0.5, 4×4 values of norm 0.5 and 2 more')
+    """
+    sizes = norms or (None,) * len(texts)
+    told = [
+        say("small.of_norm", values=text, norm=norm) if norm else str(text)
+        for text, norm in zip(texts, sizes, strict=True)
+    ]
+    if len(told) <= 2:
+        return language().between.join(told)
+    return several(told, 2)
 
 
 def _measured(sizes: Sequence[float | None], texts: Sequence[str | None]) -> bool:
@@ -115,33 +134,51 @@ class Measured:
     def __init__(self, parameters: Mapping[str, torch.Tensor], recording: Recorded | None) -> None:
         self.graph = recording.graph if recording is not None else Graph()
         self.words, self.facts = Words(self.graph), Facts.of(self.graph)
-        watched = [b for b in self.graph.backwards if b.watched and b.ran]
-        self.runs = [b for b in watched if b.kind == "backward"] or watched
+        self.runs = self.watched_runs()
         self.run: Backward | None = self.runs[-1] if self.runs else None
-        self.total = sum(p.requires_grad for p in parameters.values())
-        nodes_of_run = self.facts.nodes_of_run.items()
-        self.steps = {run: list(map(_step, events)) for run, events in nodes_of_run}
+        self.steps = {
+            run: [_step(event) for event in events]
+            for run, events in self.facts.nodes_of_run.items()
+        }
         self.ran = self.steps.get(self.run.run, []) if self.run else []
-        place = {n: i for i, n in enumerate(self.run.ran)} if self.run else {}
-        own = self.facts.accumulate_node
-        self.node: dict[str, list[int]] = {}  # AccumulateGrad nodes by module
-        groups: dict[str, list[tuple[str, torch.Tensor]]] = {}
-        for name, p in parameters.items():
-            module, _, last = name.rpartition(".")
-            state = recording.find(p) if recording is not None else None
-            if state is not None and own.get(state.object_id) in place:
-                self.node.setdefault(module, []).append(own[state.object_id])
-            if p.is_leaf and p.requires_grad and p.grad is not None:
-                groups.setdefault(module, []).append((last, p.grad))
-        self.received = sum(map(len, groups.values()))
-        self.known = bool(groups) and groups.keys() <= self.node.keys()
-        blocks = [
-            _measure(m, g, -i if not self.known else min(place[n] for n in self.node[m]))
-            for i, (m, g) in enumerate(groups.items())
-        ]
+        places = {n: place for place, n in enumerate(self.run.ran)} if self.run else {}
+        self.total = sum(p.requires_grad for p in parameters.values())
+        self.node = self.nodes_by_module(parameters, recording, places)
+        gradients = _gradients_by_module(parameters)
+        self.received = sum(map(len, gradients.values()))
+        self.known = bool(gradients) and gradients.keys() <= self.node.keys()
+        measured = []
+        for at, (module, grads) in enumerate(gradients.items()):
+            # without the order of the backward, that of the definition, the last first
+            first = min(places[n] for n in self.node[module]) if self.known else -at
+            measured.append(_measure(module, grads, first))
+        blocks = [block for block in measured if block is not None]
+        self.unread = len(measured) - len(blocks)
         # from the loss to the input
-        self.blocks = sorted((b for b in blocks if b is not None), key=lambda b: b.first)
-        self.unread = len(blocks) - len(self.blocks)
+        self.blocks = sorted(blocks, key=lambda block: block.first)
+
+    def watched_runs(self) -> list[Backward]:
+        """The recorded backwards whose nodes were watched; those of ``autograd.grad`` only where
+        there are no others."""
+        watched = [b for b in self.graph.backwards if b.watched and b.ran]
+        return [b for b in watched if b.kind == "backward"] or watched
+
+    def nodes_by_module(
+        self,
+        parameters: Mapping[str, torch.Tensor],
+        recording: Recorded | None,
+        places: Mapping[int, int],
+    ) -> dict[str, list[int]]:
+        """The AccumulateGrad nodes of each module's own parameters that ran: ``places``."""
+        nodes: dict[str, list[int]] = {}
+        if recording is None:
+            return nodes
+        for name, p in parameters.items():
+            state = recording.find(p)
+            node = self.facts.accumulate_node.get(state.object_id) if state is not None else None
+            if node is not None and node in places:
+                nodes.setdefault(_module_of(name), []).append(node)
+        return nodes
 
     def lost(self, run: Backward) -> list[float]:
         """What the loss was, if it was NaN or inf."""
@@ -159,7 +196,7 @@ class Measured:
                 self.dtype_at(step.event.node_id, nr),
             )
             if largest and dtype and text and largest < least_normal(dtype):
-                return step.told(True), dtype
+                return step.arrived_words, dtype
         return None
 
     def dtype_at(self, node_id: int, output: int) -> str | None:
@@ -231,21 +268,43 @@ class Measured:
         )
 
 
+def _module_of(name: str) -> str:
+    """The module that a parameter's name puts it in; "" for the whole model."""
+    return name.rpartition(".")[0]
+
+
+def _gradients_by_module(
+    parameters: Mapping[str, torch.Tensor],
+) -> dict[str, list[tuple[str, torch.Tensor]]]:
+    """The gradients that leaves hold, by the module that owns them, each with its last name."""
+    gradients: dict[str, list[tuple[str, torch.Tensor]]] = {}
+    for name, p in parameters.items():
+        if p.is_leaf and p.requires_grad and p.grad is not None:
+            last_name = name.rpartition(".")[2]
+            gradients.setdefault(_module_of(name), []).append((last_name, p.grad))
+    return gradients
+
+
 def _measure(name: str, grads: list[tuple[str, torch.Tensor]], first: int) -> Block | None:
     """Read gradients once; None where they cannot be read (meta, fake, a subclass that refuses)."""
+    square = 0.0
+    elements = 0
+    zeros = 0
+    nan = False
+    broken = False
+    bias = None
+    least = ""
     try:
-        square, elements, zeros, nan, broken, bias, least = 0.0, 0, 0, False, False, None, ""
-        for last, given in grads:
+        for last_name, given in grads:
             grad = given.detach().coalesce().values() if given.is_sparse else given.detach()
             norm = float(torch.linalg.vector_norm(grad, dtype=torch.float64))
-            square, elements, zeros = (
-                square + norm * norm,
-                elements + grad.numel(),
-                zeros + int((grad == 0).sum()),
-            )
+            square += norm * norm
+            elements += grad.numel()
+            zeros += int((grad == 0).sum())
             nan = nan or bool(grad.isnan().any())
             broken = broken or not bool(grad.isfinite().all())
-            bias = norm if last == "bias" and grad.dim() == 1 else bias
+            if last_name == "bias" and grad.dim() == 1:
+                bias = norm
             if norm > 0 and not broken and float(grad.abs().max()) < torch.finfo(grad.dtype).tiny:
                 least = str(grad.dtype).removeprefix("torch.")
     except Exception:
