@@ -202,7 +202,7 @@ def _as_sure_as(healthy: Explanation, sure: Sure) -> Explanation:
 
 
 def _on_the_way(paths: Paths, tensor_ids: Iterable[int]) -> set[int]:
-    """The nodes that a gradient on its way from a loss to one of these tensors passes."""
+    """Return the nodes that a gradient on its way from a loss to one of these tensors passes."""
     graph, facts = paths.graph, paths.facts
     met = facts.reachable(paths.roots | facts.runs_started_at.keys())
     objects = {graph.tensor[i].object_id for i in tensor_ids if i in graph.tensor}
@@ -215,11 +215,12 @@ def _on_the_way(paths: Paths, tensor_ids: Iterable[int]) -> set[int]:
 
 
 def _has(node: Node, state: SavedState) -> bool:
+    """Say whether something that a node saved is in this state."""
     return any(saved.state is state for saved in node.saved)
 
 
 def _memory(graph: Graph, node: Node) -> set[int | None]:
-    """The blocks of memory in which what a node saved lies, as far as that is known."""
+    """Return the blocks of memory in which what a node saved lies, as far as that is known."""
     return {graph.tensor[s.tensor_id].storage_id for s in node.saved if s.tensor_id in graph.tensor}
 
 

@@ -35,32 +35,32 @@ class Step(NamedTuple):
 
     @property
     def sound(self) -> bool:
-        """Nothing that arrived was seen to be NaN or inf."""
+        """Say whether nothing that arrived was seen to be NaN or inf."""
         return all_finite([x for x in self.arrived if x is not None])
 
     @property
     def clean(self) -> bool:
-        """All that arrived was measured, and is finite."""
+        """Say whether all that arrived was measured, and is finite."""
         return self.sound and _measured(self.arrived, self.event.arrived)
 
     @property
     def broken(self) -> bool:
-        """NaN or inf arrived or was sent."""
+        """Say whether NaN or inf arrived or was sent."""
         return not self.sound or not all_finite([x for x in self.sent if x is not None])
 
     @property
     def known(self) -> bool:
-        """Everything was measured."""
+        """Say whether everything was measured."""
         return _measured(self.arrived, self.event.arrived) and _measured(self.sent, self.event.sent)
 
     @property
     def arrived_words(self) -> str:
-        """What arrived, in words."""
+        """Return what arrived, in words."""
         return _gradients(self.event.arrived, self.event.arrived_norms)
 
     @property
     def sent_words(self) -> str:
-        """What it sent, in words."""
+        """Return what it sent, in words."""
         return _gradients(self.event.sent, self.event.sent_norms)
 
 
@@ -81,19 +81,25 @@ def _gradients(texts: Sequence[str | None], norms: Sequence[str | None] | None) 
 
 
 def _measured(sizes: Sequence[float | None], texts: Sequence[str | None]) -> bool:
+    """Say whether each gradient that was there has its norm."""
     return all(x is not None or text is None for x, text in zip(sizes, texts, strict=True))
 
 
 def _step(event: NodeRan) -> Step:
-    sides = (event.arrived, event.arrived_norms), (event.sent, event.sent_norms)
-    arrived, sent = (
-        tuple(map(_size, texts, norms or (None,) * len(texts))) for texts, norms in sides
-    )
-    return Step(event, arrived, sent)
+    """Return a node's run with the norms of its gradients."""
+    arrived = _sizes(event.arrived, event.arrived_norms)
+    return Step(event, arrived, _sizes(event.sent, event.sent_norms))
+
+
+def _sizes(
+    texts: Sequence[str | None], norms: Sequence[str | None] | None
+) -> tuple[float | None, ...]:
+    """Return the norms of the gradients on one side of a node."""
+    return tuple(map(_size, texts, norms or (None,) * len(texts)))
 
 
 def _size(text: str | None, norm: str | None) -> float | None:
-    """The norm of a gradient, from its preview where that has the elements.
+    """Return the norm of a gradient, from its preview where that has the elements.
 
     >>> _size("[3, -4]", None), _size("4×4 values", "0.5"), _size("[nan, inf]", None)
     (5.0, 0.5, nan)
@@ -101,13 +107,9 @@ def _size(text: str | None, norm: str | None) -> float | None:
     True
     """
     values = numbers(text or "") if norm is None else [float(norm)]
-    return (
-        None
-        if values is None
-        else math.nan
-        if any(map(math.isnan, values))
-        else math.hypot(*values)
-    )
+    if values is None:
+        return None
+    return math.nan if any(map(math.isnan, values)) else math.hypot(*values)
 
 
 class Block(NamedTuple):
@@ -141,8 +143,18 @@ class Measured:
             for run, events in self.facts.nodes_of_run.items()
         }
         self.ran = self.steps.get(self.run.run, []) if self.run else []
-        places = {n: place for place, n in enumerate(self.run.ran)} if self.run else {}
         self.total = sum(p.requires_grad for p in parameters.values())
+        self.read_gradients(parameters, recording)
+
+    def read_gradients(
+        self, parameters: Mapping[str, torch.Tensor], recording: Recorded | None
+    ) -> None:
+        """Measure the gradients of each module, and order the modules from the loss to the input.
+
+        Sets ``node``, ``received``, ``known`` (is their order that of the backward?), ``blocks``
+        and ``unread`` (modules that could not be measured).
+        """
+        places = {n: place for place, n in enumerate(self.run.ran)} if self.run else {}
         self.node = self.nodes_by_module(parameters, recording, places)
         gradients = _gradients_by_module(parameters)
         self.received = sum(map(len, gradients.values()))
@@ -153,13 +165,12 @@ class Measured:
             first = min(places[n] for n in self.node[module]) if self.known else -at
             measured.append(_measure(module, grads, first))
         blocks = [block for block in measured if block is not None]
-        self.unread = len(measured) - len(blocks)
-        # from the loss to the input
         self.blocks = sorted(blocks, key=lambda block: block.first)
+        self.unread = len(measured) - len(blocks)
 
     def watched_runs(self) -> list[Backward]:
-        """The recorded backwards whose nodes were watched; those of ``autograd.grad`` only where
-        there are no others."""
+        """Return the recorded backwards whose nodes were watched; those of ``autograd.grad`` only
+        where there are no others."""
         watched = [b for b in self.graph.backwards if b.watched and b.ran]
         return [b for b in watched if b.kind == "backward"] or watched
 
@@ -169,7 +180,13 @@ class Measured:
         recording: Recorded | None,
         places: Mapping[int, int],
     ) -> dict[str, list[int]]:
-        """The AccumulateGrad nodes of each module's own parameters that ran: ``places``."""
+        """Return the AccumulateGrad nodes of each module's own parameters, of those that ran.
+
+        Args:
+            parameters: by name.
+            recording: where their nodes are found.
+            places: the nodes that ran, each with its place in the order.
+        """
         nodes: dict[str, list[int]] = {}
         if recording is None:
             return nodes
@@ -181,31 +198,32 @@ class Measured:
         return nodes
 
     def lost(self, run: Backward) -> list[float]:
-        """What the loss was, if it was NaN or inf."""
+        """Return what the loss was, if it was NaN or inf."""
         roots = [self.graph.tensor[i] for i in self.graph.call[run.call_id].inputs[:1]]
         values = [v for t in roots for v in numbers(t.values or "") or ()]
         return [] if all_finite(values) else values
 
     def tiny(self, step: Step) -> tuple[str, str] | None:
-        """A gradient that arrived below the smallest normal number of its tensor's dtype, and the
-        dtype."""
+        """Return, in words, a gradient that arrived below the smallest normal number of its
+        tensor's dtype, and the dtype; None where none did."""
         for nr, text in enumerate(step.event.arrived):
-            values = [abs(v) for v in numbers(text or "") or () if v]
-            largest, dtype = (
-                max(values) if values else step.arrived[nr],
-                self.dtype_at(step.event.node_id, nr),
-            )
-            if largest and dtype and text and largest < least_normal(dtype):
+            if not text:
+                continue
+            values = [abs(v) for v in numbers(text) or () if v]
+            largest = max(values) if values else step.arrived[nr]
+            dtype = self.dtype_at(step.event.node_id, nr)
+            if largest and dtype and largest < least_normal(dtype):
                 return step.arrived_words, dtype
         return None
 
     def dtype_at(self, node_id: int, output: int) -> str | None:
+        """Return the dtype of the tensor at an output of a node; None where it was not met."""
         tensor = self.facts.first_at.get((node_id, output))
         return tensor.dtype if tensor else None
 
     def flow(self, block: Block) -> float | None:
-        """The norm of what arrives at the module's output: its largest, where it was used several
-        times."""
+        """Return the norm of what arrives at the module's output: its largest, where it was used
+        several times."""
         if self.run is None:
             return None
         users = self.users(self.node.get(block.name, ()))
@@ -213,7 +231,7 @@ class Measured:
         return max(sizes) if sizes and len(sizes) == len(users) else None
 
     def to_leaf(self, node_id: int) -> bool:
-        """Is this a leaf's node, or the transposition in front of it?"""
+        """Say whether this is a leaf's node, or the transposition in front of it."""
         while self.graph.node[node_id].name.startswith(_MOVES) and (
             edges := self.graph.edges_from.get(node_id)
         ):
@@ -224,32 +242,32 @@ class Measured:
 
     @cached_property
     def sizes(self) -> dict[int, float]:
-        """What arrived at each node that has one output."""
+        """The norm of what arrived at each node that has one output."""
         found = {s.event.node_id: s.arrived[0] for s in self.ran if len(s.arrived) == 1}
         return {n: x for n, x in found.items() if x is not None}
 
     def factors(self) -> dict[tuple[int, int], float]:
-        """What a node multiplies the gradient's norm by along an edge, where both sides were
-        measured."""
-        found = {}
+        """Return what each node multiplies the gradient's norm by, by the node and the index of its
+        edge, where both sides were measured."""
+        factors = {}
         for step in self.ran:
             given = step.arrived[0] if len(step.arrived) == 1 else None
             for index, sent in enumerate(step.sent):
                 if given and sent and math.isfinite(given) and math.isfinite(sent):
-                    found[step.event.node_id, index] = sent / given
-        return found
+                    factors[step.event.node_id, index] = sent / given
+        return factors
 
     def leads(self, late: Block, early: Block) -> bool:
-        """Does the gradient pass the later module on its way to the earlier one?"""
+        """Say whether the gradient passes the later module on its way to the earlier one."""
         users = self.users(self.node[late.name])
         return not self.facts.reachable(users).isdisjoint(self.node[early.name])
 
     def users(self, nodes: Iterable[int]) -> set[int]:
-        """The nodes that use the parameters of these AccumulateGrads."""
+        """Return the nodes that use the parameters of these AccumulateGrads."""
         return {self.user(e) for n in nodes for e in self.facts.edges_into.get(n, ())}
 
     def user(self, edge: Edge) -> int:
-        """The node that uses a parameter; of a linear layer's weight that is behind a
+        """Return the node that uses a parameter; of a linear layer's weight that is behind a
         transposition."""
         edges_from, into = self.graph.edges_from, self.facts.edges_into
         while len(edges_from.get(edge.node_id, ())) == 1 and len(into.get(edge.node_id, ())) == 1:
@@ -257,7 +275,7 @@ class Measured:
         return edge.node_id
 
     def between(self, blocks: list[Block], sizes: list[float]) -> tuple[int, ...]:
-        """The nodes that ran between the two neighbouring modules whose sizes differ most."""
+        """Return the nodes that ran between the neighbouring modules whose sizes differ most."""
         if not self.known or self.run is None:
             return ()
         steps = [a / b for a, b in pairwise(sizes)]
@@ -269,14 +287,15 @@ class Measured:
 
 
 def _module_of(name: str) -> str:
-    """The module that a parameter's name puts it in; "" for the whole model."""
+    """Return the module that a parameter's name puts it in; "" for the whole model."""
     return name.rpartition(".")[0]
 
 
 def _gradients_by_module(
     parameters: Mapping[str, torch.Tensor],
 ) -> dict[str, list[tuple[str, torch.Tensor]]]:
-    """The gradients that leaves hold, by the module that owns them, each with its last name."""
+    """Return the gradients that leaves hold, by the module that owns them, each under the last part
+    of its name."""
     gradients: dict[str, list[tuple[str, torch.Tensor]]] = {}
     for name, p in parameters.items():
         if p.is_leaf and p.requires_grad and p.grad is not None:
@@ -313,7 +332,7 @@ def _measure(name: str, grads: list[tuple[str, torch.Tensor]], first: int) -> Bl
 
 
 def numbers(preview: str) -> list[float] | None:
-    """The numbers of a preview; None where it holds only a shape.
+    """Return the numbers of a preview; None where it holds only a shape.
 
     >>> numbers("[[1, 0.5], [nan, -2e-07]]"), numbers("16×8 values")
     ([1.0, 0.5, nan, -2e-07], None)
@@ -329,9 +348,11 @@ def numbers(preview: str) -> list[float] | None:
 
 
 def all_finite(values: list[float]) -> bool:
+    """Say whether none of them is NaN or inf."""
     return all(map(math.isfinite, values))
 
 
 def least_normal(dtype: str) -> float:
+    """Return the smallest normal number of a dtype; 0 for one of whole numbers."""
     kind = torch_private.dtype_called(dtype)
     return float(torch.finfo(kind).tiny) if kind is not None and kind.is_floating_point else 0.0

@@ -69,7 +69,7 @@ def silent_faults(
     held: Mapping[str, tuple[torch.Tensor, str]] | None = None,
     graph: Graph | None = None,
 ) -> list[Explanation]:
-    """What goes wrong here although nothing raises, the worst first; empty where nothing is proven.
+    """Tell what goes wrong although nothing raises, the worst first; empty where nothing is proven.
 
     Args:
         recording: what ran. Without one, only what the live objects prove is told.
@@ -119,9 +119,9 @@ class _Asked:
         self.parameters = {(f"{model}.{name}" if model else name): p for model, name, p in every}
 
     def object_of(self, tensor: torch.Tensor) -> int | None:
-        """The object id of a live tensor in the graph."""
-        found = self.recording.find(tensor) if self.recording is not None else None
-        return None if found is None else found.object_id
+        """Return the object id of a live tensor in the graph."""
+        state = self.recording.find(tensor) if self.recording is not None else None
+        return None if state is None else state.object_id
 
     @cached_property
     def wanted(self) -> set[int]:
@@ -174,20 +174,19 @@ class _Asked:
         leaves = self.facts.leaf_at
         told = set[int]()
         for node in self.graph.nodes:
-            for saved in node.saved:
-                if saved.state is not SavedState.OVERWRITTEN or not (
-                    wrote := self.wrong_writes(node, saved)
-                ):
+            for saved in (s for s in node.saved if s.state is SavedState.OVERWRITTEN):
+                writes = self.wrong_writes(node, saved)
+                if not writes or writes[-1].call_id in told:
                     continue
                 behind = self.facts.reachable([node.id])
                 concerns = {leaves[n].object_id for n in behind if n in leaves}
-                if wrote[-1].call_id not in told and (not self.wanted or concerns & self.wanted):
-                    told.add(wrote[-1].call_id)
-                    yield self.wrong(node, saved, wrote[-1])
+                if not self.wanted or concerns & self.wanted:
+                    told.add(writes[-1].call_id)
+                    yield self.wrong(node, saved, writes[-1])
 
     def wrong_writes(self, node: Node, saved: SavedTensor) -> list[Wrote]:
-        """The writes between the making of a node and its last run to what it saved, where that run
-        sent something."""
+        """Return the writes between the making of a node and its last run to what it saved, where
+        that run sent something."""
         found, before_run = list[Wrote](), list[Wrote]()
         storages = self.storages_read(node, saved)
         for event in self.graph.events:
@@ -201,7 +200,8 @@ class _Asked:
         return before_run
 
     def storages_read(self, node: Node, saved: SavedTensor) -> set[int | None]:
-        """The memory in which what a node saved lies: where it is not known, that of its inputs."""
+        """Return the memory in which what a node saved lies: where it is not known, that of its
+        inputs."""
         call = self.graph.call.get(node.call_id)
         if saved.tensor_id is not None:
             ids = [saved.tensor_id]
@@ -214,7 +214,7 @@ class _Asked:
 
     def unnoticed(self, event: Wrote, saved: SavedTensor, storages: Set[int | None]) -> bool:
         """Say whether a write changed one of these memories, and torch could not see it."""
-        if self.graph.call[event.call_id].function in NO_MEMORY:
+        if not self.writes_memory(event):
             return False
         before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
         changed = before.values is None or before.values != after.values
@@ -279,7 +279,7 @@ class _Asked:
         return self.answer(Cause.SHARED_SNAPSHOT, "shares", subject=name, weight=weight)
 
     def parameter_sharing(self, tensor: torch.Tensor) -> str | None:
-        """Name of the first parameter that is asked about and lies in a tensor's memory."""
+        """Return the name of the first parameter that lies in a tensor's memory."""
         key = torch_private.storage_key(tensor)
         if key is None:
             return None
@@ -312,24 +312,20 @@ class _Asked:
         )
 
     def writes_to_weights(self, snapshot: Tensor, since: int) -> list[Wrote]:
-        """The writes after a call to other leaves that train, in the memory of a snapshot."""
-        graph = self.graph
-        writes = [
-            e
-            for e in self.facts.writes
-            if e.call_id > since and graph.call[e.call_id].function not in NO_MEMORY
-        ]
-        along = {
-            e.call_id
-            for e in writes
-            if e.alias and graph.tensor[e.after_id].object_id == snapshot.object_id
-        }
+        """Return the writes after a call to other leaves that train, in a snapshot's memory."""
+        writes = [e for e in self.facts.writes if e.call_id > since and self.writes_memory(e)]
+        states = {t.id for t in self.facts.states[snapshot.object_id]}
+        along = {e.call_id for e in writes if e.alias and e.after_id in states}
         weights = self.weights_sharing(snapshot)
         direct = [e for e in writes if not e.alias or e.call_id in along]
         return [e for e in direct if e.after_id in weights]
 
+    def writes_memory(self, event: Wrote) -> bool:
+        """Say whether the call that wrote can change numbers at all."""
+        return self.graph.call[event.call_id].function not in NO_MEMORY
+
     def weights_sharing(self, snapshot: Tensor) -> set[int]:
-        """The states of other leaves that train, in the memory of a snapshot."""
+        """Return the states of other leaves that train, in a snapshot's memory."""
         return {
             t.id
             for t in self.graph.tensors
@@ -388,8 +384,8 @@ class _Asked:
         return say("silent.has_gradient")
 
     def frozen_with_gradient(self) -> dict[int, tuple[str, Any]]:
-        """What is asked about and is frozen, and still has a ``.grad``: by identity, each under its
-        first name."""
+        """Return what is asked about and is frozen, and still has a ``.grad``: by identity, each
+        under its first name."""
         held = [(n, p) for n, (p, _) in self.held.items()]
         every = [*held, *self.parameters.items(), *self.tensors.items()]
         named = {id(p): n for n, p in reversed(every)}
@@ -401,7 +397,7 @@ class _Asked:
         }
 
     def stepped(self, tensor: torch.Tensor) -> list[Call]:
-        """The optimizer steps that wrote a tensor while it was frozen."""
+        """Return the optimizer steps that wrote a tensor while it was frozen."""
         object_id = self.object_of(tensor)
         if object_id is None:
             return []
@@ -438,7 +434,7 @@ class _Asked:
         )
 
     def frozen_norms(self) -> Iterator[tuple[str, torch.nn.Module]]:
-        """The layers that keep statistics and train no weight, each under its name."""
+        """Yield the layers that keep statistics and train no weight, each under its name."""
         for title, model in self.models.items():
             every = list(model.parameters())
             for name, layer in model.named_modules():
@@ -449,8 +445,8 @@ class _Asked:
                     yield ".".join(filter(None, (title, name))), layer
 
     def normalised(self, layer: torch.nn.Module) -> list[Call]:
-        """The recorded calls of a frozen layer that updated its statistics: they count the batch
-        first."""
+        """Return the recorded calls of a frozen layer that updated its statistics: they count the
+        batch first."""
         weight = getattr(layer, "weight", None)
         own = self.object_of(weight) if isinstance(weight, torch.Tensor) else None
         return [] if own is None else self.counted.get(own, [])
@@ -474,13 +470,9 @@ class _Asked:
 
     def sums_kept(self) -> Iterator[Explanation]:
         """Living results that hold graphs of several backwards that are over: a running loss."""
-        ended, ran = self.ended, self.facts.ran
-        for t in self.facts.latest_state.values() if len(ended) > 1 else ():
-            kept = t.object_id in self.wanted or (t.name and t.object_id in self.living)
-            if not kept or t.gradient_edge is None or t.is_leaf or t.gradient_edge.node_id in ran:
-                continue
-            behind = self.facts.reachable([t.gradient_edge.node_id])
-            iterations = len(behind & ended.keys())
+        for t, node_id in self.results_not_run():
+            behind = self.facts.reachable([node_id])
+            iterations = len(behind & self.ended.keys())
             if iterations > 1 and self.concerns(behind):
                 maker = self.facts.maker.get(t.id)
                 yield self.answer(
@@ -489,10 +481,21 @@ class _Asked:
                     subject=t.name or say("silent.running_sum"),
                     calls=[maker] if maker else [],
                     tensors=[t.id],
-                    nodes=[t.gradient_edge.node_id],
+                    nodes=[node_id],
                     iterations=iterations,
                     kept=len(behind),
                 )
+
+    def results_not_run(self) -> Iterator[tuple[Tensor, int]]:
+        """Yield the living results through whose node no backward ran, each with the node; none
+        where at most one backward is over."""
+        if len(self.ended) < 2:
+            return
+        for t in self.facts.latest_state.values():
+            if t.is_leaf or t.gradient_edge is None or t.gradient_edge.node_id in self.facts.ran:
+                continue
+            if t.object_id in self.wanted or (t.name and t.object_id in self.living):
+                yield t, t.gradient_edge.node_id
 
     def lists_kept(self) -> Iterator[Explanation]:
         """Results of one line that are alive, each with the graph of a backward that is over: a
@@ -522,8 +525,8 @@ class _Asked:
                 )
 
     def results_of_lines(self) -> dict[Any, list[tuple[Call, Tensor]]]:
-        """The living results on which a backward was called that is over, and their makers, by
-        line."""
+        """Return the living results on which a backward was called that is over, and their makers,
+        by line."""
         found: dict[Any, list[tuple[Call, Tensor]]] = {}
         for t in self.facts.latest_state.values() if len(self.ended) > 1 else ():
             maker = self.facts.maker.get(t.id)
@@ -580,7 +583,8 @@ RULES: tuple[Callable[[_Asked], Iterator[Explanation]], ...] = (
 
 
 def _is_zero(preview: str | None) -> bool:
-    """
+    """Say whether a gradient was not there, or is seen to be all zeros.
+
     >>> _is_zero("[0, 0]"), _is_zero("[0, 1e-05]"), _is_zero("3×10 values")
     (True, False, False)
     """
@@ -588,8 +592,10 @@ def _is_zero(preview: str | None) -> bool:
 
 
 def _is_nonzero(tensor: torch.Tensor | None) -> bool:
+    """Say whether a tensor is there and holds anything but zeros."""
     return tensor is not None and bool(read(lambda: bool(tensor.any())))
 
 
 def _place(key: Any, tensor: torch.Tensor) -> Any:
+    """Return which part of which memory a tensor shows, and how."""
     return key, tensor.storage_offset(), tensor.shape, tensor.stride()

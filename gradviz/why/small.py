@@ -8,7 +8,7 @@ the elements of small gradients, the norms of others. What was not measured is n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,7 @@ _UNSET = ("empty", "empty_like", "empty_strided", "new_empty")  # their values m
 def explain_small(
     parameters: Mapping[str, torch.Tensor], recording: Recorded | None = None
 ) -> Explanation:
-    """Is the gradient vanishing, exploding, NaN or underflowing on its way through these modules?
+    """Tell whether the gradient vanishes, explodes, underflows or is NaN on its way.
 
     Args:
         parameters: ``dict(model.named_parameters())``; only their ``.grad`` is read.
@@ -114,7 +114,7 @@ class _Small(Measured):
         )
 
     def checked(self, cause: Cause, fades: bool) -> Iterator[str]:
-        """Keys of what is not the cause."""
+        """Yield the keys of what was checked and is not the cause."""
         if cause is not Cause.HEALTHY and 0 < self.total == self.received:
             yield "all_received"
         if cause in (Cause.VANISHING, Cause.UNDERFLOW):
@@ -124,18 +124,18 @@ class _Small(Measured):
 
     @property
     def share_of_zeros(self) -> float:
-        """How many of the elements of all gradients are exactly 0, from 0 to 1."""
+        """Return how many of the elements of all gradients are exactly 0, from 0 to 1."""
         zeros = sum(block.zeros for block in self.blocks)
         return zeros / max(1, sum(block.elements for block in self.blocks))
 
     def norms(self) -> str:
-        """At most six of the modules' norms, from the loss to the input."""
+        """Return at most six of the modules' norms, from the loss to the input, as one line."""
         every = max(1, (len(self.blocks) - 1) / 5)
         shown = dict.fromkeys(round(i * every) for i in range(6))
         told = [self.blocks[i] for i in shown if i < len(self.blocks)]
         title = say("small.norms_from_loss" if self.known else "small.norms_by_definition")
-        numbers = "   ".join(f"{_title(block)} {block.norm:.1e}" for block in told)
-        return f"{title}  {numbers}"
+        norms = "   ".join(f"{_title(block)} {block.norm:.1e}" for block in told)
+        return f"{title}  {norms}"
 
     def in_backward(self, run: Backward, why: str) -> str:
         """Say in which backward something happened, where that is not the last one."""
@@ -172,8 +172,8 @@ class _Small(Measured):
         return self.made(cause, broken, run, bad)
 
     def first_broken(self) -> Backward | None:
-        """The last backward, where it broke gradients of a sound loss; else the first that did: a
-        loss that was broken already may be so because of an earlier step."""
+        """Return the last backward, where it broke gradients of a sound loss; else the first that
+        did: a loss that was broken already may be so because of an earlier step."""
         seen = [r for r in self.runs if any(s.broken for s in self.steps.get(r.run, ()))]
         if not seen or self.run is None:
             return None
@@ -194,7 +194,7 @@ class _Small(Measured):
         return self.forward(cause, say("small.loss_broken", value=value), self.run)
 
     def forward(self, cause: Cause, broken: str, run: Backward) -> Explanation:
-        """No derivative is to blame: the first call with such a result, where results were read."""
+        """Blame no derivative: name the first call with such a result, where results were read."""
         nan = any(map(math.isnan, self.lost(run)))
         value = "NaN" if nan else "inf"
         call, made_it = self.first_result(run, math.isnan if nan else math.isinf)
@@ -234,11 +234,11 @@ class _Small(Measured):
         return None, False
 
     def values(self, tensor_id: int) -> list[float] | None:
-        """The numbers of a tensor; None where they were not read."""
+        """Return the numbers of a tensor; None where they were not read."""
         return numbers(self.graph.tensor[tensor_id].values or "")
 
     def made(self, cause: Cause, broken: str, run: Backward, bad: list[Block]) -> Explanation:
-        """The first node that got finite gradients and sent others."""
+        """Blame the first node that got finite gradients and sent others."""
         ends = {n for b in bad for n in self.node.get(b.name, ())}
         for step in self.steps[run.run]:
             if not step.broken or not step.clean:
@@ -249,7 +249,7 @@ class _Small(Measured):
         return self.answer(cause, "not_traced", broken=broken, why=why)
 
     def made_at(self, cause: Cause, broken: str, run: Backward, step: Step) -> Explanation:
-        """This node made what is not finite."""
+        """Blame the node that made what is not finite."""
         node = self.graph.node[step.event.node_id]
         own_code = node.kind is NodeKind.CUSTOM_FUNCTION
         why = say(
@@ -359,31 +359,41 @@ class _Small(Measured):
     def uses(self) -> Explanation | None:
         """One cell used many times, each use before the other: what each use contributes to its
         parameter."""
-        for name, node in ((name, n) for name, nodes in self.node.items() for n in nodes):
-            last = {e.node_id: e for e in self.facts.edges_into.get(node, ())}
-            if len(last) < CHAIN:
-                continue
-            steps = [s for s in self.ran if s.event.node_id in last]
-            sent = [s.sent[last[s.event.node_id].next_index] for s in steps]
-            found = [(s, x) for s, x in zip(steps, sent, strict=True) if x]
-            sizes = [x for _, x in found]
-            if not _fades_steadily(sizes):
-                continue
-            late, early = (self.user(last[s.event.node_id]) for s, _ in (found[0], found[-1]))
-            if early in self.facts.reachable([late]):
-                leaf = self.graph.node[node].leaf_id
-                return self.fading(name, leaf, sizes, sent, (late, early))
+        for name, nodes in self.node.items():
+            for node in nodes:
+                if (told := self.uses_of(name, node)) is not None:
+                    return told
         return None
 
+    def uses_of(self, name: str, node: int) -> Explanation | None:
+        """The uses of the parameter of one AccumulateGrad count less and less."""
+        edges = {e.node_id: e for e in self.facts.edges_into.get(node, ())}
+        if len(edges) < CHAIN:
+            return None
+        steps = [s for s in self.ran if s.event.node_id in edges]
+        sent = [s.sent[edges[s.event.node_id].next_index] for s in steps]
+        counting = [step for step, size in zip(steps, sent, strict=True) if size]
+        if not _fades_steadily([size for size in sent if size]):
+            return None
+        late = self.user(edges[counting[0].event.node_id])
+        early = self.user(edges[counting[-1].event.node_id])
+        if early not in self.facts.reachable([late]):
+            return None
+        return self.fading(name, self.graph.node[node].leaf_id, sent, (late, early))
+
     def fading(
-        self,
-        name: str,
-        leaf: int | None,
-        sizes: list[float],
-        sent: list[float | None],
-        ends: tuple[int, int],
+        self, name: str, leaf: int | None, sent: list[float | None], ends: tuple[int, int]
     ) -> Explanation:
-        """The uses of one cell count less and less."""
+        """Tell that the uses of one cell count less and less.
+
+        Args:
+            name: of the module, "" for the whole model.
+            leaf: the parameter.
+            sent: norms of what each use contributes to it, the last use first; None where that was
+                not measured.
+            ends: the nodes of the last and of the first use that count.
+        """
+        sizes = [size for size in sent if size]
         zeros = _zeros_at_the_end(sent)
         fold = sizes[0] / sizes[-1]
         fields: dict[str, Any] = {
@@ -437,8 +447,8 @@ class _Small(Measured):
         )
 
     def steepest_path(self) -> list[tuple[int, float]]:
-        """The nodes of the path along which a gradient grows most, from the input to the loss, each
-        with what it multiplies by."""
+        """Return the nodes of the path along which a gradient grows most, from the input to the
+        loss, each with what it multiplies by."""
         factors = self.factors()
         best: dict[int, tuple[float, int | None]] = {}  # the growth so far, and from which node
         for step in self.ran:
@@ -475,24 +485,31 @@ class _Small(Measured):
         return self.answer(Cause.HEALTHY, "size")
 
     def blame(self, nodes: tuple[int, ...], early: Block) -> str:
-        """The nodes behind the factor with what was measured, otherwise the ones that it may be."""
+        """Name the nodes behind the factor with what was measured, otherwise the ones that it may
+        be."""
         if not nodes:
             return say("small.nodes_unknown")
         towards = self.facts.above(self.node[early.name])
-        known: dict[str, list[float]] = {}
-        factors = self.factors()
-        for node in towards:
-            edges = [e for e in self.graph.edges_from.get(node, ()) if e.next_node_id in towards]
-            factor = factors.get((node, edges[0].next_index)) if len(edges) == 1 else None
-            if factor and self.graph.node[node].kind is NodeKind.BACKWARD:
-                known.setdefault(self.graph.node[node].name, []).append(math.log(factor))
         names = list(dict.fromkeys(self.graph.node[n].name for n in nodes if n in towards))
-        means = {n: sum(known[n]) / len(known[n]) for n in names if n in known}
-        if means:
-            told = sorted(means, key=lambda n: -abs(means[n]))
-            factors_told = [f"{n} ×{number(math.exp(means[n]))}" for n in told]
-            return say("small.nodes_measured", nodes=factors_told)
-        return say("small.nodes_that_ran", nodes=names)
+        measured = self.factors_by_name(towards)
+        means = {n: sum(measured[n]) / len(measured[n]) for n in names if n in measured}
+        if not means:
+            return say("small.nodes_that_ran", nodes=names)
+        largest_first = sorted(means, key=lambda n: -abs(means[n]))
+        factors = [f"{n} ×{number(math.exp(means[n]))}" for n in largest_first]
+        return say("small.nodes_measured", nodes=factors)
+
+    def factors_by_name(self, towards: Set[int]) -> dict[str, list[float]]:
+        """Return what nodes on the way to a module multiply by, as logarithms, by their name."""
+        factors = self.factors()
+        measured: dict[str, list[float]] = {}
+        for node_id in towards:
+            node = self.graph.node[node_id]
+            edges = [e for e in self.graph.edges_from.get(node_id, ()) if e.next_node_id in towards]
+            factor = factors.get((node_id, edges[0].next_index)) if len(edges) == 1 else None
+            if factor and node.kind is NodeKind.BACKWARD:
+                measured.setdefault(node.name, []).append(math.log(factor))
+        return measured
 
 
 # What may be wrong with the size of gradients: see NOTE [one table].
@@ -511,7 +528,8 @@ RULES: tuple[Rule[[_Small]], ...] = (
 
 
 def _fades_steadily(sizes: Sequence[float]) -> bool:
-    """
+    """Say whether sizes fall steadily, by more than ``FOLD`` in all.
+
     >>> _fades_steadily([1e3, 1.0, 1e-3, 1e-6]), _fades_steadily([1e3, 1.0, 1e-3, 1e-2])
     (True, False)
     """
@@ -522,7 +540,8 @@ def _fades_steadily(sizes: Sequence[float]) -> bool:
 
 
 def _zeros_at_the_end(sent: Sequence[float | None]) -> int:
-    """
+    """Count the zeros at the end.
+
     >>> _zeros_at_the_end([2.0, 0.0, 1.0, 0.0, 0.0]), _zeros_at_the_end([0.0, None])
     (2, 0)
     """
@@ -530,7 +549,8 @@ def _zeros_at_the_end(sent: Sequence[float | None]) -> int:
 
 
 def _uses(measured: int, zeros: int, total: int) -> str:
-    """
+    """Put into words which uses of a cell were measured, the ``zeros`` first ones left out.
+
     >>> _uses(200, 0, 200), _uses(132, 68, 200), _uses(100, 0, 200), _uses(90, 60, 200)
     ('the 200 uses', 'the last 132 of the 200 uses', '100 of the 200 uses', '90 of the 200 uses')
     """
@@ -544,12 +564,13 @@ def _uses(measured: int, zeros: int, total: int) -> str:
 
 
 def _title(block: Block) -> str:
-    """What a module is called."""
+    """Return what a module is called."""
     return block.name or say("small.whole_model")
 
 
 def _fold(factor: float) -> str:
-    """
+    """Return a large factor with two digits.
+
     >>> _fold(278_913_211.0), _fold(1e6), _fold(1e30)
     ('280,000,000', '1,000,000', '1e+30')
     """
