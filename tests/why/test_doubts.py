@@ -21,6 +21,7 @@ from gradviz.picture.explaining import summary
 from gradviz.watch import backward, cuts, torch_private
 from gradviz.why.doubts import doubted, so_far
 from gradviz.why.explanation import Explanation, worded
+from gradviz.words.en import ENGLISH
 from gradviz.words.language import Answer
 from gradviz.words.speech import language, speaking
 from gradviz.words.words import Words
@@ -496,3 +497,13 @@ def test_how_sure_an_answer_is_stands_where_its_sentence_has_it() -> None:
     assert likely.cause == "healthy"
     assert likely.verdict == "w is fine, Healthy as far as was looked at."
     assert [e.finding.sure for e in (open_one, likely) if e.finding] == [Sure.POSSIBLE, Sure.LIKELY]
+
+
+def test_every_answer_that_may_be_doubted_says_how_sure_it_is() -> None:
+    """Without a recording nothing is doubted ("unseen"), and sizes are told by explain_small()."""
+    unsure = [
+        form
+        for (cause, form), answer in ENGLISH.answers.items()
+        if cause is Cause.HEALTHY and "{health}" not in answer.verdict
+    ]
+    assert [form for form in unsure if form != "size" and not form.endswith("_unseen")] == []
