@@ -107,11 +107,10 @@ class _Small(Measured):
             node_ids=tuple(nodes),
             checked=tuple(self.checked(cause, fades)),
             sure=sure,
-        )
-        return worded(finding, self.words)._replace(
-            graph=graph if nodes else None,  # nothing is looked up in it
             more=(self.norms(),) if self.blocks else (),
         )
+        told = worded(finding, self.words)
+        return told if nodes else told._replace(graph=None)  # nothing is looked up in it
 
     def checked(self, cause: Cause, fades: bool) -> Iterator[str]:
         """Yield the keys of what was checked and is not the cause."""

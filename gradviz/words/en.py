@@ -346,7 +346,6 @@ IN_RAISED = {
     "forward": "the forward",
     "node": "a node",
     "some_node": "at least one node",
-    "node_of": "{node} of {code}",
     # nothing can train, and why
     "no_start": "Nothing can train: {root} has no grad_fn.",
     "no_start_frozen": "Nothing can train: {root} has no grad_fn, and {n:the only parameter is|all # parameters are} frozen.",
