@@ -23,19 +23,11 @@ def arranged(scene: Scene, like: Scene | None = None) -> Scene:
     card and one arrow for the whole region.
     """
     like = like or scene
-    made = {a.head for a in like.arrows if a.kind != "of"}
-    leaves = {c.id: scene.cards[c.id] for c in like.cards if c.id not in made and c.kind != "node"}
-    fans = _fans(like, leaves)
+    leaves = _leaves(scene, like)
     cut_groups = _cuts_into_regions(like, leaves)
     merged = {i for same in cut_groups for i in same}
-    cards, arrows = list(scene.cards), list[Arrow]()
-    for i, a in enumerate(scene.arrows):
-        if i in merged:
-            continue
-        if a.tail in fans and a.kind not in ("cut", "of"):
-            cards.append(_tag([leaves[a.tail]], len(cards))._replace(absent=a.absent))
-            a = a._replace(tail=cards[-1].id)
-        arrows.append(a)
+    cards = list(scene.cards)
+    arrows = _with_tags(scene, _fans(like, leaves), merged, cards)
     for places in cut_groups:
         every = [scene.arrows[i] for i in places]
         same = [a for a in every if not a.absent] or every[:1]
@@ -45,10 +37,32 @@ def arranged(scene: Scene, like: Scene | None = None) -> Scene:
     return _short_cuts(scene._replace(cards=tuple(cards), arrows=tuple(arrows)))
 
 
-def _fans(scene: Scene, leaves: dict[int, Card]) -> set[int]:
-    """Return the leaves that more calls read than one card bears arrows."""
+def _leaves(scene: Scene, like: Scene) -> dict[int, Card]:
+    """Return the cards that nothing made, by their ids."""
+    made = {a.head for a in like.arrows if a.kind != "of"}
+    return {c.id: scene.cards[c.id] for c in like.cards if c.id not in made and c.kind != "node"}
+
+
+def _with_tags(
+    scene: Scene, fans: dict[int, Card], left_out: set[int], cards: list[Card]
+) -> list[Arrow]:
+    """Return the arrows, each use of a leaf of ``fans`` from a small card of its own; the small
+    cards go to ``cards``."""
+    arrows = []
+    for i, a in enumerate(scene.arrows):
+        if i in left_out:
+            continue
+        if a.tail in fans and a.kind not in ("cut", "of"):
+            cards.append(_tag([fans[a.tail]], len(cards))._replace(absent=a.absent))
+            a = a._replace(tail=cards[-1].id)
+        arrows.append(a)
+    return arrows
+
+
+def _fans(scene: Scene, leaves: dict[int, Card]) -> dict[int, Card]:
+    """Return the leaves that are read more often than one card bears arrows."""
     uses = Counter(a.tail for a in scene.arrows if a.kind not in ("cut", "of"))
-    return {i for i in leaves if uses[i] > USES}
+    return {i: leaf for i, leaf in leaves.items() if uses[i] > USES}
 
 
 def _cuts_into_regions(scene: Scene, leaves: dict[int, Card]) -> list[list[int]]:
