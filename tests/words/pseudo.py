@@ -66,9 +66,10 @@ def outside(text: str) -> str:
 
     A text that was cut short ends in "…": what it opened and could not close any more ends there.
 
-    >>> outside("⟦A ⟧x⟦ b ⟦three⟧ c⟧"), outside("y ⟦and so …"), outside("y ⟦and so … z")
+    >>> outside("⟦A ⟧x⟦ b ⟦three⟧ c⟧"), outside("y ⟦and so …"), outside("y ⟦and s…⟦; ⟧z")
     (' x ', 'y ', 'y  z')
     """
+    text = re.sub(rf"{OPEN}[^{OPEN}{CLOSE}]*…(?={OPEN}|\n|$)", "", text)
     found, opened = [], list[int]()
     for c in text:
         if c == OPEN:
