@@ -45,6 +45,66 @@ SYMPTOM = {
     "kept": "memory is kept",
 }
 
+# the cause behind a verdict, in brackets
+CAUSE = {
+    "cut": "cut",
+    "rebuilt_from_value": "rebuilt from value",
+    "no_grad_write": "no grad write",
+    "rebound": "rebound",
+    "made_non_leaf": "made non leaf",
+    "non_leaf": "non leaf",
+    "not_in_loss": "not in loss",
+    "branch_not_taken": "branch not taken",
+    "never_tracked": "never tracked",
+    "frozen": "frozen",
+    "inference_tensor": "inference tensor",
+    "no_backward_yet": "no backward yet",
+    "zero_gradient": "zero gradient",
+    "underflow": "underflow",
+    "nan": "nan",
+    "vanishing": "vanishing",
+    "exploding": "exploding",
+    "overwritten": "overwritten",
+    "fused_step": "fused step",
+    "not_moved": "not moved",
+    "non_leaf_in_optimizer": "non leaf in optimizer",
+    "leftover_grad_moves": "leftover grad moves",
+    "batch_norm_moves": "batch norm moves",
+    "shared_snapshot": "shared snapshot",
+    "graph_kept": "graph kept",
+    "no_grad_fn": "no grad fn",
+    "modified_in_place": "modified in place",
+    "second_backward": "second backward",
+    "unused_input": "unused input",
+    "not_scalar": "not scalar",
+    "leaf_in_place": "leaf in place",
+    "view_of_leaf_in_place": "view of leaf in place",
+    "view_in_place": "view in place",
+    "detach_view_in_place": "detach view in place",
+    "numpy_on_tracked": "numpy on tracked",
+    "deepcopy_non_leaf": "deepcopy non leaf",
+    "requires_grad_non_float": "requires grad non float",
+    "requires_grad_non_leaf": "requires grad non leaf",
+    "healthy": "no fault",
+    "not_known": "not known",
+}
+
+# one answer as it is shown, beside what was found: why/explanation.py, why/focus.py
+EXPLANATION = {
+    "tag": "{cause}: {reasons}",
+    "where": "Where",
+    "why": "Why",
+    "mend": "Mend",
+    "ruled_out": "Ruled out",
+    "all_ruled_out": "{all}.",
+    "left_out": "shown is what the explanation points at; {n:## more tensor is|## more tensors are} left out",
+}
+
+# of tables: why/tables.py
+TABLE = {
+    "more_rows": "… and {n} more, not listed",
+}
+
 # many tensors of which the same is told
 GROUP = {
     "verdict": "{names}: {verdict}",
@@ -89,6 +149,9 @@ SECTIONS = {
     "label": LABEL,
     "list": LIST,
     "symptom": SYMPTOM,
+    "cause": CAUSE,
+    "explanation": EXPLANATION,
+    "table": TABLE,
     "group": GROUP,
     "ruled_out": RULED_OUT,
 }
