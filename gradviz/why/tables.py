@@ -21,6 +21,24 @@ def shown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[list[str]]
     return lines
 
 
+def heads(keys: Sequence[str]) -> list[str]:
+    """Return the titles of columns.
+
+    >>> heads(["parameter", "requires_grad"])
+    ['parameter', 'requires_grad']
+    """
+    return [say(f"column.{key}") for key in keys]
+
+
+def verdict_word(verdict: str) -> str:
+    """Return a verdict of a row as it is shown.
+
+    >>> verdict_word("not known")
+    'not known'
+    """
+    return say(f"verdict.{verdict.replace(' ', '_')}")
+
+
 def as_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table as aligned columns.
 

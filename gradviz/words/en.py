@@ -105,6 +105,91 @@ TABLE = {
     "more_rows": "… and {n} more, not listed",
 }
 
+# the titles of their columns
+COLUMN = {
+    "group": "group",
+    "loss": "loss",
+    "module": "module",
+    "parameter": "parameter",
+    "name": "name",
+    "requires_grad": "requires_grad",
+    "grad": "grad",
+    "state": "state",
+    "settings": "settings",
+    "verdict": "verdict",
+    "why": "why",
+}
+
+# what a row says of a parameter
+VERDICT = {
+    "moves": "moves",
+    "stays": "stays",
+    "reached": "reached",
+    "frozen": "frozen",
+    "no_path": "no path",
+    "not_used": "not used",
+    "not_known": "not known",
+}
+
+# what the next step of an optimizer does: why/moving.py
+MOVING = {
+    "verdict": "{optimizer}: of {all} parameters the next step() moves {moved}; {stay} stay.",
+    "verdict_frozen": "{optimizer}: of {all} parameters the next step() moves {moved} ({frozen} of them with requires_grad False); {stay} stay.",
+    "verdict_unknown": "{optimizer}: of {all} parameters the next step() moves {moved}; {stay} stay, {unknown} not known.",
+    "verdict_frozen_unknown": "{optimizer}: of {all} parameters the next step() moves {moved} ({frozen} of them with requires_grad False); {stay} stay, {unknown} not known.",
+    "in_group": "parameter {position} of group {group}",
+    # how large a gradient is
+    "zero": "zero",
+    "wild": "NaN or infinity",
+    "up_to": "up to {size}",
+    "unknown": "unknown",
+    # it stays, and no step was tried
+    "outside": "not in the optimizer",
+    "no_grad": "grad is None: skipped",
+    # not known
+    "odd_tensor": "a step on a copy would say nothing of this kind of tensor",
+    "overlaps_itself": "its elements share memory with one another",
+    "mixed_dtypes": "the group mixes dtypes, and this optimizer may look at several parameters at once",
+    "half_started": "fused momentum, and only some parameters of the group have a momentum buffer",
+    "raises": "step() would raise {error}: {message}",
+    "raises_elsewhere": "step() would raise {error} at another parameter",
+    "shares_memory": "shares memory with {names:list}",
+    # it moves
+    "although_frozen": "although requires_grad is False (optimizers look at .grad only): {why}",
+    "writes_nan": "{why}, and the step writes NaN",
+    "signs": "only the sign of zeros changes",
+    "copy_moves": "a trial step on a copy moves it",
+    "not_finite": "grad is not finite",
+    "not_zero": "grad is not zero",
+    "carried": "grad is zero, but {carry}",
+    "carried_and_pulled": "grad is zero, but {carry}, and {settings} {n:pulls|pull} it",
+    "pulled": "{settings} {n:pulls|pull} it, though its grad is zero",
+    "zero_but_moves": "grad is zero, but a trial step on a copy moves it",
+    "momentum_carries": "momentum {momentum} still carries {size}",
+    "memory_carries": "{optimizer}'s memory of earlier gradients still carries it ({averages})",
+    # it stays
+    "no_elements": "it has no elements",
+    "all_nan": "all its values are NaN already",
+    "no_lr": "lr is 0",
+    "zero_and": "grad is zero, and {why}",
+    "swallows_step": "the step is too small to change a {dtype} of this size: rounding swallows it",
+    "swallows_pull": "the pull of {settings} is too small to change a {dtype} of this size: rounding swallows it",
+    "swallows_both": "the step and the pull of {settings} are too small to change a {dtype} of this size: rounding swallows it, or its parts cancel",
+    "nothing_moves": "grad is zero, and nothing else moves it",
+    "underflows": "its step comes out as exactly zero: it underflows, or its parts cancel",
+    "rprop_rests": "its step comes out as exactly zero: it underflows, or its parts cancel; Rprop rests where the sign of the gradient flips",
+}
+
+# why a step cannot be tried on a copy: why/moving.py
+OBSTACLE = {
+    "own_step": "step() of this {optimizer} is not torch's own, and it is not run to find out",
+    "replaced_step": "step() of this {optimizer} was replaced, and it is not run to find out",
+    "hooks": "step() has hooks, and they are not run to find out",
+    "closure": "LBFGS runs a closure, which computes new gradients",
+    "differentiable": "differentiable=True: its step is part of a graph, and is not tried",
+    "dispatch_mode": "a TorchDispatchMode is active, and would see the trial",
+}
+
 # many tensors of which the same is told
 GROUP = {
     "verdict": "{names}: {verdict}",
@@ -152,6 +237,10 @@ SECTIONS = {
     "cause": CAUSE,
     "explanation": EXPLANATION,
     "table": TABLE,
+    "column": COLUMN,
+    "verdict": VERDICT,
+    "moving": MOVING,
+    "obstacle": OBSTACLE,
     "group": GROUP,
     "ruled_out": RULED_OUT,
 }
