@@ -180,6 +180,41 @@ MOVING = {
     "rprop_rests": "its step comes out as exactly zero: it underflows, or its parts cancel; Rprop rests where the sign of the gradient flips",
 }
 
+# which parameters a loss reaches: why/reaching.py
+REACH = {
+    "nth_loss": "loss {n}",
+    "of_loss": "{loss}: {counts}",
+    "first_count": "{module}: {reached} of {all} parameters reached",
+    "first_count_unknown": "{module}: {reached} of {all} parameters reached ({unknown} not known)",
+    "count": "{module}: {reached} of {all}",
+    "count_unknown": "{module}: {reached} of {all} ({unknown} not known)",
+    "no_parameters": "no parameters",
+    # reached
+    "through_custom": "only through a custom Function ({names}): whether it hands a gradient on, its backward decides",
+    # frozen
+    "frozen": "requires_grad is False",
+    "frozen_since": "requires_grad is False after this loss was computed: its path is still there, and backward skips it",
+    "frozen_then": "it did not require grad when this loss was computed",
+    # not known
+    "flag_unread": "torch does not tell whether it requires grad",
+    "not_read_whole": "the graph could not be read whole",
+    "in_checkpoint": "checkpoint(use_reentrant=True) builds the graph inside it only in backward",
+    # no path
+    "untracked": "the loss does not require grad: it reaches nothing; only a recording (recording=) can tell which",
+    "untracked_unseen": "the loss does not require grad: it reaches nothing; this loss is not in the recording",
+    "no_path": "no gradient path: cut off, or not used by this loss; only a recording (recording=) can tell which",
+    "no_path_unseen": "no gradient path: cut off, or not used by this loss; this loss is not in the recording",
+    "not_recorded_whole": "no gradient path; the recording is not complete, so where it was cut is not known",
+    "cut": "cut at {places}",
+    "cut_unproven": "no gradient path; cut off at {places}, but that this came back into this loss is not proven",
+    "not_explained": "no gradient path, although its value may have gone into this loss; why is not known",
+    "place": "{place} [{reason}]",
+    "more_places": "and {n} more",
+    "checkpoint": "reentrant checkpoint of an untracked input: use_reentrant=False",
+    # not used
+    "not_used": "not used by this loss, as far as was recorded",
+}
+
 # why a step cannot be tried on a copy: why/moving.py
 OBSTACLE = {
     "own_step": "step() of this {optimizer} is not torch's own, and it is not run to find out",
@@ -240,6 +275,7 @@ SECTIONS = {
     "column": COLUMN,
     "verdict": VERDICT,
     "moving": MOVING,
+    "reach": REACH,
     "obstacle": OBSTACLE,
     "group": GROUP,
     "ruled_out": RULED_OUT,
