@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from gradviz.graph.findings import Cause, Finding
+from gradviz.graph.findings import Cause, Finding, Sure
 from gradviz.graph.records import Call, Cut, Graph
 from gradviz.picture.figure import Figure
 from gradviz.why.focus import focus
@@ -72,7 +72,8 @@ class Explanation(NamedTuple):
     @property
     def tag(self) -> str:
         """The cause in words, with the reason of the cut where there is one."""
-        reasons = list(dict.fromkeys(c.reason.value for c in self.cuts))
+        reasons = [say(f"cut_reason.{c.reason.name.lower()}") for c in self.cuts]
+        reasons = list(dict.fromkeys(reasons))
         if self.cause is Cause.HEALTHY or not reasons:
             return self.short_tag
         return say("explanation.tag", cause=self.short_tag, reasons=", ".join(reasons[:2]))
@@ -186,14 +187,7 @@ def worded(finding: Finding, words: Words, group: str = "") -> Explanation:
         group: names of the tensors of which all the same is told; "" for the finding's own subject.
     """
     answer = language().answers[finding.cause, finding.form]
-    name = finding.subject
-    fields = {
-        "it": say("group.it") if group else name,
-        "grad": say("group.grad") if group else say("label.grad", name=name),
-        "loss": finding.loss,
-        **finding.fields,
-    }
-    fields["symptom"] = say(f"symptom.{finding.symptom.name.lower()}", **fields)
+    fields = fields_of(finding, group)
     verdict = fill(answer.verdict, fields)
     return Explanation(
         finding.cause,
@@ -211,6 +205,26 @@ def worded(finding: Finding, words: Words, group: str = "") -> Explanation:
         finding.form if finding.form in DETAILS else "",
         finding,
     )
+
+
+def fields_of(finding: Finding, group: str = "") -> dict[str, Any]:
+    """Return what the sentences of a finding may name: its own fields, and those of every one."""
+    name = finding.subject
+    fields = {
+        "it": say("group.it") if group else name,
+        "grad": say("group.grad") if group else say("label.grad", name=name),
+        "loss": finding.loss,
+        "health": health_of(finding.sure),
+        **finding.fields,
+    }
+    return {**fields, "symptom": say(f"symptom.{finding.symptom.name.lower()}", **fields)}
+
+
+def health_of(sure: Sure) -> str:
+    """Say how well all is, where no fault was found."""
+    if sure is Sure.PROVEN:
+        return say("doubt.healthy")
+    return say("doubt.so_far" if sure is Sure.LIKELY else "doubt.open")
 
 
 def lines_of(calls: Iterable[Call]) -> tuple[int, ...]:

@@ -398,4 +398,4 @@ class _Recorded(Paths):
         """Return what a cut is, in words."""
         if repair(cut, self.graph) == NON_REENTRANT:
             return say("reach.checkpoint")
-        return cut.reason.value
+        return say(f"cut_reason.{cut.reason.name.lower()}")

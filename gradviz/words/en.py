@@ -3,8 +3,8 @@
 
 A table is a section; a sentence's key is "section.key". Findings have a table of their own, by
 cause and form. In it ``{grad}`` and ``{it}`` are the ``.grad`` and the name of the tensor that was
-asked about, and ``{symptom}`` is what there is to explain, in words; a group of tensors is told by
-the same sentences.
+asked about, ``{symptom}`` is what there is to explain, in words, and ``{health}`` is how sure it is
+that all is well; a group of tensors is told by the same sentences.
 """
 
 from __future__ import annotations
@@ -180,6 +180,36 @@ MOVING = {
     "rprop_rests": "its step comes out as exactly zero: it underflows, or its parts cancel; Rprop rests where the sign of the gradient flips",
 }
 
+# what is told of many subjects, and beside an answer: why/subjects.py, optimizers.py, many.py, answer.py
+ENTRY = {
+    # names of what has none
+    "this_tensor": "this tensor",
+    "this_optimizer": "this {kind}",
+    "a_parameter": "a parameter",
+    "nth_parameter": "parameter {n}",
+    "nth_tensor": "tensor {n}",
+    "under": "{n} under {module}",
+    # {what} is fine
+    "all_have": "{n} of {n} trainable parameters have a gradient{frozen:|, # frozen|, # frozen}",
+    "all_had": "{n} of {n} trainable parameters had a gradient; it was cleared after the step{frozen:|, # frozen|, # frozen}",
+    "all_have_or_had": "{n} of {n} trainable parameters have a gradient, or had one that was cleared after the step{frozen:|, # frozen|, # frozen}",
+    "loss_can_send": "{loss} can send gradients to {leaves:few}",
+    "loss_led_to": "the graph of {loss} leads to {leaves:few}; {reason}",
+    # how many get a gradient
+    "numbers_reached": "{n} trainable parameters: {reached} reached, {rest} not{unknown:|, # not known|, # not known}{frozen:|, # frozen|, # frozen}.",
+    "numbers_with_gradient": "{n} trainable parameters: {reached} with a gradient, {rest} without{unknown:|, # not known|, # not known}{frozen:|, # frozen|, # frozen}.",
+    "none_reached": "{n} trainable parameters ({names}): 0 reached.",
+    # optimizers
+    "not_held": "No optimizer that is known here holds {names}.",
+    "does_not_hold": "{optimizers} does not hold {names}.",
+    "moves_by_zero": "{optimizers}'s next step moves {names}: {reason}.",
+    # notes
+    "constants": "Of autograd.grad without create_graph=True, a constant in {loss}: {names:few}.",
+    "loss_not_recorded": "The recording given did not see this loss, so it was not used.",
+    "nothing_recorded": "The recording given did not see any of this, so it was not used.",
+    "record": "Put %%gradviz above the cell, or run it in `with gv.record()`: that tells the call and the line.",
+}
+
 # which parameters a loss reaches: why/reaching.py
 REACH = {
     "nth_loss": "loss {n}",
@@ -225,6 +255,29 @@ OBSTACLE = {
     "dispatch_mode": "a TorchDispatchMode is active, and would see the trial",
 }
 
+# {health} of an answer that found no fault: why/doubts.py
+DOUBT = {
+    "healthy": "Healthy",
+    "so_far": "Healthy as far as was looked at",
+    "open": "Not known whether all is well",
+}
+
+# why a value went on and gradients do not (CutReason)
+CUT_REASON = {
+    "detach": "detach",
+    "detach_in_place": "detach_",
+    "data": ".data",
+    "no_grad": "no_grad",
+    "inference_mode": "inference_mode",
+    "not_differentiable": "non-differentiable function",
+    "integer_dtype": "integer or bool dtype",
+    "copied_out": "value copied out",
+    "no_grad_write": "in-place write under no_grad",
+    "flag_off": "requires_grad switched off",
+    "custom_non_differentiable": "custom Function marked it non-differentiable",
+    "unknown": "cut, reason not known",
+}
+
 # many tensors of which the same is told
 GROUP = {
     "verdict": "{names}: {verdict}",
@@ -262,7 +315,59 @@ SILENT: dict[tuple[Cause, str], Answer] = {}
 SMALL: dict[tuple[Cause, str], Answer] = {}
 
 # of parameters that stay or move, and of many subjects at once: why/moving.py, why/entry.py
-MANY: dict[tuple[Cause, str], Answer] = {}
+MANY: dict[tuple[Cause, str], Answer] = {
+    # no fault: {what} is one of the phrases of ENTRY
+    (Cause.HEALTHY, "fine"): Answer("{health}: {what}."),
+    (Cause.HEALTHY, "fine_unseen"): Answer(
+        "No fault is visible: {what}. Without a recording no more than that is known.",
+    ),
+    (Cause.FROZEN, "all_frozen"): Answer("All {n} parameters are frozen: none gets a gradient."),
+    # a loss
+    (Cause.MODIFIED_IN_PLACE, "graph_of_loss"): Answer(
+        verdict="The graph of {loss} leads to {leaves:few}; {reason}.",
+        mend="compute {loss} anew after the write, or write out of place.",
+    ),
+    (Cause.NOT_KNOWN, "graph_of_loss"): Answer(
+        verdict="The graph of {loss} leads to {leaves:few}; {reason}.",
+    ),
+    (Cause.NO_GRAD_FN, "nothing_trains"): Answer("Nothing can train: {loss} has no grad_fn."),
+    (Cause.NO_GRAD_FN, "cannot_start"): Answer(
+        "No backward can start from {loss}: it has no grad_fn. What .grad holds came from another loss.",
+    ),
+    # optimizers
+    (Cause.NON_LEAF_IN_OPTIMIZER, "holds_result"): Answer(
+        verdict="{optimizers} holds {names}: a result, not a leaf.",
+        why="a step writes to it, not to the leaf behind it, and it gets no .grad unless it is retained.",
+        mend="give the optimizer the leaf.",
+    ),
+    (Cause.NOT_MOVED, "stays"): Answer(
+        "{optimizers}'s next step will not move {names}: {reason}.",
+    ),
+    (Cause.NOT_MOVED, "holds_none"): Answer(
+        verdict="{optimizers}'s next step will not move {names}: {optimizers} holds none of them.",
+        mend="make the optimizer from this model's parameters.",
+    ),
+    (Cause.NOT_MOVED, "replaced"): Answer(
+        verdict="No optimizer that is known here holds {names}: no step moves them.",
+        why="{optimizer} holds {count} parameters of no module known here: were they replaced afterwards?",
+        mend="make the optimizer when the model is complete, or add_param_group().",
+    ),
+    (Cause.NOT_MOVED, "in_no_module"): Answer(
+        verdict="No optimizer that is known here holds {names}: no step moves them.",
+        why="the loss reaches them, others were stepped, and no recorded call wrote them.",
+        mend="if they are to learn: add_param_group().",
+    ),
+    (Cause.NOT_MOVED, "in_list"): Answer(
+        verdict="No optimizer that is known here holds {names}: no step moves them.",
+        why="the loss reaches them, others were stepped, and no recorded call wrote them. {lists:few}: a plain list or dict, where parameters() does not look.",
+        mend="if they are to learn: nn.ModuleList or ModuleDict, before the optimizer is made.",
+    ),
+    (Cause.NOT_MOVED, "left_out"): Answer(
+        verdict="No optimizer that is known here holds {names}: no step moves them.",
+        why="of {all} trainable parameters of {model} {held} are in an optimizer; these are in none that is alive, and get a gradient.",
+        mend="if they are to learn, give them to the optimizer; else requires_grad_(False).",
+    ),
+}
 
 
 SECTIONS = {
@@ -270,11 +375,14 @@ SECTIONS = {
     "list": LIST,
     "symptom": SYMPTOM,
     "cause": CAUSE,
+    "cut_reason": CUT_REASON,
+    "doubt": DOUBT,
     "explanation": EXPLANATION,
     "table": TABLE,
     "column": COLUMN,
     "verdict": VERDICT,
     "moving": MOVING,
+    "entry": ENTRY,
     "reach": REACH,
     "obstacle": OBSTACLE,
     "group": GROUP,
