@@ -131,7 +131,7 @@ VERDICT = {
     "not_known": "not known",
 }
 
-# what the next step of an optimizer does: why/moving.py
+# what the next step of an optimizer does: why/moving.py, why/trial.py
 MOVING = {
     "verdict": "{optimizer}: of {all} parameters the next step() moves {moved}; {stay} stay.",
     "verdict_frozen": "{optimizer}: of {all} parameters the next step() moves {moved} ({frozen} of them with requires_grad False); {stay} stay.",
