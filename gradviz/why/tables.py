@@ -16,7 +16,7 @@ def shown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[list[str]]
     """Return the cells that fit: the last row says how many more there are."""
     lines = [list(head), *([visible(cell, CELL) for cell in row] for row in rows[:LINES])]
     if len(rows) > LINES:
-        more = say("table.more_rows", n=f"{len(rows) - LINES:,}")
+        more = say("answer_table.more_rows", n=f"{len(rows) - LINES:,}")
         lines.append([more, *[""] * (len(head) - 1)])
     return lines
 
@@ -27,7 +27,7 @@ def heads(keys: Sequence[str]) -> list[str]:
     >>> heads(["parameter", "requires_grad"])
     ['parameter', 'requires_grad']
     """
-    return [say(f"column.{key}") for key in keys]
+    return [say(f"answer_column.{key}") for key in keys]
 
 
 def verdict_word(verdict: str) -> str:

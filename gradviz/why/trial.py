@@ -233,7 +233,9 @@ def grad_word(grad: Any) -> str:
 
 def state_word(name: str, size: float) -> str:
     """Return how large a part of an optimizer's state is, in words."""
-    return setting(name, size) if name == "step" else f"{name} {_size_word(size)}"
+    if name == "step":
+        return setting(name, size)
+    return say("moving.of_state", name=name, size=_size_word(size))
 
 
 def setting(name: str, value: float) -> str:

@@ -101,12 +101,12 @@ EXPLANATION = {
 }
 
 # of tables: why/tables.py
-TABLE = {
+ANSWER_TABLE = {
     "more_rows": "… and {n} more, not listed",
 }
 
 # the titles of their columns
-COLUMN = {
+ANSWER_COLUMN = {
     "group": "group",
     "loss": "loss",
     "module": "module",
@@ -143,6 +143,7 @@ MOVING = {
     "wild": "NaN or infinity",
     "up_to": "up to {size}",
     "unknown": "unknown",
+    "of_state": "{name} {size}",
     # it stays, and no step was tried
     "outside": "not in the optimizer",
     "no_grad": "grad is None: skipped",
@@ -378,8 +379,8 @@ SECTIONS = {
     "cut_reason": CUT_REASON,
     "doubt": DOUBT,
     "explanation": EXPLANATION,
-    "table": TABLE,
-    "column": COLUMN,
+    "answer_table": ANSWER_TABLE,
+    "answer_column": ANSWER_COLUMN,
     "verdict": VERDICT,
     "moving": MOVING,
     "entry": ENTRY,
