@@ -185,18 +185,7 @@ class _Asked:
             verdict, why = NOT_KNOWN, self.obstacle_word
         else:
             verdict, why = STAYS, say("moving.outside")
-        grad = grad_of(p)
-        row = Move(
-            None,
-            self.names.get(id(p), name),
-            p.requires_grad,
-            grad_word(grad),
-            "",
-            "",
-            verdict,
-            why,
-            None if grad is None else largest(grad),
-        )
+        row = _row(None, self.names.get(id(p), name), p, verdict, why)
         self.judged.setdefault(id(p), (p, row))
 
     def row(self, index: int, group: dict[str, Any], p: Any, name: str) -> Move:
@@ -204,7 +193,6 @@ class _Asked:
         # get(): looking with [] would add an entry
         grad, state = grad_of(p), self.optimizer.state.get(p, {})
         kept = {k: largest(v) for k, v in state.items() if isinstance(v, torch.Tensor)}
-        settings = {k: as_number(group.get(k)) for k in ("lr", "momentum", *DECAYS)}
         judged = self.judge(group, p, grad)
         if isinstance(judged, Trial):
             reason = Reason(self.trials, group, p, grad, kept)
@@ -212,18 +200,9 @@ class _Asked:
             why = reason.moves(judged) if judged.moved else reason.stays()
         else:
             verdict, why = judged
-        return Move(
-            index,
-            name,
-            p.requires_grad,
-            grad_word(grad),
-            ", ".join(state_word(k, size) for k, size in kept.items() if size is not None),
-            ", ".join(
-                setting(k, v) for k, v in settings.items() if v is not None and (v or k == "lr")
-            ),
-            verdict,
-            why,
-            None if grad is None else largest(grad),
+        state_words = [state_word(k, size) for k, size in kept.items() if size is not None]
+        return _row(index, name, p, verdict, why)._replace(
+            state=", ".join(state_words), settings=", ".join(_settings_of(group))
         )
 
     def judge(self, group: dict[str, Any], p: Any, grad: Any) -> Trial | tuple[str, str]:
@@ -256,20 +235,46 @@ class _Asked:
 
     def rows(self) -> list[Move]:
         """Return all rows, as far as one parameter's step says something of the others."""
-        rows = [row for _, row in self.judged.values()]
-        if self.raised:  # how far it gets before is not known
-            why = say("moving.raises_elsewhere", error=self.raised)
-            for i, (p, row) in enumerate(self.judged.values()):
-                steps = row.group is not None and grad_of(p) is not None
-                if steps and row.verdict != NOT_KNOWN:
-                    rows[i] = row._replace(verdict=NOT_KNOWN, why=why)
+        rows = [self.before_an_error(p, row) for p, row in self.judged.values()]
         for together in _overlapping([p for p, _ in self.judged.values()]):
-            if any(rows[i].verdict != STAYS for i in together):
-                for i in together:
-                    others = [rows[j].name for j in together if j != i]
-                    why = say("moving.shares_memory", names=others)
-                    rows[i] = rows[i]._replace(verdict=NOT_KNOWN, why=why)
+            if all(rows[i].verdict == STAYS for i in together):
+                continue
+            for i in together:
+                others = [rows[j].name for j in together if j != i]
+                why = say("moving.shares_memory", names=others)
+                rows[i] = rows[i]._replace(verdict=NOT_KNOWN, why=why)
         return sorted(rows, key=lambda r: (r.group is None, r.group or 0))
+
+    def before_an_error(self, p: Any, row: Move) -> Move:
+        """Return a row as far as it is known: where the step of another parameter raises, nobody
+        knows how far it gets before."""
+        is_stepped = row.group is not None and grad_of(p) is not None
+        if not self.raised or not is_stepped or row.verdict == NOT_KNOWN:
+            return row
+        why = say("moving.raises_elsewhere", error=self.raised)
+        return row._replace(verdict=NOT_KNOWN, why=why)
+
+
+def _row(group: int | None, name: str, p: Any, verdict: str, why: str) -> Move:
+    """Return the row of one parameter, without what its optimizer holds of it."""
+    grad = grad_of(p)
+    return Move(
+        group,
+        name,
+        requires_grad=p.requires_grad,
+        grad=grad_word(grad),
+        state="",
+        settings="",
+        verdict=verdict,
+        why=why,
+        largest=None if grad is None else largest(grad),
+    )
+
+
+def _settings_of(group: Mapping[str, Any]) -> list[str]:
+    """Return the settings of a group that are not zero; the learning rate always."""
+    settings = {name: as_number(group.get(name)) for name in ("lr", "momentum", *DECAYS)}
+    return [setting(k, v) for k, v in settings.items() if v is not None and (v or k == "lr")]
 
 
 def name_in_group(group: Mapping[str, Any], position: int, index: int) -> str:

@@ -229,24 +229,38 @@ class Optimizers(Subjects):
         optimizer has this."""
         paths = Paths(self.graph)
         for title, module in self.titled.items():
-            own = {id(p): p for p in module.parameters() if p.requires_grad and p.is_leaf}
-            outside = {i: p for i, p in own.items() if i not in held}
+            trained = {id(p): p for p in module.parameters() if p.requires_grad and p.is_leaf}
+            outside = {i: p for i, p in trained.items() if i not in held}
             states = self.states_with_gradient(outside, paths)
-            if not states or not own.keys() & held.keys():
+            if not states or not trained.keys() & held.keys():
                 continue
             # One that has no name here may be an attribute of a trainer.
             every = held_by(of_kind(gc.get_objects(), torch.optim.Optimizer))
-            if left := {i: state for i, state in states.items() if i not in every}:
-                return self.answer(
-                    Cause.NOT_MOVED,
-                    "left_out",
-                    tensor_ids=[state.id for state in left.values() if state],
-                    names=pattern([self.title(own[i], say("entry.a_parameter")) for i in left]),
-                    all=len(own),
-                    model=title,
-                    held=len(own.keys() & held.keys()),
-                )
+            left = {i: state for i, state in states.items() if i not in every}
+            if left:
+                return self.left_out_of(title, trained, left, len(trained.keys() & held.keys()))
         return None
+
+    def left_out_of(
+        self, title: str, trained: Mapping[int, Any], left: Mapping[int, Tensor | None], held: int
+    ) -> Explanation:
+        """Tell of parameters of a model that are in no optimizer, where others of it are.
+
+        Args:
+            title: what the model is called.
+            trained: its parameters that require grad, by identity.
+            left: the states of those that no optimizer holds.
+            held: how many others an optimizer holds.
+        """
+        return self.answer(
+            Cause.NOT_MOVED,
+            "left_out",
+            tensor_ids=[state.id for state in left.values() if state],
+            names=pattern([self.title(trained[i], say("entry.a_parameter")) for i in left]),
+            all=len(trained),
+            model=title,
+            held=held,
+        )
 
     def states_with_gradient(
         self, parameters: Mapping[int, Any], paths: Paths
