@@ -44,38 +44,23 @@ PACKAGE = Path(gv.__file__).parent
 
 # --- what may stand outside -----------------------------------------------------------------------
 
-# modules whose sentences do not stand in the tables yet, by what a reader sees of them: EMPTY IT
-FACTS = (
+# modules whose sentences do not stand in the tables yet: a module goes off the list, and none comes
+# on it
+NOT_MOVED = (
     *(f"graph/{name}.py" for name in ("facts", "findings", "preview", "records")),
-    *("words/words.py", "picture/scene.py"),
-)
-GRADIENTS = ("graph/facts.py", "graph/preview.py")
-NAMES = ("names/assign.py", "names/resolve.py")
-RECORDED = (
+    *(f"names/{name}.py" for name in ("assign", "resolve")),
+    *(f"picture/{name}.py" for name in ("explaining", "rows", "scene", "table", "telling", "text")),
     *(f"watch/{name}.py" for name in ("assemble", "backward", "capture", "functions", "recorder")),
     *(f"watch/{name}.py" for name in ("custom_function", "cuts", "identity", "torch_private")),
+    *(p.relative_to(PACKAGE).as_posix() for p in sorted(PACKAGE.glob("why/*.py"))),
 )
-CARDS = (*FACTS, *NAMES, "picture/rows.py")
-TOLD = (*CARDS, *RECORDED, "picture/explaining.py", "picture/telling.py")
-TWIN = (*TOLD, "picture/text.py", "picture/table.py")
-WHY = (*TWIN, *(p.relative_to(PACKAGE).as_posix() for p in sorted(PACKAGE.glob("why/*.py"))))
-WAITING: dict[str, tuple[str, ...]] = {
-    "row": CARDS,
-    "name": CARDS,
-    "arrow": GRADIENTS,
-    "chip": GRADIENTS,
-    "note": RECORDED,
-    "detail": FACTS,
-    "fact": (*CARDS, "picture/text.py", "picture/table.py"),
-    "sentence": TOLD,
-    "text": TWIN,
-    "table": TWIN,
-    "player": TWIN,
-    "question": TWIN,
-    "page": TWIN,
-    "why": WHY,
-    "notebook": WHY,
+# what is told by the tables already, whatever is on the list
+STRICT = {
+    *("frame", "fold", "cut", "label", "title", "control", "problem", "reply", "printed", "error"),
+    "magic",
 }
+# of a gradient's way: what stands on arrows
+ON_ARROWS = {"graph/facts.py", "graph/preview.py"}
 
 # what torch calls its things, and Python
 TORCHS = set(
@@ -141,6 +126,13 @@ class Text(NamedTuple):
     text: str
 
 
+def waiting(kind: str) -> list[str]:
+    """The modules that may still speak English in what is shown."""
+    if kind in STRICT:
+        return []
+    return [path for path in NOT_MOVED if path in ON_ARROWS or kind not in ("arrow", "chip")]
+
+
 class Program(NamedTuple):
     """What a program may be quoted for: its words, and what torch said to it."""
 
@@ -150,7 +142,7 @@ class Program(NamedTuple):
     def strange(self, shown: Text) -> set[str]:
         """The words that nobody may have said."""
         own = self.words | TORCHS
-        for path in WAITING.get(shown.kind, ()):
+        for path in waiting(shown.kind):
             own |= words_of_module(path)
         rest = outside(without(shown.text, self.quotes))
         rest = re.sub(r"(\w+)…", lambda cut: "" if begins_one(cut[1], own) else cut[0], rest)
