@@ -46,7 +46,7 @@ def fields_of(sentence: str) -> dict[str, str]:
 
 
 # Sections whose keys are those of an enumeration or of a finding: not written down where said.
-BY_NAME = {"symptom", "ruled_out"}
+BY_NAME = {"symptom", "ruled_out", "cutter"}
 
 
 SAID = [
