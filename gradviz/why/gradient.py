@@ -534,11 +534,12 @@ class Gradients(Zeros):
         if parent is None or not has_its_name:
             return None
         code = self.words.code(self.maker(asked))
-        update = "added_to" if f"{asked.name} + " in code else "updated"
+        updated = ".grad" in code
+        added_to = updated and f"{asked.name} + " in code
         return self.answer(
             asked,
             Cause.REBOUND,
-            update if ".grad" in code else "named_anew",
+            "added_to" if added_to else "updated" if updated else "named_anew",
             calls=self.calls_that_made(asked),
             tensors=[parent.id],
             checked=self.checked_of_result(asked),
