@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from gradviz.graph.facts import Facts
-from gradviz.graph.findings import Cause, Finding
+from gradviz.graph.findings import Cause, Finding, Sure
 from gradviz.graph.records import Call, Cut, Graph, Hooked, Raised, Tensor, Wrote
 from gradviz.picture.figure import Figure
 from gradviz.picture.scene import count
@@ -181,14 +181,7 @@ def worded(finding: Finding, words: Words, group: str = "") -> Explanation:
         group: names of the tensors of which all the same is told; "" for the finding's own subject.
     """
     answer = language().answers[finding.cause, finding.form]
-    name = finding.subject
-    fields = {
-        "it": say("group.it") if group else name,
-        "grad": say("group.grad") if group else say("label.grad", name=name),
-        "loss": finding.loss,
-        **finding.fields,
-    }
-    fields["symptom"] = say(f"symptom.{finding.symptom.name.lower()}", **fields)
+    fields = fields_of(finding, group)
     verdict = fill(answer.verdict, fields)
     return Explanation(
         finding.cause,
@@ -206,6 +199,26 @@ def worded(finding: Finding, words: Words, group: str = "") -> Explanation:
         finding.form if finding.form in DETAILS else "",
         finding,
     )
+
+
+def fields_of(finding: Finding, group: str = "") -> dict[str, Any]:
+    """Return what the sentences of a finding may name: its own fields, and those of every one."""
+    name = finding.subject
+    fields = {
+        "it": say("group.it") if group else name,
+        "grad": say("group.grad") if group else say("label.grad", name=name),
+        "loss": finding.loss,
+        "health": health_of(finding.sure),
+        **finding.fields,
+    }
+    return {**fields, "symptom": say(f"symptom.{finding.symptom.name.lower()}", **fields)}
+
+
+def health_of(sure: Sure) -> str:
+    """Say how well all is, where no fault was found."""
+    if sure is Sure.PROVEN:
+        return say("doubt.healthy")
+    return say("doubt.so_far" if sure is Sure.LIKELY else "doubt.open")
 
 
 def lines_of(calls: Iterable[Call]) -> tuple[int, ...]:

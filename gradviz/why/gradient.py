@@ -267,7 +267,7 @@ class Gradients(Zeros):
         """Say what cut."""
         if self.in_reentrant(cut):
             return say("gradient.reentrant")
-        return say(f"cutter.{cut.reason.name.lower()}")
+        return say(f"cut_reason.{cut.reason.name.lower()}")
 
     def why_cut(self, cut: Cut) -> str:
         """Say why no gradient comes back through a cut."""
@@ -365,7 +365,7 @@ class Gradients(Zeros):
                 "ends",
                 calls=calls,
                 cuts=cuts,
-                cutter=say(f"cutter.{cuts[-1].reason.name.lower()}"),
+                cutter=say(f"cut_reason.{cuts[-1].reason.name.lower()}"),
                 mend=repair(cuts[-1], self.graph),
             )
         return self.answer(
@@ -606,11 +606,14 @@ class Gradients(Zeros):
 
     def earlier_leaf(self, result: Tensor, met: Set[int]) -> Tensor | None:
         """Return the last leaf above that had the result's name."""
-        namesakes = [t for t in self.graph.tensors if t.name and bare(t.name) == bare(result.name)]
-        others = [t for t in namesakes if t.object_id != result.object_id]
-        leaves = [t for t in others if t.is_leaf and t.requires_grad]
-        above = [t for t in leaves if self.facts.accumulate_node.get(t.object_id) in met]
-        return above[-1] if above else None
+        name = bare(result.name)
+        above = [
+            t for t in self.graph.tensors if self.facts.accumulate_node.get(t.object_id) in met
+        ]
+        leaves = [t for t in above if t.is_leaf and t.requires_grad]
+        others = [t for t in leaves if t.object_id != result.object_id]
+        namesakes = [t for t in others if t.name and bare(t.name) == name]
+        return namesakes[-1] if namesakes else None
 
     # --- it would get a gradient, and none has come -----------------------------------------------
 

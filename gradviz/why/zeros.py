@@ -237,11 +237,15 @@ class Zeros(Paths):
             if node in seen:
                 continue
             seen.add(node)
-            edges = [e for n in self.senders(node) for e in self.graph.edges_from[n]]
-            slots = [e[:2] for e in edges if e.next_node_id == node]
+            slots = self.slots_into(node)
             last += [slot for slot in slots if slot in self.blocked]
             todo += [n for n, i in slots if (n, i) not in self.blocked]
         return last if last and set(last) <= set(stops) else stops
+
+    def slots_into(self, node_id: int) -> list[Slot]:
+        """Return the edges that lead to a node."""
+        edges = (e for sender in self.senders(node_id) for e in self.graph.edges_from[sender])
+        return [e[:2] for e in edges if e.next_node_id == node_id]
 
     def senders(self, node_id: int) -> set[int]:
         """Return the nodes that send to a node."""

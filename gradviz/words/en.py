@@ -3,8 +3,8 @@
 
 A table is a section; a sentence's key is "section.key". Findings have a table of their own, by
 cause and form. In it ``{grad}`` and ``{it}`` are the ``.grad`` and the name of the tensor that was
-asked about, and ``{symptom}`` is what there is to explain, in words; a group of tensors is told by
-the same sentences.
+asked about, ``{symptom}`` is what there is to explain, in words, and ``{health}`` is how sure it is
+that all is well; a group of tensors is told by the same sentences.
 """
 
 from __future__ import annotations
@@ -45,6 +45,29 @@ SYMPTOM = {
     "kept": "memory is kept",
 }
 
+# {health} of an answer that found no fault: why/doubts.py
+DOUBT = {
+    "healthy": "Healthy",
+    "so_far": "Healthy as far as was looked at",
+    "open": "Not known whether all is well",
+}
+
+# why a value went on and gradients do not (CutReason)
+CUT_REASON = {
+    "detach": "detach",
+    "detach_in_place": "detach_",
+    "data": ".data",
+    "no_grad": "no_grad",
+    "inference_mode": "inference_mode",
+    "not_differentiable": "non-differentiable function",
+    "integer_dtype": "integer or bool dtype",
+    "copied_out": "value copied out",
+    "no_grad_write": "in-place write under no_grad",
+    "flag_off": "requires_grad switched off",
+    "custom_non_differentiable": "custom Function marked it non-differentiable",
+    "unknown": "cut, reason not known",
+}
+
 # many tensors of which the same is told
 GROUP = {
     "verdict": "{names}: {verdict}",
@@ -74,22 +97,6 @@ PATH = {
     "no_origin": "{name}, of no recorded origin,",
     "record": "Put %%gradviz above the cell, or run it in `with gv.record()`: that tells the call and the line.",
     "sentences": "{first} {then}",
-}
-
-# what cuts, by CutReason, as the answers about a gradient name it: why/gradient.py
-CUTTER = {
-    "detach": "detach",
-    "detach_in_place": "detach_",
-    "data": ".data",
-    "no_grad": "no_grad",
-    "inference_mode": "inference_mode",
-    "not_differentiable": "non-differentiable function",
-    "integer_dtype": "integer or bool dtype",
-    "copied_out": "value copied out",
-    "no_grad_write": "in-place write under no_grad",
-    "flag_off": "requires_grad switched off",
-    "custom_non_differentiable": "custom Function marked it non-differentiable",
-    "unknown": "cut, reason not known",
 }
 
 # phrases of the answers about a .grad that is None, or a gradient that is there: why/gradient.py
@@ -221,10 +228,10 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         mend="{grad} = None, so that no optimizer uses it.",
     ),
     (Cause.HEALTHY, "done"): Answer(
-        verdict="Healthy: {it} had a gradient; it was cleared after the step.",
+        verdict="{health}: {it} had a gradient; it was cleared after the step.",
     ),
     (Cause.HEALTHY, "arrived"): Answer(
-        verdict="Healthy: {grad} is {values}.",
+        verdict="{health}: {grad} is {values}.",
     ),
     (Cause.HEALTHY, "arrived_unseen"): Answer(
         verdict="No fault is visible: {grad} is {values}. Without a recording no more than that is known.",
@@ -390,7 +397,7 @@ ZERO: dict[tuple[Cause, str], Answer] = {
         why="{why}",
     ),
     (Cause.HEALTHY, "zero_factor"): Answer(
-        verdict="Healthy: {it}'s gradient is exactly 0 because {factors:few} {n:is|are} all zeros (it is multiplied by it).",
+        verdict="{health}: {it}'s gradient is exactly 0 because {factors:few} {n:is|are} all zeros (it is multiplied by it).",
         why="{factors:few} {n:gets a gradient|get gradients} too, so {it}'s starts after the first step.",
     ),
 }
@@ -412,10 +419,11 @@ SECTIONS = {
     "label": LABEL,
     "list": LIST,
     "symptom": SYMPTOM,
+    "doubt": DOUBT,
+    "cut_reason": CUT_REASON,
     "group": GROUP,
     "ruled_out": RULED_OUT,
     "path": PATH,
-    "cutter": CUTTER,
     "gradient": GRADIENT_PHRASE,
     "zero": ZERO_PHRASE,
 }

@@ -70,10 +70,13 @@ def fill(sentence: str, fields: Mapping[str, Any]) -> str:
     >>> fill("{xs:few}; {n:# node|# nodes}; {what:cap}", {"xs": "abcde", "n": 1200, "what": "it"})
     'a, b and 3 more; 1,200 nodes; It'
     """
-    return "".join(
+    if "{" not in sentence and "}" not in sentence:
+        return sentence
+    told = [
         text + (TELL.get(spec, _agreeing)(fields[name], spec) if name else "")
         for text, name, spec in parts_of(sentence)
-    )
+    ]
+    return "".join(told)
 
 
 @cache

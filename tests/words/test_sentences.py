@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).parents[2] / "gradviz"
 FILES = sorted(PACKAGE.rglob("*.py"))
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 LISTED = Path(__file__).with_name("prose_outside_words.txt")
-GIVEN_BY_ALL = {"it", "grad", "loss", "symptom"}  # to every answer
+GIVEN_BY_ALL = {"it", "grad", "loss", "symptom", "health"}  # to every answer
 
 
 def calls_of(name: str, kind: type[ast.expr]) -> Iterator[tuple[str, ast.Call]]:
@@ -46,7 +46,7 @@ def fields_of(sentence: str) -> dict[str, str]:
 
 
 # Sections whose keys are those of an enumeration or of a finding: not written down where said.
-BY_NAME = {"symptom", "ruled_out", "cutter"}
+BY_NAME = {"symptom", "ruled_out", "cut_reason"}
 
 
 SAID = [
