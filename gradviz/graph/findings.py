@@ -208,6 +208,8 @@ class Finding(NamedTuple):
         tensor_ids: tensors that it points at.
         checked: keys of what was checked and is not the cause.
         sure: how sure it is.
+        also_at: further calls, at whose lines it points without telling of them.
+        more: further lines, in words.
     """
 
     cause: Cause
@@ -222,3 +224,5 @@ class Finding(NamedTuple):
     tensor_ids: tuple[int, ...] = ()
     checked: tuple[str, ...] = ()
     sure: Sure = Sure.PROVEN
+    also_at: tuple[Call, ...] = ()
+    more: tuple[str, ...] = ()

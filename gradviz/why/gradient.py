@@ -16,7 +16,7 @@ from gradviz.graph.findings import Cause, Sure, Symptom
 from gradviz.graph.records import Call, Cut, CutReason, Node, NodeKind, SavedState, Tensor, Wrote
 from gradviz.why.doubts import unspent
 from gradviz.why.explanation import Explanation
-from gradviz.why.messages import NON_REENTRANT, REPAIRS, UNTRACKED, repair
+from gradviz.why.messages import in_reentrant_checkpoint, repair, usual_repair
 from gradviz.why.paths import CHECKED_IN_LOSS, Asked
 from gradviz.why.rules import Rule, first_proven
 from gradviz.why.zeros import Zeros
@@ -259,21 +259,17 @@ class Gradients(Zeros):
             mend=self.mend_of(cuts),
         )
 
-    def in_reentrant(self, cut: Cut) -> bool:
-        """Say whether a reentrant checkpoint cut, as it does where no input asks for gradient."""
-        return repair(cut, self.graph) == NON_REENTRANT
-
     def cutter(self, cut: Cut) -> str:
         """Say what cut."""
-        if self.in_reentrant(cut):
+        if in_reentrant_checkpoint(cut, self.graph):
             return say("gradient.reentrant")
         return say(f"cut_reason.{cut.reason.name.lower()}")
 
     def why_cut(self, cut: Cut) -> str:
         """Say why no gradient comes back through a cut."""
-        if self.in_reentrant(cut):
-            return UNTRACKED
-        if cut.reason in BLOCKS and repair(cut, self.graph) == REPAIRS[cut.reason]:
+        if in_reentrant_checkpoint(cut, self.graph):
+            return say("raised.untracked_checkpoint")
+        if cut.reason in BLOCKS and repair(cut, self.graph) == usual_repair(cut.reason):
             code = self.words.code(self.graph.call[cut.call_id])
             return say("gradient.ran_under", code=code, block=cut.reason.value)
         source, result = self.words.name(cut.input_id), self.words.name(cut.output_id)
@@ -378,7 +374,7 @@ class Gradients(Zeros):
             sure=way_back.sure,
             what=way_back.what,
             code=self.words.code(calls[-1]),
-            mend=REPAIRS[CutReason.COPIED_OUT],
+            mend=usual_repair(CutReason.COPIED_OUT),
         )
 
     def backward_began_above(self, asked: Asked) -> bool:

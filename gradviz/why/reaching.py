@@ -15,7 +15,7 @@ from gradviz.graph.facts import Facts, grouped
 from gradviz.graph.records import Cut, GradvizError, Graph, NodeKind, Tensor
 from gradviz.watch.capture import capture, described
 from gradviz.watch.recorded import Recorded
-from gradviz.why.messages import NON_REENTRANT, REENTRANT, repair
+from gradviz.why.messages import REENTRANT, in_reentrant_checkpoint
 from gradviz.why.paths import Asked, Paths
 from gradviz.why.tables import as_html, as_text
 from gradviz.words import given
@@ -374,9 +374,8 @@ class _Recorded(Paths):
         return "; ".join(few) + (f"; and {len(told) - 2} more" if len(told) > 2 else "")
 
     def reason(self, cut: Cut) -> str:
-        checkpoint = repair(cut, self.graph) == NON_REENTRANT
         return (
             "reentrant checkpoint of an untracked input: use_reentrant=False"
-            if checkpoint
+            if in_reentrant_checkpoint(cut, self.graph)
             else cut.reason.value
         )

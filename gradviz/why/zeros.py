@@ -285,7 +285,7 @@ class Zeros(Paths):
             checked=(*CHECKED_OF_ZEROS, "zero_slope"),
             sure=Sure.PROVEN if hooked else Sure.LIKELY,
             zeros=say("zero.everywhere", how=how),
-            why=why,
+            why=[why],
         )
 
     def hook_stands_at(self, asked: Asked, slots: Sequence[Slot]) -> bool:
@@ -404,7 +404,7 @@ class Zeros(Paths):
             checked=CHECKED_OF_ZEROS,
             how=how,
             zeros=say("zero.everywhere", how=how),
-            why=why,
+            why=[why],
         )
 
     def names_of(self, tensors: Iterable[Tensor]) -> list[str]:
@@ -541,7 +541,7 @@ class Zeros(Paths):
             "cancels",
             checked=(*CHECKED_OF_ZEROS, "zero_slope"),
             how=say("zero.adds_up"),
-            why=say("zero.parts_cancel", parts=parts, it=asked.name),
+            why=[say("zero.parts_cancel", parts=parts, it=asked.name)],
         )
 
     def cancelling(self, node_id: int) -> list[str]:
@@ -588,7 +588,9 @@ class Zeros(Paths):
             why=self.why_unproven(suspects, moved, written),
         )
 
-    def why_unproven(self, suspects: list[str], moved: Iterable[Tensor], written: bool) -> str:
+    def why_unproven(
+        self, suspects: list[str], moved: Iterable[Tensor], written: bool
+    ) -> list[str]:
         """Say what may have made the zeros, and how to learn more."""
         lines = []
         if written:
@@ -599,9 +601,7 @@ class Zeros(Paths):
         if factors := self.names_of(moved):
             lines.append(say("zero.like_lora", factors=factors))
         lines = lines or [say("zero.not_known")]
-        if not self.recorded:
-            lines.append(self.record)
-        return reduce(lambda first, then: say("path.sentences", first=first, then=then), lines)
+        return lines if self.recorded else [*lines, self.record]
 
     def moved_above(self, asked: Asked) -> list[Tensor]:
         """Return the leaf by which all its gradient is multiplied, where that may have moved."""

@@ -7,9 +7,11 @@ sentence, by the spec behind the field's colon:
 
 - ``{names:list}``: "a, b and c", of a list.
 - ``{names:few}``: "a, b and 3 more", of a list.
+- ``{reasons:sentences}``: whole sentences, one after the other.
 - ``{n:one leaf|# leaves}``: by a number, or by the length of a list. Three forms are for none, one
   and more. In a form ``#`` is the number in digits, ``##`` the number in words up to twelve.
 - ``{phrase:cap}``: with its first letter upper case.
+- ``{name:begin}``: what begins the sentence: a phrase like that, a name or code as it is written.
 """
 
 from __future__ import annotations
@@ -25,6 +27,13 @@ from gradviz.words.language import Language
 
 FEW = 3  # parts of a list that are all named
 Part = tuple[str, str, str]  # text, the field after it or "", and how the field is told
+
+
+class Phrase(str):
+    """A text that begins with words of the language, and not with the user's: such a one alone is
+    written upper case where a sentence begins."""
+
+    __slots__ = ()
 
 
 _spoken: list[Language] = [ENGLISH]
@@ -59,7 +68,10 @@ def say(key: str, /, **fields: Any) -> str:
         >>> say("list.more_places", n=2)
         'and 2 more places'
     """
-    return fill(language().sentences[key], fields)
+    sentence = language().sentences[key]
+    text = fill(sentence, fields)
+    name = first_field(sentence)
+    return text if name and not isinstance(fields[name], Phrase) else Phrase(text)
 
 
 def fill(sentence: str, fields: Mapping[str, Any]) -> str:
@@ -69,6 +81,10 @@ def fill(sentence: str, fields: Mapping[str, Any]) -> str:
     'a and b are three leaves'
     >>> fill("{xs:few}; {n:# node|# nodes}; {what:cap}", {"xs": "abcde", "n": 1200, "what": "it"})
     'a, b and 3 more; 1,200 nodes; It'
+    >>> fill("{what:begin}. {name:begin}.", {"what": Phrase("the input"), "name": "input"})
+    'The input. input.'
+    >>> fill("{why:sentences}", {"why": ["It is a leaf.", "It is frozen."]})
+    'It is a leaf. It is frozen.'
     """
     if "{" not in sentence and "}" not in sentence:
         return sentence
@@ -77,6 +93,18 @@ def fill(sentence: str, fields: Mapping[str, Any]) -> str:
         for text, name, spec in parts_of(sentence)
     ]
     return "".join(told)
+
+
+@cache
+def first_field(sentence: str) -> str:
+    """Return the field with which a sentence begins; "" where it begins with words of its own.
+
+    >>> first_field("a view of {base}"), first_field("{name} of {base}"), first_field("{n:one|#}")
+    ('', 'name', '')
+    """
+    for text, name, spec, _ in Formatter().parse(sentence):
+        return "" if text or spec not in TELL else name or ""
+    return ""
 
 
 @cache
@@ -120,6 +148,11 @@ def number(n: int) -> str:
     return words[n] if n < len(words) else f"{n:,}"
 
 
+def begun(words: Any) -> str:
+    """Begin a sentence: a phrase gets a capital, a name or code stays as it is written."""
+    return words[:1].upper() + words[1:] if isinstance(words, Phrase) else str(words)
+
+
 def _plain(value: Any, spec: str) -> str:
     return str(value)
 
@@ -129,7 +162,8 @@ def _agreeing(value: int | Sized, spec: str) -> str:
     n = value if isinstance(value, int) else len(value)
     forms = spec.split("|")
     if len(forms) not in (2, 3):
-        raise KeyError(f"a field's spec is list, few, cap or forms that agree with it, not {spec}")
+        known = ", ".join(name for name in TELL if name)
+        raise KeyError(f"a field's spec is {known}, or forms that agree with it, not {spec}")
     none, one, many = forms if len(forms) == 3 else (forms[1], *forms)
     form = none if n == 0 else one if n == 1 else many
     return form.replace("##", number(n)).replace("#", f"{n:,}")
@@ -140,5 +174,7 @@ TELL: dict[str, Callable[[Any, str], str]] = {
     "": _plain,
     "list": lambda parts, _: joined(parts),
     "few": lambda parts, _: several(parts),
+    "sentences": lambda parts, _: language().between_sentences.join(parts),
     "cap": lambda phrase, _: phrase[:1].upper() + phrase[1:],
+    "begin": lambda words, _: begun(words),
 }

@@ -41,13 +41,17 @@ class Words:
         """Return the user's code of a call, on one line."""
         return visible(code_of(call), NAME) if call else ""
 
+    def where(self, call: Call | None) -> str:
+        """Return where a call stands: ``cell [4] line 3``; "" where that is not known."""
+        if call is None or call.source is None:
+            return ""
+        return f"{file_of(call.source.file)}{say('label.line', line=call.source.line)}"
+
     def place(self, call: Call | None) -> str:
         """Return where a call stands, and what it is: ``cell [4] line 3, b = a.detach()``."""
         if call is None:
             return ""
-        line = ""
-        if call.source:
-            line = f"{file_of(call.source.file)}{say('label.line', line=call.source.line)}, "
+        line = f"{self.where(call)}, " if call.source else ""
         module = say("label.in_module", module=visible(call.module, NAME)) if call.module else ""
         return line + self.code(call) + module
 

@@ -10,6 +10,10 @@ from string import Formatter
 
 import pytest
 
+from gradviz.graph.findings import Cause, Symptom
+from gradviz.graph.records import CutReason
+from gradviz.why.messages import _TEXTS
+from gradviz.words import en
 from gradviz.words.en import ENGLISH, SECTIONS
 from gradviz.words.language import Answer
 from gradviz.words.speech import fill, language, say, speaking
@@ -46,7 +50,12 @@ def fields_of(sentence: str) -> dict[str, str]:
 
 
 # Sections whose keys are those of an enumeration or of a finding: not written down where said.
-BY_NAME = {"symptom", "ruled_out", "cut_reason"}
+BY_NAME = {"symptom", "ruled_out", "mend", "cut_reason"}
+NAMES = {
+    "symptom": {symptom.name.lower() for symptom in Symptom},
+    "mend": {reason.name.lower() for reason in CutReason},
+    "cut_reason": {reason.name.lower() for reason in CutReason},
+}
 
 
 SAID = [
@@ -74,25 +83,42 @@ def test_what_is_said_is_in_the_tables(at: str, call: ast.Call) -> None:
 
 def test_every_sentence_is_said() -> None:
     said = {key for _, call in SAID for key in literals(call.args[0])}
-    unsaid = {k for k in ENGLISH.sentences if k.partition(".")[0] not in BY_NAME} - said
+    said |= {f"{section}.{name}" for section, names in NAMES.items() for name in names}
+    exempt = BY_NAME - NAMES.keys()
+    unsaid = {k for k in ENGLISH.sentences if k.partition(".")[0] not in exempt} - said
     assert not unsaid
 
 
-ANSWERED = [(at, call) for at, call in calls_of("answer", ast.Attribute) if len(call.args) > 2]
+# The form is the last argument that has no name, and the cause the one before it.
+ANSWERED = [(at, call) for at, call in calls_of("answer", ast.Attribute) if len(call.args) > 1]
+ADDED = {"why/small.py": {"received", "total", "zeros", "limit"}}  # by a module to all its answers
 
 
 @pytest.mark.parametrize(("at", "call"), ANSWERED, ids=[at for at, _ in ANSWERED])
 def test_every_finding_has_its_sentences(at: str, call: ast.Call) -> None:
-    forms = literals(call.args[2])
+    forms = literals(call.args[-1])
     assert forms, f"{at}: the form is not written down"
     causes = [c for c, form in ENGLISH.answers if form in forms]
     assert causes, f"{at}: no answer has the form {forms}"
-    named = re.findall(r"Cause\.([A-Z_]+)", ast.unparse(call.args[1]))
+    named = re.findall(r"Cause\.([A-Z_]+)", ast.unparse(call.args[-2]))
     assert {c.name for c in causes} >= set(named), at
 
 
+@pytest.mark.parametrize(("at", "call"), ANSWERED, ids=[at for at, _ in ANSWERED])
+def test_every_finding_has_what_its_sentences_name(at: str, call: ast.Call) -> None:
+    given = {word.arg for word in call.keywords}
+    if None in given:
+        return  # more are given by a dict
+    known = given | GIVEN_BY_ALL | ADDED.get(at.partition(":")[0], set())
+    named = re.findall(r"Cause\.([A-Z_]+)", ast.unparse(call.args[-2]))
+    for (cause, form), answer in ENGLISH.answers.items():
+        if form in literals(call.args[-1]) and cause.name in named:
+            sentences = sentences_of(answer)
+            assert {name for s in sentences for name in fields_of(s)} <= known, f"{at}: {form}"
+
+
 def test_every_answer_is_given() -> None:
-    given = {form for _, call in ANSWERED for form in literals(call.args[2])}
+    given = {form for _, call in ANSWERED for form in literals(call.args[-1])}
     assert not {form for _, form in ENGLISH.answers} - given
 
 
@@ -126,6 +152,23 @@ def test_a_section_is_in_the_tables_once() -> None:
     assert len(tables) == len(set(tables))
 
 
+def test_an_answer_is_in_the_tables_once() -> None:
+    tables = [
+        table
+        for table in vars(en).values()
+        if isinstance(table, dict) and any(isinstance(key, tuple) for key in table)
+    ]
+    keys = [key for table in tables for key in table]
+    assert len(keys) == len(set(keys)) == len(ENGLISH.answers)
+
+
+def test_every_error_of_autograd_has_its_sentences() -> None:
+    """The rule that tells of all errors without a rule of their own finds them by their cause."""
+    own = {cause for cause, form in en.RAISED if form not in ("raised", "raised_made")}
+    told = {cause for cause, form in en.RAISED if form == "raised"}
+    assert own | told == {*_TEXTS, Cause.NOT_KNOWN}
+
+
 def test_another_language_is_spoken_inside_a_block() -> None:
     other = language()._replace(sentences={"label.unnamed": "namenlos"})
     with speaking(other):
@@ -135,14 +178,27 @@ def test_another_language_is_spoken_inside_a_block() -> None:
 
 # --- prose outside words/ -------------------------------------------------------------------------
 
+# Constants that read like sentences and are none of ours: torch's own text, and code.
+NOT_OURS = {
+    "why/messages.py": {"_TEXTS", "_STALE"},  # by which torch's errors are known
+    "why/raised.py": {"DETACH_EACH"},  # code that a mend tells to write
+}
+
 
 def is_prose(text: str) -> bool:
     """Four words with a blank between them."""
     return len(re.findall(r"[A-Za-z]{2,}", text)) >= 4 and " " in text
 
 
-def prose_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Literals of a module that read like sentences; docstrings and errors about arguments apart."""
+def values_of(tree: ast.Module, names: set[str]) -> list[ast.expr]:
+    """What some constants of a module are set to."""
+    set_here = (node for node in tree.body if isinstance(node, ast.Assign))
+    return [node.value for node in set_here if names & {ast.unparse(t) for t in node.targets}]
+
+
+def prose_in(tree: ast.Module, not_ours: set[str]) -> Iterator[tuple[int, str]]:
+    """Literals of a module that read like sentences; docstrings, errors about arguments and what is
+    not ours apart."""
     owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     apart = {
         id(node.body[0].value)
@@ -155,6 +211,7 @@ def prose_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Raise)
         for part in ast.walk(node)
     }
+    apart |= {id(part) for value in values_of(tree, not_ours) for part in ast.walk(value)}
     literals = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
     for node in (node for node in literals if id(node) not in apart):
         if isinstance(node.value, str) and is_prose(node.value):
@@ -163,17 +220,22 @@ def prose_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def counted() -> dict[str, int]:
     """How many such literals each module outside `words/` has."""
-    found = {
-        path.relative_to(PACKAGE).as_posix(): len([*prose_in(tree)])
-        for path, tree in TREES.items()
-        if path.parent.name != "words"
-    }
+    found = dict[str, int]()
+    for path, tree in TREES.items():
+        place = path.relative_to(PACKAGE).as_posix()
+        if path.parent.name != "words":
+            found[place] = len([*prose_in(tree, NOT_OURS.get(place, set()))])
     return {path: n for path, n in found.items() if n}
 
 
 def listed() -> dict[str, int]:
     lines = LISTED.read_text(encoding="utf-8").splitlines()
     return {path: int(n) for n, path in (line.split() for line in lines)}
+
+
+def test_what_is_not_ours_is_there() -> None:
+    for place, names in NOT_OURS.items():
+        assert len(values_of(TREES[PACKAGE / place], names)) == len(names), place
 
 
 def test_no_prose_comes_to_stand_outside_words() -> None:
