@@ -1060,6 +1060,7 @@ def _all_fine(trains: Told, frozen: str, unseen: str) -> Explanation:
     count = f"{len(trains)} of {len(trains)} trainable parameters"
     return first._replace(
         verdict=f"{start}: {count} {word}{frozen}.{unseen}",
+        finding=None,  # that of one of them
         tensor_ids=(),
         more=tuple(e.verdict for e in zero[:1]),
         ruled_out=_by_all(trains),

@@ -189,7 +189,7 @@ def worded(finding: Finding, words: Words, group: str = "") -> Explanation:
         words.places(finding.calls),
         fill(answer.why, fields),
         fill(answer.mend, fields),
-        tuple(say(f"ruled_out.{key}") for key in finding.checked),
+        tuple(say(f"ruled_out.{key}", **fields) for key in finding.checked),
         lines_of((*finding.calls, *finding.also_at)),
         finding.cuts,
         finding.node_ids,

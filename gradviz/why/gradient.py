@@ -96,7 +96,7 @@ class Gradients(Zeros):
     def unreadable(self, asked: Asked) -> Explanation:
         """Its values are not shown."""
         return self.answer(
-            asked, Cause.NOT_KNOWN, "unreadable", checked=("no_gradient",), record=self.record
+            asked, Cause.NOT_KNOWN, "not_shown", checked=("no_gradient",), record=self.record
         )
 
     def leftover(self, asked: Asked) -> Explanation:

@@ -233,7 +233,7 @@ class _Case:
         """Return a node's name and what made it: ``MulBackward0 of c = a * 2 (line 3)``."""
         name = node.name if node else say("raised.node")
         maker = self.maker(node)
-        return say("raised.node_of", node=name, code=self.written(maker)) if maker else name
+        return say("label.node_of", node=name, code=self.written(maker)) if maker else name
 
     # --- none of autograd's, or one that is about one input of the call ---------------------------
 

@@ -23,6 +23,7 @@ LABEL = {
     "line": "line {line}",
     "in_module": ", in module {module}",
     "grad": "{name}.grad",
+    "node_of": "{node} of {code}",
 }
 
 LIST = {
@@ -43,13 +44,6 @@ SYMPTOM = {
     "some": "{grad} is there",
     "stays": "{it} stays as it is",
     "kept": "memory is kept",
-}
-
-# {health} of an answer that found no fault: why/doubts.py
-DOUBT = {
-    "healthy": "Healthy",
-    "so_far": "Healthy as far as was looked at",
-    "open": "Not known whether all is well",
 }
 
 # why a value went on and gradients do not (CutReason)
@@ -89,6 +83,10 @@ RULED_OUT = {
     "nan": "NaN",
     "cut_recorded": "a cut in this recording",
     "known_error": "the known errors of backward, of in-place writes, leaves, views and inference tensors",
+    # of the sizes of gradients: why/small.py
+    "all_received": "cut or frozen ({received} of {total} parameters received gradient)",
+    "not_finite": "NaN or inf",
+    "underflow": "underflow ({zeros} exact zeros)",
 }
 
 # what to write instead of a call that cuts, by the name of the cut's reason, and instead of other
@@ -114,6 +112,26 @@ MEND = {
     "write_item": "collect the parts in a list and torch.stack() them, or write into a clone().",
     "write_by_module": "inplace=False there.",
     "write": "write out of place under a new name (y = x + 1 for x += 1), or give the later step x.clone().",
+}
+
+# how well all is, and what nobody looked at: why/doubts.py
+DOUBT = {
+    # {health} of an answer that found no fault
+    "healthy": "Healthy",
+    "so_far": "Healthy as far as was looked at",
+    "open": "Not known whether all is well",
+    # its reason
+    "unread": "Not looked at: {unread}.",
+    "why_and_unread": "{why} Not looked at: {unread}.",
+    # {unread}
+    "state_unread": "whether what {nodes:few} saved was written before backward used it: its state cannot be read",
+    "used_or_not": "whether backward used what {nodes:few} saved before or after it was overwritten",
+    "changed_unseen": "whether what {nodes:few} saved was written before backward used it: it changed, and no call wrote it",
+    "older": "what was written before this recording: no call of it made {nodes:few}",
+    "behind_older": "what is behind {nodes:few}, which is older than this recording",
+    "written_outside": "whether what {nodes:few} saved was written by way of {ways:few} before backward used it",
+    # whether another backward can run
+    "unspent": "whether what {nodes:few} saved can still be used is not known: its state cannot be read",
 }
 
 # ways of gradients and values: why/paths.py
@@ -176,7 +194,7 @@ ZERO_PHRASE = {
 # why no cause is proven
 UNPROVEN = {
     "no_cause": "no cause that this explanation knows is proven.",
-    "unreadable": "there is one, and torch does not show its values.",
+    "not_shown": "there is one, and torch does not show its values.",
     "no_path": "no gradient path leads from {start} to {it}; cut or never used is not known.",
     "no_path_shared": "no gradient path leads from {start} to {it}; {other} shares its memory, and no gradient path leads between them; cut or never used is not known.",
     "not_whole": "no gradient path leads from {loss} to it, and the recording is not whole.",
@@ -650,7 +668,6 @@ IN_RAISED = {
     "forward": "the forward",
     "node": "a node",
     "some_node": "at least one node",
-    "node_of": "{node} of {code}",
     # nothing can train, and why
     "no_start": "Nothing can train: {root} has no grad_fn.",
     "no_start_frozen": "Nothing can train: {root} has no grad_fn, and {n:the only parameter is|all # parameters are} frozen.",
@@ -681,10 +698,205 @@ UNRECORDED = {
 }
 
 # of faults that nothing shows: why/silent.py
-SILENT: dict[tuple[Cause, str], Answer] = {}
+SILENT: dict[tuple[Cause, str], Answer] = {
+    (Cause.FUSED_STEP, "saved_before"): Answer(
+        verdict="The gradient is wrong: {it} was overwritten after it was saved, and nothing raised.",
+        why="{node} had saved {it}; a fused optimizer step moves no version, so torch could not notice, and backward used the new numbers.",
+        mend="step after the last backward, or run the forward again (fused=False would raise).",
+    ),
+    (Cause.OVERWRITTEN, "through_data"): Answer(
+        verdict="The gradient is wrong: {it} was overwritten after it was saved, and nothing raised.",
+        why="{node} had saved {it}; a write through .data moves no version, so torch could not notice, and backward used the new numbers.",
+        mend="write after backward; under torch.no_grad() instead of .data, torch would have raised.",
+    ),
+    (Cause.OVERWRITTEN, "through_alias"): Answer(
+        verdict="The gradient is wrong: {it} was overwritten after it was saved, and nothing raised.",
+        why="{node} had saved {it}; {writer}() through an alias moves no version, so torch could not notice, and backward used the new numbers.",
+        mend="write after backward; under torch.no_grad() instead of .data, torch would have raised.",
+    ),
+    (Cause.SHARED_SNAPSHOT, "shares"): Answer(
+        verdict="{it} is no snapshot: it shares its memory with {weight}.",
+        why="state_dict(), detach() and .data copy nothing: every in-place update of {weight} shows in {it} too.",
+        mend="copy.deepcopy(model.state_dict()), or tensor.detach().clone().",
+    ),
+    (Cause.SHARED_SNAPSHOT, "followed"): Answer(
+        verdict="{it} is no snapshot: it shares its memory with {weight} and followed it.",
+        why="{maker} copies nothing, so {writer} wrote both ({writes} writes).",
+        mend="copy.deepcopy(model.state_dict()), or tensor.detach().clone().",
+    ),
+    (Cause.SHARED_SNAPSHOT, "frozen_shares"): Answer(
+        verdict="{it} is frozen and no copy: it shares its memory with {weight}, which trains.",
+        why="every in-place update of {weight} shows in {it} too (p.data = q.data copies nothing).",
+        mend="copy the values: p.data.copy_(q.data), or copy.deepcopy(model).",
+    ),
+    (Cause.LEFTOVER_GRAD_MOVES, "moved"): Answer(
+        verdict="{weights:few} moved although frozen: requires_grad is False, but .grad is not None.",
+        why="an optimizer skips a parameter only where .grad is None; here {reason}.",
+        mend="set .grad = None when freezing (zero_grad(set_to_none=True)), or leave it out of the optimizer.",
+    ),
+    (Cause.LEFTOVER_GRAD_MOVES, "would_move"): Answer(
+        verdict="{weights:few} would move at the next step although frozen: requires_grad is False, but .grad is not None.",
+        why="an optimizer skips a parameter only where .grad is None; here {reason}.",
+        mend="set .grad = None when freezing (zero_grad(set_to_none=True)), or leave it out of the optimizer.",
+    ),
+    (Cause.BATCH_NORM_MOVES, "moved"): Answer(
+        verdict="The running statistics of {layers:few} moved, although all weights there are frozen.",
+        why="requires_grad does not govern buffers: a layer in train mode normalises by the batch and updates running_mean and running_var.",
+        mend="eval() on the frozen modules.",
+    ),
+    (Cause.BATCH_NORM_MOVES, "moved_in_train_mode"): Answer(
+        verdict="The running statistics of {layers:few} moved, although all weights there are frozen.",
+        why="requires_grad does not govern buffers: a layer in train mode normalises by the batch and updates running_mean and running_var.",
+        mend="eval() on the frozen modules, after every model.train().",
+    ),
+    (Cause.BATCH_NORM_MOVES, "will_move"): Answer(
+        verdict="The running statistics of {layers:few} move at every forward, although all weights there are frozen.",
+        why="requires_grad does not govern buffers: a layer in train mode normalises by the batch and updates running_mean and running_var.",
+        mend="eval() on the frozen modules, after every model.train().",
+    ),
+    (Cause.GRAPH_KEPT, "sum"): Answer(
+        verdict="{it} keeps the graphs of {iterations} iterations alive: {kept} nodes, and more with every one.",
+        why="it was added up from tensors that have a grad_fn, so every iteration's graph hangs on it.",
+        mend="add loss.item(), or loss.detach().",
+    ),
+    (Cause.GRAPH_KEPT, "list"): Answer(
+        verdict="{results} results of {code} are alive, each with the graph of its iteration, and more with every one.",
+        why="something still refers to each of them, as a list does after append(loss).",
+        mend="append(loss.item()), or loss.detach().",
+    ),
+}
+
+# what stands in them
+SILENT_PARTS = {
+    "frozen_weight": "a frozen weight",
+    "running_sum": "this running sum",
+    "has_gradient": "it is a tensor, zeros or not",
+}
 
 # of gradients that shrink, grow or are NaN: why/small.py
-SMALL: dict[tuple[Cause, str], Answer] = {}
+SMALL: dict[tuple[Cause, str], Answer] = {
+    (Cause.NOT_KNOWN, "no_gradients"): Answer(
+        verdict="No parameter here has a .grad that can be read, so nothing was measured.",
+    ),
+    (Cause.UNDERFLOW, "on_the_way"): Answer(
+        verdict="Underflow: {zeros} of all gradient elements are exactly 0.",
+        why="{arrived} arrives at {node}; the smallest normal {dtype} is {least}.",
+        mend="scale the loss (torch.amp.GradScaler), or compute in float32 or bfloat16.",
+    ),
+    (Cause.UNDERFLOW, "in_module"): Answer(
+        verdict="Underflow: {zeros} of all gradient elements are exactly 0.",
+        why="the largest gradient of {module} is below the smallest normal {dtype}, {least}.",
+        mend="scale the loss (torch.amp.GradScaler), or compute in float32 or bfloat16.",
+    ),
+    (Cause.NOT_KNOWN, "all_zeros"): Answer(
+        verdict="{zeros} of all gradient elements are exactly 0; no gradient near the limit of the dtype was seen on the way.",
+    ),
+    (Cause.VANISHING, "modules"): Answer(
+        verdict="The gradient shrinks {fold}-fold from {late} to {early}.",
+        why="each of {modules} modules multiplies it by about {factor}; {blame} (Called vanishing from {limit}-fold.)",
+        mend="ReLU or GELU instead of a saturating function, a residual path, or normalisation.",
+    ),
+    (Cause.EXPLODING, "at_biases"): Answer(
+        verdict="The gradient grows {fold}-fold from {late} to {early}, measured at their biases.",
+        why="each of {modules} modules multiplies it by about {factor}; {blame} (Called exploding from {limit}-fold.)",
+        mend="smaller initial weights, normalisation, or torch.nn.utils.clip_grad_norm_.",
+    ),
+    (Cause.EXPLODING, "arriving"): Answer(
+        verdict="The gradient grows {fold}-fold from {late} to {early}, measured where it arrives.",
+        why="each of {modules} modules multiplies it by about {factor}; {blame} (Called exploding from {limit}-fold.)",
+        mend="smaller initial weights, normalisation, or torch.nn.utils.clip_grad_norm_.",
+    ),
+    (Cause.EXPLODING, "path"): Answer(
+        verdict="The gradient grows {fold}-fold along one path of {nodes_on_path} nodes.",
+        why="{node} stands there {times} times; on average a node multiplies it by {factor}. (Called exploding from {limit}-fold.)",
+        mend="a smaller weight, fewer steps (detach the state now and then), or torch.nn.utils.clip_grad_norm_.",
+    ),
+    (Cause.VANISHING, "uses"): Answer(
+        verdict="The gradient shrinks {fold}-fold over {uses} of {module}: the first uses hardly count.",
+        why="each use multiplies what it contributes to {weight} by about {factor}. (Called vanishing from {limit}-fold.)",
+        mend="a gated cell (LSTM, GRU), a residual path, orthogonal weights, or fewer steps.",
+    ),
+    (Cause.VANISHING, "uses_to_zero"): Answer(
+        verdict="The gradient shrinks {fold}-fold over {uses} of {module}: {nothing:the first one contributes|the first # contribute} exactly 0.",
+        why="each use multiplies what it contributes to {weight} by about {factor}. (Called vanishing from {limit}-fold.)",
+        mend="a gated cell (LSTM, GRU), a residual path, orthogonal weights, or fewer steps.",
+    ),
+    (Cause.VANISHING, "uses_fade"): Answer(
+        verdict="The gradient shrinks {fold}-fold over {uses} of {module}: {nothing:the first one contributes|the first # contribute} exactly 0.",
+        why="each use multiplies what it contributes to {weight} by about {factor}, until it is too small for {dtype}. (Called vanishing from {limit}-fold.)",
+        mend="a gated cell (LSTM, GRU), a residual path, orthogonal weights, or fewer steps.",
+    ),
+    (Cause.NOT_KNOWN, "large"): Answer(
+        verdict="The gradient of {modules:few} is larger than {limit}.",
+        why="whether it grew or was large at once was not measured.",
+    ),
+    (Cause.NOT_KNOWN, "unreadable"): Answer(
+        verdict="The gradients of {unread} of {modules} modules cannot be read; the others show no fault in size.",
+    ),
+    (Cause.HEALTHY, "size"): Answer(
+        verdict="No fault in size: {received} of {total} parameters received gradient, and no norm vanishes or explodes ({limit}-fold), none is NaN.",
+    ),
+}
+
+# the same of NaN and of inf
+NOT_FINITE = {
+    "forward_call": Answer(
+        verdict="{broken}",
+        why="{why}",
+        mend="look at what goes into this call (log, sqrt, division, exp, a mean of nothing, data).",
+    ),
+    "forward": Answer(
+        verdict="{broken}",
+        why="{why}",
+        mend="look for the first result that is not finite, from the data on.",
+    ),
+    "node": Answer(
+        verdict="{broken}",
+        why="{why}",
+        mend="keep its input away from that point (eps or clamp before it; torch.where after it is too late).",
+    ),
+    "not_traced": Answer(
+        verdict="{broken}",
+        why="{why}",
+        mend="torch.autograd.set_detect_anomaly(True) names the forward of the node.",
+    ),
+}
+SMALL |= {
+    (cause, form): answer
+    for cause in (Cause.NAN, Cause.EXPLODING)
+    for form, answer in NOT_FINITE.items()
+}
+
+# what stands in them
+SMALL_PARTS = {
+    "whole_model": "the model",
+    "norms_from_loss": "norms of .grad, from the loss to the input:",
+    "norms_by_definition": "norms of .grad, in reverse order of definition:",
+    "of_norm": "{values} of norm {norm}",
+    # {broken}
+    "modules_broken": "{bad} of {modules} modules have {value} in their .grad: {names:few}.",
+    "loss_broken": "The loss is {value}, although the gradients are finite.",
+    # {why} it is not finite
+    "in_backward": "in backward {nr} of {all}: {why}",
+    "made_by_call": "the forward had {value} already, made by {code}: blame no derivative.",
+    "seen_in_call": "the forward had {value} already, first seen in the result of {code} (larger results were not read, nor what is older): blame no derivative.",
+    "made_in_forward": "the loss was {value} already, so the forward made it: blame no derivative.",
+    "made_by_own_code": "{node} got {arrived} and sent {sent}: its backward is code of its own, and made it.",
+    "made_by_derivative": "{node} got {arrived} and sent {sent}: its derivative does not exist or overflows at the values of the forward.",
+    "start_broken": "the gradient that backward started with, {arrived}, was not finite.",
+    "arrived_broken": "what was sent to {node} is finite, {arrived} arrived: an overflow, or a hook.",
+    "first_seen": "first seen at {node}, after gradients that were not measured.",
+    "not_on_the_way": "no {value} was on the way in the recorded backward: it was there before, or was written afterwards.",
+    "not_measured": "which node made it was not measured: not all gradients on the way were.",
+    # {blame} of a factor
+    "nodes_unknown": "which node does it is not known without a recording of this backward.",
+    "nodes_measured": "measured: {nodes:few}.",
+    "nodes_that_ran": "at the largest step ran {nodes:few}; their gradients were not measured.",
+    # {uses} of a cell
+    "all_uses": "the {total} uses",
+    "last_uses": "the last {measured} of the {total} uses",
+    "some_uses": "{measured} of the {total} uses",
+}
 
 # of parameters that stay or move, and of many subjects at once: why/moving.py, why/entry.py
 MANY: dict[tuple[Cause, str], Answer] = {}
@@ -694,7 +906,6 @@ SECTIONS = {
     "label": LABEL,
     "list": LIST,
     "symptom": SYMPTOM,
-    "doubt": DOUBT,
     "cut_reason": CUT_REASON,
     "group": GROUP,
     "ruled_out": RULED_OUT,
@@ -704,6 +915,9 @@ SECTIONS = {
     "mend": MEND,
     "raised": IN_RAISED,
     "unrecorded": UNRECORDED,
+    "doubt": DOUBT,
+    "silent": SILENT_PARTS,
+    "small": SMALL_PARTS,
 }
 
 ENGLISH = Language(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from gradviz.graph.facts import Facts, How, code_of
-from gradviz.graph.records import Call, Graph
+from gradviz.graph.records import Call, Graph, Node
 from gradviz.words.plain import visible
 from gradviz.words.speech import say
 
@@ -46,6 +46,11 @@ class Words:
         if call is None or call.source is None:
             return ""
         return f"{file_of(call.source.file)}{say('label.line', line=call.source.line)}"
+
+    def node(self, node: Node) -> str:
+        """Return what a node is called, with the code that made it where that is known."""
+        code = self.code(self.graph.call.get(node.call_id))
+        return say("label.node_of", node=node.name, code=code) if code else node.name
 
     def place(self, call: Call | None) -> str:
         """Return where a call stands, and what it is: ``cell [4] line 3, b = a.detach()``."""
