@@ -23,8 +23,6 @@ from gradviz.why.zeros import Zeros
 from gradviz.words.speech import say, several
 from gradviz.words.words import bare
 
-DONE = "cleared after the step"
-UNSEEN = " Without a recording no more than that is known."
 OF_CUTS = {
     CutReason.COPIED_OUT: Cause.REBUILT_FROM_VALUE,
     CutReason.NO_GRAD_WRITE: Cause.NO_GRAD_WRITE,

@@ -16,10 +16,6 @@ from gradviz.why.messages import REENTRANT
 from gradviz.words.speech import say, several
 from gradviz.words.words import Words
 
-RECORD = (
-    "Put %%gradviz above the cell, or run it in `with gv.record()`: that tells the call and the"
-    " line"
-)
 # what makes a tensor of plain numbers
 REMADE = {"tensor", "as_tensor", "asarray", "full", "scalar_tensor"}
 # their call, of numbers that stand there
