@@ -123,7 +123,7 @@ class Case(Optimizers):
             verdict=verdict.verdict,
             finding=verdict.finding,
             more=tuple(more),
-            mend=found.mend or ("" if self.graph.calls else say("entry.record")),
+            mend=found.mend or ("" if self.graph.calls else say("path.record")),
         )
 
     def of_loss(self, gradients: Gradients, losses: list[int]) -> Explanation:
@@ -319,5 +319,4 @@ def _all_zeros(found: Explanation) -> bool:
 
 def _holds_what_was_written(gradients: Gradients) -> bool:
     """Say whether another backward would raise, because what it saved was written in place."""
-    # read from the sentence, until ``spent`` has a name for it
-    return "raises" in gradients.spent
+    return not gradients.used_up and gradients.holder_of_written is not None

@@ -47,20 +47,11 @@ def grouped(told: Told, gradients: Gradients, was_recorded: bool) -> Explanation
 
 def _verdict_on(group: Told, words: Words) -> str:
     """Return what is said of every one of a group."""
-    asked, first = group[0]
-    if len(group) == 1:
+    first = group[0][1]
+    if len(group) == 1 or first.finding is None:
         return first.verdict
     names = pattern([a.name for a, _ in group])
-    if first.finding is None:
-        return _verdict_told_anew(asked, first, names)
     return worded(first.finding, words, group=names).verdict
-
-
-def _verdict_told_anew(asked: Asked, first: Explanation, names: str) -> str:
-    """Return a verdict on one tensor as one on a group, of an answer whose sentences are in no
-    table yet."""
-    verdict = first.verdict.replace(f"{asked.name}.grad", say("group.grad"))
-    return say("group.verdict", names=names, verdict=verdict.replace(asked.name, say("group.it")))
 
 
 def _without_cancelled(trains: Told) -> Told:

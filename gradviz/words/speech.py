@@ -86,10 +86,13 @@ def fill(sentence: str, fields: Mapping[str, Any]) -> str:
     >>> fill("{why:sentences}", {"why": ["It is a leaf.", "It is frozen."]})
     'It is a leaf. It is frozen.'
     """
-    return "".join(
+    if "{" not in sentence and "}" not in sentence:
+        return sentence
+    told = [
         text + (TELL.get(spec, _agreeing)(fields[name], spec) if name else "")
         for text, name, spec in parts_of(sentence)
-    )
+    ]
+    return "".join(told)
 
 
 @cache

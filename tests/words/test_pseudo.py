@@ -52,7 +52,6 @@ NOT_MOVED = (
     *(f"picture/{name}.py" for name in ("explaining", "rows", "scene", "table", "telling", "text")),
     *(f"watch/{name}.py" for name in ("assemble", "backward", "capture", "functions", "recorder")),
     *(f"watch/{name}.py" for name in ("custom_function", "cuts", "identity", "torch_private")),
-    *(f"why/{name}.py" for name in ("gradient", "paths", "zeros")),
 )
 # what is told by the tables already, whatever is on the list
 STRICT = {
@@ -65,7 +64,7 @@ ON_ARROWS = {"graph/facts.py", "graph/preview.py"}
 # what torch calls its things, and Python
 TORCHS = set(
     """
-    AccumulateGrad None True False inf nan torch autograd grad grad_fn requires_grad is_leaf
+    AccumulateGrad None True False inf nan NaN torch autograd grad grad_fn requires_grad is_leaf
     retains_grad retain_grad next_functions dtype device shape stride no_grad inference_mode
     detach detach_ data backward cpu int64 int32 float16 float32 float64 bfloat16 bool
     uint8 complex64
