@@ -268,7 +268,7 @@ class Case(Optimizers):
         constants = [
             paths.words.name(i)
             for i in made
-            if i in paths.behind and not self.graph.tensor[i].requires_grad
+            if i in paths.flow.behind and not self.graph.tensor[i].requires_grad
         ]
         if not constants:
             return None
