@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum, IntEnum, auto
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gradviz.graph.records import Call, Cut
@@ -217,7 +216,7 @@ class Finding(NamedTuple):
     symptom: Symptom = Symptom.NONE
     subject: str = ""
     loss: str = ""
-    fields: Mapping[str, Any] = MappingProxyType({})
+    fields: Mapping[str, Any] = {}
     calls: tuple[Call, ...] = ()
     cuts: tuple[Cut, ...] = ()
     node_ids: tuple[int, ...] = ()

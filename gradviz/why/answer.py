@@ -223,7 +223,7 @@ class Case(Optimizers):
             for i, (_, t) in enumerate(self.tensors.values())
         }
         held = {
-            n: (self.held[n], row.why if row.verdict == MOVES else "")
+            n: (self.held[n], row.reason if row.verdict == MOVES else "")
             for n, row in self.moves.items()
         }
         faults = silent_faults(
@@ -251,7 +251,7 @@ class Case(Optimizers):
         asked = [(self.asked(t, self.ids[id(t)]), t) for t in self.targets().values()]
         live = {a.name: t for a, t in asked if a.grad != "none"}
         found = explain_small(live, self.recording)
-        if found.detail == "large" or found.cause not in (Cause.HEALTHY, Cause.NOT_KNOWN):
+        if found.form == "large" or found.cause not in (Cause.HEALTHY, Cause.NOT_KNOWN):
             return found
         return None
 
@@ -268,7 +268,7 @@ class Case(Optimizers):
         constants = [
             paths.words.name(i)
             for i in made
-            if i in paths.behind and not self.graph.tensor[i].requires_grad
+            if i in paths.flow.behind and not self.graph.tensor[i].requires_grad
         ]
         if not constants:
             return None
@@ -314,7 +314,7 @@ SECOND_LOOKS: tuple[Rule[[Case, Explanation]], ...] = (
 def _all_zeros(found: Explanation) -> bool:
     """Say whether an answer is about zeros whose origin is not, or not all, proven."""
     unproven = found.cause in (Cause.ZERO_GRADIENT, Cause.NOT_KNOWN)
-    return unproven and found.detail in ("zero", "cancels")
+    return unproven and found.form in ("zero", "cancels")
 
 
 def _holds_what_was_written(gradients: Gradients) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Graph, Node, NodeKind, SavedState
-from gradviz.why.explanation import Explanation, fields_of, health_of
+from gradviz.why.explanation import Explanation, fields_of
 from gradviz.why.paths import Paths
 from gradviz.words.speech import fill, language, say
 from gradviz.words.words import Words
@@ -188,11 +188,7 @@ def _with_unread(healthy: Explanation, unread: str, sure: Sure) -> Explanation:
 
 def _as_sure_as(healthy: Explanation, sure: Sure) -> Explanation:
     """Return an answer that found no fault, with the words for how sure it is."""
-    finding = healthy.finding
-    if finding is None:  # an answer whose sentence is in no table yet
-        rest = healthy.verdict.removeprefix(say("doubt.healthy"))
-        return healthy._replace(verdict=f"{health_of(sure)}{rest}")
-    finding = finding._replace(sure=sure)
+    finding = healthy.finding._replace(sure=sure)
     sentence = language().answers[finding.cause, finding.form].verdict
     verdict = fill(sentence, fields_of(finding))
     return healthy._replace(verdict=verdict, finding=finding)

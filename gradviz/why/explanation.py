@@ -20,7 +20,9 @@ LINES = 8  # lines of one explanation
 WIDTH = 120  # characters of a line
 TAG_AT = 84  # where the [cause] stands on the first line
 HTML_ROW = '<tr><th style="text-align:left">{}</th><td style="text-align:left">{}</td></tr>'
-DETAILS = {"cancels", "done", "frozen_now", "large", "zero", "zero_factor"}  # told as ``detail``
+
+
+NOTHING_FOUND = Finding(Cause.NOT_KNOWN)
 
 
 class Explanation(NamedTuple):
@@ -44,7 +46,6 @@ class Explanation(NamedTuple):
         tensor_ids: tensors of ``graph`` that it points at.
         graph: where those ids are looked up, or None.
         more: further short lines, such as numbers per block.
-        detail: a second machine-readable word, where a cause has several forms; "" elsewhere.
         finding: what is told here, before it was put into words.
 
     Example:
@@ -66,8 +67,12 @@ class Explanation(NamedTuple):
     tensor_ids: tuple[int, ...] = ()
     graph: Graph | None = None
     more: tuple[str, ...] = ()
-    detail: str = ""
-    finding: Finding | None = None
+    finding: Finding = NOTHING_FOUND
+
+    @property
+    def form(self) -> str:
+        """A second machine-readable word: which of the cause's forms it is."""
+        return self.finding.form
 
     @property
     def tag(self) -> str:
@@ -202,7 +207,6 @@ def worded(finding: Finding, words: Words, group: str = "") -> Explanation:
         finding.tensor_ids,
         words.graph,
         (*(fill(line, fields) for line in answer.more), *finding.more),
-        finding.form if finding.form in DETAILS else "",
         finding,
     )
 

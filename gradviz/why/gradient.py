@@ -13,6 +13,7 @@ from collections.abc import Set
 from functools import cached_property
 
 from gradviz.graph.findings import Cause, Sure, Symptom
+from gradviz.graph.flow import is_deepcopy
 from gradviz.graph.records import Call, Cut, CutReason, Node, NodeKind, SavedState, Tensor, Wrote
 from gradviz.why.doubts import unspent
 from gradviz.why.explanation import Explanation
@@ -159,7 +160,7 @@ class Gradients(Zeros):
             return None
         if self.maker(asked) is None:
             return None
-        cuts = self.cuts_behind([t.id for t in self.states(asked)])
+        cuts = self.flow.cuts_behind([t.id for t in self.states(asked)])
         return self.cut(asked, cuts, behind=True) if cuts else None
 
     def made_in_inference(self, asked: Asked) -> Explanation | None:
@@ -207,7 +208,9 @@ class Gradients(Zeros):
     def first_reading(self, asked: Asked) -> tuple[list[Call], list[Tensor]]:
         """Return the calls on the way to the loss that read it, and its states that they read."""
         states = {t.id: t for t in self.states(asked)}
-        readers = [c for c in self.readers(asked) if self.behind & {*c.outputs} - states.keys()]
+        readers = [
+            c for c in self.readers(asked) if self.flow.behind & {*c.outputs} - states.keys()
+        ]
         return readers, [states[i] for c in readers for i in c.inputs if i in states]
 
     # --- no path leads to it ----------------------------------------------------------------------
@@ -309,13 +312,13 @@ class Gradients(Zeros):
         if block is None:
             return None
         sharing = (t for t in self.facts.in_memory.get(block, ()) if t.id not in connected)
-        unconnected = (t for t in sharing if t.id in self.behind)
+        unconnected = (t for t in sharing if t.id in self.flow.behind)
         return next((t for t in unconnected if self.read_after(t, write.call_id)), None)
 
     def read_after(self, t: Tensor, call_id: int) -> bool:
         """Say whether a call on the way to the loss read this state after another call."""
         later = (c for c in self.facts.readers.get(t.object_id, ()) if c.id > call_id)
-        return any(t.id in c.inputs and self.behind & {*c.outputs} for c in later)
+        return any(t.id in c.inputs and self.flow.behind & {*c.outputs} for c in later)
 
     def unread(self, asked: Asked) -> Explanation | None:
         """No path, and no recording that says why."""
@@ -387,14 +390,14 @@ class Gradients(Zeros):
     def only_copied(self, asked: Asked) -> Explanation | None:
         """Only copy.deepcopy read it."""
         readers = self.readers(asked)
-        if not readers or not all(map(self.copies, readers)):
+        if not readers or not all(map(is_deepcopy, readers)):
             return None
         return self.answer(asked, Cause.NOT_IN_LOSS, "only_copied", calls=readers[:1])
 
     def mixed(self, asked: Asked) -> Explanation | None:
         """Of what a call returned only a part without a gradient goes on to the loss: the indices
         of topk or max."""
-        if not self.whole:
+        if not self.flow.is_whole:
             return None
         connected = self.connected(asked)
         for call in self.facts.ordinary_calls:
@@ -415,13 +418,13 @@ class Gradients(Zeros):
         """Return the results of a call that went into the loss and that no gradient reaches,
         unless a result that one reaches went there too."""
         tracked = connected & {*call.outputs}
-        if not tracked or connected.isdisjoint(call.inputs) or tracked & self.behind:
+        if not tracked or connected.isdisjoint(call.inputs) or tracked & self.flow.behind:
             return []
-        return [i for i in call.outputs if i in self.behind and i not in connected]
+        return [i for i in call.outputs if i in self.flow.behind and i not in connected]
 
     def not_whole(self, asked: Asked) -> Explanation | None:
         """The recording does not show the whole way of its value."""
-        if self.whole and self.behind.isdisjoint(t.id for t in self.states(asked)):
+        if self.flow.is_whole and self.flow.behind.isdisjoint(t.id for t in self.states(asked)):
             return None
         return self.answer(
             asked,
@@ -455,7 +458,7 @@ class Gradients(Zeros):
         """Return the states that share its memory and went into the loss."""
         blocks = {asked.storage_id, *(t.storage_id for t in self.states(asked))} - {None}
         sharing = (t for block in blocks for t in self.facts.in_memory.get(block, ()))
-        return [t for t in sharing if t.id in self.behind]
+        return [t for t in sharing if t.id in self.flow.behind]
 
     def never_read(self, asked: Asked) -> Explanation | None:
         """No call used it."""
@@ -497,7 +500,9 @@ class Gradients(Zeros):
     def fresh(self) -> list[Tensor]:
         """Trained leaves in the loss as they were met first, those apart that a call made or a
         module holds."""
-        objects = {self.graph.tensor[i].object_id: i for i in sorted(self.behind, reverse=True)}
+        objects = {
+            self.graph.tensor[i].object_id: i for i in sorted(self.flow.behind, reverse=True)
+        }
         met_first = (self.facts.states[object_id][0] for object_id in objects)
         leaves = [t for t in met_first if t.is_leaf and t.requires_grad]
         return [t for t in leaves if t.id not in self.facts.maker and "." not in (t.name or "")]

@@ -48,7 +48,7 @@ def grouped(told: Told, gradients: Gradients, was_recorded: bool) -> Explanation
 def _verdict_on(group: Told, words: Words) -> str:
     """Return what is said of every one of a group."""
     first = group[0][1]
-    if len(group) == 1 or first.finding is None:
+    if len(group) == 1:
         return first.verdict
     names = pattern([a.name for a, _ in group])
     return worded(first.finding, words, group=names).verdict
@@ -58,13 +58,13 @@ def _without_cancelled(trains: Told) -> Told:
     """Call a bias healthy whose contributions cancel, where other parameters get a gradient."""
     if all(e.cause is not Cause.HEALTHY for _, e in trains):
         return trains
-    return [(a, e._replace(cause=Cause.HEALTHY) if e.detail == "cancels" else e) for a, e in trains]
+    return [(a, e._replace(cause=Cause.HEALTHY) if e.form == "cancels" else e) for a, e in trains]
 
 
 def _all_frozen(told: Told, gradients: Gradients) -> Explanation:
     """Tell that none of them is to get a gradient."""
     first = told[0][1]
-    if all(e.detail == "frozen_now" for _, e in told):
+    if all(e.form == "frozen_now" for _, e in told):
         return first._replace(verdict=_verdict_on(told, gradients.words))
     frozen = gradients.answer(NOBODY, Cause.FROZEN, "all_frozen", n=len(told))
     return first._replace(verdict=frozen.verdict, finding=frozen.finding)
@@ -72,7 +72,7 @@ def _all_frozen(told: Told, gradients: Gradients) -> Explanation:
 
 def _all_fine(trains: Told, frozen: int, gradients: Gradients, was_recorded: bool) -> Explanation:
     """Tell that each of them has its gradient, or had it."""
-    had = sum(e.detail == "done" for _, e in trains)
+    had = sum(e.form == "done" for _, e in trains)
     total = f"{len(trains):,}"
     if had == len(trains):
         what = say("entry.all_had", n=total, frozen=frozen)
@@ -83,7 +83,7 @@ def _all_fine(trains: Told, frozen: int, gradients: Gradients, was_recorded: boo
     fine = gradients.answer(
         NOBODY, Cause.HEALTHY, "fine" if was_recorded else "fine_unseen", what=what
     )
-    zero = [e for _, e in trains if e.detail in ("zero_factor", "cancels")]
+    zero = [e for _, e in trains if e.form in ("zero_factor", "cancels")]
     first = zero[0] if zero else trains[0][1]
     return first._replace(
         verdict=fine.verdict,

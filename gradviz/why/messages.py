@@ -11,6 +11,7 @@ import re
 from typing import NamedTuple
 
 from gradviz.graph.findings import Cause
+from gradviz.graph.flow import REENTRANT
 from gradviz.graph.records import Cut, CutReason, Graph
 from gradviz.words.speech import say
 
@@ -68,7 +69,6 @@ _STALE = re.compile(
 )
 
 
-REENTRANT = "CheckpointFunction"  # reentrant checkpoint: torch's, and those made after it
 NEAR = 10  # calls among which a distribution's sample() makes its cut
 
 

@@ -49,6 +49,7 @@ class Move(NamedTuple):
     why: str
     # magnitude of its gradient; None: there is none, or it cannot be read
     largest: float | None = None
+    reason: str = ""  # why it moves, whether or not it is frozen; "" where it stays
 
     @property
     def has_zero_grad(self) -> bool:
@@ -195,14 +196,18 @@ class _Asked:
         kept = {k: largest(v) for k, v in state.items() if isinstance(v, torch.Tensor)}
         judged = self.judge(group, p, grad)
         if isinstance(judged, Trial):
-            reason = Reason(self.trials, group, p, grad, kept)
+            tell = Reason(self.trials, group, p, grad, kept)
             verdict = MOVES if judged.moved else STAYS
-            why = reason.moves(judged) if judged.moved else reason.stays()
+            reason = tell.moves(judged) if judged.moved else ""
+            why = reason or tell.stays()
         else:
             verdict, why = judged
+            reason = ""
+        if reason and not p.requires_grad:
+            why = say("moving.although_frozen", why=reason)
         state_words = [state_word(k, size) for k, size in kept.items() if size is not None]
         return _row(index, name, p, verdict, why)._replace(
-            state=", ".join(state_words), settings=", ".join(_settings_of(group))
+            state=", ".join(state_words), settings=", ".join(_settings_of(group)), reason=reason
         )
 
     def judge(self, group: dict[str, Any], p: Any, grad: Any) -> Trial | tuple[str, str]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from gradviz.graph.facts import Facts, How
 from gradviz.graph.findings import Cause, Finding, Sure, Symptom
-from gradviz.graph.records import Call, Cut, Graph, NodeKind, Tensor, Wrote
+from gradviz.graph.flow import End, Flow
+from gradviz.graph.records import Call, Cut, Graph, Tensor, Wrote
 from gradviz.why.explanation import Explanation, worded
-from gradviz.why.messages import REENTRANT
 from gradviz.words.speech import say, several
 from gradviz.words.words import Words
 
@@ -90,12 +89,11 @@ class Paths:
         self.still = set(still)
         self.given = bool(losses)
         self.recorded = bool(graph.calls)
-        self.losses = list(losses) or list(self.facts.losses)
-        edges = [graph.tensor[i].gradient_edge for i in self.losses]
-        self.roots = {edge.node_id for edge in edges if edge}
+        self.flow = Flow(graph, losses)
+        self.losses = self.flow.losses
+        self.roots = self.flow.roots
         names = list(dict.fromkeys(self.words.name(i) for i in self.losses))
         self.loss = several(names) if names else say("path.the_loss")
-        self.ends_below: dict[int, set[tuple[int, int]]] = {}  # what ``led_to`` answered
 
     @property
     def record(self) -> str:
@@ -161,81 +159,35 @@ class Paths:
 
     def hidden(self, asked: Asked) -> bool:
         """Say whether it may be inside a reentrant checkpoint of the loss."""
-        objects = {t.object_id for t in self.states(asked)}
-        return asked.is_leaf and any(given is None or objects & given for given in self.checkpoints)
-
-    @cached_property
-    def checkpoints(self) -> list[set[int] | None]:
-        """The objects that went into each reentrant checkpoint of the loss; None: not known."""
-        met = [self.graph.node[n] for n in self.facts.reachable(self.roots)]
-        calls = [self.graph.call.get(n.call_id) for n in met if n.name.startswith(REENTRANT)]
-        return [{self.graph.tensor[i].object_id for i in c.inputs} if c else None for c in calls]
+        return asked.is_leaf and self.flow.is_hidden(asked.tensor_id)
 
     def filled(self, asked: Asked) -> bool:
         """Say whether a backward of the loss filled its .grad."""
-        runs = {b.call_id for b in self.graph.backwards if self.roots & {*b.roots}}
-        return any(e.call_id in runs for e in self.writes_to(asked))
-
-    @cached_property
-    def behind(self) -> set[int]:
-        """Every tensor state that the loss was computed from, cut or not."""
-        return self.facts.ancestors(self.losses)
-
-    @cached_property
-    def whole(self) -> bool:
-        """Whether everything is known that the loss was made from: NOTE [what is proven]."""
-        met = [self.graph.node[n] for n in self.facts.reachable(self.roots) if n in self.graph.node]
-        older = any(n.call_id is None and n.kind is not NodeKind.ACCUMULATE_GRAD for n in met)
-        return self.recorded and not self.graph.notes and not older
+        return self.flow.filled(asked.tensor_id)
 
     def states(self, asked: Asked) -> list[Tensor]:
         """Return every recorded state of the tensor."""
-        state = self.graph.tensor.get(asked.tensor_id)
-        return self.facts.states[state.object_id] if state else []
+        return self.flow.states(asked.tensor_id)
 
     def writes_to(self, asked: Asked) -> list[Wrote]:
         """Return every recorded write to the tensor."""
-        state = self.graph.tensor.get(asked.tensor_id)
-        return self.facts.writes_by_object.get(state.object_id, []) if state else []
+        return self.flow.writes_to(asked.tensor_id)
 
-    def node_of(self, asked: Asked) -> tuple[int, int] | None:
+    def node_of(self, asked: Asked) -> End | None:
         """Return the (node, output) at which a gradient for the tensor arrives."""
-        for t in reversed(self.states(asked)):
-            if t.gradient_edge:
-                return t.gradient_edge
-            if t.object_id in self.facts.accumulate_node:
-                return self.facts.accumulate_node[t.object_id], 0
-        return None
+        return self.flow.end_of(asked.tensor_id)
 
     def above(self, asked: Asked) -> set[int]:
         """Return every node from which a gradient reaches the tensor, not the node itself."""
-        end = self.node_of(asked)
-        if end is None:
-            return set()
-        into = self.facts.edges_into.get(end[0], ())
-        senders = {e.node_id for e in into if e.input_nr == end[1]}
-        return senders | self.facts.above(senders)
+        return self.flow.above(asked.tensor_id)
 
     def reaches(self, asked: Asked) -> bool:
         """Say whether a gradient path leads from a loss to the tensor."""
-        end = self.node_of(asked)
-        return end is not None and (end in self.met or (end[1] == 0 and end[0] in self.roots))
-
-    @cached_property
-    def met(self) -> set[tuple[int, int]]:
-        """Every (node, output) at which a gradient of a loss arrives, roots apart."""
-        return self.ends_of(self.facts.reachable(self.roots))
-
-    def ends_of(self, nodes: Iterable[int]) -> set[tuple[int, int]]:
-        """Return the (node, output) of every edge that leaves these nodes."""
-        edges = (e for n in nodes for e in self.graph.edges_from.get(n, ()))
-        return {(e.next_node_id, e.input_nr) for e in edges if e.next_node_id is not None}
+        return self.flow.reaches(asked.tensor_id)
 
     def leaves_of(self, asked: Asked) -> list[str]:
         """Return the names of the leaves that its gradient goes on to."""
-        end = self.node_of(asked)
-        nodes = self.facts.reachable([end[0]] if end else [])
-        leaf_ids = [n.leaf_id for n in self.graph.nodes if n.id in nodes and n.leaf_id is not None]
+        leaf_ids = self.flow.leaves_behind(asked.tensor_id)
         return list(dict.fromkeys(self.leaf_name(i) for i in leaf_ids))
 
     def leaf_name(self, tensor_id: int) -> str:
@@ -247,60 +199,26 @@ class Paths:
 
     def maker(self, asked: Asked) -> Call | None:
         """Return the call that made the tensor, where one is known."""
-        calls = (self.facts.maker.get(t.id) for t in reversed(self.states(asked)))
-        return next((call for call in calls if call), None)
+        return self.flow.maker(asked.tensor_id)
 
     def behind_node(self, asked: Asked) -> list[Tensor]:
         """Return the leaves directly behind its node."""
-        end = self.node_of(asked)
-        edges = self.graph.edges_from.get(end[0], ()) if end else ()
-        nodes = [self.graph.node[e.next_node_id] for e in edges if e.next_node_id is not None]
-        leaf_ids = dict.fromkeys(node.leaf_id for node in nodes)
-        return [self.graph.tensor[i] for i in leaf_ids if i is not None]
+        return self.flow.leaves_directly_behind(asked.tensor_id)
 
     def connected(self, asked: Asked) -> set[int]:
         """Return the tensor states from which a gradient still reaches the tensor, itself
         included."""
-        nodes = (self.facts.states_at.get(n, ()) for n in self.above(asked))
-        return {t.id for states in (*nodes, self.states(asked)) for t in states}
+        return self.flow.connected(asked.tensor_id)
 
     def separating(self, asked: Asked) -> list[Cut]:
         """Return the cuts through which its value goes on to the loss, and no gradient comes
         back."""
-        return [c for c in self.cuts_after(asked) if c.output_id in self.behind]
-
-    def copies(self, call: Call) -> bool:
-        """Say whether a call belongs to a ``copy.deepcopy``. That makes a leaf of its own, and
-        cuts nothing off."""
-        if call.function == "__deepcopy__":
-            return True
-        return call.function in ("data", "clone") and "deepcopy" in self.words.code(call)
+        return self.flow.separating(asked.tensor_id)
 
     def cuts_after(self, asked: Asked) -> list[Cut]:
         """Return the cuts of values from which a gradient would still reach the tensor, its own
         included."""
-        objects = {t.object_id for t in self.states(asked)}
-        end = self.node_of(asked)
-        cuts = []
-        for cut in self.facts.real_cuts:
-            value = self.graph.tensor[cut.input_id]
-            edge = value.gradient_edge
-            near = value.object_id in objects or (edge and end in self.led_to(edge.node_id))
-            if near and not self.copies(self.graph.call[cut.call_id]):
-                cuts.append(cut)
-        return cuts
-
-    def led_to(self, node_id: int) -> set[tuple[int, int]]:
-        """Return every (node, output) at which a gradient from this node arrives; asked for each
-        parameter, so it is kept."""
-        if node_id not in self.ends_below:
-            self.ends_below[node_id] = self.ends_of(self.facts.reachable([node_id]))
-        return self.ends_below[node_id]
-
-    def cuts_behind(self, tensor_ids: Iterable[int]) -> list[Cut]:
-        """Return the cuts by which the values of these tensors came."""
-        behind = self.facts.ancestors(tensor_ids)
-        return [c for c in self.facts.real_cuts if c.output_id in behind]
+        return self.flow.cuts_after(asked.tensor_id)
 
     def cleared(self, asked: Asked) -> tuple[Call, str] | None:
         """Return the call that took away what the last backward had stored, and what that was."""
@@ -349,7 +267,9 @@ class Paths:
         """A call after the first cut made a tensor of plain numbers that its code does not
         show."""
         for call in self.graph.calls:
-            remakes = call.function in REMADE and not call.inputs and self.behind & {*call.outputs}
+            remakes = (
+                call.function in REMADE and not call.inputs and self.flow.behind & {*call.outputs}
+            )
             if remakes and call.id > first and not LITERAL.fullmatch(self.words.code(call)):
                 return WayBack(Sure.LIKELY, self.words.code(call), call.outputs)
         return None
@@ -365,7 +285,9 @@ class Paths:
         """Return the untracked states in the loss that no call returned, and that none read before
         this call."""
         readers = self.facts.calls_reading
-        untracked = (t for t in self.graph.tensors if t.id in self.behind and not t.requires_grad)
+        untracked = (
+            t for t in self.graph.tensors if t.id in self.flow.behind and not t.requires_grad
+        )
         unmade = (t for t in untracked if t.id not in self.facts.returned_ids)
         return [t for t in unmade if any(c.id > first for c in readers.get(t.id, ())[:1])]
 
@@ -376,7 +298,7 @@ class Paths:
         for call in self.graph.calls:
             if call.id <= gone.id or not _code(call):
                 continue
-            if _uses(call, gone, name) and self.behind & {*call.outputs}:
+            if _uses(call, gone, name) and self.flow.behind & {*call.outputs}:
                 return call
             if (name and _bound(call) == name) or _code(call) == _code(gone):
                 return None  # from here on it means something else

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import torch
 
 from gradviz.graph.facts import Facts, grouped
+from gradviz.graph.flow import REENTRANT
 from gradviz.graph.records import Cut, GradvizError, Graph, NodeKind, Tensor
 from gradviz.watch.capture import capture, described
 from gradviz.watch.recorded import Recorded
-from gradviz.why.messages import REENTRANT, in_reentrant_checkpoint
-from gradviz.why.paths import Asked, Paths
+from gradviz.why.messages import in_reentrant_checkpoint
+from gradviz.why.paths import Paths
 from gradviz.why.tables import as_html, as_text, heads, verdict_word
 from gradviz.words import given
 from gradviz.words.speech import say
@@ -309,7 +310,7 @@ class _Captured(Paths):
 
     def judge(self, t: Tensor, p: Any, recorded: _Recorded | None) -> Way:
         """Return what the captured graph tells of one parameter, and else the recording."""
-        has_path = t.id == self.root.id or self.reaches(Asked("", t.id, True, True))
+        has_path = t.id == self.root.id or self.flow.reaches(t.id)
         if t.requires_grad is None:
             return Way(NOT_KNOWN, say("reach.flag_unread"))
         if not t.requires_grad:
@@ -369,11 +370,10 @@ class _Recorded(Paths):
             return Way(NO_PATH, say("reach.not_recorded_whole"))
         if state is None:
             return Way(NOT_USED, say("reach.not_used"))
-        asked = Asked("", state.id, True, True)
-        cuts = self.cuts_after(asked)
-        if proven := tuple(c for c in cuts if c.output_id in self.behind):
+        cuts = self.flow.cuts_after(state.id)
+        if proven := tuple(c for c in cuts if c.output_id in self.flow.behind):
             return Way(NO_PATH, say("reach.cut", places=self.places(proven)), proven)
-        used = [t for t in self.states(asked) if t.id in self.behind]
+        used = [t for t in self.flow.states(state.id) if t.id in self.flow.behind]
         if used and not any(t.requires_grad for t in used):
             return Way(FROZEN, say("reach.frozen_then"))
         if cuts:

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 _STEPS = ("add", "sub", "mul", "lerp", "_foreach", "_fused", "addc")
 # of plain SGD: what is added may be zero
 _ADDS = ("add_", "_foreach_add_", "sub_", "_foreach_sub_")
-_ALTHOUGH = "(optimizers look at .grad only): "  # where will_it_move() comes to the reason
 _NORMS = (
     torch.nn.BatchNorm1d,
     torch.nn.BatchNorm2d,
@@ -376,7 +375,7 @@ class _Asked:
         """
         why = self.why_moved.get(id(tensor))
         if why is not None:
-            return why.partition(_ALTHOUGH)[2] or why
+            return why
         # A step with nothing to add writes too, and moves nothing.
         adds_only = all(c.function in _ADDS for c in steps)
         if not steps or (adds_only and not _is_nonzero(tensor.grad)):

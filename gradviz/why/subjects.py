@@ -14,13 +14,14 @@ import torch
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Finding
+from gradviz.graph.flow import Flow
 from gradviz.graph.records import Graph, Tensor
 from gradviz.watch import torch_private
 from gradviz.watch.capture import capture, described, tensor_fields
 from gradviz.watch.identity import read
 from gradviz.watch.recorded import Recorded
 from gradviz.why.explanation import Explanation, worded
-from gradviz.why.paths import Asked, Paths
+from gradviz.why.paths import Asked
 from gradviz.why.reaching import check, parts_of
 from gradviz.words.speech import say
 from gradviz.words.words import Words, bare
@@ -172,9 +173,9 @@ class Subjects:
         state = self.graph.tensor[tensor_id]
         if state.gradient_edge is None or state.object_id in _roots(self.graph):
             return False
-        paths = Paths(self.graph)
-        later = paths.connected(Asked("", state.id, True, False)) - {state.id}
-        return not later.isdisjoint(self.loss_ids) or self.is_part_of(state, later, paths.facts)
+        flow = Flow(self.graph)
+        later = flow.connected(state.id) - {state.id}
+        return not later.isdisjoint(self.loss_ids) or self.is_part_of(state, later, flow.facts)
 
     def is_part_of(self, state: Tensor, later: set[int], facts: Facts) -> bool:
         """Say whether one of some losses alone is no loss: something else was computed from it.

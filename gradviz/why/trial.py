@@ -114,7 +114,7 @@ class Reason:
         why = say("moving.signs") if trial.signs else self.moved_by()
         if trial.wrote_nan and not trial.signs:
             why = say("moving.writes_nan", why=why)
-        return why if self.p.requires_grad else say("moving.although_frozen", why=why)
+        return why
 
     def moved_by(self) -> str:
         """Return what moves a value of it, in words."""

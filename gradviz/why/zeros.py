@@ -672,7 +672,7 @@ class Zeros(Paths):
             new = self.senders(todo.pop()) - before
             before |= new
             todo += new
-            yield from self.ends_of(new)
+            yield from self.flow.ends_of(new)
 
     @cached_property
     def living(self) -> dict[int, Slot]:
@@ -680,7 +680,7 @@ class Zeros(Paths):
         such a leaf gets it."""
         found: dict[int, Slot] = {}
         for node in self.facts.all_in_gradient_order:
-            ends = self.ends_of([node])
+            ends = self.flow.ends_of([node])
             living = next((end for end in sorted(ends) if self.leads_to_living(end[0])), None)
             if (end := living or found.get(node)) is not None:
                 for to, _ in ends:
