@@ -454,36 +454,43 @@ class Replay:
         return nodes, edges
 
     def _saved(self, saved: Saved, born: int, serial: int) -> SavedTensor:
+        """Return a saved tensor with what has become of it by this step."""
+        tensor_id = None if saved.state is None else self.tensor_ids[id(saved.state)]
+        status = self._status(saved, born, serial)
+        return SavedTensor(saved.attribute, tensor_id, saved.version, status)
+
+    def _status(self, saved: Saved, born: int, serial: int) -> SavedState:
+        """Return what has become of a tensor that a node met at step ``born`` has saved."""
         status, state = saved.status, saved.state or saved.kin
         freed = self.freed.get(serial)
         if status is SavedState.UNKNOWN and self._may_be_written(saved, born, serial):
             # A hook packed it, and then torch compares no versions: what its backward got, nobody
             # can tell.
-            own_id = None if saved.state is None else self.tensor_ids[id(saved.state)]
-            return SavedTensor(saved.attribute, own_id, saved.version, status)
+            return status
         if state is not None and status in (SavedState.AVAILABLE, SavedState.UNKNOWN):
-            own = state.object
-            used_until = len(self.whole.log) if freed is None else freed
-            now = self.versions.get(own.counter)
-            writes = self.block_writes.get(state.block, ()) if state.block is not None else ()
-            if (
-                freed is None
-                and saved.version is not None
-                and now is not None
-                and now != saved.version
-            ):
+            if freed is None and self._has_moved_on(state.object, saved.version):
                 status = SavedState.STALE
-            elif born < self.swapped.get(own, -1) < used_until or any(
-                born < i < used_until and c is not own.counter for i, c in writes
-            ):
+            elif self._is_overwritten(state, born, len(self.whole.log) if freed is None else freed):
                 # also after it was freed: the backward used the wrong numbers
                 status = SavedState.OVERWRITTEN
             else:
                 status = SavedState.AVAILABLE
         if freed is not None and status is not SavedState.OVERWRITTEN:
             status = SavedState.FREED
-        own_id = None if saved.state is None else self.tensor_ids[id(saved.state)]
-        return SavedTensor(saved.attribute, own_id, saved.version, status)
+        return status
+
+    def _has_moved_on(self, own: Object, saved_version: int | None) -> bool:
+        """Tell whether an object has another version by now than the saved one."""
+        now = self.versions.get(own.counter)
+        return saved_version is not None and now is not None and now != saved_version
+
+    def _is_overwritten(self, state: State, born: int, used_until: int) -> bool:
+        """Tell whether saved memory was written between two steps without a version that tells."""
+        own = state.object
+        if born < self.swapped.get(own, -1) < used_until:
+            return True
+        writes = self.block_writes.get(state.block, ()) if state.block is not None else ()
+        return any(born < i < used_until and c is not own.counter for i, c in writes)
 
     def _may_be_written(self, saved: Saved, born: int, serial: int) -> bool:
         """Whether memory that a saved tensor may lie in was written between its making and its
