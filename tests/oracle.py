@@ -27,7 +27,15 @@ from program_model import ExpectedCut, ExpectedRecording, Value
 
 import gradviz as gv
 from gradviz.graph import preview
-from gradviz.graph.records import Accumulated, Graph, NodeKind, NodeRan, SavedState, Wrote
+from gradviz.graph.records import (
+    Accumulated,
+    Graph,
+    NodeKind,
+    NodeRan,
+    NoteKind,
+    SavedState,
+    Wrote,
+)
 from gradviz.picture import rows
 from gradviz.recording import Recording
 from gradviz.watch.torch_private import unobserved
@@ -247,7 +255,8 @@ def compare_recording(
     program: programs.Program, expected: ExpectedRecording, twin: Twin, rec: Observed
 ) -> None:
     graph = rec.graph
-    same("failures of our own", [note for note in graph.notes if "Error" in note], [])
+    failures = [note for note in graph.notes if note.kind is NoteKind.FAILED]
+    same("failures of our own", failures, [])
     object_names = {rec.seen[n].object_id: n for n in program.leaves if n in rec.seen}
     watched = [
         (b, run)

@@ -12,7 +12,7 @@ import copy
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
-from enum import Enum
+from enum import Enum, auto
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
@@ -68,11 +68,11 @@ EventKind = TypeVar("EventKind")
 class How(Enum):
     """By what a tensor can be called."""
 
-    OUTSIDE = "it is no tensor of the graph"
-    NAMED = "its name"
-    MADE = "the call that made it"
-    READ = "the first call that read it"
-    UNNAMED = "nothing but its shape"
+    OUTSIDE = auto()  # it is no tensor of the graph
+    NAMED = auto()  # its name
+    MADE = auto()  # the call that made it
+    READ = auto()  # the first call that read it
+    UNNAMED = auto()  # nothing but its shape
 
 
 class Label(NamedTuple):

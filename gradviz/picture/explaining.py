@@ -25,6 +25,7 @@ from gradviz.graph.records import (
 )
 from gradviz.picture import rows
 from gradviz.picture.scene import joined
+from gradviz.words.notes import note_text
 from gradviz.words.plain import shorten, visible
 
 LIMIT = 240  # characters of both sentences together
@@ -128,7 +129,7 @@ def sentences(graph: Graph, error: str = "", listing: Listing | None = None) -> 
         )
         told = [
             f"No recorded {said}.",
-            *(f"{note[:1].upper()}{note[1:]}." for note in graph.notes[:1]),
+            *(f"{note[:1].upper()}{note[1:]}." for note in map(note_text, graph.notes[:1])),
         ]
     return tuple(told)
 

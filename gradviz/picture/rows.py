@@ -17,6 +17,7 @@ from gradviz.graph.records import (
     Graph,
     Node,
     NodeRan,
+    NoteKind,
     Raised,
     SavedState,
     SavedTensor,
@@ -390,7 +391,7 @@ class RowWriter:
         done = self.facts.accumulations.get(node, [])
         runs = [b for b in self.graph.backwards if b.kind == "backward"]
         whole = all(b.watched for b in runs) and not any(
-            note.startswith("the oldest") for note in self.graph.notes
+            note.kind is NoteKind.DROPPED for note in self.graph.notes
         )
         rows = self.returned(tensor)
         if len(done) == 1:

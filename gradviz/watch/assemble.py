@@ -28,6 +28,8 @@ from gradviz.graph.records import (
     Node,
     NodeKind,
     NodeRan,
+    Note,
+    NoteKind,
     Raised,
     SavedState,
     SavedTensor,
@@ -144,36 +146,31 @@ def _nodes(log: list[tuple[Any, ...]]) -> Iterator[NodeRecord]:
             yield from what[0].nodes
 
 
-def _notes(recorder: Recorder, log: list[tuple[Any, ...]]) -> tuple[str, ...]:
+def _notes(recorder: Recorder, log: list[tuple[Any, ...]]) -> tuple[Note, ...]:
+    """Return what the recording lacks, and what was out of the ordinary."""
     notes = []
     if recorder.dropped:
-        notes.append(
-            f"the oldest {recorder.dropped} events were dropped: this recording keeps at most"
-            f" {recorder.max_events} (record(max_events=...) keeps more)"
-        )
-    for text, count in recorder.failures.copy().items():
-        notes.append(f"not recorded, {count} times: {text}" if count else text)
+        kept = recorder.max_events
+        notes.append(Note.of(NoteKind.DROPPED, dropped=recorder.dropped, kept=kept))
+    for error, times in recorder.failures.copy().items():
+        notes.append(Note.of(NoteKind.FAILED, times=times, error=error))
+    if recorder.transformed:
+        notes.append(Note.of(NoteKind.TRANSFORMED))
     if recorder.elsewhere:
-        calls = "1 call" if recorder.elsewhere == 1 else f"{recorder.elsewhere} calls"
-        notes.append(
-            f"not recorded: {calls} that other asyncio tasks, or other contexts, ran meanwhile on"
-            " this thread"
-        )
+        notes.append(Note.of(NoteKind.ELSEWHERE, calls=recorder.elsewhere))
     if recorder.compiled or any(node.name == _COMPILED for node in _nodes(log)):
-        notes.append(
-            "torch.compile: the inside of a compiled function is one call (CompiledFunction.apply)"
-            ' or is not recorded; only backend="eager" runs ordinary calls'
-        )
+        notes.append(Note.of(NoteKind.COMPILED))
     if recorder.profiled:
-        notes.append("a profiler was active: it counts gradviz's own operations, too")
-    notes += recorder.notes
-    for kind, *what in log:
-        if kind == "called" and what[0].run is not None and not what[0].run.watched:
-            notes.append(
-                f"backward {what[0].run.number + 1} was not watched: its graph is too large, "
-                "so its gradients are not known"
-            )
-    return tuple(notes)
+        notes.append(Note.of(NoteKind.PROFILED))
+    return (*notes, *recorder.notes, *_not_watched(log))
+
+
+def _not_watched(log: list[tuple[Any, ...]]) -> Iterator[Note]:
+    """Return a note for each backward of which no gradient is known."""
+    runs = [what[0].run for kind, *what in log if kind == "called"]
+    for run in runs:
+        if run is not None and not run.watched:
+            yield Note.of(NoteKind.NOT_WATCHED, backward=run.number + 1)
 
 
 def _norms(run: Run, values: Any) -> tuple[str | None, ...]:

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from gradviz.graph.records import CutReason
+from gradviz.graph.records import CutReason, Note, NoteKind
 from gradviz.watch import cuts, torch_private
 from gradviz.watch.backward import Watch, watch
 from gradviz.watch.custom_function import Custom, CustomFunctions
@@ -102,7 +102,8 @@ class Recorder(TorchFunctionMode):
         self.handed_out: dict[Block, tuple[str, int]] = {}
         # whose values were read once more when the recording ended
         self.read_last: set[Object] = set()
-        self.notes: list[str] = []  # how it ended, where that was out of the ordinary
+        self.transformed = False  # was anything run inside torch.func transforms?
+        self.notes: list[Note] = []  # how it ended, where that was out of the ordinary
         self.max_events = max_events
         self.log: deque[tuple[Any, ...]] = deque()
         self.dropped = 0
@@ -153,16 +154,9 @@ class Recorder(TorchFunctionMode):
             and not running
             and self.begun_in not in (None, torch_private.backward_under_way())
         ):
-            self.notes.append(
-                "this recording began inside a backward, in a hook for example: torch puts the"
-                " function modes back when such a hook returns, which switched the recording off"
-                " early: what ran from then on is not recorded"
-            )
+            self.notes.append(Note.of(NoteKind.BEGUN_IN_BACKWARD))
         elif self not in taken_off and not running:
-            self.notes.append(
-                "another function mode was left while this recording stood above it, which switched"
-                " the recording off early: what ran from then on is not recorded"
-            )
+            self.notes.append(Note.of(NoteKind.OTHER_MODE_LEFT))
 
     def _last_look(self) -> None:
         """Read once more what is alive: see NOTE [writes without a version] in identity.py."""
@@ -194,10 +188,7 @@ class Recorder(TorchFunctionMode):
         self.ended = self.mark.ended = True
         # its own thread may be inside it: it is not asked what came of it
         self.customs.running = None
-        self.notes.append(
-            "this recording was ended by another thread than the one that began it: what its own"
-            " thread ran after that is not recorded"
-        )
+        self.notes.append(Note.of(NoteKind.ENDED_ELSEWHERE))
 
     def _is_running(self) -> bool:
         """Does the recording end inside a call that it records? Torch has its mode off the stack
@@ -373,7 +364,7 @@ class Recorder(TorchFunctionMode):
         frame: FrameType,
     ) -> CallRecord | None:
         if _functorch_active():
-            self.failures.setdefault("inside torch.func transforms nothing is recorded", 0)
+            self.transformed = True
             return None
         self.profiled = self.profiled or _profiler_enabled()
         grad_mode, inference_mode = _grad_enabled(), _inference_enabled()
