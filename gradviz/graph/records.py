@@ -128,6 +128,13 @@ class Storage(NamedTuple):
     device: str | None
 
 
+class Former(NamedTuple):
+    """What a tensor was called before its variable was given to another one."""
+
+    name: str
+    line: int | None  # where the variable was this tensor; None where that is not certain
+
+
 class Tensor(NamedTuple):
     """One state of one tensor object. An in-place write gives the same object (``object_id``) a new
     state.
@@ -137,7 +144,7 @@ class Tensor(NamedTuple):
     """
 
     id: int
-    name: str | None  # "b (line 3)": what was b there, and is not any more or not for certain
+    name: str | None  # "b (line 3)" where ``former`` says so
     object_id: int
     shape: tuple[int, ...] | None  # elements per dimension
     stride: tuple[int, ...] | None  # elements
@@ -153,6 +160,14 @@ class Tensor(NamedTuple):
     storage_id: int | None
     base_id: int | None  # the tensor that this one is a view of
     gradient_edge: GradientEdge | None
+    former: Former | None = None  # None: the name is its own
+
+    @property
+    def code_name(self) -> str:
+        """The variable that is this tensor, or was it at a known line; "" where there is none."""
+        if self.former is None:
+            return self.name or ""
+        return "" if self.former.line is None else self.former.name
 
 
 class Source(NamedTuple):

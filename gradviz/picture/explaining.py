@@ -372,7 +372,7 @@ class _Teller:
         none = [
             t
             for t in self.facts.latest_state.values()
-            if t.name == rows.bare(t.name) and t.is_leaf and t.requires_grad
+            if t.name and not (t.former and t.former.line) and t.is_leaf and t.requires_grad
         ]
         none = [t for t in none if self.facts.grads_now[t.object_id] is None]
         if without := [self.name(t.id) for t in none if t.object_id not in there]:

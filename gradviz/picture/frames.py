@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 from gradviz.graph.records import Call, Graph
-from gradviz.picture.rows import bare
 from gradviz.picture.scene import Box, Card, Row, count
 
 
@@ -44,7 +43,7 @@ def _memory(graph: Graph, cards: list[Card]) -> list[Box]:
             continue
         word = (
             "name"
-            if all(times[c.name] == 1 and c.name == bare(c.name) != "" for c in members)
+            if all(times[c.name] == 1 and _has_own_name(graph, c) for c in members)
             else "tensor"
         )
         found.append(
@@ -55,6 +54,12 @@ def _memory(graph: Graph, cards: list[Card]) -> list[Box]:
             )
         )
     return found
+
+
+def _has_own_name(graph: Graph, card: Card) -> bool:
+    """Tell whether a card is called by a variable that is still its tensor."""
+    former = graph.tensor[card.tensor_ids[-1]].former
+    return bool(card.name) and (former is None or former.line is None)
 
 
 def _regions(graph: Graph, cards: list[Card]) -> list[Box]:

@@ -20,6 +20,7 @@ from gradviz.graph.records import (
     Cut,
     Edge,
     Event,
+    Former,
     Freed,
     Gradient,
     GradientEdge,
@@ -74,8 +75,11 @@ class Naming(Protocol):
         """Return the name of a tensor state, given the names that objects have by now."""
         ...
 
-    def at_the_end(self, name: str | None, own: Object, *, whole: bool) -> str | None:
-        """Return what an object with this name is called once everything has run."""
+    def at_the_end(
+        self, name: str | None, own: Object, *, whole: bool
+    ) -> tuple[str | None, Former | None]:
+        """Return what an object with this name is called once everything has run, and what it was
+        called, where its variable was given to another one."""
         ...
 
     def module(self, module: tuple[Site, str, str] | None) -> str | None:
@@ -534,7 +538,7 @@ class Replay:
         base = None
         if s.base is not None:
             base = self.first_state.get(s.base)
-        name = self.whole.names.at_the_end(
+        name, former = self.whole.names.at_the_end(
             self.tensor_names[tensor_id], s.object, whole=step == len(self.whole.log)
         )
         return Tensor(
@@ -555,6 +559,7 @@ class Replay:
             None if s.block is None else self.blocks[s.block],
             base,
             edge,
+            former,
         )
 
     def _backward(self, run: Run, ran: list[int], call_id: int, step: int) -> Backward:

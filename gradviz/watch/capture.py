@@ -385,6 +385,7 @@ class _Capture:
                 storages[i],
                 base_id,
                 self.edge_of.get(i),
+                None,
             )
         if unknown:
             total = len(self.tensors)

@@ -21,7 +21,6 @@ from gradviz.why.paths import NOT_IN_LOSS, RECORD, Asked
 from gradviz.why.rules import Rule, first_proven
 from gradviz.why.zeros import Zeros
 from gradviz.words.speech import say, several
-from gradviz.words.words import bare
 
 DONE = "cleared after the step"
 UNSEEN = " Without a recording no more than that is known."
@@ -598,7 +597,7 @@ class Gradients(Zeros):
         if len(leaves) != 1 or made is None or made.function not in SCALING:
             return None
         leaf = leaves[0]
-        if leaf.shape != result.shape or bare(leaf.name) not in ("", bare(result.name)):
+        if leaf.shape != result.shape or leaf.code_name not in ("", result.code_name):
             return None
         born = any(t.id in self.facts.maker for t in self.facts.states[leaf.object_id])
         readers = self.facts.readers.get(leaf.object_id, ())
@@ -610,7 +609,7 @@ class Gradients(Zeros):
         earlier = [
             t
             for t in self.graph.tensors
-            if t.name and bare(t.name) == bare(result.name) and t.is_leaf and t.requires_grad
+            if t.name and t.code_name == result.code_name and t.is_leaf and t.requires_grad
         ]
         above = [
             t

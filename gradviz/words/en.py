@@ -21,6 +21,9 @@ LABEL = {
     "parameter_of": "a parameter of {module}",
     "input_of": "an input of {code}",
     "line": "line {line}",
+    # a tensor whose variable is another one by now: known by the line where it was it, or not
+    "at_line": "{name} (line {line})",
+    "another": "another {name}",
     "in_module": ", in module {module}",
     "grad": "{name}.grad",
     "node_of": "{node} of {code}",

@@ -367,6 +367,7 @@ def test_tensor_fields(a):
         "storage_id": 0,
         "base_id": None,
         "gradient_edge": None,
+        "former": None,
     }
 
 
