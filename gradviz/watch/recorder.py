@@ -617,26 +617,22 @@ class Recorder(TorchFunctionMode):
             return
         written = [a for _, a, alias in writes if not alias]
         edges = cuts.reached(call.outputs + [a for _, a, _ in writes] + self._bases(written), made)
-        read = self._with_known_history(returned)
-        each = {id(s): s for s in judged}.values()
-        severed = [s for s in each if self._is_severed(call, s, edges, read)]
-        proven = _cuts_of(call, severed, written, made)
-        if proven:
-            call.cuts = proven
+        by_earlier_nodes = call.grad_mode and call.role in _OPERATIONS
+        read = self._with_known_history(returned) if by_earlier_nodes else []
+        severed = [
+            s
+            for s in {id(s): s for s in judged}.values()
+            if not cuts.is_connected(s, edges)
+            and not (read and cuts.leads_to(read, s, call.inputs))
+        ]
+        if severed:
+            call.cuts = _cuts_of(call, severed, written, made)
 
     def _with_known_history(self, returned: list[torch.Tensor]) -> list[torch.Tensor]:
         """Those results whose ``grad_fn`` may be read, see NOTE [views]."""
-        owners = [(tensor, self.objects.known(tensor)) for tensor in returned]
-        return [tensor for tensor, own in owners if own is not None and not own.deferred]
-
-    def _is_severed(
-        self, call: CallRecord, state: State, edges: set[cuts.Key], read: list[torch.Tensor]
-    ) -> bool:
-        """Tell whether no path leads from what the call made back to one of its inputs."""
-        if cuts.is_connected(state, edges):
-            return False
-        by_earlier_nodes = call.grad_mode and call.role in _OPERATIONS
-        return not (by_earlier_nodes and cuts.leads_to(read, state, call.inputs))
+        return [
+            t for t in returned if (own := self.objects.known(t)) is not None and not own.deferred
+        ]
 
     def _bases(self, written: list[State]) -> list[State]:
         """The tensors that written views look into: they carry the new history where the view's was
