@@ -18,6 +18,7 @@ class Recording(Recorded):
         graph: everything recorded, as a Graph.
         events: what happened, in order; ``at(k)`` is the Graph after k of them.
         cuts: where values went on and gradients do not, each with its reason.
+        notes: what the recording lacks, in sentences; empty as a rule.
     """
 
     def __init__(self, max_events: int, values: bool) -> None:

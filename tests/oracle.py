@@ -27,8 +27,16 @@ from program_model import ExpectedCut, ExpectedRecording, Value
 
 import gradviz as gv
 from gradviz.graph import preview
-from gradviz.graph.records import Accumulated, Graph, NodeKind, NodeRan, SavedState, Wrote
-from gradviz.picture import rows
+from gradviz.graph.records import (
+    Accumulated,
+    Graph,
+    NodeKind,
+    NodeRan,
+    NoteKind,
+    SavedState,
+    Tensor,
+    Wrote,
+)
 from gradviz.recording import Recording
 from gradviz.watch.torch_private import unobserved
 
@@ -247,7 +255,8 @@ def compare_recording(
     program: programs.Program, expected: ExpectedRecording, twin: Twin, rec: Observed
 ) -> None:
     graph = rec.graph
-    same("failures of our own", [note for note in graph.notes if "Error" in note], [])
+    failures = [note for note in graph.notes if note.kind is NoteKind.FAILED]
+    same("failures of our own", failures, [])
     object_names = {rec.seen[n].object_id: n for n in program.leaves if n in rec.seen}
     watched = [
         (b, run)
@@ -408,11 +417,10 @@ def check_freed(graph: Graph, ran: tuple[int, ...], packed: bool) -> None:
 
 def variable(graph: Graph, tensor_id: int | None) -> str | None:
     """The variable that holds a tensor; "a.data" names a value that none holds."""
-    name = (
-        None
-        if tensor_id is None
-        else rows.bare(graph.tensor[tensor_id].name).removeprefix("another ")
-    )
+    if tensor_id is None:
+        return None
+    tensor = graph.tensor[tensor_id]
+    name = tensor.former.name if tensor.former else tensor.name
     return name if name and name.isidentifier() else None
 
 
@@ -516,7 +524,7 @@ def compare_names(program: programs.Program, recording: ExpectedRecording, rec: 
                 made.setdefault(object_id, call.source.line if call.source.file == FILE else None)
     is_task = program.offset > 0
     for object_id, tensor in last.items():
-        name, line = told_name(tensor.name)
+        name, line = told_name(tensor)
         is_inner = name in PARAMETERS and (is_task or object_id not in alive.values())
         if name is None or is_inner:
             continue
@@ -529,8 +537,9 @@ def compare_names(program: programs.Program, recording: ExpectedRecording, rec: 
         elif made.get(object_id) is not None:
             same(what + ": made by line", made[object_id], value.made)
     for name, object_id in alive.items():
-        found, line = told_name(last[object_id].name)
-        if is_task and (found in PARAMETERS or (last[object_id].name or "").startswith("another ")):
+        found, line = told_name(last[object_id])
+        former = last[object_id].former
+        if is_task and (found in PARAMETERS or (former is not None and former.line is None)):
             # only a helper has read it while it was recorded, and a function's variables are not
             # read
             continue
@@ -553,11 +562,11 @@ def is_result_of_custom(program: programs.Program, value: Value) -> bool:
     return ".apply(" in program.text.splitlines()[value.made - program.offset - 1]
 
 
-def told_name(name: str | None) -> tuple[str | None, int | None]:
+def told_name(tensor: Tensor) -> tuple[str | None, int | None]:
     """A variable's name, and the line where the tensor was it if it is not any more; None for what
     is no variable."""
-    found = re.fullmatch(r"([a-z]\w*)(?: \(line (\d+)\))?", name or "")
-    return (found[1], found[2] and int(found[2])) if found else (None, None)
+    known = re.fullmatch(r"[a-z]\w*", tensor.code_name)
+    return (tensor.code_name, tensor.former and tensor.former.line) if known else (None, None)
 
 
 def compare_steps(rec) -> None:

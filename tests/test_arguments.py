@@ -15,7 +15,7 @@ import torch
 
 import gradviz as gv
 from gradviz import controls, lesson
-from gradviz.graph.records import GradvizError, Node
+from gradviz.graph.records import GradvizError, Node, Note, NoteKind
 from gradviz.words import given
 
 
@@ -326,8 +326,9 @@ def test_a_value_of_a_class_with_hostile_methods_is_said_by_its_type() -> None:
 
 
 def test_a_graph_takes_records_from_anything_that_gives_them_once() -> None:
-    graph = gv.Graph(roots=iter([1, 2]), notes=["a"])
-    assert (graph.roots, graph.notes) == ((1, 2), ("a",))
+    note = Note.of(NoteKind.PROFILED)
+    graph = gv.Graph(roots=iter([1, 2]), notes=[note])
+    assert (graph.roots, graph.notes) == ((1, 2), (note,))
     with pytest.raises(
         GradvizError, match=r"Graph\(nodes=…\) was given an object of type list; expected .* Node"
     ):

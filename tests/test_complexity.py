@@ -1,8 +1,9 @@
 """How many ways lead through a function: few enough to be read at once.
 
 Ternaries, boolean operators and the conditions of comprehensions count too, as branches do: on one
-line they are no easier to follow. What is above the limit today is listed in `complex_functions.txt`;
-a function goes off the list and none comes on it.
+line they are no easier to follow. Few functions may be above the limit, each for a reason that
+stands here. What else is above it today is listed in `complex_functions.txt`; a function goes off
+the list and none comes on it.
 
     python tests/test_complexity.py     writes the list anew, shorter only
 """
@@ -17,6 +18,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 LISTED = Path(__file__).with_name("complex_functions.txt")
 LIMIT = 15
+
+# Above the limit and to stay there: the reason, which has to be one that a reader would accept.
+NAMED = {
+    "gradviz/watch/cuts.py entry": (
+        "the quick way of nearly every recorded call, in one straight line: in four steps of their"
+        " own it made each call 3.4 % slower, paired and alternating"
+    ),
+}
 
 BRANCHES = (
     ast.If,
@@ -63,17 +72,25 @@ def above_the_limit() -> set[str]:
 
 
 def listed() -> set[str]:
-    return set(LISTED.read_text(encoding="utf-8").splitlines())
+    return set(LISTED.read_text(encoding="utf-8").splitlines()) if LISTED.exists() else set()
 
 
 def test_no_function_becomes_harder_to_read() -> None:
-    more = above_the_limit() - listed()
+    more = above_the_limit() - listed() - NAMED.keys()
     assert not more, f"above {LIMIT} ways; split them: {sorted(more)}"
 
 
 def test_the_list_gets_shorter() -> None:
     less = listed() - above_the_limit()
     assert not less, f"no longer above {LIMIT}; run python tests/test_complexity.py: {sorted(less)}"
+    assert not listed() & NAMED.keys()
+    assert listed() or not LISTED.exists(), "the list is empty; it goes"
+
+
+def test_few_functions_stay_above_the_limit() -> None:
+    assert NAMED.keys() <= above_the_limit()
+    assert len(NAMED) <= 5
+    assert all(len(reason.split()) > 5 for reason in NAMED.values())
 
 
 def test_every_kind_of_branch_counts() -> None:
@@ -91,7 +108,9 @@ def test_functions_are_called_by_what_is_around_them() -> None:
 
 
 if __name__ == "__main__":
-    above = above_the_limit()
-    if LISTED.exists() and (more := above - listed()):
+    above = above_the_limit() - NAMED.keys()
+    if more := above - listed():
         sys.exit(f"split these first: {sorted(more)}")
     LISTED.write_text("".join(f"{name}\n" for name in sorted(above)), encoding="utf-8")
+    if not above:
+        LISTED.unlink()

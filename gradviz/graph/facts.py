@@ -12,7 +12,7 @@ import copy
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
-from enum import Enum
+from enum import Enum, auto
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
@@ -68,11 +68,11 @@ EventKind = TypeVar("EventKind")
 class How(Enum):
     """By what a tensor can be called."""
 
-    OUTSIDE = "it is no tensor of the graph"
-    NAMED = "its name"
-    MADE = "the call that made it"
-    READ = "the first call that read it"
-    UNNAMED = "nothing but its shape"
+    OUTSIDE = auto()  # it is no tensor of the graph
+    NAMED = auto()  # its name
+    MADE = auto()  # the call that made it
+    READ = auto()  # the first call that read it
+    UNNAMED = auto()  # nothing but its shape
 
 
 class Label(NamedTuple):
@@ -239,17 +239,21 @@ class Facts:
         gives them its flag, and yet no AccumulateGrad, so no gradient comes to them. Setting the
         flag again makes them ordinary leaves."""
         found, set_again = set[int](), set[int]()
-        tensor = self.graph.tensor
         for call in self.graph.calls:
-            # Of the part of a graph that is drawn, the calls may name tensors that are not in it.
+            given = {t.object_id for t in self._there(call.inputs)}
             if call.function in ("requires_grad_", "requires_grad"):
-                set_again |= {tensor[i].object_id for i in call.inputs if i in tensor}
+                set_again |= given
             elif call.inference_mode or not call.grad_mode:
-                given = {tensor[i].object_id for i in call.inputs if i in tensor}
-                made = [tensor[i] for i in call.outputs if i in tensor]
+                made = self._there(call.outputs)
                 views = [t for t in made if t.requires_grad and t.is_leaf and t.base_id is not None]
-                found |= {t.object_id for t in views if t.object_id not in given}
+                found |= {t.object_id for t in views} - given
         return found - set_again - {t.object_id for t in self.graph.tensors if t.gradient_edge}
+
+    def _there(self, ids: Iterable[int]) -> list[Tensor]:
+        """Return those of these tensors that are in the graph. The calls of a part that is drawn
+        may name others."""
+        tensor = self.graph.tensor
+        return [tensor[i] for i in ids if i in tensor]
 
     @cached_property
     def changed_unseen(self) -> set[int]:
@@ -818,29 +822,50 @@ class Facts:
         unknown = [(n, s) for n in graph.nodes for s in n.saved if s.state is SavedState.UNKNOWN]
         if not unknown or not graph.calls:
             return [Unsure(n, s, False) for n, s in unknown]
-        made: dict[int, int] = {}
+        last_ran = self._last_ran
+        found = []
+        for node, saved in unknown:
+            later = self._writes_after(node, self._may_hold(node, saved))
+            if later:
+                used = any(at < last_ran.get(node.id, -1) for at in later)
+                found.append(Unsure(node, saved, used))
+        return found
+
+    @cached_property
+    def _called_at(self) -> dict[int, int]:
+        """The place of each call among the events, by call id."""
+        events = enumerate(self.graph.events)
+        return {event.call_id: at for at, event in events if isinstance(event, Called)}
+
+    @cached_property
+    def _last_ran(self) -> dict[int, int]:
+        """The place among the events at which a node last ran, or may have run, by node id."""
         ran: dict[int, int] = {}
-        writes: list[tuple[int, Wrote]] = []
-        for at, event in enumerate(graph.events):
+        for at, event in enumerate(self.graph.events):
             if isinstance(event, Called):
-                made[event.call_id] = at
                 ran.update(dict.fromkeys(self.maybe_ran.get(event.call_id, ()), at))
             elif isinstance(event, NodeRan):
                 ran[event.node_id] = at
-            elif isinstance(event, Wrote) and self._wrote_memory(event):
-                writes.append((at, event))
-        found = []
-        for node, saved in unknown:
-            storages = self._may_hold(node, saved)
-            born = -1 if node.call_id is None else made.get(node.call_id, -1)
-            later = []
-            for at, event in writes:
-                here = storages is None or graph.tensor[event.after_id].storage_id in storages
-                if here and at > born and event.call_id != node.call_id:
-                    later.append(at)
-            if later:
-                found.append(Unsure(node, saved, any(at < ran.get(node.id, -1) for at in later)))
-        return found
+        return ran
+
+    @cached_property
+    def _memory_writes(self) -> list[tuple[int, Wrote]]:
+        """The writes into memory, each with its place among the events."""
+        events = enumerate(self.graph.events)
+        return [(at, e) for at, e in events if isinstance(e, Wrote) and self._wrote_memory(e)]
+
+    def _writes_after(self, node: Node, storages: set[int | None] | None) -> list[int]:
+        """Find when one of these blocks of memory (None: any) was written after a node was made, by
+        another call than its own."""
+        tensor = self.graph.tensor
+        born = -1 if node.call_id is None else self._called_at.get(node.call_id, -1)
+        return [
+            at
+            for at, event in self._memory_writes
+            if at > born
+            and event.call_id != node.call_id
+            and (storages is None or tensor[event.after_id].storage_id in storages)
+        ]
 
     @cached_property
     def unsure_of_node(self) -> dict[int, list[SavedTensor]]:

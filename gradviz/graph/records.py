@@ -58,6 +58,26 @@ class CutReason(str, Enum):
     UNKNOWN = "cut, reason not known"
 
 
+class NoteKind(str, Enum):
+    """What a graph lacks, or what was out of the ordinary when it was recorded."""
+
+    DROPPED = "dropped"  # the oldest events; how many, and how many are kept
+    FAILED = "failed"  # our own book-keeping; how often, and with which error
+    TRANSFORMED = "transformed"  # inside torch.func transforms nothing is recorded
+    ELSEWHERE = "elsewhere"  # so many calls ran in other contexts of this thread
+    COMPILED = "compiled"  # a compiled function is one call, or is not seen
+    PROFILED = "profiled"  # a profiler was active, and counts what recording does
+    BEGUN_IN_BACKWARD = "begun_in_backward"  # which switched the recording off early
+    OTHER_MODE_LEFT = "other_mode_left"  # the same, by another function mode
+    ENDED_ELSEWHERE = "ended_elsewhere"  # by another thread than its own
+    NOT_WATCHED = "not_watched"  # this backward, counted from 1: its graph is too large
+    NODE_LIMIT = "node_limit"  # the graph that was read has more nodes
+    GRAD_FN_UNREADABLE = "grad_fn_unreadable"  # of the tensor of this name, with this error
+    GRAD_FN_OF_UNNAMED = "grad_fn_of_unnamed"  # the same, of the tensor with this id
+    UNKNOWN_SHAPES = "unknown_shapes"  # so many of so many tensors do not tell theirs
+    LEFT_OUT = "left_out"  # so many tensors: this is the part that an explanation points at
+
+
 class GradientEdge(NamedTuple):
     """Where a tensor's gradient enters the graph: output ``output_nr`` of the forward call of node
     ``node_id``."""
@@ -108,6 +128,13 @@ class Storage(NamedTuple):
     device: str | None
 
 
+class Former(NamedTuple):
+    """What a tensor was called before its variable was given to another one."""
+
+    name: str
+    line: int | None  # where the variable was this tensor; None where that is not certain
+
+
 class Tensor(NamedTuple):
     """One state of one tensor object. An in-place write gives the same object (``object_id``) a new
     state.
@@ -117,7 +144,7 @@ class Tensor(NamedTuple):
     """
 
     id: int
-    name: str | None  # "b (line 3)": what was b there, and is not any more or not for certain
+    name: str | None  # "b (line 3)" where ``former`` says so
     object_id: int
     shape: tuple[int, ...] | None  # elements per dimension
     stride: tuple[int, ...] | None  # elements
@@ -133,6 +160,14 @@ class Tensor(NamedTuple):
     storage_id: int | None
     base_id: int | None  # the tensor that this one is a view of
     gradient_edge: GradientEdge | None
+    former: Former | None = None  # None: the name is its own
+
+    @property
+    def code_name(self) -> str:
+        """The variable that is this tensor, or was it at a known line; "" where there is none."""
+        if self.former is None:
+            return self.name or ""
+        return "" if self.former.line is None else self.former.name
 
 
 class Source(NamedTuple):
@@ -292,6 +327,22 @@ class Backward(NamedTuple):
     watched: bool  # False: the graph was too large to watch, so no gradient of this run is known
 
 
+class Note(NamedTuple):
+    """Something that the graph lacks. ``words`` has its sentence.
+
+    >>> Note.of(NoteKind.NODE_LIMIT, limit=100)
+    Note(kind=<NoteKind.NODE_LIMIT: 'node_limit'>, fields=(('limit', 100),))
+    """
+
+    kind: NoteKind
+    fields: tuple[tuple[str, int | str], ...]  # the numbers and names in it
+
+    @classmethod
+    def of(cls, kind: NoteKind, **fields: int | str) -> Note:
+        """Return a note with these fields."""
+        return cls(kind, tuple(fields.items()))
+
+
 Record = TypeVar("Record")
 
 
@@ -338,7 +389,8 @@ class Graph:
     """One autograd graph, as plain data. Immutable, compared by value, round-trips through JSON.
 
     Every field is a sequence of the record of the same name. ``roots`` are ids of the tensors that
-    the graph was asked for, in that order. ``notes`` says in sentences whatever was left out.
+    the graph was asked for, in that order. ``notes`` are of whatever was left out;
+    ``gradviz.words.notes.note_text`` words them.
 
     >>> Graph().to_json() == Graph.from_json(Graph().to_json()).to_json()
     True
@@ -355,7 +407,7 @@ class Graph:
         "gradients": Gradient,
         "events": Event,
         "backwards": Backward,
-        "notes": str,
+        "notes": Note,
     }
 
     def __init__(
@@ -371,7 +423,7 @@ class Graph:
         gradients: Sequence[Gradient] = (),
         events: Sequence[Event] = (),
         backwards: Sequence[Backward] = (),
-        notes: Iterable[str] = (),
+        notes: Iterable[Note] = (),
     ) -> None:
         given = locals()
         for field, record in self.FIELDS.items():
@@ -392,7 +444,7 @@ class Graph:
     gradients: Sequence[Gradient]
     events: Sequence[Event]
     backwards: Sequence[Backward]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(

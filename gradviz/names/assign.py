@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from gradviz.graph.records import Source
+from gradviz.graph.records import Former, Source
 from gradviz.graph.sites import CHECKPOINT, REPLACED
 from gradviz.names import callers, resolve
 from gradviz.names.bindings import (
@@ -19,6 +19,7 @@ from gradviz.names.bindings import (
     scope_of,
 )
 from gradviz.names.position import Place, dotted, locate, statement_of
+from gradviz.words.speech import say
 
 if TYPE_CHECKING:
     from gradviz.watch.entries import CallRecord, Object, Site, State
@@ -245,16 +246,22 @@ class Names:
                 found[name] = self._globals.get(name)
         return found
 
-    def at_the_end(self, name: str | None, own: Object, *, whole: bool) -> str | None:
+    def at_the_end(
+        self, name: str | None, own: Object, *, whole: bool
+    ) -> tuple[str | None, Former | None]:
         """``name`` where that is still this object, else another variable that is, else with the
-        line where it was."""
+        line where it was; and that line."""
         if name is None or self._held.get(name, own) is own:
-            return name
+            return name, None
         others = [
             n for n, o in self._held.items() if o is own and whole and (own, n) in self._proven
         ]
+        if others:
+            return others[-1], None
         line = self._lines.get((own, name))
-        return others[-1] if others else f"{name} (line {line})" if line else f"another {name}"
+        if line is None:
+            return say("label.another", name=name), Former(name, None)
+        return say("label.at_line", name=name, line=line), Former(name, line)
 
     def module(self, module: tuple[Site, str, str] | None) -> str | None:
         """``"net.fc"``: the variable of the root module where it is known, else its class, and the

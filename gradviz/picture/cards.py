@@ -10,6 +10,7 @@ from gradviz.graph.records import Call, Cut, CutReason, Edge, Graph, NodeKind, T
 from gradviz.picture import frames
 from gradviz.picture.rows import RowWriter, names
 from gradviz.picture.scene import Arrow, Card, Scene, describe
+from gradviz.words.notes import note_text
 from gradviz.words.speech import say
 
 Pair = tuple["_Draft", "_Draft"]  # the card of a value that is read, the card of what is made
@@ -67,7 +68,9 @@ class _Builder:
         self.draw_arrows(index)
         cards = [self.card(i, draft, write) for draft, i in index.items()]
         boxes, cards = frames.boxes(self.graph, cards)
-        return Scene(tuple(cards), tuple(self.arrows), boxes, tuple(self.graph.notes))
+        return Scene(
+            tuple(cards), tuple(self.arrows), boxes, tuple(map(note_text, self.graph.notes))
+        )
 
     def card(self, i: int, draft: _Draft, write: RowWriter) -> Card:
         last = draft.states[-1] if draft.states else None

@@ -25,6 +25,7 @@ from gradviz.graph.records import (
 )
 from gradviz.picture import rows
 from gradviz.picture.scene import joined
+from gradviz.words.notes import note_text
 from gradviz.words.plain import shorten, visible
 
 LIMIT = 240  # characters of both sentences together
@@ -128,7 +129,7 @@ def sentences(graph: Graph, error: str = "", listing: Listing | None = None) -> 
         )
         told = [
             f"No recorded {said}.",
-            *(f"{note[:1].upper()}{note[1:]}." for note in graph.notes[:1]),
+            *(f"{note[:1].upper()}{note[1:]}." for note in map(note_text, graph.notes[:1])),
         ]
     return tuple(told)
 
@@ -371,7 +372,7 @@ class _Teller:
         none = [
             t
             for t in self.facts.latest_state.values()
-            if t.name == rows.bare(t.name) and t.is_leaf and t.requires_grad
+            if t.name and not (t.former and t.former.line) and t.is_leaf and t.requires_grad
         ]
         none = [t for t in none if self.facts.grads_now[t.object_id] is None]
         if without := [self.name(t.id) for t in none if t.object_id not in there]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 from gradviz.graph.records import Call, Graph
-from gradviz.picture.rows import bare
 from gradviz.picture.scene import Box, Card, Row
 from gradviz.words.speech import say
 
@@ -44,10 +43,16 @@ def _memory(graph: Graph, cards: list[Card]) -> list[Box]:
         if len({graph.tensor[c.tensor_ids[-1]].object_id for c in members}) < 2:
             continue
         ids = tuple(c.id for c in members)
-        are_names = all(times[c.name] == 1 and c.name == bare(c.name) != "" for c in members)
+        are_names = all(times[c.name] == 1 and _has_own_name(graph, c) for c in members)
         label = say("card.memory_names" if are_names else "card.memory_tensors", n=ids)
         found.append(Box("memory", label, ids))
     return found
+
+
+def _has_own_name(graph: Graph, card: Card) -> bool:
+    """Tell whether a card is called by a variable that is still its tensor."""
+    former = graph.tensor[card.tensor_ids[-1]].former
+    return bool(card.name) and (former is None or former.line is None)
 
 
 def _regions(graph: Graph, cards: list[Card]) -> list[tuple[str, Box]]:

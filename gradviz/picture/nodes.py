@@ -7,6 +7,7 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.records import Graph, Node, NodeKind
 from gradviz.picture.rows import RowWriter
 from gradviz.picture.scene import Arrow, Card, Row, Scene, describe
+from gradviz.words.notes import note_text
 from gradviz.words.speech import say
 
 
@@ -34,7 +35,7 @@ def scene(graph: Graph) -> Scene:
         if next_node is not None and next_node in place
     ]
     _tensors(graph, place, write, cards, arrows)
-    return Scene(tuple(cards), tuple(arrows), (), tuple(graph.notes))
+    return Scene(tuple(cards), tuple(arrows), (), tuple(map(note_text, graph.notes)))
 
 
 def _pill(graph: Graph, node: Node, number: int, write: RowWriter) -> Card:

@@ -17,6 +17,7 @@ from gradviz.graph.records import (
     Graph,
     Node,
     NodeRan,
+    NoteKind,
     Raised,
     SavedState,
     SavedTensor,
@@ -146,7 +147,7 @@ class RowWriter:
         What a library did to a named tensor (``kaiming_uniform_``) is left out too.
         """
         tensor, name = states[-1], states[-1].name
-        word, hooked = bare(name), self.facts.hooked_by_call
+        word, hooked = tensor.code_name or name or "", self.facts.hooked_by_call
         # an optimizer's step, not nn.init
         made = [c for c in calls if not c.bookkeeping or "step" in code_of(c)]
         first = (
@@ -390,7 +391,7 @@ class RowWriter:
         done = self.facts.accumulations.get(node, [])
         runs = [b for b in self.graph.backwards if b.kind == "backward"]
         whole = all(b.watched for b in runs) and not any(
-            note.startswith("the oldest") for note in self.graph.notes
+            note.kind is NoteKind.DROPPED for note in self.graph.notes
         )
         rows = self.returned(tensor)
         if len(done) == 1:
@@ -483,16 +484,6 @@ def error_text(event: Raised) -> str:
     """Error and first line of its message; memory addresses differ from run to run, so they go."""
     message = re.sub(r"0x[0-9a-fA-F]{4,}", "0x…", event.message.strip().partition("\n")[0])
     return f"{event.error}: {message}" if message else event.error
-
-
-def bare(name: str | None) -> str:
-    """A name as the code has it. What is called otherwise by now, or may be, has the line where it
-    was that.
-
-    >>> bare("b"), bare("b (line 3)"), bare(None)
-    ('b', 'b', '')
-    """
-    return re.sub(r" \(line \d+\)$", "", name or "")
 
 
 def _mentions(code: str, name: str) -> bool:

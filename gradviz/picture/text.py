@@ -17,6 +17,7 @@ from gradviz.graph.records import (
 )
 from gradviz.picture.rows import error_text, names
 from gradviz.picture.scene import LINES, Arrow, Card, Scene, describe
+from gradviz.words.notes import note_text
 from gradviz.words.plain import visible
 
 EMPTY = "An empty graph: no tensor, no node."
@@ -42,7 +43,7 @@ def text(graph: Graph, scene: Scene, title: str | None = None) -> str:
         _section("not recorded:", _boxes(scene, "region")),
         _section("backward", _backwards(graph)),
         _section("raised:", _raised(graph)),
-        _section("note:", iter(graph.notes)),
+        _section("note:", map(note_text, graph.notes)),
     ]
     lines = [line for section in sections for line in section]
     return "\n".join(visible(line, 500) for line in lines) or EMPTY

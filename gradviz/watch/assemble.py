@@ -20,6 +20,7 @@ from gradviz.graph.records import (
     Cut,
     Edge,
     Event,
+    Former,
     Freed,
     Gradient,
     GradientEdge,
@@ -28,6 +29,8 @@ from gradviz.graph.records import (
     Node,
     NodeKind,
     NodeRan,
+    Note,
+    NoteKind,
     Raised,
     SavedState,
     SavedTensor,
@@ -39,6 +42,7 @@ from gradviz.graph.records import (
 from gradviz.watch.functions import Role
 from gradviz.watch.stack import unfold
 from gradviz.watch.walk import without_collector
+from gradviz.words.speech import say
 
 if TYPE_CHECKING:
     from collections import deque
@@ -72,8 +76,11 @@ class Naming(Protocol):
         """Return the name of a tensor state, given the names that objects have by now."""
         ...
 
-    def at_the_end(self, name: str | None, own: Object, *, whole: bool) -> str | None:
-        """Return what an object with this name is called once everything has run."""
+    def at_the_end(
+        self, name: str | None, own: Object, *, whole: bool
+    ) -> tuple[str | None, Former | None]:
+        """Return what an object with this name is called once everything has run, and what it was
+        called, where its variable was given to another one."""
         ...
 
     def module(self, module: tuple[Site, str, str] | None) -> str | None:
@@ -144,36 +151,31 @@ def _nodes(log: list[tuple[Any, ...]]) -> Iterator[NodeRecord]:
             yield from what[0].nodes
 
 
-def _notes(recorder: Recorder, log: list[tuple[Any, ...]]) -> tuple[str, ...]:
+def _notes(recorder: Recorder, log: list[tuple[Any, ...]]) -> tuple[Note, ...]:
+    """Return what the recording lacks, and what was out of the ordinary."""
     notes = []
     if recorder.dropped:
-        notes.append(
-            f"the oldest {recorder.dropped} events were dropped: this recording keeps at most"
-            f" {recorder.max_events} (record(max_events=...) keeps more)"
-        )
-    for text, count in recorder.failures.copy().items():
-        notes.append(f"not recorded, {count} times: {text}" if count else text)
+        kept = recorder.max_events
+        notes.append(Note.of(NoteKind.DROPPED, dropped=recorder.dropped, kept=kept))
+    for error, times in recorder.failures.copy().items():
+        notes.append(Note.of(NoteKind.FAILED, times=times, error=error))
+    if recorder.transformed:
+        notes.append(Note.of(NoteKind.TRANSFORMED))
     if recorder.elsewhere:
-        calls = "1 call" if recorder.elsewhere == 1 else f"{recorder.elsewhere} calls"
-        notes.append(
-            f"not recorded: {calls} that other asyncio tasks, or other contexts, ran meanwhile on"
-            " this thread"
-        )
+        notes.append(Note.of(NoteKind.ELSEWHERE, calls=recorder.elsewhere))
     if recorder.compiled or any(node.name == _COMPILED for node in _nodes(log)):
-        notes.append(
-            "torch.compile: the inside of a compiled function is one call (CompiledFunction.apply)"
-            ' or is not recorded; only backend="eager" runs ordinary calls'
-        )
+        notes.append(Note.of(NoteKind.COMPILED))
     if recorder.profiled:
-        notes.append("a profiler was active: it counts gradviz's own operations, too")
-    notes += recorder.notes
-    for kind, *what in log:
-        if kind == "called" and what[0].run is not None and not what[0].run.watched:
-            notes.append(
-                f"backward {what[0].run.number + 1} was not watched: its graph is too large, "
-                "so its gradients are not known"
-            )
-    return tuple(notes)
+        notes.append(Note.of(NoteKind.PROFILED))
+    return (*notes, *recorder.notes, *_not_watched(log))
+
+
+def _not_watched(log: list[tuple[Any, ...]]) -> Iterator[Note]:
+    """Return a note for each backward of which no gradient is known."""
+    runs = [what[0].run for kind, *what in log if kind == "called"]
+    for run in runs:
+        if run is not None and not run.watched:
+            yield Note.of(NoteKind.NOT_WATCHED, backward=run.number + 1)
 
 
 def _norms(run: Run, values: Any) -> tuple[str | None, ...]:
@@ -188,7 +190,10 @@ def _norms(run: Run, values: Any) -> tuple[str | None, ...]:
 def _with_norm(run: Run, value: Value) -> str:
     """A value; of a large one how large it is, because its shape alone never changes."""
     size = None if value[2] is None else run.norms[value[2]]
-    return preview.of(*value[:2]) + (f" of norm {size:.4g}" if isinstance(size, float) else "")
+    text = preview.of(*value[:2])
+    return (
+        say("small.of_norm", values=text, norm=f"{size:.4g}") if isinstance(size, float) else text
+    )
 
 
 class Replay:
@@ -454,36 +459,43 @@ class Replay:
         return nodes, edges
 
     def _saved(self, saved: Saved, born: int, serial: int) -> SavedTensor:
+        """Return a saved tensor with what has become of it by this step."""
+        tensor_id = None if saved.state is None else self.tensor_ids[id(saved.state)]
+        status = self._status(saved, born, serial)
+        return SavedTensor(saved.attribute, tensor_id, saved.version, status)
+
+    def _status(self, saved: Saved, born: int, serial: int) -> SavedState:
+        """Return what has become of a tensor that a node met at step ``born`` has saved."""
         status, state = saved.status, saved.state or saved.kin
         freed = self.freed.get(serial)
         if status is SavedState.UNKNOWN and self._may_be_written(saved, born, serial):
             # A hook packed it, and then torch compares no versions: what its backward got, nobody
             # can tell.
-            own_id = None if saved.state is None else self.tensor_ids[id(saved.state)]
-            return SavedTensor(saved.attribute, own_id, saved.version, status)
+            return status
         if state is not None and status in (SavedState.AVAILABLE, SavedState.UNKNOWN):
-            own = state.object
-            used_until = len(self.whole.log) if freed is None else freed
-            now = self.versions.get(own.counter)
-            writes = self.block_writes.get(state.block, ()) if state.block is not None else ()
-            if (
-                freed is None
-                and saved.version is not None
-                and now is not None
-                and now != saved.version
-            ):
+            if freed is None and self._has_moved_on(state.object, saved.version):
                 status = SavedState.STALE
-            elif born < self.swapped.get(own, -1) < used_until or any(
-                born < i < used_until and c is not own.counter for i, c in writes
-            ):
+            elif self._is_overwritten(state, born, len(self.whole.log) if freed is None else freed):
                 # also after it was freed: the backward used the wrong numbers
                 status = SavedState.OVERWRITTEN
             else:
                 status = SavedState.AVAILABLE
         if freed is not None and status is not SavedState.OVERWRITTEN:
             status = SavedState.FREED
-        own_id = None if saved.state is None else self.tensor_ids[id(saved.state)]
-        return SavedTensor(saved.attribute, own_id, saved.version, status)
+        return status
+
+    def _has_moved_on(self, own: Object, saved_version: int | None) -> bool:
+        """Tell whether an object has another version by now than the saved one."""
+        now = self.versions.get(own.counter)
+        return saved_version is not None and now is not None and now != saved_version
+
+    def _is_overwritten(self, state: State, born: int, used_until: int) -> bool:
+        """Tell whether saved memory was written between two steps without a version that tells."""
+        own = state.object
+        if born < self.swapped.get(own, -1) < used_until:
+            return True
+        writes = self.block_writes.get(state.block, ()) if state.block is not None else ()
+        return any(born < i < used_until and c is not own.counter for i, c in writes)
 
     def _may_be_written(self, saved: Saved, born: int, serial: int) -> bool:
         """Whether memory that a saved tensor may lie in was written between its making and its
@@ -530,7 +542,7 @@ class Replay:
         base = None
         if s.base is not None:
             base = self.first_state.get(s.base)
-        name = self.whole.names.at_the_end(
+        name, former = self.whole.names.at_the_end(
             self.tensor_names[tensor_id], s.object, whole=step == len(self.whole.log)
         )
         return Tensor(
@@ -551,6 +563,7 @@ class Replay:
             None if s.block is None else self.blocks[s.block],
             base,
             edge,
+            former,
         )
 
     def _backward(self, run: Run, ran: list[int], call_id: int, step: int) -> Backward:

@@ -303,32 +303,38 @@ class Watch:
 
     def finish(self, returned: Any) -> None:
         """Read new gradients and released nodes, then let go of the graph."""
-        recorder, run = self.recorder, self.run
-        if run.kind == "grad":
-            run.returned = [
-                (s, self._value(g)) for s, g in zip(self.wanted, returned, strict=False)
-            ]
-            for (state, value), grad in zip(run.returned, returned, strict=False):
-                at = state.object.accumulate_grad if state.node is None else state.node
-                if value is not None and at is not None and run.watched:  # no node ran there
-                    self._compare((at, state.output_nr), grad, value)
-            tensors = [g for g in returned if isinstance(g, torch.Tensor)]
-            self.call.returned = len(tensors)
-            objects = recorder.objects
-            self.call.outputs = [
-                (objects.known(g) or objects.make(g, self.call)).state for g in tensors
-            ]
+        if self.run.kind == "grad":
+            self._take_returned(returned)
+        freed = self._released()
+        if freed:
+            self.recorder.note("freed", self.run, freed)
+        self._read_gradients()
+        self.graph = walk(())
+
+    def _take_returned(self, returned: Any) -> None:
+        """Keep what ``autograd.grad`` returned: the values, and its results as the call's."""
+        run, objects = self.run, self.recorder.objects
+        run.returned = [(s, self._value(g)) for s, g in zip(self.wanted, returned, strict=False)]
+        for (state, value), grad in zip(run.returned, returned, strict=False):
+            at = state.object.accumulate_grad if state.node is None else state.node
+            if value is not None and at is not None and run.watched:  # no node ran there
+                self._compare((at, state.output_nr), grad, value)
+        tensors = [g for g in returned if isinstance(g, torch.Tensor)]
+        self.call.returned = len(tensors)
+        self.call.outputs = [
+            (objects.known(g) or objects.make(g, self.call)).state for g in tensors
+        ]
+
+    def _released(self) -> list[int]:
+        """Return the serials of the nodes that ran and no longer hold what they had saved."""
         freed = []
-        done = set(run.ran)
+        done = set(self.run.ran)
         for node, own in zip(self.graph.nodes, self.serials, strict=True):
             if own in done and any(
                 state is SavedState.FREED for _, _, state, _ in torch_private.saved_tensors(node)
             ):
                 freed.append(own)
-        if freed:
-            recorder.note("freed", run, freed)
-        self._read_gradients()
-        self.graph = walk(())
+        return freed
 
     def _read_gradients(self) -> None:
         """New states of the tensors whose ``.grad`` this run filled, and of a .grad that it added

@@ -23,6 +23,8 @@ from gradviz.graph.records import (
     Graph,
     Node,
     NodeKind,
+    Note,
+    NoteKind,
     Rows,
     SavedTensor,
     Storage,
@@ -219,7 +221,7 @@ class _Capture:
     ) -> None:
         self.tensors: list[torch.Tensor] = []
         self.tensor_ids: dict[int, int] = {}  # by id(): every tensor here is held by self.tensors
-        self.notes: list[str] = []
+        self.notes: list[Note] = []
         # held, so that id() stays theirs
         self.parameters = [] if model is None else list(model.named_parameters())
         given: dict[int, str] = {}
@@ -229,10 +231,7 @@ class _Capture:
         self.roots = [self.tensor_id(tensor) for tensor in roots]
         self.walk = walk(filter(None, map(self.grad_fn, roots)), limit)
         if self.walk.truncated:
-            self.notes.append(
-                f"The graph has more than {limit:,} nodes. The nearest {limit:,} were read; of the"
-                " nodes next to them only the names, and the rest is left out."
-            )
+            self.notes.append(Note.of(NoteKind.NODE_LIMIT, limit=limit))
         self.stubs: dict[TorchNode, int] = {}
         for tensor in names.values():
             self.tensor_id(tensor)
@@ -256,11 +255,18 @@ class _Capture:
         try:
             return tensor.grad_fn
         except Exception as error:  # e.g. a view made under no_grad whose base was written later
-            name = self.names.get(id(tensor), f"tensor {self.tensor_id(tensor)}")
-            note = f"The grad_fn of {name} cannot be read: torch raises {type(error).__name__}."
+            note = self.unreadable(tensor, type(error).__name__)
             if note not in self.notes:
                 self.notes.append(note)
             return None
+
+    def unreadable(self, tensor: torch.Tensor, error: str) -> Note:
+        """Return the note that torch raises where the ``grad_fn`` of a tensor is read."""
+        name = self.names.get(id(tensor))
+        if name is None:
+            number = self.tensor_id(tensor)
+            return Note.of(NoteKind.GRAD_FN_OF_UNNAMED, tensor=number, error=error)
+        return Note.of(NoteKind.GRAD_FN_UNREADABLE, name=name, error=error)
 
     def node_id(self, node: TorchNode) -> int:
         """The node's id. A node that was not walked becomes a stub."""
@@ -379,9 +385,11 @@ class _Capture:
                 storages[i],
                 base_id,
                 self.edge_of.get(i),
+                None,
             )
         if unknown:
-            self.notes.append(f"{unknown} of {len(self.tensors)} tensors do not tell their shape.")
+            total = len(self.tensors)
+            self.notes.append(Note.of(NoteKind.UNKNOWN_SHAPES, n=unknown, tensors=total))
 
     def graph(self) -> Graph:
         storage_ids, storages = shared_storages(self.tensors)

@@ -61,6 +61,19 @@ class Custom:
 
     def close(self, objects: Objects) -> list[Write]:
         """The Function has returned: fill its record. Returns what it wrote."""
+        tracked, plain, total = self._results(objects)
+        writes = self._writes(objects)
+        for at, state in enumerate(self.call.inputs):
+            tensor = state.object()
+            # used in a graph now, see NOTE [views]
+            if tracked and state.object.deferred and tensor is not None:
+                self.call.inputs[at] = objects.refresh(state.object, tensor)
+        self._outputs(tracked, plain, total)
+        return writes
+
+    def _results(self, objects: Objects) -> tuple[list[State], list[State], int]:
+        """Return what was made inside and lives on: results that the Function's node tracks, what
+        is not tracked, and how many values the node returned (0: there is no node)."""
         tracked: list[State] = []
         plain: list[State] = []
         total = 0
@@ -79,6 +92,10 @@ class Custom:
                     self.call.function = (
                         f"{torch_private.applied_name(node) or torch_private.UNNAMED}.apply"
                     )
+        return tracked, plain, total
+
+    def _writes(self, objects: Objects) -> list[Write]:
+        """Return the inputs that were written inside."""
         writes = []
         for before in self.call.inputs:
             tensor = before.object()
@@ -91,37 +108,17 @@ class Custom:
                 and (after := objects.read_again(before.object, tensor)) is not before
             ):
                 writes.append((before, after, False))
-        for at, state in enumerate(self.call.inputs):
-            tensor = state.object()
-            # used in a graph now, see NOTE [views]
-            if tracked and state.object.deferred and tensor is not None:
-                self.call.inputs[at] = objects.refresh(state.object, tensor)
-        self._outputs(tracked, plain, total)
         return writes
 
     def _outputs(self, tracked: list[State], plain: list[State], total: int) -> None:
         """Which tensors came out, and which of them without gradient.
 
-        Beside a tracked result the node tells how many values were returned. More untracked
-        candidates than it has room for may be tensors that ``ctx`` keeps; then none is claimed to
-        be a result. In which order several
-        untracked ones were returned is not known: they need not be made in that order, so no name
-        is given to them.
+        In which order several untracked ones were returned is not known: they need not be made in
+        that order, so no name is given to them.
         """
         call = self.call
-        # A view of an input is returned as another object: what lives on inside is not the result.
-        given = [s.block for s in call.inputs if s.block is not None]
-        plain = [s for s in plain if s.block is None or all(s.block is not b for b in given)]
-        if tracked and len(tracked) + len(plain) > total:
-            plain = []
-        if tracked and len(tracked) + len(plain) == total:
-            by_position = {s.output_nr: s for s in tracked}
-            rest = iter(plain)
-            call.outputs = [
-                by_position[i] if i in by_position else next(rest) for i in range(total)
-            ]
-        else:
-            call.outputs = tracked + plain
+        plain = self._plain_results(tracked, plain, total)
+        call.outputs = _in_order(tracked, plain, total)
         call.returned = len(call.outputs) if max(total, len(call.outputs)) > 1 else None
         if len(plain) > 1:
             call.returned = 0
@@ -132,6 +129,18 @@ class Custom:
         sources = {id(s): s for s in call.inputs if s.tracked}.values()
         call.cuts = [(s, out, self._reason(s)) for out in plain for s in sources]
 
+    def _plain_results(self, tracked: list[State], plain: list[State], total: int) -> list[State]:
+        """Return those untracked tensors that are results.
+
+        Beside a tracked result the node tells how many values were returned. More untracked
+        candidates than it has room for may be tensors that ``ctx`` keeps; then none is claimed to
+        be a result.
+        """
+        # A view of an input is returned as another object: what lives on inside is not the result.
+        given = [s.block for s in self.call.inputs if s.block is not None]
+        results = [s for s in plain if s.block is None or all(s.block is not b for b in given)]
+        return [] if tracked and len(tracked) + len(results) > total else results
+
     def _reason(self, source: State) -> CutReason:
         if self.call.inference_mode:
             return CutReason.INFERENCE_MODE
@@ -139,6 +148,16 @@ class Custom:
             return CutReason.CUSTOM_NON_DIFFERENTIABLE
         # ``forward`` runs without grad mode: what it was not given is read under no_grad
         return CutReason.NO_GRAD
+
+
+def _in_order(tracked: list[State], plain: list[State], total: int) -> list[State]:
+    """Return the results in the order in which they were returned, where all of them are known:
+    the tracked ones tell their place."""
+    if not tracked or len(tracked) + len(plain) != total:
+        return tracked + plain
+    by_position = {s.output_nr: s for s in tracked}
+    rest = iter(plain)
+    return [by_position[i] if i in by_position else next(rest) for i in range(total)]
 
 
 class CustomFunctions:

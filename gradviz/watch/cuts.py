@@ -237,11 +237,9 @@ def given(objects: Objects, args: tuple[Any, ...], kwargs: dict[str, Any]) -> li
         kind = type(value)
         if kind is _TENSOR or kind is _PARAMETER:
             own = by_id.get(id(value))
-            if own is None or own() is not value or (wary and own.deferred):
+            if own is None or own() is not value or (wary and _needs_a_look(own, exposed)):
                 return None
             state = own.state
-            if wary and state.values is not None and state.block in exposed:
-                return None  # what stands there has to be looked at
             if (
                 _raw_version(value) != state.version
                 or value.requires_grad is not state.requires_grad
@@ -252,11 +250,17 @@ def given(objects: Objects, args: tuple[Any, ...], kwargs: dict[str, Any]) -> li
             states.append(None)
         else:
             return None
-    return (
-        None
-        if kwargs and any(type(value) not in _NO_TENSORS for value in kwargs.values())
-        else states
-    )
+    return states if not kwargs or _hold_no_tensors(kwargs.values()) else None
+
+
+def _needs_a_look(own: Object, exposed: set[Block]) -> bool:
+    """Tell whether a tensor may have changed though its version and flag are the same."""
+    state = own.state
+    return own.deferred or (state.values is not None and state.block in exposed)
+
+
+def _hold_no_tensors(values: Iterable[Any]) -> bool:
+    return all(type(value) in _NO_TENSORS for value in values)
 
 
 def entry(
@@ -430,14 +434,15 @@ def leads_to(results: list[torch.Tensor], state: State, inputs: list[State]) -> 
         seen.add(own)
         for child, _ in node.next_functions:
             if child is not None:
-                below = serial(child)
-                if below in wanted or (
-                    torch_private.is_accumulate_grad(child)
-                    and torch_private.leaf_of(child) is state.object()
-                ):
+                if serial(child) in wanted or _fills(child, state):
                     return True
                 todo.append(child)
     return False
+
+
+def _fills(node: Any, state: State) -> bool:
+    """Tell whether a node is the AccumulateGrad of the state's tensor."""
+    return torch_private.is_accumulate_grad(node) and torch_private.leaf_of(node) is state.object()
 
 
 def unexplained(inputs: list[State], made: list[NodeRecord]) -> bool:

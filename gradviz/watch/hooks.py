@@ -107,23 +107,39 @@ class Sums:
         sent = self.sent.pop(slot, [])
         if not sent or len(sent) != self.wanted[slot]:
             return None  # not this run's: a backward inside of it
-        there = [s for s in sent if s.value is not None]
-        _, tensor, version = there[0] if len(there) == 1 else (None, None, None)
-        if tensor is not None and tensor() is grad and version == torch_private.version(grad):
+        if _is_as_sent(sent, grad):
             return None
-        values = [s.value for s in there if s.value is not None]
+        values = [s.value for s in sent if s.value is not None]
         if not values:
             return (None,)
-        if value[1] is not None and all(v[1] is not None and v[0] == value[0] for v in values):
+        if _are_alike(values, value):
             terms = [v[1] for v in values]
             return (
                 None if adds_up(terms, value[1], grad.dtype) else ((value[0], added(terms), None),)
             )
         before = values[0] if len(values) == 1 else (value[0], None, None)
-        sizes = [None if v[2] is None else norms[v[2]] for v in (before, value)]
-        if all(isinstance(size, float) for size in sizes) and not _close(*sizes):
-            return (before,)
-        return (before,) if hooked else None  # the same size, and yet maybe not the same
+        # the same size, and yet maybe not the same
+        return (before,) if hooked or _differ_in_size(before, value, norms) else None
+
+
+def _is_as_sent(sent: Sequence[_Sent], grad: torch.Tensor) -> bool:
+    """Tell whether what arrives is the very tensor that one node sent, unwritten since."""
+    there = [s for s in sent if s.value is not None]
+    if len(there) != 1:
+        return False
+    _, tensor, version = there[0]
+    return tensor is not None and tensor() is grad and version == torch_private.version(grad)
+
+
+def _are_alike(values: Sequence[Value], value: Value) -> bool:
+    """Tell whether the elements of all these are known, and of one shape: then they add up."""
+    return value[1] is not None and all(v[1] is not None and v[0] == value[0] for v in values)
+
+
+def _differ_in_size(before: Value, after: Value, norms: Sequence[Any]) -> bool:
+    """Tell whether the norms of two gradients are known, and are not the same."""
+    sizes = [None if v[2] is None else norms[v[2]] for v in (before, after)]
+    return all(isinstance(size, float) for size in sizes) and not _close(*sizes)
 
 
 def added(values: Sequence[Any]) -> Any:

@@ -74,6 +74,16 @@ def _plain(read_sizes: Callable[[], Any]) -> tuple[int, ...] | None:
     return sizes if sizes is not None and all(type(size) is int for size in sizes) else None
 
 
+def _is_same_state(state: State, before: State) -> bool:
+    """Tell whether nothing has changed. Equal numbers become the very same: a nan equals
+    nothing."""
+    if state != before and same_values(state.values, before.values):
+        state.values = before.values
+    if state.grad is not None and before.grad is not None and same_values(state.grad, before.grad):
+        state.grad = before.grad
+    return state == before
+
+
 class Objects:
     """The objects of one recording. ``reads_gpu``: copy values from devices other than the CPU
     too."""
@@ -219,17 +229,8 @@ class Objects:
         except Exception:
             state = self._read_guarded(found, t)
         before: State | None = getattr(found, "state", None)
-        if before is not None:
-            if state != before and same_values(state.values, before.values):
-                state.values = before.values  # holds a nan, perhaps, which equals nothing
-            if (
-                state.grad is not None
-                and before.grad is not None
-                and same_values(state.grad, before.grad)
-            ):
-                state.grad = before.grad
-            if state == before:
-                return before
+        if before is not None and _is_same_state(state, before):
+            return before
         found.state = state
         block = state.block
         if block is not None and (before is None or before.block is not block):

@@ -16,6 +16,7 @@ from gradviz.watch.assemble import Assembled, Naming
 from gradviz.watch.entries import CallRecord
 from gradviz.watch.recorder import Recorder
 from gradviz.words import given
+from gradviz.words.notes import note_text
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -41,6 +42,7 @@ class Recorded:
         graph: everything recorded, as a Graph.
         events: what happened, in order; ``at(k)`` is the Graph after k of them.
         cuts: where values went on and gradients do not, each with its reason.
+        notes: what the recording lacks, in sentences; empty as a rule.
     """
 
     def __init__(
@@ -128,6 +130,11 @@ class Recorded:
     def events(self) -> tuple[Event, ...]:
         """What happened, in order."""
         return self.graph.events  # type: ignore[return-value]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the recording lacks, and what was out of the ordinary, in sentences."""
+        return tuple(map(note_text, self.graph.notes))
 
     @property
     def cuts(self) -> tuple[Cut, ...]:

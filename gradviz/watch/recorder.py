@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from gradviz.graph.records import CutReason
+from gradviz.graph.records import CutReason, Note, NoteKind
 from gradviz.watch import cuts, torch_private
 from gradviz.watch.backward import Watch, watch
 from gradviz.watch.custom_function import Custom, CustomFunctions
@@ -102,7 +102,8 @@ class Recorder(TorchFunctionMode):
         self.handed_out: dict[Block, tuple[str, int]] = {}
         # whose values were read once more when the recording ended
         self.read_last: set[Object] = set()
-        self.notes: list[str] = []  # how it ended, where that was out of the ordinary
+        self.transformed = False  # was anything run inside torch.func transforms?
+        self.notes: list[Note] = []  # how it ended, where that was out of the ordinary
         self.max_events = max_events
         self.log: deque[tuple[Any, ...]] = deque()
         self.dropped = 0
@@ -153,16 +154,9 @@ class Recorder(TorchFunctionMode):
             and not running
             and self.begun_in not in (None, torch_private.backward_under_way())
         ):
-            self.notes.append(
-                "this recording began inside a backward, in a hook for example: torch puts the"
-                " function modes back when such a hook returns, which switched the recording off"
-                " early: what ran from then on is not recorded"
-            )
+            self.notes.append(Note.of(NoteKind.BEGUN_IN_BACKWARD))
         elif self not in taken_off and not running:
-            self.notes.append(
-                "another function mode was left while this recording stood above it, which switched"
-                " the recording off early: what ran from then on is not recorded"
-            )
+            self.notes.append(Note.of(NoteKind.OTHER_MODE_LEFT))
 
     def _last_look(self) -> None:
         """Read once more what is alive: see NOTE [writes without a version] in identity.py."""
@@ -194,10 +188,7 @@ class Recorder(TorchFunctionMode):
         self.ended = self.mark.ended = True
         # its own thread may be inside it: it is not asked what came of it
         self.customs.running = None
-        self.notes.append(
-            "this recording was ended by another thread than the one that began it: what its own"
-            " thread ran after that is not recorded"
-        )
+        self.notes.append(Note.of(NoteKind.ENDED_ELSEWHERE))
 
     def _is_running(self) -> bool:
         """Does the recording end inside a call that it records? Torch has its mode off the stack
@@ -224,24 +215,10 @@ class Recorder(TorchFunctionMode):
             # the compiler reads this handler too, and keeps to what it does here
             self.compiled = True
             return func(*args, **kwargs)
-        name, role = "", _IGNORED
-        if not self.ended:
-            try:
-                name, role = self._roles.get(func) or self._roles.setdefault(func, describe(func))
-            # a user's own overridable function may be any object, also one without a hash
-            except Exception as error:
-                self.failed(error)
+        name, role = ("", _IGNORED) if self.ended else self._described(func)
         done = False
         if role is _IGNORED or self.mark not in _marks_here():
-            if name == "_set_grad_enabled":  # grad mode is the thread's, whichever context sets it
-                self.customs.note_grad_mode(bool(args[0]), sys._getframe(1))
-            elif name in SHARING and args:
-                try:
-                    self._hand_out(name, args[0], self.frames.look(sys._getframe(1))[1])
-                except Exception as error:
-                    self.failed(error)
-            if role is not _IGNORED:
-                self.elsewhere += 1
+            self._pass_by(name, role, args, sys._getframe(1))
             try:
                 result = func(*args, **kwargs)
                 done = True
@@ -249,25 +226,11 @@ class Recorder(TorchFunctionMode):
             finally:
                 if not done:
                     _leave_traceback()
-        call = watching = usual = None
+        call = watching = None
         inputs: list[torch.Tensor] = []
-        try:
-            usual = (
-                self._usual(args, kwargs, sys._getframe(1))
-                if role is _OPERATION and name[-1] != "_"
-                else None
-            )
-        except Exception:
-            usual = None  # an inference tensor counts no versions
-        try:
-            if usual is None:
-                # our own reading is not for the user's subclasses, nor for other modes
-                with torch_private.unobserved():
-                    call = self._before(name, role, args, kwargs, inputs, sys._getframe(1))
-                    if call is not None and role in _BACKWARD:
-                        watching = watch(self, call, role, args, kwargs)
-        except Exception as error:
-            self.failed(error)
+        usual = self._usual(name, role, args, kwargs, sys._getframe(1))
+        if usual is None:
+            call, watching = self._begin_call(name, role, args, kwargs, inputs, sys._getframe(1))
         try:
             result = func(*args, **kwargs)
             done = True
@@ -275,7 +238,7 @@ class Recorder(TorchFunctionMode):
             if watching is not None:
                 watching.stop()
             if not done:
-                self._raised(call if usual is None else usual_call(name, *usual), watching)
+                self._raised(call, name, usual, watching)
         if self.ended:  # while the call ran
             return result
         if usual is not None:
@@ -289,37 +252,95 @@ class Recorder(TorchFunctionMode):
             call = usual_call(name, *usual)
             tensors_in(args, inputs)
         if call is not None:
-            try:
-                with torch_private.unobserved():
-                    self._after(call, watching, inputs, result, (args, kwargs))
-            except Exception as error:
-                self.failed(error)
+            self._after(call, watching, inputs, result, (args, kwargs))
         return result
 
+    def _described(self, func: Callable[..., Any]) -> tuple[str, Role]:
+        """Return a function's name and role; none of interest where that fails."""
+        try:
+            return self._roles.get(func) or self._roles.setdefault(func, describe(func))
+        # a user's own overridable function may be any object, also one without a hash
+        except Exception as error:
+            self.failed(error)
+            return "", _IGNORED
+
+    def _pass_by(self, name: str, role: Role, args: tuple[Any, ...], frame: FrameType) -> None:
+        """Note what a call that is not recorded still tells: grad mode, and memory handed out."""
+        if name == "_set_grad_enabled":  # grad mode is the thread's, whichever context sets it
+            self.customs.note_grad_mode(bool(args[0]), frame)
+        elif name in SHARING and args:
+            try:
+                self._hand_out(name, args[0], self.frames.look(frame)[1])
+            except Exception as error:
+                self.failed(error)
+        if role is not _IGNORED:
+            self.elsewhere += 1
+
     def _usual(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType
+        self,
+        name: str,
+        role: Role,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        frame: FrameType,
     ) -> tuple[Site, list[Any]] | None:
         """The site and the inputs of what may become a usual call: by the user's code, in no
         mode."""
-        mode = not _grad_enabled() or _inference_enabled() or _functorch_active() or _outer_modes()
-        if mode or self.customs.running is not None or self.nodes.new:
-            return None
-        states = cuts.given(self.objects, args, kwargs)
-        if states is None:
-            return None
-        site, direct, _, inner, _ = self.frames.look(frame)
-        return (site, states) if direct and inner is None else None
+        try:
+            if role is not _OPERATION or name[-1] == "_":
+                return None
+            mode = (
+                not _grad_enabled() or _inference_enabled() or _functorch_active() or _outer_modes()
+            )
+            if mode or self.customs.running is not None or self.nodes.new:
+                return None
+            states = cuts.given(self.objects, args, kwargs)
+            if states is None:
+                return None
+            site, direct, _, inner, _ = self.frames.look(frame)
+            return (site, states) if direct and inner is None else None
+        except Exception:
+            return None  # an inference tensor counts no versions
+
+    def _begin_call(
+        self,
+        name: str,
+        role: Role,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        inputs: list[torch.Tensor],
+        frame: FrameType,
+    ) -> tuple[CallRecord | None, Watch | None]:
+        """Read what goes into a call, and watch it if it is a backward."""
+        call: CallRecord | None = None
+        watching: Watch | None = None
+        try:
+            # our own reading is not for the user's subclasses, nor for other modes
+            with torch_private.unobserved():
+                call = self._before(name, role, args, kwargs, inputs, frame)
+                if call is not None and role in _BACKWARD:
+                    watching = watch(self, call, role, args, kwargs)
+        except Exception as error:
+            self.failed(error)
+        return call, watching
 
     def failed(self, error: Exception) -> None:
         """Our own book-keeping failed: never the user's problem, but said in the notes."""
         text = f"{type(error).__name__}: {str(error)[:120]}"
         self.failures[text] = self.failures.get(text, 0) + 1
 
-    def _raised(self, call: CallRecord | None, watching: Watch | None) -> None:
+    def _raised(
+        self,
+        call: CallRecord | None,
+        name: str,
+        usual: tuple[Site, list[Any]] | None,
+        watching: Watch | None,
+    ) -> None:
         """A call of the user's raised. Runs while the exception passes through; leaves no trace of
         us in it."""
         kind, error, _ = sys.exc_info()
         _leave_traceback()
+        call = call if usual is None else usual_call(name, *usual)
         if call is not None and error is not None and kind is not None and not self.ended:
             call.error = (kind.__name__, str(error)[:2000])
             try:
@@ -343,7 +364,7 @@ class Recorder(TorchFunctionMode):
         frame: FrameType,
     ) -> CallRecord | None:
         if _functorch_active():
-            self.failures.setdefault("inside torch.func transforms nothing is recorded", 0)
+            self.transformed = True
             return None
         self.profiled = self.profiled or _profiler_enabled()
         grad_mode, inference_mode = _grad_enabled(), _inference_enabled()
@@ -410,23 +431,62 @@ class Recorder(TorchFunctionMode):
         result: Any,
         given: Given,
     ) -> None:
-        returned: list[torch.Tensor] = []
-        tensors_in(result, returned)
-        running = self.customs.running
-        if running is not None and call is running.call:
-            running.saw(self.objects, inputs, returned)
-            return
-        # As nearly always: nothing was written.
-        may_write = call.role is not _OPERATION or torch_private.moved(inputs, call.inputs)
-        writes = self._writes(call, inputs, given) if may_write else []
-        if call.function in SHARING and inputs:
-            self._hand_out(call.function, inputs[0], call.direct)
-        if call.bookkeeping:
-            writes = [w for w in writes if not w[0].object.internal]
-            if not writes:
-                return
-        if isinstance(result, (tuple, list)):
-            call.returned = len(returned)
+        """Read what has come out of a call."""
+        try:
+            with torch_private.unobserved():
+                returned: list[torch.Tensor] = []
+                tensors_in(result, returned)
+                running = self.customs.running
+                if running is not None and call is running.call:
+                    running.saw(self.objects, inputs, returned)
+                    return
+                # As nearly always: nothing was written.
+                may_write = call.role is not _OPERATION or torch_private.moved(inputs, call.inputs)
+                writes = self._writes(call, inputs, given) if may_write else []
+                if call.function in SHARING and inputs:
+                    self._hand_out(call.function, inputs[0], call.direct)
+                if call.bookkeeping:
+                    writes = [w for w in writes if not w[0].object.internal]
+                    if not writes:
+                        return
+                if isinstance(result, (tuple, list)):
+                    call.returned = len(returned)
+                self._take_results(call, inputs, returned, writes)
+                self._log_call(call, watching, result, returned, writes)
+        except Exception as error:
+            self.failed(error)
+
+    def _log_call(
+        self,
+        call: CallRecord,
+        watching: Watch | None,
+        result: Any,
+        returned: list[torch.Tensor],
+        writes: list[Write],
+    ) -> None:
+        """Add a finished call to the log, if it did anything, and what it wrote."""
+        if watching is not None:
+            watching.finish(result)
+            call.nodes = [*call.nodes, *self.nodes.collect()]
+            self.finished_runs += 1
+        elif call.role is Role.HOOK:
+            self.hooks.note(call, result)
+            self.note("hooked", call)
+        elif writes or call.cuts or len(returned) == 1 or _returns_others(call):
+            # Several inputs that came back as they were (broadcast_tensors) are no event: nothing
+            # happened.
+            self._log(("called", call))
+        for write in writes:
+            self._log(("wrote", call, *write))
+
+    def _take_results(
+        self,
+        call: CallRecord,
+        inputs: list[torch.Tensor],
+        returned: list[torch.Tensor],
+        writes: list[Write],
+    ) -> None:
+        """Add to a call its outputs, the nodes that it made, and where it cut the path."""
         objects = self.objects
         for tensor in returned:
             call.outputs.append((objects.known(tensor) or objects.make(tensor, call)).state)
@@ -436,24 +496,6 @@ class Recorder(TorchFunctionMode):
         if writes or not cuts.is_plain(call.inputs, call.outputs, made):
             self._prove_cuts(call, made, writes, returned)
         call.nodes = made
-        if watching is not None:
-            watching.finish(result)
-            call.nodes = [*call.nodes, *self.nodes.collect()]
-            self.finished_runs += 1
-        elif call.role is Role.HOOK:
-            self.hooks.note(call, result)
-            self.note("hooked", call)
-        elif (
-            writes
-            or call.cuts
-            or len(returned) == 1
-            or {id(s) for s in call.outputs} - {id(s) for s in call.inputs}
-        ):
-            # Several inputs that came back as they were (broadcast_tensors) are no event: nothing
-            # happened.
-            self.note("called", call)
-        for write in writes:
-            self.note("wrote", call, *write)
 
     def _hand_out(self, name: str, tensor: torch.Tensor, direct: bool) -> None:
         """Others than torch can write the memory of this tensor from now on."""
@@ -490,20 +532,14 @@ class Recorder(TorchFunctionMode):
     def _writes(self, call: CallRecord, inputs: list[torch.Tensor], given: Given) -> list[Write]:
         """(before, after, by alias) of every tensor that the call changed in place."""
         fused = call.role is Role.FUSED
-        versions = [torch_private.version(tensor) for tensor in inputs]
+        versions = list(map(torch_private.version, inputs))
         writes: list[Write] = []
         for at, (tensor, before) in enumerate(zip(inputs, call.inputs, strict=True)):
             own = before.object
             if own.state is not before and any(w[1] is own.state for w in writes):
                 continue  # an alias of one already seen
             if versions[at] != before.version or (fused and call.args_at[at] == ~0):
-                # An in-place method has just given a written view its grad_fn; y[0] = ... writes
-                # through another.
-                fresh = call.grad_mode and call.function != "__setitem__"
-                after = self.objects.refresh(
-                    own, tensor, settled=fresh or torch_private.base_of(tensor) is None
-                )
-                writes.append((before, after, False))
+                writes.append((before, self._refresh_written(call, own, tensor), False))
                 self._write_aliases(own, writes)
             elif at == 0 and call.role in _CHANGES_OWN:
                 after = self.objects.refresh(own, tensor)
@@ -517,6 +553,15 @@ class Recorder(TorchFunctionMode):
                     writes.append((before, after, False))
                     self._write_aliases(own, writes)
         return writes
+
+    def _refresh_written(self, call: CallRecord, own: Object, tensor: torch.Tensor) -> State:
+        """The state of an input whose version says that it was written."""
+        # An in-place method has just given a written view its grad_fn; y[0] = ... writes through
+        # another.
+        fresh = call.grad_mode and call.function != "__setitem__"
+        return self.objects.refresh(
+            own, tensor, settled=fresh or torch_private.base_of(tensor) is None
+        )
 
     def _unversioned(
         self, call: CallRecord, own: Object, tensor: torch.Tensor, given: Given
@@ -539,9 +584,7 @@ class Recorder(TorchFunctionMode):
         block = own.state.block
         others = [] if block is None else [m for m in block.alive() if m is not own][:ALIAS_LIMIT]
         owners = [self.objects.grad_owner.get(id(m())) for m in (own, *others)]
-        others += [
-            owner for owner in dict.fromkeys(owners) if owner is not None and owner not in others
-        ]
+        others += [one for one in dict.fromkeys(filter(None, owners)) if one not in others]
         for other in others:
             tensor = other()
             if tensor is None:
@@ -572,31 +615,24 @@ class Recorder(TorchFunctionMode):
         judged = cuts.judged(call, writes)
         if not judged:
             return
-        after = [a for _, a, alias in writes if not alias]
-        edges = cuts.reached(call.outputs + [a for _, a, _ in writes] + self._bases(after), made)
-        target = call.outputs[0] if call.outputs else after[0] if after else None
-        wrote = target is not None and any(a is target for a in after)
-        read = [
+        written = [a for _, a, alias in writes if not alias]
+        edges = cuts.reached(call.outputs + [a for _, a, _ in writes] + self._bases(written), made)
+        by_earlier_nodes = call.grad_mode and call.role in _OPERATIONS
+        read = self._with_known_history(returned) if by_earlier_nodes else []
+        severed = [
+            s
+            for s in {id(s): s for s in judged}.values()
+            if not cuts.is_connected(s, edges)
+            and not (read and cuts.leads_to(read, s, call.inputs))
+        ]
+        if severed:
+            call.cuts = _cuts_of(call, severed, written, made)
+
+    def _with_known_history(self, returned: list[torch.Tensor]) -> list[torch.Tensor]:
+        """Those results whose ``grad_fn`` may be read, see NOTE [views]."""
+        return [
             t for t in returned if (own := self.objects.known(t)) is not None and not own.deferred
         ]
-        proven: list[Any] = []
-        for state in judged:
-            if cuts.is_connected(state, edges) or any(state is c[0] for c in proven):
-                continue
-            if (
-                call.grad_mode
-                and call.role in _OPERATIONS
-                and cuts.leads_to(read, state, call.inputs)
-            ):
-                continue
-            reason = cuts.reason(call, target, wrote)
-            if reason is CutReason.NOT_DIFFERENTIABLE and made and state.object.deferred:
-                # Nobody has read whether this view is tracked, and the node that the call made
-                # takes it for a constant.
-                continue
-            proven.append((state, target, reason))
-        if proven:
-            call.cuts = proven
 
     def _bases(self, written: list[State]) -> list[State]:
         """The tensors that written views look into: they carry the new history where the view's was
@@ -649,6 +685,25 @@ class Recorder(TorchFunctionMode):
                     self.close(self.customs.leave())
         except Exception as error:
             self.failed(error)
+
+
+def _cuts_of(
+    call: CallRecord, severed: list[State], written: list[State], made: list[NodeRecord]
+) -> list[tuple[State, State | None, CutReason]]:
+    """Return the cuts that a call made: the severed inputs, each with where its value went, and
+    why."""
+    target = call.outputs[0] if call.outputs else written[0] if written else None
+    reason = cuts.reason(call, target, any(a is target for a in written))
+    if reason is CutReason.NOT_DIFFERENTIABLE and made:
+        # Nobody has read whether a deferred view is tracked, and the node that the call made takes
+        # it for a constant.
+        severed = [s for s in severed if not s.object.deferred]
+    return [(s, target, reason) for s in severed]
+
+
+def _returns_others(call: CallRecord) -> bool:
+    """Is any result another state than each of the inputs?"""
+    return bool({id(s) for s in call.outputs} - {id(s) for s in call.inputs})
 
 
 _HANDLER = Recorder.__torch_function__.__code__

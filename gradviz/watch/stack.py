@@ -34,6 +34,8 @@ _STANDARD = tuple(
 _INSTALLED = ("site-packages", "dist-packages")
 _COPY = copy.deepcopy.__code__
 
+_replaced_arguments = torch_private.hooks_replaced_arguments
+
 _USER, _BOTTOM, _WRAPPER, _LIBRARY, _BOOKKEEPING, _MODULE, _MODULE_PART = range(7)
 
 
@@ -75,6 +77,11 @@ def _is_standard(name: str) -> bool:
 def _is_handler(code: CodeType) -> bool:
     """Does the code pass a call on for another recording?"""
     return code.co_filename.startswith(_OWN) and code.co_name == "__torch_function__"
+
+
+def _is_noted_checkpoint(code: CodeType, site: Sequence[Any]) -> bool:
+    """Is it torch's checkpoint, and has the site room for it?"""
+    return len(site) < 2 * SITE_DEPTH and torch_private.is_checkpoint(code)
 
 
 class Frames:
@@ -120,7 +127,7 @@ class Frames:
             code = frame.f_code
             kind = (kinds.get(id(code)) or self._kind(code))[0]
             if kind <= _BOTTOM:
-                if checkpointed and len(found) < 2 * SITE_DEPTH:
+                if checkpointed:
                     found += (CHECKPOINT, 0, code, frame.f_lasti)
                     checkpointed = False
                 elif not closed:
@@ -130,28 +137,19 @@ class Frames:
                     break  # a module would have shown by now
                 if kind == _BOTTOM:
                     break
-            elif kind >= _MODULE:
-                if not found:
-                    direct = False
-                if kind == _MODULE:
-                    if (
-                        found
-                        and not closed
-                        and torch_private.hooks_replaced_arguments(frame, below)
-                    ):
-                        found += (REPLACED, 0)
-                        closed = len(found) == 2 * SITE_DEPTH
-                    outer = frame
-                    if inner is None:
-                        inner = frame
-            elif found:
+            elif not found:
+                direct &= kind == _WRAPPER
+                bookkeeping |= kind == _BOOKKEEPING
+            elif kind < _MODULE:
                 # torch called the user back: what it returns is not what the outer statement gets
-                is_checkpoint = torch_private.is_checkpoint(code)
-                checkpointed = checkpointed or is_checkpoint
+                checkpointed |= _is_noted_checkpoint(code, found)
                 closed = True
-            elif kind != _WRAPPER:
-                direct = False
-                bookkeeping = bookkeeping or kind == _BOOKKEEPING
+            elif kind == _MODULE and not closed and _replaced_arguments(frame, below):
+                found += (REPLACED, 0)
+                closed = len(found) == 2 * SITE_DEPTH
+            if kind == _MODULE:
+                outer = frame
+                inner = inner or frame
             below, frame = frame, frame.f_back
         return tuple(found), direct, bookkeeping, inner, outer
 

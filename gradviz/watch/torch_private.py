@@ -583,34 +583,42 @@ def _run_of_part(frame: FrameType) -> FunctionRun | None:
     values = _values(frame)
     given = _positional(frame.f_code, values)
     context = _context(given)
+    fits = _parts_of_code(frame.f_code, values, context)
+    if not fits:
+        return None
+    names = {k.__name__ for k, _ in fits}
+    if given and any(given[0] is k for k, _ in fits):
+        given = given[1:]  # a class method
+    given = _applied_to(fits[0][1], given, context)
+    caller = frame.f_back
+    if caller is not None and caller.f_code is _APPLY:  # only where this way is taken for a test
+        caller = caller.f_back
+    name = names.pop() if len(names) == 1 else UNNAMED  # several classes share this forward
+    return FunctionRun(id(caller), name, given, caller, None if context is None else ref(context))
+
+
+def _parts_of_code(code: CodeType, values: dict[str, Any], context: Any) -> list[tuple[Any, str]]:
+    """Return the Functions of which a frame of this code runs a part, each with the part's name."""
     # Only a Function that has setup_context of its own computes without a context.
     kinds = (
         [k for k in _function_classes() if _has_setup(k)]
         if context is None
         else [type(context)._forward_cls]
     )
-    fits = [
-        (k, part) for k in kinds for part, layer in _parts(k) if _runs(frame.f_code, values, layer)
-    ]
-    if not fits:
-        return None
-    part = fits[0][1]
-    names = {k.__name__ for k, _ in fits}
-    if given and any(given[0] is k for k, _ in fits):
-        given = given[1:]  # a class method
+    return [(k, part) for k in kinds for part, layer in _parts(k) if _runs(code, values, layer)]
+
+
+def _applied_to(part: str, given: tuple[Any, ...], context: Any) -> tuple[Any, ...]:
+    """Return what ``apply`` got, by the arguments of one part of the Function, without a class."""
     if context is not None:
         given = given[1:]
     if part == "setup_context":
-        given = tuple(given[0]) if given and isinstance(given[0], tuple) else ()
-    elif part == "jvp":
-        given = ()
-    elif context is not None:
-        given = given[: len(context.needs_input_grad)]  # without defaults
-    caller = frame.f_back
-    if caller is not None and caller.f_code is _APPLY:  # only where this way is taken for a test
-        caller = caller.f_back
-    name = names.pop() if len(names) == 1 else UNNAMED  # several classes share this forward
-    return FunctionRun(id(caller), name, given, caller, None if context is None else ref(context))
+        return tuple(given[0]) if given and isinstance(given[0], tuple) else ()
+    if part == "jvp":
+        return ()
+    if context is not None:
+        return given[: len(context.needs_input_grad)]  # without defaults
+    return given
 
 
 def _function_classes() -> Iterator[Any]:

@@ -14,6 +14,7 @@ from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Graph, Node, NodeKind, SavedState
 from gradviz.why.explanation import Explanation, fields_of
 from gradviz.why.paths import Paths
+from gradviz.words.notes import note_text
 from gradviz.words.speech import fill, language, say
 from gradviz.words.words import Words
 
@@ -33,7 +34,7 @@ def doubts(paths: Paths, tensor_ids: Iterable[int] = ()) -> list[str]:
     """
     on_the_way = _on_the_way(paths, tensor_ids)
     clauses = (clause(paths, on_the_way) for clause in CLAUSES)
-    return [*filter(None, clauses), *paths.graph.notes]
+    return [*filter(None, clauses), *map(note_text, paths.graph.notes)]
 
 
 def state_unread(paths: Paths, on_the_way: Set[int]) -> str:

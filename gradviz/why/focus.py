@@ -14,11 +14,12 @@ from gradviz.graph.records import (
     Graph,
     Hooked,
     Node,
+    Note,
+    NoteKind,
     Raised,
     Tensor,
     Wrote,
 )
-from gradviz.words.speech import say
 
 CARDS = 14  # tensors that one picture shows around what it points at
 
@@ -190,10 +191,10 @@ def _run_of(run: Backward, kept: Kept) -> Backward:
     )
 
 
-def _left_out(graph: Graph, tensors: Iterable[Tensor]) -> list[str]:
-    """Say how much is left out; nothing where that is nothing."""
+def _left_out(graph: Graph, tensors: Iterable[Tensor]) -> list[Note]:
+    """Note how much is left out; nothing where that is nothing."""
     left_out = len(Facts.of(graph).latest_state) - len({t.object_id for t in tensors})
-    return [say("explanation.left_out", n=left_out)] if left_out > 0 else []
+    return [Note.of(NoteKind.LEFT_OUT, n=left_out)] if left_out > 0 else []
 
 
 def _inside(event: Any, kept: Kept) -> bool:

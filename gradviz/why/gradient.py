@@ -22,7 +22,6 @@ from gradviz.why.paths import CHECKED_IN_LOSS, Asked
 from gradviz.why.rules import Rule, first_proven
 from gradviz.why.zeros import Zeros
 from gradviz.words.speech import say, several
-from gradviz.words.words import bare
 
 OF_CUTS = {
     CutReason.COPIED_OUT: Cause.REBUILT_FROM_VALUE,
@@ -596,7 +595,7 @@ class Gradients(Zeros):
         if len(leaves) != 1 or maker is None or maker.function not in SCALING:
             return None
         leaf = leaves[0]
-        if leaf.shape != result.shape or bare(leaf.name) not in ("", bare(result.name)):
+        if leaf.shape != result.shape or leaf.code_name not in ("", result.code_name):
             return None
         was_made = any(t.id in self.facts.maker for t in self.facts.states[leaf.object_id])
         readers = self.facts.readers.get(leaf.object_id, ())
@@ -605,13 +604,13 @@ class Gradients(Zeros):
 
     def earlier_leaf(self, result: Tensor, met: Set[int]) -> Tensor | None:
         """Return the last leaf above that had the result's name."""
-        name = bare(result.name)
+        name = result.code_name
         above = [
             t for t in self.graph.tensors if self.facts.accumulate_node.get(t.object_id) in met
         ]
         leaves = [t for t in above if t.is_leaf and t.requires_grad]
         others = [t for t in leaves if t.object_id != result.object_id]
-        namesakes = [t for t in others if t.name and bare(t.name) == name]
+        namesakes = [t for t in others if t.name and t.code_name == name]
         return namesakes[-1] if namesakes else None
 
     # --- it would get a gradient, and none has come -----------------------------------------------

@@ -45,7 +45,6 @@ from gradviz.why.paths import Paths
 from gradviz.why.rules import Rule, first_proven
 from gradviz.words.plain import visible
 from gradviz.words.speech import say, several
-from gradviz.words.words import bare
 
 NAME = 40  # characters of a tensor's name in a sentence
 ERROR = 160  # characters of an error that is not known
@@ -977,7 +976,7 @@ def detached(names: list[str], carried: list[Carried]) -> list[str]:
 def carried_name(tensor: Tensor, maker: Call, reader: Call) -> str:
     """Return what the code calls a tensor that one call made and a later one reads; "" where it has
     no name there."""
-    name = bare(tensor.name)
+    name = tensor.code_name
     bound = names_bound(maker, reader)
     read = names_in_code(reader)[1]
     both = [n for n in bound if n in read]

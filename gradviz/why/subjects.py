@@ -24,7 +24,7 @@ from gradviz.why.explanation import Explanation, worded
 from gradviz.why.paths import Asked
 from gradviz.why.reaching import check, parts_of
 from gradviz.words.speech import say
-from gradviz.words.words import Words, bare
+from gradviz.words.words import Words
 
 KINDS = (torch.Tensor, torch.nn.Module, torch.optim.Optimizer)
 DEPTH = 4  # of lists and mappings of subjects
@@ -117,7 +117,9 @@ class Subjects:
 
         def under_its_name(t: Tensor) -> Tensor:
             is_inner = (t.name or "self.").startswith("self.")
-            return t._replace(name=names[t.object_id]) if is_inner and t.object_id in names else t
+            if not is_inner or t.object_id not in names:
+                return t
+            return t._replace(name=names[t.object_id], former=None)
 
         return graph.replace(tensors=list(map(under_its_name, graph.tensors)))
 
@@ -134,7 +136,7 @@ class Subjects:
         says_more = name in state.name and not state.name.startswith("self.")
         if not says_more and id(t) in self.called:
             return name
-        return bare(state.name) or state.name
+        return state.code_name or state.name
 
     def optimizer_name(self, optimizer: Any) -> str:
         """Return what an optimizer is called."""
@@ -398,9 +400,7 @@ def _rebound(recording: Recorded) -> set[int]:
     graph = recording.graph
     made = {i: c.source.code or "" for c in graph.calls if c.source for i in c.outputs}
     return {
-        t.object_id
-        for t in graph.tensors
-        if t.name and f"{bare(t.name)}.grad" in made.get(t.id, "")
+        t.object_id for t in graph.tensors if t.name and f"{t.code_name}.grad" in made.get(t.id, "")
     }
 
 

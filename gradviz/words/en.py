@@ -21,6 +21,9 @@ LABEL = {
     "parameter_of": "a parameter of {module}",
     "input_of": "an input of {code}",
     "line": "line {line}",
+    # a tensor whose variable is another one by now: known by the line where it was it, or not
+    "at_line": "{name} (line {line})",
+    "another": "another {name}",
     "in_module": ", in module {module}",
     "grad": "{name}.grad",
     "node_of": "{node} of {code}",
@@ -30,6 +33,25 @@ LABEL = {
 LIST = {
     "times": "{place}, {n} times",
     "more_places": "and {n} more places",
+}
+
+# what a graph lacks, or what was out of the ordinary when it was recorded: by NoteKind
+NOTE = {
+    "dropped": "the oldest {dropped} events were dropped: this recording keeps at most {kept} (record(max_events=...) keeps more)",
+    "failed": "not recorded, {times} times: {error}",
+    "transformed": "inside torch.func transforms nothing is recorded",
+    "elsewhere": "not recorded: {calls:# call|# calls} that other asyncio tasks, or other contexts, ran meanwhile on this thread",
+    "compiled": 'torch.compile: the inside of a compiled function is one call (CompiledFunction.apply) or is not recorded; only backend="eager" runs ordinary calls',
+    "profiled": "a profiler was active: it counts gradviz's own operations, too",
+    "begun_in_backward": "this recording began inside a backward, in a hook for example: torch puts the function modes back when such a hook returns, which switched the recording off early: what ran from then on is not recorded",
+    "other_mode_left": "another function mode was left while this recording stood above it, which switched the recording off early: what ran from then on is not recorded",
+    "ended_elsewhere": "this recording was ended by another thread than the one that began it: what its own thread ran after that is not recorded",
+    "not_watched": "backward {backward} was not watched: its graph is too large, so its gradients are not known",
+    "node_limit": "The graph has more than {limit:# node|# nodes}. The nearest {limit:#|#} were read; of the nodes next to them only the names, and the rest is left out.",
+    "grad_fn_unreadable": "The grad_fn of {name} cannot be read: torch raises {error}.",
+    "grad_fn_of_unnamed": "The grad_fn of tensor {tensor} cannot be read: torch raises {error}.",
+    "unknown_shapes": "{n} of {tensors} tensors do not tell their shape.",
+    "left_out": "shown is what the explanation points at; {n:## more tensor is|## more tensors are} left out",
 }
 
 # --- why ------------------------------------------------------------------------------------------
@@ -99,7 +121,6 @@ EXPLANATION = {
     "mend": "Mend",
     "ruled_out": "Ruled out",
     "all_ruled_out": "{all}.",
-    "left_out": "shown is what the explanation points at; {n:## more tensor is|## more tensors are} left out",
 }
 
 # of tables: why/tables.py
@@ -1408,6 +1429,7 @@ PAGE = {
 SECTIONS = {
     "label": LABEL,
     "list": LIST,
+    "note": NOTE,
     "symptom": SYMPTOM,
     "cause": CAUSE,
     "explanation": EXPLANATION,

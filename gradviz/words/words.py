@@ -3,7 +3,6 @@ Knows no torch."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from gradviz.graph.facts import Facts, How, code_of
@@ -88,13 +87,3 @@ def file_of(name: str) -> str:
     if not name or name.startswith("<"):
         return ""
     return visible(name.replace("\\", "/").rpartition("/")[2], 40) + " "
-
-
-def bare(name: str | None) -> str:
-    """Return a name without the line where it was one: ``"b (line 3)"`` is b there, and not any
-    more.
-
-    >>> bare("b (line 3)"), bare("another b"), bare(None)
-    ('b', '', '')
-    """
-    return re.sub(r" \(line \d+\)$|^another .*", "", name or "")

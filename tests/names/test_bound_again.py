@@ -16,8 +16,12 @@ import torch
 import gradviz as gv
 from gradviz.graph import preview
 from gradviz.graph.facts import Facts
+from gradviz.graph.records import Former, Graph
 from gradviz.picture import explaining, table
 from gradviz.picture.figure import Figure
+from gradviz.watch.capture import capture
+from gradviz.words.en import ENGLISH
+from gradviz.words.speech import speaking
 
 NAMES = "abcd"
 PRELUDE = """
@@ -225,3 +229,52 @@ def test_what_only_calls_bind_keeps_its_name(way: str) -> None:
         rec, final = run(body, way, f"<calls {way} {seed}>")
         check(rec, final, body)
         assert {n: rec.find(t).name for n, t in final.items()} == {n: n for n in final}, body
+
+
+# --- what it was called, as data ------------------------------------------------------------------
+
+
+def test_a_former_name_is_a_field() -> None:
+    with gv.record() as rec:
+        b = torch.ones(2, requires_grad=True)
+        first = (b * 2).sum()
+        b = torch.zeros(2)
+        second = b.sum()
+    assert first is not second
+    earlier, later = (t for t in rec.graph.tensors if t.code_name == "b")
+    line = rec.graph.calls[0].source.line
+    assert (earlier.former, earlier.name) == (Former("b", line), f"b (line {line})")
+    assert (later.former, later.name) == (None, "b")
+    assert Graph.from_json(rec.graph.to_json()) == rec.graph
+
+
+def test_no_former_name_is_read_out_of_a_name_that_was_given() -> None:
+    t = torch.ones(2, requires_grad=True)
+    (captured,) = capture(t, names={"b (line 3)": t}).tensors
+    assert (captured.name, captured.code_name) == ("b (line 3)", "b (line 3)")
+
+
+def test_a_former_name_without_its_line_is_no_variable() -> None:
+    t = torch.ones(2, requires_grad=True)
+    (captured,) = capture(t, names={"t": t}).tensors
+    assert captured.code_name == "t"
+    assert captured._replace(former=Former("b", None)).code_name == ""
+    assert captured._replace(former=Former("b", 3)).code_name == "b"
+    assert captured._replace(name=None).code_name == ""
+
+
+def test_a_former_name_is_told_in_the_language_that_is_spoken() -> None:
+    german = {"label.at_line": "{name}, wie es in Zeile {line} war"}
+    with speaking(ENGLISH._replace(sentences={**ENGLISH.sentences, **german})):
+        with gv.record() as rec:
+            b = torch.ones(2, requires_grad=True)
+            b = b * 2
+        (leaf,) = (t for t in rec.graph.tensors if t.former)
+        assert leaf.name == f"b, wie es in Zeile {leaf.former.line} war"
+        assert leaf.code_name == "b"
+        # and the code line that made it is not told a second time
+        (card,) = (c for c in Figure(rec.graph).whole.cards if leaf.id in c.tensor_ids)
+        assert [row.text for row in card.rows if row.kind == "code"] == [
+            "b = torch.ones(2, requires_grad=True)"
+        ]
+        assert b.requires_grad

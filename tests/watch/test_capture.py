@@ -14,6 +14,7 @@ from torch.utils.checkpoint import checkpoint
 
 from gradviz.graph.records import GradientEdge, GradvizError, Graph, NodeKind, SavedState
 from gradviz.watch.capture import capture
+from gradviz.words.notes import note_text
 
 
 @pytest.fixture
@@ -34,6 +35,10 @@ class Square(torch.autograd.Function):
 
 def names(graph):
     return [node.name for node in graph.nodes]
+
+
+def notes(graph):
+    return [note_text(note) for note in graph.notes]
 
 
 def edges(graph):
@@ -320,10 +325,10 @@ def test_inside_functorch_transforms():
 def test_unreadable_is_said():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert capture(nested(torch.strided)).notes == ("1 of 1 tensors do not tell their shape.",)
+        assert notes(capture(nested(torch.strided))) == ["1 of 1 tensors do not tell their shape."]
     view = stale_view()
     graph = capture(view, names={"v": view})
-    assert graph.notes == ("The grad_fn of v cannot be read: torch raises RuntimeError.",)
+    assert notes(graph) == ["The grad_fn of v cannot be read: torch raises RuntimeError."]
     assert graph.tensors[0].is_leaf is None
 
 
@@ -362,6 +367,7 @@ def test_tensor_fields(a):
         "storage_id": 0,
         "base_id": None,
         "gradient_edge": None,
+        "former": None,
     }
 
 
@@ -417,12 +423,10 @@ def test_limit_is_said_and_leaves_stubs(a):
     graph = capture(h, limit=4)
     assert [n.stub for n in graph.nodes] == [False] * 4 + [True]
     assert edges(graph)[-2:] == [(3, 0, 4, 0), (3, 1, None, 0)]
-    assert graph.notes == (
-        (
-            "The graph has more than 4 nodes. The nearest 4 were read; of the nodes next to them"
-            " only the names, and the rest is left out."
-        ),
-    )
+    assert notes(graph) == [
+        "The graph has more than 4 nodes. The nearest 4 were read; of the nodes next to them"
+        " only the names, and the rest is left out."
+    ]
 
 
 def test_a_graph_keeps_nothing_alive(a):

@@ -23,7 +23,6 @@ from torch import nn
 
 import gradviz as gv
 from gradviz.graph.records import CutReason
-from gradviz.picture import rows
 
 PROGRAMS = []
 
@@ -51,8 +50,7 @@ def actual_cuts(graph) -> list[tuple[int, CutReason, str, str]]:
     """(line, reason, input name, output name), ``_`` for a value that no variable holds."""
 
     def variable(tensor_id):
-        name = None if tensor_id is None else graph.tensor[tensor_id].name
-        name = rows.bare(name)
+        name = None if tensor_id is None else graph.tensor[tensor_id].code_name
         # "a.data" and "layer.weight" are not variables
         return name if name and name.isidentifier() else "_"
 

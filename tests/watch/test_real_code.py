@@ -91,7 +91,7 @@ def test_a_backward_longer_than_the_log_leaves_a_recording_that_can_be_read() ->
         for _ in range(10):
             x = x * 2
         x.sum().backward()
-    assert "were dropped" in rec.graph.notes[0]
+    assert "were dropped" in rec.notes[0]
     for step in range(len(rec.events) + 1):
         rec.at(step)
 
@@ -251,7 +251,7 @@ def test_an_overridable_function_without_a_hash() -> None:
 
     with gv.record() as rec:
         assert Double()(leaf()).tolist() == [2, 4]
-    assert "unhashable" in rec.graph.notes[0]
+    assert "unhashable" in rec.notes[0]
 
 
 def test_names_known_at_the_end_reach_a_graph_that_was_looked_at_before() -> None:
@@ -276,7 +276,7 @@ def test_a_failure_of_ours_inside_a_hook_does_not_stop_the_backward(
         loss.backward()
     assert a.grad is not None
     assert a.grad.tolist() == [2, 2]
-    assert any("ours" in note for note in rec.graph.notes)
+    assert any("ours" in note for note in rec.notes)
 
 
 def test_hooks_that_could_not_all_be_set_are_taken_away_again(
@@ -298,4 +298,4 @@ def test_hooks_that_could_not_all_be_set_are_taken_away_again(
         loss.backward()
     assert len(set_hooks) == 3
     assert ran == []
-    assert any("ours" in note for note in rec.graph.notes)
+    assert any("ours" in note for note in rec.notes)

@@ -11,7 +11,7 @@ from string import Formatter
 import pytest
 
 from gradviz.graph.findings import Cause, Symptom
-from gradviz.graph.records import CutReason
+from gradviz.graph.records import CutReason, NoteKind
 from gradviz.picture import theme
 from gradviz.why.messages import _TEXTS
 from gradviz.words import en
@@ -53,7 +53,7 @@ def fields_of(sentence: str) -> dict[str, str]:
 # Sections whose keys are those of an enumeration or of a finding: not written down where said.
 BY_NAME = {
     *("symptom", "ruled_out", "mend", "cause", "answer_column", "verdict", "obstacle"),
-    *("cut", "card_kind", "legend", "belief"),
+    *("cut", "card_kind", "legend", "belief", "note"),
 }
 NAMES = {
     "symptom": {symptom.name.lower() for symptom in Symptom},
@@ -61,6 +61,7 @@ NAMES = {
     "legend": set(theme.LEGEND),
     "cut": {reason.name.lower() for reason in CutReason},
     "mend": {reason.name.lower() for reason in CutReason},
+    "note": {kind.name.lower() for kind in NoteKind},
 }
 
 
@@ -200,6 +201,11 @@ def is_prose(text: str) -> bool:
     return len(re.findall(r"[A-Za-z]{2,}", text)) >= 4 and " " in text
 
 
+def is_pattern(call: ast.Call) -> bool:
+    """Is it a call of a function of ``re``, such as ``re.compile(...)``?"""
+    return isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "re"
+
+
 def values_of(tree: ast.Module, names: set[str]) -> list[ast.expr]:
     """What some constants of a module are set to."""
     found = []
@@ -220,8 +226,8 @@ def is_check(node: ast.AST) -> bool:
 
 
 def prose_in(tree: ast.Module, not_ours: set[str]) -> Iterator[tuple[int, str]]:
-    """Literals of a module that read like sentences; docstrings, errors about arguments and what is
-    not ours apart."""
+    """Literals of a module that read like sentences. Docstrings, errors about arguments, tables of
+    names (``"a b".split()``), patterns of other people's text and what is not ours apart."""
     apart = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     apart |= {
         id(part)
@@ -230,6 +236,10 @@ def prose_in(tree: ast.Module, not_ours: set[str]) -> Iterator[tuple[int, str]]:
         for part in ast.walk(node)
     }
     apart |= {id(part) for value in values_of(tree, not_ours) for part in ast.walk(value)}
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    functions = [call.func for call in calls if isinstance(call.func, ast.Attribute)]
+    apart |= {id(function.value) for function in functions if function.attr == "split"}
+    apart |= {id(part) for call in calls if is_pattern(call) for part in ast.walk(call)}
     literals = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
     for node in (node for node in literals if id(node) not in apart):
         if isinstance(node.value, str) and is_prose(node.value):
