@@ -19,6 +19,7 @@ from gradviz.picture.arrange import arranged
 from gradviz.picture.figure import WIDTH, Figure
 from gradviz.picture.scene import Arrow, Box, Card, Row, Scene
 from gradviz.picture.telling import Story
+from gradviz.words.speech import say
 
 if TYPE_CHECKING:
     from gradviz.recording import Recording
@@ -118,10 +119,8 @@ def _so_far(scene: Scene, running: bool) -> Scene:
     """What a running backward has not reached, it may reach yet."""
     if not running:
         return scene
-    never, yet = (
-        Row("accumulate", f"AccumulateGrad · {word}")
-        for word in ("never reached", "not reached yet")
-    )
+    never = Row("accumulate", say("row.never_reached"))
+    yet = Row("accumulate", say("row.not_reached_yet"))
     return scene._replace(
         cards=tuple(
             c._replace(rows=tuple(yet if r == never else r for r in c.rows)) for c in scene.cards

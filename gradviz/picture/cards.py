@@ -10,6 +10,7 @@ from gradviz.graph.records import Call, Cut, CutReason, Edge, Graph, NodeKind, T
 from gradviz.picture import frames
 from gradviz.picture.rows import RowWriter
 from gradviz.picture.scene import Arrow, Card, Scene, describe
+from gradviz.words.words import Words
 
 
 class _Draft:
@@ -41,7 +42,7 @@ class _Builder:
     """Builds one Scene. Each step reads the graph and what earlier steps have put into ``self``."""
 
     def __init__(self, graph: Graph) -> None:
-        self.graph, self.facts = graph, Facts.of(graph)
+        self.graph, self.facts, self.words = graph, Facts.of(graph), Words(graph)
         self.cards_of: dict[int | None, list[_Draft]] = {}  # by object id, oldest first
         self.of_state: dict[int, _Draft] = {}  # tensor id -> its card
         self.of_node: dict[int, _Draft] = {}
@@ -402,7 +403,7 @@ class _Builder:
     def gradient_arrow(self, edge: Edge) -> tuple[str, str, str]:
         drawn = (edge.next_node_id, edge.input_nr) in self.of_output
         mark = f"output {edge.input_nr}" if edge.input_nr and not drawn else ""
-        label = self.facts.sent_labels.get((edge.node_id, edge.next_index))
+        label = self.words.sent_labels.get((edge.node_id, edge.next_index))
         if label is not None:
             return "gradient", label, mark
         if edge.node_id == self.facts.last_raised_at:

@@ -11,8 +11,10 @@ from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Graph, Node, Tensor
 from gradviz.picture import explaining, render, table, text
 from gradviz.picture.explaining import Listing
-from gradviz.picture.scene import Arrow, Card, Scene, joined
+from gradviz.picture.scene import Arrow, Card, Scene
 from gradviz.words.plain import visible
+from gradviz.words.speech import joined
+from gradviz.words.words import Words
 
 KINDS = {
     "leaf": "leaf",
@@ -150,7 +152,7 @@ class _Describer:
     def __init__(
         self, graph: Graph, cards: Sequence[Card], arrows: Sequence[Arrow], listing: Listing | None
     ) -> None:
-        self.graph, self.facts = graph, Facts.of(graph)
+        self.graph, self.facts, self.words = graph, Facts.of(graph), Words(graph)
         self.cards, self.arrows, self.listing = cards, arrows, listing
         self.names = {c.id: _name(c) for c in cards}
         self.keys = self.unique_keys()
@@ -253,7 +255,7 @@ class _Describer:
             yield "gradient arrived", self.facts.arrived.get(t.gradient_edge, "")
         storage = self.facts.storage.get(t.storage_id)
         size = (
-            table.UNKNOWN
+            table.word(None)
             if storage is None or storage.nbytes is None
             else f"{storage.nbytes} bytes"
         )
@@ -279,7 +281,7 @@ class _Describer:
             yield "node", node.name
             yield "gradient arrived", ", ".join(self.facts.arrived_at_outputs.get(node.id, ()))
         for e in self.graph.edges_from.get(node.id, ()):
-            value = self.facts.sent_labels.get((node.id, e.next_index))
+            value = self.words.sent_labels.get((node.id, e.next_index))
             to = self.card_of.get(e.next_node_id)
             if value and to is not None and to != card.id:
                 yield "gradient sent", f"{value} to {self.names[to]}"

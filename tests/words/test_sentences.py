@@ -10,6 +10,9 @@ from string import Formatter
 
 import pytest
 
+from gradviz.graph.facts import WrongUse
+from gradviz.graph.records import CutReason, SavedState
+from gradviz.picture.table import COLUMNS
 from gradviz.words.en import ENGLISH, SECTIONS
 from gradviz.words.language import Answer
 from gradviz.words.speech import fill, language, say, speaking
@@ -46,7 +49,13 @@ def fields_of(sentence: str) -> dict[str, str]:
 
 
 # Sections whose keys are those of an enumeration or of a finding: not written down where said.
-BY_NAME = {"symptom", "ruled_out"}
+BY_NAME = {"symptom", "ruled_out", "cut", "cutter", "wrong_use", "saved", "column"}
+KEYS = {
+    "cut": CutReason,
+    "cutter": CutReason,
+    "wrong_use": WrongUse,
+    "saved": SavedState,
+}
 
 
 SAID = [
@@ -70,6 +79,20 @@ def test_what_is_said_is_in_the_tables(at: str, call: ast.Call) -> None:
         assert key in ENGLISH.sentences, at
         if None not in given:
             assert set(fields_of(ENGLISH.sentences[key])) == given, f"{at}: {key}"
+
+
+@pytest.mark.parametrize("section", KEYS)
+def test_every_member_has_its_phrase(section: str) -> None:
+    assert list(SECTIONS[section]) == [member.name.lower() for member in KEYS[section]]
+
+
+def test_every_column_has_its_head() -> None:
+    assert tuple(SECTIONS["column"]) == COLUMNS
+
+
+def test_what_cuts_is_told_by_its_call() -> None:
+    given = {name for phrase in SECTIONS["cutter"].values() for name in fields_of(phrase)}
+    assert given == {"function", "call"}
 
 
 def test_every_sentence_is_said() -> None:
