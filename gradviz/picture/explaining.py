@@ -202,6 +202,9 @@ class _Teller:
     def name(self, tensor_id: int | None) -> str:
         return self.fit(self.words.name(tensor_id))
 
+    def grad(self, tensor_id: int | None) -> str:
+        return self.fit(self.words.grad(tensor_id))
+
     def code(self, call: Call | None) -> str:
         return self.fit(self.words.code(call)) or say("label.call")
 
@@ -360,8 +363,7 @@ class _Teller:
         if there is None:
             return
         leaves = self.leaves_without_grad()
-        if without := [self.name(t.id) for t in leaves if t.object_id not in there]:
-            grads = [say("label.grad", name=name) for name in without]
+        if grads := [self.grad(t.id) for t in leaves if t.object_id not in there]:
             yield say("summary.none", grads=grads, starts=self.starts(runs))
         met_by = self.facts.leaves_filled
         waiting = [self.name(t.id) for t in leaves if t.object_id in there - met_by]
@@ -447,8 +449,8 @@ class _Teller:
             if t.retains_grad and t.grad is not None and not t.is_leaf:
                 yield say(
                     "summary.kept" if t.object_id in asked_for else "summary.kept_by_flag",
-                    name=self.name(t.id),
-                    grad=self.fit(t.grad),
+                    grad=self.grad(t.id),
+                    value=self.fit(t.grad),
                 )
 
     def leaf_gradients(self) -> Iterator[tuple[str, str]]:
@@ -461,7 +463,7 @@ class _Teller:
 
     def leaf_gradient(self, leaf: Tensor, event: Accumulated) -> tuple[str, str]:
         """Tell what a leaf stores, in brief and with how it came about."""
-        grad, stored = say("label.grad", name=self.name(leaf.id)), self.fit(event.stored)
+        grad, stored = self.grad(leaf.id), self.fit(event.stored)
         now = self.facts.grads_now[leaf.object_id]
         if now != event.stored:
             since = say("summary.grad_since", grad=grad, stored=stored, now=self.fit(now))
@@ -500,21 +502,20 @@ class _Teller:
 
     def not_stored(self, leaf: Tensor, event: Accumulated) -> str:
         """Tell why nothing is stored though a gradient arrived."""
-        name = self.name(leaf.id)
         fields = {
-            "grad": say("label.grad", name=name),
+            "grad": self.grad(leaf.id),
             "stored": event.stored,
             "incoming": self.fit(event.incoming),
         }
         # AccumulateGrad asks the tensor when it runs
         if leaf.requires_grad is False:
-            return say("summary.grad_not_tracked", name=name, **fields)
+            return say("summary.grad_not_tracked", name=self.name(leaf.id), **fields)
         return say("summary.grad_set_to_none", by=_by(event.hooks), **fields)
 
     def added(self, leaf: Tensor, event: Accumulated) -> str:
         """Tell what was added to an earlier gradient."""
         fields = {
-            "grad": say("label.grad", name=self.name(leaf.id)),
+            "grad": self.grad(leaf.id),
             "stored": self.fit(event.stored),
             "incoming": self.fit(event.incoming),
             "before": self.fit(event.before),
@@ -528,7 +529,7 @@ class _Teller:
 
     def first_stored(self, leaf: Tensor, event: Accumulated, known: bool) -> str:
         """Tell through which code the first gradient of a leaf came back."""
-        grad, stored = say("label.grad", name=self.name(leaf.id)), self.fit(event.stored)
+        grad, stored = self.grad(leaf.id), self.fit(event.stored)
         through, change = self.sent_through(event), self.change_of(event)
         sent = sum(map(len, through.values()))
         if sent > FEW:

@@ -185,13 +185,11 @@ class Story:
 
     def hooked(self, event: Hooked) -> str:
         """Tell on which tensor a hook was put."""
-        call, name = self.graph.call[event.call_id], self.words.name(event.tensor_id)
-        is_after = "accumulate" in call.function
-        return say(
-            "event.hooked_after" if is_after else "event.hooked",
-            call=self.words.line(call),
-            name=name,
-        )
+        call = self.graph.call[event.call_id]
+        fields = {"call": self.words.line(call), "name": self.words.name(event.tensor_id)}
+        if "accumulate" not in call.function:
+            return say("event.hooked", **fields)
+        return say("event.hooked_after", grad=self.words.grad(event.tensor_id), **fields)
 
     def raised(self, event: Raised) -> str:
         """Tell what a call raised."""

@@ -23,6 +23,7 @@ LABEL = {
     "line": "line {line}",
     "in_module": ", in module {module}",
     "grad": "{name}.grad",
+    "grad_of": ".grad of {name}",
     "called": "{function}()",
     "call": "a call",
     "earlier_call": "An earlier call",
@@ -288,7 +289,7 @@ EVENT = {
     "values": "values {was} → {now}",
     # hooks
     "hooked": "{call} puts a hook on {name}.",
-    "hooked_after": "{call} puts a hook on {name}, to run when {name}.grad is filled.",
+    "hooked_after": "{call} puts a hook on {name}, to run when {grad} is filled.",
     "changed_by_hook": "The {hooks:hook|# hooks} on {name} changed the gradient: {change}.",
     "through_hook": "The gradient went through the {hooks:hook|# hooks} on {name}: {change}.",
     "changed_unseen": "On its way to {node} the gradient was changed, it is not known by what: {change}.",
@@ -358,8 +359,8 @@ SUMMARY = {
     "changed_unseen_one_of": "The gradient of {name} was changed from {before} to {after} on its way, it is not known by what (1 of {n} changes).",
     "returned": "autograd.grad returned {gradients} and filled no .grad.",
     "returned_for": "{gradient} for {name}",
-    "kept": "{name}.grad is {grad}: it is not a leaf, and retain_grad() kept it.",
-    "kept_by_flag": "{name}.grad is {grad}: it is not a leaf, and its retains_grad is True.",
+    "kept": "{grad} is {value}: it is not a leaf, and retain_grad() kept it.",
+    "kept_by_flag": "{grad} is {value}: it is not a leaf, and its retains_grad is True.",
     "passed": "{name} is not a leaf: its gradient {gradient} passed through and was not kept.",
     # before backward
     "nothing_tracked": "Nothing here requires grad, so autograd records nothing.",

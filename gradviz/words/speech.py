@@ -62,7 +62,7 @@ def say(key: str, /, **fields: Any) -> str:
         >>> say("list.more_places", n=2)
         'and 2 more places'
     """
-    return fill(language().sentences[key], fields)
+    return fill(_spoken[-1].sentences[key], fields)
 
 
 def fill(sentence: str, fields: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from gradviz.graph.facts import Facts, How, code_of
+from gradviz.graph.facts import Facts, How, Label, code_of
 from gradviz.graph.records import Call, Changed, Cut, Graph
 from gradviz.words.plain import visible
 from gradviz.words.speech import say
@@ -29,23 +29,42 @@ class Words:
         self.places_told: dict[int, str] = {}  # by call
 
     def name(self, tensor_id: int | None) -> str:
-        """Return a tensor's name, or the code that made it."""
+        """Return a tensor's name, or the code that made it; a phrase where there is neither."""
         label = self.facts.label(tensor_id)
-        if label.tensor is None:
-            return say("label.plain_value")
+        return self._in_code(label) or self._phrase(label)
+
+    def grad(self, tensor_id: int | None) -> str:
+        """Return what the ``.grad`` of a tensor is called."""
+        label = self.facts.label(tensor_id)
+        if code := self._in_code(label):
+            return say("label.grad", name=code)
+        return say("label.grad_of", name=self._phrase(label))
+
+    def _in_code(self, label: Label) -> str:
+        """Return what stands for a tensor in the code, or ""."""
         if label.how is How.NAMED:
             return visible(label.name, self.chars)
         if label.maker:
             return self.code(label.maker)
+        # written since, or only handed on; a parameter is told by its module
+        is_parameter = bool(self._parameter_of(label))
+        return "" if is_parameter else self.code(label.first_maker or label.given_by)
+
+    def _parameter_of(self, label: Label) -> str:
+        """Return the path of the module whose parameter a tensor without a name is, or ""."""
+        is_leaf = label.tensor is not None and label.tensor.is_leaf and label.tensor.requires_grad
+        return (label.reader.module or "") if label.reader and is_leaf else ""
+
+    def _phrase(self, label: Label) -> str:
+        """Return what is known of a tensor that nothing in the code stands for."""
+        if label.tensor is None:
+            return say("label.plain_value")
+        if module := self._parameter_of(label):
+            return say("label.parameter_of", module=visible(module, self.chars))
         # a backward says nothing of what it was called on
-        is_backward = label.reader is not None and label.reader.id in self.facts.backward_calls
-        reader = None if is_backward else label.reader
-        if reader and reader.module and label.tensor.is_leaf and label.tensor.requires_grad:
-            return say("label.parameter_of", module=visible(reader.module, self.chars))
-        # written since, or only handed on
-        if call := label.first_maker or label.given_by:
-            return self.code(call)
-        return say("label.input_of", code=self.code(reader)) if reader else say("label.unnamed")
+        if label.reader is None or label.reader.id in self.facts.backward_calls:
+            return say("label.unnamed")
+        return say("label.input_of", code=self.code(label.reader))
 
     def code(self, call: Call | None) -> str:
         """Return the user's code of a call, on one line."""
