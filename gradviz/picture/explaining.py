@@ -33,7 +33,7 @@ from gradviz.words.words import Words, with_version
 
 LIMIT = 240  # characters of both sentences together
 CODE = 48  # characters of a line of code in a sentence
-SHORT = 24  # characters of a list of numbers, where a sentence is too long
+SHORT = 24  # characters of a list of numbers, or of code, where there is no room for more
 FIRST = 8  # characters by which a line is known again
 FEW = 3  # leaves or contributions that are told one by one
 
@@ -106,6 +106,9 @@ def sentences(graph: Graph, error: str = "", listing: Listing | None = None) -> 
     for place, sentence in enumerate(teller.sentences(error)):
         if len(sentence.text) > LIMIT:
             sentence = _Teller(graph, listing, SHORT).sentence(error, place)
+        # what lost a gradient is not left unsaid for want of room
+        if sentence.is_lost and told and not _has_room(told[0].text, sentence.text):
+            sentence = _Teller(graph, listing, SHORT, SHORT).sentence(error, place)
         if not told or _has_room(told[0].text, sentence.text):
             told.append(sentence)
         if len(told) == 2:
@@ -150,12 +153,17 @@ class _Teller:
         graph: what was recorded or captured.
         listing: what the reader sees; None: all lines.
         chars: characters of a list of numbers, where there is little room; None: all.
+        code: characters of a name or a line of code.
     """
 
     def __init__(
-        self, graph: Graph, listing: Listing | None = None, chars: int | None = None
+        self,
+        graph: Graph,
+        listing: Listing | None = None,
+        chars: int | None = None,
+        code: int = CODE,
     ) -> None:
-        self.graph, self.facts, self.words = graph, Facts.of(graph), Words(graph, CODE)
+        self.graph, self.facts, self.words = graph, Facts.of(graph), Words(graph, code)
         self.listing, self.chars = listing, chars
 
     def sentences(self, error: str) -> Iterator[Told]:
