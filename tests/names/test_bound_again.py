@@ -202,7 +202,7 @@ TOLD = {
 @pytest.mark.parametrize("body", TOLD)
 def test_sentences(body: str) -> None:
     rec, _ = run(f"{body}\nc = d = a", "scenario", f"<told {len(body)}>")
-    said = " ".join(explaining._Teller(rec.graph).sentences(""))
+    said = " ".join(told.text for told in explaining._Teller(rec.graph).sentences(""))
     assert TOLD[body] in said
     assert not re.search(r"\.grad (is|are) None", said)
 
