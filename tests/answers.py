@@ -19,6 +19,9 @@ import gradviz as gv
 
 Plain = dict[str, Any]
 
+# forms that are kept with an answer
+FORMS = {"cancels", "done", "frozen_now", "large", "zero", "zero_factor"}
+
 # --- one answer ---------------------------------------------------------------------------------------------------
 
 # No answer has a field for the kind of its mend, so it is read off the calls and the words that every wording needs.
@@ -148,7 +151,7 @@ class Reader:
         said = {f"said {thing}" for thing in self.said(told) if thing not in labels}
         found = {
             "cause": told.cause,
-            "detail": told.detail,
+            "detail": told.form if told.form in FORMS else "",
             "lines": sorted({self.line(graph, number) for number in told.lines}),
             "cuts": self.cuts(graph, told.cuts),
             "mend": mends(told.mend),

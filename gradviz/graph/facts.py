@@ -59,6 +59,7 @@ OVERWRITING = frozenset(
     "copy_ zero_ fill_ set_ normal_ uniform_ random_ exponential_ bernoulli_ data".split()
 )
 
+Site = tuple[tuple[str, int], str, str | None]  # (file, line), function and module of a call
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 EventKind = TypeVar("EventKind")
@@ -762,6 +763,13 @@ class Facts:
         return grouped((n, e.run) for e in self.freed for n in e.node_ids)
 
     @cached_property
+    def leading_to_freed(self) -> Set[int | None]:
+        """The nodes from which a gradient comes to one that has released what it had saved, those
+        themselves included."""
+        bits = self.met(dict.fromkeys(self.runs_that_freed, 1), {})
+        return {node_id for node_id, freed in bits.items() if freed}
+
+    @cached_property
     def runs_of_node(self) -> dict[int, list[tuple[int, NodeRan]]]:
         """What a node did, each time with its place among all runs of nodes, by node id."""
         return grouped((e.node_id, (place, e)) for place, e in enumerate(self.nodes_ran))
@@ -996,6 +1004,11 @@ def code_of(call: Call) -> str:
     if call.source and call.source.code:
         return " ".join(call.source.code.split())
     return f"{call.function}(…)"
+
+
+def site_of(call: Call) -> Site | None:
+    """Return where in the code a call stands; the same again for each iteration of a loop."""
+    return (call.source[:2], call.function, call.module) if call.source else None
 
 
 def read_by(call: Call) -> tuple[int, ...]:

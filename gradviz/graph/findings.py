@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum, IntEnum, auto
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gradviz.graph.records import Call, Cut
@@ -208,6 +207,8 @@ class Finding(NamedTuple):
         tensor_ids: tensors that it points at.
         checked: keys of what was checked and is not the cause.
         sure: how sure it is.
+        also_at: further calls, at whose lines it points without telling of them.
+        more: further lines, in words.
     """
 
     cause: Cause
@@ -215,10 +216,12 @@ class Finding(NamedTuple):
     symptom: Symptom = Symptom.NONE
     subject: str = ""
     loss: str = ""
-    fields: Mapping[str, Any] = MappingProxyType({})
+    fields: Mapping[str, Any] = {}
     calls: tuple[Call, ...] = ()
     cuts: tuple[Cut, ...] = ()
     node_ids: tuple[int, ...] = ()
     tensor_ids: tuple[int, ...] = ()
     checked: tuple[str, ...] = ()
     sure: Sure = Sure.PROVEN
+    also_at: tuple[Call, ...] = ()
+    more: tuple[str, ...] = ()

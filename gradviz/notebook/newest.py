@@ -19,10 +19,11 @@ from gradviz.graph.records import GradvizError
 from gradviz.recording import Recording
 from gradviz.watch import torch_private
 from gradviz.watch.walk import walk
-from gradviz.why.entry import explain, held_by, names_of, parameters_of
+from gradviz.why.entry import explain
 from gradviz.why.explanation import Explanation
 from gradviz.why.messages import cause_of, read_error
 from gradviz.why.raised import explain_error
+from gradviz.why.subjects import held_by, names_of, parameters_of
 
 MAGIC = "%gradviz why"
 WANTED = f"expected names or expressions of this notebook that explain() takes: {MAGIC} model loss"

@@ -102,7 +102,7 @@ class Story:
 
     def started(self, run: Backward) -> str:
         """Tell at which nodes a backward began."""
-        nodes = [self.words.node(n) for n in run.roots] or [say("event.no_node")]
+        nodes = [self.words.node_by_id(n) for n in run.roots] or [say("event.no_node")]
         return say("event.starts" if run.watched else "event.ran_unwatched", nodes=nodes)
 
     def changed(self, before: Tensor, after: Tensor) -> str:
@@ -198,7 +198,7 @@ class Story:
         if event.node_id is None:
             return say("event.raised", call=call, error=error)
         return say(
-            "event.raised_while", call=call, error=error, node=self.words.node(event.node_id)
+            "event.raised_while", call=call, error=error, node=self.words.node_by_id(event.node_id)
         )
 
     # --- backwards --------------------------------------------------------------------------------
@@ -207,7 +207,9 @@ class Story:
         """Tell what became of a gradient between two nodes."""
         change = way(event.before, event.after, event.hooks)
         if not event.hooks:
-            return say("event.changed_unseen", node=self.words.node(event.node_id), change=change)
+            return say(
+                "event.changed_unseen", node=self.words.node_by_id(event.node_id), change=change
+            )
         on = next(e.tensor_id for e in self.facts.hooks if e.call_id in event.hooks)
         # a large one: its numbers are not kept
         is_large = event.before == event.after
@@ -222,11 +224,11 @@ class Story:
         """Tell what arrived at a node, and what it sent."""
         nexts = {e.next_index: e.next_node_id for e in self.graph.edges_from.get(event.node_id, ())}
         sent = [
-            say("event.sent", gradient=gradient, node=self.words.node(nexts[slot]))
+            say("event.sent", gradient=gradient, node=self.words.node_by_id(nexts[slot]))
             for slot, gradient in enumerate(event.sent)
             if gradient is not None and nexts.get(slot) is not None
         ]
-        node, nothing = self.words.node(event.node_id), say("change.nothing")
+        node, nothing = self.words.node_by_id(event.node_id), say("change.nothing")
         arrived = joined([gradient or nothing for gradient in event.arrived]) or nothing
         if sent:
             return say("event.node_sent", node=node, arrived=arrived, sent=sent)
@@ -235,7 +237,7 @@ class Story:
     def accumulated(self, event: Accumulated) -> str:
         """Tell what an AccumulateGrad stored."""
         fields = {
-            "node": self.words.node(event.node_id),
+            "node": self.words.node_by_id(event.node_id),
             "incoming": event.incoming,
             "before": event.before,
             "stored": event.stored,
@@ -247,7 +249,7 @@ class Story:
 
     def freed(self, event: Freed) -> str:
         """Tell whose saved tensors a backward released."""
-        nodes = [self.words.node(n) for n in event.node_ids[:LISTED]]
+        nodes = [self.words.node_by_id(n) for n in event.node_ids[:LISTED]]
         if len(event.node_ids) > LISTED:
             nodes.append(say("event.more_nodes", n=len(event.node_ids) - LISTED))
         call = self.words.line(self.facts.call_of_run.get(event.run))

@@ -16,6 +16,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from enum import Enum, auto
 from inspect import CO_VARARGS
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
@@ -687,36 +688,51 @@ def _positional(code: CodeType, values: dict[str, Any]) -> tuple[Any, ...]:
 # ---- optimizers ----------------------------------------------------------------------------------
 
 
-def step_obstacle(optimizer: Any) -> str | None:
-    """Why a step of this optimizer cannot be tried on a copy without running code of the user's;
-    None if it can be."""
-    # torch.optim hides the submodule
-    kind, home = type(optimizer), sys.modules[torch.optim.Optimizer.__module__]
-    name, replaced = kind.__name__, vars(optimizer).get("step")
-    methods = [
-        m
-        for m in (getattr(kind, "step", None), getattr(kind, "_init_group", None), replaced)
-        if m is not None
-    ]
-    hooks = ("_global_optimizer_pre_hooks", "_global_optimizer_post_hooks")
-    own = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks")
-    if any(not str(getattr(m, "__module__", "")).startswith("torch.optim.") for m in methods):
-        return f"step() of this {name} is not torch's own, and it is not run to find out"
+class Obstacle(Enum):
+    """Why a step of an optimizer cannot be tried on a copy without running code of the user's."""
+
+    OWN_STEP = auto()  # the class has a step of its own
+    REPLACED_STEP = auto()  # this one was given another step
+    HOOKS = auto()  # of this optimizer, or of all
+    CLOSURE = auto()  # the step computes new gradients
+    DIFFERENTIABLE = auto()  # the step is part of a graph
+    DISPATCH_MODE = auto()  # a mode is active that would see the trial
+
+
+def step_obstacle(optimizer: Any) -> Obstacle | None:
+    """Return why a step of this optimizer cannot be tried on a copy; None if it can be."""
+    kind, replaced = type(optimizer), vars(optimizer).get("step")
+    methods = [getattr(kind, "step", None), getattr(kind, "_init_group", None), replaced]
+    if any(m is not None and not _is_of_torch(m) for m in methods):
+        return Obstacle.OWN_STEP
     if replaced is not None and not getattr(
         replaced, "_wrapped_by_lr_sched", hasattr(replaced, "_with_counter")
     ):
-        return f"step() of this {name} was replaced, and it is not run to find out"
-    if any(getattr(home, h, None) for h in hooks) or any(getattr(optimizer, h, None) for h in own):
-        return "step() has hooks, and they are not run to find out"
+        return Obstacle.REPLACED_STEP
+    if _has_step_hooks(optimizer):
+        return Obstacle.HOOKS
     if isinstance(optimizer, torch.optim.LBFGS):
-        return "LBFGS runs a closure, which computes new gradients"
-    if optimizer.defaults.get("differentiable") or any(
-        g.get("differentiable") for g in optimizer.param_groups
-    ):
-        return "differentiable=True: its step is part of a graph, and is not tried"
-    if _C._len_torch_dispatch_stack():
-        return "a TorchDispatchMode is active, and would see the trial"
-    return None
+        return Obstacle.CLOSURE
+    options = [optimizer.defaults, *optimizer.param_groups]
+    if any(o.get("differentiable") for o in options):
+        return Obstacle.DIFFERENTIABLE
+    return Obstacle.DISPATCH_MODE if _C._len_torch_dispatch_stack() else None
+
+
+def _is_of_torch(method: Any) -> bool:
+    """Say whether a method is one of torch's own optimizers'."""
+    return str(getattr(method, "__module__", "")).startswith("torch.optim.")
+
+
+def _has_step_hooks(optimizer: Any) -> bool:
+    """Say whether a step of this optimizer runs hooks, its own or those of every optimizer."""
+    # torch.optim hides the submodule
+    home = sys.modules[torch.optim.Optimizer.__module__]
+    of_all = ("_global_optimizer_pre_hooks", "_global_optimizer_post_hooks")
+    own = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks")
+    return any(getattr(home, h, None) for h in of_all) or any(
+        getattr(optimizer, h, None) for h in own
+    )
 
 
 # on this thread

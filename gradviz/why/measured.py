@@ -15,6 +15,7 @@ import torch
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Backward, Edge, Graph, NodeKind, NodeRan
 from gradviz.watch import torch_private
+from gradviz.words.speech import language, say, several
 from gradviz.words.words import Words
 
 if TYPE_CHECKING:
@@ -34,47 +35,71 @@ class Step(NamedTuple):
 
     @property
     def sound(self) -> bool:
-        """Nothing that arrived was seen to be NaN or inf."""
+        """Say whether nothing that arrived was seen to be NaN or inf."""
         return all_finite([x for x in self.arrived if x is not None])
 
     @property
     def clean(self) -> bool:
-        """All that arrived was measured, and is finite."""
+        """Say whether all that arrived was measured, and is finite."""
         return self.sound and _measured(self.arrived, self.event.arrived)
 
     @property
     def broken(self) -> bool:
-        """NaN or inf arrived or was sent."""
+        """Say whether NaN or inf arrived or was sent."""
         return not self.sound or not all_finite([x for x in self.sent if x is not None])
 
     @property
     def known(self) -> bool:
-        """Everything was measured."""
+        """Say whether everything was measured."""
         return _measured(self.arrived, self.event.arrived) and _measured(self.sent, self.event.sent)
 
-    def told(self, arrived: bool) -> str:
-        """One side in words."""
-        e = self.event
-        texts, norms = (e.arrived, e.arrived_norms) if arrived else (e.sent, e.sent_norms)
-        sizes = norms or (None,) * len(texts)
-        told = [f"{t} of norm {n}" if n else str(t) for t, n in zip(texts, sizes, strict=True)]
-        return ", ".join(told[:2]) + (f" and {len(told) - 2} more" if len(told) > 2 else "")
+    @property
+    def arrived_words(self) -> str:
+        """Return what arrived, in words."""
+        return _gradients(self.event.arrived, self.event.arrived_norms)
+
+    @property
+    def sent_words(self) -> str:
+        """Return what it sent, in words."""
+        return _gradients(self.event.sent, self.event.sent_norms)
+
+
+def _gradients(texts: Sequence[str | None], norms: Sequence[str | None] | None) -> str:
+    """Put the gradients on one side of a node into words.
+
+    >>> _gradients(["[1, 2]", None], None), _gradients(["4×4 values"] * 4, ["0.5"] * 4)
+    ('[1, 2], None', '4×4 values of norm 0.5, 4×4 values of norm 0.5 and 2 more')
+    """
+    sizes = norms or (None,) * len(texts)
+    told = [
+        say("small.of_norm", values=text, norm=norm) if norm else str(text)
+        for text, norm in zip(texts, sizes, strict=True)
+    ]
+    if len(told) <= 2:
+        return language().between.join(told)
+    return several(told, 2)
 
 
 def _measured(sizes: Sequence[float | None], texts: Sequence[str | None]) -> bool:
+    """Say whether each gradient that was there has its norm."""
     return all(x is not None or text is None for x, text in zip(sizes, texts, strict=True))
 
 
 def _step(event: NodeRan) -> Step:
-    sides = (event.arrived, event.arrived_norms), (event.sent, event.sent_norms)
-    arrived, sent = (
-        tuple(map(_size, texts, norms or (None,) * len(texts))) for texts, norms in sides
-    )
-    return Step(event, arrived, sent)
+    """Return a node's run with the norms of its gradients."""
+    arrived = _sizes(event.arrived, event.arrived_norms)
+    return Step(event, arrived, _sizes(event.sent, event.sent_norms))
+
+
+def _sizes(
+    texts: Sequence[str | None], norms: Sequence[str | None] | None
+) -> tuple[float | None, ...]:
+    """Return the norms of the gradients on one side of a node."""
+    return tuple(map(_size, texts, norms or (None,) * len(texts)))
 
 
 def _size(text: str | None, norm: str | None) -> float | None:
-    """The norm of a gradient, from its preview where that has the elements.
+    """Return the norm of a gradient, from its preview where that has the elements.
 
     >>> _size("[3, -4]", None), _size("4×4 values", "0.5"), _size("[nan, inf]", None)
     (5.0, 0.5, nan)
@@ -82,13 +107,9 @@ def _size(text: str | None, norm: str | None) -> float | None:
     True
     """
     values = numbers(text or "") if norm is None else [float(norm)]
-    return (
-        None
-        if values is None
-        else math.nan
-        if any(map(math.isnan, values))
-        else math.hypot(*values)
-    )
+    if values is None:
+        return None
+    return math.nan if any(map(math.isnan, values)) else math.hypot(*values)
 
 
 class Block(NamedTuple):
@@ -115,60 +136,94 @@ class Measured:
     def __init__(self, parameters: Mapping[str, torch.Tensor], recording: Recorded | None) -> None:
         self.graph = recording.graph if recording is not None else Graph()
         self.words, self.facts = Words(self.graph), Facts.of(self.graph)
-        watched = [b for b in self.graph.backwards if b.watched and b.ran]
-        self.runs = [b for b in watched if b.kind == "backward"] or watched
+        self.runs = self.watched_runs()
         self.run: Backward | None = self.runs[-1] if self.runs else None
-        self.total = sum(p.requires_grad for p in parameters.values())
-        nodes_of_run = self.facts.nodes_of_run.items()
-        self.steps = {run: list(map(_step, events)) for run, events in nodes_of_run}
+        self.steps = {
+            run: [_step(event) for event in events]
+            for run, events in self.facts.nodes_of_run.items()
+        }
         self.ran = self.steps.get(self.run.run, []) if self.run else []
-        place = {n: i for i, n in enumerate(self.run.ran)} if self.run else {}
-        own = self.facts.accumulate_node
-        self.node: dict[str, list[int]] = {}  # AccumulateGrad nodes by module
-        groups: dict[str, list[tuple[str, torch.Tensor]]] = {}
+        self.total = sum(p.requires_grad for p in parameters.values())
+        self.read_gradients(parameters, recording)
+
+    def read_gradients(
+        self, parameters: Mapping[str, torch.Tensor], recording: Recorded | None
+    ) -> None:
+        """Measure the gradients of each module, and order the modules from the loss to the input.
+
+        Sets ``node``, ``received``, ``known`` (is their order that of the backward?), ``blocks``
+        and ``unread`` (modules that could not be measured).
+        """
+        places = {n: place for place, n in enumerate(self.run.ran)} if self.run else {}
+        self.node = self.nodes_by_module(parameters, recording, places)
+        gradients = _gradients_by_module(parameters)
+        self.received = sum(map(len, gradients.values()))
+        self.known = bool(gradients) and gradients.keys() <= self.node.keys()
+        measured = []
+        for at, (module, grads) in enumerate(gradients.items()):
+            # without the order of the backward, that of the definition, the last first
+            first = min(places[n] for n in self.node[module]) if self.known else -at
+            measured.append(_measure(module, grads, first))
+        blocks = [block for block in measured if block is not None]
+        self.blocks = sorted(blocks, key=lambda block: block.first)
+        self.unread = len(measured) - len(blocks)
+
+    def watched_runs(self) -> list[Backward]:
+        """Return the recorded backwards whose nodes were watched; those of ``autograd.grad`` only
+        where there are no others."""
+        watched = [b for b in self.graph.backwards if b.watched and b.ran]
+        return [b for b in watched if b.kind == "backward"] or watched
+
+    def nodes_by_module(
+        self,
+        parameters: Mapping[str, torch.Tensor],
+        recording: Recorded | None,
+        places: Mapping[int, int],
+    ) -> dict[str, list[int]]:
+        """Return the AccumulateGrad nodes of each module's own parameters, of those that ran.
+
+        Args:
+            parameters: by name.
+            recording: where their nodes are found.
+            places: the nodes that ran, each with its place in the order.
+        """
+        nodes: dict[str, list[int]] = {}
+        if recording is None:
+            return nodes
         for name, p in parameters.items():
-            module, _, last = name.rpartition(".")
-            state = recording.find(p) if recording is not None else None
-            if state is not None and own.get(state.object_id) in place:
-                self.node.setdefault(module, []).append(own[state.object_id])
-            if p.is_leaf and p.requires_grad and p.grad is not None:
-                groups.setdefault(module, []).append((last, p.grad))
-        self.received = sum(map(len, groups.values()))
-        self.known = bool(groups) and groups.keys() <= self.node.keys()
-        blocks = [
-            _measure(m, g, -i if not self.known else min(place[n] for n in self.node[m]))
-            for i, (m, g) in enumerate(groups.items())
-        ]
-        # from the loss to the input
-        self.blocks = sorted((b for b in blocks if b is not None), key=lambda b: b.first)
-        self.unread = len(blocks) - len(self.blocks)
+            state = recording.find(p)
+            node = self.facts.accumulate_node.get(state.object_id) if state is not None else None
+            if node is not None and node in places:
+                nodes.setdefault(_module_of(name), []).append(node)
+        return nodes
 
     def lost(self, run: Backward) -> list[float]:
-        """What the loss was, if it was NaN or inf."""
+        """Return what the loss was, if it was NaN or inf."""
         roots = [self.graph.tensor[i] for i in self.graph.call[run.call_id].inputs[:1]]
         values = [v for t in roots for v in numbers(t.values or "") or ()]
         return [] if all_finite(values) else values
 
     def tiny(self, step: Step) -> tuple[str, str] | None:
-        """A gradient that arrived below the smallest normal number of its tensor's dtype, and the
-        dtype."""
+        """Return, in words, a gradient that arrived below the smallest normal number of its
+        tensor's dtype, and the dtype; None where none did."""
         for nr, text in enumerate(step.event.arrived):
-            values = [abs(v) for v in numbers(text or "") or () if v]
-            largest, dtype = (
-                max(values) if values else step.arrived[nr],
-                self.dtype_at(step.event.node_id, nr),
-            )
-            if largest and dtype and text and largest < least_normal(dtype):
-                return step.told(True), dtype
+            if not text:
+                continue
+            values = [abs(v) for v in numbers(text) or () if v]
+            largest = max(values) if values else step.arrived[nr]
+            dtype = self.dtype_at(step.event.node_id, nr)
+            if largest and dtype and largest < least_normal(dtype):
+                return step.arrived_words, dtype
         return None
 
     def dtype_at(self, node_id: int, output: int) -> str | None:
+        """Return the dtype of the tensor at an output of a node; None where it was not met."""
         tensor = self.facts.first_at.get((node_id, output))
         return tensor.dtype if tensor else None
 
     def flow(self, block: Block) -> float | None:
-        """The norm of what arrives at the module's output: its largest, where it was used several
-        times."""
+        """Return the norm of what arrives at the module's output: its largest, where it was used
+        several times."""
         if self.run is None:
             return None
         users = self.users(self.node.get(block.name, ()))
@@ -176,7 +231,7 @@ class Measured:
         return max(sizes) if sizes and len(sizes) == len(users) else None
 
     def to_leaf(self, node_id: int) -> bool:
-        """Is this a leaf's node, or the transposition in front of it?"""
+        """Say whether this is a leaf's node, or the transposition in front of it."""
         while self.graph.node[node_id].name.startswith(_MOVES) and (
             edges := self.graph.edges_from.get(node_id)
         ):
@@ -187,32 +242,32 @@ class Measured:
 
     @cached_property
     def sizes(self) -> dict[int, float]:
-        """What arrived at each node that has one output."""
+        """The norm of what arrived at each node that has one output."""
         found = {s.event.node_id: s.arrived[0] for s in self.ran if len(s.arrived) == 1}
         return {n: x for n, x in found.items() if x is not None}
 
     def factors(self) -> dict[tuple[int, int], float]:
-        """What a node multiplies the gradient's norm by along an edge, where both sides were
-        measured."""
-        found = {}
+        """Return what each node multiplies the gradient's norm by, by the node and the index of its
+        edge, where both sides were measured."""
+        factors = {}
         for step in self.ran:
             given = step.arrived[0] if len(step.arrived) == 1 else None
             for index, sent in enumerate(step.sent):
                 if given and sent and math.isfinite(given) and math.isfinite(sent):
-                    found[step.event.node_id, index] = sent / given
-        return found
+                    factors[step.event.node_id, index] = sent / given
+        return factors
 
     def leads(self, late: Block, early: Block) -> bool:
-        """Does the gradient pass the later module on its way to the earlier one?"""
+        """Say whether the gradient passes the later module on its way to the earlier one."""
         users = self.users(self.node[late.name])
         return not self.facts.reachable(users).isdisjoint(self.node[early.name])
 
     def users(self, nodes: Iterable[int]) -> set[int]:
-        """The nodes that use the parameters of these AccumulateGrads."""
+        """Return the nodes that use the parameters of these AccumulateGrads."""
         return {self.user(e) for n in nodes for e in self.facts.edges_into.get(n, ())}
 
     def user(self, edge: Edge) -> int:
-        """The node that uses a parameter; of a linear layer's weight that is behind a
+        """Return the node that uses a parameter; of a linear layer's weight that is behind a
         transposition."""
         edges_from, into = self.graph.edges_from, self.facts.edges_into
         while len(edges_from.get(edge.node_id, ())) == 1 and len(into.get(edge.node_id, ())) == 1:
@@ -220,7 +275,7 @@ class Measured:
         return edge.node_id
 
     def between(self, blocks: list[Block], sizes: list[float]) -> tuple[int, ...]:
-        """The nodes that ran between the two neighbouring modules whose sizes differ most."""
+        """Return the nodes that ran between the neighbouring modules whose sizes differ most."""
         if not self.known or self.run is None:
             return ()
         steps = [a / b for a, b in pairwise(sizes)]
@@ -231,21 +286,44 @@ class Measured:
         )
 
 
+def _module_of(name: str) -> str:
+    """Return the module that a parameter's name puts it in; "" for the whole model."""
+    return name.rpartition(".")[0]
+
+
+def _gradients_by_module(
+    parameters: Mapping[str, torch.Tensor],
+) -> dict[str, list[tuple[str, torch.Tensor]]]:
+    """Return the gradients that leaves hold, by the module that owns them, each under the last part
+    of its name."""
+    gradients: dict[str, list[tuple[str, torch.Tensor]]] = {}
+    for name, p in parameters.items():
+        if p.is_leaf and p.requires_grad and p.grad is not None:
+            last_name = name.rpartition(".")[2]
+            gradients.setdefault(_module_of(name), []).append((last_name, p.grad))
+    return gradients
+
+
 def _measure(name: str, grads: list[tuple[str, torch.Tensor]], first: int) -> Block | None:
     """Read gradients once; None where they cannot be read (meta, fake, a subclass that refuses)."""
+    square = 0.0
+    elements = 0
+    zeros = 0
+    nan = False
+    broken = False
+    bias = None
+    least = ""
     try:
-        square, elements, zeros, nan, broken, bias, least = 0.0, 0, 0, False, False, None, ""
-        for last, given in grads:
+        for last_name, given in grads:
             grad = given.detach().coalesce().values() if given.is_sparse else given.detach()
             norm = float(torch.linalg.vector_norm(grad, dtype=torch.float64))
-            square, elements, zeros = (
-                square + norm * norm,
-                elements + grad.numel(),
-                zeros + int((grad == 0).sum()),
-            )
+            square += norm * norm
+            elements += grad.numel()
+            zeros += int((grad == 0).sum())
             nan = nan or bool(grad.isnan().any())
             broken = broken or not bool(grad.isfinite().all())
-            bias = norm if last == "bias" and grad.dim() == 1 else bias
+            if last_name == "bias" and grad.dim() == 1:
+                bias = norm
             if norm > 0 and not broken and float(grad.abs().max()) < torch.finfo(grad.dtype).tiny:
                 least = str(grad.dtype).removeprefix("torch.")
     except Exception:
@@ -254,7 +332,7 @@ def _measure(name: str, grads: list[tuple[str, torch.Tensor]], first: int) -> Bl
 
 
 def numbers(preview: str) -> list[float] | None:
-    """The numbers of a preview; None where it holds only a shape.
+    """Return the numbers of a preview; None where it holds only a shape.
 
     >>> numbers("[[1, 0.5], [nan, -2e-07]]"), numbers("16×8 values")
     ([1.0, 0.5, nan, -2e-07], None)
@@ -270,9 +348,11 @@ def numbers(preview: str) -> list[float] | None:
 
 
 def all_finite(values: list[float]) -> bool:
+    """Say whether none of them is NaN or inf."""
     return all(map(math.isfinite, values))
 
 
 def least_normal(dtype: str) -> float:
+    """Return the smallest normal number of a dtype; 0 for one of whole numbers."""
     kind = torch_private.dtype_called(dtype)
     return float(torch.finfo(kind).tiny) if kind is not None and kind.is_floating_point else 0.0

@@ -1,5 +1,5 @@
-"""Autograd's error messages: which one a text is, and what to say about it where little has to be
-looked up.
+"""Autograd's error messages: which one a text is, and what it names; and what to write instead of
+a call that cuts.
 
 torch's words differ a little from version to version, and libraries wrap them into errors of their
 own: the text is searched for anywhere in a message. Knows no torch.
@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Cut, CutReason, Graph
+from gradviz.words.speech import say
 
 # characters that are read at either end of a message: a worker's traceback can be long
 MOST = 50_000
@@ -67,136 +68,42 @@ _STALE = re.compile(
 )
 
 
-class Told(NamedTuple):
-    """Sentences about a cause. ``{name}`` is the tensor, ``{it}`` its short name, ``{code}`` the
-    call that raised."""
-
-    verdict: str
-    why: str
-    mend: str
-
-
-SAID = {
-    Cause.LEAF_IN_PLACE: Told(
-        "{code} writes {name} in place, and {name} is a leaf that requires grad.",
-        "autograd forbids this while it records: a leaf has no grad_fn that could hold the change.",
-        "with torch.no_grad(): around the write (or torch.nn.init); or make a new tensor instead.",
-    ),
-    Cause.VIEW_OF_LEAF_IN_PLACE: Told(
-        "{code} writes in place through a view of {base}, a leaf that requires grad.",
-        "the write would change the leaf itself, and autograd forbids that while it records.",
-        "with torch.no_grad(): around the write; or write into a clone().",
-    ),
-    Cause.NOT_SCALAR: Told(
-        "backward needs one number to start from, and {name} has {shape}.",
-        "for a single number the gradient to start with is 1; for more it is not defined.",
-        "reduce first: .sum() or .mean(); or pass the gradient to start with, of the same shape.",
-    ),
-    Cause.NEVER_TRACKED: Told(
-        "autograd.grad was asked for the gradient of {name}, which does not require grad.",
-        "no gradient is computed for what does not require grad.",
-        "{it}.requires_grad_() before the forward, and not on a copy made afterwards.",
-    ),
-    Cause.INFERENCE_TENSOR: Told(
-        "{name} was made in inference_mode; {code} needs an ordinary tensor.",
-        "inference tensors have no version counter, so autograd can neither save nor change them.",
-        "torch.no_grad() instead of inference_mode where it is made; or {it}.clone() outside of"
-        " inference_mode.",
-    ),
-    Cause.NUMPY_ON_TRACKED: Told(
-        "{name} requires grad, and numpy would leave autograd without a word.",
-        "an array has no grad_fn: nothing that is computed from it sends a gradient back.",
-        "to print or plot, {it}.detach().numpy(); where the result goes into the loss, stay in"
-        " torch.",
-    ),
-    Cause.DEEPCOPY_NON_LEAF: Told(
-        "{name} is a result with a graph behind it, and only leaves can be deep-copied.",
-        "a deep copy would have to copy the graph too.",
-        "{it}.detach().clone(); on a module, keep no tracked result as an attribute, or delete it"
-        " first.",
-    ),
-    Cause.REQUIRES_GRAD_NON_FLOAT: Told(
-        "only floating point and complex tensors can require grad{dtype}.",
-        "a derivative needs values that can change by a little; whole numbers and bools cannot.",
-        "dtype=torch.float32, or .float() first.",
-    ),
-    Cause.REQUIRES_GRAD_NON_LEAF: Told(
-        "{name} is a result, and only a leaf's requires_grad can be switched.",
-        "a result requires grad because of what it was computed from.",
-        "{it}.detach() for a value without gradient; {it}.retain_grad() to keep its .grad.",
-    ),
-    Cause.DETACH_VIEW_IN_PLACE: Told(
-        "{name} is a view{of}, and a view cannot be detached in place.",
-        "detach_() would cut the view off while it shares its memory with a tensor that stays in"
-        " the graph.",
-        "take {it}.detach() under a new name instead.",
-    ),
-    Cause.VIEW_IN_PLACE: Told(
-        "{code} writes in place through a view that autograd cannot follow: {name}{of}.",
-        "a view made under no_grad, or one of several that one call returned, has no history that"
-        " could be rewritten.",
-        "compute a new tensor instead; or make the view on the same side of no_grad as the write.",
-    ),
-    Cause.NON_LEAF_IN_OPTIMIZER: Told(
-        "an optimizer was given a result instead of a leaf.",
-        "a result (of .to(), * 0.01, .double()) gets no .grad, so no step could move it.",
-        "move and scale first, then ask for gradients: torch.randn(3).mul(0.01).requires_grad_().",
-    ),
-}
-
-# What to write instead of a call that cuts.
-REPAIRS = {
-    CutReason.DETACH: (
-        "leave detach() out where the gradient is wanted; clone() copies and stays connected."
-    ),
-    CutReason.DETACH_IN_PLACE: "leave detach_() out where the gradient is wanted.",
-    CutReason.DATA: "use the tensor itself instead of .data.",
-    CutReason.NO_GRAD: (
-        "make this call outside of no_grad (or after set_grad_enabled(True)), if it is to learn."
-    ),
-    CutReason.INFERENCE_MODE: "make this call outside of inference_mode, if it is to learn.",
-    CutReason.NOT_DIFFERENTIABLE: (
-        "use a function with a derivative (softmax for argmax, sigmoid for a comparison)."
-    ),
-    CutReason.INTEGER_DTYPE: "stay in a floating-point dtype on the way to the loss.",
-    CutReason.COPIED_OUT: (
-        "stay in torch: no item(), numpy() or torch.tensor(t) on the way to the loss."
-    ),
-    CutReason.NO_GRAD_WRITE: (
-        "write outside of no_grad, or build the tensor with torch.stack, cat or where."
-    ),
-    CutReason.FLAG_OFF: "leave requires_grad on until the forward has run.",
-    CutReason.UNKNOWN: "use the tensor from before this call.",
-    CutReason.CUSTOM_NON_DIFFERENTIABLE: (
-        "do not mark that output of the Function non-differentiable."
-    ),
-}
-
 REENTRANT = "CheckpointFunction"  # reentrant checkpoint: torch's, and those made after it
-UNTRACKED = "no tensor input asks for gradient, so reentrant checkpoint ran without recording."
-NON_REENTRANT = (
-    "use_reentrant=False, or let the input require grad (model.enable_input_require_grads())."
-)
+NEAR = 10  # calls among which a distribution's sample() makes its cut
 
 
 def repair(cut: Cut, graph: Graph) -> str:
-    """What to write instead of a call that cuts. A no_grad that is not the user's own is none that
-    he can leave."""
+    """Return what to write instead of a call that cuts. A no_grad that is not the user's own is
+    none that he can leave."""
+    if in_reentrant_checkpoint(cut, graph):
+        return say("mend.reentrant")
+    return say("mend.sample") if in_sample(cut, graph) else usual_repair(cut.reason)
+
+
+def usual_repair(reason: CutReason) -> str:
+    """Return what to write instead of a call that cuts for this reason, whatever else is known.
+
+    >>> usual_repair(CutReason.DATA)
+    'use the tensor itself instead of .data.'
+    """
+    return say(f"mend.{reason.name.lower()}")
+
+
+def in_reentrant_checkpoint(cut: Cut, graph: Graph) -> bool:
+    """Say whether a reentrant checkpoint cut, because none of its inputs asked for gradient."""
     call = graph.call[cut.call_id]
-    near = [graph.call.get(call.id + i) for i in range(10)]  # what a distribution's sample() calls
-    here = [
-        c.source.code or ""
-        for c in near
-        if c and c.source and call.source and c.source[:2] == call.source[:2]
-    ]
-    if cut.reason is CutReason.NO_GRAD and call.function.startswith(REENTRANT) and call.grad_mode:
-        return NON_REENTRANT
-    if cut.reason is CutReason.NO_GRAD and any(re.search(r"\.sample\b", code) for code in here):
-        return (
-            "rsample() where the distribution has it; else the sample's log_prob in the loss"
-            " (sample() has no_grad)."
-        )
-    return REPAIRS[cut.reason]
+    checkpoint = call.function.startswith(REENTRANT) and call.grad_mode
+    return cut.reason is CutReason.NO_GRAD and checkpoint
+
+
+def in_sample(cut: Cut, graph: Graph) -> bool:
+    """Say whether the no_grad of a distribution's sample() cut."""
+    source = graph.call[cut.call_id].source
+    if cut.reason is not CutReason.NO_GRAD or source is None:
+        return False
+    near = (graph.call.get(cut.call_id + i) for i in range(NEAR))
+    here = [c.source for c in near if c and c.source and c.source[:2] == source[:2]]
+    return any(re.search(r"\.sample\b", there.code or "") for there in here)
 
 
 def plain(message: object) -> str:

@@ -1,38 +1,39 @@
 """``will_it_move()``: which parameters an optimizer's next ``step()`` changes, and why. Never steps
-the optimizer.
-
-NOTE [trial steps]: whether a step moves a parameter depends on the optimizer's formula, its state
-and on rounding.
-So torch itself answers: its own step runs on a private copy of one parameter at a time, with a copy
-of its gradient and state, and the bits are compared. The reason is found the same way, by steps
-without the state or the decay.
-"""
+the optimizer: its step is tried on copies (``trial.py``)."""
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
 
-from gradviz.graph.preview import number
 from gradviz.graph.records import GradvizError
 from gradviz.watch import torch_private
-from gradviz.watch.identity import read
+from gradviz.watch.torch_private import Obstacle
 from gradviz.why.reaching import named
-from gradviz.why.tables import as_html, as_text
+from gradviz.why.tables import as_html, as_text, heads, verdict_word
+from gradviz.why.trial import (
+    DECAYS,
+    Reason,
+    Trial,
+    Trials,
+    as_number,
+    grad_of,
+    grad_word,
+    largest,
+    setting,
+    state_word,
+)
 from gradviz.words import given
+from gradviz.words.speech import say
 
 MOVES, STAYS, NOT_KNOWN = "moves", "stays", "not known"
 HEAD = ("group", "name", "requires_grad", "grad", "state", "settings", "verdict", "why")
-# Their formulas take each parameter by itself. Adafactor's takes its smallest number from the first
-# one's dtype.
-_ONE_BY_ONE = frozenset(
-    "SGD Adam AdamW Adagrad RMSprop Adadelta Adamax NAdam RAdam Rprop ASGD SparseAdam".split()
-)
-_DECAYS = ("weight_decay", "lambd")  # lambd is ASGD's
+# A step of these may do anything at all, also with what has no gradient.
+OWN_CODE = {Obstacle.OWN_STEP, Obstacle.REPLACED_STEP, Obstacle.HOOKS}
 
 
 class Move(NamedTuple):
@@ -46,6 +47,33 @@ class Move(NamedTuple):
     settings: str  # "lr 0.1, momentum 0.9"
     verdict: str  # "moves", "stays" or "not known"
     why: str
+    # magnitude of its gradient; None: there is none, or it cannot be read
+    largest: float | None = None
+    reason: str = ""  # why it moves, whether or not it is frozen; "" where it stays
+
+    @property
+    def has_zero_grad(self) -> bool:
+        """Say whether its gradient is all zeros."""
+        return self.largest == 0
+
+    @property
+    def has_finite_grad(self) -> bool:
+        """Say whether its gradient holds numbers other than zero, and only such."""
+        return self.largest is not None and 0 < self.largest < math.inf
+
+    @property
+    def cells(self) -> list[str]:
+        """Its row in a table."""
+        return [
+            "-" if self.group is None else str(self.group),
+            self.name,
+            str(self.requires_grad),
+            self.grad,
+            self.state,
+            self.settings,
+            verdict_word(self.verdict),
+            self.why,
+        ]
 
 
 class Moves(NamedTuple):
@@ -60,29 +88,36 @@ class Moves(NamedTuple):
         """The table in one sentence."""
         count = {v: sum(r.verdict == v for r in self.rows) for v in (MOVES, STAYS, NOT_KNOWN)}
         frozen = sum(r.verdict == MOVES and not r.requires_grad for r in self.rows)
-        of = (
-            f"{self.optimizer}: of {len(self.rows)} parameters the next step() moves {count[MOVES]}"
-        )
-        of += f" ({frozen} of them with requires_grad False)" if frozen else ""
-        return f"{of}; {count[STAYS]} stay" + (
-            f", {count[NOT_KNOWN]} not known." if count[NOT_KNOWN] else "."
+        numbers: dict[str, Any] = {
+            "optimizer": self.optimizer,
+            "all": len(self.rows),
+            "moved": count[MOVES],
+            "frozen": frozen,
+            "stay": count[STAYS],
+            "unknown": count[NOT_KNOWN],
+        }
+        if not count[NOT_KNOWN]:
+            return say("moving.verdict_frozen" if frozen else "moving.verdict", **numbers)
+        return say(
+            "moving.verdict_frozen_unknown" if frozen else "moving.verdict_unknown", **numbers
         )
 
     def _cells(self) -> list[list[str]]:
-        return [["-" if r.group is None else str(r.group), *map(str, r[1:])] for r in self.rows]
+        return [row.cells for row in self.rows]
 
     def __str__(self) -> str:
-        return f"{self.verdict}\n{as_text(HEAD, self._cells())}"
+        return f"{self.verdict}\n{as_text(heads(HEAD), self._cells())}"
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": as_html(self.verdict, HEAD, self._cells())}
+        table = as_html(self.verdict, heads(HEAD), self._cells())
+        return {"text/plain": str(self), "text/html": table}
 
 
 def will_it_move(optimizer: Any, model: Any = None) -> Moves:
-    """Which parameters the next ``optimizer.step()`` changes, and why.
+    """Tell which parameters the next ``optimizer.step()`` changes, and why.
 
     The optimizer is not stepped and nothing of it is written: its formula is tried on copies, one
     parameter at a time, which takes about as long as a step, and for a moment the memory of a few
@@ -113,13 +148,10 @@ def will_it_move(optimizer: Any, model: Any = None) -> Moves:
         momentum 0.9 still carries 1.8
     """
     if not isinstance(optimizer, torch.optim.Optimizer):
-        mend = (
-            "pass the scheduler's .optimizer"
-            if hasattr(optimizer, "optimizer")
-            else "pass what you call step() on"
-        )
+        is_scheduler = hasattr(optimizer, "optimizer")
         raise GradvizError(
-            f"will_it_move() was given {given.said(optimizer)}, not a torch optimizer; {mend}"
+            f"will_it_move() was given {given.said(optimizer)}, not a torch optimizer; pass "
+            + ("the scheduler's .optimizer" if is_scheduler else "what you call step() on")
         )
     names: dict[int, list[str]] = {}
     parameters = [] if model is None else named(model)
@@ -133,300 +165,137 @@ def will_it_move(optimizer: Any, model: Any = None) -> Moves:
         return Moves(type(optimizer).__name__, tuple(asked.rows()))
 
 
-class _Trial(NamedTuple):
-    moved: bool  # any bit
-    signs: bool  # only signs of zeros
-    wrote_nan: bool
-
-
 class _Asked:
     """One question under way. Holds the parameters only as long as it takes to answer."""
 
     def __init__(self, optimizer: Any, names: Mapping[int, str]) -> None:
         self.optimizer, self.names = optimizer, names
+        self.trials = Trials(optimizer)
         self.obstacle = torch_private.step_obstacle(optimizer)
-        self.found: dict[int, tuple[Any, Move]] = {}  # by id() of the parameter, which is held
-        self.raises = ""
+        self.judged: dict[int, tuple[Any, Move]] = {}  # by id() of the parameter, which is held
+        self.raised = ""  # what a step would raise
         for index, group in enumerate(optimizer.param_groups):
             for i, p in enumerate(group["params"]):
-                if id(p) not in self.found:
-                    own = group.get("param_names", ())
-                    name = own[i] if i < len(own) else f"parameter {i} of group {index}"
-                    self.found[id(p)] = p, self.row(index, group, p, names.get(id(p), name))
+                if id(p) not in self.judged:
+                    name = names.get(id(p), name_in_group(group, i, index))
+                    self.judged[id(p)] = p, self.row(index, group, p, name)
 
     def outside(self, name: str, p: Any) -> None:
-        verdict, why = (
-            (NOT_KNOWN, self.obstacle or "") if self.own_code() else (STAYS, "not in the optimizer")
-        )
-        row = Move(
-            None,
-            self.names.get(id(p), name),
-            p.requires_grad,
-            _grad(_grad_of(p)),
-            "",
-            "",
-            verdict,
-            why,
-        )
-        self.found.setdefault(id(p), (p, row))
+        """Add a parameter that may be in no group."""
+        if self.runs_own_code:
+            verdict, why = NOT_KNOWN, self.obstacle_word
+        else:
+            verdict, why = STAYS, say("moving.outside")
+        row = _row(None, self.names.get(id(p), name), p, verdict, why)
+        self.judged.setdefault(id(p), (p, row))
 
     def row(self, index: int, group: dict[str, Any], p: Any, name: str) -> Move:
+        """Judge one parameter of a group."""
         # get(): looking with [] would add an entry
-        grad, state = _grad_of(p), self.optimizer.state.get(p, {})
-        kept = {k: _largest(v) for k, v in state.items() if isinstance(v, torch.Tensor)}
-        told = ", ".join(
-            f"{k} {number(v) if k == 'step' else _size(v)}"
-            for k, v in kept.items()
-            if v is not None
+        grad, state = grad_of(p), self.optimizer.state.get(p, {})
+        kept = {k: largest(v) for k, v in state.items() if isinstance(v, torch.Tensor)}
+        judged = self.judge(group, p, grad)
+        if isinstance(judged, Trial):
+            tell = Reason(self.trials, group, p, grad, kept)
+            verdict = MOVES if judged.moved else STAYS
+            reason = tell.moves(judged) if judged.moved else ""
+            why = reason or tell.stays()
+        else:
+            verdict, why = judged
+            reason = ""
+        if reason and not p.requires_grad:
+            why = say("moving.although_frozen", why=reason)
+        state_words = [state_word(k, size) for k, size in kept.items() if size is not None]
+        return _row(index, name, p, verdict, why)._replace(
+            state=", ".join(state_words), settings=", ".join(_settings_of(group)), reason=reason
         )
-        settings = {k: _number(group.get(k)) for k in ("lr", "momentum", *_DECAYS)}
-        words = ", ".join(
-            f"{k} {number(v)}" for k, v in settings.items() if v is not None and (v or k == "lr")
-        )
-        verdict, why = self.judged(group, p, grad)
-        if verdict != NOT_KNOWN and grad is not None:
-            tell = _Reason(self, group, p, grad, kept)
-            why = tell.moves(why) if verdict == MOVES else tell.stays()
-        return Move(index, name, p.requires_grad, _grad(grad), told, words, verdict, why)
 
-    def judged(self, group: dict[str, Any], p: Any, grad: Any) -> tuple[str, str]:
-        if (
-            grad is None
-            and not isinstance(self.optimizer, torch.optim.LBFGS)
-            and not self.own_code()
-        ):
-            return STAYS, "grad is None: skipped"
+    def judge(self, group: dict[str, Any], p: Any, grad: Any) -> Trial | tuple[str, str]:
+        """Return what a trial step does to one parameter; where none is tried, the verdict and
+        why."""
+        runs_closure = isinstance(self.optimizer, torch.optim.LBFGS)
+        if grad is None and not runs_closure and not self.runs_own_code:
+            return STAYS, say("moving.no_grad")
         if self.obstacle is not None:
-            return NOT_KNOWN, self.obstacle
-        if grad is None or not _ordinary(p, grad) or p.is_inference():
-            return NOT_KNOWN, "a step on a copy would say nothing of this kind of tensor"
-        if any(size > 1 and step == 0 for size, step in zip(p.shape, p.stride(), strict=True)):
-            return NOT_KNOWN, "its elements share memory with one another"
-        by_itself = any(kind.__name__ in _ONE_BY_ONE for kind in type(self.optimizer).__mro__)
-        if not by_itself and len({other.dtype for other in group["params"]}) > 1:
-            return (
-                NOT_KNOWN,
-                "the group mixes dtypes, and this optimizer may look at several parameters at once",
-            )
-        if _half_started(group, self.optimizer.state):
-            return (
-                NOT_KNOWN,
-                "fused momentum, and only some parameters of the group have a momentum buffer",
-            )
+            return NOT_KNOWN, self.obstacle_word
+        if untried := self.trials.untried(group, p, grad):
+            return NOT_KNOWN, untried
         try:
-            trial = self.trial(group, p)
+            return self.trials.of(group, p)
         except Exception as error:  # what the real step would raise
-            self.raises = f"step() would raise {type(error).__name__}"
-            return NOT_KNOWN, f"{self.raises}: {str(error).partition(chr(10))[0]}"
-        return (MOVES if trial.moved else STAYS), (
-            "signs" if trial.signs else "nan" if trial.wrote_nan else ""
-        )
+            self.raised = type(error).__name__
+            message = str(error).partition("\n")[0]
+            return NOT_KNOWN, say("moving.raises", error=self.raised, message=message)
 
-    def own_code(self) -> bool:
-        """May a step do anything at all, also with what has no gradient?"""
-        return self.obstacle is not None and self.obstacle.startswith("step()")
+    @property
+    def runs_own_code(self) -> bool:
+        """Say whether a step may do anything at all, also with what has no gradient."""
+        return self.obstacle in OWN_CODE
 
-    def trial(
-        self, group: dict[str, Any], p: Any, *, start: Any = None, state: Any = None, **options: Any
-    ) -> _Trial:
-        """Torch's own step on a private copy (NOTE [trial steps])."""
-        before = _copied(p if start is None else start)
-        copy = _copied(before).requires_grad_(p.requires_grad)
-        copy.grad = _copied(p.grad)
-        # a parameter listed twice is stepped twice
-        times = sum(other is p for other in group["params"])
-        trial: Any = object.__new__(type(self.optimizer))
-        trial.__dict__.update(vars(self.optimizer))
-        trial.param_groups = [
-            {**{k: _copied(v) for k, v in group.items()}, "params": [copy] * times, **options}
-        ]
-        held = self.optimizer.state.get(p, {}) if state is None else state
-        trial.state = defaultdict(
-            dict, {copy: {k: _copied(v) for k, v in held.items()}} if held else {}
-        )
-        type(self.optimizer).step(trial)
-        after = copy.detach()
-        same = torch.equal(_bits(before), _bits(after))
-        wrote_nan = bool(after.isnan().any()) and not before.isnan().any()
-        return _Trial(not same, not same and torch.equal(before, after), wrote_nan)
+    @property
+    def obstacle_word(self) -> str:
+        """Why no step can be tried, in words."""
+        assert self.obstacle is not None
+        return say(f"obstacle.{self.obstacle.name.lower()}", optimizer=self.trials.kind)
 
     def rows(self) -> list[Move]:
-        """All rows, as far as one parameter's step says something of the others."""
-        found = [row for _, row in self.found.values()]
-        if self.raises:  # how far it gets before is not known
-            for i, r in enumerate(found):
-                if r.verdict != NOT_KNOWN and r.grad != "None" and r.group is not None:
-                    found[i] = r._replace(
-                        verdict=NOT_KNOWN, why=f"{self.raises} at another parameter"
-                    )
-        for together in _overlapping([p for p, _ in self.found.values()]):
-            if any(found[i].verdict != STAYS for i in together):
-                for i in together:
-                    others = ", ".join(found[j].name for j in together if j != i)
-                    found[i] = found[i]._replace(
-                        verdict=NOT_KNOWN, why=f"shares memory with {others}"
-                    )
-        return sorted(found, key=lambda r: (r.group is None, r.group or 0))
+        """Return all rows, as far as one parameter's step says something of the others."""
+        rows = [self.before_an_error(p, row) for p, row in self.judged.values()]
+        for together in _overlapping([p for p, _ in self.judged.values()]):
+            if all(rows[i].verdict == STAYS for i in together):
+                continue
+            for i in together:
+                others = [rows[j].name for j in together if j != i]
+                why = say("moving.shares_memory", names=others)
+                rows[i] = rows[i]._replace(verdict=NOT_KNOWN, why=why)
+        return sorted(rows, key=lambda r: (r.group is None, r.group or 0))
+
+    def before_an_error(self, p: Any, row: Move) -> Move:
+        """Return a row as far as it is known: where the step of another parameter raises, nobody
+        knows how far it gets before."""
+        is_stepped = row.group is not None and grad_of(p) is not None
+        if not self.raised or not is_stepped or row.verdict == NOT_KNOWN:
+            return row
+        why = say("moving.raises_elsewhere", error=self.raised)
+        return row._replace(verdict=NOT_KNOWN, why=why)
 
 
-class _Reason:
-    """Why a trial step came out as it did. Proven by further trials, each without one of the
-    possible causes."""
-
-    def __init__(
-        self, asked: _Asked, group: dict[str, Any], p: Any, grad: Any, kept: Mapping[str, Any]
-    ) -> None:
-        self.asked, self.group, self.p, self.kept = asked, group, p, kept
-        self.kind, self.grad = type(asked.optimizer).__name__, _largest(grad)
-        self.decays = {k: v for k in _DECAYS if (v := _number(group.get(k)))}
-
-    def tried(self, **changes: Any) -> bool:
-        """Would a value move with these changes? False also where torch refuses them."""
-        trial = read(lambda: self.asked.trial(self.group, self.p, **changes))
-        return trial is not None and trial.moved and not trial.signs
-
-    def moves(self, how: str) -> str:
-        frozen = (
-            "although requires_grad is False (optimizers look at .grad only): "
-            if not self.p.requires_grad
-            else ""
-        )
-        if how == "signs":
-            return f"{frozen}only the sign of zeros changes"
-        end = ", and the step writes NaN" if how == "nan" else ""
-        if self.grad is None:
-            return f"{frozen}a trial step on a copy moves it{end}"
-        if self.grad != 0:
-            return f"{frozen}grad is not {'finite' if _wild(self.grad) else 'zero'}{end}"
-        carried = self.tried(**dict.fromkeys(self.decays, 0.0)) if self.decays else True
-        alone = {k: dict.fromkeys(self.decays.keys() - {k}, 0.0) for k in self.decays}
-        pulled = {k: v for k, v in self.decays.items() if self.tried(state={}, **alone[k])}
-        # some do not step without their state
-        pulled = pulled if carried else pulled or self.decays
-        pull = " and ".join(f"{k} {number(v)}" for k, v in pulled.items()) + (
-            " pull" if len(pulled) > 1 else " pulls"
-        )
-        carry = self.carry() if carried else ""
-        if carry:
-            return (
-                f"{frozen}grad is zero, but {carry}" + (f", and {pull} it" if pulled else "") + end
-            )
-        if pulled:
-            return f"{frozen}{pull} it, though its grad is zero{end}"
-        return f"{frozen}grad is zero, but a trial step on a copy moves it{end}"
-
-    def carry(self) -> str:
-        momentum = _number(self.group.get("momentum"))
-        full = {k: v for k, v in self.kept.items() if v and k != "step"}
-        if self.kind == "SGD" and momentum and full.get("momentum_buffer"):
-            return (
-                f"momentum {number(momentum)} still carries"
-                f" {number(momentum * full['momentum_buffer'])}"
-            )
-        averages = [
-            f"{k} {_size(full[k])}" for k in ("exp_avg", "momentum_buffer", "grad_avg") if k in full
-        ]
-        return (
-            f"{self.kind}'s memory of earlier gradients still carries it ({', '.join(averages)})"
-            if averages
-            else ""
-        )
-
-    def stays(self) -> str:
-        p, lr = self.p, _number(self.group.get("lr"))
-        if p.numel() == 0:
-            return "it has no elements"
-        if bool(p.isnan().all()):
-            return "all its values are NaN already"
-        if lr == 0 and self.kind not in ("ASGD", "Rprop"):  # those two keep step sizes of their own
-            return "lr is 0"
-        # From zero the step cannot be swallowed: what it adds is then all there is.
-        adds = self.tried(start=torch.zeros_like(p), **dict.fromkeys(self.decays, 0.0))
-        pulls = bool(self.decays) and bool(p.any())
-        grad = "grad is zero, and " if self.grad == 0 else ""
-        if adds or pulls:
-            pull = " and ".join(f"{k} {number(v)}" for k, v in self.decays.items()) if pulls else ""
-            what = " and ".join(
-                filter(None, ["the step" if adds else "", f"the pull of {pull}" if pull else ""])
-            )
-            end = ", or its parts cancel" if adds and pulls else ""
-            verb = "are" if adds and pulls else "is"
-            size = str(p.dtype).removeprefix("torch.")
-            return (
-                f"{grad}{what} {verb} too small to change a {size} of this size: rounding swallows"
-                f" it{end}"
-            )
-        if self.grad == 0:
-            return "grad is zero, and nothing else moves it"
-        rest = "; Rprop rests where the sign of the gradient flips" if self.kind == "Rprop" else ""
-        return f"its step comes out as exactly zero: it underflows, or its parts cancel{rest}"
+def _row(group: int | None, name: str, p: Any, verdict: str, why: str) -> Move:
+    """Return the row of one parameter, without what its optimizer holds of it."""
+    grad = grad_of(p)
+    return Move(
+        group,
+        name,
+        requires_grad=p.requires_grad,
+        grad=grad_word(grad),
+        state="",
+        settings="",
+        verdict=verdict,
+        why=why,
+        largest=None if grad is None else largest(grad),
+    )
 
 
-# --- reading tensors ------------------------------------------------------------------------------
+def _settings_of(group: Mapping[str, Any]) -> list[str]:
+    """Return the settings of a group that are not zero; the learning rate always."""
+    settings = {name: as_number(group.get(name)) for name in ("lr", "momentum", *DECAYS)}
+    return [setting(k, v) for k, v in settings.items() if v is not None and (v or k == "lr")]
 
 
-def _grad_of(p: Any) -> Any:
-    # elsewhere reading .grad warns, and it is None anyway
-    return p.grad if p.is_leaf or p.retains_grad else None
+def name_in_group(group: Mapping[str, Any], position: int, index: int) -> str:
+    """Return what a parameter of a group is called where nobody has a name for it.
 
-
-def _values(t: Any) -> Any:
-    return t.detach().coalesce().values() if t.is_sparse else t.detach()
-
-
-def _largest(t: Any) -> float | None:
-    """Largest magnitude; NaN if there is one, 0 for an empty tensor, None where it cannot be
-    read."""
-    if not _ordinary(t):
-        return None
-    size: float | None = read(lambda: float(_values(t).abs().max()) if _values(t).numel() else 0.0)
-    return size
-
-
-def _wild(x: float) -> bool:
-    return x != x or x == float("inf")
-
-
-def _size(x: float) -> str:
-    return "zero" if x == 0 else "NaN or infinity" if _wild(x) else f"up to {number(x)}"
-
-
-def _grad(grad: Any) -> str:
-    if grad is None:
-        return "None"
-    largest = _largest(grad)
-    return "unknown" if largest is None else _size(largest)
-
-
-def _number(value: Any) -> float | None:
-    """A setting, which may be a tensor of one element."""
-    return read(lambda: float(value)) if isinstance(value, (int, float, torch.Tensor)) else None
-
-
-def _ordinary(*tensors: Any) -> bool:
-    return all(t.is_sparse or torch_private.has_plain_data(t) for t in tensors)
-
-
-def _copied(value: Any) -> Any:
-    return value.detach().clone() if isinstance(value, torch.Tensor) else value
-
-
-def _bits(t: Any) -> Any:
-    return t.detach().contiguous().flatten().view(torch.uint8)
-
-
-def _half_started(group: dict[str, Any], state: Mapping[Any, Any]) -> bool:
-    """Torch's fused SGD cannot go on where only some parameters have a momentum buffer."""
-    started = {
-        state.get(p, {}).get("momentum_buffer") is None
-        for p in group["params"]
-        if _grad_of(p) is not None
-    }
-    return bool(group.get("fused") and group.get("momentum")) and len(started) > 1
+    >>> name_in_group({"params": []}, 2, 0), name_in_group({"param_names": ["w"]}, 0, 0)
+    ('parameter 2 of group 0', 'w')
+    """
+    names = group.get("param_names", ())
+    if position < len(names):
+        return str(names[position])
+    return say("moving.in_group", position=position, group=index)
 
 
 def _overlapping(tensors: list[Any]) -> list[list[int]]:
-    """Positions of different tensors that have bytes in common, or may have."""
+    """Return the positions of different tensors that have bytes in common, or may have."""
     spans = sorted(span for i, t in enumerate(tensors) if (span := _span(t, i)) is not None)
     found: list[tuple[str, int, list[int]]] = []
     for device, start, end, i in spans:

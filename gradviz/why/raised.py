@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
-from gradviz.graph.facts import Facts
-from gradviz.graph.findings import Cause
+from gradviz.graph.facts import Facts, Site, site_of
+from gradviz.graph.findings import Cause, Finding, Sure, Symptom
 from gradviz.graph.records import (
     Backward,
     Call,
@@ -25,29 +25,32 @@ from gradviz.graph.records import (
     NodeKind,
     Raised,
     SavedState,
+    SavedTensor,
     Tensor,
     Wrote,
 )
-from gradviz.why.explanation import Explanation, at_a_word, lines_of
+from gradviz.why.explanation import Explanation, at_a_word, worded
 from gradviz.why.messages import (
-    NON_REENTRANT,
-    REPAIRS,
-    SAID,
-    UNTRACKED,
     Versions,
     cause_of,
+    in_reentrant_checkpoint,
     number,
     plain,
     repair,
+    usual_repair,
     versions,
 )
 from gradviz.why.messages import read_error as read_error  # errors come in through here
 from gradviz.why.paths import Paths
+from gradviz.why.rules import Rule, first_proven
 from gradviz.words.plain import visible
-from gradviz.words.speech import several
+from gradviz.words.speech import say, several
 from gradviz.words.words import bare
 
 NAME = 40  # characters of a tensor's name in a sentence
+ERROR = 160  # characters of an error that is not known
+UNNAMED = "(…)"  # stands for the code of a tensor that has no name
+DETACH_EACH = "tuple(s.detach() for s in {})"  # code, as a mend tells it
 _STEP = re.compile(r"\bstep\b")
 _FROM_VALUES = ("tensor", "as_tensor", "asarray", "full", "scalar_tensor", "new_tensor", "new_full")
 _COPIES = (
@@ -92,20 +95,26 @@ def explain_error(
     """
     text = plain(message)
     case = _Case(text, graph or Graph(), raised, root_id, dict(parameters or {}))
-    cause = cause_of(text)
-    if cause is None:
-        return case.unknown(at_a_word(visible(f"{error_type}: {text}", 1000), 160))
-    special = ERRORS.get(cause)
-    return special(case) if special is not None else case.told(cause)
+    found = first_proven(RULES, Symptom.RAISED, case)
+    return found or case.unknown(f"{error_type}: {text}")
 
 
 def recorded_error(graph: Graph, message: str) -> Raised | None:
-    """The last recorded error whose text stands in this one's."""
+    """Return the last recorded error whose text stands in this one's."""
     text = plain(message)
     for event in reversed(Facts.of(graph).errors):
-        if (said := plain(event.message)[:1000]) and said in text:
+        recorded_text = plain(event.message)[:1000]
+        if recorded_text and recorded_text in text:
             return event
     return None
+
+
+class Carried(NamedTuple):
+    """A tensor that a loop takes from one iteration into the next."""
+
+    tensor: Tensor
+    maker: Call
+    reader: Call
 
 
 class _Case:
@@ -119,495 +128,568 @@ class _Case:
         root_id: int | None,
         flags: dict[str, bool],
     ) -> None:
-        self.text, self.graph, self.flags = text, graph, flags
-        self.paths, self.facts = Paths(graph), Facts.of(graph)
+        self.text = text
+        self.cause = cause_of(text)
+        self.graph = graph
+        self.flags = flags  # of each parameter: does it require grad?
+        self.paths = Paths(graph)
+        self.facts = self.paths.facts
         self.words = self.paths.words
         self.event = raised or recorded_error(graph, text)
         self.call = graph.call.get(self.event.call_id) if self.event else None
         self.inputs = [graph.tensor[i] for i in self.call.inputs] if self.call else []
         self.run = self.facts.run_of_call.get(self.call.id) if self.call else None
-        roots = [root_id] if root_id is not None else [] if graph.calls else graph.roots
-        self.root = next((graph.tensor[i] for i in roots if not self.event), None)
+        self.given_root = None if self.event else self.root_of(root_id)
+
+    def root_of(self, root_id: int | None) -> Tensor | None:
+        """Return the tensor that a backward was called on which is not recorded."""
+        if root_id is not None:
+            return self.graph.tensor[root_id]
+        roots = [] if self.graph.calls else self.graph.roots
+        return self.graph.tensor[roots[0]] if roots else None
 
     # --- words ------------------------------------------------------------------------------------
 
-    def say(
+    def answer(
         self,
         cause: Cause,
-        verdict: str,
-        why: str,
-        mend: str,
+        form: str,
         *,
         calls: Iterable[Call | None] = (),
+        also_at: Iterable[Call | None] = (),
+        cuts: Sequence[Cut] = (),
+        nodes: Sequence[Node] = (),
         tensors: Iterable[Tensor | None] = (),
-        adds: str = "the line and the variable",
-        **rest: Any,
+        checked: tuple[str, ...] = (),
+        sure: Sure = Sure.PROVEN,
+        more: tuple[str, ...] | None = None,
+        **fields: Any,
     ) -> Explanation:
-        """An explanation that tells of ``calls``, else of the call that raised, and points at
-        both."""
-        shown = [c for c in calls if c] or [c for c in (self.call,) if c]
-        lines = lines_of(c for c in (*shown, self.call) if c)
-        more: tuple[str, ...] = ()
-        if self.call is None and self.graph.calls:  # a constructor raised, or another thread did
-            more = ("No recorded call raised this error.",)
-        elif self.call is None:
-            more = (f"This error was not recorded: %%gradviz on its cell would add {adds}.",)
-        if verdict.split(" ")[0] in (
-            "an",
-            "the",
-            "one",
-            "only",
-            "something",
-            "what",
-            "input",
-            "backward",
-        ):
-            verdict = verdict[0].upper() + verdict[1:]
-        return Explanation(
+        """Tell why the call raised.
+
+        Args:
+            cause: what is wrong.
+            form: which sentences tell it: ``(cause, form)`` is their key in ``words/en.py``.
+            calls: where it happened; where none is known, the call that raised.
+            also_at: further calls at whose lines it points; the call that raised is always one.
+            cuts: the cuts that did it.
+            nodes: the nodes that it points at.
+            tensors: the tensors that it points at.
+            checked: keys of what was ruled out.
+            sure: how sure it is.
+            more: further lines; left out, that the error was not recorded, where it was not.
+            fields: what the sentences name.
+        """
+        known = tuple(call for call in calls if call)
+        finding = Finding(
             cause,
-            verdict,
-            self.words.places(shown),
-            why,
-            mend,
-            lines=lines,
-            graph=self.graph,
-            tensor_ids=tuple(t.id for t in tensors if t),
-            more=more,
-            **rest,
+            form,
+            Symptom.RAISED,
+            fields=fields,
+            calls=known or tuple(call for call in (self.call,) if call),
+            cuts=tuple(cuts),
+            node_ids=tuple(node.id for node in nodes),
+            tensor_ids=tuple(tensor.id for tensor in tensors if tensor),
+            checked=checked,
+            sure=sure,
+            also_at=tuple(call for call in (self.call, *also_at) if call),
+            more=self.unrecorded(say("unrecorded.line")) if more is None else more,
         )
+        return worded(finding, self.words)
 
-    def unknown(self, error: str) -> Explanation:
-        why = "not known: this is none of the errors of autograd that can be told apart here."
-        out = (
-            "the known errors of backward, of in-place writes, leaves, views and inference tensors",
-        )
-        # its traceback says where
-        return self.say(Cause.NOT_KNOWN, error, why, "", ruled_out=out)._replace(more=())
+    def unrecorded(self, recording_adds: str) -> tuple[str, ...]:
+        """Return the line that says that the error was not recorded, and what a recording adds."""
+        if self.call is not None:
+            return ()
+        # with a recording it was a constructor that raised, or another thread
+        return (say("unrecorded.call") if self.graph.calls else recording_adds,)
 
-    def name(self, tensor: Tensor | None, otherwise: str = "the tensor") -> str:
-        return visible(self.words.name(tensor.id), NAME) if tensor else otherwise
+    def name(self, tensor: Tensor | None) -> str:
+        """Return what a tensor is called."""
+        if tensor is None:
+            return say("raised.tensor")
+        full = self.words.name(tensor.id)
+        return full if len(full) <= NAME else type(full)(visible(full, NAME))
+
+    def names(self, tensors: Iterable[Tensor]) -> list[str]:
+        """Return what tensors are called, each name once."""
+        return list(dict.fromkeys(map(self.name, tensors)))
 
     def code(self, call: Call | None) -> str:
+        """Return the code of a call, not too long for a sentence."""
         return visible(self.words.code(call), NAME) if call else ""
 
-    def names(self, tensors: Iterable[Tensor]) -> str:
-        return several(list(dict.fromkeys(map(self.name, tensors))))
-
     def written(self, call: Call | None) -> str:
-        """``c = a * 2 (line 3)``."""
-        place, comma, _ = self.words.place(call).partition(", ")
-        return self.code(call) + (f" ({place})" if comma and call and call.source else "")
+        """Return the code of a call and its line: ``c = a * 2 (line 3)``."""
+        if call is None or call.source is None:
+            return self.code(call)
+        return say("raised.written", code=self.code(call), line=self.words.where(call))
 
     def maker(self, node: Node | None) -> Call | None:
+        """Return the call that made a node."""
         return self.graph.call.get(node.call_id) if node else None
 
     def made_by(self, node: Node | None) -> str:
-        """``MulBackward0 of c = a * 2 (line 3)``."""
-        call = self.maker(node)
-        return (node.name if node else "a node") + (f" of {self.written(call)}" if call else "")
+        """Return a node's name and what made it: ``MulBackward0 of c = a * 2 (line 3)``."""
+        name = node.name if node else say("raised.node")
+        maker = self.maker(node)
+        return say("label.node_of", node=name, code=self.written(maker)) if maker else name
 
-    def told(self, cause: Cause) -> Explanation:
-        """A cause whose tensor is an input of the call that raised."""
-        said, tensor = SAID[cause], self.blamed(cause)
-        base = self.graph.tensor.get(tensor.base_id if tensor else None)
-        maker = self.facts.maker.get(tensor.id) if tensor else None
-        words = self.fields(tensor, base)
-        why = said.why
-        if maker and maker is not self.call and tensor and tensor.name:
-            why = f"{self.name(tensor)} was made by {self.written(maker)}; {why}"
-        calls = [maker, self.call] if cause is Cause.INFERENCE_TENSOR else [self.call]
-        return self.say(
-            cause,
-            said.verdict.format_map(words),
-            why,
-            said.mend.format_map(words),
-            calls=calls,
-            tensors=[tensor, base],
+    # --- none of autograd's, or one that is about one input of the call ---------------------------
+
+    def unknown(self, error: str) -> Explanation:
+        """It is no error of autograd that is known here; its traceback says where it was raised."""
+        return self.answer(
+            Cause.NOT_KNOWN,
+            "raised",
+            checked=("known_error",),
+            more=(),
+            error=at_a_word(visible(error, 1000), ERROR),
         )
 
-    def fields(self, tensor: Tensor | None, base: Tensor | None) -> dict[str, str]:
-        """What stands in the place of each name in braces of ``SAID``."""
-        words = {
-            "name": self.name(tensor),
-            "it": "(…)",
-            "code": self.code(self.call) or "the call",
-            "base": self.name(base, "a tensor"),
-            "of": f" of {self.name(base)}" if base else "",
-            "shape": "more than one element",
-            "dtype": "",
+    def about_an_input(self) -> Explanation | None:
+        """What is wrong with an input of the call is all that there is to tell."""
+        if self.cause is None:
+            return None
+        tensor = self.blamed(self.cause)
+        base = self.graph.tensor.get(tensor.base_id if tensor else None)
+        maker = self.facts.maker.get(tensor.id) if tensor else None
+        made = maker and maker is not self.call and tensor and tensor.name
+        typed = self.cause is Cause.REQUIRES_GRAD_NON_FLOAT and tensor
+        inference = self.cause is Cause.INFERENCE_TENSOR
+        return self.answer(
+            self.cause,
+            ("dtype_made" if made else "dtype") if typed else ("raised_made" if made else "raised"),
+            calls=[maker if inference else None, self.call],
+            tensors=[tensor, base],
+            maker=self.written(maker),
+            **self.fields(tensor, base),
+        )
+
+    def fields(self, tensor: Tensor | None, base: Tensor | None) -> dict[str, Any]:
+        """Return what the sentences about an input can name."""
+        name = self.name(tensor)
+        whole = base or (tensor if tensor and tensor.is_leaf else None)
+        shape = tensor.shape if tensor else None
+        return {
+            "name": name,
+            "it": name if tensor and tensor.name else UNNAMED,
+            "code": self.code(self.call) or say("raised.call"),
+            "base": self.name(whole) if whole else say("raised.a_tensor"),
+            "view": say("raised.view_of", base=self.name(base)) if base else say("raised.view"),
+            "part": say("raised.part_of", name=name, base=self.name(base)) if base else name,
+            "numbers": say("raised.shape", shape=list(shape))
+            if shape is not None
+            else say("raised.many_numbers"),
+            "dtype": (tensor.dtype or "") if tensor else "",
         }
-        if tensor is None:
-            return words
-        if tensor.name:
-            words["it"] = self.name(tensor)
-        if base is None and tensor.is_leaf:
-            words["base"] = self.name(tensor)
-        if tensor.shape is not None:
-            words["shape"] = f"shape {list(tensor.shape)}"
-        if tensor.dtype:
-            words["dtype"] = f", and {self.name(tensor)} is {tensor.dtype}"
-        return words
 
     def blamed(self, cause: Cause) -> Tensor | None:
-        """The input that the error is about, where only one can be."""
+        """Return the input that the error is about, where only one can be."""
         inputs = BLAMED[cause](self) if cause in BLAMED else self.inputs[:1]
         return inputs[0] if len(inputs) == 1 else None
 
     def inputs_of_switch(self) -> list[Tensor]:
-        """A factory's inputs are not what it was to make."""
+        """Return what was to require grad: a factory's inputs are not what it was to make."""
         switched = self.call is not None and self.call.function.startswith("requires_grad")
-        return self.inputs[:1] if switched else []
+        return [t for t in self.inputs[:1] if switched and t.dtype]
 
     def no_inputs(self) -> list[Tensor]:
-        """No recorded call raises it."""
+        """Return none: no recorded call raises it."""
         return []
 
     def roots_of_many_numbers(self) -> list[Tensor]:
-        """The first root that holds more than one number, or none."""
+        """Return the first root that holds more than one number, or none."""
         roots = self.inputs[: len(self.run.roots)] if self.run else []
         return [t for t in roots if t.shape is not None and math.prod(t.shape) != 1][:1]
 
     def untracked_inputs(self) -> list[Tensor]:
-        """The inputs that do not require grad."""
+        """Return the inputs that do not require grad."""
         return [t for t in self.inputs if t.requires_grad is False]
 
     def inference_inputs(self) -> list[Tensor]:
-        """The inputs without a version counter that were made in inference_mode."""
+        """Return the inputs without a version counter that were made in inference_mode."""
         made = {o for c in self.graph.calls if c.inference_mode for o in c.outputs}
         alone = len(self.inputs) == 1
         return [t for t in self.inputs if t.version is None and (t.id in made or alone)]
 
-    def non_leaf_in_optimizer(self) -> Explanation:
+    # --- an optimizer -----------------------------------------------------------------------------
+
+    def results_like_parameters(self) -> Explanation | None:
         """No recorded call raises it: named are the results that look like parameters."""
-        told = self.told(Cause.NON_LEAF_IN_OPTIMIZER)
-        found = []
-        for t in self.facts.latest_state.values():
-            maker = self.facts.maker.get(t.id)
-            leaves = (
-                [self.graph.tensor[i] for i in maker.inputs] if maker and t.is_leaf is False else []
-            )
-            if maker and any(
-                leaf.is_leaf and leaf.requires_grad and leaf.shape == t.shape for leaf in leaves
-            ):
-                found.append((t, maker))
-        if not found:
-            return told
-        why = f"{told.why} Likely, not proven: {self.names(t for t, _ in found)}."
-        calls = [maker for _, maker in found]
-        return told._replace(
-            why=why,
-            where=self.words.places(calls),
-            lines=lines_of(calls),
+        results = [t for t in self.facts.latest_state.values() if self.like_a_parameter(t)]
+        if not results:
+            return None
+        return self.answer(
+            Cause.NON_LEAF_IN_OPTIMIZER,
+            "likely",
+            calls=[self.facts.maker[t.id] for t in results],
+            tensors=results,
+            sure=Sure.LIKELY,
             more=(),
-            tensor_ids=tuple(t.id for t, _ in found),
+            names=self.names(results),
         )
+
+    def like_a_parameter(self, tensor: Tensor) -> bool:
+        """Say whether a tensor was computed from a leaf of its shape that requires grad."""
+        maker = self.facts.maker.get(tensor.id)
+        if maker is None or tensor.is_leaf is not False:
+            return False
+        sources = (self.graph.tensor[i] for i in maker.inputs)
+        return any(t.is_leaf and t.requires_grad and t.shape == tensor.shape for t in sources)
 
     # --- nothing to start from --------------------------------------------------------------------
 
-    def no_grad_fn(self) -> Explanation:
+    @cached_property
+    def root(self) -> Tensor | None:
+        """The tensor that backward was to start from and that does not require grad."""
         index = number(self.text, "element") or 0
-        root = self.inputs[index] if self.run and index < len(self.inputs) else self.root
-        root = root if root and not root.requires_grad else None
-        frozen = self.flags and not any(self.flags.values())
-        verdict = (
-            f"Nothing can train: {self.name(root, 'what backward was called on')} has no grad_fn"
-        )
-        verdict += f", and all {len(self.flags)} parameters are frozen." if frozen else "."
-        if root is None or not self.graph.calls:
-            why = (
-                "it was cut off from what requires grad, or nothing that it was computed from does."
-            )
-            return self.say(
-                Cause.NO_GRAD_FN,
-                verdict,
-                why,
-                "",
-                adds="where it was cut, or that nothing was tracked",
-            )
-        near = self.facts.ancestors([root.id], {c.output_id for c in self.graph.cuts})
-        cuts = [c for c in self.graph.cuts if c.output_id in near]
-        if cuts:
-            return self.cut_off(verdict, root, cuts)
-        return self.left_torch(verdict, root) or self.untracked(verdict, root)
+        recorded = self.run is not None and index < len(self.inputs)
+        root = self.inputs[index] if recorded else self.given_root
+        return root if root and not root.requires_grad else None
 
-    def cut_off(self, verdict: str, root: Tensor, cuts: list[Cut]) -> Explanation:
-        calls = [self.graph.call[i] for i in dict.fromkeys(c.call_id for c in cuts)]
-        tracked = [self.graph.tensor[c.input_id] for c in cuts]
-        why = self.why_cut(cuts)
-        mends = {c.call_id: repair(c, self.graph) for c in cuts}
-        if NON_REENTRANT in mends.values():  # what else is frozen may be meant
-            mends = {i: mend for i, mend in mends.items() if mend == NON_REENTRANT}
-            calls, why = [self.graph.call[i] for i in mends], UNTRACKED
-        others = self.cuts_elsewhere(root, calls)
-        why += f" Before that, {others} more calls cut it too." if others else ""
-        return self.say(
+    @cached_property
+    def start(self) -> str:
+        """The sentence that nothing can train."""
+        root = self.name(self.root) if self.root else say("raised.root")
+        if self.flags and not any(self.flags.values()):
+            return say("raised.no_start_frozen", root=root, n=len(self.flags))
+        return say("raised.no_start", root=root)
+
+    @cached_property
+    def nearest_cuts(self) -> list[Cut]:
+        """The cuts behind the root, without those behind another cut."""
+        if self.root is None:
+            return []
+        near = self.facts.ancestors([self.root.id], {c.output_id for c in self.graph.cuts})
+        return [c for c in self.graph.cuts if c.output_id in near]
+
+    def start_unseen(self) -> Explanation | None:
+        """What backward was called on was not recorded."""
+        if self.root is not None and self.graph.calls:
+            return None
+        return self.answer(
             Cause.NO_GRAD_FN,
-            verdict,
-            why,
-            " ".join(dict.fromkeys(mends.values())),
-            calls=calls,
-            tensors=[root, *tracked],
-            cuts=tuple(cuts),
+            "unseen",
+            more=self.unrecorded(say("unrecorded.cut")),
+            start=self.start,
         )
 
-    def why_cut(self, cuts: list[Cut]) -> str:
+    def cut_off(self) -> Explanation | None:
+        """Cuts stand between the root and what requires grad."""
+        cuts = self.nearest_cuts
+        if self.root is None or not cuts:
+            return None
+        checkpoints = [c for c in cuts if in_reentrant_checkpoint(c, self.graph)]
+        blamed = checkpoints or cuts  # beside a checkpoint, what else is frozen may be meant
+        calls = [self.graph.call[i] for i in dict.fromkeys(c.call_id for c in blamed)]
+        reasons = [say("raised.untracked_checkpoint")] if checkpoints else self.why_cut(cuts)
+        if others := self.cuts_elsewhere(self.root, calls):
+            reasons.append(say("raised.cut_before", n=others))
+        return self.answer(
+            Cause.NO_GRAD_FN,
+            "cut",
+            calls=calls,
+            tensors=[self.root, *(self.graph.tensor[c.input_id] for c in cuts)],
+            cuts=cuts,
+            start=self.start,
+            reasons=reasons,
+            mends=list(dict.fromkeys(repair(c, self.graph) for c in blamed)),
+        )
+
+    def why_cut(self, cuts: list[Cut]) -> list[str]:
         """Say what was cut off, and what is frozen."""
         frozen = [self.graph.tensor[c.input_id] for c in cuts if c.reason is CutReason.FLAG_OFF]
         severed = [c for c in cuts if c.reason is not CutReason.FLAG_OFF]
         if not severed:
-            return f"frozen there: {self.names(frozen)}; nothing else behind it requires grad."
-        sources = [self.graph.tensor[c.input_id] for c in severed]
-        reasons = several(list(dict.fromkeys(c.reason.value for c in severed)))
-        verb = "require" if len({self.name(t) for t in sources}) > 1 else "requires"
-        why = f"{self.names(sources)} {verb} grad, and the path was cut there: {reasons}."
-        return why + (f" Frozen besides: {self.names(frozen)}." if frozen else "")
+            return [say("raised.frozen_there", names=self.names(frozen))]
+        sources = self.names(self.graph.tensor[c.input_id] for c in severed)
+        reasons = list(dict.fromkeys(c.reason.value for c in severed))
+        sentences = [say("raised.cut_there", names=sources, reasons=reasons)]
+        if frozen:
+            sentences.append(say("raised.frozen_besides", names=self.names(frozen)))
+        return sentences
 
     def cuts_elsewhere(self, root: Tensor, calls: list[Call]) -> int:
         """Count the calls behind the root that cut something, at other places than these calls."""
-        behind, here = self.facts.ancestors([root.id]), {_site(c) for c in calls}
+        behind = self.facts.ancestors([root.id])
+        sites = {site_of(c) for c in calls}
         others = {c.call_id for c in self.facts.real_cuts if c.output_id in behind}
-        return sum(_site(self.graph.call[i]) not in here for i in others)
+        return sum(site_of(self.graph.call[i]) not in sites for i in others)
 
-    def left_torch(self, verdict: str, root: Tensor) -> Explanation | None:
+    def left_torch(self) -> Explanation | None:
         """A cut on no way to the loss, and a tensor of unknown origin afterwards: perhaps made from
         that value."""
-        behind = self.facts.ancestors([root.id])
-        entries: list[tuple[int, int]] = []  # (call that made or first read it, tensor)
-        for i in sorted(behind):
+        entries = self.entries_of_values()
+        last_entry = max((call_id for call_id, _ in entries), default=-1)
+        cuts = [c for c in self.graph.cuts if c.call_id < last_entry]
+        if not cuts:
+            return None
+        cut = cuts[-1]
+        entry_id = next(i for call_id, i in entries if call_id > cut.call_id)
+        maker = self.facts.maker.get(entry_id)
+        likely = cut.output_id is None and maker is not None
+        return self.answer(
+            Cause.NO_GRAD_FN,
+            "left_likely" if likely else "left_possibly",
+            calls=[self.graph.call[cut.call_id], maker],
+            tensors=[self.root],
+            cuts=(cut,),
+            sure=Sure.LIKELY if likely else Sure.POSSIBLE,
+            start=self.start,
+            source=self.name(self.graph.tensor[cut.input_id]),
+            entry=self.name(self.graph.tensor[entry_id]),
+            mend=usual_repair(CutReason.COPIED_OUT),
+        )
+
+    def entries_of_values(self) -> list[tuple[int, int]]:
+        """Return (call that made or first read it, tensor) of what came from plain values or from
+        nothing that was recorded, and went into the root."""
+        entries: list[tuple[int, int]] = []
+        for i in sorted(self.behind_root):
             maker = self.facts.maker.get(i)
             if maker and not maker.inputs and maker.function in _FROM_VALUES:
                 entries.append((maker.id, i))
             elif i not in self.facts.made_ids:  # from_numpy is not seen
                 entries += [(c.id, i) for c in self.facts.calls_reading.get(i, ())[:1]]
-        cuts = [c for c in self.graph.cuts if c.call_id < max(entries, default=(-1, -1))[0]][-1:]
-        for cut in cuts:
-            entry = next(i for at, i in entries if at > cut.call_id)
-            maker = self.facts.maker.get(entry)
-            how = "Likely" if cut.output_id is None and maker else "Possible"
-            source, came = self.graph.tensor[cut.input_id], self.graph.tensor[entry]
-            why = (
-                f"{self.name(source)} was cut off there; {self.name(came)} came in later with no"
-                " recorded origin."
-            )
-            why += f" {how}, not proven: it was made from that value."
-            return self.say(
-                Cause.NO_GRAD_FN,
-                verdict,
-                why,
-                REPAIRS[CutReason.COPIED_OUT],
-                cuts=(cut,),
-                calls=[self.graph.call[cut.call_id], maker],
-                tensors=[root],
-            )
-        return None
+        return entries
 
-    def untracked(self, verdict: str, root: Tensor) -> Explanation:
-        """No cut leads to it: nothing that it was computed from required grad."""
-        behind, maker = self.facts.ancestors([root.id]), self.facts.maker.get(root.id)
-        named = self.named_origins(behind)
-        runs = [self.graph.call[b.call_id] for b in self.graph.backwards if b.kind == "grad"]
-        if runs := [c for c in runs if behind & {*c.outputs}]:
-            got = [self.graph.tensor[i] for i in runs[-1].outputs if i in behind]
-            return self.say(
-                Cause.NO_GRAD_FN,
-                verdict,
-                f"{self.names(got)} came from autograd.grad without create_graph=True, so it has no"
-                " graph.",
-                "create_graph=True there.",
-                calls=[*{runs[-1]: 0, maker: 0}],
-                tensors=[root, *named],
-                ruled_out=(),
-            )
-        why = f"nothing that {self.name(root)} was computed from requires grad"
-        why += f": {self.names(named)}." if named and maker and maker.inputs else "."
-        if maker is None:
-            why = (
-                f"{self.name(root)} is like this since before the recording; what made it was not"
-                " recorded."
-            )
-        if self.graph.notes:
-            why += " The recording is not complete: a cut before it is possible."
-        return self.say(
+    @cached_property
+    def behind_root(self) -> set[int]:
+        """Every tensor state that the root was computed from."""
+        return self.facts.ancestors([self.root.id]) if self.root else set()
+
+    def from_grad(self) -> Explanation | None:
+        """It was computed from what autograd.grad gave back without a graph."""
+        calls = [self.graph.call[b.call_id] for b in self.graph.backwards if b.kind == "grad"]
+        calls = [c for c in calls if self.behind_root & {*c.outputs}]
+        if self.root is None or not calls:
+            return None
+        last = calls[-1]
+        gradients = [self.graph.tensor[i] for i in last.outputs if i in self.behind_root]
+        return self.answer(
             Cause.NO_GRAD_FN,
-            verdict,
-            why,
-            "requires_grad_() on what is to learn, before the forward.",
-            calls=[maker],
-            tensors=[root, *named],
-            ruled_out=("a cut in this recording",) if maker and not self.graph.notes else (),
+            "from_grad",
+            calls=dict.fromkeys([last, self.facts.maker.get(self.root.id)]),
+            tensors=[self.root, *self.named_origins()],
+            start=self.start,
+            names=self.names(gradients),
         )
 
-    def named_origins(self, behind: Iterable[int]) -> list[Tensor]:
-        """Of some tensors those that have a name and were not computed from others."""
+    def untracked(self) -> Explanation | None:
+        """No cut leads to it: nothing that it was computed from required grad."""
+        if self.root is None:
+            return None
+        maker = self.facts.maker.get(self.root.id)
+        reasons = [self.why_untracked(self.root, maker)]
+        if self.graph.notes:
+            reasons.append(say("raised.incomplete"))
+        return self.answer(
+            Cause.NO_GRAD_FN,
+            "untracked",
+            calls=[maker],
+            tensors=[self.root, *self.named_origins()],
+            checked=("cut_recorded",) if maker and not self.graph.notes else (),
+            start=self.start,
+            reasons=reasons,
+        )
+
+    def why_untracked(self, root: Tensor, maker: Call | None) -> str:
+        """Say that nothing was tracked, and name what it was computed from."""
+        if maker is None:
+            return say("raised.older", root=self.name(root))
+        origins = self.names(self.named_origins())
+        if not origins or not maker.inputs:
+            return say("raised.nothing_tracked", root=self.name(root))
+        return say("raised.nothing_tracked_of", root=self.name(root), names=origins)
+
+    def named_origins(self) -> list[Tensor]:
+        """Return what the root was computed from that has a name and was not computed itself."""
         makers = self.facts.maker
         first = [
-            i
-            for i in sorted(behind)
+            self.graph.tensor[i]
+            for i in sorted(self.behind_root)
             if i not in self.facts.made_ids or (i in makers and not makers[i].inputs)
         ]
-        return [t for i in first if (t := self.graph.tensor[i]).name]
+        return [t for t in first if t.name]
 
     # --- modified by an in-place operation --------------------------------------------------------
 
     def modified_in_place(self) -> Explanation:
-        said = versions(self.text)
-        node = self.stopped_at(said)
-        saved = self.saved_objects(node, said) if node else []
-        calls = self.calls_that_wrote(saved, said)
-        name = self.names(saved) or (f"a tensor of shape {said.shape}" if said else "a tensor")
-        name = f"one of {name}" if len(saved) > 1 else name
-        verdict, mend = self.who_wrote(calls, name, node)
-        why = f"{self.made_by(node)} saved {name if len(saved) == 1 else 'it'} for its gradient"
-        why += f" at version {said.saved}; it is at version {said.now} now." if said else "."
-        places = set(map(self.words.place, calls))
-        why += f" It was written at {len(places) - 1} more places." if len(places) > 1 else ""
-        why += " The write was not recorded." if self.call and said and not calls else ""
-        found = self.say(
+        """What a node had saved was written, by a call or by the step of an optimizer."""
+        stale = versions(self.text)
+        node = self.stopped_at(stale)
+        saved = self.saved_objects(node, stale) if node else []
+        writers = self.calls_that_wrote(saved, stale)
+        first = writers[0] if writers else None
+        return self.answer(
             Cause.MODIFIED_IN_PLACE,
-            verdict,
-            why,
-            mend,
-            calls=calls[:1],
+            "stepped" if first and self.is_step(first) else "written",
+            calls=writers[:1],
+            also_at=[*writers, self.maker(node)],
             tensors=saved,
-            adds="the variable, and the line that wrote it",
-            node_ids=(node.id,) if node else (),
+            nodes=[node] if node else [],
+            more=self.unrecorded(say("unrecorded.writer")),
+            writer=self.writer(first) if first else say("raised.something"),
+            name=self.saved_name(saved, stale),
+            saver=node.name if node else say("raised.forward"),
+            reasons=self.why_stale(node, saved, stale, writers),
+            mend=mend_of_write(first),
         )
-        seen = lines_of(c for c in (*calls, self.maker(node), self.call) if c)
-        return found._replace(lines=tuple(dict.fromkeys((*found.lines, *seen))))
 
-    def calls_that_wrote(self, saved: list[Tensor], said: Versions | None) -> list[Call]:
-        """The calls that wrote what was saved between the two versions that torch names."""
-        if said is None:
+    def why_stale(
+        self, node: Node | None, saved: list[Tensor], stale: Versions | None, writers: list[Call]
+    ) -> list[str]:
+        """Say what was saved at which version, and where else it was written."""
+        saver = self.made_by(node)
+        name = self.saved_name(saved, stale) if len(saved) == 1 else say("raised.it")
+        if stale is None:
+            return [say("raised.saved", node=saver, name=name)]
+        at, now = stale.saved, stale.now
+        sentences = [say("raised.saved_at", node=saver, name=name, saved=at, now=now)]
+        places = {self.words.place(call) for call in writers}
+        if len(places) > 1:
+            sentences.append(say("raised.written_besides", n=len(places) - 1))
+        if self.call and not writers:
+            sentences.append(say("raised.write_unrecorded"))
+        return sentences
+
+    def saved_name(self, saved: list[Tensor], stale: Versions | None) -> str:
+        """Return what was saved: one tensor, or those that cannot be told apart."""
+        if len(saved) == 1:
+            return self.name(saved[0])
+        if saved:
+            return say("raised.one_of", names=self.names(saved))
+        if stale:
+            return say("raised.tensor_of_shape", shape=stale.shape)
+        return say("raised.a_tensor")
+
+    def calls_that_wrote(self, saved: list[Tensor], stale: Versions | None) -> list[Call]:
+        """Return the calls that wrote what was saved between the two versions that torch names."""
+        if stale is None:
             return []
-        writes = [e for e in self.facts.writes if self.moved(e, saved, said)]
+        writes = [e for e in self.facts.writes if self.moved(e, saved, stale)]
         return [self.graph.call[i] for i in dict.fromkeys(e.call_id for e in writes)]
 
-    def who_wrote(self, calls: list[Call], name: str, node: Node | None) -> tuple[str, str]:
-        """The verdict and the mend: a step of an optimizer is no in-place write of the user's."""
-        first = calls[0] if calls else None
-        if first and first.bookkeeping and _STEP.search(self.words.code(first)):
-            return (
-                f"{self.code(first)} changed {name} between the forward and this backward.",
-                "run every backward before the step, or compute the loss anew after it.",
-            )
-        who = self.writer(first) if first else "something"
-        after = node.name if node else "the forward"
-        return f"{who} wrote {name} in place after {after} had saved it.", _out_of_place(first)
+    def is_step(self, call: Call) -> bool:
+        """Say whether an optimizer wrote: its step is no in-place write of the user's."""
+        return call.bookkeeping and _STEP.search(self.words.code(call)) is not None
 
     def writer(self, call: Call) -> str:
-        return f"{visible(call.module, NAME)} ({call.function})" if call.module else self.code(call)
+        """Return what a call that wrote is called: of a module's the module, and its function."""
+        if not call.module:
+            return self.code(call)
+        module = visible(call.module, NAME)
+        return say("raised.module_call", module=module, function=call.function)
 
-    def stopped_at(self, said: Versions | None) -> Node | None:
-        """The node that found its tensor changed; without its event, the only one behind the loss
-        that it can be."""
+    def stopped_at(self, stale: Versions | None) -> Node | None:
+        """Return the node that found its tensor changed; without its event, the only one behind the
+        loss that it can be."""
         if self.event:
             return self.graph.node.get(self.event.node_id)
-        edge = self.root.gradient_edge if self.root else None
-        below = self.facts.reachable([edge.node_id] if edge else [])
-        stale = [n for n in self.graph.nodes if n.id in below and _has(n, SavedState.STALE, said)]
-        return stale[0] if len(stale) == 1 else None
+        nodes = [
+            node
+            for node in self.nodes_behind_given_root
+            if any(is_stale(saved, stale) for saved in node.saved)
+        ]
+        return nodes[0] if len(nodes) == 1 else None
 
-    def saved_objects(self, node: Node, said: Versions | None) -> list[Tensor]:
-        """What the node had saved and finds changed: one tensor, or those that cannot be told
-        apart."""
-        stale = [s for s in node.saved if s.state is SavedState.STALE]
-        if said:
-            stale = [s for s in stale if s.saved_version == said.saved]
-        found = [self.graph.tensor[s.tensor_id] for s in stale if s.tensor_id is not None]
-        if said:
-            found = found or self.inputs_at(node, said)
-            found = _of_shape(said.shape, found) or found
-            found = _of_shape(said.shape[::-1], found) or found
-        return list({t.object_id: t for t in found}.values())
+    @cached_property
+    def nodes_behind_given_root(self) -> list[Node]:
+        """The nodes that a gradient of the root meets, where the error itself was not recorded."""
+        edge = self.given_root.gradient_edge if self.given_root else None
+        met = self.facts.reachable([edge.node_id] if edge else [])
+        return [node for node in self.graph.nodes if node.id in met]
 
-    def inputs_at(self, node: Node, said: Versions) -> list[Tensor]:
-        """The inputs that had the version that was saved: a view of one was saved, as of a weight
-        that linear() turns over."""
+    def saved_objects(self, node: Node, stale: Versions | None) -> list[Tensor]:
+        """Return what the node had saved and finds changed: one tensor, or those that cannot be
+        told apart."""
+        ids = [saved.tensor_id for saved in node.saved if is_stale(saved, stale)]
+        tensors = [self.graph.tensor[i] for i in ids if i is not None]
+        if stale:
+            tensors = tensors or self.inputs_at(node, stale)
+            tensors = of_shape(stale.shape, tensors) or tensors
+            tensors = of_shape(stale.shape[::-1], tensors) or tensors
+        return list({t.object_id: t for t in tensors}.values())
+
+    def inputs_at(self, node: Node, stale: Versions) -> list[Tensor]:
+        """Return the inputs that had the version that was saved: a view of one was saved, as of a
+        weight that linear() turns over."""
         call = self.maker(node)
-        there = {(t.object_id, t.version) for t in self.graph.tensors}
+        versions_met = {(t.object_id, t.version) for t in self.graph.tensors}
         inputs = [self.graph.tensor[i] for i in (call.inputs if call else ())]
-        return [t for t in inputs if t.version == said.saved and (t.object_id, said.now) in there]
+        return [
+            t
+            for t in inputs
+            if t.version == stale.saved and (t.object_id, stale.now) in versions_met
+        ]
 
-    def moved(self, event: Wrote, saved: list[Tensor], said: Versions) -> bool:
-        before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
-        if (
-            before.version is None
-            or after.version is None
-            or all(t.object_id != after.object_id for t in saved)
-        ):
+    def moved(self, event: Wrote, saved: list[Tensor], stale: Versions) -> bool:
+        """Say whether a write moved what was saved on between the two versions that torch names."""
+        before = self.graph.tensor[event.before_id]
+        after = self.graph.tensor[event.after_id]
+        if before.version is None or after.version is None:
             return False
-        return said.saved <= before.version < after.version <= said.now
+        if all(t.object_id != after.object_id for t in saved):
+            return False
+        return stale.saved <= before.version < after.version <= stale.now
 
     # --- second backward --------------------------------------------------------------------------
 
-    def second_backward(self) -> Explanation:
+    @cached_property
+    def freed(self) -> tuple[Node, Backward] | None:
+        """The node that found its saved tensors gone, and the backward that freed them."""
         node = self.graph.node.get(self.event.node_id if self.event else None)
-        earlier = self.freed_by(node) if node else None
-        if node is None or earlier is None or self.run is None:
-            return self.freed_unseen()
-        first = self.graph.call[earlier.call_id]
-        return self.carried_over(first, node) or self.run_twice(earlier, first, node, self.run)
-
-    def freed_by(self, node: Node) -> Backward | None:
-        """The backward that freed what a node had saved."""
-        freed = self.facts.runs_that_freed.get(node.id, [])
-        return next((b for b in self.graph.backwards if b.run in freed[-1:]), None)
+        if node is None or self.run is None:
+            return None
+        runs = self.facts.runs_that_freed.get(node.id, [])
+        earlier = next((b for b in self.graph.backwards if b.run in runs[-1:]), None)
+        return (node, earlier) if earlier else None
 
     def freed_unseen(self) -> Explanation:
         """An earlier backward was not recorded."""
-        edge = self.root.gradient_edge if self.root else None
-        below = self.facts.reachable([edge.node_id] if edge else [])
-        held = [n for n in self.graph.nodes if n.id in below and _has(n, SavedState.FREED)]
-        return self.say(
+        nodes = [
+            node
+            for node in self.nodes_behind_given_root
+            if any(saved.state is SavedState.FREED for saved in node.saved)
+        ]
+        return self.answer(
             Cause.SECOND_BACKWARD,
-            "An earlier backward has gone through part of this graph already.",
-            f"{self.made_by(held[0]) if held else 'at least one node'} has no saved tensors any"
-            " more.",
-            "add the losses and call backward once; or detach what is carried over from the"
-            " last iteration.",
-            node_ids=tuple(n.id for n in held[:1]),
-            adds="which backward freed it, and the tensor to detach",
+            "unseen",
+            nodes=nodes[:1],
+            more=self.unrecorded(say("unrecorded.freed")),
+            node=self.made_by(nodes[0]) if nodes else say("raised.some_node"),
         )
 
-    def run_twice(self, earlier: Backward, first: Call, node: Node, run: Backward) -> Explanation:
+    def run_twice(self) -> Explanation | None:
         """Two backwards went through the same graph, or through a part that two losses share."""
-        why = (
-            f"{self.made_by(node)} gave up what it had saved in that backward;"
-            f" {self.written(self.call)} needs it."
-        )
+        if self.freed is None or self.run is None:
+            return None
+        node, earlier = self.freed
+        first = self.graph.call[earlier.call_id]
         shared = self.shared(earlier.ran)
-        name = self.names(shared)
-        mend = "add the losses and call backward once, or retain_graph=True in the first."
-        if set(run.roots) <= set(earlier.ran):
-            why += " Both go through the same graph."
-            mend = "compute the loss anew before each backward, or retain_graph=True in the first."
-        elif shared:
-            why += f" Both losses go through {name}."
-            mend += (
-                f" Or compute {name} anew for the second; or detach it, where no second gradient is"
-                " meant to pass."
-            )
-        return self.say(
+        same = set(self.run.roots) <= set(earlier.ran)
+        return self.answer(
             Cause.SECOND_BACKWARD,
-            f"what {node.name} had saved was freed by an earlier backward: {self.written(first)}.",
-            why,
-            mend,
+            "same_graph" if same else "shared" if shared else "twice",
             calls=[first, self.call],
             tensors=shared,
-            node_ids=(node.id,),
+            nodes=[node],
+            name=node.name,
+            node=self.made_by(node),
+            first=self.written(first),
+            second=self.written(self.call),
+            shared=several(self.names(shared)),
         )
 
-    @cached_property
-    def leading(self) -> Mapping[int | None, int]:
-        """Not 0 for every node from which a gradient comes to a freed one."""
-        return self.facts.met(dict.fromkeys(self.facts.runs_that_freed, 1), {})
-
     def shared(self, ran: Iterable[int]) -> list[Tensor]:
-        """The tensors at which this backward enters what the earlier one ran through and freed."""
+        """Return the tensors at which this backward enters what the earlier one ran through and
+        freed."""
         old = {
             n
             for n in ran
-            if self.graph.node[n].kind is not NodeKind.ACCUMULATE_GRAD and self.leading.get(n)
+            if self.graph.node[n].kind is not NodeKind.ACCUMULATE_GRAD
+            and n in self.facts.leading_to_freed
         }
         new = self.facts.reachable(self.run.roots if self.run else ()) - old
         entered = {
@@ -618,135 +700,113 @@ class _Case:
         }
         return [t for edge, t in self.facts.last_at.items() if edge in entered]
 
-    def carried_over(self, first: Call, node: Node) -> Explanation | None:
+    def carried_over(self) -> Explanation | None:
         """A loop takes a tensor from before the earlier backward into this one: an RNN's state, a
         running loss."""
+        if self.freed is None:
+            return None
+        node, earlier = self.freed
+        first = self.graph.call[earlier.call_id]
         carried = self.carried(first)
         if not carried:
             return None
-        reader, parts = carried[0][2], {made.id for _, made, _ in carried}
-        again = any(
-            _site(c) == _site(carried[0][1])
-            for c in self.graph.calls
-            if first.id < c.id < reader.id
-        )
-        names = list(dict.fromkeys(carried_name(t, made, reader) for t, made, _ in carried))
-        # one name for several results of one call
-        packed = len(names) == len(parts) == 1 < len(carried)
-        anew = [f"tuple(s.detach() for s in {n})" if packed else f"{n}.detach()" for n in names]
-        when = (
-            "before that line reads it" if names[0].startswith("self.") else "after each backward"
-        )
-        mend = (
-            f"{', '.join(names)} = {', '.join(anew)} {when}: the next iteration starts from the"
-            " value only."
-        )
-        if not all(names):
-            names, mend = (
-                [self.code(carried[0][1])],
-                "detach() what is kept of it, once backward has run.",
-            )
-        # Where it went through a list, or the name is another iteration's by then, to assign to it
-        # may be too late.
-        elif again or not _code_names(reader)[1].issuperset(names):
-            mend = f"keep {several(anew)} for the next iteration, once backward has run."
-        verb = "carry" if len(names) > 1 else "carries"
-        verdict = (
-            f"{several(names)} {verb} an earlier iteration's graph into this backward, and it was"
-            " freed there."
-        )
-        why = (
-            f"{self.made_by(node)} gave up what it had saved in that iteration's"
-            f" {self.written(first)}."
-        )
-        return self.say(
+        maker = carried[0].maker
+        reader = carried[0].reader
+        names = list(dict.fromkeys(carried_name(c.tensor, c.maker, reader) for c in carried))
+        values = detached(names, carried)
+        unnamed = not all(names)
+        rebound = self.made_again(maker, first, reader)
+        elsewhere = rebound or not names_in_code(reader)[1].issuperset(names)
+        by_module = names[0].startswith("self.")
+        return self.answer(
             Cause.SECOND_BACKWARD,
-            verdict,
-            why,
-            mend,
+            ("carried_unnamed" if unnamed else "carried_elsewhere")
+            if unnamed or elsewhere
+            else ("carried_by_module" if by_module else "carried"),
             calls=[reader],
-            tensors=[t for t, _, _ in carried],
-            node_ids=(node.id,),
+            tensors=[c.tensor for c in carried],
+            nodes=[node],
+            names=names,
+            code=self.code(maker),
+            node=self.made_by(node),
+            first=self.written(first),
+            targets=", ".join(names),
+            values=", ".join(values),
+            kept=several(values),
         )
 
-    def weights(self, calls: Iterable[Call]) -> dict[Any, set[int]]:
-        """The leaves that require grad, by the place in the code that read them."""
-        found: dict[Any, set[int]] = {}
-        for call in calls:
-            read = [self.graph.tensor[i] for i in call.inputs]
-            found.setdefault(_site(call), set()).update(
-                t.object_id for t in read if t.is_leaf and t.requires_grad
-            )
-        return found
+    def made_again(self, maker: Call, first: Call, reader: Call) -> bool:
+        """Say whether the line of the maker ran again before the value was read: the name is
+        another iteration's by then."""
+        return any(site_of(c) == site_of(maker) for c in self.calls_between(first, reader))
 
-    def carried(self, first: Call) -> list[tuple[Tensor, Call, Call]]:
-        """What is carried over, the call that made it and the one that reads it, where all of them
-        ran in a loop."""
-        graph, stop = self.graph, self.call
-        if stop is None or self.run is None:
+    def calls_before(self, last: Call) -> list[Call]:
+        """Return the calls that began before another."""
+        return [c for c in self.graph.calls if c.id < last.id]
+
+    def calls_between(self, first: Call, last: Call) -> list[Call]:
+        """Return the calls that began after one call and before another."""
+        return [c for c in self.graph.calls if first.id < c.id < last.id]
+
+    def carried(self, first: Call) -> list[Carried]:
+        """Return what a loop carries over from before the earlier backward, in the order in which
+        it is read."""
+        if self.call is None or self.run is None or not self.in_a_loop(first, self.call):
             return []
         met = self.facts.reachable(self.run.roots)
-        on_the_way = {graph.node[n].call_id for n in met}
-        before = self.weights(c for c in graph.calls if c.id < first.id)
-        after = self.weights(c for c in graph.calls if first.id < c.id < stop.id)
-        if any(after[s] and before.get(s) and after[s].isdisjoint(before[s]) for s in after):
-            return []  # other layers at the same lines: a stack of blocks, and no iteration
-        if not any(
-            _site(graph.call[b.call_id]) == _site(stop)
-            for b in graph.backwards
-            if b.call_id < stop.id
-        ):
-            return []
-        found: dict[Any, tuple[Tensor, Call, Call]] = {}
-        for reader in (c for c in graph.calls if first.id < c.id < stop.id and c.id in on_the_way):
-            for t in map(graph.tensor.__getitem__, reader.inputs):
-                node = graph.node.get(t.gradient_edge.node_id) if t.gradient_edge else None
-                made = self.maker(node)
-                freed = node and node.id in met and self.leading.get(node.id)
-                if (
-                    freed
-                    and made
-                    and made.id < first.id
-                    and _site(reader) in before
-                    and _site(made) in after
-                ):
-                    found.setdefault(t.gradient_edge, (t, made, reader))
-        return list(found.values())
+        sites_after = {site_of(c) for c in self.calls_between(first, self.call)}
+        carried: dict[Any, Carried] = {}  # by gradient edge
+        for reader in self.repeated_readers(first, self.call, met):
+            for tensor in (self.graph.tensor[i] for i in reader.inputs):
+                maker = self.maker_of_freed(tensor, met)
+                if maker and maker.id < first.id and site_of(maker) in sites_after:
+                    carried.setdefault(tensor.gradient_edge, Carried(tensor, maker, reader))
+        return list(carried.values())
+
+    def repeated_readers(self, first: Call, last: Call, met: set[int]) -> list[Call]:
+        """Return the calls between two backwards whose nodes the second one meets, and whose line
+        ran before the first one too."""
+        on_the_way = {self.graph.node[n].call_id for n in met}
+        sites_before = {site_of(c) for c in self.calls_before(first)}
+        between = self.calls_between(first, last)
+        return [c for c in between if c.id in on_the_way and site_of(c) in sites_before]
+
+    def in_a_loop(self, first: Call, last: Call) -> bool:
+        """Say whether two backwards are two iterations of one loop."""
+        before = self.weights(self.calls_before(first))
+        after = self.weights(self.calls_between(first, last))
+        for site, read in after.items():
+            # other layers at the same lines: a stack of blocks, and no iteration
+            if read and before.get(site) and read.isdisjoint(before[site]):
+                return False
+        earlier = (self.graph.call[b.call_id] for b in self.graph.backwards)
+        return any(site_of(c) == site_of(last) for c in earlier if c.id < last.id)
+
+    def weights(self, calls: Iterable[Call]) -> dict[Site | None, set[int]]:
+        """Return the leaves that require grad, by the place in the code that read them."""
+        leaves: dict[Site | None, set[int]] = {}
+        for call in calls:
+            read = [self.graph.tensor[i] for i in call.inputs]
+            objects = {t.object_id for t in read if t.is_leaf and t.requires_grad}
+            leaves.setdefault(site_of(call), set()).update(objects)
+        return leaves
+
+    def maker_of_freed(self, tensor: Tensor, met: set[int]) -> Call | None:
+        """Return the call that made a tensor, where this backward comes through it to a freed
+        node."""
+        node = self.graph.node.get(tensor.gradient_edge.node_id) if tensor.gradient_edge else None
+        freed = node is not None and node.id in met and node.id in self.facts.leading_to_freed
+        return self.maker(node) if freed else None
 
     # --- unused input -----------------------------------------------------------------------------
-
-    def unused_input(self) -> Explanation:
-        tensor = self.input_unused()
-        if tensor is None:
-            index = number(self.text, "index")
-            which = f"input {index}" if index is not None else "one of the inputs"
-            return self.say(
-                Cause.UNUSED_INPUT,
-                f"{which} of autograd.grad is not in the graph of its output.",
-                "no gradient path leads to it: it was cut off, or the forward used another tensor.",
-                "ask for the tensor that the forward used, or allow_unused=True.",
-                adds="its name, and where the path was cut",
-            )
-        root = self.inputs[0]
-        place = f"input {self.wanted.index(tensor)}"
-        name = self.name(tensor) if tensor.name else place
-        verdict = f"{name} is not in the graph of {self.name(root)}."
-        behind = self.facts.ancestors([root.id])
-        cuts = [
-            c
-            for c in self.graph.cuts
-            if c.output_id in behind and tensor.id in self.facts.ancestors([c.input_id])
-        ]
-        if cuts:
-            return self.input_cut_off(verdict, name, tensor, cuts[-1])
-        return self.input_of_another(verdict, name, tensor, behind)
 
     @cached_property
     def wanted(self) -> list[Tensor]:
         """The inputs for which autograd.grad was asked."""
         return self.inputs[len(self.run.roots) :] if self.run else []
 
-    def input_unused(self) -> Tensor | None:
+    @cached_property
+    def unused(self) -> Tensor | None:
         """The input that torch's text names; without a number the only one that no path leads
         to."""
         index = number(self.text, "index")
@@ -760,48 +820,74 @@ class _Case:
         ]
         return missed[0] if len(missed) == 1 else None
 
-    def input_cut_off(self, verdict: str, name: str, tensor: Tensor, cut: Cut) -> Explanation:
+    @cached_property
+    def unused_name(self) -> str:
+        """What the unused input is called: its place, where it has no name."""
+        if self.unused and not self.unused.name:
+            return say("raised.input", index=self.wanted.index(self.unused))
+        return self.name(self.unused)
+
+    def input_unseen(self) -> Explanation | None:
+        """Which input is not used was not recorded."""
+        if self.unused is not None:
+            return None
+        index = number(self.text, "index")
+        return self.answer(
+            Cause.UNUSED_INPUT,
+            "unseen" if index is None else "unseen_numbered",
+            more=self.unrecorded(say("unrecorded.input")),
+            index=index,
+        )
+
+    def input_cut_off(self) -> Explanation | None:
         """A cut stands between the output and the input."""
+        if self.unused is None:
+            return None
         root = self.inputs[0]
-        why = f"the path from {self.name(root)} back to {name} was cut there: {cut.reason.value}."
-        return self.say(
+        behind = self.facts.ancestors([root.id])
+        cuts = [
+            c
+            for c in self.graph.cuts
+            if c.output_id in behind and self.unused.id in self.facts.ancestors([c.input_id])
+        ]
+        if not cuts:
+            return None
+        cut = cuts[-1]
+        return self.answer(
             Cause.UNUSED_INPUT,
-            verdict,
-            why,
-            REPAIRS[cut.reason],
-            tensors=[tensor, root],
+            "cut",
             calls=[self.graph.call[cut.call_id]],
+            tensors=[self.unused, root],
             cuts=(cut,),
+            name=self.unused_name,
+            root=self.name(root),
+            reason=cut.reason.value,
+            mend=repair(cut, self.graph),
         )
 
-    def input_of_another(
-        self, verdict: str, name: str, tensor: Tensor, behind: set[int]
-    ) -> Explanation:
+    def input_of_another(self) -> Explanation | None:
         """The output was not computed from it, but perhaps from a twin of it."""
+        if self.unused is None:
+            return None
         root = self.inputs[0]
-        twin, copied = self.twin(tensor, behind)
-        why = f"{self.name(root)} was not computed from {name}"
-        mend = f"compute {self.name(root)} from {name}, or allow_unused=True."
-        if twin:
-            why += f" but from {self.name(twin)}, " + (
-                f"of which {name} is a copy"
-                if copied
-                else f"which has the same values {tensor.values}"
-            )
-            mend = f"ask for {self.name(twin)} if that is meant; else {mend}"
-        return self.say(
+        used = self.facts.ancestors([root.id])
+        original = self.original_of(self.unused, used)
+        twin = original or self.same_values_as(self.unused, used)
+        return self.answer(
             Cause.UNUSED_INPUT,
-            verdict,
-            f"{why}.",
-            mend,
-            calls=[self.call, self.facts.maker.get(tensor.id) if twin else None],
-            tensors=[tensor, twin or root],
-            ruled_out=("a cut in this recording",) if not self.graph.notes else (),
+            "copied" if original else "same_values" if twin else "unused",
+            calls=[self.call, self.facts.maker.get(self.unused.id) if twin else None],
+            tensors=[self.unused, twin or root],
+            checked=() if self.graph.notes else ("cut_recorded",),
+            name=self.unused_name,
+            root=self.name(root),
+            twin=self.name(twin),
+            values=self.unused.values,
         )
 
-    def twin(self, tensor: Tensor, used: set[int]) -> tuple[Tensor | None, bool]:
-        """A used tensor that the input is a copy of (True), else one that has its values."""
-        there = [
+    def twins(self, tensor: Tensor, used: set[int]) -> list[Tensor]:
+        """Return other tensors that were used and have its shape and values."""
+        return [
             t
             for t in self.graph.tensors
             if t.id in used
@@ -809,22 +895,46 @@ class _Case:
             and t.values == tensor.values
             and t.object_id != tensor.object_id
         ]
-        own, makers = self.facts.ancestors([tensor.id]), self.facts.maker
-        for t in there:
-            between = own - self.facts.ancestors([t.id])
-            if t.id in own and all(makers[i].function in _COPIES for i in between if i in makers):
-                return t, True
-        return next((t for t in there if t.values is not None), None), False
+
+    def original_of(self, tensor: Tensor, used: set[int]) -> Tensor | None:
+        """Return a used tensor that this one is a copy of."""
+        behind = self.facts.ancestors([tensor.id])
+        makers = self.facts.maker
+        for twin in self.twins(tensor, used):
+            between = behind - self.facts.ancestors([twin.id])
+            copied = all(makers[i].function in _COPIES for i in between if i in makers)
+            if twin.id in behind and copied:
+                return twin
+        return None
+
+    def same_values_as(self, tensor: Tensor, used: set[int]) -> Tensor | None:
+        """Return a used tensor that has the values of this one."""
+        return next((t for t in self.twins(tensor, used) if t.values is not None), None)
 
 
-# The errors of which more is looked up than ``SAID`` has words for.
-ERRORS: dict[Cause, Callable[[_Case], Explanation]] = {
-    Cause.NO_GRAD_FN: _Case.no_grad_fn,
-    Cause.MODIFIED_IN_PLACE: _Case.modified_in_place,
-    Cause.SECOND_BACKWARD: _Case.second_backward,
-    Cause.UNUSED_INPUT: _Case.unused_input,
-    Cause.NON_LEAF_IN_OPTIMIZER: _Case.non_leaf_in_optimizer,
-}
+def of(cause: Cause) -> Callable[[_Case], bool]:
+    """Let a rule be tried on the errors of one cause."""
+    return lambda case: case.cause is cause
+
+
+# Every answer about an error, of one cause from the surest to the last resort: see NOTE [one table]
+# in ``why/rules.py``.
+RULES: tuple[Rule[[_Case]], ...] = (
+    Rule(_Case.start_unseen, when=of(Cause.NO_GRAD_FN)),
+    Rule(_Case.cut_off, when=of(Cause.NO_GRAD_FN)),
+    Rule(_Case.left_torch, when=of(Cause.NO_GRAD_FN)),
+    Rule(_Case.from_grad, when=of(Cause.NO_GRAD_FN)),
+    Rule(_Case.untracked, when=of(Cause.NO_GRAD_FN)),
+    Rule(_Case.modified_in_place, when=of(Cause.MODIFIED_IN_PLACE)),
+    Rule(_Case.carried_over, when=of(Cause.SECOND_BACKWARD)),
+    Rule(_Case.run_twice, when=of(Cause.SECOND_BACKWARD)),
+    Rule(_Case.freed_unseen, when=of(Cause.SECOND_BACKWARD)),
+    Rule(_Case.input_unseen, when=of(Cause.UNUSED_INPUT)),
+    Rule(_Case.input_cut_off, when=of(Cause.UNUSED_INPUT)),
+    Rule(_Case.input_of_another, when=of(Cause.UNUSED_INPUT)),
+    Rule(_Case.results_like_parameters, when=of(Cause.NON_LEAF_IN_OPTIMIZER)),
+    Rule(_Case.about_an_input),
+)
 
 
 # Which inputs an error can be about, where that is not simply the first.
@@ -837,55 +947,66 @@ BLAMED: dict[Cause, Callable[[_Case], list[Tensor]]] = {
 }
 
 
-def _site(call: Call) -> tuple[Any, ...] | None:
-    """Where a call stands; the same again for each iteration of a loop."""
-    return (call.source[:2], call.function, call.module) if call.source else None
+def is_stale(saved: SavedTensor, stale: Versions | None) -> bool:
+    """Say whether a saved tensor was written since, and has the version that torch names."""
+    return saved.state is SavedState.STALE and (stale is None or saved.saved_version == stale.saved)
 
 
-def _code_names(call: Call) -> tuple[list[str], set[str]]:
-    """The names, attributes and items that the code of a call binds, from left to right, and those
-    that it reads."""
+def of_shape(shape: list[int], tensors: list[Tensor]) -> list[Tensor]:
+    """Return the tensors of one shape."""
+    return [t for t in tensors if list(t.shape or ()) == shape]
+
+
+def mend_of_write(call: Call | None) -> str:
+    """Return what to write instead of a call that wrote in place."""
+    if call is None:
+        return say("mend.write_unseen")
+    if call.function == "__setitem__":
+        return say("mend.write_item")
+    return say("mend.write_by_module") if call.module else say("mend.write")
+
+
+def detached(names: list[str], carried: list[Carried]) -> list[str]:
+    """Return the code of each carried name without its graph."""
+    makers = {c.maker.id for c in carried}
+    # one name for several results of one call
+    packed = len(names) == len(makers) == 1 < len(carried)
+    return [DETACH_EACH.format(name) if packed else f"{name}.detach()" for name in names]
+
+
+def carried_name(tensor: Tensor, maker: Call, reader: Call) -> str:
+    """Return what the code calls a tensor that one call made and a later one reads; "" where it has
+    no name there."""
+    name = bare(tensor.name)
+    bound = names_bound(maker, reader)
+    read = names_in_code(reader)[1]
+    both = [n for n in bound if n in read]
+    if name in both:
+        return name
+    if len(both) == 1:
+        return both[0]
+    if not name and len(bound) == len(maker.outputs) and tensor.id in maker.outputs:
+        return bound[maker.outputs.index(tensor.id)]
+    return name
+
+
+def names_bound(maker: Call, reader: Call) -> list[str]:
+    """Return the names that the code of a call binds; of the calls of one line, some have no
+    code."""
+    bound = names_in_code(maker)[0]
+    if bound or not maker.source or not reader.source:
+        return bound
+    return names_in_code(reader)[0] if maker.source[:2] == reader.source[:2] else []
+
+
+def names_in_code(call: Call) -> tuple[list[str], set[str]]:
+    """Return the names, attributes and items that the code of a call binds, from left to right, and
+    those that it reads."""
     try:
         tree = ast.parse((call.source.code or "").strip() if call.source else "")
     except SyntaxError:  # it is cut short
         return [], set()
-    found = [n for n in ast.walk(tree) if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))]
-    found.sort(key=lambda n: (n.lineno, n.col_offset))
-    bound = [ast.unparse(n) for n in found if isinstance(n.ctx, ast.Store)]
-    return bound, {ast.unparse(n) for n in found if not isinstance(n.ctx, ast.Store)}
-
-
-def carried_name(tensor: Tensor, made: Call, reader: Call) -> str:
-    """What the code calls a tensor that one call made and a later one reads; "" where it has no
-    name there."""
-    own, (there, read) = bare(tensor.name), _code_names(reader)
-    same = made.source and reader.source and made.source[:2] == reader.source[:2]
-    # of the calls of one line, some have no code
-    bound = _code_names(made)[0] or (there if same else [])
-    both = [n for n in bound if n in read]
-    if own in both or len(both) == 1:
-        return own if own in both else both[0]
-    if not own and len(bound) == len(made.outputs) and tensor.id in made.outputs:
-        return bound[made.outputs.index(tensor.id)]
-    return own
-
-
-def _has(node: Node, state: SavedState, said: Versions | None = None) -> bool:
-    return any(s.state is state and (not said or s.saved_version == said.saved) for s in node.saved)
-
-
-def _of_shape(shape: list[int], tensors: list[Tensor]) -> list[Tensor]:
-    return [t for t in tensors if list(t.shape or ()) == shape]
-
-
-def _out_of_place(call: Call | None) -> str:
-    if call is None:
-        return "write out of place (y = x + 1 for x += 1); step the optimizer after every backward."
-    if call.function == "__setitem__":
-        return "collect the parts in a list and torch.stack() them, or write into a clone()."
-    if call.module:
-        return "inplace=False there."
-    return (
-        "write out of place under a new name (y = x + 1 for x += 1), or give the later step"
-        " x.clone()."
-    )
+    named = [n for n in ast.walk(tree) if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))]
+    named.sort(key=lambda n: (n.lineno, n.col_offset))
+    bound = [ast.unparse(n) for n in named if isinstance(n.ctx, ast.Store)]
+    return bound, {ast.unparse(n) for n in named if not isinstance(n.ctx, ast.Store)}

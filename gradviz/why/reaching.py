@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping, Set, ValuesView
+from collections.abc import Iterable, Iterator, Mapping, Set, ValuesView
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,10 +15,11 @@ from gradviz.graph.facts import Facts, grouped
 from gradviz.graph.records import Cut, GradvizError, Graph, NodeKind, Tensor
 from gradviz.watch.capture import capture, described
 from gradviz.watch.recorded import Recorded
-from gradviz.why.messages import NON_REENTRANT, REENTRANT, repair
+from gradviz.why.messages import REENTRANT, in_reentrant_checkpoint
 from gradviz.why.paths import Asked, Paths
-from gradviz.why.tables import as_html, as_text
+from gradviz.why.tables import as_html, as_text, heads, verdict_word
 from gradviz.words import given
+from gradviz.words.speech import say
 
 REACHED, FROZEN, NO_PATH, NOT_USED, NOT_KNOWN = (
     "reached",
@@ -27,6 +28,7 @@ REACHED, FROZEN, NO_PATH, NOT_USED, NOT_KNOWN = (
     "not used",
     "not known",
 )
+PLACES = 2  # of cuts that are all told
 HEAD = ("loss", "module", "parameter", "requires_grad", "verdict", "why")
 
 
@@ -42,6 +44,12 @@ class Reached(NamedTuple):
     why: str = ""
     cuts: tuple[Cut, ...] = ()
 
+    @property
+    def cells(self) -> list[str]:
+        """Its row in a table."""
+        verdict = verdict_word(self.verdict)
+        return [self.loss, self.module, self.name, str(self.requires_grad), verdict, self.why]
+
 
 class Reach(NamedTuple):
     """Which parameters each loss reaches. Plain data; displays as a table."""
@@ -52,37 +60,44 @@ class Reach(NamedTuple):
     @property
     def verdict(self) -> str:
         """One line a loss: how many parameters of each module it reaches."""
-        lines = []
-        for loss in self.losses:
-            told: list[str] = []
-            groups = grouped((r.module, r.verdict) for r in self.rows if r.loss == loss)
-            for module in dict.fromkeys(r.module for r in self.rows):
-                verdicts = groups.get(module, [])
-                words = "" if told else " parameters reached"
-                unknown = (
-                    f" ({verdicts.count(NOT_KNOWN)} not known)" if NOT_KNOWN in verdicts else ""
-                )
-                told.append(
-                    f"{module}: {verdicts.count(REACHED)} of {len(verdicts)}{words}{unknown}"
-                )
-            start = f"{loss}: " if len(self.losses) > 1 else ""
-            lines.append(start + (" · ".join(told) or "no parameters"))
-        return "\n".join(lines)
+        return "\n".join(map(self._verdict_of, self.losses))
+
+    def _verdict_of(self, loss: str) -> str:
+        """Return how many parameters of each module one loss reaches."""
+        groups = grouped((r.module, r.verdict) for r in self.rows if r.loss == loss)
+        modules = dict.fromkeys(r.module for r in self.rows)
+        parts = [
+            _count_of(module, groups.get(module, []), is_first=position == 0)
+            for position, module in enumerate(modules)
+        ]
+        counts = " · ".join(parts) or say("reach.no_parameters")
+        return say("reach.of_loss", loss=loss, counts=counts) if len(self.losses) > 1 else counts
 
     def __str__(self) -> str:
         """The verdict, and the parameters that are not reached."""
-        rest = [list(map(str, r[:-1])) for r in self.rows if r.verdict != REACHED or r.why]
-        return "\n".join(filter(None, [self.verdict, as_text(HEAD, rest)]))
+        rest = [r.cells for r in self.rows if r.verdict != REACHED or r.why]
+        return "\n".join(filter(None, [self.verdict, as_text(heads(HEAD), rest)]))
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        rows = [list(map(str, r[:-1])) for r in self.rows]
-        return {
-            "text/plain": str(self),
-            "text/html": as_html(self.verdict.replace("\n", " | "), HEAD, rows),
-        }
+        title = " | ".join(map(self._verdict_of, self.losses))
+        table = as_html(title, heads(HEAD), [r.cells for r in self.rows])
+        return {"text/plain": str(self), "text/html": table}
+
+
+def _count_of(module: str, verdicts: list[str], *, is_first: bool) -> str:
+    """Return how many parameters of a module are reached; the first one says what is counted."""
+    numbers: dict[str, Any] = {
+        "module": module,
+        "reached": verdicts.count(REACHED),
+        "all": len(verdicts),
+        "unknown": verdicts.count(NOT_KNOWN),
+    }
+    if numbers["unknown"]:
+        return say("reach.first_count_unknown" if is_first else "reach.count_unknown", **numbers)
+    return say("reach.first_count" if is_first else "reach.count", **numbers)
 
 
 def reach(
@@ -91,7 +106,7 @@ def reach(
     *,
     recording: Recorded | None = None,
 ) -> Reach:
-    """Which parameters a loss sends gradients to, module by module, and why not to the others.
+    """Tell which parameters a loss sends gradients to, by module, and why not to the others.
 
     The graph is read as it stands; no backward is run. A path is where autograd's own edges lead:
     that a custom Function on it, whose backward is the user's code, hands a gradient on is not
@@ -118,13 +133,36 @@ def reach(
         enc: 0 of 2 parameters reached · clf: 2 of 2
     """
     check("recording", recording, Recorded, "what `with gv.record() as rec:` gave")
+    losses = _losses_of(loss)
+    parameters = named(model)
+    modules = _modules(parameters, model)
+    keys: dict[int, str] = {}
+    for name, parameter in parameters:
+        keys.setdefault(id(parameter), name)
+    graph = capture(*losses.values(), names={keys[id(p)]: p for _, p in parameters})
+    by_name = {t.name: t for t in graph.tensors if t.name}
+    rows = []
+    for root, (loss_name, one) in zip(graph.roots, losses.items(), strict=True):
+        paths = _Captured(graph, root)
+        recorded = None if recording is None else _Recorded(recording, one)
+        for module, (name, p) in zip(modules, parameters, strict=True):
+            tensor = by_name[keys[id(p)]]
+            way = paths.judge(tensor, p, recorded)
+            rows.append(Reached(loss_name, module, name, tensor.requires_grad, *way))
+    return Reach(tuple(rows), tuple(losses))
+
+
+def _losses_of(loss: Any) -> dict[str, Any]:
+    """Return the losses that were given, by name.
+
+    Raises:
+        GradvizError: one of them is no tensor, or there is none in what was given.
+    """
     parts = None if issubclass(type(loss), torch.Tensor) else parts_of(loss)
-    losses = (
-        {k or f"loss {i + 1}": t for i, (k, t) in enumerate(parts) if t is not None}
-        if parts
-        else {"loss": loss}
-    )
-    if parts and not losses:
+    losses = {"loss": loss}
+    if parts:
+        losses = {k or nth_loss(i): t for i, (k, t) in enumerate(parts) if t is not None}
+    if not losses:
         raise GradvizError(
             f"reach() was given {described(loss)} with nothing in it but None: there is no loss to "
             "read; did the model get labels to compute one from?"
@@ -137,26 +175,16 @@ def reach(
             "a tensor, the loss before .item() or float()",
             none=True,
         )
-    parameters = named(model)
-    modules = _modules(parameters, model)
-    keys: dict[int, str] = {}
-    for name, parameter in parameters:
-        keys.setdefault(id(parameter), name)
-    if not losses:
-        return Reach((), ())
-    graph = capture(*losses.values(), names={keys[id(p)]: p for _, p in parameters})
-    by_name = {t.name: t for t in graph.tensors if t.name}
-    rows = []
-    for root, (name, one) in zip(graph.roots, losses.items(), strict=True):
-        paths, recorded = (
-            _Captured(graph, root),
-            None if recording is None else _Recorded(recording, one),
-        )
-        for module, (own, p) in zip(modules, parameters, strict=True):
-            tensor = by_name[keys[id(p)]]
-            verdict, why, cuts = paths.judge(tensor, p, recorded)
-            rows.append(Reached(name, module, own, tensor.requires_grad, verdict, why, cuts))
-    return Reach(tuple(rows), tuple(losses))
+    return losses
+
+
+def nth_loss(position: int) -> str:
+    """Return what a loss without a name is called.
+
+    >>> nth_loss(0)
+    'loss 1'
+    """
+    return say("reach.nth_loss", n=position + 1)
 
 
 def check(argument: str, value: Any, kinds: Any, expected: str, *, none: bool = False) -> None:
@@ -172,8 +200,8 @@ def check(argument: str, value: Any, kinds: Any, expected: str, *, none: bool = 
 
 
 def parts_of(whole: Any) -> list[tuple[str, Any]] | None:
-    """What is in a collection, a generator or a model's output, with its names; None for anything
-    else.
+    """Return what is in a collection, a generator or a model's output, with its names; None for
+    anything else.
 
     Of an output that has a ``loss`` (those of transformers do) only that is taken: the rest was
     made on the way to it.
@@ -182,31 +210,40 @@ def parts_of(whole: Any) -> list[tuple[str, Any]] | None:
         >>> parts_of({"w": 1}), parts_of(x for x in (1, 2)), parts_of(1)
         ([('w', 1)], [('', 1), ('', 2)], None)
     """
-    found: list[tuple[str, Any]] | None = None
-    if isinstance(whole, Mapping):
-        found = [(k if isinstance(k, str) else "", v) for k, v in list(whole.items())]
-    elif dataclasses.is_dataclass(whole) and not isinstance(whole, type):
-        found = [(f.name, getattr(whole, f.name, None)) for f in dataclasses.fields(whole)]
-    # of named_parameters()
-    elif isinstance(whole, tuple) and len(whole) == 2 and isinstance(whole[0], str):
-        found = [(whole[0], whole[1])]
-    elif isinstance(whole, tuple) and hasattr(whole, "_fields"):
-        found = list(zip(whole._fields, whole, strict=True))
-    elif isinstance(whole, (list, tuple, Set, ValuesView, Iterator)):
-        found = [("", part) for part in whole]
-    elif {"loss", "logits"} & getattr(whole, "__dict__", {}).keys():
-        found = list(vars(whole).items())
-    fields = dict(found or ())
+    parts = _named_parts(whole)
+    fields = dict(parts or ())
     is_output = type(whole) is not dict or "logits" in fields
-    return (
-        [("loss", fields["loss"])]
-        if is_output and issubclass(type(fields.get("loss")), torch.Tensor)
-        else found
-    )
+    if is_output and issubclass(type(fields.get("loss")), torch.Tensor):
+        return [("loss", fields["loss"])]
+    return parts
+
+
+def _named_parts(whole: Any) -> list[tuple[str, Any]] | None:
+    """Return all that is in a collection, each with its name, where it has one."""
+    if isinstance(whole, Mapping):
+        return [(k if isinstance(k, str) else "", v) for k, v in list(whole.items())]
+    if dataclasses.is_dataclass(whole) and not isinstance(whole, type):
+        return [(f.name, getattr(whole, f.name, None)) for f in dataclasses.fields(whole)]
+    if isinstance(whole, tuple):
+        return _parts_of_tuple(whole)
+    if isinstance(whole, (list, Set, ValuesView, Iterator)):
+        return [("", part) for part in whole]
+    if {"loss", "logits"} & getattr(whole, "__dict__", {}).keys():
+        return list(vars(whole).items())
+    return None
+
+
+def _parts_of_tuple(whole: tuple[Any, ...]) -> list[tuple[str, Any]]:
+    """Return the parts of a tuple: named ones, a pair of a name and a thing, or any."""
+    if len(whole) == 2 and isinstance(whole[0], str):  # of named_parameters()
+        return [(whole[0], whole[1])]
+    if hasattr(whole, "_fields"):
+        return list(zip(whole._fields, whole, strict=True))
+    return [("", part) for part in whole]
 
 
 def named(model: Any) -> list[tuple[str, Any]]:
-    """Every parameter under every name that it has. Runs no code of the model's own.
+    """Return every parameter under every name that it has. Runs no code of the model's own.
 
     Raises:
         GradvizError: ``model`` is neither a module nor a mapping of names to modules or tensors.
@@ -236,7 +273,7 @@ def named(model: Any) -> list[tuple[str, Any]]:
 
 
 def _modules(parameters: list[tuple[str, Any]], model: Any) -> list[str]:
-    """The module under which each parameter is counted: the first level at which the names
+    """Return the module under which each parameter is counted: the first level at which the names
     differ."""
     if isinstance(model, Mapping):
         return [name.partition(".")[0] for name, _ in parameters]
@@ -244,6 +281,14 @@ def _modules(parameters: list[tuple[str, Any]], model: Any) -> list[str]:
     levels = itertools.takewhile(lambda level: len(set(level)) == 1, zip(*paths, strict=False))
     depth = len(list(levels)) + 1
     return [".".join(path[:depth]) or type(model).__name__ for path in paths]
+
+
+class Way(NamedTuple):
+    """Whether a gradient finds its way to one parameter, and why not."""
+
+    verdict: str
+    why: str = ""
+    cuts: tuple[Cut, ...] = ()
 
 
 class _Captured(Paths):
@@ -262,58 +307,41 @@ class _Captured(Paths):
             and self.root.is_leaf is not True
         )
 
-    def judge(
-        self, t: Tensor, p: Any, recorded: _Recorded | None
-    ) -> tuple[str, str, tuple[Cut, ...]]:
-        path = t.id == self.root.id or self.reaches(Asked("", t.id, True, True))
+    def judge(self, t: Tensor, p: Any, recorded: _Recorded | None) -> Way:
+        """Return what the captured graph tells of one parameter, and else the recording."""
+        has_path = t.id == self.root.id or self.reaches(Asked("", t.id, True, True))
         if t.requires_grad is None:
-            return NOT_KNOWN, "torch does not tell whether it requires grad", ()
+            return Way(NOT_KNOWN, say("reach.flag_unread"))
         if not t.requires_grad:
-            since = (
-                " after this loss was computed: its path is still there, and backward skips it"
-                if path
-                else ""
-            )
-            return FROZEN, f"requires_grad is False{since}", ()
-        if path:
-            return REACHED, self.through(t), ()
+            return Way(FROZEN, say("reach.frozen_since" if has_path else "reach.frozen"))
+        if has_path:
+            return Way(REACHED, self.through(t))
         if self.incomplete:
-            return NOT_KNOWN, "the graph could not be read whole", ()
+            return Way(NOT_KNOWN, say("reach.not_read_whole"))
         seen = None if recorded is None or recorded.root is None else recorded
         if self.reentrant and (seen is None or seen.checkpointed(p)):
-            return (
-                NOT_KNOWN,
-                "checkpoint(use_reentrant=True) builds the graph inside it only in backward",
-                (),
-            )
-        if seen is not None:
-            return seen.why_not(p)
-        nothing = (
-            "the loss does not require grad: it reaches nothing"
-            if self.root.requires_grad is False
-            else ("no gradient path: cut off, or not used by this loss")
-        )
-        asked = (
-            "; this loss is not in the recording"
-            if recorded
-            else "; only a recording (recording=) can tell which"
-        )
-        return NO_PATH, nothing + asked, ()
+            return Way(NOT_KNOWN, say("reach.in_checkpoint"))
+        return Way(NO_PATH, self.unseen(recorded)) if seen is None else seen.why_not(p)
+
+    def unseen(self, recorded: _Recorded | None) -> str:
+        """Return why there is no path, in words, where no recording saw the loss."""
+        if self.root.requires_grad is False:
+            return say("reach.untracked_unseen" if recorded else "reach.untracked")
+        return say("reach.no_path_unseen" if recorded else "reach.no_path")
 
     @cached_property
     def free(self) -> set[int]:
-        """Nodes that a gradient meets without passing a custom Function."""
+        """The nodes that a gradient meets without passing a custom Function."""
         kept = [e for e in self.graph.edges if e.node_id not in self.custom]
         return Facts.of(Graph(edges=kept)).reachable(self.roots)
 
     def through(self, t: Tensor) -> str:
+        """Return by which custom Functions alone it is reached, in words; "" where others lead to
+        it too."""
         if not self.custom or t.gradient_edge is None or t.gradient_edge.node_id in self.free:
             return ""
-        names = ", ".join(sorted({name.removesuffix("Backward") for name in self.custom.values()}))
-        return (
-            f"only through a custom Function ({names}): whether it hands a gradient on, its"
-            " backward decides"
-        )
+        names = sorted({name.removesuffix("Backward") for name in self.custom.values()})
+        return say("reach.through_custom", names=", ".join(names))
 
 
 class _Recorded(Paths):
@@ -325,58 +353,49 @@ class _Recorded(Paths):
 
     @cached_property
     def into_checkpoints(self) -> set[int]:
-        """Objects that reentrant checkpoints read."""
+        """The objects that reentrant checkpoints read."""
         calls = (c for c in self.facts.ordinary_calls if c.function.startswith(REENTRANT))
         return {self.graph.tensor[i].object_id for c in calls for i in c.inputs}
 
     def checkpointed(self, p: Any) -> bool:
-        """Did the parameter go into a reentrant checkpoint?"""
+        """Say whether the parameter went into a reentrant checkpoint."""
         state = self.find(p)
         return state is not None and state.object_id in self.into_checkpoints
 
-    def why_not(self, p: Any) -> tuple[str, str, tuple[Cut, ...]]:
-        """Why there is no gradient path from the loss to a parameter that requires grad."""
+    def why_not(self, p: Any) -> Way:
+        """Return why there is no gradient path from the loss to a parameter that requires grad."""
         state = self.find(p)
         if self.graph.notes:
-            return (
-                NO_PATH,
-                "no gradient path; the recording is not complete, so where it was cut is not known",
-                (),
-            )
+            return Way(NO_PATH, say("reach.not_recorded_whole"))
         if state is None:
-            return NOT_USED, "not used by this loss, as far as was recorded", ()
+            return Way(NOT_USED, say("reach.not_used"))
         asked = Asked("", state.id, True, True)
         cuts = self.cuts_after(asked)
         if proven := tuple(c for c in cuts if c.output_id in self.behind):
-            return NO_PATH, f"cut at {self.places(proven)}", proven
+            return Way(NO_PATH, say("reach.cut", places=self.places(proven)), proven)
         used = [t for t in self.states(asked) if t.id in self.behind]
         if used and not any(t.requires_grad for t in used):
-            return FROZEN, "it did not require grad when this loss was computed", ()
+            return Way(FROZEN, say("reach.frozen_then"))
         if cuts:
-            unproven = "but that this came back into this loss is not proven"
-            return NO_PATH, f"no gradient path; cut off at {self.places(cuts)}, {unproven}", ()
+            return Way(NO_PATH, say("reach.cut_unproven", places=self.places(cuts)))
         if used or self.checkpointed(p):
-            return (
-                NO_PATH,
-                (
-                    "no gradient path, although its value may have gone into this loss; why is not"
-                    " known"
-                ),
-                (),
-            )
-        return NOT_USED, "not used by this loss, as far as was recorded", ()
+            return Way(NO_PATH, say("reach.not_explained"))
+        return Way(NOT_USED, say("reach.not_used"))
 
-    def places(self, cuts: Any) -> str:
-        told = dict.fromkeys(
-            f"{self.words.place(self.graph.call[c.call_id])} [{self.reason(c)}]" for c in cuts
-        )
-        few = list(told)[:2]
-        return "; ".join(few) + (f"; and {len(told) - 2} more" if len(told) > 2 else "")
+    def places(self, cuts: Iterable[Cut]) -> str:
+        """Return where cuts stand and what they are, in words."""
+        told = list(dict.fromkeys(map(self.place, cuts)))
+        if len(told) > PLACES:
+            told[PLACES:] = [say("reach.more_places", n=len(told) - PLACES)]
+        return "; ".join(told)
+
+    def place(self, cut: Cut) -> str:
+        """Return where one cut stands and what it is, in words."""
+        call = self.words.place(self.graph.call[cut.call_id])
+        return say("reach.place", place=call, reason=self.reason(cut))
 
     def reason(self, cut: Cut) -> str:
-        checkpoint = repair(cut, self.graph) == NON_REENTRANT
-        return (
-            "reentrant checkpoint of an untracked input: use_reentrant=False"
-            if checkpoint
-            else cut.reason.value
-        )
+        """Return what a cut is, in words."""
+        if in_reentrant_checkpoint(cut, self.graph):
+            return say("reach.checkpoint")
+        return say(f"cut_reason.{cut.reason.name.lower()}")

@@ -7,7 +7,7 @@ go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradviz.graph.facts import NO_MEMORY, Facts
-from gradviz.graph.findings import Cause
+from gradviz.graph.findings import Cause, Finding, Sure, Symptom
 from gradviz.graph.records import (
     Call,
     Called,
@@ -29,8 +29,8 @@ from gradviz.graph.records import (
 )
 from gradviz.watch import torch_private
 from gradviz.watch.identity import read
-from gradviz.why.explanation import Explanation, lines_of
-from gradviz.words.speech import several
+from gradviz.why.explanation import Explanation, worded
+from gradviz.words.speech import say
 from gradviz.words.words import Words
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 _STEPS = ("add", "sub", "mul", "lerp", "_foreach", "_fused", "addc")
 # of plain SGD: what is added may be zero
 _ADDS = ("add_", "_foreach_add_", "sub_", "_foreach_sub_")
-_ALTHOUGH = "(optimizers look at .grad only): "  # where will_it_move() comes to the reason
 _NORMS = (
     torch.nn.BatchNorm1d,
     torch.nn.BatchNorm2d,
@@ -50,6 +49,15 @@ _NORMS = (
     torch.nn.InstanceNorm2d,
     torch.nn.InstanceNorm3d,
 )
+# what each of these faults explains
+_SYMPTOMS = {
+    Cause.OVERWRITTEN: Symptom.SOME,
+    Cause.FUSED_STEP: Symptom.SOME,
+    Cause.SHARED_SNAPSHOT: Symptom.STAYS,
+    Cause.LEFTOVER_GRAD_MOVES: Symptom.STAYS,
+    Cause.BATCH_NORM_MOVES: Symptom.STAYS,
+    Cause.GRAPH_KEPT: Symptom.KEPT,
+}
 
 
 def silent_faults(
@@ -60,7 +68,7 @@ def silent_faults(
     held: Mapping[str, tuple[torch.Tensor, str]] | None = None,
     graph: Graph | None = None,
 ) -> list[Explanation]:
-    """What goes wrong here although nothing raises, the worst first; empty where nothing is proven.
+    """Tell what goes wrong although nothing raises, the worst first; empty where nothing is proven.
 
     Args:
         recording: what ran. Without one, only what the live objects prove is told.
@@ -110,9 +118,9 @@ class _Asked:
         self.parameters = {(f"{model}.{name}" if model else name): p for model, name, p in every}
 
     def object_of(self, tensor: torch.Tensor) -> int | None:
-        """The object id of a live tensor in the graph."""
-        found = self.recording.find(tensor) if self.recording is not None else None
-        return None if found is None else found.object_id
+        """Return the object id of a live tensor in the graph."""
+        state = self.recording.find(tensor) if self.recording is not None else None
+        return None if state is None else state.object_id
 
     @cached_property
     def wanted(self) -> set[int]:
@@ -120,14 +128,42 @@ class _Asked:
         live = [*self.tensors.values(), *self.parameters.values()]
         return {i for i in map(self.object_of, live) if i is not None}
 
-    def say(
-        self, cause: Cause, verdict: str, where: Call | None, why: str, mend: str, **points: Any
+    def answer(
+        self,
+        cause: Cause,
+        form: str,
+        *,
+        subject: str = "",
+        calls: Sequence[Call] = (),
+        nodes: Sequence[int] = (),
+        tensors: Sequence[int] = (),
+        sure: Sure = Sure.PROVEN,
+        **fields: Any,
     ) -> Explanation:
-        lines = lines_of([where] if where else [])
-        graph = self.graph if self.recording is not None else None
-        return Explanation(
-            cause, verdict, self.words.place(where), why, mend, lines=lines, graph=graph, **points
+        """Tell what was found.
+
+        Args:
+            cause: what is wrong.
+            form: which sentences tell it: ``(cause, form)`` is their key in ``words/en.py``.
+            subject: name of the tensor that it is about, if it is about one.
+            calls: where it happened.
+            nodes: the nodes that it points at.
+            tensors: the tensors that it points at.
+            sure: how sure it is.
+            fields: what the sentences name.
+        """
+        finding = Finding(
+            cause,
+            form,
+            _SYMPTOMS[cause],
+            subject,
+            fields=fields,
+            calls=tuple(calls),
+            node_ids=tuple(nodes),
+            tensor_ids=tuple(tensors),
+            sure=sure,
         )
+        return worded(finding, self.words)
 
     # --- saved tensors that were overwritten ------------------------------------------------------
 
@@ -137,20 +173,19 @@ class _Asked:
         leaves = self.facts.leaf_at
         told = set[int]()
         for node in self.graph.nodes:
-            for saved in node.saved:
-                if saved.state is not SavedState.OVERWRITTEN or not (
-                    wrote := self.wrong_writes(node, saved)
-                ):
+            for saved in (s for s in node.saved if s.state is SavedState.OVERWRITTEN):
+                writes = self.wrong_writes(node, saved)
+                if not writes or writes[-1].call_id in told:
                     continue
                 behind = self.facts.reachable([node.id])
                 concerns = {leaves[n].object_id for n in behind if n in leaves}
-                if wrote[-1].call_id not in told and (not self.wanted or concerns & self.wanted):
-                    told.add(wrote[-1].call_id)
-                    yield self.wrong(node, saved, wrote[-1])
+                if not self.wanted or concerns & self.wanted:
+                    told.add(writes[-1].call_id)
+                    yield self.wrong(node, saved, writes[-1])
 
     def wrong_writes(self, node: Node, saved: SavedTensor) -> list[Wrote]:
-        """The writes between the making of a node and its last run to what it saved, where that run
-        sent something."""
+        """Return the writes between the making of a node and its last run to what it saved, where
+        that run sent something."""
         found, before_run = list[Wrote](), list[Wrote]()
         storages = self.storages_read(node, saved)
         for event in self.graph.events:
@@ -164,7 +199,8 @@ class _Asked:
         return before_run
 
     def storages_read(self, node: Node, saved: SavedTensor) -> set[int | None]:
-        """The memory in which what a node saved lies: where it is not known, that of its inputs."""
+        """Return the memory in which what a node saved lies: where it is not known, that of its
+        inputs."""
         call = self.graph.call.get(node.call_id)
         if saved.tensor_id is not None:
             ids = [saved.tensor_id]
@@ -177,7 +213,7 @@ class _Asked:
 
     def unnoticed(self, event: Wrote, saved: SavedTensor, storages: Set[int | None]) -> bool:
         """Say whether a write changed one of these memories, and torch could not see it."""
-        if self.graph.call[event.call_id].function in NO_MEMORY:
+        if not self.writes_memory(event):
             return False
         before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
         changed = before.values is None or before.values != after.values
@@ -186,36 +222,21 @@ class _Asked:
         return before.storage_id in storages and changed and silent
 
     def wrong(self, node: Node, saved: SavedTensor, wrote: Wrote) -> Explanation:
-        writer, maker = self.graph.call[wrote.call_id], self.graph.call.get(node.call_id or 0)
-        fused = writer.function.startswith("_fused_")
+        """Tell of one node that used what was written over what it had saved."""
+        writer = self.graph.call[wrote.call_id]
         name = self.words.name(wrote.before_id if saved.tensor_id is None else saved.tensor_id)
-        way = (
-            "a fused optimizer step"
-            if fused
-            else (
-                "a write through .data"
-                if ".data" in self.words.code(writer)
-                else f"{writer.function}() through an alias"
-            )
-        )
-        return self.say(
-            Cause.FUSED_STEP if fused else Cause.OVERWRITTEN,
-            f"The gradient is wrong: {name} was overwritten after it was saved, and nothing"
-            " raised.",
-            writer,
-            f"{node.name} of {self.words.code(maker)} had saved {name}; {way} moves no version, so"
-            " torch could not notice, and backward used the new numbers.",
-            (
-                "step after the last backward, or run the forward again (fused=False would raise)."
-                if fused
-                else (
-                    "write after backward; under torch.no_grad() instead of .data, torch would have"
-                    " raised."
-                )
-            ),
-            node_ids=(node.id,),
-            tensor_ids=(wrote.before_id, wrote.after_id),
-        )
+        points: dict[str, Any] = {
+            "subject": name,
+            "calls": [writer],
+            "nodes": [node.id],
+            "tensors": [wrote.before_id, wrote.after_id],
+            "node": self.words.node(node),
+        }
+        if writer.function.startswith("_fused_"):
+            return self.answer(Cause.FUSED_STEP, "saved_before", **points)
+        if ".data" in self.words.code(writer):
+            return self.answer(Cause.OVERWRITTEN, "through_data", **points)
+        return self.answer(Cause.OVERWRITTEN, "through_alias", **points, writer=writer.function)
 
     # --- snapshots that follow --------------------------------------------------------------------
 
@@ -226,60 +247,49 @@ class _Asked:
 
     def shared_with_frozen(self) -> Iterator[Explanation]:
         """The first of the frozen parameters that share their memory with one that trains."""
-        own = {id(p): n for n, p in self.parameters.items()}
-        places: dict[Any, str] = {}
+        training: dict[Any, str] = {}  # name, by where in which memory it lies
         frozen: list[tuple[str, Any]] = []
-        for name, p in (
-            (own[id(p)], p) for p in {id(p): p for p in self.parameters.values()}.values()
-        ):
+        each_once = {id(p): (name, p) for name, p in self.parameters.items()}
+        for name, p in each_once.values():
             key = torch_private.storage_key(p)
             # A lazy layer's parameter has no shape yet.
             place = None if key is None else read(partial(_place, key, p))
             if place is not None and p.requires_grad:
-                places.setdefault(place, name)
+                training.setdefault(place, name)
             elif place is not None:
                 frozen.append((name, place))
-        for name, weight in [(n, places[place]) for n, place in frozen if place in places][:1]:
-            yield self.say(
-                Cause.SHARED_SNAPSHOT,
-                f"{name} is frozen and no copy: it shares its memory with {weight}, which trains.",
-                None,
-                f"every in-place update of {weight} shows in {name} too (p.data = q.data copies"
-                " nothing).",
-                "copy the values: p.data.copy_(q.data), or copy.deepcopy(model).",
-            )
+        for name, place in frozen:
+            if place in training:
+                yield self.answer(
+                    Cause.SHARED_SNAPSHOT, "frozen_shares", subject=name, weight=training[place]
+                )
+                return
 
     def follows(self, name: str, tensor: torch.Tensor) -> Explanation | None:
         """A tensor apart from the graph that shares its memory with live weights."""
         if tensor.requires_grad:
             return None
-        own, mend = (
-            self.object_of(tensor),
-            "copy.deepcopy(model.state_dict()), or tensor.detach().clone().",
-        )
-        if own is not None:
-            return self.followed(name, own, mend)
-        key = torch_private.storage_key(tensor)
-        weight = next(
-            (
-                n
-                for n, p in self.parameters.items()
-                if key is not None and torch_private.storage_key(p) == key
-            ),
-            None,
-        )
+        object_id = self.object_of(tensor)
+        if object_id is not None:
+            return self.followed(name, object_id)
+        weight = self.parameter_sharing(tensor)
         if weight is None or any(tensor is p for p in self.parameters.values()):
             return None
-        why = (
-            f"state_dict(), detach() and .data copy nothing: every in-place update of {weight}"
-            f" shows in {name} too."
-        )
-        verdict = f"{name} is no snapshot: it shares its memory with {weight}."
-        return self.say(Cause.SHARED_SNAPSHOT, verdict, None, why, mend)
+        return self.answer(Cause.SHARED_SNAPSHOT, "shares", subject=name, weight=weight)
 
-    def followed(self, name: str, own: int, mend: str) -> Explanation | None:
+    def parameter_sharing(self, tensor: torch.Tensor) -> str | None:
+        """Return the name of the first parameter that lies in a tensor's memory."""
+        key = torch_private.storage_key(tensor)
+        if key is None:
+            return None
+        for name, p in self.parameters.items():
+            if torch_private.storage_key(p) == key:
+                return name
+        return None
+
+    def followed(self, name: str, object_id: int) -> Explanation | None:
         """A tensor of the recording that shares its memory with weights that were written since."""
-        states = self.facts.states[own]
+        states = self.facts.states[object_id]
         maker = self.facts.maker.get(states[0].id)
         if states[-1].storage_id is None or maker is None:
             return None
@@ -288,34 +298,33 @@ class _Asked:
         if not writes:
             return None
         first = writes[0]
-        weight, place = (
-            self.words.name(first.after_id),
-            self.words.place(self.graph.call[first.call_id]),
+        return self.answer(
+            Cause.SHARED_SNAPSHOT,
+            "followed",
+            subject=name,
+            calls=[maker],
+            tensors=[states[-1].id, first.after_id],
+            weight=self.words.name(first.after_id),
+            maker=maker.function,
+            writer=self.words.place(self.graph.call[first.call_id]),
+            writes=len(writes),
         )
-        verdict = f"{name} is no snapshot: it shares its memory with {weight} and followed it."
-        why = f"{maker.function} copies nothing, so {place} wrote both ({len(writes)} writes)."
-        ids = states[-1].id, first.after_id
-        return self.say(Cause.SHARED_SNAPSHOT, verdict, maker, why, mend, tensor_ids=ids)
 
     def writes_to_weights(self, snapshot: Tensor, since: int) -> list[Wrote]:
-        """The writes after a call to other leaves that train, in the memory of a snapshot."""
-        graph = self.graph
-        writes = [
-            e
-            for e in self.facts.writes
-            if e.call_id > since and graph.call[e.call_id].function not in NO_MEMORY
-        ]
-        along = {
-            e.call_id
-            for e in writes
-            if e.alias and graph.tensor[e.after_id].object_id == snapshot.object_id
-        }
+        """Return the writes after a call to other leaves that train, in a snapshot's memory."""
+        writes = [e for e in self.facts.writes if e.call_id > since and self.writes_memory(e)]
+        states = {t.id for t in self.facts.states[snapshot.object_id]}
+        along = {e.call_id for e in writes if e.alias and e.after_id in states}
         weights = self.weights_sharing(snapshot)
         direct = [e for e in writes if not e.alias or e.call_id in along]
         return [e for e in direct if e.after_id in weights]
 
+    def writes_memory(self, event: Wrote) -> bool:
+        """Say whether the call that wrote can change numbers at all."""
+        return self.graph.call[event.call_id].function not in NO_MEMORY
+
     def weights_sharing(self, snapshot: Tensor) -> set[int]:
-        """The states of other leaves that train, in the memory of a snapshot."""
+        """Return the states of other leaves that train, in a snapshot's memory."""
         return {
             t.id
             for t in self.graph.tensors
@@ -329,26 +338,53 @@ class _Asked:
 
     def leftovers(self) -> Iterator[Explanation]:
         """Frozen weights whose old ``.grad`` an optimizer still uses."""
-        why_moved = {id(p): why for p, why in self.held.values()}
         names, reasons = list[str](), list[str]()
         steps, ids = list[Call](), list[int]()
-        for key, (name, p) in self.frozen_with_gradient().items():
-            seen = self.stepped(p)
-            # A step with nothing to add writes too, and moves nothing.
-            moves = seen and (_is_nonzero(p.grad) or any(c.function not in _ADDS for c in seen))
-            reason = why_moved.get(key, "it is a tensor, zeros or not" if moves else "")
-            if reason:
-                state = self.recording.find(p) if self.recording is not None else None
-                reasons.append(reason)
-                names.append(name or (state and self.words.name(state.id)) or "a frozen weight")
-                steps += seen
-                ids += [state.id] if state else []
+        for known_name, p in self.frozen_with_gradient().values():
+            steps_seen = self.stepped(p)
+            reason = self.reason_moved(p, steps_seen)
+            if not reason:
+                continue
+            state = self.recording.find(p) if self.recording is not None else None
+            reasons.append(reason)
+            name = known_name or (state and self.words.name(state.id))
+            names.append(name or say("silent.frozen_weight"))
+            steps += steps_seen
+            ids += [state.id] if state else []
         if names:
-            yield self.moved(names, reasons[0], steps, ids)
+            yield self.answer(
+                Cause.LEFTOVER_GRAD_MOVES,
+                "moved" if steps else "would_move",
+                calls=steps[-1:],
+                tensors=ids,
+                weights=names,
+                reason=reasons[0],
+            )
+
+    @cached_property
+    def why_moved(self) -> dict[int, str]:
+        """Why the next step moves what an optimizer holds, by identity."""
+        return {id(p): why for p, why in self.held.values()}
+
+    def reason_moved(self, tensor: torch.Tensor, steps: list[Call]) -> str:
+        """Say why an optimizer's step moves a frozen weight; "" where it does not.
+
+        Args:
+            tensor: the weight.
+            steps: the recorded ones that wrote it.
+        """
+        why = self.why_moved.get(id(tensor))
+        if why is not None:
+            return why
+        # A step with nothing to add writes too, and moves nothing.
+        adds_only = all(c.function in _ADDS for c in steps)
+        if not steps or (adds_only and not _is_nonzero(tensor.grad)):
+            return ""
+        return say("silent.has_gradient")
 
     def frozen_with_gradient(self) -> dict[int, tuple[str, Any]]:
-        """What is asked about and is frozen, and still has a ``.grad``: by identity, each under its
-        first name."""
+        """Return what is asked about and is frozen, and still has a ``.grad``: by identity, each
+        under its first name."""
         held = [(n, p) for n, (p, _) in self.held.items()]
         every = [*held, *self.parameters.items(), *self.tensors.items()]
         named = {id(p): n for n, p in reversed(every)}
@@ -359,62 +395,45 @@ class _Asked:
             if not p.requires_grad and p.is_leaf and p.grad is not None
         }
 
-    def moved(
-        self, names: list[str], reason: str, steps: list[Call], ids: list[int]
-    ) -> Explanation:
-        """Tell of frozen weights that moved, or will."""
-        verb = "moved although frozen" if steps else "would move at the next step although frozen"
-        return self.say(
-            Cause.LEFTOVER_GRAD_MOVES,
-            f"{several(names)} {verb}: requires_grad is False, but .grad is not None.",
-            steps[-1] if steps else None,
-            "an optimizer skips a parameter only where .grad is None; here"
-            f" {reason.partition(_ALTHOUGH)[2] or reason}.",
-            "set .grad = None when freezing (zero_grad(set_to_none=True)), or leave it out of"
-            " the optimizer.",
-            tensor_ids=tuple(ids),
-        )
-
     def stepped(self, tensor: torch.Tensor) -> list[Call]:
-        """The optimizer steps that wrote a tensor while it was frozen."""
-        own = self.object_of(tensor)
-        found = list[Call]()
-        for e in self.facts.writes_by_object.get(own, ()) if own is not None else ():
-            if not e.alias:
-                call, frozen = (
-                    self.graph.call[e.call_id],
-                    self.graph.tensor[e.after_id].requires_grad is False,
-                )
-                found += (
-                    [call]
-                    if frozen and call.bookkeeping and call.function.startswith(_STEPS)
-                    else []
-                )
-        return found
+        """Return the optimizer steps that wrote a tensor while it was frozen."""
+        object_id = self.object_of(tensor)
+        if object_id is None:
+            return []
+        steps = list[Call]()
+        for event in self.facts.writes_by_object.get(object_id, ()):
+            call = self.graph.call[event.call_id]
+            frozen = self.graph.tensor[event.after_id].requires_grad is False
+            by_step = call.bookkeeping and call.function.startswith(_STEPS)
+            if frozen and by_step and not event.alias:
+                steps.append(call)
+        return steps
 
     # --- statistics of frozen networks ------------------------------------------------------------
 
     def statistics(self) -> Iterator[Explanation]:
         """BatchNorm layers without a trainable weight, in train mode."""
-        names, calls, now = list[str](), list[Call](), False
+        names, calls, in_train_mode = list[str](), list[Call](), False
         for name, layer in self.frozen_norms():
-            if (ran := self.normalised(layer)) or layer.training:
+            ran = self.normalised(layer)
+            if ran or layer.training:
                 names.append(name)
-                calls, now = [*calls, *ran], now or layer.training
-        if names:
-            verb = "moved" if calls else "move at every forward"
-            yield self.say(
-                Cause.BATCH_NORM_MOVES,
-                f"The running statistics of {several(names)} {verb}, although all weights there are"
-                " frozen.",
-                calls[-1] if calls else None,
-                "requires_grad does not govern buffers: a layer in train mode normalises by the"
-                " batch and updates running_mean and running_var.",
-                "eval() on the frozen modules" + (", after every model.train()." if now else "."),
-            )
+                calls += ran
+                in_train_mode = in_train_mode or layer.training
+        if not names:
+            return
+        if not calls:
+            yield self.answer(Cause.BATCH_NORM_MOVES, "will_move", layers=names)
+            return
+        yield self.answer(
+            Cause.BATCH_NORM_MOVES,
+            "moved_in_train_mode" if in_train_mode else "moved",
+            calls=calls[-1:],
+            layers=names,
+        )
 
     def frozen_norms(self) -> Iterator[tuple[str, torch.nn.Module]]:
-        """The layers that keep statistics and train no weight, each under its name."""
+        """Yield the layers that keep statistics and train no weight, each under its name."""
         for title, model in self.models.items():
             every = list(model.parameters())
             for name, layer in model.named_modules():
@@ -425,8 +444,8 @@ class _Asked:
                     yield ".".join(filter(None, (title, name))), layer
 
     def normalised(self, layer: torch.nn.Module) -> list[Call]:
-        """The recorded calls of a frozen layer that updated its statistics: they count the batch
-        first."""
+        """Return the recorded calls of a frozen layer that updated its statistics: they count the
+        batch first."""
         weight = getattr(layer, "weight", None)
         own = self.object_of(weight) if isinstance(weight, torch.Tensor) else None
         return [] if own is None else self.counted.get(own, [])
@@ -450,26 +469,32 @@ class _Asked:
 
     def sums_kept(self) -> Iterator[Explanation]:
         """Living results that hold graphs of several backwards that are over: a running loss."""
-        ended, ran = self.ended, self.facts.ran
-        for t in self.facts.latest_state.values() if len(ended) > 1 else ():
-            kept = t.object_id in self.wanted or (t.name and t.object_id in self.living)
-            if not kept or t.gradient_edge is None or t.is_leaf or t.gradient_edge.node_id in ran:
-                continue
-            behind = self.facts.reachable([t.gradient_edge.node_id])
-            iterations = len(behind & ended.keys())
+        for t, node_id in self.results_not_run():
+            behind = self.facts.reachable([node_id])
+            iterations = len(behind & self.ended.keys())
             if iterations > 1 and self.concerns(behind):
-                name = t.name or "this running sum"
-                yield self.say(
+                maker = self.facts.maker.get(t.id)
+                yield self.answer(
                     Cause.GRAPH_KEPT,
-                    f"{name} keeps the graphs of {iterations} iterations alive: "
-                    f"{len(behind)} nodes, and more with every one.",
-                    self.facts.maker.get(t.id),
-                    "it was added up from tensors that have a grad_fn, so every iteration's graph"
-                    " hangs on it.",
-                    "add loss.item(), or loss.detach().",
-                    tensor_ids=(t.id,),
-                    node_ids=(t.gradient_edge.node_id,),
+                    "sum",
+                    subject=t.name or say("silent.running_sum"),
+                    calls=[maker] if maker else [],
+                    tensors=[t.id],
+                    nodes=[node_id],
+                    iterations=iterations,
+                    kept=len(behind),
                 )
+
+    def results_not_run(self) -> Iterator[tuple[Tensor, int]]:
+        """Yield the living results through whose node no backward ran, each with the node; none
+        where at most one backward is over."""
+        if len(self.ended) < 2:
+            return
+        for t in self.facts.latest_state.values():
+            if t.is_leaf or t.gradient_edge is None or t.gradient_edge.node_id in self.facts.ran:
+                continue
+            if t.object_id in self.wanted or (t.name and t.object_id in self.living):
+                yield t, t.gradient_edge.node_id
 
     def lists_kept(self) -> Iterator[Explanation]:
         """Results of one line that are alive, each with the graph of a backward that is over: a
@@ -486,21 +511,21 @@ class _Asked:
             if not source or len(found) < 3 or not one_by_one:
                 continue
             if self.concerns(self.facts.reachable(roots)):
-                (maker, _), last = found[0], found[-1][1]
-                yield self.say(
+                maker = found[0][0]
+                last = found[-1][1]
+                yield self.answer(
                     Cause.GRAPH_KEPT,
-                    f"{len(found)} results of {self.words.code(maker)} are alive, each with the"
-                    " graph of its iteration, and more with every one.",
-                    maker,
-                    "something still refers to each of them, as a list does after append(loss).",
-                    "append(loss.item()), or loss.detach().",
-                    tensor_ids=(last.id,),
-                    node_ids=(roots[-1],),
+                    "list",
+                    calls=[maker],
+                    tensors=[last.id],
+                    nodes=[roots[-1]],
+                    results=len(found),
+                    code=self.words.code(maker),
                 )
 
     def results_of_lines(self) -> dict[Any, list[tuple[Call, Tensor]]]:
-        """The living results on which a backward was called that is over, and their makers, by
-        line."""
+        """Return the living results on which a backward was called that is over, and their makers,
+        by line."""
         found: dict[Any, list[tuple[Call, Tensor]]] = {}
         for t in self.facts.latest_state.values() if len(self.ended) > 1 else ():
             maker = self.facts.maker.get(t.id)
@@ -557,7 +582,8 @@ RULES: tuple[Callable[[_Asked], Iterator[Explanation]], ...] = (
 
 
 def _is_zero(preview: str | None) -> bool:
-    """
+    """Say whether a gradient was not there, or is seen to be all zeros.
+
     >>> _is_zero("[0, 0]"), _is_zero("[0, 1e-05]"), _is_zero("3×10 values")
     (True, False, False)
     """
@@ -565,8 +591,10 @@ def _is_zero(preview: str | None) -> bool:
 
 
 def _is_nonzero(tensor: torch.Tensor | None) -> bool:
+    """Say whether a tensor is there and holds anything but zeros."""
     return tensor is not None and bool(read(lambda: bool(tensor.any())))
 
 
 def _place(key: Any, tensor: torch.Tensor) -> Any:
+    """Return which part of which memory a tensor shows, and how."""
     return key, tensor.storage_offset(), tensor.shape, tensor.stride()

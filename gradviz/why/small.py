@@ -8,20 +8,20 @@ the elements of small gradients, the norms of others. What was not measured is n
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradviz.graph.findings import Cause, Symptom
+from gradviz.graph.findings import Cause, Finding, Sure, Symptom
 from gradviz.graph.preview import number
-from gradviz.graph.records import Backward, NodeKind
+from gradviz.graph.records import Backward, Call, NodeKind
 from gradviz.watch import torch_private
-from gradviz.why.explanation import Explanation, lines_of
+from gradviz.why.explanation import Explanation, worded
 from gradviz.why.measured import Block, Measured, Step, least_normal, numbers
 from gradviz.why.rules import Rule, first_proven
-from gradviz.words.speech import several
+from gradviz.words.speech import say
 
 if TYPE_CHECKING:
     from gradviz.watch.recorded import Recorded
@@ -34,15 +34,13 @@ ZEROS = 0.5  # share of exact zeros from which underflow is looked for
 NAN, INF = (Cause.NAN, "NaN"), (Cause.EXPLODING, "inf")
 # nodes that must make a gradient grow together: one factor alone is a scale, chosen by the user
 CHAIN = 4
-_CLIP = "torch.nn.utils.clip_grad_norm_"
-_ANOMALY = "torch.autograd.set_detect_anomaly(True) names the forward of the node."
 _UNSET = ("empty", "empty_like", "empty_strided", "new_empty")  # their values mean nothing
 
 
 def explain_small(
     parameters: Mapping[str, torch.Tensor], recording: Recorded | None = None
 ) -> Explanation:
-    """Is the gradient vanishing, exploding, NaN or underflowing on its way through these modules?
+    """Tell whether the gradient vanishes, explodes, underflows or is NaN on its way.
 
     Args:
         parameters: ``dict(model.named_parameters())``; only their ``.grad`` is read.
@@ -70,297 +68,355 @@ class _Small(Measured):
 
     # --- words ------------------------------------------------------------------------------------
 
-    def say(
+    def answer(
         self,
         cause: Cause,
-        verdict: str,
-        why: str = "",
-        mend: str = "",
-        nodes: tuple[int, ...] = (),
+        form: str,
+        *,
+        calls: Sequence[Call] = (),
+        nodes: Sequence[int] = (),
         fades: bool = False,
+        sure: Sure = Sure.PROVEN,
+        **fields: Any,
     ) -> Explanation:
-        """``fades``: on its way a gradient became exactly 0, whatever the sums in .grad are."""
-        calls = [
-            self.graph.call[c]
-            for n in nodes
-            if (c := self.graph.node[n].call_id) in self.graph.call
-        ]
-        ruled = [f"cut or frozen ({self.received} of {self.total} parameters received gradient)"]
-        ruled = ruled if cause is not Cause.HEALTHY and 0 < self.total == self.received else []
-        ruled += ["NaN or inf"] if cause in (Cause.VANISHING, Cause.UNDERFLOW) else []
-        zeros = sum(b.zeros for b in self.blocks) / max(1, sum(b.elements for b in self.blocks))
-        ruled += (
-            [f"underflow ({zeros:.0%} exact zeros)"]
-            if cause is Cause.VANISHING and zeros < ZEROS and not fades
-            else []
-        )
-        return Explanation(
+        """Tell what was found, with the norms of the modules.
+
+        Args:
+            cause: what is wrong, or that nothing is.
+            form: which sentences tell it: ``(cause, form)`` is their key in ``words/en.py``.
+            calls: where it happened; left out, the calls that made ``nodes``.
+            nodes: the nodes that it points at.
+            fades: on its way a gradient became exactly 0, whatever the sums in .grad are.
+            sure: how sure it is.
+            fields: what the sentences name.
+        """
+        graph = self.graph
+        makers = [graph.call.get(graph.node[n].call_id) for n in nodes]
+        finding = Finding(
             cause,
-            verdict,
-            self.words.places(calls),
-            why,
-            mend,
-            tuple(ruled),
-            lines_of(calls),
-            node_ids=nodes,
-            graph=self.graph if nodes else None,
+            form,
+            Symptom.SOME,
+            fields={
+                "received": self.received,
+                "total": self.total,
+                "zeros": f"{self.share_of_zeros:.0%}",
+                "limit": _fold(FOLD),
+                **fields,
+            },
+            calls=tuple(calls) or tuple(call for call in makers if call is not None),
+            node_ids=tuple(nodes),
+            checked=tuple(self.checked(cause, fades)),
+            sure=sure,
             more=(self.norms(),) if self.blocks else (),
         )
+        told = worded(finding, self.words)
+        return told if nodes else told._replace(graph=None)  # nothing is looked up in it
+
+    def checked(self, cause: Cause, fades: bool) -> Iterator[str]:
+        """Yield the keys of what was checked and is not the cause."""
+        if cause is not Cause.HEALTHY and 0 < self.total == self.received:
+            yield "all_received"
+        if cause in (Cause.VANISHING, Cause.UNDERFLOW):
+            yield "not_finite"
+        if cause is Cause.VANISHING and self.share_of_zeros < ZEROS and not fades:
+            yield "underflow"
+
+    @property
+    def share_of_zeros(self) -> float:
+        """Return how many of the elements of all gradients are exactly 0, from 0 to 1."""
+        zeros = sum(block.zeros for block in self.blocks)
+        return zeros / max(1, sum(block.elements for block in self.blocks))
 
     def norms(self) -> str:
-        """At most six of the modules' norms, from the loss to the input."""
+        """Return at most six of the modules' norms, from the loss to the input, as one line."""
         every = max(1, (len(self.blocks) - 1) / 5)
         shown = dict.fromkeys(round(i * every) for i in range(6))
         told = [self.blocks[i] for i in shown if i < len(self.blocks)]
-        order = "from the loss to the input" if self.known else "in reverse order of definition"
-        return f"norms of .grad, {order}:  " + "   ".join(
-            f"{b.name or 'the model'} {b.norm:.1e}" for b in told
-        )
+        title = say("small.norms_from_loss" if self.known else "small.norms_by_definition")
+        norms = "   ".join(f"{_title(block)} {block.norm:.1e}" for block in told)
+        return f"{title}  {norms}"
+
+    def in_backward(self, run: Backward, why: str) -> str:
+        """Say in which backward something happened, where that is not the last one."""
+        if run is self.run:
+            return why
+        nr = self.runs.index(run) + 1
+        return say("small.in_backward", nr=nr, all=len(self.runs), why=why)
 
     # --- answers ----------------------------------------------------------------------------------
 
     def nothing(self) -> Explanation | None:
-        if self.blocks:
-            return None
-        return self.say(
-            Cause.NOT_KNOWN,
-            "No parameter here has a .grad that can be read, so nothing was measured.",
-        )
+        """No gradient could be read."""
+        return None if self.blocks else self.answer(Cause.NOT_KNOWN, "no_gradients")
 
     def broken(self) -> Explanation | None:
+        """NaN or inf in some gradients, and what made it."""
         bad = [b for b in self.blocks if b.broken]
         if not bad:
             return None
-        cause, word = NAN if any(b.nan for b in bad) else INF
-        names = several([b.name or "the model" for b in bad])
-        verdict = f"{len(bad)} of {len(self.blocks)} modules have {word} in their .grad: {names}."
+        cause, value = NAN if any(b.nan for b in bad) else INF
+        broken = say(
+            "small.modules_broken",
+            bad=len(bad),
+            modules=len(self.blocks),
+            value=value,
+            names=[_title(b) for b in bad],
+        )
         run = self.first_broken()
         if run is None:
-            return self.say(cause, verdict, self.not_on_the_way(word), _ANOMALY)
-        place = f"in backward {self.runs.index(run) + 1} of {len(self.runs)}: "
-        when = "" if run is self.run else place
+            why = self.not_on_the_way(value)
+            return self.answer(cause, "not_traced", broken=broken, why=why)
         if self.lost(run):
-            return self.forward(cause, verdict, when, run)
-        return self.made(cause, verdict, when, run, bad)
+            return self.forward(cause, broken, run)
+        return self.made(cause, broken, run, bad)
 
     def first_broken(self) -> Backward | None:
-        """The last backward, where it broke gradients of a sound loss; else the first that did: a
-        loss that was broken already may be so because of an earlier step."""
+        """Return the last backward, where it broke gradients of a sound loss; else the first that
+        did: a loss that was broken already may be so because of an earlier step."""
         seen = [r for r in self.runs if any(s.broken for s in self.steps.get(r.run, ()))]
         if not seen or self.run is None:
             return None
         return self.run if self.run in seen and not self.lost(self.run) else seen[0]
 
-    def not_on_the_way(self, word: str) -> str:
+    def not_on_the_way(self, value: str) -> str:
         """Say what is known where no gradient on the way was broken."""
         if self.ran and all(s.known for s in self.ran):
-            return (
-                f"no {word} was on the way in the recorded backward: it was there before, or was"
-                " written afterwards."
-            )
-        return "which node made it was not measured: not all gradients on the way were."
+            return say("small.not_on_the_way", value=value)
+        return say("small.not_measured")
 
     def broken_loss(self) -> Explanation | None:
+        """The loss is NaN or inf, although no gradient is."""
         values = self.lost(self.run) if self.run else None
         if not values or self.run is None:
             return None
-        cause, word = NAN if any(map(math.isnan, values)) else INF
-        verdict = f"The loss is {word}, although the gradients are finite."
-        return self.forward(cause, verdict, "", self.run)
+        cause, value = NAN if any(map(math.isnan, values)) else INF
+        return self.forward(cause, say("small.loss_broken", value=value), self.run)
 
-    def forward(self, cause: Cause, verdict: str, when: str, run: Backward) -> Explanation:
-        """No derivative is to blame: the first call with such a result, where results were read."""
+    def forward(self, cause: Cause, broken: str, run: Backward) -> Explanation:
+        """Blame no derivative: name the first call with such a result, where results were read."""
         nan = any(map(math.isnan, self.lost(run)))
-        word, test = ("NaN", math.isnan) if nan else ("inf", math.isinf)
-        loss = self.graph.call[run.call_id].inputs[0]
-        behind = self.facts.ancestors([loss])
-        whole = True  # were all results of at most 8 elements so far?
+        value = "NaN" if nan else "inf"
+        call, made_it = self.first_result(run, math.isnan if nan else math.isinf)
+        if call is None:
+            why = say("small.made_in_forward", value=value)
+            return self.answer(cause, "forward", broken=broken, why=self.in_backward(run, why))
+        why = say(
+            "small.made_by_call" if made_it else "small.seen_in_call",
+            value=value,
+            code=self.words.code(call),
+        )
+        return self.answer(
+            cause,
+            "forward_call",
+            calls=[call],
+            sure=Sure.PROVEN if made_it else Sure.LIKELY,
+            broken=broken,
+            why=self.in_backward(run, why),
+        )
+
+    def first_result(
+        self, run: Backward, test: Callable[[float], bool]
+    ) -> tuple[Call | None, bool]:
+        """Return the first call on the way to a loss with such a result, and whether it is proven
+        that this call made it."""
+        behind = self.facts.ancestors([self.graph.call[run.call_id].inputs[0]])
+        all_read = True  # were all results of at most 8 elements so far?
         for call in self.graph.calls[: run.call_id]:
             if call.function in _UNSET:
                 continue
-            own = [numbers(self.graph.tensor[i].values or "") for i in call.outputs if i in behind]
-            given = [numbers(self.graph.tensor[i].values or "") for i in call.inputs]
-            if not any(test(x) for v in own for x in v or ()):
-                whole = whole and None not in own
-                continue
-            first = whole and not any(v is None or any(map(test, v)) for v in given)
-            told = "made by" if first else "first seen in the result of"
-            rest = "" if first else " (larger results were not read, nor what is older)"
-            why = (
-                f"{when}the forward had {word} already, {told} {self.words.code(call)}{rest}: blame"
-                " no derivative."
-            )
-            mend = (
-                "look at what goes into this call (log, sqrt, division, exp, a mean of nothing,"
-                " data)."
-            )
-            found = self.say(cause, verdict, why, mend)
-            return found._replace(where=self.words.places([call]), lines=lines_of([call]))
-        why = f"{when}the loss was {word} already, so the forward made it: blame no derivative."
-        return self.say(
-            cause, verdict, why, "look for the first result that is not finite, from the data on."
-        )
+            results = [self.values(i) for i in call.outputs if i in behind]
+            if any(test(x) for values in results for x in values or ()):
+                inputs = [self.values(i) for i in call.inputs]
+                sound = all(values is not None and not any(map(test, values)) for values in inputs)
+                return call, all_read and sound
+            all_read = all_read and None not in results
+        return None, False
 
-    def made(
-        self, cause: Cause, verdict: str, when: str, run: Backward, bad: list[Block]
-    ) -> Explanation:
-        """The first node that got finite gradients and sent others."""
+    def values(self, tensor_id: int) -> list[float] | None:
+        """Return the numbers of a tensor; None where they were not read."""
+        return numbers(self.graph.tensor[tensor_id].values or "")
+
+    def made(self, cause: Cause, broken: str, run: Backward, bad: list[Block]) -> Explanation:
+        """Blame the first node that got finite gradients and sent others."""
         ends = {n for b in bad for n in self.node.get(b.name, ())}
         for step in self.steps[run.run]:
             if not step.broken or not step.clean:
                 continue
             if not ends or self.facts.reachable([step.event.node_id]) & ends:
-                return self.made_at(cause, verdict, when, step)
-        return self.say(cause, verdict, when + self.first_seen(run), _ANOMALY)
+                return self.made_at(cause, broken, run, step)
+        why = self.in_backward(run, self.first_seen(run))
+        return self.answer(cause, "not_traced", broken=broken, why=why)
 
-    def made_at(self, cause: Cause, verdict: str, when: str, step: Step) -> Explanation:
-        """This node made what is not finite."""
+    def made_at(self, cause: Cause, broken: str, run: Backward, step: Step) -> Explanation:
+        """Blame the node that made what is not finite."""
         node = self.graph.node[step.event.node_id]
-        what = (
-            "its backward is code of its own, and made it"
-            if node.kind is NodeKind.CUSTOM_FUNCTION
-            else "its derivative does not exist or overflows at the values of the forward"
+        own_code = node.kind is NodeKind.CUSTOM_FUNCTION
+        why = say(
+            "small.made_by_own_code" if own_code else "small.made_by_derivative",
+            node=node.name,
+            arrived=step.arrived_words,
+            sent=step.sent_words,
         )
-        why = f"{when}{node.name} got {step.told(True)} and sent {step.told(False)}: {what}."
-        mend = (
-            "keep its input away from that point (eps or clamp before it; torch.where after"
-            " it is too late)."
-        )
-        return self.say(cause, verdict, why, mend, (node.id,))
+        why = self.in_backward(run, why)
+        return self.answer(cause, "node", nodes=[node.id], broken=broken, why=why)
 
     def first_seen(self, run: Backward) -> str:
         """Say where a gradient was first seen that is not finite."""
         steps = self.steps[run.run]
         first = next(s for s in steps if s.broken)
-        name, before = self.graph.node[first.event.node_id].name, steps[: steps.index(first)]
+        before = steps[: steps.index(first)]
+        node = self.graph.node[first.event.node_id].name
         if not first.sound and not before:
-            return f"the gradient that backward started with, {first.told(True)}, was not finite."
+            return say("small.start_broken", arrived=first.arrived_words)
         if not first.sound and all(s.known for s in before):
-            return (
-                f"what was sent to {name} is finite, {first.told(True)} arrived: an overflow,"
-                " or a hook."
-            )
-        return f"first seen at {name}, after gradients that were not measured."
+            return say("small.arrived_broken", node=node, arrived=first.arrived_words)
+        return say("small.first_seen", node=node)
 
     def underflow(self) -> Explanation | None:
-        zeros, elements = sum(b.zeros for b in self.blocks), sum(b.elements for b in self.blocks)
-        if zeros < ZEROS * elements:
+        """Many exact zeros, and a gradient near the limit of its dtype."""
+        if self.share_of_zeros < ZEROS:
             return None
-        share = f"{zeros / elements:.0%} of all gradient elements are exactly 0"
-        mend = "scale the loss (torch.amp.GradScaler), or compute in float32 or bfloat16."
         for step in self.ran:
             if (small := self.tiny(step)) is not None:
+                arrived, dtype = small
                 node = self.graph.node[step.event.node_id]
-                limit = f"the smallest normal {small[1]} is {least_normal(small[1]):.1e}"
-                why = f"{small[0]} arrives at {node.name}; {limit}."
-                return self.say(Cause.UNDERFLOW, f"Underflow: {share}.", why, mend, (node.id,))
-        if least := next((b for b in self.blocks if b.least), None):
-            limit = f"the smallest normal {least.least}, {least_normal(least.least):.1e}"
-            why = f"the largest gradient of {least.name or 'the model'} is below {limit}."
-            return self.say(Cause.UNDERFLOW, f"Underflow: {share}.", why, mend)
-        if zeros == elements:
-            return self.say(
-                Cause.NOT_KNOWN,
-                f"{share}; no gradient near the limit of the dtype was seen on the way.",
+                return self.answer(
+                    Cause.UNDERFLOW,
+                    "on_the_way",
+                    nodes=[node.id],
+                    sure=Sure.LIKELY,
+                    arrived=arrived,
+                    node=node.name,
+                    dtype=dtype,
+                    least=f"{least_normal(dtype):.1e}",
+                )
+        if block := next((b for b in self.blocks if b.least), None):
+            return self.answer(
+                Cause.UNDERFLOW,
+                "in_module",
+                sure=Sure.LIKELY,
+                module=_title(block),
+                dtype=block.least,
+                least=f"{least_normal(block.least):.1e}",
             )
+        if self.share_of_zeros == 1:
+            return self.answer(Cause.NOT_KNOWN, "all_zeros")
         return None
 
     def falling(self) -> Explanation | None:
         """Norms that fall from module to module by more than ``FOLD`` in all."""
         alive = [b for b in self.blocks if b.norm > 0]
-        mend = "ReLU or GELU instead of a saturating function, a residual path, or normalisation."
-        return self.trend(Cause.VANISHING, "shrinks", mend, alive, [b.norm for b in alive])
+        norms = [b.norm for b in alive]
+        if not self.goes_on(alive, norms):
+            return None
+        return self.answer(
+            Cause.VANISHING,
+            "modules",
+            nodes=self.between(alive, norms),
+            **self.trend(alive, norms, grows=False),
+        )
 
     def growing(self) -> Explanation | None:
         """Flows that grow from module to module by more than ``FOLD`` in all."""
-        biased = [b for b in self.blocks if b.bias]
-        flows, how = [1 / b.bias for b in biased if b.bias], ", measured at their biases"
         arriving = [self.flow(b) for b in self.blocks]
-        if arriving and all(x and math.isfinite(x) for x in arriving):
-            biased, flows, how = (
-                self.blocks,
-                [1 / x for x in arriving if x],
-                ", measured where it arrives",
-            )
-        mend = f"smaller initial weights, normalisation, or {_CLIP}."
-        return self.trend(Cause.EXPLODING, "grows", mend, biased, flows, how)
-
-    def trend(
-        self,
-        cause: Cause,
-        verb: str,
-        mend: str,
-        blocks: list[Block],
-        sizes: list[float],
-        how: str = "",
-    ) -> Explanation | None:
-        steps = [b < a for a, b in pairwise(sizes)]
-        if len(steps) < 2 or sum(steps) < STEADY * len(steps) or sizes[0] < FOLD * sizes[-1]:
+        all_arrive = bool(arriving) and all(x and math.isfinite(x) for x in arriving)
+        if all_arrive:
+            blocks = self.blocks
+            flows = [1 / x for x in arriving if x]
+        else:
+            blocks = [b for b in self.blocks if b.bias]
+            flows = [1 / b.bias for b in blocks if b.bias]
+        if not self.goes_on(blocks, flows):
             return None
-        if self.known and not self.leads(blocks[0], blocks[-1]):
-            return None
-        fold, nodes = sizes[0] / sizes[-1], self.between(blocks, sizes)
-        factor = fold ** ((1 if verb == "grows" else -1) / len(steps))
-        return self.say(
-            cause,
-            f"The gradient {verb} {_fold(fold)}-fold from {blocks[0].name} to"
-            f" {blocks[-1].name}{how}.",
-            f"each of {len(sizes)} modules multiplies it by about {number(factor)};"
-            f" {self.blame(nodes, blocks[-1])} (Called {cause} from {_fold(FOLD)}-fold.)",
-            mend,
-            nodes,
+        return self.answer(
+            Cause.EXPLODING,
+            "arriving" if all_arrive else "at_biases",
+            nodes=self.between(blocks, flows),
+            **self.trend(blocks, flows, grows=True),
         )
+
+    def goes_on(self, blocks: list[Block], sizes: list[float]) -> bool:
+        """Say whether sizes fall steadily, by more than ``FOLD`` in all, along one way."""
+        falls = [b < a for a, b in pairwise(sizes)]
+        if len(falls) < 2 or sum(falls) < STEADY * len(falls) or sizes[0] < FOLD * sizes[-1]:
+            return False
+        return not self.known or self.leads(blocks[0], blocks[-1])
+
+    def trend(self, blocks: list[Block], sizes: list[float], *, grows: bool) -> dict[str, Any]:
+        """Return what the sentences name of a trend from module to module."""
+        fold = sizes[0] / sizes[-1]
+        steps = len(sizes) - 1
+        return {
+            "fold": _fold(fold),
+            "late": _title(blocks[0]),
+            "early": _title(blocks[-1]),
+            "modules": len(sizes),
+            "factor": number(fold ** ((1 if grows else -1) / steps)),
+            "blame": self.blame(self.between(blocks, sizes), blocks[-1]),
+        }
 
     def uses(self) -> Explanation | None:
         """One cell used many times, each use before the other: what each use contributes to its
         parameter."""
-        for name, node in ((name, n) for name, nodes in self.node.items() for n in nodes):
-            last = {e.node_id: e for e in self.facts.edges_into.get(node, ())}
-            if len(last) < CHAIN:
-                continue
-            steps = [s for s in self.ran if s.event.node_id in last]
-            sent = [s.sent[last[s.event.node_id].next_index] for s in steps]
-            found = [(s, x) for s, x in zip(steps, sent, strict=True) if x]
-            sizes = [x for _, x in found]
-            if not _fades_steadily(sizes):
-                continue
-            late, early = (self.user(last[s.event.node_id]) for s, _ in (found[0], found[-1]))
-            if early in self.facts.reachable([late]):
-                leaf = self.graph.node[node].leaf_id
-                return self.fading(name, leaf, sizes, sent, (late, early))
+        for name, nodes in self.node.items():
+            for node in nodes:
+                if (told := self.uses_of(name, node)) is not None:
+                    return told
         return None
 
+    def uses_of(self, name: str, node: int) -> Explanation | None:
+        """The uses of the parameter of one AccumulateGrad count less and less."""
+        edges = {e.node_id: e for e in self.facts.edges_into.get(node, ())}
+        if len(edges) < CHAIN:
+            return None
+        steps = [s for s in self.ran if s.event.node_id in edges]
+        sent = [s.sent[edges[s.event.node_id].next_index] for s in steps]
+        counting = [step for step, size in zip(steps, sent, strict=True) if size]
+        if not _fades_steadily([size for size in sent if size]):
+            return None
+        late = self.user(edges[counting[0].event.node_id])
+        early = self.user(edges[counting[-1].event.node_id])
+        if early not in self.facts.reachable([late]):
+            return None
+        return self.fading(name, self.graph.node[node].leaf_id, sent, (late, early))
+
     def fading(
-        self,
-        name: str,
-        leaf: int | None,
-        sizes: list[float],
-        sent: list[float | None],
-        ends: tuple[int, int],
+        self, name: str, leaf: int | None, sent: list[float | None], ends: tuple[int, int]
     ) -> Explanation:
-        """The uses of one cell count less and less."""
+        """Tell that the uses of one cell count less and less.
+
+        Args:
+            name: of the module, "" for the whole model.
+            leaf: the parameter.
+            sent: norms of what each use contributes to it, the last use first; None where that was
+                not measured.
+            ends: the nodes of the last and of the first use that count.
+        """
+        sizes = [size for size in sent if size]
         zeros = _zeros_at_the_end(sent)
         fold = sizes[0] / sizes[-1]
-        factor = number(fold ** (-1 / (len(sizes) - 1)))
-        verdict = f"The gradient shrinks {_fold(fold)}-fold over " + _uses(
-            len(sizes), zeros, len(sent)
-        )
-        why = f"each use multiplies what it contributes to {self.words.name(leaf)} by about"
-        why += f" {factor}"
+        fields: dict[str, Any] = {
+            "fold": _fold(fold),
+            "uses": _uses(len(sizes), zeros, len(sent)),
+            "module": name or say("small.whole_model"),
+            "weight": self.words.name(leaf),
+            "factor": number(fold ** (-1 / (len(sizes) - 1))),
+        }
+        if not zeros:
+            return self.answer(Cause.VANISHING, "uses", nodes=ends, **fields)
         dtype = self.graph.tensor[leaf].dtype if leaf is not None else None
+        if dtype and sizes[-1] < least_normal(dtype):
+            return self.answer(
+                Cause.VANISHING,
+                "uses_fade",
+                nodes=ends,
+                fades=True,
+                nothing=zeros,
+                dtype=dtype,
+                **fields,
+            )
         # a state of zeros is another reason
-        fades = bool(zeros and dtype and sizes[-1] < least_normal(dtype))
-        why += f", until it is too small for {dtype}. " if fades else ". "
-        told = "the first one contributes" if zeros == 1 else f"the first {zeros} contribute"
-        rest = f"{told} exactly 0." if zeros else "the first uses hardly count."
-        return self.say(
-            Cause.VANISHING,
-            f"{verdict} of {name or 'the model'}: {rest}",
-            f"{why}(Called vanishing from {_fold(FOLD)}-fold.)",
-            "a gated cell (LSTM, GRU), a residual path, orthogonal weights, or fewer steps.",
-            ends,
-            fades=fades,
-        )
+        return self.answer(Cause.VANISHING, "uses_to_zero", nodes=ends, nothing=zeros, **fields)
 
     def chain(self) -> Explanation | None:
         """Growth along one path of nodes, where the recording has the numbers: one cell used many
@@ -368,26 +424,30 @@ class _Small(Measured):
         path = self.steepest_path()
         if len(path) < CHAIN:
             return None
-        start, end = self.sizes.get(path[-1][0], 0.0), self.sizes.get(path[0][0], 0.0) * path[0][1]
-        fold, scale = end / start if start else 0.0, max(f for _, f in path)
+        start = self.sizes.get(path[-1][0], 0.0)
+        end = self.sizes.get(path[0][0], 0.0) * path[0][1]
+        fold = end / start if start else 0.0
+        scale = max(f for _, f in path)
         # What arrived has to have grown as well, and without the largest factor: that may be a
         # scale that was chosen.
         if fold < FOLD * scale or sum(math.log(f) for _, f in path) < math.log(FOLD * scale):
             return None
         names = [self.graph.node[n].name for n, _ in path]
         name = max(set(names), key=names.count)
-        return self.say(
+        return self.answer(
             Cause.EXPLODING,
-            f"The gradient grows {_fold(fold)}-fold along one path of {len(path)} nodes.",
-            f"{name} stands there {names.count(name)} times; on average a node multiplies it by "
-            f"{number(fold ** (1 / len(path)))}. (Called exploding from {_fold(FOLD)}-fold.)",
-            "a smaller weight, fewer steps (detach the state now and then), or " + _CLIP + ".",
-            (path[0][0],),
+            "path",
+            nodes=[path[0][0]],
+            fold=_fold(fold),
+            nodes_on_path=len(path),
+            node=name,
+            times=names.count(name),
+            factor=number(fold ** (1 / len(path))),
         )
 
     def steepest_path(self) -> list[tuple[int, float]]:
-        """The nodes of the path along which a gradient grows most, from the input to the loss, each
-        with what it multiplies by."""
+        """Return the nodes of the path along which a gradient grows most, from the input to the
+        loss, each with what it multiplies by."""
         factors = self.factors()
         best: dict[int, tuple[float, int | None]] = {}  # the growth so far, and from which node
         for step in self.ran:
@@ -408,49 +468,47 @@ class _Small(Measured):
         return path
 
     def large(self) -> Explanation | None:
-        large = [b.name or "the model" for b in self.blocks if b.norm >= FOLD]
-        if not large:
-            return None
-        verdict = f"The gradient of {several(large)} is larger than {_fold(FOLD)}."
-        why = "whether it grew or was large at once was not measured."
-        return self.say(Cause.NOT_KNOWN, verdict, why)._replace(detail="large")
+        """Large gradients of which it is not known whether they grew."""
+        large = [_title(b) for b in self.blocks if b.norm >= FOLD]
+        return self.answer(Cause.NOT_KNOWN, "large", modules=large) if large else None
 
     def unreadable(self) -> Explanation | None:
+        """Some gradients could not be read."""
         if not self.unread:
             return None
         every = len(self.blocks) + self.unread
-        verdict = (
-            f"The gradients of {self.unread} of {every} modules cannot be read; the others show"
-            " no fault in size."
-        )
-        return self.say(Cause.NOT_KNOWN, verdict)
+        return self.answer(Cause.NOT_KNOWN, "unreadable", unread=self.unread, modules=every)
 
     def healthy(self) -> Explanation:
-        reach = f"{self.received} of {self.total} parameters received gradient"
-        return self.say(
-            Cause.HEALTHY,
-            f"No fault in size: {reach}, and no norm vanishes or explodes ({_fold(FOLD)}-fold),"
-            " none is NaN.",
-        )
+        """No size is wrong."""
+        return self.answer(Cause.HEALTHY, "size")
 
     def blame(self, nodes: tuple[int, ...], early: Block) -> str:
-        """The nodes behind the factor with what was measured, otherwise the ones that it may be."""
+        """Name the nodes behind the factor with what was measured, otherwise the ones that it may
+        be."""
         if not nodes:
-            return "which node does it is not known without a recording of this backward."
+            return say("small.nodes_unknown")
         towards = self.facts.above(self.node[early.name])
-        known: dict[str, list[float]] = {}
-        factors = self.factors()
-        for node in towards:
-            edges = [e for e in self.graph.edges_from.get(node, ()) if e.next_node_id in towards]
-            factor = factors.get((node, edges[0].next_index)) if len(edges) == 1 else None
-            if factor and self.graph.node[node].kind is NodeKind.BACKWARD:
-                known.setdefault(self.graph.node[node].name, []).append(math.log(factor))
         names = list(dict.fromkeys(self.graph.node[n].name for n in nodes if n in towards))
-        means = {n: sum(known[n]) / len(known[n]) for n in names if n in known}
-        if means:
-            told = sorted(means, key=lambda n: -abs(means[n]))
-            return f"measured: {several([f'{n} ×{number(math.exp(means[n]))}' for n in told])}."
-        return f"at the largest step ran {several(names)}; their gradients were not measured."
+        measured = self.factors_by_name(towards)
+        means = {n: sum(measured[n]) / len(measured[n]) for n in names if n in measured}
+        if not means:
+            return say("small.nodes_that_ran", nodes=names)
+        largest_first = sorted(means, key=lambda n: -abs(means[n]))
+        factors = [f"{n} ×{number(math.exp(means[n]))}" for n in largest_first]
+        return say("small.nodes_measured", nodes=factors)
+
+    def factors_by_name(self, towards: Set[int]) -> dict[str, list[float]]:
+        """Return what nodes on the way to a module multiply by, as logarithms, by their name."""
+        factors = self.factors()
+        measured: dict[str, list[float]] = {}
+        for node_id in towards:
+            node = self.graph.node[node_id]
+            edges = [e for e in self.graph.edges_from.get(node_id, ()) if e.next_node_id in towards]
+            factor = factors.get((node_id, edges[0].next_index)) if len(edges) == 1 else None
+            if factor and node.kind is NodeKind.BACKWARD:
+                measured.setdefault(node.name, []).append(math.log(factor))
+        return measured
 
 
 # What may be wrong with the size of gradients: see NOTE [one table].
@@ -469,7 +527,8 @@ RULES: tuple[Rule[[_Small]], ...] = (
 
 
 def _fades_steadily(sizes: Sequence[float]) -> bool:
-    """
+    """Say whether sizes fall steadily, by more than ``FOLD`` in all.
+
     >>> _fades_steadily([1e3, 1.0, 1e-3, 1e-6]), _fades_steadily([1e3, 1.0, 1e-3, 1e-2])
     (True, False)
     """
@@ -480,7 +539,8 @@ def _fades_steadily(sizes: Sequence[float]) -> bool:
 
 
 def _zeros_at_the_end(sent: Sequence[float | None]) -> int:
-    """
+    """Count the zeros at the end.
+
     >>> _zeros_at_the_end([2.0, 0.0, 1.0, 0.0, 0.0]), _zeros_at_the_end([0.0, None])
     (2, 0)
     """
@@ -488,17 +548,28 @@ def _zeros_at_the_end(sent: Sequence[float | None]) -> int:
 
 
 def _uses(measured: int, zeros: int, total: int) -> str:
-    """
+    """Put into words which uses of a cell were measured, the ``zeros`` first ones left out.
+
     >>> _uses(200, 0, 200), _uses(132, 68, 200), _uses(100, 0, 200), _uses(90, 60, 200)
     ('the 200 uses', 'the last 132 of the 200 uses', '100 of the 200 uses', '90 of the 200 uses')
     """
     if measured == total:
-        return f"the {total} uses"
-    return f"{'the last ' if measured + zeros == total else ''}{measured} of the {total} uses"
+        return say("small.all_uses", total=total)
+    return say(
+        "small.last_uses" if measured + zeros == total else "small.some_uses",
+        measured=measured,
+        total=total,
+    )
+
+
+def _title(block: Block) -> str:
+    """Return what a module is called."""
+    return block.name or say("small.whole_model")
 
 
 def _fold(factor: float) -> str:
-    """
+    """Return a large factor with two digits.
+
     >>> _fold(278_913_211.0), _fold(1e6), _fold(1e30)
     ('280,000,000', '1,000,000', '1e+30')
     """

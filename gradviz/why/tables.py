@@ -7,20 +7,40 @@ from collections.abc import Sequence
 
 from gradviz.picture.scene import LINES
 from gradviz.words.plain import visible
+from gradviz.words.speech import say
 
 CELL = 200  # characters of one cell
 
 
 def shown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """The cells that fit: the last row says how many more there are."""
-    found = [list(head), *([visible(cell, CELL) for cell in row] for row in rows[:LINES])]
+    """Return the cells that fit: the last row says how many more there are."""
+    lines = [list(head), *([visible(cell, CELL) for cell in row] for row in rows[:LINES])]
     if len(rows) > LINES:
-        found.append([f"… and {len(rows) - LINES:,} more, not listed", *[""] * (len(head) - 1)])
-    return found
+        more = say("answer_table.more_rows", n=f"{len(rows) - LINES:,}")
+        lines.append([more, *[""] * (len(head) - 1)])
+    return lines
+
+
+def heads(keys: Sequence[str]) -> list[str]:
+    """Return the titles of columns.
+
+    >>> heads(["parameter", "requires_grad"])
+    ['parameter', 'requires_grad']
+    """
+    return [say(f"answer_column.{key}") for key in keys]
+
+
+def verdict_word(verdict: str) -> str:
+    """Return a verdict of a row as it is shown.
+
+    >>> verdict_word("not known")
+    'not known'
+    """
+    return say(f"verdict.{verdict.replace(' ', '_')}")
 
 
 def as_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Aligned columns.
+    """Return a table as aligned columns.
 
     Args:
         head: a title a column.
@@ -48,7 +68,7 @@ def as_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def as_html(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The same as an HTML table. Every word of it is escaped.
+    """Return the same as an HTML table. Every word of it is escaped.
 
     >>> print(as_html("t", ["name"], [["<b>"]]))
     <p>t</p><table>
@@ -62,6 +82,6 @@ def as_html(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> s
 
 
 def _row(tag: str, cells: Sequence[str]) -> str:
-    """Words read from the left; JupyterLab sets the cells of tables from the right."""
+    """Return one row, read from the left: JupyterLab sets the cells of tables from the right."""
     opening = f'<{tag} style="text-align: left">'
     return f"<tr>{''.join(f'{opening}{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"

@@ -3,8 +3,8 @@
 
 A table is a section; a sentence's key is "section.key". Findings have a table of their own, by
 cause and form. In it ``{grad}`` and ``{it}`` are the ``.grad`` and the name of the tensor that was
-asked about, and ``{symptom}`` is what there is to explain, in words; a group of tensors is told by
-the same sentences.
+asked about, ``{symptom}`` is what there is to explain, in words, and ``{health}`` is how sure it is
+that all is well; a group of tensors is told by the same sentences.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LABEL = {
     "earlier_call": "An earlier call",
     "at_line": "Line {line}: {code}",
     "in_line": "{code} in line {line}",
-    "node_of": "{node} of {leaf}",
+    "leaf_node": "{node} of {leaf}",
     "node_made": "{node} ({code})",
     "at_version": "{saved} at version {version}",
     "given_name": "{attribute} = {name}",
@@ -37,6 +37,7 @@ LABEL = {
     "shape": "shape {shape}",
     "shape_unknown": "shape unknown",
     "leaf": "leaf",
+    "node_of": "{node} of {code}",
 }
 
 LIST = {
@@ -44,23 +45,7 @@ LIST = {
     "more_places": "and {n} more places",
 }
 
-# the word for why a gradient path ends, wherever one is shown or told
-CUT = {
-    "detach": "detach",
-    "detach_in_place": "detach_",
-    "data": ".data",
-    "no_grad": "no_grad",
-    "inference_mode": "inference_mode",
-    "not_differentiable": "non-differentiable function",
-    "integer_dtype": "integer or bool dtype",
-    "copied_out": "value copied out",
-    "no_grad_write": "in-place write under no_grad",
-    "flag_off": "requires_grad switched off",
-    "custom_non_differentiable": "custom Function marked it non-differentiable",
-    "unknown": "cut, reason not known",
-}
-
-# the same as what cuts: "… cuts b from a"
+# what cuts, as the subject of a sentence: "… cuts b from a"
 CUTTER = {
     "detach": "detach()",
     "detach_in_place": "detach_()",
@@ -389,6 +374,232 @@ SYMPTOM = {
     "kept": "memory is kept",
 }
 
+# the cause behind a verdict, in brackets
+CAUSE = {
+    "cut": "cut",
+    "rebuilt_from_value": "rebuilt from value",
+    "no_grad_write": "no grad write",
+    "rebound": "rebound",
+    "made_non_leaf": "made non leaf",
+    "non_leaf": "non leaf",
+    "not_in_loss": "not in loss",
+    "branch_not_taken": "branch not taken",
+    "never_tracked": "never tracked",
+    "frozen": "frozen",
+    "inference_tensor": "inference tensor",
+    "no_backward_yet": "no backward yet",
+    "zero_gradient": "zero gradient",
+    "underflow": "underflow",
+    "nan": "nan",
+    "vanishing": "vanishing",
+    "exploding": "exploding",
+    "overwritten": "overwritten",
+    "fused_step": "fused step",
+    "not_moved": "not moved",
+    "non_leaf_in_optimizer": "non leaf in optimizer",
+    "leftover_grad_moves": "leftover grad moves",
+    "batch_norm_moves": "batch norm moves",
+    "shared_snapshot": "shared snapshot",
+    "graph_kept": "graph kept",
+    "no_grad_fn": "no grad fn",
+    "modified_in_place": "modified in place",
+    "second_backward": "second backward",
+    "unused_input": "unused input",
+    "not_scalar": "not scalar",
+    "leaf_in_place": "leaf in place",
+    "view_of_leaf_in_place": "view of leaf in place",
+    "view_in_place": "view in place",
+    "detach_view_in_place": "detach view in place",
+    "numpy_on_tracked": "numpy on tracked",
+    "deepcopy_non_leaf": "deepcopy non leaf",
+    "requires_grad_non_float": "requires grad non float",
+    "requires_grad_non_leaf": "requires grad non leaf",
+    "healthy": "no fault",
+    "not_known": "not known",
+}
+
+# one answer as it is shown, beside what was found: why/explanation.py, why/focus.py
+EXPLANATION = {
+    "tag": "{cause}: {reasons}",
+    "where": "Where",
+    "why": "Why",
+    "mend": "Mend",
+    "ruled_out": "Ruled out",
+    "all_ruled_out": "{all}.",
+    "left_out": "shown is what the explanation points at; {n:## more tensor is|## more tensors are} left out",
+}
+
+# of tables: why/tables.py
+ANSWER_TABLE = {
+    "more_rows": "… and {n} more, not listed",
+}
+
+# the titles of their columns
+ANSWER_COLUMN = {
+    "group": "group",
+    "loss": "loss",
+    "module": "module",
+    "parameter": "parameter",
+    "name": "name",
+    "requires_grad": "requires_grad",
+    "grad": "grad",
+    "state": "state",
+    "settings": "settings",
+    "verdict": "verdict",
+    "why": "why",
+}
+
+# what a row says of a parameter
+VERDICT = {
+    "moves": "moves",
+    "stays": "stays",
+    "reached": "reached",
+    "frozen": "frozen",
+    "no_path": "no path",
+    "not_used": "not used",
+    "not_known": "not known",
+}
+
+# what the next step of an optimizer does: why/moving.py, why/trial.py
+MOVING = {
+    "verdict": "{optimizer}: of {all} parameters the next step() moves {moved}; {stay} stay.",
+    "verdict_frozen": "{optimizer}: of {all} parameters the next step() moves {moved} ({frozen} of them with requires_grad False); {stay} stay.",
+    "verdict_unknown": "{optimizer}: of {all} parameters the next step() moves {moved}; {stay} stay, {unknown} not known.",
+    "verdict_frozen_unknown": "{optimizer}: of {all} parameters the next step() moves {moved} ({frozen} of them with requires_grad False); {stay} stay, {unknown} not known.",
+    "in_group": "parameter {position} of group {group}",
+    # how large a gradient is
+    "zero": "zero",
+    "wild": "NaN or infinity",
+    "up_to": "up to {size}",
+    "unknown": "unknown",
+    "of_state": "{name} {size}",
+    # it stays, and no step was tried
+    "outside": "not in the optimizer",
+    "no_grad": "grad is None: skipped",
+    # not known
+    "odd_tensor": "a step on a copy would say nothing of this kind of tensor",
+    "overlaps_itself": "its elements share memory with one another",
+    "mixed_dtypes": "the group mixes dtypes, and this optimizer may look at several parameters at once",
+    "half_started": "fused momentum, and only some parameters of the group have a momentum buffer",
+    "raises": "step() would raise {error}: {message}",
+    "raises_elsewhere": "step() would raise {error} at another parameter",
+    "shares_memory": "shares memory with {names:list}",
+    # it moves
+    "although_frozen": "although requires_grad is False (optimizers look at .grad only): {why}",
+    "writes_nan": "{why}, and the step writes NaN",
+    "signs": "only the sign of zeros changes",
+    "copy_moves": "a trial step on a copy moves it",
+    "not_finite": "grad is not finite",
+    "not_zero": "grad is not zero",
+    "carried": "grad is zero, but {carry}",
+    "carried_and_pulled": "grad is zero, but {carry}, and {settings} {n:pulls|pull} it",
+    "pulled": "{settings} {n:pulls|pull} it, though its grad is zero",
+    "zero_but_moves": "grad is zero, but a trial step on a copy moves it",
+    "momentum_carries": "momentum {momentum} still carries {size}",
+    "memory_carries": "{optimizer}'s memory of earlier gradients still carries it ({averages})",
+    # it stays
+    "no_elements": "it has no elements",
+    "all_nan": "all its values are NaN already",
+    "no_lr": "lr is 0",
+    "zero_and": "grad is zero, and {why}",
+    "swallows_step": "the step is too small to change a {dtype} of this size: rounding swallows it",
+    "swallows_pull": "the pull of {settings} is too small to change a {dtype} of this size: rounding swallows it",
+    "swallows_both": "the step and the pull of {settings} are too small to change a {dtype} of this size: rounding swallows it, or its parts cancel",
+    "nothing_moves": "grad is zero, and nothing else moves it",
+    "underflows": "its step comes out as exactly zero: it underflows, or its parts cancel",
+    "rprop_rests": "its step comes out as exactly zero: it underflows, or its parts cancel; Rprop rests where the sign of the gradient flips",
+}
+
+# what is told of many subjects, and beside an answer: why/subjects.py, optimizers.py, many.py, answer.py
+ENTRY = {
+    # names of what has none
+    "this_tensor": "this tensor",
+    "this_optimizer": "this {kind}",
+    "a_parameter": "a parameter",
+    "nth_parameter": "parameter {n}",
+    "nth_tensor": "tensor {n}",
+    "under": "{n} under {module}",
+    # {what} is fine
+    "all_have": "{n} of {n} trainable parameters have a gradient{frozen:|, # frozen|, # frozen}",
+    "all_had": "{n} of {n} trainable parameters had a gradient; it was cleared after the step{frozen:|, # frozen|, # frozen}",
+    "all_have_or_had": "{n} of {n} trainable parameters have a gradient, or had one that was cleared after the step{frozen:|, # frozen|, # frozen}",
+    "loss_can_send": "{loss} can send gradients to {leaves:few}",
+    "loss_led_to": "the graph of {loss} leads to {leaves:few}; {reason}",
+    # how many get a gradient
+    "numbers_reached": "{n} trainable parameters: {reached} reached, {rest} not{unknown:|, # not known|, # not known}{frozen:|, # frozen|, # frozen}.",
+    "numbers_with_gradient": "{n} trainable parameters: {reached} with a gradient, {rest} without{unknown:|, # not known|, # not known}{frozen:|, # frozen|, # frozen}.",
+    "none_reached": "{n} trainable parameters ({names}): 0 reached.",
+    # optimizers
+    "not_held": "No optimizer that is known here holds {names}.",
+    "does_not_hold": "{optimizers} does not hold {names}.",
+    "moves_by_zero": "{optimizers}'s next step moves {names}: {reason}.",
+    # notes
+    "constants": "Of autograd.grad without create_graph=True, a constant in {loss}: {names:few}.",
+    "loss_not_recorded": "The recording given did not see this loss, so it was not used.",
+    "nothing_recorded": "The recording given did not see any of this, so it was not used.",
+}
+
+# which parameters a loss reaches: why/reaching.py
+REACH = {
+    "nth_loss": "loss {n}",
+    "of_loss": "{loss}: {counts}",
+    "first_count": "{module}: {reached} of {all} parameters reached",
+    "first_count_unknown": "{module}: {reached} of {all} parameters reached ({unknown} not known)",
+    "count": "{module}: {reached} of {all}",
+    "count_unknown": "{module}: {reached} of {all} ({unknown} not known)",
+    "no_parameters": "no parameters",
+    # reached
+    "through_custom": "only through a custom Function ({names}): whether it hands a gradient on, its backward decides",
+    # frozen
+    "frozen": "requires_grad is False",
+    "frozen_since": "requires_grad is False after this loss was computed: its path is still there, and backward skips it",
+    "frozen_then": "it did not require grad when this loss was computed",
+    # not known
+    "flag_unread": "torch does not tell whether it requires grad",
+    "not_read_whole": "the graph could not be read whole",
+    "in_checkpoint": "checkpoint(use_reentrant=True) builds the graph inside it only in backward",
+    # no path
+    "untracked": "the loss does not require grad: it reaches nothing; only a recording (recording=) can tell which",
+    "untracked_unseen": "the loss does not require grad: it reaches nothing; this loss is not in the recording",
+    "no_path": "no gradient path: cut off, or not used by this loss; only a recording (recording=) can tell which",
+    "no_path_unseen": "no gradient path: cut off, or not used by this loss; this loss is not in the recording",
+    "not_recorded_whole": "no gradient path; the recording is not complete, so where it was cut is not known",
+    "cut": "cut at {places}",
+    "cut_unproven": "no gradient path; cut off at {places}, but that this came back into this loss is not proven",
+    "not_explained": "no gradient path, although its value may have gone into this loss; why is not known",
+    "place": "{place} [{reason}]",
+    "more_places": "and {n} more",
+    "checkpoint": "reentrant checkpoint of an untracked input: use_reentrant=False",
+    # not used
+    "not_used": "not used by this loss, as far as was recorded",
+}
+
+# why a step cannot be tried on a copy: why/moving.py
+OBSTACLE = {
+    "own_step": "step() of this {optimizer} is not torch's own, and it is not run to find out",
+    "replaced_step": "step() of this {optimizer} was replaced, and it is not run to find out",
+    "hooks": "step() has hooks, and they are not run to find out",
+    "closure": "LBFGS runs a closure, which computes new gradients",
+    "differentiable": "differentiable=True: its step is part of a graph, and is not tried",
+    "dispatch_mode": "a TorchDispatchMode is active, and would see the trial",
+}
+
+# why a value went on and gradients do not (CutReason)
+CUT_REASON = {
+    "detach": "detach",
+    "detach_in_place": "detach_",
+    "data": ".data",
+    "no_grad": "no_grad",
+    "inference_mode": "inference_mode",
+    "not_differentiable": "non-differentiable function",
+    "integer_dtype": "integer or bool dtype",
+    "copied_out": "value copied out",
+    "no_grad_write": "in-place write under no_grad",
+    "flag_off": "requires_grad switched off",
+    "custom_non_differentiable": "custom Function marked it non-differentiable",
+    "unknown": "cut, reason not known",
+}
+
 # many tensors of which the same is told
 GROUP = {
     "verdict": "{names}: {verdict}",
@@ -402,37 +613,888 @@ RULED_OUT = {
     "frozen": "frozen",
     "never_tracked": "never tracked",
     "non_leaf": "non-leaf",
+    "not_in_loss": "not part of this loss",
+    "requires_grad": "requires_grad is False",
+    "no_gradient": "no gradient",
+    "all_zeros": "all zeros",
+    "zero_slope": "a zero slope",
+    "nan": "NaN",
+    "cut_recorded": "a cut in this recording",
+    "known_error": "the known errors of backward, of in-place writes, leaves, views and inference tensors",
+    # of the sizes of gradients: why/small.py
+    "all_received": "cut or frozen ({received} of {total} parameters received gradient)",
+    "not_finite": "NaN or inf",
+    "underflow": "underflow ({zeros} exact zeros)",
 }
+
+# what to write instead of a call that cuts, by the name of the cut's reason, and instead of other
+# calls: why/messages.py
+MEND = {
+    "detach": "leave detach() out where the gradient is wanted; clone() copies and stays connected.",
+    "detach_in_place": "leave detach_() out where the gradient is wanted.",
+    "data": "use the tensor itself instead of .data.",
+    "no_grad": "make this call outside of no_grad (or after set_grad_enabled(True)), if it is to learn.",
+    "inference_mode": "make this call outside of inference_mode, if it is to learn.",
+    "not_differentiable": "use a function with a derivative (softmax for argmax, sigmoid for a comparison).",
+    "integer_dtype": "stay in a floating-point dtype on the way to the loss.",
+    "copied_out": "stay in torch: no item(), numpy() or torch.tensor(t) on the way to the loss.",
+    "no_grad_write": "write outside of no_grad, or build the tensor with torch.stack, cat or where.",
+    "flag_off": "leave requires_grad on until the forward has run.",
+    "unknown": "use the tensor from before this call.",
+    "custom_non_differentiable": "do not mark that output of the Function non-differentiable.",
+    # a no_grad that is not the user's own is none that he can leave
+    "reentrant": "use_reentrant=False, or let the input require grad (model.enable_input_require_grads()).",
+    "sample": "rsample() where the distribution has it; else the sample's log_prob in the loss (sample() has no_grad).",
+    # of a write in place: of any, of an item, by a module, by another call
+    "write_unseen": "write out of place (y = x + 1 for x += 1); step the optimizer after every backward.",
+    "write_item": "collect the parts in a list and torch.stack() them, or write into a clone().",
+    "write_by_module": "inplace=False there.",
+    "write": "write out of place under a new name (y = x + 1 for x += 1), or give the later step x.clone().",
+}
+
+# how well all is, and what nobody looked at: why/doubts.py
+DOUBT = {
+    # {health} of an answer that found no fault
+    "healthy": "Healthy",
+    "so_far": "Healthy as far as was looked at",
+    "open": "Not known whether all is well",
+    # its reason
+    "unread": "Not looked at: {unread}.",
+    "why_and_unread": "{why} Not looked at: {unread}.",
+    # {unread}
+    "state_unread": "whether what {nodes:few} saved was written before backward used it: its state cannot be read",
+    "used_or_not": "whether backward used what {nodes:few} saved before or after it was overwritten",
+    "changed_unseen": "whether what {nodes:few} saved was written before backward used it: it changed, and no call wrote it",
+    "older": "what was written before this recording: no call of it made {nodes:few}",
+    "behind_older": "what is behind {nodes:few}, which is older than this recording",
+    "written_outside": "whether what {nodes:few} saved was written by way of {ways:few} before backward used it",
+    # whether another backward can run
+    "unspent": "whether what {nodes:few} saved can still be used is not known: its state cannot be read",
+}
+
+# ways of gradients and values: why/paths.py
+PATH = {
+    "the_loss": "the loss",
+    "leaf_made_by": "the leaf that {code} made",
+    "same_memory": "{name} (the same memory)",
+    "no_origin": "{name}, of no recorded origin,",
+    "record": "Put %%gradviz above the cell, or run it in `with gv.record()`: that tells the call and the line.",
+}
+
+# phrases of the answers about a .grad that is None, or a gradient that is there: why/gradient.py
+GRADIENT_PHRASE = {
+    "there": "there",
+    "no_grad_fn": "{loss} ({loss} has no grad_fn)",
+    "made_unseen": "If it was computed from tracked tensors, it was cut off: a recording tells.",
+    "reentrant": "reentrant checkpoint",
+    "value_only": "{source} goes on to {result} as a value only: no gradient comes back through it.",
+    "cut_itself": "{name} was cut off itself: no gradient comes back through it.",
+    "ran_under": "{code} ran under {block} (a with block, or a decorator of the function): torch recorded nothing there, and no gradient comes back through it.",
+    "two_mends": "{first}; {other}",
+    "new_leaf": "a new leaf",
+    "named_leaf": "{name}, a new leaf",
+    "the_leaves": "the leaves",
+    "used_up": "a backward has used up the graph of {loss}",
+    "saved_written": "what {node} saved was written in place, so backward() raises",
+}
+
+# phrases of the answers about a gradient of zeros: why/zeros.py
+ZERO_PHRASE = {
+    "everywhere": "exactly 0 everywhere: {how}",
+    "there": "there, and it is exactly 0 everywhere",
+    "sends_zeros": "{nodes:few} sends only zeros back",
+    "came_as_zeros": "only zeros came of what {node} sent",
+    "adds_up": "what reaches it adds up to 0",
+    # which node made them
+    "parts_cancel": "{parts:few} arrive there, and cancel exactly: the loss does not depend on {it}.",
+    "empty": "What it sent on is empty: no element of the batch took this way.",
+    "flat": "There its slope is 0: all that arrived met a flat part.",
+    "module_hook": "A backward hook of that module returned zeros in place of what arrived.",
+    "cast": "It casts to fewer bits, and numbers too small for these became 0.",
+    "cancels_there": "What arrived there was not zero, and its parts cancel exactly.",
+    "times": "What arrived there was not zero; times {factors:few} it is 0.",
+    "sent_zeros": "What arrived there was not zero; what it sent on was.",
+    "zero_factors": "Its gradient is multiplied by {factors:few}, which is all zeros.",
+    "hook_between": "What it sent was not zero, and only zeros arrived: the hook on {it} made them.",
+    "something_between": "What it sent was not zero, and only zeros arrived: likely, not proven, a hook on the tensor between (register_hook), a cast or a sum over what was broadcast made them.",
+    # which node may have made them
+    "likely": "Likely, not proven: {suspects}.",
+    "possible": "Possible, not proven: {suspects}.",
+    "either": "{one}; or {other}",
+    "may_be_hook": "the hook on it (register_hook)",
+    "may_be_module_hook": "{node}, a hook of a module",
+    "may_be_flat": "{node}, whose slope can be 0",
+    "not_known": "Which node made the zeros is not known here.",
+    "written_or_cancels": "What the last backward brought was not zero: something wrote to it, or it cancels.",
+    "like_lora": "It is multiplied by {factors:few}, which gets a gradient itself: if {factors:few} was all zeros at that forward (LoRA's B is, in the first step), this is as it should be.",
+}
+
+# why no cause is proven
+UNPROVEN = {
+    "no_cause": "no cause that this explanation knows is proven.",
+    "not_shown": "there is one, and torch does not show its values.",
+    "no_path": "no gradient path leads from {start} to {it}; cut or never used is not known.",
+    "no_path_shared": "no gradient path leads from {start} to {it}; {other} shares its memory, and no gradient path leads between them; cut or never used is not known.",
+    "not_whole": "no gradient path leads from {loss} to it, and the recording is not whole.",
+    "custom_above": "backward has not run, .grad was cleared since, or {node} returned None towards it.",
+}
+
+# of a tensor that asks for no gradient
+NOT_ASKING = {
+    Cause.FROZEN: Answer(
+        verdict="{symptom}: {it} is frozen (requires_grad is False).",
+        why="{made}",
+        mend="if it is meant to learn: {it}.requires_grad_() before the forward.",
+    ),
+    Cause.NEVER_TRACKED: Answer(
+        verdict="{symptom}: {it} does not ask for one (requires_grad is False).",
+        why="{made}",
+        mend="{it}.requires_grad_() before the forward.",
+    ),
+}
+ASKED_TOO_LATE = Answer(
+    verdict="{symptom}: {it} did not require grad yet when that was made.",
+    why="requires_grad was switched on after this call had read it.",
+    mend="{it}.requires_grad_() before the forward.",
+)
+
+# of a tensor that a cut separates from the loss, or from what it was made of
+SEVERED = Answer(
+    verdict="{symptom}: {cutter} cuts it from {loss}.",
+    why="{why}",
+    mend="{mend}",
+)
+CUT_BEHIND = Answer(
+    verdict="{it} has no gradient: {cutter} cuts it off.",
+    why="{why}",
+    mend="{mend}",
+)
+CUTS = (Cause.CUT, Cause.REBUILT_FROM_VALUE, Cause.NO_GRAD_WRITE)
+
+NO_CALL_USED_IT = Answer(
+    verdict="{symptom}: no call of this run used {it}.",
+    why="Its branch was not taken, or forward does not call it.",
+)
+
+# of a result
+NAMED_ANEW = Answer(
+    verdict="{symptom}: the name {it} holds a result now, not the leaf.",
+    why="The leaf is what {it} was before: a new tensor took its name, and .grad is kept on leaves only.",
+    mend="give the result another name and read .grad of the leaf; or {it}.retain_grad() before backward.",
+)
+A_RESULT = Answer(
+    verdict="{symptom}: {it} is a result, and .grad is kept on leaves only.",
+    why="Its gradient goes on to {leaves} and is not kept on the way.",
+    mend="read .grad of {leaves}, or call {it}.retain_grad() before backward.",
+)
 
 # of a .grad that is None, or of a gradient that is there: why/gradient.py
 GRADIENT: dict[tuple[Cause, str], Answer] = {
+    # nothing is proven
+    **{
+        (Cause.NOT_KNOWN, form): Answer("{symptom}; the cause is not known.", why, "{record}")
+        for form, why in UNPROVEN.items()
+    },
+    (Cause.NOT_KNOWN, "in_checkpoint"): Answer(
+        verdict="{grad} is {value}; whether {loss} reaches it is not known.",
+        why="checkpoint(use_reentrant=True) builds the graph inside it only in backward.",
+        mend="use_reentrant=False: then the graph can be read whole.",
+    ),
+    # there is a gradient
+    (Cause.FROZEN, "leftover"): Answer(
+        verdict="{it} is frozen (requires_grad is False); its .grad is a leftover.",
+        mend="{grad} = None, so that no optimizer uses it.",
+    ),
+    (Cause.FROZEN, "frozen_now"): Answer(
+        verdict="{it} is frozen now; it was not when {loss} was computed: its .grad is from then.",
+        mend="{grad} = None, so that no optimizer uses it.",
+    ),
+    (Cause.HEALTHY, "done"): Answer(
+        verdict="{health}: {it} had a gradient; it was cleared after the step.",
+    ),
+    (Cause.HEALTHY, "arrived"): Answer(
+        verdict="{health}: {grad} is {values}.",
+    ),
+    (Cause.HEALTHY, "arrived_unseen"): Answer(
+        verdict="No fault is visible: {grad} is {values}. Without a recording no more than that is known.",
+    ),
+    (Cause.NAN, "not_finite"): Answer(
+        verdict="{symptom}.",
+    ),
+    # it asks for no gradient
     (Cause.INFERENCE_TENSOR, "none"): Answer(
         verdict="{symptom}: {it} was made in inference_mode.",
         why="inference tensors have no version counter, so autograd can neither save nor change them.",
         mend="torch.no_grad() instead of inference_mode where it is made; or {it}.clone() outside of it.",
     ),
+    **{(cause, "not_asking"): answer for cause, answer in NOT_ASKING.items()},
+    **{
+        (cause, "no_float"): answer._replace(mend="use a float: {dtype} has no gradients.")
+        for cause, answer in NOT_ASKING.items()
+    },
+    **dict.fromkeys(((cause, "too_late") for cause in NOT_ASKING), ASKED_TOO_LATE),
+    # no path leads to it
+    **dict.fromkeys(((cause, "severed") for cause in CUTS), SEVERED),
+    **dict.fromkeys(((cause, "cut_behind") for cause in CUTS), CUT_BEHIND),
+    (Cause.CUT, "aliased"): Answer(
+        verdict="{symptom}: its value was written into {other} by {alias}, which has no history with it.",
+        why="{alias} shares the memory of {other}, not its gradients: {loss} read {other}, and no gradient comes back through that write.",
+        mend="write into {other} itself, or build it with torch.cat, stack or where.",
+    ),
+    (Cause.CUT, "ends"): Answer(
+        verdict="{symptom}: all made from it ends at {cutter}.",
+        why="No gradient comes back through that, and nothing else used it.",
+        mend="{mend}",
+    ),
+    (Cause.REBUILT_FROM_VALUE, "left_torch"): Answer(
+        verdict="{symptom}: its value left torch before {loss}.",
+        why="{what} came from {code}, and nothing else used it.",
+        mend="{mend}",
+    ),
+    (Cause.REBUILT_FROM_VALUE, "left_torch_likely"): Answer(
+        verdict="{symptom}: its value left torch before {loss}.",
+        why="Likely, not proven: {what} came from {code}; nothing else used it.",
+        mend="{mend}",
+    ),
+    (Cause.NOT_IN_LOSS, "only_copied"): Answer(
+        verdict="{symptom}: it was only copied (deepcopy), and a copy is a leaf of its own.",
+        why="No call that leads to {loss} used {it} itself; what was computed from a copy gives the gradient to the copy.",
+        mend="compute {loss} from {it}, or read the copy's .grad.",
+    ),
+    (Cause.CUT, "part_goes_on"): Answer(
+        verdict="{symptom}: of {function}() only {parts:few} goes on to {loss}.",
+        why="{parts:few} has no gradient ({dtype}), unlike what {function}() returned beside it.",
+        mend="let the loss use that too, e.g. the values that were chosen.",
+    ),
+    (Cause.NOT_IN_LOSS, "twin_used"): Answer(
+        verdict="{symptom}: no call used {it}, but {other}, which shares its memory.",
+        why="Memory is shared between them, history is not: no gradient path (nn.Parameter(x), .data, numpy).",
+        mend="use {it} itself.",
+    ),
+    (Cause.NOT_IN_LOSS, "base_used"): Answer(
+        verdict="{symptom}: no call used {it}, but {other}, which shares its memory.",
+        why="{it} is a view made under no_grad: it says requires_grad, and no gradient ever reaches it.",
+        mend="read {other}.grad; or make {it} outside of no_grad.",
+    ),
+    (Cause.BRANCH_NOT_TAKEN, "never_read"): NO_CALL_USED_IT,
+    (Cause.NOT_IN_LOSS, "never_read"): NO_CALL_USED_IT,
+    (Cause.CUT, "made_a_leaf"): Answer(
+        verdict="{symptom}: its value goes on, likely, only as {new}.",
+        why="Likely, not proven: {code} was wrapped, as in nn.Parameter(...): that has its shape and no history, and no call used the result itself.",
+        mend="use {code} itself, without nn.Parameter().",
+    ),
+    (Cause.NOT_IN_LOSS, "leads_elsewhere"): Answer(
+        verdict="{symptom}: no recorded call takes it to {loss}.",
+        why="{it} was used, but nothing made from it goes into {loss}.",
+        mend="add what was made from it to the loss, or call backward on its own loss.",
+    ),
+    # it is a result
+    (Cause.REBOUND, "named_anew"): NAMED_ANEW,
+    (Cause.REBOUND, "updated"): NAMED_ANEW._replace(
+        mend="with torch.no_grad(): {it} -= lr * {it}.grad (in place, so {it} stays the leaf); or detach() the result and requires_grad_() it.",
+    ),
+    (Cause.REBOUND, "added_to"): NAMED_ANEW._replace(
+        mend="with torch.no_grad(): {it} += … (in place, so {it} stays the leaf); or detach() the result and requires_grad_() it.",
+    ),
+    (Cause.MADE_NON_LEAF, "made_a_result"): Answer(
+        verdict="{symptom}: {function} made {it} a result; the leaf is its input.",
+        why="Its input asked for the gradient before this call, so .grad is kept there, and nothing holds that tensor by this name.",
+        mend="move, cast or scale first, then {it}.requires_grad_() (or detach() and that).",
+    ),
+    (Cause.NON_LEAF, "result"): A_RESULT,
+    (Cause.NON_LEAF, "result_like_leaf"): A_RESULT._replace(
+        more=(
+            "A leaf of the same shape is directly above it: after w = w - lr * w.grad, .to() or * 0.01 a name holds such a result.",
+        ),
+    ),
+    # it would get a gradient, and none has come
+    (Cause.NO_BACKWARD_YET, "cleared"): Answer(
+        verdict="{symptom}: it was cleared after the last backward.",
+        why="backward had stored {stored}; this took it away.",
+        mend="read .grad, and step, before zero_grad(); or call backward again.",
+    ),
+    (Cause.NO_BACKWARD_YET, "given_back"): Answer(
+        verdict="{symptom}: autograd.grad returns gradients, it fills no .grad.",
+        mend="use what it returned, or call backward().",
+    ),
+    (Cause.CUT, "returned_none"): Answer(
+        verdict="{symptom}: the backward of {node} returned None towards it.",
+        mend="return its gradient there.",
+    ),
+    (Cause.NOT_KNOWN, "used_up"): Answer(
+        verdict="{symptom}, and {loss} reaches it; {spent}.",
+        why="Its .grad was cleared since, or that backward did not fill it: it raised, was autograd.grad, or a custom Function gave None.",
+        mend="compute {loss} anew before the next backward().",
+    ),
+    (Cause.NOT_KNOWN, "saved_written"): Answer(
+        verdict="{symptom}, and {loss} reaches it; {spent}.",
+        mend="compute {loss} anew before the next backward().",
+    ),
+    (Cause.NO_BACKWARD_YET, "not_from_loss"): Answer(
+        verdict="{symptom}: no backward has run from {loss} yet.",
+        why="A gradient path leads from {loss} to {it}.",
+        mend="call backward().",
+    ),
+    (Cause.NO_BACKWARD_YET, "not_from_loss_unsure"): Answer(
+        verdict="{symptom}: no backward has run from {loss} yet.",
+        why="A gradient path leads from {loss} to {it}; {unsure}.",
+        mend="call backward().",
+    ),
+    (Cause.NO_BACKWARD_YET, "none_recorded"): Answer(
+        verdict="{symptom}: no backward has run in this recording.",
+    ),
+    (Cause.NO_BACKWARD_YET, "not_run_or_cleared"): Answer(
+        verdict="{symptom}, and {loss} reaches it: backward has not run, or .grad was cleared since.",
+        mend="call backward() and look again.",
+    ),
+    (Cause.NO_BACKWARD_YET, "not_run_or_cleared_unsure"): Answer(
+        verdict="{symptom}, and {loss} reaches it: backward has not run, or .grad was cleared since.",
+        why="{unsure:cap}.",
+        mend="call backward() and look again.",
+    ),
 }
 
 # of a gradient of zeros: why/zeros.py
-ZERO: dict[tuple[Cause, str], Answer] = {}
+ZERO: dict[tuple[Cause, str], Answer] = {
+    (Cause.ZERO_GRADIENT, "zeroed"): Answer(
+        verdict="{symptom}: they were written after the last backward.",
+        why="backward had stored {stored}; this call wrote zeros over it.",
+        mend="step before zero_grad(): the order is zero_grad, backward, step.",
+    ),
+    (Cause.ZERO_GRADIENT, "zero"): Answer(
+        verdict="{grad} is {zeros}.",
+        why="{why:sentences}",
+    ),
+    (Cause.ZERO_GRADIENT, "cancels"): Answer(
+        verdict="{grad} is exactly 0 everywhere: {how}.",
+        why="{why:sentences}",
+    ),
+    (Cause.UNDERFLOW, "zero"): Answer(
+        verdict="{grad} is exactly 0 everywhere: {how}.",
+        why="{why:sentences}",
+        mend="scale the loss up, e.g. with torch.amp.GradScaler.",
+    ),
+    (Cause.NOT_KNOWN, "zero"): Answer(
+        verdict="{grad} is there, and it is exactly 0 everywhere.",
+        why="{why:sentences}",
+    ),
+    (Cause.HEALTHY, "zero_factor"): Answer(
+        verdict="{health}: {it}'s gradient is exactly 0 because {factors:few} {n:is|are} all zeros (it is multiplied by it).",
+        why="{factors:few} {n:gets a gradient|get gradients} too, so {it}'s starts after the first step.",
+    ),
+}
 
-# of a call that raised: why/raised.py and why/messages.py
-RAISED: dict[tuple[Cause, str], Answer] = {}
+# of a call that raised: why/raised.py
+RAISED: dict[tuple[Cause, str], Answer] = {
+    # {it} is the short name of {name}
+    (Cause.LEAF_IN_PLACE, "raised"): Answer(
+        verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
+        why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change.",
+        mend="with torch.no_grad(): around the write (or torch.nn.init); or make a new tensor instead.",
+    ),
+    (Cause.VIEW_OF_LEAF_IN_PLACE, "raised"): Answer(
+        verdict="{code:begin} writes in place through a view of {base}, a leaf that requires grad.",
+        why="the write would change the leaf itself, and autograd forbids that while it records.",
+        mend="with torch.no_grad(): around the write; or write into a clone().",
+    ),
+    (Cause.NOT_SCALAR, "raised"): Answer(
+        verdict="Backward needs one number to start from, and {name} has {numbers}.",
+        why="for a single number the gradient to start with is 1; for more it is not defined.",
+        mend="reduce first: .sum() or .mean(); or pass the gradient to start with, of the same shape.",
+    ),
+    (Cause.NEVER_TRACKED, "raised"): Answer(
+        verdict="autograd.grad was asked for the gradient of {name}, which does not require grad.",
+        why="no gradient is computed for what does not require grad.",
+        mend="{it}.requires_grad_() before the forward, and not on a copy made afterwards.",
+    ),
+    (Cause.INFERENCE_TENSOR, "raised"): Answer(
+        verdict="{name:begin} was made in inference_mode; {code} needs an ordinary tensor.",
+        why="inference tensors have no version counter, so autograd can neither save nor change them.",
+        mend="torch.no_grad() instead of inference_mode where it is made; or {it}.clone() outside of inference_mode.",
+    ),
+    (Cause.NUMPY_ON_TRACKED, "raised"): Answer(
+        verdict="{name:begin} requires grad, and numpy would leave autograd without a word.",
+        why="an array has no grad_fn: nothing that is computed from it sends a gradient back.",
+        mend="to print or plot, {it}.detach().numpy(); where the result goes into the loss, stay in torch.",
+    ),
+    (Cause.DEEPCOPY_NON_LEAF, "raised"): Answer(
+        verdict="{name:begin} is a result with a graph behind it, and only leaves can be deep-copied.",
+        why="a deep copy would have to copy the graph too.",
+        mend="{it}.detach().clone(); on a module, keep no tracked result as an attribute, or delete it first.",
+    ),
+    (Cause.REQUIRES_GRAD_NON_FLOAT, "raised"): Answer(
+        verdict="Only floating point and complex tensors can require grad.",
+        why="a derivative needs values that can change by a little; whole numbers and bools cannot.",
+        mend="dtype=torch.float32, or .float() first.",
+    ),
+    (Cause.REQUIRES_GRAD_NON_FLOAT, "dtype"): Answer(
+        verdict="Only floating point and complex tensors can require grad, and {name} is {dtype}.",
+        why="a derivative needs values that can change by a little; whole numbers and bools cannot.",
+        mend="dtype=torch.float32, or .float() first.",
+    ),
+    (Cause.REQUIRES_GRAD_NON_LEAF, "raised"): Answer(
+        verdict="{name:begin} is a result, and only a leaf's requires_grad can be switched.",
+        why="a result requires grad because of what it was computed from.",
+        mend="{it}.detach() for a value without gradient; {it}.retain_grad() to keep its .grad.",
+    ),
+    (Cause.DETACH_VIEW_IN_PLACE, "raised"): Answer(
+        verdict="{name:begin} is {view}, and a view cannot be detached in place.",
+        why="detach_() would cut the view off while it shares its memory with a tensor that stays in the graph.",
+        mend="take {it}.detach() under a new name instead.",
+    ),
+    (Cause.VIEW_IN_PLACE, "raised"): Answer(
+        verdict="{code:begin} writes in place through a view that autograd cannot follow: {part}.",
+        why="a view made under no_grad, or one of several that one call returned, has no history that could be rewritten.",
+        mend="compute a new tensor instead; or make the view on the same side of no_grad as the write.",
+    ),
+    (Cause.NON_LEAF_IN_OPTIMIZER, "raised"): Answer(
+        verdict="An optimizer was given a result instead of a leaf.",
+        why="a result (of .to(), * 0.01, .double()) gets no .grad, so no step could move it.",
+        mend="move and scale first, then ask for gradients: torch.randn(3).mul(0.01).requires_grad_().",
+    ),
+    (Cause.NON_LEAF_IN_OPTIMIZER, "likely"): Answer(
+        verdict="An optimizer was given a result instead of a leaf.",
+        why="a result (of .to(), * 0.01, .double()) gets no .grad, so no step could move it. Likely, not proven: {names:few}.",
+        mend="move and scale first, then ask for gradients: torch.randn(3).mul(0.01).requires_grad_().",
+    ),
+    # {start} says that nothing can train
+    (Cause.NO_GRAD_FN, "unseen"): Answer(
+        verdict="{start}",
+        why="it was cut off from what requires grad, or nothing that it was computed from does.",
+    ),
+    (Cause.NO_GRAD_FN, "cut"): Answer(
+        verdict="{start}",
+        why="{reasons:sentences}",
+        mend="{mends:sentences}",
+    ),
+    (Cause.NO_GRAD_FN, "left_likely"): Answer(
+        verdict="{start}",
+        why="{source} was cut off there; {entry} came in later with no recorded origin. Likely, not proven: it was made from that value.",
+        mend="{mend}",
+    ),
+    (Cause.NO_GRAD_FN, "left_possibly"): Answer(
+        verdict="{start}",
+        why="{source} was cut off there; {entry} came in later with no recorded origin. Possible, not proven: it was made from that value.",
+        mend="{mend}",
+    ),
+    (Cause.NO_GRAD_FN, "from_grad"): Answer(
+        verdict="{start}",
+        why="{names:few} came from autograd.grad without create_graph=True, so {names:it has|they have} no graph.",
+        mend="create_graph=True there.",
+    ),
+    (Cause.NO_GRAD_FN, "untracked"): Answer(
+        verdict="{start}",
+        why="{reasons:sentences}",
+        mend="requires_grad_() on what is to learn, before the forward.",
+    ),
+    (Cause.MODIFIED_IN_PLACE, "stepped"): Answer(
+        verdict="{writer} changed {name} between the forward and this backward.",
+        why="{reasons:sentences}",
+        mend="run every backward before the step, or compute the loss anew after it.",
+    ),
+    (Cause.MODIFIED_IN_PLACE, "written"): Answer(
+        verdict="{writer:begin} wrote {name} in place after {saver} had saved it.",
+        why="{reasons:sentences}",
+        mend="{mend}",
+    ),
+    (Cause.SECOND_BACKWARD, "unseen"): Answer(
+        verdict="An earlier backward has gone through part of this graph already.",
+        why="{node} has no saved tensors any more.",
+        mend="add the losses and call backward once; or detach what is carried over from the last iteration.",
+    ),
+    (Cause.SECOND_BACKWARD, "same_graph"): Answer(
+        verdict="What {name} had saved was freed by an earlier backward: {first}.",
+        why="{node} gave up what it had saved in that backward; {second} needs it. Both go through the same graph.",
+        mend="compute the loss anew before each backward, or retain_graph=True in the first.",
+    ),
+    (Cause.SECOND_BACKWARD, "shared"): Answer(
+        verdict="What {name} had saved was freed by an earlier backward: {first}.",
+        why="{node} gave up what it had saved in that backward; {second} needs it. Both losses go through {shared}.",
+        mend="add the losses and call backward once, or retain_graph=True in the first. Or compute {shared} anew for the second; or detach it, where no second gradient is meant to pass.",
+    ),
+    (Cause.SECOND_BACKWARD, "twice"): Answer(
+        verdict="What {name} had saved was freed by an earlier backward: {first}.",
+        why="{node} gave up what it had saved in that backward; {second} needs it.",
+        mend="add the losses and call backward once, or retain_graph=True in the first.",
+    ),
+    # {targets} = {values} is an assignment
+    (Cause.SECOND_BACKWARD, "carried"): Answer(
+        verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward, and it was freed there.",
+        why="{node} gave up what it had saved in that iteration's {first}.",
+        mend="{targets} = {values} after each backward: the next iteration starts from the value only.",
+    ),
+    (Cause.SECOND_BACKWARD, "carried_by_module"): Answer(
+        verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward, and it was freed there.",
+        why="{node} gave up what it had saved in that iteration's {first}.",
+        mend="{targets} = {values} before that line reads it: the next iteration starts from the value only.",
+    ),
+    (Cause.SECOND_BACKWARD, "carried_elsewhere"): Answer(
+        verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward, and it was freed there.",
+        why="{node} gave up what it had saved in that iteration's {first}.",
+        mend="keep {kept} for the next iteration, once backward has run.",
+    ),
+    (Cause.SECOND_BACKWARD, "carried_unnamed"): Answer(
+        verdict="{code} carries an earlier iteration's graph into this backward, and it was freed there.",
+        why="{node} gave up what it had saved in that iteration's {first}.",
+        mend="detach() what is kept of it, once backward has run.",
+    ),
+    (Cause.UNUSED_INPUT, "unseen"): Answer(
+        verdict="One of the inputs of autograd.grad is not in the graph of its output.",
+        why="no gradient path leads to it: it was cut off, or the forward used another tensor.",
+        mend="ask for the tensor that the forward used, or allow_unused=True.",
+    ),
+    (Cause.UNUSED_INPUT, "unseen_numbered"): Answer(
+        verdict="Input {index} of autograd.grad is not in the graph of its output.",
+        why="no gradient path leads to it: it was cut off, or the forward used another tensor.",
+        mend="ask for the tensor that the forward used, or allow_unused=True.",
+    ),
+    (Cause.UNUSED_INPUT, "cut"): Answer(
+        verdict="{name:begin} is not in the graph of {root}.",
+        why="the path from {root} back to {name} was cut there: {reason}.",
+        mend="{mend}",
+    ),
+    (Cause.UNUSED_INPUT, "copied"): Answer(
+        verdict="{name:begin} is not in the graph of {root}.",
+        why="{root} was not computed from {name} but from {twin}, of which {name} is a copy.",
+        mend="ask for {twin} if that is meant; else compute {root} from {name}, or allow_unused=True.",
+    ),
+    (Cause.UNUSED_INPUT, "same_values"): Answer(
+        verdict="{name:begin} is not in the graph of {root}.",
+        why="{root} was not computed from {name} but from {twin}, which has the same values {values}.",
+        mend="ask for {twin} if that is meant; else compute {root} from {name}, or allow_unused=True.",
+    ),
+    (Cause.UNUSED_INPUT, "unused"): Answer(
+        verdict="{name:begin} is not in the graph of {root}.",
+        why="{root} was not computed from {name}.",
+        mend="compute {root} from {name}, or allow_unused=True.",
+    ),
+    # {error} is torch's own text, or another library's
+    (Cause.NOT_KNOWN, "raised"): Answer(
+        verdict="{error}",
+        why="not known: this is none of the errors of autograd that can be told apart here.",
+    ),
+}
+
+# the same where the call is known that made the tensor
+RAISED |= {
+    (cause, f"{form}_made"): answer._replace(why=f"{{name}} was made by {{maker}}; {answer.why}")
+    for (cause, form), answer in RAISED.items()
+    if (form == "raised" and cause not in (Cause.NON_LEAF_IN_OPTIMIZER, Cause.NOT_KNOWN))
+    or form == "dtype"
+}
+
+# phrases of the sentences above, and sentences that stand in several of them
+IN_RAISED = {
+    # tensors
+    "tensor": "the tensor",
+    "a_tensor": "a tensor",
+    "tensor_of_shape": "a tensor of shape {shape}",
+    "one_of": "one of {names:few}",
+    "input": "input {index}",
+    "it": "it",
+    "shape": "shape {shape}",
+    "many_numbers": "more than one element",
+    "view": "a view",
+    "view_of": "a view of {base}",
+    "part_of": "{name} of {base}",
+    "root": "what backward was called on",
+    # calls and nodes
+    "call": "the call",
+    "written": "{code} ({line})",
+    "module_call": "{module} ({function})",
+    "something": "something",
+    "forward": "the forward",
+    "node": "a node",
+    "some_node": "at least one node",
+    # nothing can train, and why
+    "no_start": "Nothing can train: {root} has no grad_fn.",
+    "no_start_frozen": "Nothing can train: {root} has no grad_fn, and {n:the only parameter is|all # parameters are} frozen.",
+    "untracked_checkpoint": "no tensor input asks for gradient, so reentrant checkpoint ran without recording.",
+    "cut_there": "{names:few} {names:requires|require} grad, and the path was cut there: {reasons:few}.",
+    "frozen_besides": "Frozen besides: {names:few}.",
+    "frozen_there": "frozen there: {names:few}; nothing else behind it requires grad.",
+    "cut_before": "Before that, {n} more calls cut it too.",
+    "nothing_tracked": "nothing that {root} was computed from requires grad.",
+    "nothing_tracked_of": "nothing that {root} was computed from requires grad: {names:few}.",
+    "older": "{root} is like this since before the recording; what made it was not recorded.",
+    "incomplete": "The recording is not complete: a cut before it is possible.",
+    # what was saved and is written
+    "saved": "{node} saved {name} for its gradient.",
+    "saved_at": "{node} saved {name} for its gradient at version {saved}; it is at version {now} now.",
+    "written_besides": "It was written at {n} more places.",
+    "write_unrecorded": "The write was not recorded.",
+}
+
+# what a recording would have told of an error
+UNRECORDED = {
+    "call": "No recorded call raised this error.",
+    "line": "This error was not recorded: %%gradviz on its cell would add the line and the variable.",
+    "cut": "This error was not recorded: %%gradviz on its cell would add where it was cut, or that nothing was tracked.",
+    "writer": "This error was not recorded: %%gradviz on its cell would add the variable, and the line that wrote it.",
+    "freed": "This error was not recorded: %%gradviz on its cell would add which backward freed it, and the tensor to detach.",
+    "input": "This error was not recorded: %%gradviz on its cell would add its name, and where the path was cut.",
+}
 
 # of faults that nothing shows: why/silent.py
-SILENT: dict[tuple[Cause, str], Answer] = {}
+SILENT: dict[tuple[Cause, str], Answer] = {
+    (Cause.FUSED_STEP, "saved_before"): Answer(
+        verdict="The gradient is wrong: {it} was overwritten after it was saved, and nothing raised.",
+        why="{node} had saved {it}; a fused optimizer step moves no version, so torch could not notice, and backward used the new numbers.",
+        mend="step after the last backward, or run the forward again (fused=False would raise).",
+    ),
+    (Cause.OVERWRITTEN, "through_data"): Answer(
+        verdict="The gradient is wrong: {it} was overwritten after it was saved, and nothing raised.",
+        why="{node} had saved {it}; a write through .data moves no version, so torch could not notice, and backward used the new numbers.",
+        mend="write after backward; under torch.no_grad() instead of .data, torch would have raised.",
+    ),
+    (Cause.OVERWRITTEN, "through_alias"): Answer(
+        verdict="The gradient is wrong: {it} was overwritten after it was saved, and nothing raised.",
+        why="{node} had saved {it}; {writer}() through an alias moves no version, so torch could not notice, and backward used the new numbers.",
+        mend="write after backward; under torch.no_grad() instead of .data, torch would have raised.",
+    ),
+    (Cause.SHARED_SNAPSHOT, "shares"): Answer(
+        verdict="{it} is no snapshot: it shares its memory with {weight}.",
+        why="state_dict(), detach() and .data copy nothing: every in-place update of {weight} shows in {it} too.",
+        mend="copy.deepcopy(model.state_dict()), or tensor.detach().clone().",
+    ),
+    (Cause.SHARED_SNAPSHOT, "followed"): Answer(
+        verdict="{it} is no snapshot: it shares its memory with {weight} and followed it.",
+        why="{maker} copies nothing, so {writer} wrote both ({writes} writes).",
+        mend="copy.deepcopy(model.state_dict()), or tensor.detach().clone().",
+    ),
+    (Cause.SHARED_SNAPSHOT, "frozen_shares"): Answer(
+        verdict="{it} is frozen and no copy: it shares its memory with {weight}, which trains.",
+        why="every in-place update of {weight} shows in {it} too (p.data = q.data copies nothing).",
+        mend="copy the values: p.data.copy_(q.data), or copy.deepcopy(model).",
+    ),
+    (Cause.LEFTOVER_GRAD_MOVES, "moved"): Answer(
+        verdict="{weights:few} moved although frozen: requires_grad is False, but .grad is not None.",
+        why="an optimizer skips a parameter only where .grad is None; here {reason}.",
+        mend="set .grad = None when freezing (zero_grad(set_to_none=True)), or leave it out of the optimizer.",
+    ),
+    (Cause.LEFTOVER_GRAD_MOVES, "would_move"): Answer(
+        verdict="{weights:few} would move at the next step although frozen: requires_grad is False, but .grad is not None.",
+        why="an optimizer skips a parameter only where .grad is None; here {reason}.",
+        mend="set .grad = None when freezing (zero_grad(set_to_none=True)), or leave it out of the optimizer.",
+    ),
+    (Cause.BATCH_NORM_MOVES, "moved"): Answer(
+        verdict="The running statistics of {layers:few} moved, although all weights there are frozen.",
+        why="requires_grad does not govern buffers: a layer in train mode normalises by the batch and updates running_mean and running_var.",
+        mend="eval() on the frozen modules.",
+    ),
+    (Cause.BATCH_NORM_MOVES, "moved_in_train_mode"): Answer(
+        verdict="The running statistics of {layers:few} moved, although all weights there are frozen.",
+        why="requires_grad does not govern buffers: a layer in train mode normalises by the batch and updates running_mean and running_var.",
+        mend="eval() on the frozen modules, after every model.train().",
+    ),
+    (Cause.BATCH_NORM_MOVES, "will_move"): Answer(
+        verdict="The running statistics of {layers:few} move at every forward, although all weights there are frozen.",
+        why="requires_grad does not govern buffers: a layer in train mode normalises by the batch and updates running_mean and running_var.",
+        mend="eval() on the frozen modules, after every model.train().",
+    ),
+    (Cause.GRAPH_KEPT, "sum"): Answer(
+        verdict="{it} keeps the graphs of {iterations} iterations alive: {kept} nodes, and more with every one.",
+        why="it was added up from tensors that have a grad_fn, so every iteration's graph hangs on it.",
+        mend="add loss.item(), or loss.detach().",
+    ),
+    (Cause.GRAPH_KEPT, "list"): Answer(
+        verdict="{results} results of {code} are alive, each with the graph of its iteration, and more with every one.",
+        why="something still refers to each of them, as a list does after append(loss).",
+        mend="append(loss.item()), or loss.detach().",
+    ),
+}
+
+# what stands in them
+SILENT_PARTS = {
+    "frozen_weight": "a frozen weight",
+    "running_sum": "this running sum",
+    "has_gradient": "it is a tensor, zeros or not",
+}
 
 # of gradients that shrink, grow or are NaN: why/small.py
-SMALL: dict[tuple[Cause, str], Answer] = {}
+SMALL: dict[tuple[Cause, str], Answer] = {
+    (Cause.NOT_KNOWN, "no_gradients"): Answer(
+        verdict="No parameter here has a .grad that can be read, so nothing was measured.",
+    ),
+    (Cause.UNDERFLOW, "on_the_way"): Answer(
+        verdict="Underflow: {zeros} of all gradient elements are exactly 0.",
+        why="{arrived} arrives at {node}; the smallest normal {dtype} is {least}.",
+        mend="scale the loss (torch.amp.GradScaler), or compute in float32 or bfloat16.",
+    ),
+    (Cause.UNDERFLOW, "in_module"): Answer(
+        verdict="Underflow: {zeros} of all gradient elements are exactly 0.",
+        why="the largest gradient of {module} is below the smallest normal {dtype}, {least}.",
+        mend="scale the loss (torch.amp.GradScaler), or compute in float32 or bfloat16.",
+    ),
+    (Cause.NOT_KNOWN, "all_zeros"): Answer(
+        verdict="{zeros} of all gradient elements are exactly 0; no gradient near the limit of the dtype was seen on the way.",
+    ),
+    (Cause.VANISHING, "modules"): Answer(
+        verdict="The gradient shrinks {fold}-fold from {late} to {early}.",
+        why="each of {modules} modules multiplies it by about {factor}; {blame} (Called vanishing from {limit}-fold.)",
+        mend="ReLU or GELU instead of a saturating function, a residual path, or normalisation.",
+    ),
+    (Cause.EXPLODING, "at_biases"): Answer(
+        verdict="The gradient grows {fold}-fold from {late} to {early}, measured at their biases.",
+        why="each of {modules} modules multiplies it by about {factor}; {blame} (Called exploding from {limit}-fold.)",
+        mend="smaller initial weights, normalisation, or torch.nn.utils.clip_grad_norm_.",
+    ),
+    (Cause.EXPLODING, "arriving"): Answer(
+        verdict="The gradient grows {fold}-fold from {late} to {early}, measured where it arrives.",
+        why="each of {modules} modules multiplies it by about {factor}; {blame} (Called exploding from {limit}-fold.)",
+        mend="smaller initial weights, normalisation, or torch.nn.utils.clip_grad_norm_.",
+    ),
+    (Cause.EXPLODING, "path"): Answer(
+        verdict="The gradient grows {fold}-fold along one path of {nodes_on_path} nodes.",
+        why="{node} stands there {times} times; on average a node multiplies it by {factor}. (Called exploding from {limit}-fold.)",
+        mend="a smaller weight, fewer steps (detach the state now and then), or torch.nn.utils.clip_grad_norm_.",
+    ),
+    (Cause.VANISHING, "uses"): Answer(
+        verdict="The gradient shrinks {fold}-fold over {uses} of {module}: the first uses hardly count.",
+        why="each use multiplies what it contributes to {weight} by about {factor}. (Called vanishing from {limit}-fold.)",
+        mend="a gated cell (LSTM, GRU), a residual path, orthogonal weights, or fewer steps.",
+    ),
+    (Cause.VANISHING, "uses_to_zero"): Answer(
+        verdict="The gradient shrinks {fold}-fold over {uses} of {module}: {nothing:the first one contributes|the first # contribute} exactly 0.",
+        why="each use multiplies what it contributes to {weight} by about {factor}. (Called vanishing from {limit}-fold.)",
+        mend="a gated cell (LSTM, GRU), a residual path, orthogonal weights, or fewer steps.",
+    ),
+    (Cause.VANISHING, "uses_fade"): Answer(
+        verdict="The gradient shrinks {fold}-fold over {uses} of {module}: {nothing:the first one contributes|the first # contribute} exactly 0.",
+        why="each use multiplies what it contributes to {weight} by about {factor}, until it is too small for {dtype}. (Called vanishing from {limit}-fold.)",
+        mend="a gated cell (LSTM, GRU), a residual path, orthogonal weights, or fewer steps.",
+    ),
+    (Cause.NOT_KNOWN, "large"): Answer(
+        verdict="The gradient of {modules:few} is larger than {limit}.",
+        why="whether it grew or was large at once was not measured.",
+    ),
+    (Cause.NOT_KNOWN, "unreadable"): Answer(
+        verdict="The gradients of {unread} of {modules} modules cannot be read; the others show no fault in size.",
+    ),
+    (Cause.HEALTHY, "size"): Answer(
+        verdict="No fault in size: {received} of {total} parameters received gradient, and no norm vanishes or explodes ({limit}-fold), none is NaN.",
+    ),
+}
+
+# the same of NaN and of inf
+NOT_FINITE = {
+    "forward_call": Answer(
+        verdict="{broken}",
+        why="{why}",
+        mend="look at what goes into this call (log, sqrt, division, exp, a mean of nothing, data).",
+    ),
+    "forward": Answer(
+        verdict="{broken}",
+        why="{why}",
+        mend="look for the first result that is not finite, from the data on.",
+    ),
+    "node": Answer(
+        verdict="{broken}",
+        why="{why}",
+        mend="keep its input away from that point (eps or clamp before it; torch.where after it is too late).",
+    ),
+    "not_traced": Answer(
+        verdict="{broken}",
+        why="{why}",
+        mend="torch.autograd.set_detect_anomaly(True) names the forward of the node.",
+    ),
+}
+SMALL |= {
+    (cause, form): answer
+    for cause in (Cause.NAN, Cause.EXPLODING)
+    for form, answer in NOT_FINITE.items()
+}
+
+# what stands in them
+SMALL_PARTS = {
+    "whole_model": "the model",
+    "norms_from_loss": "norms of .grad, from the loss to the input:",
+    "norms_by_definition": "norms of .grad, in reverse order of definition:",
+    "of_norm": "{values} of norm {norm}",
+    # {broken}
+    "modules_broken": "{bad} of {modules} modules have {value} in their .grad: {names:few}.",
+    "loss_broken": "The loss is {value}, although the gradients are finite.",
+    # {why} it is not finite
+    "in_backward": "in backward {nr} of {all}: {why}",
+    "made_by_call": "the forward had {value} already, made by {code}: blame no derivative.",
+    "seen_in_call": "the forward had {value} already, first seen in the result of {code} (larger results were not read, nor what is older): blame no derivative.",
+    "made_in_forward": "the loss was {value} already, so the forward made it: blame no derivative.",
+    "made_by_own_code": "{node} got {arrived} and sent {sent}: its backward is code of its own, and made it.",
+    "made_by_derivative": "{node} got {arrived} and sent {sent}: its derivative does not exist or overflows at the values of the forward.",
+    "start_broken": "the gradient that backward started with, {arrived}, was not finite.",
+    "arrived_broken": "what was sent to {node} is finite, {arrived} arrived: an overflow, or a hook.",
+    "first_seen": "first seen at {node}, after gradients that were not measured.",
+    "not_on_the_way": "no {value} was on the way in the recorded backward: it was there before, or was written afterwards.",
+    "not_measured": "which node made it was not measured: not all gradients on the way were.",
+    # {blame} of a factor
+    "nodes_unknown": "which node does it is not known without a recording of this backward.",
+    "nodes_measured": "measured: {nodes:few}.",
+    "nodes_that_ran": "at the largest step ran {nodes:few}; their gradients were not measured.",
+    # {uses} of a cell
+    "all_uses": "the {total} uses",
+    "last_uses": "the last {measured} of the {total} uses",
+    "some_uses": "{measured} of the {total} uses",
+}
 
 # of parameters that stay or move, and of many subjects at once: why/moving.py, why/entry.py
-MANY: dict[tuple[Cause, str], Answer] = {}
+MANY: dict[tuple[Cause, str], Answer] = {
+    # no fault: {what} is one of the phrases of ENTRY
+    (Cause.HEALTHY, "fine"): Answer("{health}: {what}."),
+    (Cause.HEALTHY, "fine_unseen"): Answer(
+        "No fault is visible: {what}. Without a recording no more than that is known.",
+    ),
+    (Cause.FROZEN, "all_frozen"): Answer("All {n} parameters are frozen: none gets a gradient."),
+    # a loss
+    (Cause.MODIFIED_IN_PLACE, "graph_of_loss"): Answer(
+        verdict="The graph of {loss} leads to {leaves:few}; {reason}.",
+        mend="compute {loss} anew after the write, or write out of place.",
+    ),
+    (Cause.NOT_KNOWN, "graph_of_loss"): Answer(
+        verdict="The graph of {loss} leads to {leaves:few}; {reason}.",
+    ),
+    (Cause.NO_GRAD_FN, "nothing_trains"): Answer("Nothing can train: {loss} has no grad_fn."),
+    (Cause.NO_GRAD_FN, "cannot_start"): Answer(
+        "No backward can start from {loss}: it has no grad_fn. What .grad holds came from another loss.",
+    ),
+    # optimizers
+    (Cause.NON_LEAF_IN_OPTIMIZER, "holds_result"): Answer(
+        verdict="{optimizers} holds {names}: a result, not a leaf.",
+        why="a step writes to it, not to the leaf behind it, and it gets no .grad unless it is retained.",
+        mend="give the optimizer the leaf.",
+    ),
+    (Cause.NOT_MOVED, "stays"): Answer(
+        "{optimizers}'s next step will not move {names}: {reason}.",
+    ),
+    (Cause.NOT_MOVED, "holds_none"): Answer(
+        verdict="{optimizers}'s next step will not move {names}: {optimizers} holds none of them.",
+        mend="make the optimizer from this model's parameters.",
+    ),
+    (Cause.NOT_MOVED, "replaced"): Answer(
+        verdict="No optimizer that is known here holds {names}: no step moves them.",
+        why="{optimizer} holds {count} parameters of no module known here: were they replaced afterwards?",
+        mend="make the optimizer when the model is complete, or add_param_group().",
+    ),
+    (Cause.NOT_MOVED, "in_no_module"): Answer(
+        verdict="No optimizer that is known here holds {names}: no step moves them.",
+        why="the loss reaches them, others were stepped, and no recorded call wrote them.",
+        mend="if they are to learn: add_param_group().",
+    ),
+    (Cause.NOT_MOVED, "in_list"): Answer(
+        verdict="No optimizer that is known here holds {names}: no step moves them.",
+        why="the loss reaches them, others were stepped, and no recorded call wrote them. {lists:few}: a plain list or dict, where parameters() does not look.",
+        mend="if they are to learn: nn.ModuleList or ModuleDict, before the optimizer is made.",
+    ),
+    (Cause.NOT_MOVED, "left_out"): Answer(
+        verdict="No optimizer that is known here holds {names}: no step moves them.",
+        why="of {all} trainable parameters of {model} {held} are in an optimizer; these are in none that is alive, and get a gradient.",
+        mend="if they are to learn, give them to the optimizer; else requires_grad_(False).",
+    ),
+}
 
 
 SECTIONS = {
     "label": LABEL,
     "list": LIST,
-    "cut": CUT,
     "cutter": CUTTER,
     "change": CHANGE,
     "wrong_use": WRONG_USE,
@@ -444,8 +1506,27 @@ SECTIONS = {
     "event": EVENT,
     "summary": SUMMARY,
     "symptom": SYMPTOM,
+    "cause": CAUSE,
+    "cut_reason": CUT_REASON,
+    "explanation": EXPLANATION,
+    "answer_table": ANSWER_TABLE,
+    "answer_column": ANSWER_COLUMN,
+    "verdict": VERDICT,
+    "moving": MOVING,
+    "entry": ENTRY,
+    "reach": REACH,
+    "obstacle": OBSTACLE,
     "group": GROUP,
     "ruled_out": RULED_OUT,
+    "path": PATH,
+    "gradient": GRADIENT_PHRASE,
+    "zero": ZERO_PHRASE,
+    "mend": MEND,
+    "raised": IN_RAISED,
+    "unrecorded": UNRECORDED,
+    "doubt": DOUBT,
+    "silent": SILENT_PARTS,
+    "small": SMALL_PARTS,
 }
 
 ENGLISH = Language(

@@ -28,6 +28,7 @@ class Language(NamedTuple):
         last_two: how the last two parts of a list are joined, of ``{}`` and ``{}``.
         between: what stands between the other parts.
         others: the last part of a list that is not told whole, of ``{}`` more.
+        between_sentences: what stands between two sentences.
     """
 
     sentences: Mapping[str, str]
@@ -37,3 +38,4 @@ class Language(NamedTuple):
     last_two: str
     between: str
     others: str
+    between_sentences: str = " "

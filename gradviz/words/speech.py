@@ -8,9 +8,11 @@ sentence, by the spec behind the field's colon:
 - ``{names:list}``: "a, b and c", of a list.
 - ``{names:few}``: "a, b and 3 more", of a list.
 - ``{names:commas}``: "a, b, c", of a list that only enumerates.
+- ``{reasons:sentences}``: whole sentences, one after the other.
 - ``{n:one leaf|# leaves}``: by a number, or by the length of a list. Three forms are for none, one
   and more. In a form ``#`` is the number in digits, ``##`` the number in words up to twelve.
 - ``{phrase:cap}``: with its first letter upper case.
+- ``{name:begin}``: what begins the sentence: a phrase like that, a name or code as it is written.
 """
 
 from __future__ import annotations
@@ -28,6 +30,13 @@ FEW = 3  # parts of a list that are all named
 Tell = Callable[[Any, str], str]
 # text, the field after it or "", the field's spec, and how it is told
 Part = tuple[str, str, str, Tell]
+
+
+class Phrase(str):
+    """A text that begins with words of the language, and not with the user's: such a one alone is
+    written upper case where a sentence begins."""
+
+    __slots__ = ()
 
 
 _spoken: list[Language] = [ENGLISH]
@@ -62,7 +71,10 @@ def say(key: str, /, **fields: Any) -> str:
         >>> say("list.more_places", n=2)
         'and 2 more places'
     """
-    return fill(_spoken[-1].sentences[key], fields)
+    sentence = _spoken[-1].sentences[key]
+    text = fill(sentence, fields)
+    name = first_field(sentence)
+    return text if name and not isinstance(fields[name], Phrase) else Phrase(text)
 
 
 def fill(sentence: str, fields: Mapping[str, Any]) -> str:
@@ -72,6 +84,10 @@ def fill(sentence: str, fields: Mapping[str, Any]) -> str:
     'a and b are three leaves'
     >>> fill("{xs:few}; {n:# node|# nodes}; {what:cap}", {"xs": "abcde", "n": 1200, "what": "it"})
     'a, b and 3 more; 1,200 nodes; It'
+    >>> fill("{what:begin}. {name:begin}.", {"what": Phrase("the input"), "name": "input"})
+    'The input. input.'
+    >>> fill("{why:sentences}", {"why": ["It is a leaf.", "It is frozen."]})
+    'It is a leaf. It is frozen.'
     """
     parts = parts_of(sentence)
     if parts is None:
@@ -82,6 +98,18 @@ def fill(sentence: str, fields: Mapping[str, Any]) -> str:
         if name:
             told.append(tell(fields[name], spec))
     return "".join(told)
+
+
+@cache
+def first_field(sentence: str) -> str:
+    """Return the field with which a sentence begins; "" where it begins with words of its own.
+
+    >>> first_field("a view of {base}"), first_field("{name} of {base}"), first_field("{n:one|#}")
+    ('', 'name', '')
+    """
+    for text, name, spec, _ in Formatter().parse(sentence):
+        return "" if text or spec not in TELL else name or ""
+    return ""
 
 
 @cache
@@ -136,6 +164,11 @@ def number(n: int) -> str:
     return words[n] if n < len(words) else f"{n:,}"
 
 
+def begun(words: Any) -> str:
+    """Begin a sentence: a phrase gets a capital, a name or code stays as it is written."""
+    return words[:1].upper() + words[1:] if isinstance(words, Phrase) else str(words)
+
+
 def _plain(value: Any, spec: str) -> str:
     return str(value)
 
@@ -158,5 +191,7 @@ TELL: dict[str, Tell] = {
     "list": lambda parts, _: joined(parts),
     "few": lambda parts, _: several(parts),
     "commas": lambda parts, _: enumerated(parts),
+    "sentences": lambda parts, _: language().between_sentences.join(parts),
     "cap": lambda phrase, _: phrase[:1].upper() + phrase[1:],
+    "begin": lambda words, _: begun(words),
 }

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from gradviz.graph.facts import Facts, How, Label, code_of
-from gradviz.graph.records import Call, Changed, Cut, Graph
+from gradviz.graph.records import Call, Changed, Cut, Graph, Node
 from gradviz.words.plain import visible
 from gradviz.words.speech import say
 
@@ -78,11 +78,11 @@ class Words:
             return self.code(call)
         return say("label.at_line", line=call.source.line, code=self.code(call))
 
-    def node(self, node_id: int | None) -> str:
-        """Return a node's name, with its leaf or with the code that made it."""
+    def node_by_id(self, node_id: int | None) -> str:
+        """Return a node's name, with its leaf or with the code that made it in brackets."""
         node = self.graph.node[node_id]
         if node.leaf_id is not None:
-            return say("label.node_of", node=node.name, leaf=self.name(node.leaf_id))
+            return say("label.leaf_node", node=node.name, leaf=self.name(node.leaf_id))
         call = self.graph.call.get(node.call_id)
         return say("label.node_made", node=node.name, code=self.code(call)) if call else node.name
 
@@ -99,13 +99,22 @@ class Words:
         told = {edge: way_of(change) for edge, change in changes.items()}
         return {**self.facts.sent, **told} if told else self.facts.sent
 
+    def where(self, call: Call | None) -> str:
+        """Return where a call stands: ``cell [4] line 3``; "" where that is not known."""
+        if call is None or call.source is None:
+            return ""
+        return f"{file_of(call.source.file)}{say('label.line', line=call.source.line)}"
+
+    def node(self, node: Node) -> str:
+        """Return what a node is called, with the code that made it where that is known."""
+        code = self.code(self.graph.call.get(node.call_id))
+        return say("label.node_of", node=node.name, code=code) if code else node.name
+
     def place(self, call: Call | None) -> str:
         """Return where a call stands, and what it is: ``cell [4] line 3, b = a.detach()``."""
         if call is None:
             return ""
-        line = ""
-        if call.source:
-            line = f"{file_of(call.source.file)}{say('label.line', line=call.source.line)}, "
+        line = f"{self.where(call)}, " if call.source else ""
         module = say("label.in_module", module=visible(call.module, NAME)) if call.module else ""
         return line + self.code(call) + module
 
@@ -147,7 +156,7 @@ def reason_of(cut: Cut) -> str:
     >>> reason_of(Cut(0, 0, 1, CutReason.DETACH_IN_PLACE))
     'detach_'
     """
-    return say(f"cut.{cut.reason.name.lower()}")
+    return say(f"cut_reason.{cut.reason.name.lower()}")
 
 
 def with_version(saved: str, version: int | None) -> str:

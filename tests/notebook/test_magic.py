@@ -83,13 +83,17 @@ def test_a_cell_that_awaits_has_the_calls_of_its_own_tasks() -> None:
     """A task of an earlier cell that runs meanwhile is left out, and that is said."""
     begun, recorded, plain = run(
         "import asyncio\n"
+        "next_cell = asyncio.Event()\n"
         "async def work(function, times):\n"
         "    for _ in range(times):\n"
         "        function()\n"
         "        await asyncio.sleep(0.01)\n"
-        "before = asyncio.create_task(work(a.tanh, 3))",
-        "%%gradviz\nawait asyncio.gather(work(a.exp, 1), work(a.sin, 2))\nawait before\nb ="
-        " a.cos()",
+        "async def work_later():\n"
+        "    await next_cell.wait()\n"
+        "    await work(a.tanh, 3)\n"
+        "before = asyncio.create_task(work_later())",
+        "%%gradviz\nnext_cell.set()\n"
+        "await asyncio.gather(work(a.exp, 1), work(a.sin, 2))\nawait before\nb = a.cos()",
         "await work(a.tan, 1)\nlen(torch.overrides._get_current_function_mode_stack())",
     )
     assert kinds(begun) == []

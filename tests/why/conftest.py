@@ -7,21 +7,27 @@ from typing import Any
 
 import pytest
 
-from gradviz.graph.findings import Cause
-from gradviz.why.explanation import Explanation
+from gradviz.graph.findings import Cause, Sure
+from gradviz.why.explanation import Explanation, worded
 from gradviz.why.gradient import Gradients
 from gradviz.why.paths import Asked
 
 
 @pytest.fixture(autouse=True, scope="package")
 def every_answer_explains_its_symptom() -> Iterator[None]:
-    """Refuse each answer about a gradient whose cause does not explain what that gradient is."""
+    """Refuse each answer about a gradient whose cause does not explain what that gradient is, that
+    is surer than it says, or that cannot be told of several tensors at once."""
     explain = Gradients.explain
 
     def explained(self: Gradients, asked: Asked) -> Explanation:
         found = explain(self, asked)
         symptom = (self.since_cleared(asked) or self).symptom(asked)
         assert symptom in found.cause.explains, f"{found.cause} does not explain {symptom}"
+        finding = found.finding
+        assert finding is not None, f"{found.verdict} is told without a finding"
+        assert (finding.sure is not Sure.PROVEN) == ("not proven" in found.why), found.why
+        told_of_many = worded(finding, self.words, group="a and b").verdict
+        assert told_of_many.startswith("a and b: "), told_of_many
         return found
 
     with pytest.MonkeyPatch.context() as patch:

@@ -15,10 +15,16 @@ from torch.utils.checkpoint import checkpoint
 
 import gradviz as gv
 from gradviz.graph.facts import Facts
-from gradviz.graph.records import SavedState
+from gradviz.graph.findings import Cause, Finding, Sure
+from gradviz.graph.records import Graph, SavedState
 from gradviz.picture.explaining import summary
 from gradviz.watch import backward, cuts, torch_private
-from gradviz.why.explanation import Explanation
+from gradviz.why.doubts import doubted, so_far
+from gradviz.why.explanation import Explanation, worded
+from gradviz.words.en import ENGLISH
+from gradviz.words.language import Answer
+from gradviz.words.speech import language, speaking
+from gradviz.words.words import Words
 
 FINE = re.compile(
     r"no fault|healthy|\bfine\b|\bavailable\b|loss can send gradients|would use|all is"
@@ -474,3 +480,30 @@ def test_addresses_that_torch_itself_asks_for_leave_no_doubt() -> None:
         layer.flatten_parameters()
         layer(x.view(-1, 1, 2))[0].sum().backward()
     assert rec.explain(x).verdict.startswith("Healthy: x.grad is")
+
+
+def test_how_sure_an_answer_is_stands_where_its_sentence_has_it() -> None:
+    """A language may put it anywhere: the sentence is filled in anew, and not searched."""
+    fine = Answer(verdict="{it} is fine, {health}.", why="{it} was looked at.")
+    other = language()._replace(answers={(Cause.HEALTHY, "fine"): fine})
+    with speaking(other):
+        healthy = worded(Finding(Cause.HEALTHY, "fine", subject="w"), Words(Graph()))
+        assert healthy.verdict == "w is fine, Healthy."
+        open_one = doubted(healthy, ["this", "that"])
+        likely = so_far(healthy, "this")
+    assert open_one.cause == "not_known"
+    assert open_one.verdict == "w is fine, Not known whether all is well."
+    assert open_one.why == "w was looked at. Not looked at: this; that."
+    assert likely.cause == "healthy"
+    assert likely.verdict == "w is fine, Healthy as far as was looked at."
+    assert [e.finding.sure for e in (open_one, likely) if e.finding] == [Sure.POSSIBLE, Sure.LIKELY]
+
+
+def test_every_answer_that_may_be_doubted_says_how_sure_it_is() -> None:
+    """Without a recording nothing is doubted ("unseen"), and sizes are told by explain_small()."""
+    unsure = [
+        form
+        for (cause, form), answer in ENGLISH.answers.items()
+        if cause is Cause.HEALTHY and "{health}" not in answer.verdict
+    ]
+    assert [form for form in unsure if form != "size" and not form.endswith("_unseen")] == []

@@ -13,7 +13,8 @@ from torch import nn
 import gradviz as gv
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Cut, CutReason, Graph
-from gradviz.why.explanation import CARDS, LINES, WIDTH, Explanation, focus
+from gradviz.why.explanation import LINES, WIDTH, Explanation
+from gradviz.why.focus import CARDS, focus
 from gradviz.words.words import Words
 
 

@@ -16,7 +16,10 @@ from torch import nn
 from torch.nn import functional
 
 import gradviz as gv
-from gradviz.why.explanation import Explanation
+from gradviz.graph.records import CutReason
+from gradviz.why.explanation import Explanation, worded
+from gradviz.words import en
+from gradviz.words.words import Words
 
 Program = Callable[[], Any]
 KEPT: list[nn.Module] = []  # alive when the question is asked, as a notebook's model is
@@ -724,3 +727,44 @@ def test_a_view_made_under_no_grad_is_not_told_to_be_used():
     assert v.grad is None  # using it would not mend it
     assert "use v itself" not in str(told)
     assert "v is a view made under no_grad" in str(told)
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def test_every_reason_of_a_cut_has_its_word() -> None:
+    assert set(en.CUT_REASON) == {reason.name.lower() for reason in CutReason}
+
+
+def test_whatever_cuts_can_be_told_with_each_cause_of_a_cut() -> None:
+    for form in ("severed", "cut_behind"):
+        causes = {"cut", "rebuilt_from_value", "no_grad_write"}
+        assert {cause for cause, known in en.GRADIENT if known == form} == causes
+
+
+def test_many_tensors_are_told_by_the_sentences_of_one() -> None:
+    """A name of one letter stands inside of other words, too."""
+    a, b = leaf(), leaf()
+    with gv.record() as rec:
+        loss = (a.detach() * b).sum()
+        loss.backward()
+    found = rec.explain(a, loss)
+    assert found.verdict == "a.grad is None: detach cuts it from loss."
+    assert found.finding is not None
+    many = worded(found.finding, Words(rec.graph), group="2 under net")
+    assert many.verdict == "2 under net: .grad is None: detach cuts it from loss."
+
+
+def test_only_the_memory_of_it_was_met() -> None:
+    """The recording never saw the parameter, made afterwards, but the tensor whose memory it
+    shares."""
+    x = leaf()
+    with gv.record() as rec:
+        loss = (x * 2).sum()
+        loss.backward()
+    p = nn.Parameter(x.detach())
+    assert p.data_ptr() == x.data_ptr()
+    told = rec.explain(p, loss)
+    assert told.cause == "not_in_loss"
+    assert told.verdict == "p.grad is None: no call used p, but x, which shares its memory."
+    assert told.mend == "use p itself."

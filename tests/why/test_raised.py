@@ -26,10 +26,11 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import gradviz as gv
+from gradviz.graph.findings import Sure, Symptom
 from gradviz.graph.records import Graph
 from gradviz.watch.capture import capture
 from gradviz.why.explanation import LINES, WIDTH, Explanation
-from gradviz.why.messages import _TEXTS, SAID, cause_of, read_error
+from gradviz.why.messages import _TEXTS, cause_of, read_error
 from gradviz.why.raised import explain_error
 
 Program = Callable[[], None]
@@ -632,6 +633,82 @@ def test_frozen_parameters_are_counted() -> None:
     assert "all 2 parameters are frozen" in told.verdict
 
 
+def test_one_frozen_parameter_is_the_only_one() -> None:
+    error, graph = recorded(all_frozen)
+    told = explain_error(*read_error(error), graph, None, {"weight": False})
+    assert told.verdict.endswith("has no grad_fn, and the only parameter is frozen.")
+
+
+def names_that_are_words_too() -> list[Program]:
+    def written() -> None:
+        input = leaf().exp()
+        input += 1
+        input.sum().backward()
+
+    def read() -> None:
+        one = leaf()
+        one.numpy()
+
+    def switched() -> None:
+        the = leaf() * 2
+        the.requires_grad_(False)
+
+    def not_used() -> None:
+        x, backward = leaf(), leaf()
+        torch.autograd.grad(x.sum(), [x, backward])
+
+    def by_module() -> None:
+        only = nn.Sequential(nn.Sigmoid(), nn.ReLU(inplace=True))
+        only(leaf() * 1).sum().backward()
+
+    return [written, read, switched, not_used, by_module]
+
+
+@pytest.mark.parametrize("program", names_that_are_words_too(), ids=lambda p: p.__name__)
+def test_a_name_at_the_beginning_stays_as_it_is_written(program: Program) -> None:
+    error, graph = recorded(program)
+    verdict = explain_error(*read_error(error), graph).verdict
+    assert re.match(r"(input \+= 1|one|the|backward|only\.1 \(relu\)) ", verdict), verdict
+
+
+def test_a_phrase_at_the_beginning_is_written_upper_case() -> None:
+    error, _ = recorded(array_of_a_leaf)
+    assert explain_error(*read_error(error)).verdict.startswith("The tensor requires grad")
+    error, _ = recorded(parameter_filled_by_hand)
+    assert explain_error(*read_error(error)).verdict.startswith("The call writes the tensor in")
+
+
+def test_an_input_behind_a_sample_is_to_be_sampled_otherwise() -> None:
+    def program() -> None:
+        mu, w = leaf(), leaf()
+        drawn = torch.distributions.Normal(mu, 1.0).sample()
+        torch.autograd.grad((drawn * w).sum(), [w, mu])
+
+    error, graph = recorded(program)
+    told = explain_error(*read_error(error), graph)
+    assert (told.cause, told.cuts[0].reason) == ("unused_input", "no_grad")
+    assert told.mend.startswith("rsample()")
+
+
+SURE = {
+    detached: Sure.PROVEN,
+    losses_added_as_numbers: Sure.LIKELY,
+    through_from_numpy: Sure.POSSIBLE,
+    scaled_parameter: Sure.LIKELY,
+}
+
+
+@pytest.mark.parametrize("program", SURE, ids=lambda p: p.__name__)
+def test_how_sure_an_answer_is_stands_in_its_finding_too(program: Program) -> None:
+    error, graph = recorded(program)
+    told = explain_error(*read_error(error), graph)
+    assert told.finding is not None
+    assert (told.finding.symptom, told.finding.sure) == (Symptom.RAISED, SURE[program])
+    word = {Sure.LIKELY: "Likely, not proven", Sure.POSSIBLE: "Possible, not proven"}
+    assert word.get(SURE[program], told.why) in told.why
+    assert ("not proven" in told.why) is (SURE[program] is not Sure.PROVEN)
+
+
 def test_a_captured_graph_names_what_it_can() -> None:
     a, w = leaf(), torch.ones(3)
     loss = (a * w).sum()
@@ -820,12 +897,18 @@ def test_hostile_messages(message: str) -> None:
 
 
 def test_every_known_text_is_told() -> None:
-    assert set(_TEXTS) >= set(SAID)
-    for cause in SAID:
-        well_formed(explain_error("E", next(m for m in SAMPLES if cause_of(m) == cause)))
+    found = [explain_error("E", message) for message in SAMPLES]
+    assert [told.cause for told in found] == [cause_of(message) for message in SAMPLES]
+    assert {told.cause for told in found} == set(_TEXTS), "a text without a sample"
+    for told in found:
+        well_formed(told)
 
 
 SAMPLES = [
+    "element 0 of tensors does not require grad and does not have a grad_fn",
+    INPLACE,
+    "Trying to backward through the graph a second time",
+    "One of the differentiated Tensors appears to not have been used in the graph",
     "a leaf Variable that requires grad is being used in an in-place operation",
     "a view of a leaf Variable that requires grad is being used in an in-place operation",
     "grad can be implicitly created only for scalar outputs",

@@ -22,7 +22,9 @@ def causes(recording: gv.Recording | None = None, **asked: dict) -> list[str]:
 
 def held(net: nn.Module, opt: torch.optim.Optimizer) -> dict[str, tuple[torch.Tensor, str]]:
     rows = {row.name: row for row in will_it_move(opt, net).rows}
-    return {n: (p, rows[n].why * (rows[n].verdict == "moves")) for n, p in net.named_parameters()}
+    return {
+        n: (p, rows[n].reason * (rows[n].verdict == "moves")) for n, p in net.named_parameters()
+    }
 
 
 def net_and_optimizer(**options: float) -> tuple[nn.Module, torch.optim.Optimizer]:

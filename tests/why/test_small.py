@@ -211,3 +211,34 @@ def test_uses_that_contribute_nothing_are_counted(steps: int, shrink: float) -> 
     assert ("too small for float32" in found.why) is (zeros > 1)
     assert ("underflow" in " ".join(found.ruled_out)) is (zeros == 1)
     assert (gone > 1) is (steps == 200)
+
+
+class Scaled(nn.Module):
+    """Multiplies its input by a parameter of its own, in front of its layers."""
+
+    def __init__(self, size: float) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.full((4,), size))
+        self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+        with torch.no_grad():
+            for layer in self.layers:
+                layer.weight.copy_(torch.eye(4) * size)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x * self.scale
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+@pytest.mark.parametrize(("size", "word"), [(1e-4, "shrinks"), (1e4, "grows")])
+def test_a_parameter_of_the_whole_model_is_told_as_such(size: float, word: str) -> None:
+    found = trained(Scaled(size), torch.ones(1, 4))
+    assert word in found.verdict
+    assert "-fold from layers.2 to the model" in found.verdict
+
+
+def test_a_gradient_without_elements_has_no_share_of_zeros() -> None:
+    empty = nn.Parameter(torch.empty(0))
+    empty.sum().backward()
+    assert explain_small({"empty": empty}).cause == "healthy"

@@ -13,7 +13,7 @@ from gradviz.graph.records import CutReason, Graph, Tensor
 from gradviz.picture.explaining import LIMIT, sentences, summary
 from gradviz.picture.telling import Story
 from gradviz.picture.text import cut_text
-from gradviz.words.en import CUT
+from gradviz.words.en import CUT_REASON
 from gradviz.words.words import Words, reason_of
 
 
@@ -108,7 +108,7 @@ def test_a_cut_is_told_by_one_word(cutter: Callable[[torch.Tensor], object], wor
 @pytest.mark.parametrize("reason", CutReason)
 def test_the_word_of_a_cut_is_what_the_record_says(reason: CutReason) -> None:
     """In English: a saved graph is read by people too."""
-    assert CUT[reason.name.lower()] == reason.value
+    assert CUT_REASON[reason.name.lower()] == reason.value
 
 
 def test_what_left_torch_is_called_the_same_everywhere() -> None:

@@ -1,0 +1,155 @@
+"""One answer for many tensors: the fault that most of them share, and how many there are. Knows no
+torch."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import takewhile
+
+from gradviz.graph.findings import Cause, Level
+from gradviz.why.explanation import Explanation, worded
+from gradviz.why.gradient import Gradients
+from gradviz.why.paths import Asked
+from gradviz.words.speech import FEW, say, several
+from gradviz.words.words import Words
+
+Told = list[tuple[Asked, Explanation]]  # each tensor that was asked about, with its answer
+NOBODY = Asked("", None, requires_grad=False, is_leaf=True)  # of what is told of all of them
+WORDS = 4  # in one place of a pattern, numbers apart
+
+
+def grouped(told: Told, gradients: Gradients, was_recorded: bool) -> Explanation:
+    """Return one answer for many parameters: the fault that most of them share.
+
+    Args:
+        told: the parameters and their answers.
+        gradients: what gave them.
+        was_recorded: whether a recording saw what was asked about.
+    """
+    trains = _without_cancelled([(a, e) for a, e in told if e.cause is not Cause.FROZEN])
+    if not trains:
+        return _all_frozen(told, gradients)
+    frozen = len(told) - len(trains)
+    faults = [(a, e) for a, e in trains if e.cause.level is not Level.FINE]
+    if not faults:
+        return _all_fine(trains, frozen, gradients, was_recorded)
+    group = _most_shared(faults)
+    first = group[0][1]
+    others = sorted({e.verdict for _, e in faults} - {e.verdict for _, e in group})
+    return first._replace(
+        verdict=_verdict_on(group, gradients.words),
+        cuts=tuple(dict.fromkeys(c for _, e in group for c in e.cuts)),
+        more=(_numbers(trains, frozen, gradients), *others[:1]),
+        ruled_out=_by_all(group),
+    )
+
+
+def _verdict_on(group: Told, words: Words) -> str:
+    """Return what is said of every one of a group."""
+    first = group[0][1]
+    if len(group) == 1:
+        return first.verdict
+    names = pattern([a.name for a, _ in group])
+    return worded(first.finding, words, group=names).verdict
+
+
+def _without_cancelled(trains: Told) -> Told:
+    """Call a bias healthy whose contributions cancel, where other parameters get a gradient."""
+    if all(e.cause is not Cause.HEALTHY for _, e in trains):
+        return trains
+    return [(a, e._replace(cause=Cause.HEALTHY) if e.form == "cancels" else e) for a, e in trains]
+
+
+def _all_frozen(told: Told, gradients: Gradients) -> Explanation:
+    """Tell that none of them is to get a gradient."""
+    first = told[0][1]
+    if all(e.form == "frozen_now" for _, e in told):
+        return first._replace(verdict=_verdict_on(told, gradients.words))
+    frozen = gradients.answer(NOBODY, Cause.FROZEN, "all_frozen", n=len(told))
+    return first._replace(verdict=frozen.verdict, finding=frozen.finding)
+
+
+def _all_fine(trains: Told, frozen: int, gradients: Gradients, was_recorded: bool) -> Explanation:
+    """Tell that each of them has its gradient, or had it."""
+    had = sum(e.form == "done" for _, e in trains)
+    total = f"{len(trains):,}"
+    if had == len(trains):
+        what = say("entry.all_had", n=total, frozen=frozen)
+    elif had:
+        what = say("entry.all_have_or_had", n=total, frozen=frozen)
+    else:
+        what = say("entry.all_have", n=total, frozen=frozen)
+    fine = gradients.answer(
+        NOBODY, Cause.HEALTHY, "fine" if was_recorded else "fine_unseen", what=what
+    )
+    zero = [e for _, e in trains if e.form in ("zero_factor", "cancels")]
+    first = zero[0] if zero else trains[0][1]
+    return first._replace(
+        verdict=fine.verdict,
+        finding=fine.finding,
+        tensor_ids=(),
+        more=tuple(e.verdict for e in zero[:1]),
+        ruled_out=_by_all(trains),
+    )
+
+
+def _most_shared(faults: Told) -> Told:
+    """Return those that share the most frequent fault; of equally frequent ones the first."""
+    keys = [(e.cause, e.where, e.cause is Cause.ZERO_GRADIENT and e.why) for _, e in faults]
+    shared = Counter(keys).most_common(1)[0][0]
+    return [fault for fault, key in zip(faults, keys, strict=True) if key == shared]
+
+
+def _numbers(trains: Told, frozen: int, gradients: Gradients) -> str:
+    """Say how many get a gradient: ``4 trainable parameters: 2 reached, 2 not.``"""
+    if gradients.losses:
+        reached = [gradients.reaches(a) or e.cause is Cause.HEALTHY for a, e in trains]
+    else:
+        reached = [a.grad not in ("none", "zero") for a, _ in trains]
+    unknown = sum(gradients.hidden(a) and not r for (a, _), r in zip(trains, reached, strict=True))
+    return say(
+        "entry.numbers_reached" if gradients.losses else "entry.numbers_with_gradient",
+        n=len(trains),
+        reached=sum(reached),
+        rest=len(trains) - sum(reached) - unknown,
+        unknown=unknown,
+        frozen=frozen,
+    )
+
+
+def _by_all(told: Told) -> tuple[str, ...]:
+    """Return what was ruled out for each of them."""
+    return tuple(out for out in told[0][1].ruled_out if all(out in e.ruled_out for _, e in told))
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+def pattern(names: list[str]) -> str:
+    """Return one name for many.
+
+    >>> pattern([f"layers.{i}.{m}" for i in range(3) for m in "qk"]), pattern(["a.weight", "b"])
+    ('layers.*.{q,k}', 'a.weight and b')
+    """
+    parts = [n.split(".") for n in names]
+    columns = [list(dict.fromkeys(c)) for c in zip(*parts, strict=False)]
+    every = math.prod(len(column) for column in columns) == len(set(names))
+    wide = any(len(c) > WORDS and not c[0].isdigit() for c in columns)
+    if every and not wide and len({len(p) for p in parts}) == 1:
+        return ".".join(map(_alternatives, columns))
+    inside = [c[0] for c in takewhile(lambda c: len(c) == 1, columns)]
+    if inside and len(names) > FEW:
+        return say("entry.under", n=len(names), module=".".join(inside))
+    return several(names)
+
+
+def _alternatives(words: list[str]) -> str:
+    """Return one word for those that stand in the same place of many names.
+
+    >>> _alternatives(["layers"]), _alternatives(["0", "1"]), _alternatives(["q", "k"])
+    ('layers', '*', '{q,k}')
+    """
+    if len(words) == 1:
+        return words[0]
+    return "*" if all(word.isdigit() for word in words) else "{" + ",".join(words) + "}"

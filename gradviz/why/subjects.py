@@ -1,0 +1,414 @@
+"""What was asked about: sorted into tensors, modules, optimizers and losses, each by the name that
+the reader knows, with the graph in which they stand. Lives as long as the question."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, partial
+from itertools import count
+from typing import Any
+
+import torch
+
+from gradviz.graph.facts import Facts
+from gradviz.graph.findings import Cause, Finding
+from gradviz.graph.records import Graph, Tensor
+from gradviz.watch import torch_private
+from gradviz.watch.capture import capture, described, tensor_fields
+from gradviz.watch.identity import read
+from gradviz.watch.recorded import Recorded
+from gradviz.why.explanation import Explanation, worded
+from gradviz.why.paths import Asked, Paths
+from gradviz.why.reaching import check, parts_of
+from gradviz.words.speech import say
+from gradviz.words.words import Words, bare
+
+KINDS = (torch.Tensor, torch.nn.Module, torch.optim.Optimizer)
+DEPTH = 4  # of lists and mappings of subjects
+
+
+class Subjects:
+    """What was asked about, sorted.
+
+    Args:
+        subjects: what ``explain()`` was given; nothing: the living leaves of the recording.
+        names: what to call which tensor, module or optimizer.
+        model: gives names to its parameters.
+        recording: of the code that made them.
+    """
+
+    def __init__(
+        self, subjects: tuple[Any, ...], names: Mapping[str, Any], model: Any, recording: Any
+    ) -> None:
+        self.subjects = subjects
+        self.given_words = [described(subject) for subject in subjects]
+        known = {n: v for n, v in names.items() if issubclass(type(v), KINDS)}
+        self.live = {id(t): t for t in of_kind(known.values(), torch.Tensor)}
+        self.called = {id(v): n for n, v in reversed(known.items())}
+        self.tensors: dict[int, tuple[str, Any]] = {}
+        self.modules: list[Any] = []
+        self.optimizers: list[Any] = []
+        for subject in subjects or _leaves_of(recording):
+            self.take(subject, "")
+        self.asked_tensors = list(self.tensors.values())
+        self.known_optimizers = of_kind(known.values(), torch.optim.Optimizer)
+        modules = of_kind(known.values(), torch.nn.Module)
+        self.known_modules = [m for m in modules if parameters_of(m)]
+        asked = [*self.modules, *of_kind([model], torch.nn.Module)]
+        self.name_parameters(asked, self.known_modules)
+        self.losses = self.likely_losses(recording)
+        self.given = (*self.losses, *self.targets().values())
+        self.given_recording: Recorded | None = recording
+        self.recording: Recorded | None = recording if self.was_seen_by(recording) else None
+        self.graph = self.captured() if self.recording is None else self.renamed(self.recording)
+        self.losses = [t for t in self.losses if not self.is_on_the_way(t)]
+
+    def take(self, subject: Any, name: str, depth: int = DEPTH) -> None:
+        """Sort one subject in, and of a collection each of its parts."""
+        kind = type(subject)
+        if issubclass(kind, KINDS) and name:
+            self.called.setdefault(id(subject), name)
+        if issubclass(kind, torch.Tensor):
+            self.tensors[id(subject)] = name or self.called.get(id(subject), ""), subject
+        elif issubclass(kind, torch.nn.Module):
+            self.modules.append(subject)
+        elif issubclass(kind, torch.optim.Optimizer):
+            self.optimizers.append(subject)
+        elif depth and (parts := parts_of(subject)) is not None:
+            for key, value in parts:
+                if value is not None:
+                    self.take(value, key, depth - 1)
+        else:
+            check(
+                "explain()",
+                subject,
+                KINDS,
+                "tensors, modules, optimizers, and collections of them",
+                none=True,
+            )
+
+    # --- names ------------------------------------------------------------------------------------
+
+    def name_parameters(self, asked: list[Any], others: list[Any]) -> None:
+        """Name parameters as the reader would: by the variable of the model, where that is known,
+        and the place in it."""
+        for i, module in enumerate([*asked, *others]):
+            title = self.called.get(id(module), "")
+            # Torch's own method: no code of a model's own is run. A variable may hold a model that
+            # is half built.
+            for name, p in read(partial(_tensors_of, module)) or ():
+                name = f"{title}.{name}" if title else name
+                if i < len(asked) and id(p) not in self.tensors:  # a loop variable's name says less
+                    self.called[id(p)] = name
+                self.called.setdefault(id(p), name)
+                self.live[id(p)] = p
+
+    def renamed(self, recording: Recorded) -> Graph:
+        """Return the recording's graph with parameters under the reader's names, where it has only
+        what a module's own code calls them."""
+        graph = recording.graph
+        states = {i: recording.find(t) for i, t in self.live.items()}
+        names = {t.object_id: self.called[i] for i, t in states.items() if t and i in self.called}
+        if not names:
+            return graph
+
+        def under_its_name(t: Tensor) -> Tensor:
+            is_inner = (t.name or "self.").startswith("self.")
+            return t._replace(name=names[t.object_id]) if is_inner and t.object_id in names else t
+
+        return graph.replace(tensors=list(map(under_its_name, graph.tensors)))
+
+    def name(self, t: Any, otherwise: str) -> str:
+        """Return the name under which it was given, or by which it is known."""
+        return self.tensors.get(id(t), ("",))[0] or self.called.get(id(t)) or otherwise
+
+    def title(self, t: Any, otherwise: str) -> str:
+        """Return its name, the recording's included: "net.0.weight" rather than "0.weight"."""
+        name, tensor_id = self.name(t, otherwise), self.ids.get(id(t))
+        state = None if tensor_id is None else self.graph.tensor[tensor_id]
+        if state is None or not state.name or not self.recording:
+            return name
+        says_more = name in state.name and not state.name.startswith("self.")
+        if not says_more and id(t) in self.called:
+            return name
+        return bare(state.name) or state.name
+
+    def optimizer_name(self, optimizer: Any) -> str:
+        """Return what an optimizer is called."""
+        kind = type(optimizer).__name__
+        return self.called.get(id(optimizer)) or say("entry.this_optimizer", kind=kind)
+
+    @cached_property
+    def titled(self) -> dict[str, Any]:
+        """The modules that were given, by variable where that is known, else by type."""
+        return dict(apart((self.called.get(id(m)) or type(m).__name__, m) for m in self.modules))
+
+    # --- losses -----------------------------------------------------------------------------------
+
+    def is_loss(self, t: Any, recording: Recorded | None) -> bool:
+        """Say whether it looks like a loss: a single number that is no leaf to train."""
+        one = read(lambda: t.numel()) == 1 and (
+            t.dim() == 0 or (bool(self.modules) and t.requires_grad)
+        )
+        if one and t.is_leaf and t.requires_grad:  # loss.requires_grad_(), to silence an error
+            state = recording.find(t) if recording else None
+            if recording is None or state is None:
+                return False
+            return state.object_id in _roots(recording.graph)
+        return bool(one and t.is_floating_point())
+
+    def likely_losses(self, recording: Recorded | None) -> list[Any]:
+        """Return those of the tensors that look like a loss."""
+        return [t for _, t in self.asked_tensors if self.is_loss(t, recording)]
+
+    def is_on_the_way(self, t: Any) -> bool:
+        """Say whether another loss, or what a recorded backward was called on, was computed from
+        what looks like a loss."""
+        tensor_id = self.ids[id(t)]
+        if tensor_id is None:
+            return False
+        state = self.graph.tensor[tensor_id]
+        if state.gradient_edge is None or state.object_id in _roots(self.graph):
+            return False
+        paths = Paths(self.graph)
+        later = paths.connected(Asked("", state.id, True, False)) - {state.id}
+        return not later.isdisjoint(self.loss_ids) or self.is_part_of(state, later, paths.facts)
+
+    def is_part_of(self, state: Tensor, later: set[int], facts: Facts) -> bool:
+        """Say whether one of some losses alone is no loss: something else was computed from it.
+
+        Parts of a loss stay single numbers, and are made from more than these; they are not picked
+        out.
+        """
+        if len(self.tensors) != len(self.losses) or self.modules:
+            return False
+        maker, tensor = facts.maker.get(state.id), self.graph.tensor
+        of_numbers = maker is not None and (
+            state.base_id is not None
+            or all(math.prod(tensor[i].shape or ()) == 1 for i in maker.inputs)
+        )
+        return any(of_numbers or tensor[i].shape != () for i in later)
+
+    # --- the graph --------------------------------------------------------------------------------
+
+    def was_seen_by(self, recording: Recorded | None) -> bool:
+        """Say whether a recording met every loss, and any of what was given at all."""
+        if recording is None:
+            return False
+        met = [recording.find(t) is not None for t in self.given]
+        return all(met[: len(self.losses)]) and (any(met) or not met)
+
+    @property
+    def has_unused_recording(self) -> bool:
+        """Whether a recording was given that did not see what was asked about."""
+        return self.given_recording is not None and self.recording is None
+
+    def captured(self) -> Graph:
+        """Return what torch still holds of the graph."""
+        names = {n: self.live[i] for i, n in self.called.items() if i in self.live}
+        return capture(*self.given, names=names) if self.given else Graph()
+
+    @cached_property
+    def ids(self) -> dict[int, int | None]:
+        """Tensor ids in the graph, by identity."""
+        if self.recording:
+            states = {id(t): self.recording.find(t) for t in self.given}
+            return {i: None if t is None else t.id for i, t in states.items()}
+        return dict(zip(map(id, self.given), self.graph.roots, strict=True))
+
+    @property
+    def loss_ids(self) -> list[int]:
+        """The losses, in the graph."""
+        return [i for t in self.losses if (i := self.ids[id(t)]) is not None]
+
+    @property
+    def target_ids(self) -> list[int]:
+        """The tensors whose gradient is asked for, in the graph."""
+        return [i for t in self.targets().values() if (i := self.ids[id(t)]) is not None]
+
+    def answer(
+        self, cause: Cause, form: str, *, tensor_ids: Iterable[int] = (), **fields: Any
+    ) -> Explanation:
+        """Put into words what was found of the subjects.
+
+        Args:
+            cause: what is wrong, or that nothing is.
+            form: which sentences tell it: ``(cause, form)`` is their key in ``words/en.py``.
+            tensor_ids: tensors that it points at.
+            fields: what the sentences name.
+        """
+        finding = Finding(cause, form, fields=fields, tensor_ids=tuple(tensor_ids))
+        return worded(finding, Words(self.graph))
+
+    # --- one tensor -------------------------------------------------------------------------------
+
+    def targets(self) -> dict[int, Any]:
+        """Return the tensors whose ``.grad`` is asked for, by identity."""
+        losses = {id(t) for t in self.losses}
+        tensors = {i: t for i, (_, t) in self.tensors.items() if i not in losses}
+        of_modules = {id(p): p for m in self.modules for p in m.parameters()}
+        return tensors | (of_modules or held_by(self.optimizers))
+
+    def asked(self, t: Any, tensor_id: int | None) -> Asked:
+        """Return a tensor as it is now."""
+        places = (
+            say("moving.in_group", position=position, group=group)
+            for optimizer in self.optimizers
+            for group, settings in enumerate(optimizer.param_groups)
+            for position, p in enumerate(settings["params"])
+            if p is t
+        )
+        name = self.title(t, next(places, "") or say("entry.this_tensor"))
+        fields = tensor_fields(t)
+        grad = read(lambda: t.grad) if fields[6] or fields[7] else None
+        return Asked(
+            name,
+            tensor_id,
+            requires_grad=bool(fields[5]),
+            is_leaf=fields[6] is not False,
+            retains_grad=bool(fields[7]),
+            grad="none" if grad is None else state_of(grad),
+            preview=fields[8] or "",
+            parameter=isinstance(t, torch.nn.Parameter),
+            inference=bool(read(t.is_inference)),
+            storage_id=self.recording.memory_of(t) if self.recording else None,
+            hooked=torch_private.has_hooks(t),
+        )
+
+    def zeros(self, asked: list[Asked]) -> tuple[set[int], set[int]]:
+        """Return the ids of leaves that are all zeros now, and of those whose ``.grad`` is; read
+        only where a gradient is zero."""
+        if all(a.grad != "zero" for a in asked):
+            return set(), set()
+        zero, still = set[int](), set[int]()
+        for tensor_id, leaf in self.living_leaves():
+            if state_of(leaf) == "zero":
+                zero.add(tensor_id)
+            if leaf.grad is None or state_of(leaf.grad) == "zero":
+                still.add(tensor_id)
+        return zero, still
+
+    def living_leaves(self) -> Iterator[tuple[int, Any]]:
+        """Yield every leaf that is alive and known here, with its id in the graph."""
+        live = self.live | self.targets()
+        if self.recording:
+            live |= {id(t): t for t in self.recording.living()}
+        for t in live.values():
+            if not t.is_leaf:
+                continue
+            state = self.recording.find(t) if self.recording else None
+            tensor_id = state.id if state else self.ids.get(id(t))
+            if tensor_id is not None:
+                yield tensor_id, t
+
+
+# --- names at the call ----------------------------------------------------------------------------
+
+
+def names_of(
+    words: Iterable[ast.expr],
+    subjects: Iterable[Any],
+    variables: Mapping[str, Any],
+    with_tensors: bool,
+) -> dict[str, Any]:
+    """Return what subjects are called where they were given: ``explain(net.weight)`` names
+    net.weight. Then the module-level variables.
+
+    Args:
+        words: the expressions at the call.
+        subjects: what each of them gave.
+        variables: module-level ones.
+        with_tensors: whether variables name tensors too; a recording knows its tensors better.
+    """
+    names = dict[str, Any]()
+    for word, value in zip(words, subjects, strict=False):
+        is_name = isinstance(word, (ast.Name, ast.Attribute, ast.Subscript))
+        if is_name and issubclass(type(value), KINDS):
+            names[ast.unparse(word)] = value
+    kinds = KINDS if with_tensors else KINDS[1:]
+    for name, value in list(variables.items()):
+        if issubclass(type(value), kinds) and not name.startswith("_"):
+            names.setdefault(name, value)
+    return names
+
+
+def apart(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield things under names of their own: the second ``Linear`` is ``Linear 2``."""
+    taken: set[str] = set()
+    for name, value in named:
+        numbered = (f"{name} {i}" for i in count(2))
+        own = name if name not in taken else next(n for n in numbered if n not in taken)
+        taken.add(own)
+        yield own, value
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def parameters_of(module: Any) -> list[Any]:
+    """Return the parameters of a module; none of one that is half built."""
+    return read(lambda: [*module.parameters()]) or []
+
+
+def held_by(optimizers: Iterable[Any]) -> dict[int, Any]:
+    """Return the parameters of optimizers, by identity."""
+    return {id(p): p for o in optimizers for g in o.param_groups for p in g["params"]}
+
+
+def of_kind(values: Iterable[Any], kinds: Any) -> list[Any]:
+    """Return those of some types, whatever a value says of itself."""
+    return [value for value in values if issubclass(type(value), kinds)]
+
+
+def state_of(values: Any) -> str:
+    """Return zero, nan, some or unknown: what a gradient or a weight holds. Leaves no trace on
+    it."""
+    try:
+        values = values.detach()
+        values = values.coalesce().values() if values.is_sparse else values
+        if not torch_private.has_plain_data(values):
+            return "unknown"
+        if not bool(values.isfinite().all()):
+            return "nan"
+        return "some" if bool(values.any()) else "zero"
+    except Exception:  # meta, nested and quantized tensors do not tell
+        return "unknown"
+
+
+def _leaves_of(recording: Recorded | None) -> list[Any]:
+    """Return the living leaves of a recording, and what took a leaf's name when that was
+    updated."""
+    if recording is None:
+        return []
+    updated = _rebound(recording)
+    return [
+        t
+        for t in recording.living()
+        if t.requires_grad
+        and (t.is_leaf or ((now := recording.find(t)) and now.object_id in updated))
+    ]
+
+
+def _rebound(recording: Recorded) -> set[int]:
+    """Return the objects that an update made and that took the name of what it updates: ``w = w -
+    lr * w.grad``."""
+    graph = recording.graph
+    made = {i: c.source.code or "" for c in graph.calls if c.source for i in c.outputs}
+    return {
+        t.object_id
+        for t in graph.tensors
+        if t.name and f"{bare(t.name)}.grad" in made.get(t.id, "")
+    }
+
+
+def _tensors_of(module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
+    """Return the parameters and buffers of a module, by name."""
+    kind = torch.nn.Module
+    return [*kind.named_parameters(module), *kind.named_buffers(module)]
+
+
+def _roots(graph: Graph) -> set[int]:
+    """Return the objects on which a recorded backward was called."""
+    return {graph.tensor[i].object_id for i in Facts.of(graph).losses}

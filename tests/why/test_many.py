@@ -1,0 +1,81 @@
+"""One answer for many tensors: their names stand in one place, and nothing else of the sentence
+changes."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+import gradviz as gv
+from gradviz.graph.findings import Cause
+from gradviz.why.many import pattern
+
+
+def made_in_inference_mode(*names: str) -> dict[str, torch.Tensor]:
+    with torch.inference_mode():
+        return {name: torch.ones(1) for name in names}
+
+
+@pytest.mark.parametrize(
+    ("names", "together"),
+    [
+        (("a", "i"), "{a,i}"),  # letters of the sentence
+        (("in", "was"), "{in,was}"),  # words of the sentence
+        (("grad", "it"), "{grad,it}"),
+        (("blocks.0.w", "blocks.1.w"), "blocks.*.w"),
+    ],
+)
+def test_a_name_that_stands_in_the_sentence_too_changes_no_word(
+    names: tuple[str, ...], together: str
+) -> None:
+    told = gv.explain(made_in_inference_mode(*names), names={})
+    assert told.verdict == f"{together}: .grad is None: it was made in inference_mode."
+    alone = gv.explain(made_in_inference_mode(names[0]), names={})
+    assert alone.verdict == f"{names[0]}.grad is None: {names[0]} was made in inference_mode."
+    assert (told.cause, told.why) == (alone.cause, alone.why) != (Cause.NOT_KNOWN, "")
+
+
+def test_what_is_told_of_all_says_what_was_found() -> None:
+    """The finding is that of the sentence: of all of them, not of the first."""
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+    with gv.record() as rec:
+        loss = net(torch.ones(1, 2)).sum()
+        loss.backward()
+    told = rec.explain(net, loss)
+    assert told.verdict == "Healthy: 4 of 4 trainable parameters have a gradient."
+    assert told.finding is not None
+    assert (told.finding.cause, told.finding.form) == (Cause.HEALTHY, "fine")
+    net.requires_grad_(False)
+    told = gv.explain(net, loss)
+    assert told.verdict == "All 4 parameters are frozen: none gets a gradient."
+    assert told.finding is not None
+    assert (told.finding.cause, told.finding.form) == (Cause.FROZEN, "all_frozen")
+
+
+def test_some_of_them_are_frozen() -> None:
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+    net[0].requires_grad_(False)
+    unused = nn.Linear(2, 1)
+    with gv.record() as rec:
+        loss = net(torch.ones(1, 2)).sum()
+        loss.backward()
+    told = rec.explain(net, loss)
+    assert told.verdict == "Healthy: 2 of 2 trainable parameters have a gradient, 2 frozen."
+    told = rec.explain([*net.parameters(), *unused.parameters()], loss)
+    assert told.more[0] == "4 trainable parameters: 2 reached, 2 not, 2 frozen."
+
+
+@pytest.mark.parametrize(
+    ("names", "together"),
+    [
+        ([f"l.{i}.{w}" for i in range(12) for w in ("q", "k")], "l.*.{q,k}"),
+        ([f"l.{w}" for w in "abcd"], "l.{a,b,c,d}"),
+        ([f"l.{w}" for w in "abcde"], "5 under l"),
+        (["l.a", "l.b.c"], "l.a and l.b.c"),
+        (["l.a.x", "l.b.y"], "l.a.x and l.b.y"),
+        (["a", "b.c", "d.e.f", "g.h"], "a, b.c and 2 more"),
+    ],
+)
+def test_one_name_for_many(names: list[str], together: str) -> None:
+    assert pattern(names) == together
