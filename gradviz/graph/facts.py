@@ -94,6 +94,15 @@ class Label(NamedTuple):
     tensor: Tensor | None = None
 
 
+class WrongUse(Enum):
+    """Whether backward used a saved tensor after it was overwritten, and so wrong numbers."""
+
+    USED = "used"
+    MAY_HAVE_USED = "may have used"  # a backward that was not watched came after the write
+    WOULD_NOW_USE = "would now use"  # the node ran before the write only
+    WOULD_USE = "would use"  # the node has not run yet
+
+
 class Unsure(NamedTuple):
     """A saved tensor whose state is not known, and whose memory may have been written after it was
     saved.
@@ -447,6 +456,49 @@ class Facts:
         """What a call cut, by call id."""
         return grouped((c.call_id, c) for c in self.graph.cuts)
 
+    def is_cut_off(self, cut: Cut) -> bool:
+        """Tell whether a cut separates a tensor from its own past, as ``detach_`` does, and not a
+        result from what it was made of."""
+        if cut.output_id is None:
+            return False
+        tensor = self.graph.tensor
+        return tensor[cut.input_id].object_id == tensor[cut.output_id].object_id
+
+    @cached_property
+    def losing_cuts(self) -> set[Cut]:
+        """The cuts by which a leaf lost its only path, or a loss (without one: a result) one of
+        its paths."""
+        ends = (
+            self._begun_at or {t.id for t in self.latest_state.values()} - self.calls_reading.keys()
+        )
+        tracked = self.inputs_behind(ends, tracked=True)
+        written = {e.after_id for e in self.writes} & self.inputs_behind(ends)
+        # a value that left torch may have come back
+        fed = {None, *self.inputs_behind(self._begun_at)} if self._begun_at else set()
+        return {
+            c
+            for c in self.graph.cuts
+            if c.output_id in tracked
+            or (c.output_id in fed | written and self._loses_a_leaf(c))
+            or (c.output_id in written and c.reason is CutReason.INTEGER_DTYPE)
+        }
+
+    @cached_property
+    def _begun_at(self) -> set[int]:
+        """The states that backwards were given."""
+        calls = (c for c in self.graph.calls if c.id in self.backward_calls)
+        return {i for call in calls for i in call.inputs}
+
+    @cached_property
+    def _leaves_below_roots(self) -> set[int]:
+        """The leaf objects that a recorded backward could reach."""
+        return {leaf.object_id for root in self.runs_started_at for leaf in self.leaves_below(root)}
+
+    def _loses_a_leaf(self, cut: Cut) -> bool:
+        """Tell whether a cut value leads to a leaf that no backward could reach."""
+        reached = (leaf.object_id for leaf in self.leaves_reached(cut.input_id))
+        return not self._leaves_below_roots.issuperset(reached)
+
     # --- what a value was computed from -----------------------------------------------------------
 
     def values_read(self, call: Call) -> list[int]:
@@ -647,6 +699,25 @@ class Facts:
             return self.leaves_below(t.gradient_edge.node_id)
         return [t] if t and t.is_leaf and t.requires_grad else []
 
+    def leaves_met(self, node_ids: Iterable[int]) -> set[int] | None:
+        """Find the leaf objects that a gradient starting at nodes comes to; None: it starts
+        nowhere, or not all that lies behind is known."""
+        roots = set(node_ids)
+        met = [self.graph.node[n] for n in self.reachable(roots) if n in self.graph.node]
+        leaves = [n for n in met if n.kind is NodeKind.ACCUMULATE_GRAD]
+        unknown = any(n.leaf_id is None for n in leaves) or any(
+            n.stub for n in met if n.kind is not NodeKind.ACCUMULATE_GRAD
+        )
+        if not roots or unknown:
+            return None
+        return {self.graph.tensor[n.leaf_id].object_id for n in met if n.leaf_id is not None}
+
+    @cached_property
+    def leaves_filled(self) -> set[int]:
+        """The leaf objects whose AccumulateGrad ran."""
+        leaves = self.leaf_at
+        return {leaves[node].object_id for node in self.accumulations if node in leaves}
+
     def made_by_torch(self, t: Tensor) -> bool:
         """Tell whether a leaf has no elements and torch made it for itself, as a checkpoint does up
         to torch 2.11."""
@@ -788,12 +859,11 @@ class Facts:
         return {(e.run, e.node_id, e.input_nr): e for e in self._all(Changed)}
 
     @cached_property
-    def sent_labels(self) -> dict[tuple[int, int], str]:
-        """``sent``, each with what became of it before it arrived. A sum of several is not told
-        there."""
+    def changed_along(self) -> dict[tuple[int, int], Changed]:
+        """What became of a gradient that was sent along an edge before it arrived, by ``(node_id,
+        next_index)``, in the last run that used the edge. A sum of several is not told there."""
         if not self.changed:
-            return self.sent
-        labels = dict(self.sent)
+            return {}
         into = {(e.node_id, e.next_index): (e.next_node_id, e.input_nr) for e in self.graph.edges}
         last: dict[tuple[int, int], int] = {}
         parts: dict[tuple[int, int | None, int], list[tuple[int, int]]] = {}
@@ -802,10 +872,12 @@ class Facts:
             if (slot := into.get(edge)) is not None:
                 parts.setdefault((g.run, *slot), []).append(edge)
                 last[edge] = g.run
-        for at, change in self.changed.items():
-            if len(edges := parts.get(at, [])) == 1 and last[edges[0]] == change.run:
-                labels[edges[0]] = way(change.before, change.after, change.hooks)
-        return labels
+        alone = ((parts.get(at, []), change) for at, change in self.changed.items())
+        return {
+            edges[0]: change
+            for edges, change in alone
+            if len(edges) == 1 and last[edges[0]] == change.run
+        }
 
     @cached_property
     def accumulations(self) -> dict[int, list[Accumulated]]:
@@ -878,6 +950,61 @@ class Facts:
         unsure = self.unsure_saved if self.graph.calls else []
         return grouped((u.node.id, u.saved) for u in unsure)
 
+    @cached_property
+    def _returned_at(self) -> dict[int, int]:
+        """Where among the events a call returned, by call id."""
+        events = enumerate(self.graph.events)
+        return {e.call_id: at for at, e in events if isinstance(e, Called)}
+
+    @cached_property
+    def _ran_at(self) -> dict[int, list[int]]:
+        """Where among the events a node ran, by node id."""
+        events = enumerate(self.graph.events)
+        return grouped((e.node_id, at) for at, e in events if isinstance(e, NodeRan))
+
+    def wrong_use(self, node: Node, saved: SavedTensor) -> WrongUse:
+        """Tell whether a node ran after what it had saved was overwritten."""
+        made = -1 if node.call_id is None else self._returned_at.get(node.call_id, -1)
+        runs = [at for at in self._ran_at.get(node.id, ()) if at > made]
+        writes = [at for at in self._written_at(saved) if at > made]
+        if runs:
+            is_late = any(at < runs[-1] for at in writes)
+            return WrongUse.USED if is_late else WrongUse.WOULD_NOW_USE
+        start = min(writes, default=made)
+        unwatched = [call for call, nodes in self.maybe_ran.items() if node.id in nodes]
+        may_be_late = any(self._returned_at.get(call, -1) > start for call in unwatched)
+        return WrongUse.MAY_HAVE_USED if may_be_late else WrongUse.WOULD_USE
+
+    def _written_at(self, saved: SavedTensor) -> list[int]:
+        """List where among the events the memory of a saved tensor was written."""
+        tensor = self.graph.tensor.get(saved.tensor_id)
+        if tensor is None:
+            return []
+        places = []
+        for at, event in enumerate(self.graph.events):
+            if isinstance(event, Wrote):
+                after = self.graph.tensor[event.after_id]
+                same = tensor.storage_id is not None and after.storage_id == tensor.storage_id
+                if same or after.object_id == tensor.object_id:
+                    places.append(at)
+        return places
+
+    def write_past(self, saved: SavedTensor) -> Wrote | None:
+        """Find the write that moved a saved tensor past the version at which it was saved."""
+        tensor, version = self.graph.tensor.get(saved.tensor_id), saved.saved_version
+        if tensor is None or version is None:
+            return None
+        for e in self.writes_by_object.get(tensor.object_id, ()):
+            before, after = self.graph.tensor[e.before_id], self.graph.tensor[e.after_id]
+            if before.version == version != after.version:
+                return e
+        return None
+
+    def version_now(self, saved: SavedTensor) -> int | None:
+        """Return the version at which a saved tensor stands now, where that is known."""
+        tensor = self.graph.tensor.get(saved.tensor_id)
+        return self.latest_state[tensor.object_id].version if tensor else None
+
     def _wrote_memory(self, event: Wrote) -> bool:
         before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
         if before.version != after.version or before.values != after.values:
@@ -914,16 +1041,6 @@ def read_by(call: Call) -> tuple[int, ...]:
     if call.function in FACTORIES:
         return ()
     return call.inputs[:1] if call.function in SHAPE_OF_OTHER else call.inputs
-
-
-def way(before: str | None, after: str | None, hooks: Sequence[int]) -> str:
-    """Tell what became of a gradient on its way.
-
-    >>> way("1", "10", [3]), way("1", "10", [3, 5]), way(None, "10", [])
-    ('1 → hook → 10', '1 → 2 hooks → 10', 'nothing → unknown change → 10')
-    """
-    by = "unknown change" if not hooks else "hook" if len(hooks) == 1 else f"{len(hooks)} hooks"
-    return f"{before or 'nothing'} → {by} → {after}"
 
 
 def sharing(tensors: Iterable[Tensor]) -> dict[int | None, list[Tensor]]:

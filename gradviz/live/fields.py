@@ -135,7 +135,7 @@ def _same(event: Raised, error: str) -> bool:
 def _grad(tensor: Tensor, now: str | None) -> str:
     if now is not None:
         return now
-    return table.UNKNOWN if tensor.requires_grad is None else "None"
+    return table.word(None) if tensor.requires_grad is None else "None"
 
 
 def statement(listing: Listing, line: int) -> str:

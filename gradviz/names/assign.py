@@ -261,7 +261,7 @@ class Names:
         line = self._lines.get((own, name))
         if line is None:
             return say("label.another", name=name), Former(name, None)
-        return say("label.at_line", name=name, line=line), Former(name, line)
+        return say("label.former", name=name, line=line), Former(name, line)
 
     def module(self, module: tuple[Site, str, str] | None) -> str | None:
         """``"net.fc"``: the variable of the root module where it is known, else its class, and the

@@ -12,6 +12,7 @@ from gradviz.picture.rows import RowWriter, names
 from gradviz.picture.scene import Arrow, Card, Scene, describe
 from gradviz.words.notes import note_text
 from gradviz.words.speech import say
+from gradviz.words.words import Words
 
 Pair = tuple["_Draft", "_Draft"]  # the card of a value that is read, the card of what is made
 Drawn = tuple[str, str, str]  # of an arrow: kind, label, mark
@@ -46,7 +47,7 @@ class _Builder:
     """Builds one Scene. Each step reads the graph and what earlier steps have put into ``self``."""
 
     def __init__(self, graph: Graph) -> None:
-        self.graph, self.facts = graph, Facts.of(graph)
+        self.graph, self.facts, self.words = graph, Facts.of(graph), Words(graph)
         self.cards_of: dict[int | None, list[_Draft]] = {}  # by object id, oldest first
         self.of_state: dict[int, _Draft] = {}  # tensor id -> its card
         self.of_node: dict[int, _Draft] = {}
@@ -437,7 +438,7 @@ class _Builder:
     def gradient_arrow(self, edge: Edge) -> Drawn:
         drawn = (edge.next_node_id, edge.input_nr) in self.of_output
         mark = say("label.output", n=edge.input_nr) if edge.input_nr and not drawn else ""
-        label = self.facts.sent_labels.get((edge.node_id, edge.next_index))
+        label = self.words.sent_labels.get((edge.node_id, edge.next_index))
         if label is not None:
             return "gradient", label, mark
         if edge.node_id == self.facts.last_raised_at:

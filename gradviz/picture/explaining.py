@@ -6,43 +6,36 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import reduce
+from itertools import islice
 from typing import NamedTuple
 
-from gradviz.graph.facts import Facts, code_of, sharing
+from gradviz.graph.facts import Facts, sharing
 from gradviz.graph.records import (
+    Accumulated,
+    Backward,
     Call,
+    Changed,
     Cut,
-    CutReason,
     Graph,
     Node,
-    NodeKind,
     Raised,
     SavedState,
+    SavedTensor,
     Source,
     Tensor,
     Wrote,
 )
 from gradviz.picture import rows
-from gradviz.picture.scene import joined
-from gradviz.words.notes import note_text
 from gradviz.words.plain import shorten, visible
+from gradviz.words.speech import say, several
+from gradviz.words.words import Words, with_version
 
 LIMIT = 240  # characters of both sentences together
 CODE = 48  # characters of a line of code in a sentence
-SHORT = 24  # characters of a list of numbers, where a sentence is too long
+SHORT = 24  # characters of a list of numbers, or of code, where there is no room for more
 FIRST = 8  # characters by which a line is known again
 FEW = 3  # leaves or contributions that are told one by one
-CUTTERS = {
-    CutReason.DETACH: "detach()",
-    CutReason.DETACH_IN_PLACE: "detach_()",
-    CutReason.NOT_DIFFERENTIABLE: "{}(), which has no derivative,",
-    CutReason.INTEGER_DTYPE: "an integer or bool result of {}()",
-    CutReason.COPIED_OUT: "{}(), which copies the value out of the graph,",
-    CutReason.NO_GRAD_WRITE: "an in-place write under no_grad",
-    CutReason.CUSTOM_NON_DIFFERENTIABLE: "{}, which marks it non-differentiable,",
-    CutReason.UNKNOWN: "{}, it is not known why,",
-}  # the other reasons stand in the sentence as they are: .data, no_grad
 
 
 class Listing(NamedTuple):
@@ -108,30 +101,25 @@ def sentences(graph: Graph, error: str = "", listing: Listing | None = None) -> 
         >>> sentences(Graph())
         ('Nothing was recorded.',)
     """
-    told: list[str] = []
-    whole: list[str] = []  # the same as they were told
     teller = _Teller(graph, listing)
-    for as_told in teller.sentences(error):
-        sentence = as_told
-        sentence = "T" + sentence[1:] if sentence.startswith("the ") else sentence
-        sentence = sentence if len(sentence) <= LIMIT else shorten(sentence, SHORT)
-        if not told or (sentence != told[0] and len(f"{told[0]} {sentence}") <= LIMIT):
+    told: list[Told] = []
+    for place, sentence in enumerate(teller.sentences(error)):
+        if len(sentence.text) > LIMIT:
+            sentence = _Teller(graph, listing, SHORT).sentence(error, place)
+        # what lost a gradient is not left unsaid for want of room
+        if sentence.is_lost and told and not _has_room(told[0].text, sentence.text):
+            sentence = _Teller(graph, listing, SHORT, SHORT).sentence(error, place)
+        if not told or _has_room(told[0].text, sentence.text):
             told.append(sentence)
-            whole.append(as_told)
         if len(told) == 2:
-            told = _with_third(told, teller.came(whole))
-            break
-    if not told:
-        said = (
-            "tensor has a grad_fn"
-            if all(t.is_leaf for t in graph.tensors)
-            else "gradient came back"
-        )
-        told = [
-            f"No recorded {said}.",
-            *(f"{note[:1].upper()}{note[1:]}." for note in map(note_text, graph.notes[:1])),
-        ]
-    return tuple(told)
+            came = teller.came() if all(one.is_lost for one in told) else []
+            return tuple(_with_third([one.text for one in told], came))
+    return tuple(one.text for one in told) or (*teller.nothing_to_tell(),)
+
+
+def _has_room(first: str, second: str) -> bool:
+    """Whether a second sentence tells something else and fits beside the first one."""
+    return second != first and len(f"{first} {second}") <= LIMIT
 
 
 def _with_third(told: list[str], third: Sequence[str]) -> list[str]:
@@ -151,196 +139,219 @@ def _with_third(told: list[str], third: Sequence[str]) -> list[str]:
     return [told[0], visible(told[1], room), text]
 
 
+class Told(NamedTuple):
+    """A sentence; ``is_lost``: it tells of gradients that did not come."""
+
+    text: str
+    is_lost: bool = False
+
+
 class _Teller:
-    """Tells one graph, the most important first."""
+    """Tells one graph, the most important first.
 
-    def __init__(self, graph: Graph, listing: Listing | None = None) -> None:
-        self.graph, self.facts, self.listing = graph, Facts.of(graph), listing
+    Args:
+        graph: what was recorded or captured.
+        listing: what the reader sees; None: all lines.
+        chars: characters of a list of numbers, where there is little room; None: all.
+        code: characters of a name or a line of code.
+    """
 
-    def sentences(self, error: str) -> Iterator[str]:
+    def __init__(
+        self,
+        graph: Graph,
+        listing: Listing | None = None,
+        chars: int | None = None,
+        code: int = CODE,
+    ) -> None:
+        self.graph, self.facts, self.words = graph, Facts.of(graph), Words(graph, code)
+        self.listing, self.chars = listing, chars
+
+    def sentences(self, error: str) -> Iterator[Told]:
+        """Tell everything, the most important first.
+
+        Args:
+            error: what the code raised, or "".
+        """
         raised = self.facts.errors
         if error:
             raised = [e for e in raised if error.startswith(e.error) and e.message[:CODE] in error]
         if raised:
-            yield from self.error(raised[-1])
+            yield from map(Told, self.error(raised[-1]))
         elif error:
-            yield f"The code stops with {_first_line(error)}."
-        yield from self.saved()
-        yield from self.cuts(lost=True)
-        yield from self.missing()
-        yield from self.gradients()
-        yield from self.before_backward()
-        yield from self.memory()
+            yield Told(say("summary.stops", error=_first_line(error)))
+        yield from map(Told, self.saved())
+        yield from (Told(text, is_lost=True) for text in self.cuts(lost=True))
+        yield from (Told(text, is_lost=True) for text in self.missing())
+        yield from map(Told, self.gradients())
+        yield from map(Told, self.before_backward())
+        yield from map(Told, self.memory())
         if not raised:
-            yield from self.passed()
-        yield from self.cuts(lost=False)
-        yield from self.frozen()
+            yield from map(Told, self.passed())
+        yield from map(Told, self.cuts(lost=False))
+        yield from map(Told, self.frozen())
+
+    def sentence(self, error: str, place: int) -> Told:
+        """Tell what stands at one place of ``sentences``."""
+        return next(islice(self.sentences(error), place, None))
+
+    def nothing_to_tell(self) -> Iterator[str]:
+        """Tell that nothing came back."""
+        no_grad_fn = all(t.is_leaf for t in self.graph.tensors)
+        yield say("summary.no_grad_fn" if no_grad_fn else "summary.no_gradient")
+        for note in self.graph.notes[:1]:
+            yield say("summary.note", note=note)
 
     # --- words ------------------------------------------------------------------------------------
 
+    def fit(self, text: object) -> str:
+        """Return a value or a name, its lists of numbers shortened where there is little room."""
+        return str(text) if self.chars is None else shorten(str(text), self.chars)
+
     def name(self, tensor_id: int | None) -> str:
-        """A tensor's name, or the code that made it. What had the name earlier has it with its
-        line."""
-        label = self.facts.label(tensor_id)
-        if label.tensor is None:
-            return "the value"
-        return label.name or self.code(label.first_maker) or "an unnamed tensor"
+        return self.fit(self.words.name(tensor_id))
+
+    def grad(self, tensor_id: int | None) -> str:
+        return self.fit(self.words.grad(tensor_id))
 
     def code(self, call: Call | None) -> str:
-        return visible(code_of(call), CODE) if call else ""
+        return self.fit(self.words.code(call)) or say("label.call")
 
-    def line(self, call: Call | None) -> str:
-        """Where a sentence about a call begins."""
+    def behind(self, node: Node) -> str:
+        return self.fit(self.words.behind(node.id))
+
+    def at_line(self, call: Call | None, sentence: str) -> str:
+        """Return a sentence about a call with the number of its line, where the reader sees it."""
+        at = self.line(call)
+        return say("summary.at_line", line=at, sentence=sentence) if at else sentence
+
+    def line(self, call: Call | None) -> int | None:
+        """Return the number of a call's line, where the reader sees it."""
         at = call.source if call else None
-        return (
-            f"Line {at.line}: " if at and (self.listing is None or self.listing.shows(at)) else ""
-        )
+        return at.line if at and (self.listing is None or self.listing.shows(at)) else None
 
-    def made_by(self, node: Node) -> str:
-        """The code behind a node."""
-        return self.code(self.graph.call.get(node.call_id)) or node.name
+    def writer(self, event: Wrote) -> str:
+        """Return the code that wrote, with its line."""
+        call = self.graph.call.get(event.call_id)
+        at = self.line(call)
+        return say("label.in_line", code=self.code(call), line=at) if at else self.code(call)
 
     # --- errors and saved tensors -----------------------------------------------------------------
 
     def error(self, event: Raised) -> Iterator[str]:
+        """Tell what a call raised, and why where the graph shows it."""
         call = self.graph.call.get(event.call_id)
-        start = f"{self.line(call)}{self.code(call) or 'a call'} raises {event.error}"
-        run = self.facts.run_of_call.get(call.id) if call else None
+        node = self.graph.node.get(event.node_id)
+        states = {s.state for s in node.saved} if node else set()
+        root = self.root_without_grad_fn(event)
+        if root:
+            fields = {"call": self.code(call), "error": event.error, "name": self.name(root.id)}
+            yield self.at_line(call, say("summary.raises_no_grad_fn", **fields))
+            if self.is_nothing_behind(root):
+                yield say("summary.nothing_behind")
+        elif node and SavedState.FREED in states and "second time" in event.message:
+            text = say(
+                "summary.raises_freed",
+                call=self.code(call),
+                error=event.error,
+                node=node.name,
+                code=self.behind(node),
+            )
+            yield self.at_line(call, text)
+        elif SavedState.STALE not in states:
+            message = self.fit(_first_line(rows.error_text(event)))
+            text = say("summary.raises", call=self.code(call), error=message)
+            yield self.at_line(call, text)
+
+    def root_without_grad_fn(self, event: Raised) -> Tensor | None:
+        """Return the tensor that a backward refused because it is not tracked."""
+        call = self.graph.call.get(event.call_id)
+        run = self.facts.run_of_call.get(event.call_id)
         refused = self.facts.refused(run, event.message) if run and call and call.inputs else []
         root = self.graph.tensor[refused[0]] if refused else None
-        node = self.graph.node.get(event.node_id)
-        if root and root.requires_grad is False and "element" in event.message:
-            yield f"{start}, because {self.name(root.id)} has no grad_fn."
-            behind = self.facts.inputs_behind([root.id])
-            origins = [self.graph.tensor[i] for i in behind if i in self.graph.tensor]
-            if not self.graph.notes and all(t.requires_grad is False for t in origins):
-                yield "Nothing that it was computed from requires grad."
-            return
-        states = {s.state for s in node.saved} if node else set()
-        if node and SavedState.FREED in states and "second time" in event.message:
-            yield (
-                f"{start}: an earlier backward freed what {node.name} of {self.made_by(node)} had"
-                " saved."
-            )
-        elif SavedState.STALE not in states:
-            yield f"{start.removesuffix(event.error)}{_first_line(rows.error_text(event))}."
+        return root if root and root.requires_grad is False and "element" in event.message else None
+
+    def is_nothing_behind(self, root: Tensor) -> bool:
+        """Whether it is known that nothing a tensor was computed from requires grad."""
+        behind = self.facts.inputs_behind([root.id])
+        origins = [self.graph.tensor[i] for i in behind if i in self.graph.tensor]
+        return not self.graph.notes and all(t.requires_grad is False for t in origins)
 
     def saved(self) -> Iterator[str]:
-        """Saved tensors that were written afterwards."""
-        failed = {e.node_id: e for e in self.facts.errors if "inplace" in e.message}
+        """Tell of saved tensors that were written afterwards."""
         for node in self.graph.nodes:
             for s in node.saved:
-                t = self.graph.tensor.get(s.tensor_id)
-                what = self.name(t.id) if t else s.attribute
                 if s.state is SavedState.OVERWRITTEN:
-                    used = rows.RowWriter(self.graph).used(node, s)
-                    yield (
-                        f"{what} was overwritten after {self.made_by(node)} saved it: backward"
-                        f" {used} wrong numbers."
+                    yield say(
+                        "summary.overwritten",
+                        saved=self.saved_name(s),
+                        code=self.behind(node),
+                        wrong_use=rows.wrong_use(self.facts, node, s),
                     )
                 elif s.state is SavedState.STALE:
-                    at = "" if s.saved_version is None else f" at version {s.saved_version}"
-                    error = failed.get(node.id)
-                    end = (
-                        f"backward raises {error.error}"
-                        if error
-                        else "a backward through it would raise"
-                    )
-                    yield (
-                        f"{self.made_by(node)} saved {what}{at} and"
-                        f" {self.writer(t, s.saved_version)}: {end}."
-                    )
-
+                    yield self.stale(node, s)
         if unsure := self.facts.unsure_of_node:
-            made = dict.fromkeys(self.made_by(self.graph.node[i]) for i in unsure)
-            yield (
-                f"What {_several([*made])} saved may have been written since: its state cannot be"
-                " read."
-            )
+            codes = list(dict.fromkeys(self.behind(self.graph.node[i]) for i in unsure))
+            yield say("summary.unsure", codes=several(codes))
 
-    def writer(self, saved: Tensor | None, version: int | None) -> str:
-        """Who moved a saved tensor past the version at which it was saved."""
-        if saved is None or version is None:
-            return "it was written since"
-        for e in self.facts.writes_by_object.get(saved.object_id, ()):
-            before, after = self.graph.tensor[e.before_id], self.graph.tensor[e.after_id]
-            if before.version == version != after.version:
-                return f"{self.writing(e)} wrote it since"
-        return "it was written since"
+    def saved_name(self, saved: SavedTensor) -> str:
+        known = saved.tensor_id in self.graph.tensor
+        return self.name(saved.tensor_id) if known else saved.attribute
 
-    def writing(self, event: Wrote) -> str:
-        call = self.graph.call.get(event.call_id)
-        where = self.line(call).replace("Line", " in line").removesuffix(": ")
-        return (self.code(call) or "a call") + where
+    def stale(self, node: Node, saved: SavedTensor) -> str:
+        """Tell of a saved tensor whose version moved on, and by what."""
+        failed = {e.node_id: e for e in self.facts.errors if "inplace" in e.message}
+        if error := failed.get(node.id):
+            end = say("summary.stale_raised", error=error.error)
+        else:
+            end = say("summary.stale_would_raise")
+        code, what = self.behind(node), with_version(self.saved_name(saved), saved.saved_version)
+        write = self.facts.write_past(saved)
+        if write is None:
+            return say("summary.stale", code=code, saved=what, end=end)
+        return say("summary.stale_by", code=code, saved=what, writer=self.writer(write), end=end)
 
     # --- cuts -------------------------------------------------------------------------------------
 
-    @cached_property
-    def losing(self) -> set[Cut]:
-        """The cuts by which a leaf lost its only path, or a loss (without one: a result) one of its
-        paths."""
-        facts, calls = self.facts, self.graph.calls
-        begun = {i for c in calls if c.id in facts.backward_calls for i in c.inputs}
-        ends = begun or {t.id for t in facts.latest_state.values()} - facts.calls_reading.keys()
-        tracked = facts.inputs_behind(ends, tracked=True)
-        # a value that left torch may have come back
-        fed = {None, *facts.inputs_behind(begun)} if begun else set()
-        there = {
-            leaf.object_id for root in facts.runs_started_at for leaf in facts.leaves_below(root)
-        }
-        lost = {
-            c
-            for c in self.graph.cuts
-            if {leaf.object_id for leaf in facts.leaves_reached(c.input_id)} - there
-        }
-        written = {e.after_id for e in facts.writes} & facts.inputs_behind(ends)
-        lost |= {
-            c
-            for c in self.graph.cuts
-            if c.reason is CutReason.INTEGER_DTYPE and c.output_id in written
-        }
-        return {
-            c
-            for c in self.graph.cuts
-            if c.output_id in tracked or (c in lost and c.output_id in fed | written)
-        }
-
     def cuts(self, lost: bool) -> Iterator[str]:
-        """The cut that matters most, if it lost a gradient or if it lost none: on the way to the
-        last root."""
-        found = [c for c in self.facts.real_cuts if self.facts.leaves_reached(c.input_id)]
-        if any(c in self.losing for c in found) is not lost:
+        """Tell of the cut that matters most, if it lost a gradient or if it lost none: on the way
+        to the last root."""
+        losing = self.facts.losing_cuts
+        cuts = [c for c in self.facts.real_cuts if self.facts.leaves_reached(c.input_id)]
+        if not cuts or any(c in losing for c in cuts) is not lost:
             return
         behind = self.facts.inputs_behind(self.graph.roots[-1:])
-        found.sort(key=lambda c: (c not in self.losing, c.output_id not in behind))
-        for cut in found[:1]:
-            reached = self.facts.leaves_reached(cut.input_id)
-            leaves = [self.name(leaf.id) for leaf in reached]
-            call = self.graph.call.get(cut.call_id)
-            function = call.function if call else "a call"
+        first = min(cuts, key=lambda c: (c not in losing, c.output_id not in behind))
+        text = self.at_line(self.graph.call.get(first.call_id), self.cut(first, len(cuts)))
+        yield say("summary.cut_mark", sentence=text)
+
+    def cut(self, cut: Cut, of: int) -> str:
+        """Tell of one of several cuts which leaves get no gradient through it."""
+        leaves = several([self.name(leaf.id) for leaf in self.facts.leaves_reached(cut.input_id)])
+        cutter, result = self.cutter(cut), self.name(cut.output_id)
+        fields = {"cutter": cutter, "result": result, "leaves": leaves}
+        if self.facts.is_cut_off(cut) and of > 1:
+            return say("summary.cut_off_one_of", n=of, **fields)
+        if self.facts.is_cut_off(cut):
+            return say("summary.cut_off", **fields)
+        source = self.name(cut.input_id)
+        if of > 1:
+            return say("summary.cut_one_of", source=source, n=of, **fields)
+        return say("summary.cut", source=source, **fields)
+
+    def cutter(self, cut: Cut) -> str:
+        """Return what cuts, as the subject of a sentence."""
+        call = self.graph.call.get(cut.call_id)
+        function, called = say("label.call"), say("label.call")
+        if call:
             # __deepcopy__, __float__
-            function = function.strip("_") if function.startswith("__") else function
-            who = CUTTERS.get(cut.reason, cut.reason.value).format(function)
-            source, result = self.name(cut.input_id), self.name(cut.output_id)
-            ends = [
-                self.graph.tensor[i].object_id
-                for i in (cut.input_id, cut.output_id)
-                if i is not None
-            ]
-            what = (
-                f"{result} off"
-                if len(ends) == 2 and ends[0] == ends[1]
-                else f"{result} from {source}"
-            )
-            count = f" (1 of {len(found)} cuts)" if len(found) > 1 else ""
-            yield (
-                f"✂ {self.line(call)}{who} cuts {what}{count}: no gradient goes back to"
-                f" {_several(leaves)} this way."
-            )
+            is_special = call.function.startswith("__")
+            function = call.function.strip("_") if is_special else call.function
+            called = say("label.called", function=function)
+        return say(f"cutter.{cut.reason.name.lower()}", function=function, call=called)
 
     def frozen(self) -> Iterator[str]:
-        """The leaves whose flag was switched off, by the first line that did so. Frozen is not cut:
-        a path that was built before stands, and what arrives along it is not stored."""
+        """Tell of the leaves whose flag was switched off, by the first line that did so. Frozen is
+        not cut: a path that was built before stands, and what arrives along it is not stored."""
         frozen, last = self.facts.frozen_leaves, self.facts.latest_state
         ends = ((c, self.graph.tensor[c.input_id].object_id) for c in frozen)
         found = [c for c, leaf in ends if last[leaf].requires_grad is False]
@@ -348,189 +359,281 @@ class _Teller:
         for call in calls[:1]:
             here = {c.id for c in calls if c.source == call.source}
             names = list(dict.fromkeys(self.name(c.input_id) for c in found if c.call_id in here))
-            verb, it = ("are", "them") if len(names) > 1 else ("is", "it")
-            later = f"what uses {it} later brings {it} no gradient"
-            yield (
-                f"{self.line(call)}{_several(names)} {verb} frozen: requires_grad is switched off,"
-                f" and {later}."
-            )
+            yield self.at_line(call, say("summary.frozen", names=names))
 
-    # --- gradients --------------------------------------------------------------------------------
+    # --- gradients that did not come --------------------------------------------------------------
 
     def missing(self) -> Iterator[str]:
-        """Leaves to which no path leads from where backward began."""
-        runs = [
-            b for b in self.graph.backwards if b.kind == "backward" and b.call_id in self.graph.call
-        ]
-        roots = {r for b in runs for r in b.roots}
-        met = [self.graph.node[n] for n in self.facts.reachable(roots) if n in self.graph.node]
-        if not roots or any(
-            n.leaf_id is None if n.kind is NodeKind.ACCUMULATE_GRAD else n.stub for n in met
-        ):
+        """Tell of leaves to which no path leads from where backward began, and of those to which
+        nothing came though one does."""
+        runs = self.runs()
+        there = self.facts.leaves_met(r for b in runs for r in b.roots)
+        if there is None:
             return
-        there = {self.graph.tensor[n.leaf_id].object_id for n in met if n.leaf_id is not None}
-        none = [
-            t
-            for t in self.facts.latest_state.values()
-            if t.name and not (t.former and t.former.line) and t.is_leaf and t.requires_grad
-        ]
-        none = [t for t in none if self.facts.grads_now[t.object_id] is None]
-        if without := [self.name(t.id) for t in none if t.object_id not in there]:
-            verb = (
-                "is None: no gradient path leads"
-                if len(without) == 1
-                else "are None: no gradient path leads"
-            )
-            calls = [(self.graph.call[b.call_id], max(1, len(b.roots))) for b in runs]
-            starts = list(
-                dict.fromkeys(self.name(i) for call, count in calls for i in call.inputs[:count])
-            )
-            yield (
-                f"{_several([f'{n}.grad' for n in without])} {verb} there from {_several(starts)}."
-            )
-        leaves = self.facts.leaf_at
-        met_by = [leaves[node].object_id for node in self.facts.accumulations if node in leaves]
-        waiting = [self.name(t.id) for t in none if t.object_id in there.difference(met_by)]
+        leaves = self.leaves_without_grad()
+        if grads := [self.grad(t.id) for t in leaves if t.object_id not in there]:
+            yield say("summary.none", grads=grads, starts=self.starts(runs))
+        met_by = self.facts.leaves_filled
+        waiting = [self.name(t.id) for t in leaves if t.object_id in there - met_by]
         if waiting and all(b.watched for b in runs) and not self.facts.errors:
-            yield f"No gradient has arrived at {_several(waiting)}, though a path leads there."
+            yield say("summary.waiting", names=waiting)
 
-    def came(self, told: Sequence[str]) -> list[str]:
-        """The gradients that did come, in forms of several lengths, where all that is told is what
-        did not come."""
-        lost = [*self.cuts(lost=True), *self.missing()]
-        if any(sentence not in lost for sentence in told):
-            return []
-        short = [grad for grad, _ in self.leaf_gradients()]
-        if not short:
-            return []
-        if len(short) > FEW:
+    def runs(self) -> list[Backward]:
+        """The recorded backwards that fill ``.grad``."""
+        runs, call = self.graph.backwards, self.graph.call
+        return [b for b in runs if b.kind == "backward" and b.call_id in call]
+
+    def starts(self, runs: Sequence[Backward]) -> list[str]:
+        """What the tensors are called on which backwards were called."""
+        begun = ((self.graph.call[b.call_id].inputs, max(1, len(b.roots))) for b in runs)
+        return list(dict.fromkeys(self.name(i) for inputs, n in begun for i in inputs[:n]))
+
+    def leaves_without_grad(self) -> list[Tensor]:
+        """The leaves that still have the name that they are known by, and no ``.grad``."""
+        states, grads = self.facts.latest_state.values(), self.facts.grads_now
+        named = [t for t in states if t.name and not (t.former and t.former.line)]
+        tracked = [t for t in named if t.is_leaf and t.requires_grad]
+        return [t for t in tracked if grads[t.object_id] is None]
+
+    # --- gradients that came ----------------------------------------------------------------------
+
+    def came(self) -> list[str]:
+        """Tell the gradients that did come, in forms of several lengths."""
+        brief = [brief for brief, _ in self.leaf_gradients()]
+        if len(brief) > FEW:
             return [next(self.gradients())]
-        listed = f"{'; '.join(short)}."
-        counted = f"{len(short)} gradients came." if len(short) > 1 else "One gradient came."
-        return [listed, shorten(listed, SHORT), counted]
+        if not brief:
+            return []
+        short = [brief for brief, _ in _Teller(self.graph, self.listing, SHORT).leaf_gradients()]
+        return [_in_a_row(brief), _in_a_row(short), say("summary.came", n=len(brief))]
 
     def gradients(self) -> Iterator[str]:
-        told = list(self.leaf_gradients())
-        facts, done = self.facts, self.facts.accumulations
-        met = {t.object_id: node in done for node, t in facts.leaf_at.items()}
-        last = facts.latest_state.values()
-        known = [t for t in last if t.name or (t.object_id in met and not facts.made_by_torch(t))]
-        leaves = [t for t in known if t.is_leaf and t.requires_grad]
-        if len(told) > FEW and leaves:
-            got = sum(met.get(t.object_id, False) for t in leaves)
-            now = sum(facts.grads_now[t.object_id] is not None for t in leaves)
-            since = f"; {now} have a .grad now" if now != got else ""
-            yield f"{got} of the {len(leaves)} leaves that require grad received a gradient{since}."
-        elif told:
-            text = "; ".join(map("".join, told))
-            is_short = len(shorten(text, SHORT)) < LIMIT
-            yield f"{text if is_short else '; '.join(short for short, _ in told)}."
+        """Tell what came: of leaves, what was changed on its way, what was asked for and kept."""
+        yield from self.stored()
         yield from self.changed()
+        yield from self.returned()
+        yield from self.kept()
+
+    def stored(self) -> Iterator[str]:
+        """Tell what leaves stored; of many, how many there are."""
+        clauses = list(self.leaf_gradients())
+        leaves = self.known_leaves() if len(clauses) > FEW else []
+        if leaves:
+            filled, grads = self.facts.leaves_filled, self.facts.grads_now
+            got = sum(t.object_id in filled for t in leaves)
+            now = sum(grads[t.object_id] is not None for t in leaves)
+            if now == got:
+                yield say("summary.received", got=got, n=len(leaves))
+            else:
+                yield say("summary.received_now", got=got, n=len(leaves), now=now)
+        elif clauses:
+            text = _in_a_row([whole for _, whole in clauses])
+            is_short = len(shorten(text, SHORT)) <= LIMIT
+            yield text if is_short else _in_a_row([brief for brief, _ in clauses])
+
+    def known_leaves(self) -> list[Tensor]:
+        """The leaves that require grad and are the user's own."""
+        facts, at_node = self.facts, {t.object_id for t in self.facts.leaf_at.values()}
+        leaves = [t for t in facts.latest_state.values() if t.is_leaf and t.requires_grad]
+        return [
+            t for t in leaves if t.name or (t.object_id in at_node and not facts.made_by_torch(t))
+        ]
+
+    def returned(self) -> Iterator[str]:
+        """Tell what the last ``autograd.grad`` gave back."""
         for run in self.graph.backwards[-1:]:
-            given = [f"{value} for {self.name(i)}" for i, value in run.returned]
-            if 0 < len(given) <= FEW:
-                yield f"autograd.grad returned {_several(given)} and filled no .grad."
+            gradients = [
+                say("summary.returned_for", gradient=self.fit(value), name=self.name(i))
+                for i, value in run.returned[: FEW + 1]
+            ]
+            if 0 < len(gradients) <= FEW:
+                yield say("summary.returned", gradients=several(gradients))
+
+    def kept(self) -> Iterator[str]:
+        """Tell the gradients that results kept."""
         asked = (i for c in self.graph.calls if c.function == "retain_grad" for i in c.inputs)
-        kept = {self.graph.tensor[i].object_id for i in asked}
-        for t in last:
+        asked_for = {self.graph.tensor[i].object_id for i in asked}
+        for t in self.facts.latest_state.values():
             if t.retains_grad and t.grad is not None and not t.is_leaf:
-                why = "retain_grad() kept it" if t.object_id in kept else "its retains_grad is True"
-                yield f"{self.name(t.id)}.grad is {t.grad}: it is not a leaf, and {why}."
+                yield say(
+                    "summary.kept" if t.object_id in asked_for else "summary.kept_by_flag",
+                    grad=self.grad(t.id),
+                    value=self.fit(t.grad),
+                )
 
     def leaf_gradients(self) -> Iterator[tuple[str, str]]:
-        """What is stored, and how it came about where the numbers add up: a hook may have changed
-        them."""
-        facts = self.facts
-        for node, done in facts.accumulations.items():
-            t, last = facts.leaf_at.get(node), done[-1]
-            if t is None:
-                continue
-            grad, now = f"{self.name(t.id)}.grad", facts.grads_now[t.object_id]
-            through: dict[str, list[str]] = {}
-            for e in facts.edges_into.get(node, ()):
-                if value := facts.sent_in_run.get((last.run, e.node_id, e.next_index)):
-                    through.setdefault(self.made_by(self.graph.node[e.node_id]), []).append(value)
-            values = [value for values in through.values() for value in values]
-            digits = 4e-3 if t.dtype in ("bfloat16", "float16") else 6e-4
-            change = facts.changed.get((last.run, node, 0))
-            total = str(last.stored if last.added is None else last.added)
-            if last.before is None:
-                known = _add_up(values, str(change.before) if change else total, digits)
-            else:
-                known = _add_up([last.incoming, last.before], total, digits)
-            parts = [f"{' and '.join(values)} through {code}" for code, values in through.items()]
-            parts[:1] = [p.replace(" through ", " came back through ", 1) for p in parts[:1]]
-            why, made = f": {' and '.join(parts)}", ""
-            if change and last.before is None:
-                made = f", and {_by(change.hooks)} made that {last.incoming}"
-            if last.added is not None:
-                made += f", and {_by(last.hooks)} made that {last.stored}"
-            # AccumulateGrad asks the tensor when it runs
-            if last.stored is None and t.requires_grad is False:
-                why = (
-                    f": {last.incoming} arrived, but {self.name(t.id)} does not require grad any"
-                    " more"
+        """Tell what each leaf stores, in brief, and how it came about where the numbers add up: a
+        hook may have changed them."""
+        for node, done in self.facts.accumulations.items():
+            leaf = self.facts.leaf_at.get(node)
+            if leaf is not None:
+                yield self.leaf_gradient(leaf, done[-1])
+
+    def leaf_gradient(self, leaf: Tensor, event: Accumulated) -> tuple[str, str]:
+        """Tell what a leaf stores, in brief and with how it came about."""
+        grad, stored = self.grad(leaf.id), self.fit(event.stored)
+        now = self.facts.grads_now[leaf.object_id]
+        if now != event.stored:
+            since = say("summary.grad_since", grad=grad, stored=stored, now=self.fit(now))
+            return since, since
+        brief = say("summary.grad", grad=grad, stored=stored)
+        adds_up = self.adds_up(leaf, event)
+        if adds_up is False:
+            return brief, brief
+        if event.stored is None:
+            return brief, self.not_stored(leaf, event)
+        if event.before is not None:
+            return brief, self.added(leaf, event)
+        return brief, self.first_stored(leaf, event, adds_up is True)
+
+    def sent_through(self, event: Accumulated) -> dict[str, list[str]]:
+        """What was sent to a leaf in the run of an event, by the code that it came through."""
+        values: dict[str, list[str]] = {}
+        for e in self.facts.edges_into.get(event.node_id, ()):
+            if value := self.facts.sent_in_run.get((event.run, e.node_id, e.next_index)):
+                values.setdefault(self.behind(self.graph.node[e.node_id]), []).append(value)
+        return values
+
+    def change_of(self, event: Accumulated) -> Changed | None:
+        """What became of a leaf's gradient before it arrived."""
+        return self.facts.changed.get((event.run, event.node_id, 0))
+
+    def adds_up(self, leaf: Tensor, event: Accumulated) -> bool | None:
+        """Whether what was stored is the sum of what came. None: that cannot be told."""
+        digits = 4e-3 if leaf.dtype in ("bfloat16", "float16") else 6e-4
+        total = str(event.stored if event.added is None else event.added)
+        if event.before is not None:
+            return _add_up([event.incoming, event.before], total, digits)
+        change = self.change_of(event)
+        sent = [value for values in self.sent_through(event).values() for value in values]
+        return _add_up(sent, str(change.before) if change else total, digits)
+
+    def not_stored(self, leaf: Tensor, event: Accumulated) -> str:
+        """Tell why nothing is stored though a gradient arrived."""
+        fields = {
+            "grad": self.grad(leaf.id),
+            "stored": event.stored,
+            "incoming": self.fit(event.incoming),
+        }
+        # AccumulateGrad asks the tensor when it runs
+        if leaf.requires_grad is False:
+            return say("summary.grad_not_tracked", name=self.name(leaf.id), **fields)
+        return say("summary.grad_set_to_none", by=_by(event.hooks), **fields)
+
+    def added(self, leaf: Tensor, event: Accumulated) -> str:
+        """Tell what was added to an earlier gradient."""
+        fields = {
+            "grad": self.grad(leaf.id),
+            "stored": self.fit(event.stored),
+            "incoming": self.fit(event.incoming),
+            "before": self.fit(event.before),
+        }
+        if change := self.change_of(event):
+            sent, by = self.fit(change.before), _by(change.hooks)
+            clause = say("summary.grad_added_changed", sent=sent, by=by, **fields)
+        else:
+            clause = say("summary.grad_added", **fields)
+        return self.changed_at_last(clause, event)
+
+    def first_stored(self, leaf: Tensor, event: Accumulated, known: bool) -> str:
+        """Tell through which code the first gradient of a leaf came back."""
+        grad, stored = self.grad(leaf.id), self.fit(event.stored)
+        through, change = self.sent_through(event), self.change_of(event)
+        sent = sum(map(len, through.values()))
+        if sent > FEW:
+            clause = say("summary.grad_sum_of", grad=grad, stored=stored, n=sent)
+        elif known and sent == 1 and not change and event.added is None:
+            code = next(iter(through))
+            clause = say("summary.grad_came_back", grad=grad, stored=stored, code=code)
+        else:
+            clause = say("summary.grad_ways", grad=grad, stored=stored, ways=self.ways(through))
+        if change:
+            by, gradient = _by(change.hooks), self.fit(event.incoming)
+            clause = say("summary.made_that", clause=clause, by=by, gradient=gradient)
+        return self.changed_at_last(clause, event)
+
+    def ways(self, through: dict[str, list[str]]) -> list[str]:
+        """Tell which gradients came back through which code."""
+        ways: list[str] = []
+        for code, values in through.items():
+            gradients = list(map(self.fit, values))
+            ways.append(
+                say(
+                    "summary.other_way" if ways else "summary.first_way",
+                    gradients=gradients,
+                    code=code,
                 )
-            elif last.stored is None:
-                why = f": {last.incoming} arrived, and {_by(last.hooks)} set it to None"
-            elif last.before is not None:
-                was = (
-                    f"{_by(change.hooks)} made {change.before} {last.incoming}, which"
-                    if change
-                    else ""
-                )
-                why = (
-                    f": {was or f'{last.incoming} arrived and'} was added to {last.before} from"
-                    f" before{made}"
-                )
-            elif len(values) > FEW:
-                why = f": {len(values)} gradients came back{made}"
-            elif made:
-                why += made
-            elif known and len(values) == 1:
-                why = f": it came back through {next(iter(through))}"
-            if now == last.stored:
-                yield f"{grad} is {last.stored}", why if known is not False else ""
-            else:
-                yield f"{grad} was {last.stored} after backward and is {now} now", ""
+            )
+        return ways
+
+    def changed_at_last(self, clause: str, event: Accumulated) -> str:
+        """Return a clause, and what a hook made of what was stored."""
+        if event.added is None:
+            return clause
+        by, gradient = _by(event.hooks), self.fit(event.stored)
+        return say("summary.made_that", clause=clause, by=by, gradient=gradient)
 
     def changed(self) -> Iterator[str]:
-        """The first gradient of the last run that changed between two nodes; what a leaf stores is
-        told already."""
+        """Tell the first gradient of the last run that changed between two nodes; what a leaf
+        stores is told already."""
         last = self.graph.backwards[-1].run if self.graph.backwards else None
         changes = self.facts.changed.values()
         found = [c for c in changes if c.run == last and c.before != c.after]
         found = [c for c in found if c.node_id not in self.facts.accumulations]
-        for c in found[:1]:
-            at = self.facts.last_at.get((c.node_id, c.input_nr))
-            name = self.name(at.id) if at else self.made_by(self.graph.node[c.node_id])
-            more = f" (1 of {len(found)} changes)" if len(found) > 1 else ""
-            by = f"by {_by(c.hooks)}" if c.hooks else "on its way, it is not known by what"
-            yield (
-                f"The gradient of {name} was changed from {c.before or 'nothing'} to {c.after}"
-                f" {by}{more}."
-            )
+        for change in found[:1]:
+            yield self.change(change, len(found))
+
+    def change(self, change: Changed, of: int) -> str:
+        """Tell one of several changes of a gradient."""
+        at = self.facts.last_at.get((change.node_id, change.input_nr))
+        fields = {
+            "name": self.name(at.id) if at else self.behind(self.graph.node[change.node_id]),
+            "before": self.fit(change.before or say("change.nothing")),
+            "after": self.fit(change.after),
+        }
+        if not change.hooks and of > 1:
+            return say("summary.changed_unseen_one_of", n=of, **fields)
+        if not change.hooks:
+            return say("summary.changed_unseen", **fields)
+        if of > 1:
+            return say("summary.changed_one_of", n=of, by=_by(change.hooks), **fields)
+        return say("summary.changed", by=_by(change.hooks), **fields)
+
+    # --- before backward --------------------------------------------------------------------------
 
     def before_backward(self) -> Iterator[str]:
+        """Tell which leaves the last result could send gradients to."""
         if self.graph.backwards:
             return
+        untracked = all(t.requires_grad is False for t in self.graph.tensors)
         if not self.graph.tensors:
-            yield "Nothing was recorded."
-        elif all(t.requires_grad is False for t in self.graph.tensors) and not self.graph.notes:
-            yield "Nothing here requires grad, so autograd records nothing."
+            yield say("summary.nothing")
+        elif untracked and not self.graph.notes:
+            yield say("summary.nothing_tracked")
+        for root in self.last_result():
+            if leaves := [self.name(leaf.id) for leaf in self.facts.leaves_reached(root)]:
+                yield self.can_send(root, leaves)
+
+    def last_result(self) -> list[int]:
+        """The last root; without one, the last tracked result."""
         # A call that hands its input back, such as to("cpu") or retain_grad(), seems to use the
         # last result up.
         last = self.facts.latest_state.values()
         results = [t.id for t in last if t.gradient_edge and t.is_leaf is False]
-        for root in self.graph.roots[-1:] or results[-1:]:
-            if leaves := [self.name(leaf.id) for leaf in self.facts.leaves_reached(root)]:
-                # a graph that was only read may have had a backward
-                known = self.graph.calls and not self.graph.notes
-                end = "; no backward has run here." if known else "."
-                if self.is_unsure(root):
-                    yield f"A gradient path leads from {self.name(root)} to {_several(leaves)}{end}"
-                else:
-                    yield f"{self.name(root)} can send gradients to {_several(leaves)}{end}"
+        return list(self.graph.roots[-1:]) or results[-1:]
+
+    def can_send(self, root: int, leaves: list[str]) -> str:
+        """Tell that a gradient path leads from a result to leaves."""
+        # a graph that was only read may have had a backward
+        not_run = self.graph.calls and not self.graph.notes
+        name = self.name(root)
+        if self.is_unsure(root):
+            return say(
+                "summary.path_not_run" if not_run else "summary.path", name=name, leaves=leaves
+            )
+        return say(
+            "summary.can_send_not_run" if not_run else "summary.can_send", name=name, leaves=leaves
+        )
 
     def is_unsure(self, tensor_id: int) -> bool:
         """Whether a backward from this tensor would need something saved whose state is not
@@ -540,47 +643,46 @@ class _Teller:
         return any(u.node.id in met for u in self.facts.unsure_saved)
 
     def passed(self) -> Iterator[str]:
-        """A result whose gradient was not kept."""
+        """Tell of a result whose gradient was not kept."""
         for t in self.facts.latest_state.values():
             edge = t.gradient_edge
             inner = edge is not None and edge.node_id not in self.facts.runs_started_at
             value = self.facts.arrived.get(edge) if edge and inner else None
             if value and t.name and t.is_leaf is False and t.retains_grad is False:
-                yield (
-                    f"{self.name(t.id)} is not a leaf: its gradient {value} passed through and was"
-                    " not kept."
-                )
+                yield say("summary.passed", name=self.name(t.id), gradient=self.fit(value))
                 return
 
     # --- memory -----------------------------------------------------------------------------------
 
     def memory(self) -> Iterator[str]:
+        """Tell of a write that changed another tensor too; without one, of two names that share
+        memory."""
         for e in self.facts.writes:
-            if e.alias:
-                before, after = self.graph.tensor[e.before_id], self.graph.tensor[e.after_id]
-                if before.values != after.values:
-                    yield (
-                        f"{self.writing(e)} changed {self.name(after.id)} too, which shares that"
-                        " memory."
-                    )
-                    return
+            before, after = self.graph.tensor[e.before_id], self.graph.tensor[e.after_id]
+            if e.alias and before.values != after.values:
+                name = self.name(after.id)
+                yield say("summary.changed_too", writer=self.writer(e), name=name)
+                return
         named = [t for t in self.facts.latest_state.values() if t.name]
-        for one, two, *_ in sharing(named).values():
-            if one.name != two.name:
-                same = (one.shape, one.stride, one.storage_offset) == (
-                    two.shape,
-                    two.stride,
-                    two.storage_offset,
-                )
-                shows = (
-                    ": an in-place write to one shows in the other"
-                    if same and one.shape is not None
-                    else ""
-                )
-                yield (
-                    f"{self.name(two.id)} and {self.name(one.id)} share one block of memory{shows}."
+        for first, second, *_ in sharing(named).values():
+            if first.name != second.name:
+                same = first.shape is not None and _layout(first) == _layout(second)
+                yield say(
+                    "summary.shared_same" if same else "summary.shared",
+                    one=self.name(second.id),
+                    other=self.name(first.id),
                 )
                 return
+
+
+def _in_a_row(clauses: Sequence[str]) -> str:
+    """Make one sentence of several clauses."""
+    joined = reduce(lambda a, b: say("summary.and", first=a, second=b), clauses)
+    return say("summary.gradients", clauses=joined)
+
+
+def _layout(t: Tensor) -> tuple[object, ...]:
+    return t.shape, t.stride, t.storage_offset
 
 
 def _add_up(parts: Sequence[str], total: str, digits: float = 6e-4) -> bool | None:
@@ -608,18 +710,9 @@ def _add_up(parts: Sequence[str], total: str, digits: float = 6e-4) -> bool | No
 
 
 def _by(hooks: Sequence[int]) -> str:
-    return (
-        "something unknown" if not hooks else "a hook" if len(hooks) == 1 else f"{len(hooks)} hooks"
-    )
+    """Tell by what a gradient was changed."""
+    return say("change.by", hooks=hooks)
 
 
 def _first_line(error: str) -> str:
     return visible(error.strip().partition("\n")[0], CODE * 3).rstrip(".")
-
-
-def _several(names: Sequence[str]) -> str:
-    """
-    >>> _several(["a"]), _several(["a", "b", "c"]), _several(list("abcde"))
-    ('a', 'a, b and c', 'a, b and 3 more')
-    """
-    return joined([*names[:2], f"{len(names) - 2} more"] if len(names) > FEW else names)

@@ -27,7 +27,7 @@ def scene(graph: Graph) -> Scene:
     place = {node_id: i for i, node_id in enumerate(ids)}
     write = RowWriter(graph)
     cards = [_pill(graph, graph.node[n], place[n], write) for n in ids]
-    sent = facts.sent_labels
+    sent = write.words.sent_labels
     arrows = [
         Arrow(place[next_node], i, "edge", sent.get((node_id, slot), ""), _output(output_nr))
         for i, node_id in enumerate(ids)

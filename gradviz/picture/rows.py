@@ -4,27 +4,27 @@ its gradient."""
 from __future__ import annotations
 
 import re
+from functools import reduce
+from typing import NamedTuple
 
-from gradviz.graph.facts import Facts, code_of, way
+from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import (
     Accumulated,
     Backward,
     Call,
-    Called,
-    Changed,
     Edge,
     GradientEdge,
     Graph,
     Node,
-    NodeRan,
     NoteKind,
     Raised,
     SavedState,
     SavedTensor,
     Tensor,
-    Wrote,
 )
-from gradviz.picture.scene import Row, count, joined
+from gradviz.picture.scene import Row
+from gradviz.words.speech import say
+from gradviz.words.words import Words, way, way_of, with_version
 
 LISTED = 6  # nodes, contributions or runs of one card that are listed one by one
 LONG = 80  # characters of such a list
@@ -34,14 +34,15 @@ class RowWriter:
     """Writes the lines of cards of one graph."""
 
     def __init__(self, graph: Graph) -> None:
-        self.graph, self.facts = graph, Facts.of(graph)
+        self.graph, self.facts, self.words = graph, Facts.of(graph), Words(graph)
         # by the tensor that backward was called on
         self.refusals: dict[int, tuple[Backward, Raised]] = {}
         self.given_back: dict[int, list[str]] = {}  # what autograd.grad returned, by object
         for run in graph.backwards:
             for i, value in run.returned:
-                said = self.as_it_came(run.run, graph.tensor[i].gradient_edge, str(value))
-                self.given_back.setdefault(graph.tensor[i].object_id, []).append(said)
+                edge = graph.tensor[i].gradient_edge
+                gradient = self.as_it_came(run.run, edge, str(value))
+                self.given_back.setdefault(graph.tensor[i].object_id, []).append(gradient)
             error = self.facts.error_of_call.get(run.call_id)
             if error and run.call_id in graph.call and not run.ran and run.raised_at is None:
                 refused = self.facts.refused(run, error.message)
@@ -73,40 +74,37 @@ class RowWriter:
         rows = [Row("code", line) for line in self.code(states, calls)]
         rows.append(Row("values", self.values(states, calls)))
         nodes = self.facts.gradient_order(nodes)
-        rows += [Row("state", f"output {output}")] if output is not None else []
-        kind, said = self.tracking(states)
+        if output is not None:
+            rows.append(Row("state", say("label.output", n=output)))
+        kind, tracked = self.tracking(tensor)
         current, former = self.by_age(tensor, nodes)
         footer = [*self.node_rows(current), *self.former_rows(former)]
         if kind == "leaf":
-            rows += [*said, *(self.leaf_rows(tensor) if leaf else []), *footer]
+            rows += [*tracked, *(self.leaf_rows(tensor) if leaf else []), *footer]
         else:
             edge = tensor.gradient_edge if output is not None else None
-            rows += [*footer, *said, *self.changed_rows(nodes, edge), *self.returned(tensor)]
+            rows += [*footer, *tracked, *self.changed_rows(nodes, edge), *self.returned(tensor)]
             # optimizers look at it
             if kind == "untracked" and tensor.is_leaf and tensor.grad is not None:
-                rows.append(Row("accumulate", f".grad is still {tensor.grad}"))
+                rows.append(Row("accumulate", say("row.grad_still", grad=tensor.grad)))
         return kind, rows + self.retained(tensor) + self.refused(states)
 
-    def tracking(self, states: list[Tensor]) -> tuple[str, list[Row]]:
+    def tracking(self, tensor: Tensor) -> tuple[str, list[Row]]:
         """The kind of a tensor's card, and the line that says whether autograd tracks it."""
-        tensor = states[-1]
         if tensor.requires_grad is None and not tensor.gradient_edge:
-            return "untracked", [Row("untracked", "whether it is tracked is not known")]
+            return "untracked", [Row("untracked", say("row.tracked_not_known"))]
         if tensor.requires_grad and tensor.object_id in self.facts.cut_views:
-            said = ("not tracked, yet requires_grad", "no gradient comes to it")
+            said = (say("row.not_tracked_yet_flag"), say("row.no_gradient_comes"))
             return "untracked", [Row("untracked", text) for text in said]
         if not (tensor.requires_grad or tensor.gradient_edge):
-            return "untracked", [
-                Row(
-                    "untracked",
-                    "not tracked" + ("" if tensor.is_leaf is None else " · grad_fn None"),
-                )
-            ]
+            has_grad_fn = tensor.is_leaf is not None
+            text = say("row.not_tracked_no_grad_fn" if has_grad_fn else "row.not_tracked")
+            return "untracked", [Row("untracked", text)]
         if tensor.is_leaf:
-            return "leaf", [Row("state", "leaf · requires_grad")]
+            return "leaf", [Row("state", say("row.leaf"))]
         # a view whose memory was written
         anew = tensor.is_leaf is None and not tensor.gradient_edge
-        return "result", [Row("grad_fn", "grad_fn is made anew at its next use")] if anew else []
+        return "result", [Row("grad_fn", say("row.grad_fn_anew"))] if anew else []
 
     def refused(self, states: list[Tensor]) -> list[Row]:
         """A backward that began here and raised before it ran a node, most often for want of a
@@ -114,14 +112,13 @@ class RowWriter:
         rows = []
         for tensor in (t for t in states if t.id in self.refusals):
             run, error = self.refusals[tensor.id]
-            why = error_text(error) if tensor.requires_grad else "no grad_fn"
+            why = error_text(error) if tensor.requires_grad else say("row.no_grad_fn")
             others = sum(other == (run, error) for other in self.refusals.values()) - 1
-            here = (
-                "raises here"
-                if not others
-                else f"of this and {count(others, 'more tensor')} raises"
-            )
-            rows.append(Row("stale", f"{_word(run)} {here}: {why}"))
+            if others:
+                text = say("row.raises_one_of", run=_word(run), others=others, why=why)
+            else:
+                text = say("row.raises", run=_word(run), why=why)
+            rows.append(Row("stale", text))
         return rows
 
     def bare_rows(self, kind: str, calls: list[Call], nodes: list[int]) -> list[Row]:
@@ -130,10 +127,7 @@ class RowWriter:
             error = self.facts.error_of_call[calls[0].id]
             return [Row("code", code_of(calls[0])), Row("stale", error_text(error))]
         if calls:
-            return [
-                Row("code", code_of(calls[0])),
-                Row("untracked", "a plain value, outside of torch"),
-            ]
+            return [Row("code", code_of(calls[0])), Row("untracked", say("row.plain_value"))]
         nodes = self.facts.gradient_order(nodes)
         call = self.graph.call.get(self.graph.node[nodes[0]].call_id) if nodes else None
         rows = [Row("code", code_of(call))] if call else []
@@ -146,58 +140,76 @@ class RowWriter:
 
         What a library did to a named tensor (``kaiming_uniform_``) is left out too.
         """
-        tensor, name = states[-1], states[-1].name
-        word, hooked = tensor.code_name or name or "", self.facts.hooked_by_call
         # an optimizer's step, not nn.init
         made = [c for c in calls if not c.bookkeeping or "step" in code_of(c)]
-        first = (
-            bool(made) and states[0].id in made[0].outputs and states[0].id not in made[0].inputs
-        )
-        outputs = len(made[0].outputs) if first else 0
-        lines: list[str] = []
-        if name and not (first and outputs == 1 and (made[0].inputs or word != name)):
-            # made before the recording, by a factory, or by one call with several results
-            lines = [name]
-        elif not made or outputs > 1:
-            lines = ["unnamed" if not made else f"output {made[0].outputs.index(states[0].id)}"]
-        for call in made[1:] if lines and first else made:
-            line = code_of(call)
-            if lines and lines[-1] in line and (lines[-1] != name or line.startswith(f"{word} = ")):
-                lines.pop()
-            if not name or first or call.bookkeeping or _mentions(line, word) or call.id in hooked:
-                lines.append(line + (self.written_comment(tensor, call) if lines else ""))
-        if name and not any(_mentions(line, word) for line in lines):
-            lines.insert(0, name)
-        counted = {line: lines.count(line) for line in lines}
-        hooks = {code_of(c) for c in made if c.id in hooked}
-        counts = {line: "times" if line in hooks else "writes" for line in lines}
+        lines = self.code_lines(states, made)
+        hooked = {CodeLine(code_of(c)) for c in made if c.id in self.facts.hooked_by_call}
         return [
-            line if n == 1 else f"{line}{', ' if '  # ' in line else '  # '}{n} {counts[line]}"
-            for line, n in counted.items()
+            _commented(line, lines.count(line), line in hooked) for line in dict.fromkeys(lines)
         ]
 
-    def written_comment(self, tensor: Tensor, call: Call) -> str:
+    def code_lines(self, states: list[Tensor], made: list[Call]) -> list[CodeLine]:
+        """List the lines of code that made and wrote a tensor, each as often as it ran."""
+        name, variable = states[-1].name, variable_of(states[-1])
+        is_made = bool(made) and _makes(made[0], states[0])
+        title = self.code_title(states, made, is_made)
+        lines = [CodeLine(title)] if title else []
+        for call in made[1:] if title and is_made else made:
+            code = code_of(call)
+            if lines and _is_part(lines[-1], code, states[-1]):
+                lines.pop()
+            if is_made or self.is_told(call, variable):
+                at = self.line_of_write(states[-1], call) if lines else None
+                lines.append(CodeLine(code, at))
+        if name and not any(_mentions(line.code, variable) for line in lines):
+            lines.insert(0, CodeLine(name))
+        return lines
+
+    def is_told(self, call: Call, variable: str) -> bool:
+        """Whether the line of a call stands on the card of a tensor that it did not make: one that
+        only handed the tensor on does not."""
+        if not variable or call.bookkeeping or call.id in self.facts.hooked_by_call:
+            return True
+        return _mentions(code_of(call), variable)
+
+    def code_title(self, states: list[Tensor], made: list[Call], is_made: bool) -> str:
+        """Return the first line of a card whose tensor the code of its first call does not stand
+        for, or ""."""
+        name, is_former = states[-1].name, variable_of(states[-1]) != states[-1].name
+        outputs = len(made[0].outputs) if is_made else 0
+        # made before the recording, by a factory, or by one call with several results
+        if name and not (is_made and outputs == 1 and (made[0].inputs or is_former)):
+            return name
+        if not made:
+            return say("row.unnamed")
+        return say("label.output", n=made[0].outputs.index(states[0].id)) if outputs > 1 else ""
+
+    def line_of_write(self, tensor: Tensor, call: Call) -> int | None:
         """Where memory was written, the line number matters: versions and staleness hang on it."""
         for w in self.facts.writes_by_call.get(call.id, ()):
             before, after = self.graph.tensor[w.before_id], self.graph.tensor[w.after_id]
             changed = before.version != after.version or before.values != after.values
             if after.object_id == tensor.object_id and changed and call.source:
-                return f"  # line {call.source.line}"
-        return ""
+                return call.source.line
+        return None
 
     def values(self, states: list[Tensor], calls: list[Call]) -> str:
         tensor = states[-1]
         text = tensor.values
-        if text is None:
-            text = "shape not known" if tensor.shape is None else f"shape {list(tensor.shape)}"
+        if text is None and tensor.shape is None:
+            text = say("row.shape_not_known")
+        elif text is None:
+            text = say("label.shape", shape=list(tensor.shape or ()))
         if calls and calls[0].function == "clone" and len(calls[0].inputs) == 1:
-            text += " in new memory"
-        # a write that reads its own tensor puts it on several cards
+            text = say("row.new_memory", values=text)
         whole = self.facts.states[tensor.object_id]
-        if len({t.version for t in whole} - {None}) > 1:
-            text += f" · version {tensor.version}"
-            text += " · the same tensor" if calls and states[0].id != whole[0].id else ""
-        return text
+        if len({t.version for t in whole} - {None}) < 2:
+            return text
+        # a write that reads its own tensor puts it on several cards
+        again = bool(calls) and states[0].id != whole[0].id
+        return say(
+            "row.same_tensor" if again else "row.version", values=text, version=tensor.version
+        )
 
     # --- nodes and what they saved ----------------------------------------------------------------
 
@@ -242,7 +254,7 @@ class RowWriter:
             return []
         kept = [n for n in nodes if n in self.near(used[0], set(nodes)) or n in used]
         return [
-            Row("grad_fn", f"earlier grad_fn: {names(self.graph, kept)}"),
+            Row("grad_fn", say("row.grad_fn_earlier", nodes=names(self.graph, kept))),
             *self.saved_rows(kept),
         ]
 
@@ -256,7 +268,8 @@ class RowWriter:
         if stale and stale[0].kind == "grad_fn" and len(inner) == 1:
             text, stale = stale[0].text, stale[1:]
         start = self.start(inner[0])
-        rows = [Row("grad_fn", f"{text} · {start}" if start else text), *stale]
+        text = say("row.node_starts", nodes=text, start=start) if start else text
+        rows = [Row("grad_fn", text), *stale]
         for n in inner:
             error = self.facts.error_of_call.get(self.facts.raised_at.get(n, -1))
             if error and all(row.kind != "stale" for row in stale):
@@ -269,21 +282,14 @@ class RowWriter:
         for node in (self.graph.node[n] for n in nodes):
             for s in node.saved:
                 if s.state in (SavedState.STALE, SavedState.OVERWRITTEN):
-                    at = "" if s.saved_version is None else f" at version {s.saved_version}"
-                    rows.append(Row("grad_fn", f"{node.name} saved {self.saved_name(s)}{at}"))
+                    saved = with_version(self.saved_name(s), s.saved_version)
+                    rows.append(Row("grad_fn", say("row.saved", node=node.name, saved=saved)))
                     rows.append(Row("stale", self.fate(node, s)))
                 elif s.state is SavedState.FREED and node.id in self.facts.raised_at:
-                    rows.append(
-                        Row("stale", f"FREED: an earlier backward released what {node.name} saved")
-                    )
+                    rows.append(Row("stale", say("row.freed", node=node.name)))
                     break
             if unsure := [self.saved_name(s) for s in self.facts.unsure_of_node.get(node.id, ())]:
-                rows.append(
-                    Row(
-                        "grad_fn",
-                        f"{node.name} saved {joined(unsure)}: not known whether written since",
-                    )
-                )
+                rows.append(Row("grad_fn", say("row.saved_unsure", node=node.name, saved=unsure)))
         return rows
 
     def saved_name(self, saved: SavedTensor) -> str:
@@ -293,42 +299,11 @@ class RowWriter:
         return tensor.name
 
     def fate(self, node: Node, saved: SavedTensor) -> str:
+        """Tell what a write did to a saved tensor."""
         if saved.state is SavedState.OVERWRITTEN:
-            return (
-                f"OVERWRITTEN, and its version did not move: backward {self.used(node, saved)}"
-                " wrong numbers"
-            )
-        tensor = self.graph.tensor.get(saved.tensor_id)
-        now = self.facts.latest_state[tensor.object_id].version if tensor else None
-        return (
-            "STALE: it was written since" if now is None else f"STALE: it is at version {now} now"
-        )
-
-    def used(self, node: Node, saved: SavedTensor) -> str:
-        """Whether the node ran after what it had saved was overwritten."""
-        tensor, maybe_ran = self.graph.tensor.get(saved.tensor_id), self.facts.maybe_ran
-        seen: list[str] = []  # of its making, the writes to what it saved, and its runs, in order
-        for event in self.graph.events:
-            if isinstance(event, NodeRan) and event.node_id == node.id:
-                seen.append("ran")
-            elif isinstance(event, Called) and node.id in maybe_ran.get(event.call_id, ()):
-                seen.append("perhaps ran")
-            elif isinstance(event, Called) and event.call_id == node.call_id:
-                seen = []
-            elif tensor and isinstance(event, Wrote):
-                after = self.graph.tensor[event.after_id]
-                same = tensor.storage_id is not None and after.storage_id == tensor.storage_id
-                seen += ["written"] if same or after.object_id == tensor.object_id else []
-        if "ran" not in seen:
-            is_later = (
-                "perhaps ran" in seen[seen.index("written") :]
-                if "written" in seen
-                else "perhaps ran" in seen
-            )
-            return "may have used" if is_later else "would use"
-        return (
-            "used" if "written" in seen[: len(seen) - seen[::-1].index("ran")] else "would now use"
-        )
+            return say("row.overwritten", wrong_use=wrong_use(self.facts, node, saved))
+        now = self.facts.version_now(saved)
+        return say("row.stale") if now is None else say("row.stale_now", version=now)
 
     def start(self, node_id: int) -> str:
         """What a backward that began at this node began with."""
@@ -338,15 +313,10 @@ class RowWriter:
         values = [self.start_value(run.run, node_id) for run in runs]
         word, value, often = _word(runs[-1]), values[-1], len(runs)
         if often > 1 and len({*values}) > 1:
-            return f"{word} starts here {often} times" + (f", last with {value}" if value else "")
-        text = f"{word} starts with {value}" if value else f"{word} starts here"
-        return (
-            text
-            if often == 1
-            else f"{text} both times"
-            if often == 2
-            else f"{text} all {often} times"
-        )
+            if value is None:
+                return say("row.starts_often", run=word, n=often)
+            return say("row.starts_with_last", run=word, n=often, value=value)
+        return _starts(word, often) if value is None else _starts_with(word, often, value)
 
     def start_value(self, run: int, node_id: int) -> str | None:
         value = self.facts.arrived_in_run.get((run, node_id))
@@ -371,10 +341,13 @@ class RowWriter:
             if here and change.run == self.facts.last_run_at.get(change.node_id):
                 sent = self.sent_to(change.run, change.node_id)
                 parts = [(e, s) for e, s in sent if e.input_nr == change.input_nr and s]
+                text = way_of(change)
                 if len(parts) > 1:
-                    rows.append(f"engine adds {_sum([s for _, s in parts])} · {way_of(change)}")
+                    total = _sum([s for _, s in parts])
+                    rows.append(say("row.engine_adds_changed", sum=total, change=text))
                 elif parts and parts[0][0].node_id in nodes:
-                    rows.append(f"{way_of(change)} before {self.graph.node[change.node_id].name}")
+                    node = self.graph.node[change.node_id].name
+                    rows.append(say("row.changed_before", change=text, node=node))
         return [Row("accumulate", text) for text in dict.fromkeys(rows)][-LISTED:]
 
     def as_it_came(self, run: int, edge: GradientEdge | None, value: str) -> str:
@@ -400,21 +373,24 @@ class RowWriter:
             rows += self.many_runs(done)
         elif runs and whole and tensor.grad is None:
             rows += [
-                Row("accumulate", "AccumulateGrad · never reached"),
-                Row("accumulate", ".grad: None"),
+                Row("accumulate", say("row.never_reached")),
+                Row("accumulate", say("row.grad", grad=None)),
             ]
         elif tensor.grad is not None:
-            rows.append(Row("accumulate", f".grad: {tensor.grad}"))
+            rows.append(Row("accumulate", say("row.grad", grad=tensor.grad)))
         return rows
 
     def one_run(self, event: Accumulated) -> list[Row]:
         parts = [sent for _, sent in self.sent_to(event.run, event.node_id)]
-        rows = []
+        gradient = self.incoming(event)
         if len(parts) > 1:
-            rows.append(f"engine adds {_sum(parts)}")
-        once = "arrives once:" if len(parts) > 1 else "arrives"
-        rows.append(f"AccumulateGrad · {once} {self.incoming(event)}")
-        rows.append(f".grad: {_stored(event)}")
+            rows = [
+                say("row.engine_adds", sum=_sum(parts)),
+                say("row.arrives_once", gradient=gradient),
+            ]
+        else:
+            rows = [say("row.arrives", gradient=gradient)]
+        rows.append(say("row.grad", grad=_stored(event)))
         return [Row("accumulate", text) for text in rows]
 
     def incoming(self, event: Accumulated) -> str:
@@ -422,50 +398,111 @@ class RowWriter:
 
     def many_runs(self, done: list[Accumulated]) -> list[Row]:
         lines = [
-            f"backward {e.run + 1}: arrives {self.incoming(e)} · .grad {_stored(e)}" for e in done
+            say("row.backward", n=e.run + 1, gradient=self.incoming(e), stored=_stored(e))
+            for e in done
         ]
         if len(lines) > LISTED:
-            lines = [*lines[:2], f"… {len(lines) - 3} more …", lines[-1]]
-        adds = any(e.before is not None for e in done)
-        head = (
-            "AccumulateGrad adds to what is stored"
-            if adds
-            else f"AccumulateGrad · {count(len(done), 'backward')}"
-        )
+            lines = [*lines[:2], say("row.more_backwards", n=len(lines) - 3), lines[-1]]
+        if any(e.before is not None for e in done):
+            head = say("row.adds")
+        else:
+            head = say("row.backwards", n=len(done))
         return [Row("accumulate", text) for text in (head, *lines)]
 
     def returned(self, tensor: Tensor) -> list[Row]:
         """What ``autograd.grad`` gave back for this tensor: it fills no ``.grad``."""
-        found = self.given_back.get(tensor.object_id, [])
-        if len(found) > LISTED:
-            found = [*found[:2], "…", found[-1]]
-        return (
-            [Row("accumulate", f"autograd.grad returns {', then '.join(found)}")] if found else []
-        )
+        values = self.given_back.get(tensor.object_id, [])
+        if not values:
+            return []
+        if len(values) > LISTED:
+            values = [*values[:2], "…", values[-1]]
+        in_order = reduce(lambda a, b: say("row.then", first=a, second=b), values)
+        return [Row("accumulate", say("row.returns", values=in_order))]
 
     def retained(self, tensor: Tensor) -> list[Row]:
         if not tensor.retains_grad:
             return []
-        return [Row("accumulate", f".grad kept by retain_grad: {tensor.grad}")]
+        return [Row("accumulate", say("row.grad_kept", grad=tensor.grad))]
+
+
+class CodeLine(NamedTuple):
+    """A line of code on a card; ``at`` is its number, where it wrote memory."""
+
+    code: str
+    at: int | None = None
+
+
+def _makes(call: Call, tensor: Tensor) -> bool:
+    return tensor.id in call.outputs and tensor.id not in call.inputs
+
+
+def variable_of(tensor: Tensor) -> str:
+    """The variable by which code calls a tensor, now or formerly; its whole name where that is not
+    known; "" where it has none."""
+    return tensor.code_name or tensor.name or ""
+
+
+def _is_part(line: CodeLine, code: str, tensor: Tensor) -> bool:
+    """Whether a line only repeats part of the code after it; a name does so where it is
+    assigned."""
+    if line.at is not None or line.code not in code:
+        return False
+    return line.code != tensor.name or code.startswith(f"{variable_of(tensor)} = ")
+
+
+def _commented(line: CodeLine, often: int, hooks: bool) -> str:
+    """A line of code with its comment: its number, and how often it ran."""
+    comment = ""
+    if line.at is not None and often > 1:
+        comment = say("row.line_writes", line=line.at, n=often)
+    elif line.at is not None:
+        comment = say("row.line", line=line.at)
+    elif often > 1:
+        comment = say("row.times" if hooks else "row.writes", n=often)
+    return f"{line.code}  {comment}" if comment else line.code
+
+
+def _starts(word: str, often: int) -> str:
+    """Say that every backward from a node began there, with what is not known.
+
+    >>> _starts("backward()", 1), _starts("backward()", 3)
+    ('backward() starts here', 'backward() starts here all 3 times')
+    """
+    if often > 2:
+        return say("row.starts_always", run=word, n=often)
+    return say("row.starts_twice" if often == 2 else "row.starts", run=word)
+
+
+def _starts_with(word: str, often: int, value: str) -> str:
+    """Say that every backward from a node began with the same.
+
+    >>> _starts_with("backward()", 2, "1"), _starts_with("backward()", 3, "1")
+    ('backward() starts with 1 both times', 'backward() starts with 1 all 3 times')
+    """
+    if often > 2:
+        return say("row.starts_with_always", run=word, value=value, n=often)
+    return say("row.starts_with_twice" if often == 2 else "row.starts_with", run=word, value=value)
 
 
 def _stored(event: Accumulated) -> str:
     if event.stored is None:
-        return f"set to None by {'a hook' if event.hooks else 'something unknown'}"
+        return say("change.set_to_none", hooks=event.hooks)
     if event.added is not None:
-        return f"{event.before} → {way(event.added, event.stored, event.hooks)}"
-    return f"{event.before} → {event.stored}"
+        after = way(event.added, event.stored, event.hooks)
+        return say("change.to", before=event.before, after=after)
+    return say("change.to", before=event.before, after=event.stored)
 
 
 def _sum(parts: list[str]) -> str:
     listed = " + ".join(parts if len(parts) <= LISTED else [*parts[:2], "…", parts[-1]])
-    if len(parts) <= LISTED and len(listed) <= LONG:
-        return listed
-    return f"{len(parts)} gradients" + (f": {listed}" if len(listed) <= LONG else "")
+    if len(listed) > LONG:
+        return say("row.gradients", n=len(parts))
+    return listed if len(parts) <= LISTED else say("row.gradients_listed", n=len(parts), sum=listed)
 
 
-def way_of(change: Changed) -> str:
-    return way(change.before, change.after, change.hooks)
+def wrong_use(facts: Facts, node: Node, saved: SavedTensor) -> str:
+    """Tell what backward does with a saved tensor that was overwritten."""
+    return say(f"wrong_use.{facts.wrong_use(node, saved).name.lower()}")
 
 
 def _word(run: Backward) -> str:
@@ -476,7 +513,7 @@ def names(graph: Graph, nodes: list[int]) -> str:
     """Node names in gradient order, the middle of a long list counted."""
     listed = [graph.node[n].name for n in nodes if n in graph.node]
     if len(listed) > LISTED:
-        listed = [*listed[:2], "…", listed[-1] + f" ({len(nodes)} nodes)"]
+        listed = [*listed[:2], "…", say("row.nodes_in_all", node=listed[-1], n=len(nodes))]
     return " → ".join(listed)
 
 

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from gradviz.graph.records import Tensor
+from gradviz.words.speech import number, say
 
 LINES = 200  # cards, cuts or nodes that the text lists one by one
-NUMBERS = (
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-)
 
 
 class Row(NamedTuple):
@@ -94,29 +79,17 @@ class Scene(NamedTuple):
 
 
 def describe(tensor: Tensor) -> str:
-    """Shape, dtype and flags in one line, for hovering and tables."""
-    flags = [
-        word
-        for word, on in (("requires_grad", tensor.requires_grad), ("leaf", tensor.is_leaf))
-        if on
-    ]
-    shape = "shape unknown" if tensor.shape is None else str(list(tensor.shape))
-    device = tensor.device if tensor.device not in (None, "cpu") else None
-    return " ".join(str(part) for part in (tensor.dtype, shape, device, *flags) if part)
+    """Return shape, dtype and flags in one line, for hovering."""
+    shape = say("label.shape_unknown") if tensor.shape is None else str(list(tensor.shape))
+    device = tensor.device if tensor.device != "cpu" else None
+    flag = "requires_grad" if tensor.requires_grad else None
+    leaf = say("label.leaf") if tensor.is_leaf else None
+    return " ".join(part for part in (tensor.dtype, shape, device, flag, leaf) if part)
 
 
-def joined(parts: Sequence[str]) -> str:
-    """
-    >>> joined([]), joined(["a"]), joined(["a", "b", "c"])
-    ('', 'a', 'a, b and c')
-    """
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-
-
-def count(number: int, noun: str) -> str:
+def count(n: int, noun: str) -> str:
     """
     >>> count(1, "name"), count(2, "name"), count(40, "name")
     ('one name', 'two names', '40 names')
     """
-    word = NUMBERS[number] if number < len(NUMBERS) else str(number)
-    return f"{word} {noun}" if number == 1 else f"{word} {noun}s"
+    return f"{number(n)} {noun}" if n == 1 else f"{number(n)} {noun}s"

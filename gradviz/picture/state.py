@@ -14,6 +14,7 @@ from gradviz.picture.explaining import Listing
 from gradviz.picture.scene import Arrow, Card, Scene
 from gradviz.words.plain import visible
 from gradviz.words.speech import joined, say
+from gradviz.words.words import Words
 
 FACT = 160  # characters
 LISTED = 12  # saved tensors, or boxes of a fold, that one fact names
@@ -141,7 +142,7 @@ class _Describer:
     def __init__(
         self, graph: Graph, cards: Sequence[Card], arrows: Sequence[Arrow], listing: Listing | None
     ) -> None:
-        self.graph, self.facts = graph, Facts.of(graph)
+        self.graph, self.facts, self.words = graph, Facts.of(graph), Words(graph)
         self.cards, self.arrows, self.listing = cards, arrows, listing
         self.names = {c.id: _name(c) for c in cards}
         self.keys = self.unique_keys()
@@ -249,7 +250,7 @@ class _Describer:
         """Return how large a tensor's memory is, and which other cards share it."""
         storage = self.facts.storage.get(t.storage_id)
         size = (
-            table.UNKNOWN
+            table.word(None)
             if storage is None or storage.nbytes is None
             else say("fact.bytes", n=storage.nbytes)
         )
@@ -270,7 +271,7 @@ class _Describer:
             arrived = self.facts.arrived_at_outputs.get(node.id, ())
             yield say("fact.arrived"), ", ".join(arrived)
         for e in self.graph.edges_from.get(node.id, ()):
-            value = self.facts.sent_labels.get((node.id, e.next_index))
+            value = self.words.sent_labels.get((node.id, e.next_index))
             to = self.card_of.get(e.next_node_id)
             if value and to is not None and to != card.id:
                 yield say("fact.sent"), say("fact.sent_to", value=value, to=self.names[to])

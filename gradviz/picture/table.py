@@ -11,9 +11,9 @@ from gradviz.graph.facts import Facts, sharing
 from gradviz.graph.records import Graph, Tensor
 from gradviz.picture.scene import LINES, Card
 from gradviz.words.plain import visible
+from gradviz.words.speech import FEW, say
 
 COLUMNS = ("name", "value", "grad", "requires_grad", "is_leaf", "grad_fn", "version", "storage")
-UNKNOWN = "unknown"
 CELL = 60  # characters of a cell in the text
 
 
@@ -73,15 +73,15 @@ def rows(graph: Graph, cards: Iterable[Card]) -> list[TableRow]:
         cells = (shown[i], *_cells(facts, t), _storage(t, others))
         found.append(TableRow(key(visible(shown[i])), t.id, tuple(visible(c) for c in cells)))
     if len(shown) > LINES:
-        more = f"… and {len(shown) - LINES:,} more, not listed"
+        more = say("table.more", n=f"{len(shown) - LINES:,}")
         found.append(TableRow(more, -1, (more, *[""] * (len(COLUMNS) - 1))))
     return found
 
 
 def _cells(facts: Facts, t: Tensor) -> tuple[str, ...]:
-    value = t.values or (UNKNOWN if t.shape is None else f"shape {list(t.shape)}")
+    shape = word(None) if t.shape is None else say("label.shape", shape=list(t.shape))
     return (
-        value,
+        t.values or shape,
         grad(t, facts.grads_now[t.object_id], t.object_id in facts.had_grad),
         word(t.requires_grad),
         word(t.is_leaf),
@@ -95,7 +95,7 @@ def word(value: object) -> str:
     >>> word(True), word(0), word(None)
     ('True', '0', 'unknown')
     """
-    return UNKNOWN if value is None else str(value)
+    return say("table.unknown") if value is None else str(value)
 
 
 def grad(t: Tensor, now: str | None, had: bool) -> str:
@@ -104,10 +104,10 @@ def grad(t: Tensor, now: str | None, had: bool) -> str:
     if now is not None:
         return now
     if t.requires_grad is None or (t.requires_grad and t.is_leaf is None):
-        return UNKNOWN
+        return word(None)
     if not t.requires_grad:
-        return "None" if had else "not tracked"
-    return "None" if t.is_leaf or t.retains_grad else "None (not a leaf)"
+        return "None" if had else say("table.not_tracked")
+    return "None" if t.is_leaf or t.retains_grad else say("table.none_not_leaf")
 
 
 def grad_fn(graph: Graph, t: Tensor) -> str:
@@ -115,15 +115,16 @@ def grad_fn(graph: Graph, t: Tensor) -> str:
     if t.is_leaf or t.requires_grad is False:
         return "None"
     node = graph.node.get(t.gradient_edge.node_id) if t.gradient_edge else None
-    return node.name if node else UNKNOWN
+    return word(node.name if node else None)
 
 
 def _storage(t: Tensor, others: Sequence[str]) -> str:
     if t.storage_id is None:
-        return UNKNOWN
-    named = list(dict.fromkeys(others))
-    listed = [*named[:2], f"{len(named) - 2} more"] if len(named) > 3 else named
-    return f"shared with {', '.join(listed)}" if listed else "not shared here"
+        return word(None)
+    names = list(dict.fromkeys(others))
+    if len(names) > FEW:
+        return say("table.shared_more", names=names[:2], n=len(names) - 2)
+    return say("table.shared", names=names) if names else say("table.not_shared")
 
 
 def text(rows: Sequence[TableRow]) -> str:
@@ -136,7 +137,8 @@ def text(rows: Sequence[TableRow]) -> str:
     """
     if not rows:
         return ""
-    lines = [COLUMNS, *(tuple(visible(c, CELL) for c in row.cells) for row in rows)]
+    head = tuple(say(f"column.{column}") for column in COLUMNS)
+    lines = [head, *(tuple(visible(c, CELL) for c in row.cells) for row in rows)]
     widths = [
         max(map(len, column)) for column in zip(*(line for line in lines if line[-1]), strict=True)
     ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from gradviz.graph.facts import Facts, How, code_of, way
+from gradviz.graph.facts import Facts
 from gradviz.graph.records import (
     Accumulated,
+    Backward,
     Call,
     Called,
     Changed,
@@ -20,8 +21,9 @@ from gradviz.graph.records import (
     Wrote,
 )
 from gradviz.picture.rows import error_text
-from gradviz.picture.scene import describe, joined
-from gradviz.words.plain import visible
+from gradviz.words.plain import TEXT_LIMIT, visible
+from gradviz.words.speech import joined, say
+from gradviz.words.words import Words, reason_of, way
 
 LISTED = 6  # nodes that one sentence names
 SETTERS = {"__setitem__": "", "data": ".data", "grad": ".grad", "requires_grad": ".requires_grad"}
@@ -32,12 +34,16 @@ class Story:
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.facts = graph, Facts.of(graph)
+        self.words = Words(graph, TEXT_LIMIT)
         self.event = graph.events[-1] if graph.events else None
 
     def error(self) -> str:
+        """Return what the event raised, or ""."""
         return error_text(self.event) if isinstance(self.event, Raised) else ""
 
     def sources(self) -> tuple[Source, ...]:
+        """Return where in the code the event stands; a backward stands at its call and at the
+        calls that made what it runs."""
         event = self.event
         if event is None:
             return ()
@@ -51,170 +57,200 @@ class Story:
         return tuple(dict.fromkeys(c.source for c in calls if c and c.source))
 
     def sentence(self) -> str:
-        event, text = self.event, "Nothing has happened yet."
+        """Return the event in one sentence; a call that cut something has one more a cut."""
+        event, text = self.event, ""
         if isinstance(event, Called):
             text = self.called(self.graph.call[event.call_id])
         elif isinstance(event, Wrote):
             text = self.wrote(event)
         elif isinstance(event, Hooked):
-            call, name = self.graph.call[event.call_id], self.name(event.tensor_id)
-            when = f", to run when {name}.grad is filled" if "accumulate" in call.function else ""
-            text = f"{self.where(call)} puts a hook on {name}{when}."
+            text = self.hooked(event)
         elif isinstance(event, Changed):
             text = self.changed_on_its_way(event)
         elif isinstance(event, NodeRan):
             text = self.ran(event)
         elif isinstance(event, Accumulated):
-            text = (
-                f"{self.node(event.node_id)}: arrives {event.incoming}, was {event.before}, "
-                f"stored {event.stored}."
-            )
-            if event.added is not None:
-                text = f"{text[:-1]}: {way(event.added, event.stored, event.hooks)}."
+            text = self.accumulated(event)
         elif isinstance(event, Freed):
-            names = [self.node(n) for n in event.node_ids[:LISTED]]
-            more = (
-                [f"{len(event.node_ids) - LISTED} more nodes"]
-                if len(event.node_ids) > LISTED
-                else []
-            )
-            text = (
-                f"{self.where(self.facts.call_of_run.get(event.run))} freed what"
-                f" {joined([*names, *more])} had saved."
-            )
+            text = self.freed(event)
         elif isinstance(event, Raised):
-            during = "" if event.node_id is None else f" while {self.node(event.node_id)} ran"
-            text = (
-                f"{self.where(self.graph.call.get(event.call_id))} raised"
-                f" {error_text(event).rstrip('.')}{during}."
-            )
-        return visible(text, 500)
+            text = self.raised(event)
+        return visible(text or say("event.none"), 500)
 
-    def changed_on_its_way(self, event: Changed) -> str:
-        changed = way(event.before, event.after, event.hooks)
-        if not event.hooks:
-            return (
-                f"On its way to {self.node(event.node_id)} the gradient was changed, it is not"
-                f" known by what: {changed}."
-            )
-        on = next(e.tensor_id for e in self.facts.hooks if e.call_id in event.hooks)
-        by = (
-            f"the {'hook' if len(event.hooks) == 1 else f'{len(event.hooks)} hooks'} on"
-            f" {self.name(on)}"
-        )
-        if event.before == event.after:  # a large one: its numbers are not kept
-            return f"The gradient went through {by}: {changed}."
-        return f"T{by[1:]} changed the gradient: {changed}."
+    # --- calls ------------------------------------------------------------------------------------
 
     def called(self, call: Call) -> str:
+        """Tell what a call made, wrote and cut."""
+        line, deeds = self.words.line(call), self.deeds(call)
+        done = say("event.did", call=line, deeds=deeds) if deeds else say("event.ran", call=line)
+        return " ".join([done, *map(self.cut, self.facts.cuts_of_call.get(call.id, ()))])
+
+    def deeds(self, call: Call) -> list[str]:
+        """List what a call did, a phrase each."""
         run = self.facts.run_of_call.get(call.id)
-        before = {self.graph.tensor[i].object_id: self.graph.tensor[i] for i in call.inputs}
-        made = [t for t in (self.graph.tensor[o] for o in call.outputs) if t.id not in call.inputs]
-        new = [self.made(t) for t in made if t.object_id not in before]
-        parts = [f"made {joined(new)}"] if new else []
-        parts += [self.changed(before[t.object_id], t) for t in made if t.object_id in before]
-        if call.inputs and not call.outputs and call.function in SETTERS:
-            parts = [f"writes {self.name(call.inputs[0])}{SETTERS[call.function]}"]
         if run is not None:
-            starts = "starts" if run.watched else "ran unwatched"
-            parts = [f"{starts} at {joined([self.node(n) for n in run.roots]) or 'no node'}"]
-        ends = (self.cut(c) for c in self.facts.cuts_of_call.get(call.id, ()))
-        return f"{self.where(call)} {' and '.join(parts) or 'ran'}.{''.join(ends)}"
+            return [self.started(run)]
+        if call.inputs and not call.outputs and call.function in SETTERS:
+            written = self.words.name(call.inputs[0]) + SETTERS[call.function]
+            return [say("event.writes", name=written)]
+        before = {self.graph.tensor[i].object_id: self.graph.tensor[i] for i in call.inputs}
+        made = [self.graph.tensor[o] for o in call.outputs if o not in call.inputs]
+        new = [self.made(t) for t in made if t.object_id not in before]
+        deeds = [say("event.made", tensors=new)] if new else []
+        changed = [t for t in made if t.object_id in before]
+        return deeds + [self.changed(before[t.object_id], t) for t in changed]
+
+    def started(self, run: Backward) -> str:
+        """Tell at which nodes a backward began."""
+        nodes = [self.words.node_by_id(n) for n in run.roots] or [say("event.no_node")]
+        return say("event.starts" if run.watched else "event.ran_unwatched", nodes=nodes)
 
     def changed(self, before: Tensor, after: Tensor) -> str:
-        name, grad_fn = self.name(after.id), self.grad_fn(after)
-        if before.version == after.version and before.requires_grad != after.requires_grad:
-            return f"switches requires_grad of {name} {'on' if after.requires_grad else 'off'}"
-        verb = "changed" if before.version == after.version is not None else "writes"
-        return f"{verb} {name}" + (f", whose grad_fn is {grad_fn} now" if grad_fn else "")
+        """Tell what a call did to a tensor that it was given."""
+        name, grad_fn = self.words.name(after.id), self.grad_fn(after)
+        same_memory = before.version == after.version
+        if same_memory and before.requires_grad != after.requires_grad:
+            is_on = after.requires_grad
+            return say("event.switched_on" if is_on else "event.switched_off", name=name)
+        changed = same_memory and after.version is not None
+        if grad_fn is None:
+            return say("event.changed" if changed else "event.writes", name=name)
+        return say(
+            "event.changed_grad_fn" if changed else "event.writes_grad_fn",
+            name=name,
+            grad_fn=grad_fn,
+        )
 
     def cut(self, cut: Cut) -> str:
+        """Tell which way of the gradient a call cut."""
+        result = self.words.name(cut.output_id)
         if cut.reason is CutReason.FLAG_OFF:
-            return (
-                f" {self.name(cut.output_id)} is frozen: what uses it later brings it no gradient."
-            )
-        return f" ✂ {cut.reason.value}: no gradient goes back {self.way(cut)}."
-
-    def way(self, cut: Cut) -> str:
-        ends = [
-            self.graph.tensor[i].object_id for i in (cut.input_id, cut.output_id) if i is not None
-        ]
-        if len(ends) == 2 and ends[0] == ends[1]:
-            return f"through {self.name(cut.output_id)}"
-        return f"from {self.name(cut.output_id)} to {self.name(cut.input_id)}"
+            return say("event.frozen", name=result)
+        if self.facts.is_cut_off(cut):
+            return say("event.cut_through", reason=reason_of(cut), result=result)
+        source = self.words.name(cut.input_id)
+        return say("event.cut", reason=reason_of(cut), result=result, source=source)
 
     def made(self, tensor: Tensor) -> str:
-        name = tensor.name or "a tensor"  # the code that made it stands before it
+        """Tell of a tensor that a call made whether autograd tracks it."""
+        # the code that made it stands before it
+        name = visible(tensor.name, TEXT_LIMIT) if tensor.name else say("event.a_tensor")
         if grad_fn := self.grad_fn(tensor):
             # the call made it; the node will run in backward
-            return f"{name}, whose grad_fn is {grad_fn}"
-        tracked = (
-            "a leaf that requires grad"
-            if tensor.requires_grad and tensor.is_leaf
-            else "not tracked"
-        )
+            return say("event.made_tracked", name=name, grad_fn=grad_fn)
+        if tensor.requires_grad is None:
+            return say("event.made_unknown", name=name)
         if tensor.object_id in self.facts.cut_views:
-            tracked = "which requires grad, and yet no gradient comes to it"
-        return f"{name}, {tracked if tensor.requires_grad is not None else 'tracked or not'}"
-
-    def wrote(self, event: Wrote) -> str:
-        before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
-        pairs = [
-            ("version", before.version, after.version),
-            (".grad", before.grad, after.grad),
-            ("requires_grad", before.requires_grad, after.requires_grad),
-            ("retains_grad", bool(before.retains_grad), bool(after.retains_grad)),
-        ]
-        # not known of a view whose memory was written: its grad_fn is made anew
-        if after.is_leaf is not None:
-            pairs.append(("grad_fn", self.grad_fn(before), self.grad_fn(after)))
-        pairs += (
-            [("values", before.values, after.values)] if before.version == after.version else []
-        )
-        what = (
-            ", ".join(f"{word} {was} → {now}" for word, was, now in pairs if was != now)
-            or "nothing visible"
-        )
-        name, where = self.name(after.id), self.where(self.graph.call.get(event.call_id))
-        return (
-            f"{where} changed {name}{', which shares that memory' if event.alias else ''}: {what}."
-        )
+            return say("event.made_view", name=name)
+        is_leaf = tensor.requires_grad and tensor.is_leaf
+        return say("event.made_leaf" if is_leaf else "event.made_untracked", name=name)
 
     def grad_fn(self, tensor: Tensor) -> str | None:
+        """Return the name of a tensor's ``grad_fn``, where it has one that is known."""
         edge = tensor.gradient_edge
         node = None if tensor.is_leaf or not edge else self.graph.node.get(edge.node_id)
         return node.name if node else None
 
-    def ran(self, event: NodeRan) -> str:
-        nexts = {e.next_index: e.next_node_id for e in self.graph.edges_from.get(event.node_id, ())}
-        sent = [
-            f"{value} to {self.node(nexts[i])}"
-            for i, value in enumerate(event.sent)
-            if value is not None and nexts.get(i) is not None
-        ]
-        arrived = joined([value or "nothing" for value in event.arrived]) or "nothing"
-        return f"{self.node(event.node_id)} ran: {arrived} arrived" + (
-            f", sent {joined(sent)}." if sent else "."
+    def wrote(self, event: Wrote) -> str:
+        """Tell what a write changed."""
+        before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
+        changes = self.changes(before, after) or [say("event.nothing_visible")]
+        return say(
+            "event.wrote_shared" if event.alias else "event.wrote",
+            call=self.words.line(self.graph.call.get(event.call_id)),
+            name=self.words.name(after.id),
+            changes=changes,
         )
 
-    def node(self, node_id: int | None) -> str:
-        node = self.graph.node[node_id]
-        if node.leaf_id is not None:
-            return f"{node.name} of {self.name(node.leaf_id)}"
-        call = self.graph.call.get(node.call_id)
-        return f"{node.name} ({code_of(call)})" if call else node.name
+    def changes(self, before: Tensor, after: Tensor) -> list[str]:
+        """List what is different in a state of a tensor, as far as it can be seen."""
+        changes = []
+        if before.version != after.version:
+            changes.append(say("event.version", was=before.version, now=after.version))
+        if before.grad != after.grad:
+            changes.append(say("event.grad", was=before.grad, now=after.grad))
+        if before.requires_grad != after.requires_grad:
+            was, now = before.requires_grad, after.requires_grad
+            changes.append(say("event.requires_grad", was=was, now=now))
+        kept, keeps = bool(before.retains_grad), bool(after.retains_grad)
+        if kept != keeps:
+            changes.append(say("event.retains_grad", was=kept, now=keeps))
+        # not known of a view whose memory was written: its grad_fn is made anew
+        former, grad_fn = self.grad_fn(before), self.grad_fn(after)
+        if after.is_leaf is not None and former != grad_fn:
+            changes.append(say("event.grad_fn", was=former, now=grad_fn))
+        if before.version == after.version and before.values != after.values:
+            changes.append(say("event.values", was=before.values, now=after.values))
+        return changes
 
-    def name(self, tensor_id: int | None) -> str:
-        label = self.facts.label(tensor_id)
-        if label.tensor is None:
-            return "a plain value"
-        if label.how is How.NAMED:
-            return label.name
-        if label.maker:
-            return code_of(label.maker)
-        return f"an unnamed tensor ({describe(label.tensor)})"
+    def hooked(self, event: Hooked) -> str:
+        """Tell on which tensor a hook was put."""
+        call = self.graph.call[event.call_id]
+        fields = {"call": self.words.line(call), "name": self.words.name(event.tensor_id)}
+        if "accumulate" not in call.function:
+            return say("event.hooked", **fields)
+        return say("event.hooked_after", grad=self.words.grad(event.tensor_id), **fields)
 
-    def where(self, call: Call | None) -> str:
-        if call is None:
-            return "An earlier call"
-        return f"Line {call.source.line}: {code_of(call)}" if call.source else code_of(call)
+    def raised(self, event: Raised) -> str:
+        """Tell what a call raised."""
+        call = self.words.line(self.graph.call.get(event.call_id))
+        error = error_text(event).rstrip(".")
+        if event.node_id is None:
+            return say("event.raised", call=call, error=error)
+        return say(
+            "event.raised_while", call=call, error=error, node=self.words.node_by_id(event.node_id)
+        )
+
+    # --- backwards --------------------------------------------------------------------------------
+
+    def changed_on_its_way(self, event: Changed) -> str:
+        """Tell what became of a gradient between two nodes."""
+        change = way(event.before, event.after, event.hooks)
+        if not event.hooks:
+            return say(
+                "event.changed_unseen", node=self.words.node_by_id(event.node_id), change=change
+            )
+        on = next(e.tensor_id for e in self.facts.hooks if e.call_id in event.hooks)
+        # a large one: its numbers are not kept
+        is_large = event.before == event.after
+        return say(
+            "event.through_hook" if is_large else "event.changed_by_hook",
+            hooks=event.hooks,
+            name=self.words.name(on),
+            change=change,
+        )
+
+    def ran(self, event: NodeRan) -> str:
+        """Tell what arrived at a node, and what it sent."""
+        nexts = {e.next_index: e.next_node_id for e in self.graph.edges_from.get(event.node_id, ())}
+        sent = [
+            say("event.sent", gradient=gradient, node=self.words.node_by_id(nexts[slot]))
+            for slot, gradient in enumerate(event.sent)
+            if gradient is not None and nexts.get(slot) is not None
+        ]
+        node, nothing = self.words.node_by_id(event.node_id), say("change.nothing")
+        arrived = joined([gradient or nothing for gradient in event.arrived]) or nothing
+        if sent:
+            return say("event.node_sent", node=node, arrived=arrived, sent=sent)
+        return say("event.node_ran", node=node, arrived=arrived)
+
+    def accumulated(self, event: Accumulated) -> str:
+        """Tell what an AccumulateGrad stored."""
+        fields = {
+            "node": self.words.node_by_id(event.node_id),
+            "incoming": event.incoming,
+            "before": event.before,
+            "stored": event.stored,
+        }
+        if event.added is None:
+            return say("event.stored", **fields)
+        change = way(event.added, event.stored, event.hooks)
+        return say("event.stored_changed", change=change, **fields)
+
+    def freed(self, event: Freed) -> str:
+        """Tell whose saved tensors a backward released."""
+        nodes = [self.words.node_by_id(n) for n in event.node_ids[:LISTED]]
+        if len(event.node_ids) > LISTED:
+            nodes.append(say("event.more_nodes", n=len(event.node_ids) - LISTED))
+        call = self.words.line(self.facts.call_of_run.get(event.run))
+        return say("event.freed", call=call, nodes=joined(nodes))

@@ -4,23 +4,28 @@ every process."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
 
-from gradviz.graph.facts import Facts, How, code_of
+from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import (
     Backward,
+    Call,
     Cut,
     CutReason,
     Graph,
+    Node,
     NodeKind,
     SavedTensor,
     Tensor,
 )
 from gradviz.picture.rows import error_text, names
-from gradviz.picture.scene import LINES, Arrow, Card, Scene, describe
+from gradviz.picture.scene import LINES, Arrow, Card, Scene
 from gradviz.words.notes import note_text
-from gradviz.words.plain import visible
+from gradviz.words.plain import TEXT_LIMIT, visible
+from gradviz.words.speech import enumerated, say
+from gradviz.words.words import Words, reason_of, with_version
 
-EMPTY = "An empty graph: no tensor, no node."
+SHOWN = 8  # cards that the alt text names
 
 
 def text(graph: Graph, scene: Scene, title: str | None = None) -> str:
@@ -34,29 +39,30 @@ def text(graph: Graph, scene: Scene, title: str | None = None) -> str:
     Returns:
         Lines without a newline at the end; no object ids, no machine paths.
     """
+    facts = Facts.of(graph)
+    cuts = [cut_text(graph, cut) for cut in facts.real_cuts]
+    frozen = [cut_text(graph, cut) for cut in facts.frozen_leaves]
     sections = [
         [visible(title)] if title else [],
         _cards(graph, scene),
-        _section("cut:", (cut_text(graph, cut) for cut in Facts.of(graph).real_cuts)),
-        _section("frozen:", (cut_text(graph, cut) for cut in Facts.of(graph).frozen_leaves)),
-        _section("memory:", _boxes(scene, "memory")),
-        _section("not recorded:", _boxes(scene, "region")),
-        _section("backward", _backwards(graph)),
-        _section("raised:", _raised(graph)),
-        _section("note:", map(note_text, graph.notes)),
+        [say("text.cut_line", line=line) for line in _some(cuts)],
+        [say("text.frozen_line", line=line) for line in _some(frozen)],
+        [say("text.memory_line", line=line) for line in _some(_boxes(scene, "memory"))],
+        [say("text.region_line", line=line) for line in _some(_boxes(scene, "region"))],
+        [say("text.backward_line", line=line) for line in _some(_backwards(graph))],
+        [say("text.raised_line", line=line) for line in _some(_raised(graph))],
+        [say("text.note_line", line=note) for note in _some(map(note_text, graph.notes))],
     ]
     lines = [line for section in sections for line in section]
-    return "\n".join(visible(line, 500) for line in lines) or EMPTY
+    return "\n".join(visible(line, 500) for line in lines) or say("text.empty")
 
 
-def _section(head: str, lines: Iterator[str]) -> list[str]:
-    return [f"{head} {line}" for line in _some(list(lines))]
-
-
-def _some(lines: list[str]) -> list[str]:
-    if len(lines) <= LINES:
-        return lines
-    return [*lines[:LINES], f"… and {len(lines) - LINES:,} more, not listed"]
+def _some(lines: Iterable[str]) -> list[str]:
+    """The lines of a section; where they are many, how many more there are."""
+    found = list(lines)
+    if len(found) <= LINES:
+        return found
+    return [*found[:LINES], say("text.more", n=f"{len(found) - LINES:,}")]
 
 
 # --- cards ----------------------------------------------------------------------------------------
@@ -70,11 +76,14 @@ def _cards(graph: Graph, scene: Scene) -> list[str]:
     lines: list[str] = []
     for card in scene.cards[:LINES]:
         lines.append(card.title)
-        lines += [f"    {'then ' if row.kind == 'code' else ''}{row.text}" for row in card.rows[1:]]
-        lines += [f"    {line}" for line in _reads(into.get(card.id, ()), titles)]
-        lines += [f"    {line}" for line in _node_details(graph, card)]
+        below = [
+            *(say("text.then", code=r.text) if r.kind == "code" else r.text for r in card.rows[1:]),
+            *_reads(into.get(card.id, ()), titles),
+            *_node_details(graph, card),
+        ]
+        lines += [f"    {line}" for line in below]
     if len(scene.cards) > LINES:
-        lines.append(f"… and {len(scene.cards) - LINES:,} more cards, not listed")
+        lines.append(say("text.more_cards", n=f"{len(scene.cards) - LINES:,}"))
     return lines
 
 
@@ -83,94 +92,90 @@ def _titles(scene: Scene) -> dict[int, str]:
 
 
 def _reads(arrows: Iterable[Arrow], titles: dict[int, str]) -> Iterator[str]:
+    """How a card was made of other cards, a line an arrow."""
     for a in arrows:
-        source = titles[a.tail] + (f" ({a.mark})" if a.mark else "")
+        card = titles[a.tail]
+        card = say("text.output_of", card=card, output=a.mark) if a.mark else card
         if a.kind == "gradient":
-            yield f"from {source} · gradient {a.label} goes back to it"
+            yield say("text.from_gradient", card=card, gradient=a.label)
         elif a.kind == "cut":
-            yield f"from {source} · {a.label}"
+            yield say("text.from_label", card=card, label=a.label)
         elif a.kind == "raise":
-            yield f"from {source} · {a.label}: no gradient goes back to it"
+            yield say("text.from_raise", card=card, label=a.label)
+        elif a.kind == "edge" and a.label:
+            yield say("text.edge_sends", card=card, gradient=a.label)
         elif a.kind == "edge":
-            yield (
-                f"its gradient edge leads to {source}"
-                if not a.label
-                else f"sends {a.label} to {source}"
-            )
-        elif a.kind == "of":
-            yield f"{a.label} of {source}" if a.label else f"belongs to {source}"
+            yield say("text.edge", card=card)
+        elif a.kind == "of" and a.label:
+            yield say("text.of_label", card=card, label=a.label)
         else:
-            yield f"from {source}"
+            yield say("text.of" if a.kind == "of" else "text.from", card=card)
 
 
 def _node_details(graph: Graph, card: Card) -> Iterator[str]:
     """What the nodes of a card saved, and the slots of theirs that lead nowhere."""
     for node in (graph.node[n] for n in Facts.of(graph).gradient_order(card.node_ids)):
-        saved = [saved_text(graph, s) for s in node.saved]
-        if saved:
-            yield f"{node.name} saved {', '.join(saved)}"
-        edges = graph.edges_from.get(node.id, ())
-        empty = [str(e.next_index) for e in edges if e.next_node_id is None]
-        if empty and card.kind == "node":
-            yield f"{node.name} next_functions {', '.join(empty)}: None, no gradient needed there"
+        if node.saved:
+            saved = [saved_text(graph, s) for s in node.saved]
+            yield say("text.saved", node=node.name, saved=saved)
+        if card.kind == "node" and (empty := _empty_slots(graph, node)):
+            yield say("text.empty_slots", node=node.name, slots=empty)
         if node.stub and node.kind is not NodeKind.ACCUMULATE_GRAD:
-            yield f"{node.name} was made earlier; what is behind it is not listed"
+            yield say("text.stub", node=node.name)
+
+
+def _empty_slots(graph: Graph, node: Node) -> list[str]:
+    edges = graph.edges_from.get(node.id, ())
+    return [str(e.next_index) for e in edges if e.next_node_id is None]
 
 
 def saved_text(graph: Graph, saved: SavedTensor) -> str:
     """One saved tensor: what it is, at which version, and what has become of it."""
-    tensor = graph.tensor.get(saved.tensor_id)
-    named = tensor and tensor.name and tensor.name != saved.attribute
-    what = f"{saved.attribute} = {tensor.name}" if tensor and named else saved.attribute
-    at = "" if saved.saved_version is None else f" at version {saved.saved_version}"
-    return f"{what}{at} ({saved.state.value})"
+    tensor, what = graph.tensor.get(saved.tensor_id), saved.attribute
+    if tensor and tensor.name and tensor.name != what:
+        what = say("label.given_name", attribute=what, name=tensor.name)
+    what = with_version(what, saved.saved_version)
+    return say("text.saved_state", saved=what, state=say(f"saved.{saved.state.name.lower()}"))
 
 
 # --- the other sections ---------------------------------------------------------------------------
 
 
-def _name(graph: Graph, tensor_id: int | None) -> str:
-    label = Facts.of(graph).label(tensor_id)
-    if label.tensor is None:
-        return "a value outside of torch"
-    if label.how is How.NAMED:
-        return label.name
-    source = label.given_by.source if label.given_by else None
-    return str(source.code) if source else f"a tensor ({describe(label.tensor)})"
-
-
 def cut_text(graph: Graph, cut: Cut) -> str:
     """One cut in words: what it separates, why, and where it stands in the code. A frozen leaf is
     not cut off."""
-    call = graph.call.get(cut.call_id)
-    where = f"line {call.source.line}: " if call and call.source else ""
-    by = f" by {call.source.code}" if call and call.source and call.source.code else ""
-    source, end = _name(graph, cut.input_id), _name(graph, cut.output_id)
+    words, call = Words(graph, TEXT_LIMIT), graph.call.get(cut.call_id)
+    at = call.source if call else None
+    fields = {"source": words.name(cut.input_id), "reason": reason_of(cut)}
     if cut.reason is CutReason.FLAG_OFF:
         leaf = Facts.of(graph).latest_state[graph.tensor[cut.input_id].object_id]
-        then = (
-            "switched on again since"
-            if leaf.requires_grad
-            else "what uses it later brings it no gradient"
-        )
-        return f"{where}{source} · {cut.reason.value}{by} · {then}"
-    return f"{where}{source} ✂ {end} · {cut.reason.value}{by} · no gradient back"
+        then = say("text.on_again" if leaf.requires_grad else "text.no_gradient_later")
+        if at and at.code:
+            text = say("text.frozen_by", code=words.code(call), then=then, **fields)
+        else:
+            text = say("text.frozen", then=then, **fields)
+    elif at and at.code:
+        result = words.name(cut.output_id)
+        text = say("text.cut_by", result=result, code=words.code(call), **fields)
+    else:
+        text = say("text.cut", result=words.name(cut.output_id), **fields)
+    return say("text.at_line", line=at.line, text=text) if at else text
 
 
 def _boxes(scene: Scene, kind: str) -> Iterator[str]:
     titles = _titles(scene)
     for box in scene.boxes:
         if box.kind == kind:
-            yield f"{', '.join(titles[m] for m in box.members)} · {box.label}"
+            yield say("text.box", cards=[titles[m] for m in box.members], label=box.label)
 
 
 def _backwards(graph: Graph) -> Iterator[str]:
     raised = Facts.of(graph).error_of_call
     for run in graph.backwards:
         for line in _run(graph, run):
-            yield f"{run.run + 1} · {line}"
+            yield say("text.run", run=run.run + 1, line=line)
         if run.call_id in raised:
-            yield f"{run.run + 1} · raised {error_text(raised[run.call_id])}"
+            yield say("text.run_raised", run=run.run + 1, error=error_text(raised[run.call_id]))
 
 
 def _raised(graph: Graph) -> Iterator[str]:
@@ -179,20 +184,30 @@ def _raised(graph: Graph) -> Iterator[str]:
     for event in facts.errors:
         if event.call_id not in facts.backward_calls:
             call = graph.call.get(event.call_id)
-            where = f" in line {call.source.line}" if call and call.source else ""
-            yield f"{code_of(call) if call else 'a call'}{where} · {error_text(event)}"
+            what = _with_line(code_of(call), call) if call else say("label.call")
+            yield say("text.raised", call=what, error=error_text(event))
 
 
 def _run(graph: Graph, run: Backward) -> Iterator[str]:
+    """What one backward did, a line each."""
     call = graph.call.get(run.call_id)
-    said = call.source.code if call and call.source and call.source.code else f"{run.kind}()"
-    where = f" in line {call.source.line}" if call and call.source else ""
+    code = call.source.code if call and call.source else None
+    what = _with_line(code or say("label.called", function=run.kind), call)
     if not run.watched:
-        yield f"{said}{where} · not watched, so its gradients are not known"
-        return
-    yield f"{said}{where} · nodes ran: {names(graph, list(run.ran)) or 'none'}"
-    for tensor_id, value in run.returned:
-        yield f"returned {value} for {_name(graph, tensor_id)}, .grad unchanged"
+        yield say("text.not_watched", call=what)
+    elif run.ran:
+        yield say("text.nodes_ran", call=what, nodes=names(graph, list(run.ran)))
+    else:
+        yield say("text.no_node_ran", call=what)
+    for tensor_id, value in run.returned if run.watched else ():
+        name = Words(graph, TEXT_LIMIT).name(tensor_id)
+        yield say("text.returned", value=value, name=name)
+
+
+def _with_line(code: str, call: Call | None) -> str:
+    """Code, and the line in which it stands."""
+    at = call.source if call else None
+    return say("label.in_line", code=code, line=at.line) if at else code
 
 
 # --- alt text -------------------------------------------------------------------------------------
@@ -200,24 +215,42 @@ def _run(graph: Graph, run: Backward) -> Iterator[str]:
 
 def alt(graph: Graph, scene: Scene, title: str | None = None) -> str:
     """The picture in one or two sentences, for screen readers."""
-    what = (
-        "gradient graph"
-        if any(c.kind == "node" for c in scene.cards)
-        else "computation and its gradients"
-    )
-    cards = [c for c in scene.cards if c.kind not in ("tag", "accumulate")]
-    shown = ", ".join(visible(c.name or c.title, 40) for c in cards[:8])
-    more = f" and {len(cards) - 8} more" if len(cards) > 8 else ""
-    first = f"{visible(title) if title else 'Picture of a ' + what}: "
-    first += (
-        f"{len(cards)} {'box' if len(cards) == 1 else 'boxes'}, {shown}{more}."
-        if cards
-        else "nothing yet."
-    )
-    facts = [visible(cut_text(graph, cut).split(" by ")[0], 80) for cut in graph.cuts[:2]]
-    facts += [f"{t.name}.grad is {visible(t.grad, 60)}" for t in _leaves_with_grad(graph)[:3]]
-    facts += [f"{e.error} is raised" for e in Facts.of(graph).errors[:1]]
-    return f"{first} {'; '.join(facts)}." if facts else first
+    is_nodes = any(c.kind == "node" for c in scene.cards)
+    head = visible(title) if title else say("text.alt_nodes" if is_nodes else "text.alt_cards")
+    first = _alt_cards(head, [c for c in scene.cards if c.kind not in ("tag", "accumulate")])
+    facts = [visible(_alt_cut(graph, cut), 80) for cut in graph.cuts[:2]]
+    facts += [
+        say("text.alt_grad", name=t.name, grad=visible(t.grad, 60))
+        for t in _leaves_with_grad(graph)[:3]
+    ]
+    facts += [say("text.alt_error", error=e.error) for e in Facts.of(graph).errors[:1]]
+    if not facts:
+        return first
+    listed = reduce(lambda a, b: say("text.alt_and", first=a, second=b), facts)
+    return say("text.alt_facts", picture=first, facts=listed)
+
+
+def _alt_cards(head: str, cards: list[Card]) -> str:
+    """How many boxes there are, and what the first of them are called."""
+    if not cards:
+        return say("text.alt_nothing", title=head)
+    shown = enumerated([visible(c.name or c.title, 40) for c in cards[:SHOWN]])
+    if len(cards) <= SHOWN:
+        return say("text.alt", title=head, boxes=cards, shown=shown)
+    return say("text.alt_more", title=head, boxes=cards, shown=shown, more=len(cards) - SHOWN)
+
+
+def _alt_cut(graph: Graph, cut: Cut) -> str:
+    """One cut without the code that made it."""
+    words, reason = Words(graph), reason_of(cut)
+    source, call = words.name(cut.input_id), graph.call.get(cut.call_id)
+    if cut.reason is CutReason.FLAG_OFF:
+        text = say("text.alt_frozen", source=source, reason=reason)
+    else:
+        result = words.name(cut.output_id)
+        text = say("text.alt_cut", source=source, result=result, reason=reason)
+    at = call.source if call else None
+    return say("text.at_line", line=at.line, text=text) if at else text
 
 
 def _leaves_with_grad(graph: Graph) -> list[Tensor]:

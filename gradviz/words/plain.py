@@ -17,7 +17,7 @@ def visible(text: object, limit: int = TEXT_LIMIT) -> str:
     """
     text = str(text)
     clipped = text if len(text) <= limit else text[: limit - 1] + "…"
-    if clipped.isascii() and clipped.isprintable():
+    if clipped.isprintable():
         return clipped
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in clipped

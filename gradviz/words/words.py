@@ -3,10 +3,11 @@ Knows no torch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 
-from gradviz.graph.facts import Facts, How, code_of
-from gradviz.graph.records import Call, Graph, Node
+from gradviz.graph.facts import Facts, How, Label, code_of
+from gradviz.graph.records import Call, Changed, Cut, Graph, Node
 from gradviz.words.plain import visible
 from gradviz.words.speech import say
 
@@ -15,30 +16,87 @@ PLACES = 2  # places that are all told
 
 
 class Words:
-    """What the tensors, calls and lines of one graph are called."""
+    """What the tensors, calls and lines of one graph are called.
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph, self.facts = graph, Facts.of(graph)
+    Args:
+        graph: what was recorded or captured.
+        chars: how many characters of a name, or of code, are told.
+    """
+
+    def __init__(self, graph: Graph, chars: int = NAME) -> None:
+        self.graph, self.facts, self.chars = graph, Facts.of(graph), chars
         self.places_told: dict[int, str] = {}  # by call
 
     def name(self, tensor_id: int | None) -> str:
-        """Return a tensor's name, or the code that made it."""
+        """Return a tensor's name, or the code that made it; a phrase where there is neither."""
         label = self.facts.label(tensor_id)
+        return self._in_code(label) or self._phrase(label)
+
+    def grad(self, tensor_id: int | None) -> str:
+        """Return what the ``.grad`` of a tensor is called."""
+        label = self.facts.label(tensor_id)
+        if code := self._in_code(label):
+            return say("label.grad", name=code)
+        return say("label.grad_of", name=self._phrase(label))
+
+    def _in_code(self, label: Label) -> str:
+        """Return what stands for a tensor in the code, or ""."""
+        if label.how is How.NAMED:
+            return visible(label.name, self.chars)
+        if label.maker:
+            return self.code(label.maker)
+        # written since, or only handed on; a parameter is told by its module
+        is_parameter = bool(self._parameter_of(label))
+        return "" if is_parameter else self.code(label.first_maker or label.given_by)
+
+    def _parameter_of(self, label: Label) -> str:
+        """Return the path of the module whose parameter a tensor without a name is, or ""."""
+        is_leaf = label.tensor is not None and label.tensor.is_leaf and label.tensor.requires_grad
+        return (label.reader.module or "") if label.reader and is_leaf else ""
+
+    def _phrase(self, label: Label) -> str:
+        """Return what is known of a tensor that nothing in the code stands for."""
         if label.tensor is None:
             return say("label.plain_value")
-        if label.how is How.NAMED:
-            return visible(label.name, NAME)
-        if label.how is How.MADE:
-            return self.code(label.maker)
-        if label.reader is None:
+        if module := self._parameter_of(label):
+            return say("label.parameter_of", module=visible(module, self.chars))
+        # a backward says nothing of what it was called on
+        if label.reader is None or label.reader.id in self.facts.backward_calls:
             return say("label.unnamed")
-        if label.tensor.is_leaf and label.tensor.requires_grad and label.reader.module:
-            return say("label.parameter_of", module=visible(label.reader.module, NAME))
         return say("label.input_of", code=self.code(label.reader))
 
     def code(self, call: Call | None) -> str:
         """Return the user's code of a call, on one line."""
-        return visible(code_of(call), NAME) if call else ""
+        return visible(code_of(call), self.chars) if call else ""
+
+    def line(self, call: Call | None) -> str:
+        """Return a call with its line, to begin a sentence: ``Line 3: b = a.detach()``."""
+        if call is None:
+            return say("label.earlier_call")
+        if call.source is None:
+            return self.code(call)
+        return say("label.at_line", line=call.source.line, code=self.code(call))
+
+    def node_by_id(self, node_id: int | None) -> str:
+        """Return a node's name, with its leaf or with the code that made it in brackets."""
+        node = self.graph.node[node_id]
+        if node.leaf_id is not None:
+            return say("label.leaf_node", node=node.name, leaf=self.name(node.leaf_id))
+        call = self.graph.call.get(node.call_id)
+        return say("label.node_made", node=node.name, code=self.code(call)) if call else node.name
+
+    def behind(self, node_id: int | None) -> str:
+        """Return the code behind a node, or the node's name."""
+        node = self.graph.node[node_id]
+        return self.code(self.graph.call.get(node.call_id)) or node.name
+
+    @cached_property
+    def sent_labels(self) -> dict[tuple[int, int], str]:
+        """What the last run that used an edge sent along it, each with what became of it before it
+        arrived, by ``(node_id, next_index)``."""
+        changes = self.facts.changed_along
+        told = {edge: way_of(change) for edge, change in changes.items()}
+        return {**self.facts.sent, **told} if told else self.facts.sent
 
     def where(self, call: Call | None) -> str:
         """Return where a call stands: ``cell [4] line 3``; "" where that is not known."""
@@ -74,6 +132,39 @@ class Words:
         if len(found) > PLACES:
             told.append(say("list.more_places", n=len(found) - PLACES))
         return "; ".join(told)
+
+
+def way(before: str | None, after: str | None, hooks: Sequence[int]) -> str:
+    """Tell what became of a gradient on its way.
+
+    >>> way("1", "10", [3]), way("1", "10", [3, 5]), way(None, "10", [])
+    ('1 → hook → 10', '1 → 2 hooks → 10', 'nothing → unknown change → 10')
+    """
+    return say("change.way", before=before or say("change.nothing"), after=after, hooks=hooks)
+
+
+def way_of(change: Changed) -> str:
+    """Tell what became of a gradient that did not arrive as it was sent."""
+    return way(change.before, change.after, change.hooks)
+
+
+def reason_of(cut: Cut) -> str:
+    """Return the word for why a gradient path ends.
+
+    >>> from gradviz.graph.records import CutReason
+    >>> reason_of(Cut(0, 0, 1, CutReason.DETACH_IN_PLACE))
+    'detach_'
+    """
+    return say(f"cut.{cut.reason.name.lower()}")
+
+
+def with_version(saved: str, version: int | None) -> str:
+    """Return what was saved, and at which version, where that is known.
+
+    >>> with_version("a", 3), with_version("a", None)
+    ('a at version 3', 'a')
+    """
+    return saved if version is None else say("label.at_version", saved=saved, version=version)
 
 
 def file_of(name: str) -> str:

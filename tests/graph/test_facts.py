@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz.graph.facts import Facts, How, after_all, code_of, sharing, way
+from gradviz.graph.facts import Facts, How, after_all, code_of, sharing
 from gradviz.graph.records import Freed, Graph, NodeKind, NodeRan, Raised, Wrote
 from gradviz.picture import explaining, table
 from gradviz.picture.figure import Figure
@@ -260,7 +260,6 @@ def test_what_was_there_before_is_known_by_its_reader() -> None:
 def test_helpers() -> None:
     assert after_all([1, 2, 3], {1: [3], 3: [2]}) == [2, 3, 1]
     assert after_all([1, 2], {1: [2], 2: [1]}) == [2, 1]  # a circle
-    assert way(None, "2", [1]) == "nothing → hook → 2"
     graph = recorded()
     shared = sharing(graph.tensors)
     for storage, members in shared.items():

@@ -177,7 +177,8 @@ def check(rec: Any, final: dict[str, torch.Tensor], body: str) -> None:
     for row in (r for r in rows if r["name"] in final):
         assert row["value"] == preview.values(final[row["name"]].tolist()), body
         assert row["grad"].partition(" (")[0] in (grads[row["name"]] or "None", "not tracked"), body
-    said = " ".join([explaining.summary(graph), *explaining._Teller(graph).sentences("")])
+    told = (sentence.text for sentence in explaining._Teller(graph).sentences(""))
+    said = " ".join([explaining.summary(graph), *told])
     for name, value in re.findall(r"(?<![\w.])([a-d])\.grad is (None|\S.*?)(?=[:.;](?: |$))", said):
         assert (grads[name] or "None") == value, f"{said}\n{body}"
 
@@ -205,7 +206,7 @@ TOLD = {
 @pytest.mark.parametrize("body", TOLD)
 def test_sentences(body: str) -> None:
     rec, _ = run(f"{body}\nc = d = a", "scenario", f"<told {len(body)}>")
-    said = " ".join(explaining._Teller(rec.graph).sentences(""))
+    said = " ".join(told.text for told in explaining._Teller(rec.graph).sentences(""))
     assert TOLD[body] in said
     assert not re.search(r"\.grad (is|are) None", said)
 

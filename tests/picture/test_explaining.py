@@ -327,7 +327,7 @@ def deep_copy(named: Named) -> None:
 
 
 @says(
-    r"^a\.grad is .* ✂ .*item\(\), which copies the value out of the graph, cuts the value from"
+    r"^a\.grad is .* ✂ .*item\(\), which copies the value out of the graph, cuts a plain value from"
     r" a\.sum\(\): "
 )
 def item(named: Named) -> None:
@@ -678,7 +678,9 @@ def is_leaf(t: torch.Tensor) -> bool:
         return False
 
 
-PART = r"(?:^|and |to )(\[[-\d., e+\]\[]*\]) (?=and |came |through |arrived |from )"
+NUMBERS = r"\[[-\d., e+]*\]"
+VALUE = rf"{NUMBERS}|\[{NUMBERS}(?:, {NUMBERS})*\]"
+PART = rf"(?:^|and |to |, )({VALUE})(?= and |, | came | through | arrived | from )"
 
 
 def check_counts(said: str, tensors: list[object]) -> None:
@@ -774,7 +776,7 @@ def test_of_random_programs_it_says_what_torch_says(
             error = f"{type(raised).__name__}: {raised}"
     said = summary(rec.graph, error)
     assert 0 < len(said) <= LIMIT
-    said += " " + " ".join(explaining._Teller(rec.graph).sentences(error))
+    said += " " + " ".join(told.text for told in explaining._Teller(rec.graph).sentences(error))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # .grad of a non-leaf
         for name, value in re.findall(

@@ -733,7 +733,7 @@ def test_a_view_made_under_no_grad_is_not_told_to_be_used():
 
 
 def test_every_reason_of_a_cut_has_its_word() -> None:
-    assert set(en.CUT_REASON) == {reason.name.lower() for reason in CutReason}
+    assert set(en.CUT) == {reason.name.lower() for reason in CutReason}
 
 
 def test_whatever_cuts_can_be_told_with_each_cause_of_a_cut() -> None:

@@ -11,7 +11,10 @@ from witness.bare import Engine
 if TYPE_CHECKING:
     from witness.compared import Compared
 
-NUMBER = r"(\[[\d.e+\-, \[\]naif]*\]|-?[\d.]*\d(?:e[+-]\d+)?|nan|-?inf|None|\d+(?:×\d+)* values)"
+ROW = r"\[[\d.e+\-, naif]*\]"
+MATRIX = rf"\[{ROW}(?:, {ROW})*\]"
+LIST = rf"{ROW}|{MATRIX}|\[{MATRIX}(?:, {MATRIX})*\]"
+NUMBER = rf"({LIST}|-?[\d.]*\d(?:e[+-]\d+)?|nan|-?inf|None|\d+(?:×\d+)* values)"
 NAME = r"([^;:]+?)"
 WHOLE = re.compile(r"(?<=[.;]) (?=[^\s])")
 
@@ -91,7 +94,7 @@ class Sentence:
         not kept."""
         g = self.compared.gradients
         for match in self.found(
-            rf"([\w.]+)\.grad is {NUMBER}: ({NUMBER}(?: and {NUMBER})* came back through [^;]*)"
+            rf"([\w.]+)\.grad is {NUMBER}: ({NUMBER}(?:, {NUMBER})*(?: and {NUMBER})? came back through [^;]*)"
         ):
             for k in self.tensors(match[1]):
                 if not (runs := self.runs(k)):
@@ -104,7 +107,7 @@ class Sentence:
                     if (slot, (("leaf", k), 0)) in g.next(key)
                 ]  # of the run that came last
                 text = match[3].partition(", and ")[0].partition(". ")[0]
-                parts = re.findall(rf"(?:^|and ){NUMBER}(?= and| came| through)", text)
+                parts = re.findall(rf"(?:^|and |, ){NUMBER}(?=,| and| came| through)", text)
                 if sorted(parts) != sorted(sent):
                     yield f"{match[3]}; torch {sent}"
         for match in self.found(

@@ -10,9 +10,11 @@ from string import Formatter
 
 import pytest
 
+from gradviz.graph.facts import WrongUse
 from gradviz.graph.findings import Cause, Symptom
-from gradviz.graph.records import CutReason, NoteKind
+from gradviz.graph.records import CutReason, NoteKind, SavedState
 from gradviz.picture import theme
+from gradviz.picture.table import COLUMNS
 from gradviz.why.messages import _TEXTS
 from gradviz.words import en
 from gradviz.words.en import ENGLISH, SECTIONS
@@ -54,6 +56,7 @@ def fields_of(sentence: str) -> dict[str, str]:
 BY_NAME = {
     *("symptom", "ruled_out", "mend", "cause", "answer_column", "verdict", "obstacle"),
     *("cut", "card_kind", "legend", "belief", "note"),
+    *("cutter", "wrong_use", "saved", "column"),
 }
 NAMES = {
     "symptom": {symptom.name.lower() for symptom in Symptom},
@@ -62,6 +65,10 @@ NAMES = {
     "cut": {reason.name.lower() for reason in CutReason},
     "mend": {reason.name.lower() for reason in CutReason},
     "note": {kind.name.lower() for kind in NoteKind},
+    "cutter": {reason.name.lower() for reason in CutReason},
+    "wrong_use": {use.name.lower() for use in WrongUse},
+    "saved": {state.name.lower() for state in SavedState},
+    "column": set(COLUMNS),
 }
 
 
@@ -86,6 +93,16 @@ def test_what_is_said_is_in_the_tables(at: str, call: ast.Call) -> None:
         assert key in ENGLISH.sentences, at
         if None not in given:
             assert set(fields_of(ENGLISH.sentences[key])) == given, f"{at}: {key}"
+
+
+@pytest.mark.parametrize("section", NAMES)
+def test_every_member_has_its_phrase(section: str) -> None:
+    assert set(SECTIONS[section]) >= NAMES[section]
+
+
+def test_what_cuts_is_told_by_its_call() -> None:
+    given = {name for phrase in SECTIONS["cutter"].values() for name in fields_of(phrase)}
+    assert given == {"function", "call"}
 
 
 def test_every_sentence_is_said() -> None:
