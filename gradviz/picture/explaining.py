@@ -27,6 +27,7 @@ from gradviz.graph.records import (
     Wrote,
 )
 from gradviz.picture import rows
+from gradviz.words.notes import note_text
 from gradviz.words.plain import shorten, visible
 from gradviz.words.speech import say, several
 from gradviz.words.words import Words, with_version
@@ -198,7 +199,7 @@ class _Teller:
         """Tell that nothing came back."""
         no_grad_fn = all(t.is_leaf for t in self.graph.tensors)
         yield say("summary.no_grad_fn" if no_grad_fn else "summary.no_gradient")
-        for note in self.graph.notes[:1]:
+        for note in map(note_text, self.graph.notes[:1]):
             yield say("summary.note", note=note)
 
     # --- words ------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from gradviz.why.paths import CHECKED_IN_LOSS, Asked
 from gradviz.why.rules import Rule, first_proven
 from gradviz.why.zeros import Zeros
 from gradviz.words.speech import say, several
+from gradviz.words.words import reason_of
 
 OF_CUTS = {
     CutReason.COPIED_OUT: Cause.REBUILT_FROM_VALUE,
@@ -271,7 +272,7 @@ class Gradients(Zeros):
             return say("raised.untracked_checkpoint")
         if cut.reason in BLOCKS and repair(cut, self.graph) == usual_repair(cut.reason):
             code = self.words.code(self.graph.call[cut.call_id])
-            return say("gradient.ran_under", code=code, block=cut.reason.value)
+            return say("gradient.ran_under", code=code, block=reason_of(cut))
         source, result = self.words.name(cut.input_id), self.words.name(cut.output_id)
         if source == result:
             return say("gradient.cut_itself", name=source)

@@ -45,6 +45,7 @@ from gradviz.why.paths import Paths
 from gradviz.why.rules import Rule, first_proven
 from gradviz.words.plain import visible
 from gradviz.words.speech import say, several
+from gradviz.words.words import reason_of
 
 NAME = 40  # characters of a tensor's name in a sentence
 ERROR = 160  # characters of an error that is not known
@@ -403,7 +404,7 @@ class _Case:
         if not severed:
             return [say("raised.frozen_there", names=self.names(frozen))]
         sources = self.names(self.graph.tensor[c.input_id] for c in severed)
-        reasons = list(dict.fromkeys(c.reason.value for c in severed))
+        reasons = list(dict.fromkeys(reason_of(c) for c in severed))
         sentences = [say("raised.cut_there", names=sources, reasons=reasons)]
         if frozen:
             sentences.append(say("raised.frozen_besides", names=self.names(frozen)))
@@ -860,7 +861,7 @@ class _Case:
             cuts=(cut,),
             name=self.unused_name,
             root=self.name(root),
-            reason=cut.reason.value,
+            reason=reason_of(cut),
             mend=repair(cut, self.graph),
         )
 

@@ -46,13 +46,7 @@ PACKAGE = Path(gv.__file__).parent
 
 # modules whose sentences do not stand in the tables yet: a module goes off the list, and none comes
 # on it
-NOT_MOVED = (
-    *(f"graph/{name}.py" for name in ("facts", "findings", "preview", "records")),
-    *(f"names/{name}.py" for name in ("assign", "resolve")),
-    *(f"picture/{name}.py" for name in ("explaining", "rows", "scene", "table", "telling", "text")),
-    *(f"watch/{name}.py" for name in ("assemble", "backward", "capture", "functions", "recorder")),
-    *(f"watch/{name}.py" for name in ("custom_function", "cuts", "identity", "torch_private")),
-)
+NOT_MOVED = ("graph/preview.py",)
 # what is told by the tables already, whatever is on the list
 STRICT = {
     *("frame", "fold", "cut", "label", "title", "control", "problem", "reply", "printed", "error"),
@@ -70,6 +64,7 @@ TORCHS = set(
     uint8 complex64
     """.split()
 )
+PYTHONS_OWN = re.compile(r"\b[\w/]+\.py\b")  # names of files
 TORCHS_OWN = re.compile(r"\w+Backward\d*|\w+(Error|Warning|Interrupt|Exit)")
 
 
@@ -143,7 +138,7 @@ class Program(NamedTuple):
         own = self.words | TORCHS
         for path in waiting(shown.kind):
             own |= words_of_module(path)
-        rest = outside(without(shown.text, self.quotes))
+        rest = PYTHONS_OWN.sub("", outside(without(shown.text, self.quotes)))
         rest = re.sub(r"(\w+)…", lambda cut: "" if begins_one(cut[1], own) else cut[0], rest)
         return {w for w in words_in(rest) - own if not TORCHS_OWN.fullmatch(w)}
 
