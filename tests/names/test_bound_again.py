@@ -265,7 +265,7 @@ def test_a_former_name_without_its_line_is_no_variable() -> None:
 
 
 def test_a_former_name_is_told_in_the_language_that_is_spoken() -> None:
-    german = {"label.at_line": "{name}, wie es in Zeile {line} war"}
+    german = {"label.former": "{name}, wie es in Zeile {line} war"}
     with speaking(ENGLISH._replace(sentences={**ENGLISH.sentences, **german})):
         with gv.record() as rec:
             b = torch.ones(2, requires_grad=True)

@@ -13,7 +13,7 @@ from gradviz.why.gradient import Gradients
 from gradviz.why.paths import Asked
 
 
-@pytest.fixture(autouse=True, scope="package")
+@pytest.fixture(autouse=True, scope="module")
 def every_answer_explains_its_symptom() -> Iterator[None]:
     """Refuse each answer about a gradient whose cause does not explain what that gradient is, that
     is surer than it says, or that cannot be told of several tensors at once."""
@@ -35,7 +35,7 @@ def every_answer_explains_its_symptom() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True, scope="package")
+@pytest.fixture(autouse=True, scope="module")
 def every_cause_is_a_member() -> Iterator[None]:
     """Refuse each Explanation, made anew or from another, whose cause is no member of Cause."""
     make, replace = Explanation.__new__, Explanation._replace
