@@ -718,14 +718,27 @@ class Facts:
         leaves = self.leaf_at
         return {leaves[node].object_id for node in self.accumulations if node in leaves}
 
-    def made_by_torch(self, t: Tensor) -> bool:
-        """Tell whether a leaf has no elements and torch made it for itself, as a checkpoint does up
-        to torch 2.11."""
-        if 0 not in (t.shape or ()):
-            return False
-        same = {s.id for s in self.states[t.object_id]}
-        readers = [call for i in same for call in self.calls_reading.get(i, ())]
-        return bool(readers) and all(call.bookkeeping for call in readers)
+    @cached_property
+    def objects_of_torch(self) -> set[int]:
+        """Tensors without elements that torch made for itself, as a checkpoint does up to torch
+        2.11: its own bookkeeping alone made or read them; by object id."""
+        empty = {t.object_id for t in self.graph.tensors if 0 in (t.shape or ()) and not t.name}
+        return {object_id for object_id in empty if self.is_of_torch(object_id)}
+
+    def is_of_torch(self, object_id: int) -> bool:
+        """Tell whether torch's own bookkeeping alone made or read a tensor."""
+        states = [t.id for t in self.states[object_id]]
+        calls = [call for i in states for call in self.calls_reading.get(i, ())]
+        calls += [self.maker[i] for i in states if i in self.maker]
+        return bool(calls) and all(call.bookkeeping for call in calls)
+
+    @cached_property
+    def nodes_of_torch(self) -> set[int]:
+        """The nodes of these tensors, by id."""
+        tensors = [t for t in self.graph.tensors if t.object_id in self.objects_of_torch]
+        nodes = {t.gradient_edge.node_id for t in tensors if t.gradient_edge}
+        leaves = (self.accumulate_node.get(t.object_id) for t in tensors)
+        return nodes | {node for node in leaves if node is not None}
 
     # --- runs -------------------------------------------------------------------------------------
 

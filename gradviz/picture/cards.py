@@ -123,7 +123,8 @@ class _Builder:
         for call in self.graph.calls:
             self.place_states_of(call)
         for t in self.graph.tensors:
-            self.place(t.id, (len(self.graph.calls), t.id))
+            if t.object_id not in self.facts.objects_of_torch:
+                self.place(t.id, (len(self.graph.calls), t.id))
         for draft in self.drafts:
             draft.states.sort(key=lambda t: t.id)
 
@@ -260,7 +261,8 @@ class _Builder:
     def place_inner_nodes(self) -> None:
         """A call that made several nodes shows them on its result; what two results share stands
         alone."""
-        left = [n for n in self.graph.nodes if n.id not in self.of_node]
+        of_torch = self.facts.nodes_of_torch
+        left = [n for n in self.graph.nodes if n.id not in self.of_node and n.id not in of_torch]
         users: dict[int, set[_Draft]] = {}
         for node_id in self.facts.gradient_order(n.id for n in left):
             node = self.graph.node[node_id]

@@ -434,11 +434,9 @@ class _Teller:
 
     def known_leaves(self) -> list[Tensor]:
         """The leaves that require grad and are the user's own."""
-        facts, at_node = self.facts, {t.object_id for t in self.facts.leaf_at.values()}
-        leaves = [t for t in facts.latest_state.values() if t.is_leaf and t.requires_grad]
-        return [
-            t for t in leaves if t.name or (t.object_id in at_node and not facts.made_by_torch(t))
-        ]
+        at_node = {t.object_id for t in self.facts.leaf_at.values()} - self.facts.objects_of_torch
+        leaves = [t for t in self.facts.latest_state.values() if t.is_leaf and t.requires_grad]
+        return [t for t in leaves if t.name or t.object_id in at_node]
 
     def returned(self) -> Iterator[str]:
         """Tell what the last ``autograd.grad`` gave back."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from torch.utils.checkpoint import checkpoint
 
 import gradviz as gv
 from gradviz.graph.records import GradientEdge, Graph, Node, NodeKind
@@ -523,3 +524,21 @@ def test_an_earlier_grad_fn_is_named_where_gradients_still_go_through_it() -> No
         "AsStridedBackward0",
         "earlier grad_fn: SliceBackward0",
     ]
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("backward", [False, True])
+def test_what_torch_makes_for_a_checkpoint_is_not_drawn(
+    requires_grad: bool, backward: bool
+) -> None:
+    """Up to torch 2.11 it makes an empty leaf, and another tensor of it."""
+    w = torch.tensor([0.5, 1.0], requires_grad=True)
+    x = torch.tensor([1.0, 2.0], requires_grad=requires_grad)
+    with gv.record() as rec:
+        h = checkpoint(lambda x: torch.tanh(x * w), x, use_reentrant=False)
+        if backward:
+            h.sum().backward()
+    drawn = [card.name or card.title for card in Figure(rec.graph).scene.cards]
+    assert len(drawn) == 4 + backward  # x, w, x * w, its tanh; and the sum
+    assert {"x", "w", "x * w"} < {*drawn}
+    assert not any("unnamed" in title or "Noop" in title for title in drawn)
