@@ -2,21 +2,16 @@
 
 Ternaries, boolean operators and the conditions of comprehensions count too, as branches do: on one
 line they are no easier to follow. Few functions may be above the limit, each for a reason that
-stands here. What else is above it today is listed in `complex_functions.txt`; a function goes off
-the list and none comes on it.
-
-    python tests/test_complexity.py     writes the list anew, shorter only
+stands here.
 """
 
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-LISTED = Path(__file__).with_name("complex_functions.txt")
 LIMIT = 15
 
 # Above the limit and to stay there: the reason, which has to be one that a reader would accept.
@@ -71,20 +66,9 @@ def above_the_limit() -> set[str]:
     return found
 
 
-def listed() -> set[str]:
-    return set(LISTED.read_text(encoding="utf-8").splitlines()) if LISTED.exists() else set()
-
-
-def test_no_function_becomes_harder_to_read() -> None:
-    more = above_the_limit() - listed() - NAMED.keys()
+def test_no_function_becomes_hard_to_read() -> None:
+    more = above_the_limit() - NAMED.keys()
     assert not more, f"above {LIMIT} ways; split them: {sorted(more)}"
-
-
-def test_the_list_gets_shorter() -> None:
-    less = listed() - above_the_limit()
-    assert not less, f"no longer above {LIMIT}; run python tests/test_complexity.py: {sorted(less)}"
-    assert not listed() & NAMED.keys()
-    assert listed() or not LISTED.exists(), "the list is empty; it goes"
 
 
 def test_few_functions_stay_above_the_limit() -> None:
@@ -105,12 +89,3 @@ def test_every_kind_of_branch_counts() -> None:
 def test_functions_are_called_by_what_is_around_them() -> None:
     text = "class A:\n    def f(self):\n        def g(): pass\ndef h(): pass"
     assert [name for name, _ in functions(ast.parse(text))] == ["A.f", "A.f.g", "h"]
-
-
-if __name__ == "__main__":
-    above = above_the_limit() - NAMED.keys()
-    if more := above - listed():
-        sys.exit(f"split these first: {sorted(more)}")
-    LISTED.write_text("".join(f"{name}\n" for name in sorted(above)), encoding="utf-8")
-    if not above:
-        LISTED.unlink()
