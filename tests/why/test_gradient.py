@@ -7,6 +7,7 @@ import contextlib
 import copy
 import re
 import warnings
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -605,6 +606,8 @@ def asked(program: Program) -> tuple[Explanation, torch.Tensor, gv.Recording]:
 
 
 IDS = [p.__name__ for p, _, _ in PROGRAMS]
+# A quarter of them, by their names: a new one changes none of the others.
+DRAWN = [row for row in PROGRAMS if zlib.crc32(row[0].__name__.encode()) % 4 == 0]
 
 
 @pytest.mark.parametrize(("program", "cause", "says"), PROGRAMS, ids=IDS)
@@ -652,7 +655,7 @@ def test_without_a_recording_nothing_is_claimed_that_only_a_recording_proves(
     assert told.cause != "non_leaf" or not subjects[0].is_leaf
 
 
-@pytest.mark.parametrize(("program", "cause", "says"), PROGRAMS[::4], ids=IDS[::4])
+@pytest.mark.parametrize(("program", "cause", "says"), DRAWN, ids=[p.__name__ for p, _, _ in DRAWN])
 def test_its_picture_can_be_drawn(program: Program, cause: str, says: str) -> None:
     explanation, _, rec = asked(program)
     bundle = explanation._repr_mimebundle_()

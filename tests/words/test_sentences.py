@@ -60,6 +60,7 @@ BY_NAME = {
 }
 NAMES = {
     "symptom": {symptom.name.lower() for symptom in Symptom},
+    "cause": {cause.value for cause in Cause},
     "card_kind": {*theme.CARDS, "tags"},
     "legend": set(theme.LEGEND),
     "cut": {reason.name.lower() for reason in CutReason},
