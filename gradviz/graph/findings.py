@@ -39,6 +39,15 @@ class Symptom(Enum):
     KEPT = auto()  # memory that a loop does not give back
 
 
+# what a .grad is: an answer can name it as its {symptom}
+OF_A_GRADIENT = frozenset(
+    {
+        *(Symptom.NONE, Symptom.ELSEWHERE, Symptom.UNREADABLE),
+        *(Symptom.ZERO, Symptom.NAN, Symptom.SOME),
+    }
+)
+
+
 class Cause(str, Enum):
     """One machine-readable word. Equal to the plain word, and shown like it.
 

@@ -249,8 +249,8 @@ class Names:
     def at_the_end(
         self, name: str | None, own: Object, *, whole: bool
     ) -> tuple[str | None, Former | None]:
-        """``name`` where that is still this object, else another variable that is, else with the
-        line where it was; and that line."""
+        """Return ``name`` where that is still this object, else another variable that is, else with
+        the line where it was; and that line."""
         if name is None or self._held.get(name, own) is own:
             return name, None
         others = [

@@ -440,7 +440,7 @@ def present(on: bool = True) -> None:
 
 
 def button_text(value: Any) -> str:
-    """How a value stands on a button, and is compared.
+    """Return how a value stands on a button, and is compared.
 
     >>> button_text(5.0), button_text([2, 2]), button_text(None)
     ('5', '[2, 2]', 'None')

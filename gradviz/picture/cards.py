@@ -389,8 +389,8 @@ class _Builder:
         return list(dict.fromkeys(self.of_node[n] for n in made))
 
     def detached(self) -> dict[_Draft, tuple[set[int], Cut | None]]:
-        """Cards that ``detach_`` cut from what they were made of, and their nodes that nothing
-        leads to any more."""
+        """Return the cards that ``detach_`` cut from what they were made of, and their nodes that
+        nothing leads to any more."""
         found: dict[_Draft, tuple[set[int], Cut | None]] = {}
         into = self.facts.edges_into
         for cut in self.graph.cuts:
@@ -409,7 +409,7 @@ class _Builder:
         return found
 
     def gradient_paths(self) -> dict[Pair, list[Edge]]:
-        """Edges between two cards, by the value's (source, result)."""
+        """Return edges between two cards, by the value's (source, result)."""
         paths: dict[Pair, list[Edge]] = {}
         for e in self.graph.edges:
             if (
@@ -428,8 +428,8 @@ class _Builder:
         return paths
 
     def gradient_arrows(self, edges: Iterable[Edge]) -> list[Drawn]:
-        """One an edge; but a view that was written has nodes of both its times, which read the same
-        value once."""
+        """Return one an edge; but a view that was written has nodes of both its times, which read
+        the same value once."""
         arrows, first = [], dict[Drawn, int]()
         for e in edges:
             arrow = self.gradient_arrow(e)
@@ -448,7 +448,7 @@ class _Builder:
         return "forward", "", mark
 
     def output_arrow(self, tail: _Draft, head: _Draft) -> Drawn:
-        """From the pill of a node with several outputs to the card of one of them."""
+        """Return the arrow from the pill of a node with several outputs to one of their cards."""
         output = self.output_of.get(head)
         shown = output and self.of_node[output[0]] is tail
         arrived = self.facts.arrived.get(output) if output and shown else None

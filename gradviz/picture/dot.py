@@ -406,7 +406,7 @@ def _label(arrow: Arrow) -> str:
 
 
 def _chip_lines(text: str, one_line: bool = False, pauses: str = PAUSES) -> list[str]:
-    """A reason and what follows from it stand under each other, unless the chip lies along a level
+    """Put a reason and what follows from it under each other, unless the chip lies along a level
     arrow."""
     if one_line:
         return wrap(text, 60, 1)

@@ -119,7 +119,7 @@ def sentences(graph: Graph, error: str = "", listing: Listing | None = None) -> 
 
 
 def _has_room(first: str, second: str) -> bool:
-    """Whether a second sentence tells something else and fits beside the first one."""
+    """Say whether a second sentence tells something else and fits beside the first one."""
     return second != first and len(f"{first} {second}") <= LIMIT
 
 
@@ -272,7 +272,7 @@ class _Teller:
         return root if root and root.requires_grad is False and "element" in event.message else None
 
     def is_nothing_behind(self, root: Tensor) -> bool:
-        """Whether it is known that nothing a tensor was computed from requires grad."""
+        """Say whether it is known that nothing a tensor was computed from requires grad."""
         behind = self.facts.inputs_behind([root.id])
         origins = [self.graph.tensor[i] for i in behind if i in self.graph.tensor]
         return not self.graph.notes and all(t.requires_grad is False for t in origins)
@@ -380,17 +380,17 @@ class _Teller:
             yield say("summary.waiting", names=waiting)
 
     def runs(self) -> list[Backward]:
-        """The recorded backwards that fill ``.grad``."""
+        """Return the recorded backwards that fill ``.grad``."""
         runs, call = self.graph.backwards, self.graph.call
         return [b for b in runs if b.kind == "backward" and b.call_id in call]
 
     def starts(self, runs: Sequence[Backward]) -> list[str]:
-        """What the tensors are called on which backwards were called."""
+        """Return what the tensors are called on which backwards were called."""
         begun = ((self.graph.call[b.call_id].inputs, max(1, len(b.roots))) for b in runs)
         return list(dict.fromkeys(self.name(i) for inputs, n in begun for i in inputs[:n]))
 
     def leaves_without_grad(self) -> list[Tensor]:
-        """The leaves that still have the name that they are known by, and no ``.grad``."""
+        """Return the leaves that still have the name that they are known by, and no ``.grad``."""
         states, grads = self.facts.latest_state.values(), self.facts.grads_now
         named = [t for t in states if t.name and not (t.former and t.former.line)]
         tracked = [t for t in named if t.is_leaf and t.requires_grad]
@@ -433,7 +433,7 @@ class _Teller:
             yield text if is_short else _in_a_row([brief for brief, _ in clauses])
 
     def known_leaves(self) -> list[Tensor]:
-        """The leaves that require grad and are the user's own."""
+        """Return the leaves that require grad and are the user's own."""
         at_node = {t.object_id for t in self.facts.leaf_at.values()} - self.facts.objects_of_torch
         leaves = [t for t in self.facts.latest_state.values() if t.is_leaf and t.requires_grad]
         return [t for t in leaves if t.name or t.object_id in at_node]
@@ -486,7 +486,7 @@ class _Teller:
         return brief, self.first_stored(leaf, event, adds_up is True)
 
     def sent_through(self, event: Accumulated) -> dict[str, list[str]]:
-        """What was sent to a leaf in the run of an event, by the code that it came through."""
+        """Return what was sent to a leaf in the run of an event, by the code it came through."""
         values: dict[str, list[str]] = {}
         for e in self.facts.edges_into.get(event.node_id, ()):
             if value := self.facts.sent_in_run.get((event.run, e.node_id, e.next_index)):
@@ -494,11 +494,11 @@ class _Teller:
         return values
 
     def change_of(self, event: Accumulated) -> Changed | None:
-        """What became of a leaf's gradient before it arrived."""
+        """Return what became of a leaf's gradient before it arrived."""
         return self.facts.changed.get((event.run, event.node_id, 0))
 
     def adds_up(self, leaf: Tensor, event: Accumulated) -> bool | None:
-        """Whether what was stored is the sum of what came. None: that cannot be told."""
+        """Say whether what was stored is the sum of what came. None: that cannot be told."""
         digits = 4e-3 if leaf.dtype in ("bfloat16", "float16") else 6e-4
         total = str(event.stored if event.added is None else event.added)
         if event.before is not None:
@@ -614,7 +614,7 @@ class _Teller:
                 yield self.can_send(root, leaves)
 
     def last_result(self) -> list[int]:
-        """The last root; without one, the last tracked result."""
+        """Return the last root; without one, the last tracked result."""
         # A call that hands its input back, such as to("cpu") or retain_grad(), seems to use the
         # last result up.
         last = self.facts.latest_state.values()

@@ -110,7 +110,8 @@ def best(scene: Scene, width: int, like: Arranged | None = None) -> Arranged:
 
 @lru_cache(maxsize=64)  # live pictures come back to the states that they were in
 def _best(scene: Scene, width: int, like: Arranged | None, legend: tuple[str, ...]) -> Arranged:
-    """The same; ``legend`` only tells languages apart, for a scene does not hold its legend."""
+    """Find the best arrangement, once. ``legend`` only tells languages apart: a scene does not
+    hold its legend."""
     found: dict[str, Arranged] = {}
     for how in (like.how, *ARRANGEMENTS) if like else ARRANGEMENTS:
         source = write_dot(scene, how)

@@ -90,7 +90,7 @@ class RowWriter:
         return kind, rows + self.retained(tensor) + self.refused(states)
 
     def tracking(self, tensor: Tensor) -> tuple[str, list[Row]]:
-        """The kind of a tensor's card, and the line that says whether autograd tracks it."""
+        """Return the kind of a tensor's card, and the line that says whether autograd tracks it."""
         if tensor.requires_grad is None and not tensor.gradient_edge:
             return "untracked", [Row("untracked", say("row.tracked_not_known"))]
         if tensor.requires_grad and tensor.object_id in self.facts.cut_views:
@@ -166,8 +166,8 @@ class RowWriter:
         return lines
 
     def is_told(self, call: Call, variable: str) -> bool:
-        """Whether the line of a call stands on the card of a tensor that it did not make: one that
-        only handed the tensor on does not."""
+        """Say whether the line of a call stands on the card of a tensor that it did not make: one
+        that only handed the tensor on does not."""
         if not variable or call.bookkeeping or call.id in self.facts.hooked_by_call:
             return True
         return _mentions(code_of(call), variable)
@@ -185,7 +185,7 @@ class RowWriter:
         return say("label.output", n=made[0].outputs.index(states[0].id)) if outputs > 1 else ""
 
     def line_of_write(self, tensor: Tensor, call: Call) -> int | None:
-        """Where memory was written, the line number matters: versions and staleness hang on it."""
+        """Return the line in which memory was written: versions and staleness hang on it."""
         for w in self.facts.writes_by_call.get(call.id, ()):
             before, after = self.graph.tensor[w.before_id], self.graph.tensor[w.after_id]
             changed = before.version != after.version or before.values != after.values
@@ -437,13 +437,13 @@ def _makes(call: Call, tensor: Tensor) -> bool:
 
 
 def variable_of(tensor: Tensor) -> str:
-    """The variable by which code calls a tensor, now or formerly; its whole name where that is not
-    known; "" where it has none."""
+    """Return the variable by which code calls a tensor, now or formerly; its whole name where that
+    is not known; "" where it has none."""
     return tensor.code_name or tensor.name or ""
 
 
 def _is_part(line: CodeLine, code: str, tensor: Tensor) -> bool:
-    """Whether a line only repeats part of the code after it; a name does so where it is
+    """Say whether a line only repeats part of the code after it; a name does so where it is
     assigned."""
     if line.at is not None or line.code not in code:
         return False
@@ -451,7 +451,7 @@ def _is_part(line: CodeLine, code: str, tensor: Tensor) -> bool:
 
 
 def _commented(line: CodeLine, often: int, hooks: bool) -> str:
-    """A line of code with its comment: its number, and how often it ran."""
+    """Return a line of code with its comment: its number, and how often it ran."""
     comment = ""
     if line.at is not None and often > 1:
         comment = say("row.line_writes", line=line.at, n=often)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gradviz.graph.records import Tensor
-from gradviz.words.speech import number, say
+from gradviz.words.speech import say
 
 LINES = 200  # cards, cuts or nodes that the text lists one by one
 
@@ -85,11 +85,3 @@ def describe(tensor: Tensor) -> str:
     flag = "requires_grad" if tensor.requires_grad else None
     leaf = say("label.leaf") if tensor.is_leaf else None
     return " ".join(part for part in (tensor.dtype, shape, device, flag, leaf) if part)
-
-
-def count(n: int, noun: str) -> str:
-    """
-    >>> count(1, "name"), count(2, "name"), count(40, "name")
-    ('one name', 'two names', '40 names')
-    """
-    return f"{number(n)} {noun}" if n == 1 else f"{number(n)} {noun}s"

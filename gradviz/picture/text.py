@@ -58,7 +58,7 @@ def text(graph: Graph, scene: Scene, title: str | None = None) -> str:
 
 
 def _some(lines: Iterable[str]) -> list[str]:
-    """The lines of a section; where they are many, how many more there are."""
+    """Return the lines of a section; where they are many, how many more there are."""
     found = list(lines)
     if len(found) <= LINES:
         return found
@@ -205,7 +205,7 @@ def _run(graph: Graph, run: Backward) -> Iterator[str]:
 
 
 def _with_line(code: str, call: Call | None) -> str:
-    """Code, and the line in which it stands."""
+    """Return code, and the line in which it stands."""
     at = call.source if call else None
     return say("label.in_line", code=code, line=at.line) if at else code
 
@@ -231,7 +231,7 @@ def alt(graph: Graph, scene: Scene, title: str | None = None) -> str:
 
 
 def _alt_cards(head: str, cards: list[Card]) -> str:
-    """How many boxes there are, and what the first of them are called."""
+    """Return how many boxes there are, and what the first of them are called."""
     if not cards:
         return say("text.alt_nothing", title=head)
     shown = enumerated([visible(c.name or c.title, 40) for c in cards[:SHOWN]])
@@ -241,7 +241,7 @@ def _alt_cards(head: str, cards: list[Card]) -> str:
 
 
 def _alt_cut(graph: Graph, cut: Cut) -> str:
-    """One cut without the code that made it."""
+    """Return one cut without the code that made it."""
     words, reason = Words(graph), reason_of(cut)
     source, call = words.name(cut.input_id), graph.call.get(cut.call_id)
     if cut.reason is CutReason.FLAG_OFF:

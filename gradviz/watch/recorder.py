@@ -336,8 +336,8 @@ class Recorder(TorchFunctionMode):
         usual: tuple[Site, list[Any]] | None,
         watching: Watch | None,
     ) -> None:
-        """A call of the user's raised. Runs while the exception passes through; leaves no trace of
-        us in it."""
+        """Record that a call of the user's raised. Runs while the exception passes through; leaves
+        no trace of us in it."""
         kind, error, _ = sys.exc_info()
         _leave_traceback()
         call = call if usual is None else usual_call(name, *usual)
@@ -555,7 +555,7 @@ class Recorder(TorchFunctionMode):
         return writes
 
     def _refresh_written(self, call: CallRecord, own: Object, tensor: torch.Tensor) -> State:
-        """The state of an input whose version says that it was written."""
+        """Return the state of an input whose version says that it was written."""
         # An in-place method has just given a written view its grad_fn; y[0] = ... writes through
         # another.
         fresh = call.grad_mode and call.function != "__setitem__"
@@ -629,7 +629,7 @@ class Recorder(TorchFunctionMode):
             call.cuts = _cuts_of(call, severed, written, made)
 
     def _with_known_history(self, returned: list[torch.Tensor]) -> list[torch.Tensor]:
-        """Those results whose ``grad_fn`` may be read, see NOTE [views]."""
+        """Return those results whose ``grad_fn`` may be read, see NOTE [views]."""
         return [
             t for t in returned if (own := self.objects.known(t)) is not None and not own.deferred
         ]
@@ -702,7 +702,7 @@ def _cuts_of(
 
 
 def _returns_others(call: CallRecord) -> bool:
-    """Is any result another state than each of the inputs?"""
+    """Say whether any result is another state than each of the inputs."""
     return bool({id(s) for s in call.outputs} - {id(s) for s in call.inputs})
 
 

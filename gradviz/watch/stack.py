@@ -80,7 +80,7 @@ def _is_handler(code: CodeType) -> bool:
 
 
 def _is_noted_checkpoint(code: CodeType, site: Sequence[Any]) -> bool:
-    """Is it torch's checkpoint, and has the site room for it?"""
+    """Say whether it is torch's checkpoint, and the site has room for it."""
     return len(site) < 2 * SITE_DEPTH and torch_private.is_checkpoint(code)
 
 

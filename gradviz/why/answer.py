@@ -130,23 +130,15 @@ class Case(Optimizers):
         """Tell of a loss alone: what it can send gradients to."""
         loss = gradients.loss
         leaves = gradients.leaves_of(Asked("", losses[0], True, False))
-        if _holds_what_was_written(gradients):
+        raises = _holds_what_was_written(gradients)
+        if raises or gradients.unspent:
             return self.answer(
-                Cause.MODIFIED_IN_PLACE,
+                Cause.MODIFIED_IN_PLACE if raises else Cause.NOT_KNOWN,
                 "graph_of_loss",
                 tensor_ids=losses,
                 loss=loss,
                 leaves=leaves,
-                reason=gradients.spent,
-            )
-        if gradients.unspent:
-            return self.answer(
-                Cause.NOT_KNOWN,
-                "graph_of_loss",
-                tensor_ids=losses,
-                loss=loss,
-                leaves=leaves,
-                reason=gradients.unspent,
+                reason=gradients.spent if raises else gradients.unspent,
             )
         if gradients.spent:
             what = say("entry.loss_led_to", loss=loss, leaves=leaves, reason=gradients.spent)

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from gradviz.graph.findings import Cause, Finding, Sure
+from gradviz.graph.findings import OF_A_GRADIENT, Cause, Finding, Sure
 from gradviz.graph.records import Call, Cut, Graph
 from gradviz.picture.figure import Figure
 from gradviz.why.focus import focus
@@ -221,6 +221,8 @@ def fields_of(finding: Finding, group: str = "") -> dict[str, Any]:
         "health": health_of(finding.sure),
         **finding.fields,
     }
+    if finding.symptom not in OF_A_GRADIENT:
+        return fields
     return {**fields, "symptom": say(f"symptom.{finding.symptom.name.lower()}", **fields)}
 
 
@@ -232,5 +234,5 @@ def health_of(sure: Sure) -> str:
 
 
 def lines_of(calls: Iterable[Call]) -> tuple[int, ...]:
-    """Line numbers of calls, each once."""
+    """Return line numbers of calls, each once."""
     return tuple(dict.fromkeys(c.source.line for c in calls if c.source))

@@ -1,10 +1,7 @@
 """Why is this ``.grad`` None, zero or unchanged: from a graph and the flags of the tensor. Knows no
 torch.
 
-NOTE [what is proven]: a recording knows every call, so it proves where a path was cut, and that a
-tensor was not used.
-A graph that was only read has no calls: it proves that no path leads to a tensor, never why there
-is none. Notes and stubs say that something is missing; then "never" is not claimed.
+What may be said of a way that is not there: NOTE [what is proven] in ``graph/flow.py``.
 """
 
 from __future__ import annotations
@@ -77,7 +74,7 @@ class Gradients(Zeros):
     # --- nothing is proven ------------------------------------------------------------------------
 
     def no_cause(self, asked: Asked) -> Explanation:
-        """No rule proves anything."""
+        """Tell that no rule proves anything."""
         return self.answer(
             asked,
             Cause.NOT_KNOWN,
@@ -100,7 +97,7 @@ class Gradients(Zeros):
 
     def leftover(self, asked: Asked) -> Explanation:
         """It is frozen, and its gradient is from before."""
-        froze_later = bool(self.losses) and self.filled(asked)
+        froze_later = bool(self.losses) and self.flow.filled(asked.tensor_id)
         return self.answer(asked, Cause.FROZEN, "frozen_now" if froze_later else "leftover")
 
     def emptied(self, asked: Asked) -> bool:
@@ -240,7 +237,7 @@ class Gradients(Zeros):
 
     def severed(self, asked: Asked) -> Explanation | None:
         """Cuts stand between the loss and it."""
-        cuts = self.separating(asked)
+        cuts = self.flow.separating(asked.tensor_id)
         return self.cut(asked, cuts, behind=False) if cuts else None
 
     def cut(self, asked: Asked, cuts: list[Cut], *, behind: bool) -> Explanation:
@@ -347,9 +344,9 @@ class Gradients(Zeros):
         return self.facts.readers.get(states[-1].object_id, []) if states else []
 
     def left_torch(self, asked: Asked) -> Explanation | None:
-        """All that was made from it ends in cuts, whose results no recorded call takes to the
-        loss."""
-        if not (cuts := self.cuts_after(asked)):
+        """Tell that all that was made from it ends in cuts, whose results no recorded call takes to
+        the loss."""
+        if not (cuts := self.flow.cuts_after(asked.tensor_id)):
             return None
         if self.backward_began_above(asked) or not self.all_of_it_read(asked):
             return None
@@ -388,15 +385,15 @@ class Gradients(Zeros):
         return made_of_it <= self.facts.read_ids
 
     def only_copied(self, asked: Asked) -> Explanation | None:
-        """Only copy.deepcopy read it."""
+        """Tell that only copy.deepcopy read it."""
         readers = self.readers(asked)
         if not readers or not all(map(is_deepcopy, readers)):
             return None
         return self.answer(asked, Cause.NOT_IN_LOSS, "only_copied", calls=readers[:1])
 
     def mixed(self, asked: Asked) -> Explanation | None:
-        """Of what a call returned only a part without a gradient goes on to the loss: the indices
-        of topk or max."""
+        """Tell that of what a call returned only a part without a gradient goes on to the loss: the
+        indices of topk or max."""
         if not self.flow.is_whole:
             return None
         connected = self.connected(asked)
@@ -508,7 +505,7 @@ class Gradients(Zeros):
         return [t for t in leaves if t.id not in self.facts.maker and "." not in (t.name or "")]
 
     def leads_elsewhere(self, asked: Asked) -> Explanation:
-        """What was made from it does not go into the loss."""
+        """Tell that what was made from it does not go into the loss."""
         calls = self.readers(asked)[-1:]
         return self.answer(asked, Cause.NOT_IN_LOSS, "leads_elsewhere", calls=calls)
 
@@ -577,7 +574,10 @@ class Gradients(Zeros):
         that."""
         if self.recorded:
             return False
-        return any(t.shape == self.states(asked)[-1].shape for t in self.behind_node(asked))
+        return any(
+            t.shape == self.states(asked)[-1].shape
+            for t in self.flow.leaves_directly_behind(asked.tensor_id)
+        )
 
     def leaf_above(self, asked: Asked) -> tuple[Tensor | None, bool]:
         """Return the leaf of the same shape directly above, and whether the name was taken from
@@ -592,7 +592,7 @@ class Gradients(Zeros):
 
     def scaled_leaf(self, asked: Asked, result: Tensor) -> Tensor | None:
         """Return the leaf that was made and used up by the one call that made the result."""
-        leaves, maker = self.behind_node(asked), self.maker(asked)
+        leaves, maker = self.flow.leaves_directly_behind(asked.tensor_id), self.maker(asked)
         if len(leaves) != 1 or maker is None or maker.function not in SCALING:
             return None
         leaf = leaves[0]
@@ -753,7 +753,7 @@ class Gradients(Zeros):
         last = max((b.call_id for b in self.graph.backwards if b.call_id < cleared.id), default=-1)
         pairs = [
             (self.graph.tensor[e.before_id], self.graph.tensor[e.after_id])
-            for e in self.writes_to(asked)
+            for e in self.flow.writes_to(asked.tensor_id)
             if last < e.call_id < cleared.id
         ]
         return any(a.version != b.version or a.values != b.values for a, b in pairs)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from gradviz.graph.facts import Facts, How
 from gradviz.graph.findings import Cause, Finding, Sure, Symptom
 from gradviz.graph.flow import End, Flow
-from gradviz.graph.records import Call, Cut, Graph, Tensor, Wrote
+from gradviz.graph.records import Call, Cut, Graph, Tensor
 from gradviz.why.explanation import Explanation, worded
 from gradviz.words.speech import say, several
 from gradviz.words.words import Words
@@ -155,23 +155,15 @@ class Paths:
         """Say whether the gradient that is there cannot be from the loss that is asked about."""
         if not self.given or not asked.requires_grad or self.reaches(asked):
             return False
-        return not (self.hidden(asked) and self.filled(asked))
+        return not (self.hidden(asked) and self.flow.filled(asked.tensor_id))
 
     def hidden(self, asked: Asked) -> bool:
         """Say whether it may be inside a reentrant checkpoint of the loss."""
         return asked.is_leaf and self.flow.is_hidden(asked.tensor_id)
 
-    def filled(self, asked: Asked) -> bool:
-        """Say whether a backward of the loss filled its .grad."""
-        return self.flow.filled(asked.tensor_id)
-
     def states(self, asked: Asked) -> list[Tensor]:
         """Return every recorded state of the tensor."""
         return self.flow.states(asked.tensor_id)
-
-    def writes_to(self, asked: Asked) -> list[Wrote]:
-        """Return every recorded write to the tensor."""
-        return self.flow.writes_to(asked.tensor_id)
 
     def node_of(self, asked: Asked) -> End | None:
         """Return the (node, output) at which a gradient for the tensor arrives."""
@@ -201,29 +193,15 @@ class Paths:
         """Return the call that made the tensor, where one is known."""
         return self.flow.maker(asked.tensor_id)
 
-    def behind_node(self, asked: Asked) -> list[Tensor]:
-        """Return the leaves directly behind its node."""
-        return self.flow.leaves_directly_behind(asked.tensor_id)
-
     def connected(self, asked: Asked) -> set[int]:
         """Return the tensor states from which a gradient still reaches the tensor, itself
         included."""
         return self.flow.connected(asked.tensor_id)
 
-    def separating(self, asked: Asked) -> list[Cut]:
-        """Return the cuts through which its value goes on to the loss, and no gradient comes
-        back."""
-        return self.flow.separating(asked.tensor_id)
-
-    def cuts_after(self, asked: Asked) -> list[Cut]:
-        """Return the cuts of values from which a gradient would still reach the tensor, its own
-        included."""
-        return self.flow.cuts_after(asked.tensor_id)
-
     def cleared(self, asked: Asked) -> tuple[Call, str] | None:
         """Return the call that took away what the last backward had stored, and what that was."""
         cleared = None
-        for write in self.writes_to(asked):
+        for write in self.flow.writes_to(asked.tensor_id):
             before = self.graph.tensor[write.before_id].grad
             after = self.graph.tensor[write.after_id].grad
             if write.call_id in self.facts.backward_calls:
@@ -247,14 +225,14 @@ class Paths:
         )
 
     def back_by_code(self, cuts: Iterable[Cut]) -> WayBack | None:
-        """The code of a call on the way to the loss uses the number."""
+        """Return the call on the way to the loss whose code uses the number."""
         calls = (self.graph.call[cut.call_id] for cut in cuts if cut.output_id is None)
         readers = (self.reader_of(call) for call in calls)
         reader = next((call for call in readers if call), None)
         return reader and WayBack(Sure.PROVEN, self.words.code(reader), reader.outputs)
 
     def back_by_memory(self, cuts: Iterable[Cut], unmade: Sequence[Tensor]) -> WayBack | None:
-        """A tensor that no call returned lies in the memory of what was cut off."""
+        """Return the tensor that no call returned, in the memory of what was cut off."""
         results = (self.graph.tensor[c.output_id] for c in cuts if c.output_id is not None)
         blocks = {t.storage_id for t in results} - {None}
         twin = next((t for t in unmade if t.storage_id in blocks), None)
@@ -264,8 +242,8 @@ class Paths:
         return WayBack(Sure.PROVEN, what, (twin.id,))
 
     def back_by_remaking(self, first: int) -> WayBack | None:
-        """A call after the first cut made a tensor of plain numbers that its code does not
-        show."""
+        """Return the call after the first cut that made a tensor of plain numbers which its code
+        does not show."""
         for call in self.graph.calls:
             remakes = (
                 call.function in REMADE and not call.inputs and self.flow.behind & {*call.outputs}
@@ -275,7 +253,7 @@ class Paths:
         return None
 
     def back_unseen(self, unmade: Sequence[Tensor]) -> WayBack | None:
-        """A tensor that no call returned went into the loss."""
+        """Return a tensor that no call returned and that went into the loss."""
         if not unmade:
             return None
         what = say("path.no_origin", name=self.words.name(unmade[0].id))

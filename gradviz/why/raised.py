@@ -238,7 +238,7 @@ class _Case:
     # --- none of autograd's, or one that is about one input of the call ---------------------------
 
     def unknown(self, error: str) -> Explanation:
-        """It is no error of autograd that is known here; its traceback says where it was raised."""
+        """Tell of an error that is not known here; its traceback says where it was raised."""
         return self.answer(
             Cause.NOT_KNOWN,
             "raised",
@@ -248,7 +248,7 @@ class _Case:
         )
 
     def about_an_input(self) -> Explanation | None:
-        """What is wrong with an input of the call is all that there is to tell."""
+        """Tell what is wrong with an input of the call, where no more is known."""
         if self.cause is None:
             return None
         tensor = self.blamed(self.cause)
@@ -316,7 +316,7 @@ class _Case:
     # --- an optimizer -----------------------------------------------------------------------------
 
     def results_like_parameters(self) -> Explanation | None:
-        """No recorded call raises it: named are the results that look like parameters."""
+        """Name the results that look like parameters: no recorded call raises this error."""
         results = [t for t in self.facts.latest_state.values() if self.like_a_parameter(t)]
         if not results:
             return None
@@ -365,7 +365,7 @@ class _Case:
         return [c for c in self.graph.cuts if c.output_id in near]
 
     def start_unseen(self) -> Explanation | None:
-        """What backward was called on was not recorded."""
+        """Tell that what backward was called on was not recorded."""
         if self.root is not None and self.graph.calls:
             return None
         return self.answer(
@@ -376,7 +376,7 @@ class _Case:
         )
 
     def cut_off(self) -> Explanation | None:
-        """Cuts stand between the root and what requires grad."""
+        """Tell that cuts stand between the root and what requires grad."""
         cuts = self.nearest_cuts
         if self.root is None or not cuts:
             return None
@@ -418,8 +418,8 @@ class _Case:
         return sum(site_of(self.graph.call[i]) not in sites for i in others)
 
     def left_torch(self) -> Explanation | None:
-        """A cut on no way to the loss, and a tensor of unknown origin afterwards: perhaps made from
-        that value."""
+        """Tell of a cut on no way to the loss, and of a tensor of unknown origin after it, perhaps
+        made from that value."""
         entries = self.entries_of_values()
         last_entry = max((call_id for call_id, _ in entries), default=-1)
         cuts = [c for c in self.graph.cuts if c.call_id < last_entry]
@@ -460,7 +460,7 @@ class _Case:
         return self.facts.ancestors([self.root.id]) if self.root else set()
 
     def from_grad(self) -> Explanation | None:
-        """It was computed from what autograd.grad gave back without a graph."""
+        """Tell that it was computed from what autograd.grad gave back without a graph."""
         calls = [self.graph.call[b.call_id] for b in self.graph.backwards if b.kind == "grad"]
         calls = [c for c in calls if self.behind_root & {*c.outputs}]
         if self.root is None or not calls:
@@ -477,7 +477,7 @@ class _Case:
         )
 
     def untracked(self) -> Explanation | None:
-        """No cut leads to it: nothing that it was computed from required grad."""
+        """Tell that no cut leads to it: nothing that it was computed from required grad."""
         if self.root is None:
             return None
         maker = self.facts.maker.get(self.root.id)
@@ -662,7 +662,8 @@ class _Case:
         )
 
     def run_twice(self) -> Explanation | None:
-        """Two backwards went through the same graph, or through a part that two losses share."""
+        """Tell that two backwards went through the same graph, or through a part that two losses
+        share."""
         if self.freed is None or self.run is None:
             return None
         node, earlier = self.freed
@@ -701,8 +702,8 @@ class _Case:
         return [t for edge, t in self.facts.last_at.items() if edge in entered]
 
     def carried_over(self) -> Explanation | None:
-        """A loop takes a tensor from before the earlier backward into this one: an RNN's state, a
-        running loss."""
+        """Tell that a loop takes a tensor from before the earlier backward into this one: an RNN's
+        state, a running loss."""
         if self.freed is None:
             return None
         node, earlier = self.freed
@@ -828,7 +829,7 @@ class _Case:
         return self.name(self.unused)
 
     def input_unseen(self) -> Explanation | None:
-        """Which input is not used was not recorded."""
+        """Tell that it was not recorded which input is not used."""
         if self.unused is not None:
             return None
         index = number(self.text, "index")
@@ -840,7 +841,7 @@ class _Case:
         )
 
     def input_cut_off(self) -> Explanation | None:
-        """A cut stands between the output and the input."""
+        """Tell that a cut stands between the output and the input."""
         if self.unused is None:
             return None
         root = self.inputs[0]
@@ -866,7 +867,7 @@ class _Case:
         )
 
     def input_of_another(self) -> Explanation | None:
-        """The output was not computed from it, but perhaps from a twin of it."""
+        """Tell that the output was not computed from it, but perhaps from a twin of it."""
         if self.unused is None:
             return None
         root = self.inputs[0]

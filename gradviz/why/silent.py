@@ -288,7 +288,8 @@ class _Asked:
         return None
 
     def followed(self, name: str, object_id: int) -> Explanation | None:
-        """A tensor of the recording that shares its memory with weights that were written since."""
+        """Tell of a tensor of the recording that shares its memory with weights that were written
+        since."""
         states = self.facts.states[object_id]
         maker = self.facts.maker.get(states[0].id)
         if states[-1].storage_id is None or maker is None:

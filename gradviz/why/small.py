@@ -365,7 +365,7 @@ class _Small(Measured):
         return None
 
     def uses_of(self, name: str, node: int) -> Explanation | None:
-        """The uses of the parameter of one AccumulateGrad count less and less."""
+        """Tell that the uses of the parameter of one AccumulateGrad count less and less."""
         edges = {e.node_id: e for e in self.facts.edges_into.get(node, ())}
         if len(edges) < CHAIN:
             return None

@@ -254,7 +254,7 @@ class Zeros(Paths):
     # --- zeros were written over it ---------------------------------------------------------------
 
     def zeroed(self, asked: Asked) -> Explanation | None:
-        """Zeros were written into its .grad."""
+        """Tell that zeros were written into its .grad."""
         if (cleared := self.cleared(asked)) is None:
             return None
         call, stored = cleared
@@ -266,7 +266,7 @@ class Zeros(Paths):
     # --- between two nodes something else became zeros --------------------------------------------
 
     def became_zeros(self, asked: Asked) -> Explanation | None:
-        """Between two nodes something else than zeros became zeros."""
+        """Tell that between two nodes something else than zeros became zeros."""
         slots = sorted(slot for slot, unlike in self.zero_makers(asked) or () if unlike)
         if not slots:
             return None
@@ -358,7 +358,7 @@ class Zeros(Paths):
         return [t for slot in unexplained for t in self.moved_factor(*slot) or ()]
 
     def stopped(self, asked: Asked) -> Explanation | None:
-        """All its gradient comes along edges on which only zeros went."""
+        """Tell that all its gradient comes along edges on which only zeros went."""
         stops = self.stopping(asked)
         if not stops or len(self.moved_at(asked)) >= len(stops):
             return None
@@ -370,7 +370,7 @@ class Zeros(Paths):
         return self.zero_because(asked, self.nearest(asked, stops))
 
     def zero_because(self, asked: Asked, stops: list[Slot]) -> Explanation:
-        """All its gradient comes through these edges, along which only zeros went."""
+        """Tell that all its gradient comes through these edges, along which only zeros went."""
         nodes = [self.graph.node[node_id] for node_id, _ in stops]
         factors = [t for slot in stops if (t := self.blocked[slot]) is not None]
         if len(factors) == len(stops) and self.start_later(asked, factors):
@@ -391,7 +391,7 @@ class Zeros(Paths):
         factors: Iterable[Tensor] = (),
         cancels: bool = False,
     ) -> Explanation:
-        """These nodes send only zeros back."""
+        """Tell that these nodes send only zeros back."""
         casts = all(node.name.startswith(CAST) for node in nodes)
         how = say("zero.sends_zeros", nodes=list(dict.fromkeys(node.name for node in nodes)))
         return self.answer(
@@ -530,7 +530,7 @@ class Zeros(Paths):
     # --- several gradients add up to 0 ------------------------------------------------------------
 
     def cancels(self, asked: Asked) -> Explanation | None:
-        """Several gradients reach it, and add up to 0."""
+        """Tell that several gradients reach it, and add up to 0."""
         end = self.node_of(asked)
         parts = self.cancelling(end[0]) if end and not asked.hooked else []
         if not parts:
@@ -567,7 +567,7 @@ class Zeros(Paths):
     # --- which node made the zeros is not proven --------------------------------------------------
 
     def zero_unproven(self, asked: Asked) -> Explanation:
-        """Which node made the zeros is not proven: tell which may have."""
+        """Tell which node may have made the zeros: which one did is not proven."""
         moved = self.moved_at(asked)
         able = [] if moved else self.able_nodes(self.node_of(asked))
         moved = moved or self.moved_above(asked)

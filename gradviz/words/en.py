@@ -385,15 +385,12 @@ SUMMARY = {
 
 # what there is to explain
 SYMPTOM = {
-    "raised": "a call raised",
     "none": "{grad} is None",
     "unreadable": "{grad} cannot be read",
     "elsewhere": "{grad} is not from {loss}",
     "zero": "{grad} is all zeros",
     "nan": "{grad} holds NaN or inf",
     "some": "{grad} is there",
-    "stays": "{it} stays as it is",
-    "kept": "memory is kept",
 }
 
 # the cause behind a verdict, in brackets

@@ -10,7 +10,7 @@ _NUMBERS = re.compile(r"\[(?:[-\d.,\[\] …j]|e[+-]|nan|inf|True|False)*\]")
 
 
 def visible(text: object, limit: int = TEXT_LIMIT) -> str:
-    """User text with whatever a reader could not see, or a renderer could trip over, written out.
+    """Write out whatever a reader of user text could not see, or a renderer could trip over.
 
     >>> visible("a\\nb\\x00\\u202e<&"), visible("x" * 300, 10)
     ('a\\\\nb\\\\x00\\\\u202e<&', 'xxxxxxxxx…')
@@ -25,7 +25,7 @@ def visible(text: object, limit: int = TEXT_LIMIT) -> str:
 
 
 def shorten(text: str, chars: int) -> str:
-    """Each list of numbers in a line without its last elements, where it is longer than ``chars``.
+    """Leave out the last elements of each list of numbers that is longer than ``chars``.
 
     >>> shorten(".grad: None → [[0.25, 0.5, 0.75], [1, 2, 3]]", 20)
     '.grad: None → [[0.25, 0.5, 0.75], …]'

@@ -10,7 +10,7 @@ from torch.utils.checkpoint import checkpoint
 
 import gradviz as gv
 from gradviz.graph.records import GradientEdge, Graph, Node, NodeKind
-from gradviz.picture import dot, fold, scene
+from gradviz.picture import dot, fold
 from gradviz.picture.arrange import arranged
 from gradviz.picture.cards import scene as cards
 from gradviz.picture.figure import Figure
@@ -270,11 +270,6 @@ def test_large_recordings_fold_by_module_and_by_line() -> None:
             h = (h + 1).tanh()
     small = Figure(rec.graph).scene
     assert [c.kind for c in small.cards] == ["leaf", "fold"] or len(small.cards) <= 3
-
-
-@pytest.mark.parametrize(("number", "words"), [(1, "one name"), (2, "two names"), (13, "13 names")])
-def test_counting_in_words(number: int, words: str) -> None:
-    assert scene.count(number, "name") == words
 
 
 def rows(graph: Graph, name: str) -> list[str]:
