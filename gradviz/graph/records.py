@@ -192,6 +192,44 @@ class Call(NamedTuple):
     module: str | None  # path of the nn.Module that ran it
     source: Source | None
     bookkeeping: bool  # torch's own: an optimizer's step, nn.init, load_state_dict
+    module_call: int | None = None  # the innermost call of a module under way
+
+
+class Parameter(NamedTuple):
+    """A parameter of a root module, at the first name that ``named_parameters()`` gives it."""
+
+    name: str  # below the root: "transformer.h.5.ln_1.weight"
+    object_id: int | None  # of its tensor states; None where no recorded call met it
+    shape: tuple[int, ...] | None
+    requires_grad: bool  # when the recording ended
+    # an optimizer has it, that stepped in the recording or that a variable holds; None where no
+    # optimizer is known
+    held: bool | None
+
+
+class Module(NamedTuple):
+    """A root module, the outermost that ran, as it was when the recording ended."""
+
+    id: int
+    name: str  # its variable, or its class where it has none
+    kind: str  # its class
+    children: tuple[tuple[str, str], ...]  # (path, class) of every module below, in module order
+    parameters: tuple[Parameter, ...]  # of it and of all below, in module order
+    tied: tuple[tuple[str, str], ...]  # (other name of a parameter, its first name)
+
+
+class ModuleCall(NamedTuple):
+    """One call of an ``nn.Module``. Calls nest, so the torch calls of each are an interval."""
+
+    id: int
+    module_id: int  # the root
+    path: str  # below the root: "transformer.h.5"; "" for the root itself
+    kind: str  # class of the module
+    parent_id: int | None  # the module call that was under way
+    number: int  # which call of this module, from 0
+    training: bool  # module.training when it was called
+    source: Source | None  # the user's statement that called it
+    code: str | None  # the call as written there: "D(fake.detach())"
 
 
 class Cut(NamedTuple):
@@ -403,6 +441,8 @@ class Graph:
         "tensors": Tensor,
         "storages": Storage,
         "calls": Call,
+        "modules": Module,
+        "module_calls": ModuleCall,
         "cuts": Cut,
         "gradients": Gradient,
         "events": Event,
@@ -419,6 +459,8 @@ class Graph:
         tensors: Sequence[Tensor] = (),
         storages: Sequence[Storage] = (),
         calls: Sequence[Call] = (),
+        modules: Sequence[Module] = (),
+        module_calls: Sequence[ModuleCall] = (),
         cuts: Sequence[Cut] = (),
         gradients: Sequence[Gradient] = (),
         events: Sequence[Event] = (),
@@ -440,6 +482,8 @@ class Graph:
     tensors: Sequence[Tensor]
     storages: Sequence[Storage]
     calls: Sequence[Call]
+    modules: Sequence[Module]
+    module_calls: Sequence[ModuleCall]
     cuts: Sequence[Cut]
     gradients: Sequence[Gradient]
     events: Sequence[Event]
