@@ -22,7 +22,7 @@ from gradviz.names.position import Place, dotted, locate, statement_of
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:
-    from gradviz.watch.entries import CallRecord, Object, Site, State
+    from gradviz.watch.entries import CallRecord, ModuleRun, Object, Root, Site, State
     from gradviz.watch.recorder import Recorder
 
 
@@ -34,10 +34,21 @@ def _not_last(calls: list[CallRecord]) -> set[int]:
         if call.direct or following.direct or call.site != following.site:
             continue
         # One of torch's own layers in a loop makes one call each time.
-        once = call.module is not None and not call.module[2] and call.module == following.module
+        run, other = call.run_of_module, following.run_of_module
+        once = run is not None and not run.below_outermost and _same_module(run, other)
         if not (once and call.function == following.function):
             found.add(id(call))
     return found
+
+
+def _same_module(run: ModuleRun, other: ModuleRun | None) -> bool:
+    """Say whether two calls of modules run the same one, called at the same place."""
+    return (
+        other is not None
+        and run.root is other.root
+        and run.below_outermost == other.below_outermost
+        and run.outermost.site == other.outermost.site
+    )
 
 
 def _line_of(name: str, statement: Any, scope: Any) -> int:
@@ -52,14 +63,21 @@ def _pairs(site: Site) -> resolve.Site:
     return tuple(zip(site[::2], site[1::2], strict=True))
 
 
-def _root_sites(calls: list[CallRecord]) -> set[Site]:
-    """Collect the sites of the root modules that calls ran in, or whose parameters they read."""
-    sites = {call.module[0] for call in calls if call.module is not None}
+def _sites_of_modules(calls: list[CallRecord]) -> set[Site]:
+    """Collect the sites at which modules were called that calls ran in, or whose parameters they
+    read."""
+    sites: set[Site] = set()
+    met: set[ModuleRun] = set()
     for call in calls:
+        run = call.run_inside or call.run_of_module
+        while run is not None and run not in met:
+            met.add(run)
+            sites |= {run.site, run.root.site}
+            run = run.parent
         for state in call.inputs:
             parameter = state.object.parameter
             if parameter is not None:
-                sites.add(parameter[1][0])
+                sites.add(parameter[1].site)
     return sites
 
 
@@ -74,11 +92,11 @@ class Names:
     def __init__(self, calls: list[CallRecord], recorder: Recorder) -> None:
         calls = list({id(c): c for c in calls}.values())
         sites = [_pairs(c.site) for c in calls]
-        roots = _root_sites(calls)
+        modules = _sites_of_modules(calls)
         self._places: dict[tuple[int, int], Place] = {}
-        resolved = resolve.resolve([*sites, *map(_pairs, roots)], self._places)
+        resolved = resolve.resolve([*sites, *map(_pairs, modules)], self._places)
         self.of_call = {id(c): n for c, n in zip(calls, resolved, strict=False)}
-        self._of_root = dict(zip(roots, resolved[len(calls) :], strict=True))
+        self._of_module = dict(zip(modules, resolved[len(calls) :], strict=True))
         self._first: dict[Object, str] = {}
         self._outer: set[Object] = set()  # named where the recording began, not inside a helper
         self._inner: set[int] = set()  # by id: states whose own name is one inside of a helper
@@ -123,7 +141,7 @@ class Names:
                 continue
             name, site = given.get(at), call.site
             if own.parameter is not None:
-                name = f"{self.module(own.parameter[1])}.{own.parameter[0]}"
+                name = f"{self.root(own.parameter[1])}.{own.parameter[0]}"
             elif name is not None and not own.made:
                 name, site = self._as_the_caller_says(name, site)
                 self._prove(site, name, own)
@@ -181,7 +199,7 @@ class Names:
         """Names that the results are bound to. What a library makes of a result before it returns
         is not known."""
         named = self.of_call[id(call)]
-        if named is None or call.bookkeeping or not (call.direct or call.module):
+        if named is None or call.bookkeeping or not (call.direct or call.run_of_module):
             return
         # handed back as it is: it keeps the name it has, if it has one
         given = {id(s) for s in call.inputs}
@@ -263,14 +281,28 @@ class Names:
             return say("label.another", name=name), Former(name, None)
         return say("label.former", name=name, line=line), Former(name, line)
 
-    def module(self, module: tuple[Site, str, str] | None) -> str | None:
+    def module(self, call: CallRecord) -> str | None:
         """``"net.fc"``: the variable of the root module where it is known, else its class, and the
-        path below it."""
-        if module is None:
+        path below it. None for what the user's own code calls."""
+        run = call.run_of_module
+        if run is None or call.direct:
             return None
-        site, root, path = module
-        owner = getattr(self._of_root[site], "callee", None) or root
-        return f"{owner}.{path}" if path else str(owner)
+        owner, path = self.root(run.outermost.root), run.below_outermost
+        return f"{owner}.{path}" if path else owner
+
+    def root(self, root: Root) -> str:
+        """Return the variable of a module that ran, as it was called first, else its class."""
+        return getattr(self._of_module[root.site], "callee", None) or root.kind
+
+    def module_call(self, run: ModuleRun) -> tuple[Source | None, str | None]:
+        """Tell which statement called a module, and how the call is written there."""
+        named = self._of_module[run.site]
+        if named is None:
+            return None, None
+        place = self._places[id(run.site[0]), run.site[1]]
+        own = run.direct and resolve.is_written_call(place)
+        code = place.text(place.node) if own else None
+        return Source(named.file, named.line, named.code if own else None), code
 
     def source(self, call: CallRecord) -> Source | None:
         """Tell where the call stands, and what made its result."""
@@ -290,12 +322,12 @@ class Names:
         module makes at one site, only the last made what is written there."""
         if call.direct or call.bookkeeping:
             return False
-        return id(call) in self._unbound or call.module is None
+        return id(call) in self._unbound or call.run_of_module is None
 
     def _code_inside(self, call: CallRecord, named: resolve.Named) -> str:
         """Say which function ran, in which module, and under which name its result is read further
         on."""
-        module_name = self.module(call.module) or named.callee
+        module_name = self.module(call) or named.callee
         code = f"{module_name}: {call.function}" if module_name else call.function
         result_name = self._first.get(call.outputs[0].object) if len(call.outputs) == 1 else None
         return f"{result_name} ({code})" if result_name else code

@@ -437,6 +437,11 @@ def _returns_result_of_function(call: ast.Call, name: str) -> bool:
     return callee_of(callee) is not None and not _by_builtin(call) and not takes_it
 
 
+def is_written_call(place: Place) -> bool:
+    """Tell whether what runs at a place is the call that is written there: no builtin makes it."""
+    return isinstance(place.node, ast.Call) and not _by_builtin(place.node)
+
+
 def _object_called(place: Place) -> str | None:
     node = place.node
     if not isinstance(node, ast.Call) or _by_builtin(node) or is_module(node.func, place.source):

@@ -26,11 +26,14 @@ from gradviz.graph.records import (
     GradientEdge,
     Graph,
     Hooked,
+    Module,
+    ModuleCall,
     Node,
     NodeKind,
     NodeRan,
     Note,
     NoteKind,
+    Parameter,
     Raised,
     SavedState,
     SavedTensor,
@@ -49,7 +52,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gradviz.watch.backward import Run
-    from gradviz.watch.entries import Block, CallRecord, NodeRecord, Object, Saved, Site, State
+    from gradviz.watch.entries import (
+        Block,
+        CallRecord,
+        ModuleRun,
+        NodeRecord,
+        Object,
+        Root,
+        Saved,
+        State,
+    )
     from gradviz.watch.hooks import Slot, Value
     from gradviz.watch.recorder import Recorder
 
@@ -83,8 +95,17 @@ class Naming(Protocol):
         called, where its variable was given to another one."""
         ...
 
-    def module(self, module: tuple[Site, str, str] | None) -> str | None:
-        """Return the path of the module that ran, beginning with its variable or class."""
+    def module(self, call: CallRecord) -> str | None:
+        """Return the path of the module in which torch's own code made a call, beginning with its
+        variable or class."""
+        ...
+
+    def root(self, root: Root) -> str:
+        """Return the variable of a module that ran, or its class."""
+        ...
+
+    def module_call(self, run: ModuleRun) -> tuple[Source | None, str | None]:
+        """Return which statement called a module, and the call as written there."""
         ...
 
     def source(self, call: CallRecord) -> Source | None:
@@ -107,6 +128,7 @@ class Assembled:
         self.last_seen = list(recorder.last_seen)
         self.notes = _notes(recorder, self.log)
         self.names = name(calls, recorder)
+        self._inside = recorder.modules.inside()
         self.last = {
             id(e[1]): i
             for i, e in enumerate(self.log)
@@ -128,6 +150,12 @@ class Assembled:
     @cached_property
     def _latest(self) -> dict[int, Tensor]:
         return Facts.of(self.graph).latest_state
+
+    def place(self, run: ModuleRun) -> tuple[Root, str]:
+        """The root that a call of a module belongs to, and the path below it: a root that stands
+        below another one is none in the end."""
+        root, path = self._inside.get(run.root, (run.root, ""))
+        return root, f"{path}.{run.path}" if path and run.path else path or run.path
 
     def storage_of(self, block: Block) -> int | None:
         """The id of a block of memory in the whole graph."""
@@ -212,6 +240,8 @@ class Replay:
         self.calls: list[CallRecord] = []
         self.node_ids: dict[int, int] = {}
         self.node_names: list[str] = []
+        self.roots: dict[Root, int] = {}
+        self.module_runs: dict[ModuleRun, int] = {}
         self.records: dict[int, tuple[NodeRecord, int | None, int]] = {}
         self.runs: dict[int, tuple[Run, list[int], int]] = {}
         self.events: list[Event] = []
@@ -249,9 +279,22 @@ class Replay:
         if found is None:
             found = self.call_ids[id(record)] = len(self.calls)
             self.calls.append(record)
+            if record.owner is not None:
+                self.module_call(record.owner)
             for state in record.inputs:
                 self.tensor(state)
         return found
+
+    def module_call(self, run: ModuleRun) -> None:
+        """Number a call of a module behind those around it."""
+        inside: list[ModuleRun] = []
+        around: ModuleRun | None = run
+        while around is not None and around not in self.module_runs:
+            inside.append(around)
+            around = around.parent
+        for one in reversed(inside):
+            self.module_runs[one] = len(self.module_runs)
+            self.roots.setdefault(self.whole.place(one)[0], len(self.roots))
 
     # --- the log, entry by entry ------------------------------------------------------------------
 
@@ -404,6 +447,8 @@ class Replay:
             nodes=nodes,
             edges=edges,
             calls=[self._call(i, record) for i, record in enumerate(self.calls)],
+            modules=[self._module(i, root) for root, i in self.roots.items()],
+            module_calls=[self._module_call(i, run) for run, i in self.module_runs.items()],
             tensors=[self._tensor(i, state, step) for i, state in enumerate(self.states)],
             storages=[Storage(i, b.nbytes, str(b.device)) for b, i in self.blocks.items()],
             cuts=self.cuts,
@@ -512,7 +557,7 @@ class Replay:
         )
 
     def _call(self, call_id: int, record: CallRecord) -> Call:
-        names = self.whole.names
+        names, owner = self.whole.names, record.owner
         return Call(
             call_id,
             record.function,
@@ -524,9 +569,40 @@ class Replay:
             tuple(self.tensor_ids[id(s)] for s in record.outputs if id(s) in self.tensor_ids),
             record.grad_mode,
             record.inference_mode,
-            names.module(record.module),
+            names.module(record),
             names.source(record),
             record.bookkeeping,
+            None if owner is None else self.module_runs[owner],
+        )
+
+    def _module(self, module_id: int, root: Root) -> Module:
+        children, own, tied = root.tree
+        parameters = tuple(
+            Parameter(
+                p.name,
+                None if p.known is None else self.objects.get(p.known),
+                p.shape,
+                p.requires_grad,
+                p.held,
+            )
+            for p in own
+        )
+        name = self.whole.names.root(root)
+        return Module(module_id, name, root.kind, children, parameters, tied)
+
+    def _module_call(self, call_id: int, run: ModuleRun) -> ModuleCall:
+        root, path = self.whole.place(run)
+        source, code = self.whole.names.module_call(run)
+        return ModuleCall(
+            call_id,
+            self.roots[root],
+            path,
+            run.kind,
+            None if run.parent is None else self.module_runs[run.parent],
+            run.number,
+            run.training,
+            source,
+            code,
         )
 
     def _tensor(self, tensor_id: int, s: State, step: int) -> Tensor:

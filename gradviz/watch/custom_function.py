@@ -4,7 +4,7 @@ show one call."""
 from __future__ import annotations
 
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import torch
@@ -15,6 +15,9 @@ from gradviz.watch.entries import CallRecord, Object, Site, State, Write
 from gradviz.watch.functions import Role
 from gradviz.watch.identity import Objects
 from gradviz.watch.stack import Frames
+
+if TYPE_CHECKING:
+    from gradviz.watch.entries import ModuleRun
 
 
 class Custom:
@@ -28,6 +31,7 @@ class Custom:
         # what ``apply`` got; all other inputs are read from outside, as a closure does
         self.given = list(call.inputs)
         self.inside: list[Object] = []
+        self.runs: list[ModuleRun] | None = None  # of modules, in which all of it ran
         self.next_number = torch_private.next_sequence_nr()
 
     def is_over(self, place: tuple[int, Site] | None) -> bool:
@@ -41,6 +45,18 @@ class Custom:
             return False
         alive = [t for t in (o() for o in self.inside) if t is not None]
         return any(t.requires_grad and torch_private.base_of(t) is None for t in alive)
+
+    def ran_in(self, run: ModuleRun | None) -> None:
+        """One call inside ``forward`` ran in this call of a module: a reentrant checkpoint calls
+        modules."""
+        around = []
+        while run is not None:
+            around.append(run)
+            run = run.parent
+        if self.runs is not None:
+            around = [one for one in around if one in self.runs]
+        self.runs = around
+        self.call.run_inside = around[0] if around else None
 
     def saw(
         self, objects: Objects, inputs: list[torch.Tensor], returned: list[torch.Tensor]
@@ -216,10 +232,8 @@ class CustomFunctions:
 
     def _begin(self, run: torch_private.FunctionRun, place: tuple[int, Site]) -> Custom:
         call = CallRecord(f"{run.name}.apply", Role.OPERATION, self.grad_mode)
-        call.site, call.direct, call.bookkeeping, inner, outer = self.frames.look(run.caller)
+        call.site, call.direct, call.bookkeeping, call.run_of_module = self.frames.look(run.caller)
         call.inference_mode = torch.is_inference_mode_enabled()
-        if inner is not None and outer is not None:
-            call.module, _ = self.frames.module(inner, outer)
         call.arity = len(run.given)
         for at, value in enumerate(run.given):
             if isinstance(value, torch.Tensor):

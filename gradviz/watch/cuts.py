@@ -268,6 +268,7 @@ def entry(
     nodes: Nodes,
     name: str,
     site: Any,
+    run: Any,
     states: Sequence[State | None],
     args: Any,
     t: Any,
@@ -362,7 +363,7 @@ def entry(
         block.start, block.nbytes, block.device = start, nbytes, state.device
     found.counter, state.block = object() if base is None else viewed.counter, block
     block.append(found)
-    return ("usual", name, site, state, slot, tuple(behind), tuple(saved), *states)
+    return ("usual", name, site, run, state, slot, tuple(behind), tuple(saved), *states)
 
 
 Key = tuple[Any, int]  # a gradient edge: (node serial, output_nr), or (leaf object, 0)

@@ -47,8 +47,7 @@ class Object(weakref.ref[torch.Tensor]):
     hint: str | None = None  # a global variable that held it when the block ended
     accumulate_grad: int | None = None  # serial of its AccumulateGrad
     gradient_of: Object | None = None  # the tensor whose .grad it was when a backward ended
-    # (own name, module that it belongs to, as in CallRecord.module)
-    parameter: tuple[str, Any] | None = None
+    parameter: tuple[str, Root] | None = None  # (own name, module that has it)
     state: State
     key: int  # the id() of the tensor
     made: bool  # by a recorded call
@@ -111,6 +110,109 @@ class Saved(NamedTuple):
     status: SavedState
 
 
+# --- modules --------------------------------------------------------------------------------------
+
+
+class Root:
+    """A module that no other one that ran has below it, when it was called first."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self.module = weakref.ref(module)
+        self.kind = type(module).__name__
+        self.site: Site = ()  # of its first call
+        # what stands below it: by id, for as long as the object lives
+        self.paths: dict[int, tuple[str, weakref.ref[Any]]] = {}
+        self.tree = Tree((), (), ())
+
+    def path_of(self, what: Any, *, anew: bool = False) -> str | None:
+        """Path of a module or parameter below this root; looked up anew when it is not found."""
+        found = self.paths.get(id(what))
+        if found is not None and found[1]() is what:
+            return found[0]
+        module = self.module()
+        if anew or module is None:
+            return None
+        named: list[tuple[str, Any]] = [*module.named_modules(), *module.named_parameters()]
+        self.paths = {id(one): (name, weakref.ref(one)) for name, one in named}
+        return self.path_of(what, anew=True)
+
+
+class Tree(NamedTuple):
+    """What stands below a root."""
+
+    children: tuple[tuple[str, str], ...]  # path, class
+    parameters: tuple[OwnParameter, ...]
+    tied: tuple[tuple[str, str], ...]
+
+
+class OwnParameter(NamedTuple):
+    """A parameter of a root, as it was when the root was read."""
+
+    name: str
+    known: Object | None
+    shape: tuple[int, ...] | None
+    requires_grad: bool
+    held: bool | None
+
+
+class Called:
+    """A module that was called, how often, and where it stands below which root: by the root of
+    the call around."""
+
+    __slots__ = ("module", "places", "times")
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self.module = weakref.ref(module)
+        self.places: dict[Root | None, tuple[Root, str]] = {}
+        self.times = 0
+
+
+class ModuleRun:
+    """One call of a module, as plain data. ``outside`` is what the stack shows outside of its
+    frame, see ``stack.Frames.look``."""
+
+    __slots__ = (
+        "direct",
+        "frame",
+        "kind",
+        "last",
+        "number",
+        "outside",
+        "parent",
+        "path",
+        "root",
+        "site",
+        "training",
+    )
+
+    def __init__(self, root: Root, path: str, parent: ModuleRun | None) -> None:
+        self.root, self.path, self.parent = root, path, parent
+        self.kind = ""
+        self.number = 0
+        self.training = False
+        self.site: Site = ()  # the user's statement that called it, or called what called it
+        self.direct = False  # is the call itself written there?
+        self.outside: dict[tuple[int, bool, bool], tuple[Site, bool]] = {}
+        self.frame = 0  # id of its frame, to find a mark that a debugger has put away
+        self.last: ModuleRun | None = None  # the call seen last that was made inside of this one
+
+    @property
+    def outermost(self) -> ModuleRun:
+        """The call of a module in which this one and all around it ran."""
+        run = self
+        while run.parent is not None:
+            run = run.parent
+        return run
+
+    @property
+    def below_outermost(self) -> str:
+        """The path below the root of the outermost call, "?" where it does not stand there."""
+        return self.path if self.root is self.outermost.root else "?"
+
+
+# --- calls ----------------------------------------------------------------------------------------
+
+
 class CallRecord:
     """One call while it is recorded; ``assemble.py`` makes the ``graph.Call`` of it.
 
@@ -119,8 +221,8 @@ class CallRecord:
     """
 
     inference_mode = False
-    # call site and class of the root module, path below it
-    module: tuple[Site, str, str] | None = None
+    run_of_module: ModuleRun | None = None  # the innermost call of a module that was under way
+    run_inside: ModuleRun | None = None  # the one that it made, where all of it ran in that
     direct = True  # the user's own code made the call
     bookkeeping = False
     returned: int | None = None  # length of the tuple or list that it returned
@@ -138,6 +240,11 @@ class CallRecord:
         # Where each input stood: position, ~position inside a list, or keyword.
         self.args_at: tuple[int | str, ...] = ()
         self.outputs: list[State] = []
+
+    @property
+    def owner(self) -> ModuleRun | None:
+        """The call of a module that it belongs to; torch's own bookkeeping belongs to none."""
+        return None if self.bookkeeping else self.run_inside or self.run_of_module
 
 
 Write = tuple[State, State, bool]  # before, after, by an alias

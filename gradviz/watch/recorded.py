@@ -69,6 +69,7 @@ class Recorded:
         self._recorder.home_at = None if self._namespace else frame.f_lasti
         self._recorder.home = self._recorder.home or frame.f_code
         self._namespace = self._namespace or frame.f_globals
+        self._recorder.frames.stay_inside(frame)
         self._recorder.begin()
         return self
 
@@ -101,6 +102,7 @@ class Recorded:
         itself is let go."""
         namespace, self._namespace = self._namespace, None
         self._recorder.globals = found = {}
+        optimizers = []
         for name, value in list((namespace or {}).items()):
             # By type: isinstance() would ask the class of a lazy object, which may run code or
             # raise.
@@ -108,6 +110,9 @@ class Recorded:
                 found[name] = known = self._recorder.objects.known(value)
                 if known is not None and known.hint is None and not name.startswith("_"):
                     known.hint = name
+            elif issubclass(type(value), torch.optim.Optimizer):
+                optimizers.append(value)
+        self._recorder.read_modules(optimizers)
 
     def _now(self) -> Assembled:
         """What was recorded so far. Another thread may ask meanwhile: it gets what is complete, and
@@ -118,6 +123,8 @@ class Recorded:
         seen = recorder.dropped + len(recorder.log), recorder.finished_runs
         made = self._assembled
         if made is None or made[0] != seen:
+            if not recorder.ended and threading.get_ident() == self._thread:
+                recorder.read_modules([])
             made = self._assembled = seen, Assembled(recorder, self._name)
         return made[1]
 

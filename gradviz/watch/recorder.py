@@ -23,10 +23,20 @@ from gradviz.graph.records import CutReason, Note, NoteKind
 from gradviz.watch import cuts, torch_private
 from gradviz.watch.backward import Watch, watch
 from gradviz.watch.custom_function import Custom, CustomFunctions
-from gradviz.watch.entries import Block, CallRecord, NodeRecord, Object, Site, State, Write
+from gradviz.watch.entries import (
+    Block,
+    CallRecord,
+    ModuleRun,
+    NodeRecord,
+    Object,
+    Site,
+    State,
+    Write,
+)
 from gradviz.watch.functions import SHARING, Role, describe, told_to_write
 from gradviz.watch.hooks import Hooks
 from gradviz.watch.identity import Objects
+from gradviz.watch.modules import Modules
 from gradviz.watch.stack import Frames, Look, usual_call
 
 ALIAS_LIMIT = 64  # tensors over one block of memory whose state is read again after a write
@@ -115,7 +125,8 @@ class Recorder(TorchFunctionMode):
             self.objects.known,
             self.objects.kin,
         )
-        self.frames = Frames()
+        self.modules = Modules(self.objects)
+        self.frames = Frames(self.modules)
         self.customs = CustomFunctions(self.frames, self.objects)
         self.runs = 0
         self.finished_runs = 0
@@ -145,6 +156,7 @@ class Recorder(TorchFunctionMode):
             self.finish()
             self._last_look()
         self.ended = self.mark.ended = True
+        torch_private.take_marks_off(sys._getframe(1), self.modules.owner)
         _marks.set(tuple(mark for mark in _marks_here() if mark is not self.mark))
         taken_off = torch_private.take_off_modes(_is_over)
         if taken_off is None:
@@ -179,6 +191,15 @@ class Recorder(TorchFunctionMode):
                 except Exception as error:
                     self.failed(error)
 
+    def read_modules(self, more_optimizers: list[Any]) -> None:
+        """Read the modules that ran, and which optimizers have their parameters: of those that
+        stepped, and of these."""
+        try:
+            with torch_private.unobserved():
+                self.modules.read(more_optimizers)
+        except Exception as error:
+            self.failed(error)
+
     def end_elsewhere(self) -> None:
         """End from another thread than its own: a generator was collected there, for example.
 
@@ -209,7 +230,7 @@ class Recorder(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Run ``func`` as if nobody watched, and note what went in and out."""
+        """ModuleRun ``func`` as if nobody watched, and note what went in and out."""
         kwargs = kwargs or {}
         if _is_compiling():
             # the compiler reads this handler too, and keeps to what it does here
@@ -268,6 +289,8 @@ class Recorder(TorchFunctionMode):
         """Note what a call that is not recorded still tells: grad mode, and memory handed out."""
         if name == "_set_grad_enabled":  # grad mode is the thread's, whichever context sets it
             self.customs.note_grad_mode(bool(args[0]), frame)
+        elif name == "_record_function_enter_new" and type(args[0]) is str:
+            self._note_step(frame, args[0])
         elif name in SHARING and args:
             try:
                 self._hand_out(name, args[0], self.frames.look(frame)[1])
@@ -276,6 +299,15 @@ class Recorder(TorchFunctionMode):
         if role is not _IGNORED:
             self.elsewhere += 1
 
+    def _note_step(self, frame: FrameType, name: str) -> None:
+        """Note the optimizer that steps, if this is what it tells torch's profiler."""
+        try:
+            optimizer = torch_private.stepping(frame, name)
+            if optimizer is not None:
+                self.modules.note_step(optimizer)
+        except Exception as error:
+            self.failed(error)
+
     def _usual(
         self,
         name: str,
@@ -283,7 +315,7 @@ class Recorder(TorchFunctionMode):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         frame: FrameType,
-    ) -> tuple[Site, list[Any]] | None:
+    ) -> tuple[Site, ModuleRun | None, list[Any]] | None:
         """The site and the inputs of what may become a usual call: by the user's code, in no
         mode."""
         try:
@@ -297,8 +329,8 @@ class Recorder(TorchFunctionMode):
             states = cuts.given(self.objects, args, kwargs)
             if states is None:
                 return None
-            site, direct, _, inner, _ = self.frames.look(frame)
-            return (site, states) if direct and inner is None else None
+            site, direct, _, run = self.frames.look(frame)
+            return (site, run, states) if direct else None
         except Exception:
             return None  # an inference tensor counts no versions
 
@@ -333,7 +365,7 @@ class Recorder(TorchFunctionMode):
         self,
         call: CallRecord | None,
         name: str,
-        usual: tuple[Site, list[Any]] | None,
+        usual: tuple[Site, ModuleRun | None, list[Any]] | None,
         watching: Watch | None,
     ) -> None:
         """Record that a call of the user's raised. Runs while the exception passes through; leaves
@@ -373,6 +405,7 @@ class Recorder(TorchFunctionMode):
             self.close(ended)
             if running is not None:
                 tensors_in((args, kwargs), found)
+                running.ran_in(self.frames.look(frame)[3])
                 return running.call
         if role is Role.DATA_GET and torch_private.copies_parameter(frame.f_code):
             name, role = "__deepcopy__", Role.COPIED_OUT  # as where a plain tensor is copied
@@ -392,7 +425,7 @@ class Recorder(TorchFunctionMode):
             places.extend([key] * (len(found) - len(places)))
         call.args_at = self._places.setdefault(place := tuple(places), place)
         look = self.frames.look(frame)
-        call.site = look[0]
+        call.site, call.run_of_module = look[0], look[3]
         if not look[1]:
             self._look(call, found, look)
         call.inputs = self.objects.states(found)
@@ -403,7 +436,7 @@ class Recorder(TorchFunctionMode):
     def _look(self, call: CallRecord, found: list[torch.Tensor], look: Look) -> None:
         """A call that the user's code did not make itself: the module that runs, torch's own
         bookkeeping."""
-        _, _, bookkeeping, inner, outer = look
+        _, _, bookkeeping, run = look
         call.direct, call.bookkeeping = False, bookkeeping
         if bookkeeping:
             for tensor in found:
@@ -412,14 +445,14 @@ class Recorder(TorchFunctionMode):
                     own.internal = not (
                         tensor.requires_grad or isinstance(tensor, torch.nn.Parameter)
                     )
-        if inner is None or outer is None:
+        if run is None:
             return
-        call.module, root = self.frames.module(inner, outer)
+        root = run.outermost.root
         for tensor in found:
             if isinstance(tensor, torch.nn.Parameter):
                 own = self.objects.see(tensor)
-                if own.parameter is None and (name := self.frames.named(root, tensor)) is not None:
-                    own.parameter = name, (call.module[0], call.module[1], "")
+                if own.parameter is None and (name := root.path_of(tensor)) is not None:
+                    own.parameter = name, root
 
     # --- after ------------------------------------------------------------------------------------
 

@@ -12,17 +12,17 @@ from __future__ import annotations
 import copy
 import os
 import sysconfig
-import weakref
 from collections.abc import Sequence
 from types import CodeType, FrameType
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from gradviz.graph.sites import CHECKPOINT, REPLACED
 from gradviz.watch import torch_private
-from gradviz.watch.entries import CallRecord, NodeRecord, Site, State
+from gradviz.watch.entries import CallRecord, ModuleRun, NodeRecord, Site, State
 from gradviz.watch.functions import Role
+
+if TYPE_CHECKING:
+    from gradviz.watch.modules import Modules
 
 # frames kept of a site: a returned result takes its name from the caller's statement
 SITE_DEPTH = 3
@@ -41,15 +41,19 @@ _USER, _BOTTOM, _WRAPPER, _LIBRARY, _BOOKKEEPING, _MODULE, _MODULE_PART = range(
 
 # What the stack tells of a call: its site; did the user's own code make it, so that its arguments
 # are the written ones; is it torch's own bookkeeping (inside an optimizer, nn.init,
-# get_gradient_edge, a module's constructor or state_dict); the innermost and outermost nn.Module
-# call under way. Holds frames: never store it.
-Look = tuple[Site, bool, bool, "FrameType | None", "FrameType | None"]
+# get_gradient_edge, a module's constructor or state_dict); the innermost nn.Module call under way.
+Look = tuple[Site, bool, bool, "ModuleRun | None"]
+# A frame of a module's call that was not met before: the site of the statement that called it, and
+# whether the call itself is written there.
+_New = list[Any]
 
 
-def usual_call(name: str, site: Site, states: Sequence[State | None]) -> CallRecord:
+def usual_call(
+    name: str, site: Site, run: ModuleRun | None, states: Sequence[State | None]
+) -> CallRecord:
     """The record of a usual call, as the general way has it before the call runs."""
     call = CallRecord(name, Role.OPERATION, True)
-    call.site, call.arity = site, len(states)
+    call.site, call.run_of_module, call.arity = site, run, len(states)
     call.args_at = tuple(at for at, state in enumerate(states) if state is not None)
     call.inputs = [state for state in states if state is not None]
     return call
@@ -59,8 +63,8 @@ def unfold(logged: tuple[Any, ...]) -> tuple[Any, ...]:
     """An entry of the log as the general way would have made it."""
     if logged[0] != "usual":
         return logged
-    _, name, site, output, slot, behind, saved, *states = logged
-    call = usual_call(name, site, states)
+    _, name, site, run, output, slot, behind, saved, *states = logged
+    call = usual_call(name, site, run, states)
     call.outputs = [output]
     if slot is not None:
         call.nodes = [NodeRecord(slot[0], slot[2], sequence_nr=slot[3], next=behind, saved=saved)]
@@ -87,12 +91,22 @@ def _is_noted_checkpoint(code: CodeType, site: Sequence[Any]) -> bool:
 class Frames:
     """Reads call sites off the stack. One per recording, since it remembers code objects."""
 
-    def __init__(self) -> None:
+    def __init__(self, modules: Modules) -> None:
         self._kinds: dict[int, tuple[int, CodeType]] = {}  # by id: hashing a code object is slow
         self._functions = torch_private.FunctionRuns()
-        self._paths: weakref.WeakKeyDictionary[torch.nn.Module, dict[int, str]] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._modules = modules
+        self._home = 0  # id of a frame outside of which no module runs
+
+    def stay_inside(self, frame: FrameType | None) -> None:
+        """Note the frame whose ``with`` statement begins the recording: it lives until that ends,
+        so what is outside of it stays as it is. No module runs there, or the frame is none to stop
+        at."""
+        if frame is None or not torch_private.enters_block(frame):
+            return
+        outer: FrameType | None = frame
+        while outer is not None and outer.f_code is not torch_private.MODULE_CALL:
+            outer = outer.f_back
+        self._home = id(frame) if outer is None else 0
 
     def _kind(self, code: CodeType) -> tuple[int, CodeType]:
         name = code.co_filename
@@ -116,62 +130,122 @@ class Frames:
         return self.look(frame)[0]
 
     def look(self, frame: FrameType | None) -> Look:
-        """One pass up the stack."""
-        kinds = self._kinds
+        """One pass up the stack, to the innermost call of a module that was passed before in the
+        same way: what is outside of it stays as it is while it runs."""
+        kinds, under_way = self._kinds, self._modules.under_way
         direct, bookkeeping, closed = True, False, False
         checkpointed = False  # did torch's checkpoint call what stands below?
-        inner = outer = None
+        known: ModuleRun | None = None  # the innermost call of a module that was met before
+        new: list[_New] = []  # those inside of it
+        waiting: list[_New] = []  # those of them whose statement was not met yet
+        passed: list[tuple[Any, tuple[int, bool, bool], bool]] = []
         found: list[Any] = []
         below: FrameType | None = None
+        below_kind = at_home = 0
         while frame is not None:
             code = frame.f_code
             kind = (kinds.get(id(code)) or self._kind(code))[0]
             if kind <= _BOTTOM:
+                if waiting:
+                    _place(waiting, (code, frame.f_lasti))
                 if checkpointed:
                     found += (CHECKPOINT, 0, code, frame.f_lasti)
                     checkpointed = False
                 elif not closed:
                     found += (code, frame.f_lasti)
                     closed = len(found) == 2 * SITE_DEPTH
-                elif inner is None:
-                    break  # a module would have shown by now
+                elif known is None and not new:  # the rest of the site is known
+                    known = None if at_home else self._further_out(frame, new)
+                    break
+                at_home = at_home or id(frame) == self._home
                 if kind == _BOTTOM:
                     break
+            elif kind == _MODULE:
+                run, state = under_way(frame), (len(found), closed, checkpointed)
+                if run is None:
+                    new.append(entry := [frame, (), True])
+                    waiting.append(entry)
+                    if below_kind != _MODULE_PART:
+                        passed.append((entry, state, bookkeeping))
+                else:
+                    known = known or run
+                    rest = None if below_kind == _MODULE_PART else run.outside.get(state)
+                    if waiting:
+                        _place(waiting, run.site, direct=False)
+                    if rest is not None:
+                        direct &= bool(found)
+                        found += rest[0]
+                        bookkeeping |= rest[1]
+                        break
+                    if below_kind != _MODULE_PART:
+                        passed.append((run, state, bookkeeping))
+                if not found:
+                    direct = False
+                elif not closed and _replaced_arguments(frame, below):
+                    found += (REPLACED, 0)
+                    closed = len(found) == 2 * SITE_DEPTH
             elif not found:
                 direct &= kind == _WRAPPER
                 bookkeeping |= kind == _BOOKKEEPING
+                if waiting and kind != _MODULE_PART:
+                    _mark_indirect(waiting)
             elif kind < _MODULE:
                 # torch called the user back: what it returns is not what the outer statement gets
                 checkpointed |= _is_noted_checkpoint(code, found)
                 closed = True
-            elif kind == _MODULE and not closed and _replaced_arguments(frame, below):
-                found += (REPLACED, 0)
-                closed = len(found) == 2 * SITE_DEPTH
-            if kind == _MODULE:
-                outer = frame
-                inner = inner or frame
-            below, frame = frame, frame.f_back
-        return tuple(found), direct, bookkeeping, inner, outer
+                if waiting:
+                    _mark_indirect(waiting)
+            below, below_kind, frame = frame, kind, frame.f_back
+        site = tuple(found)
+        known = self._note(new, known)
+        for one, state, before in passed:
+            run = one[0] if type(one) is list else one
+            if not before or state[0]:
+                run.outside[state] = site[state[0] :], bookkeeping and not state[0]
+        return site, direct, bookkeeping, known
+
+    def _further_out(self, frame: FrameType | None, new: list[_New]) -> ModuleRun | None:
+        """The innermost call of a module that was met before, from where the site is known."""
+        kinds, waiting = self._kinds, list(new)
+        while frame is not None and id(frame) != self._home:
+            code = frame.f_code
+            kind = (kinds.get(id(code)) or self._kind(code))[0]
+            if kind <= _BOTTOM:
+                _place(waiting, (code, frame.f_lasti))
+            elif kind == _MODULE:
+                run = self._modules.under_way(frame)
+                if run is not None:
+                    _place(waiting, run.site, direct=False)
+                    return run
+                new.append(entry := [frame, (), True])
+                waiting.append(entry)
+            elif kind != _MODULE_PART:
+                _mark_indirect(waiting)
+            frame = None if kind == _BOTTOM else frame.f_back
+        return None
+
+    def _note(self, new: list[_New], known: ModuleRun | None) -> ModuleRun | None:
+        """Note calls of modules that were not met before; returns the innermost one that is under
+        way."""
+        for entry in reversed(new):
+            frame, site, direct = entry
+            entry[0] = known = self._modules.begin(frame, known, site, direct)
+        return known
 
     def custom(self, frame: FrameType | None) -> torch_private.FunctionRun | None:
         """The outermost custom Function that computes on this stack."""
         return self._functions.outermost(frame)
 
-    def module(
-        self, inner: FrameType, outer: FrameType
-    ) -> tuple[tuple[Site, str, str], torch.nn.Module]:
-        """The nn.Module that is running, (call site and class of the root, path below it), and the
-        root itself."""
-        module, root = torch_private.called_module(inner), torch_private.called_module(outer)
-        path = "" if module is root else self.named(root, module) or "?"
-        return (self.site(outer.f_back), type(root).__name__, path), root
 
-    def named(self, root: torch.nn.Module, what: Any) -> str | None:
-        """Path of a module or parameter below ``root``; looked up anew when the root has
-        changed."""
-        paths = self._paths.get(root)
-        if paths is None or id(what) not in paths:
-            paths = {id(m): name for name, m in root.named_modules()}
-            paths.update((id(p), name) for name, p in root.named_parameters())
-            self._paths[root] = paths
-        return paths.get(id(what))
+def _place(waiting: list[_New], site: Site, *, direct: bool = True) -> None:
+    """Tell calls of modules which statement of the user's called them."""
+    for entry in waiting:
+        entry[1] = site
+        entry[2] &= direct
+    waiting.clear()
+
+
+def _mark_indirect(waiting: list[_New]) -> None:
+    """Tell calls of modules that something else than the user's code called them."""
+    for entry in waiting:
+        entry[2] = False

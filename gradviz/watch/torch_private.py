@@ -9,6 +9,7 @@ torch does not tell, and none of them changes anything.
 
 from __future__ import annotations
 
+import dis
 import functools
 import operator
 import os
@@ -17,7 +18,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum, auto
-from inspect import CO_VARARGS
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 from weakref import ref
@@ -436,6 +437,92 @@ def called_module(frame: FrameType) -> torch.nn.Module:
     return module
 
 
+_ENTERING = ("BEFORE_WITH", "SETUP_WITH", "LOAD_SPECIAL")
+
+
+def enters_block(frame: FrameType) -> bool:
+    """Does a ``with`` statement of this frame enter its block just now, and is it the frame of a
+    plain function or of a module? That of a generator may stand on other stacks later."""
+    code, at = frame.f_code, frame.f_lasti
+    if code.co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR):
+        return False
+    while at > 0 and dis.opname[code.co_code[at]] in ("CACHE", "EXTENDED_ARG"):
+        at -= 2
+    return dis.opname[code.co_code[at]] in _ENTERING
+
+
+class Mark:
+    """Stands on a frame while a module's call runs, see ``modules.py``. False and deaf, so that a
+    debugger takes the frame for one that nobody traces."""
+
+    __slots__ = ("more", "owner", "run")
+
+    def __init__(self, owner: object, run: Any) -> None:
+        self.owner, self.run = owner, run
+        self.more: dict[int, tuple[object, Any]] | None = None  # of other recordings
+
+    def __call__(self, *event: Any) -> None:
+        """Take part in no tracing."""
+
+    def __bool__(self) -> bool:
+        return False
+
+    def of(self, owner: object) -> Any:
+        """What a recording has noted here."""
+        if self.owner is owner:
+            return self.run
+        return None if self.more is None else self.more.get(id(owner), (None, None))[1]
+
+    def add(self, owner: object, run: Any) -> None:
+        """Note something for one more recording."""
+        self.more = self.more or {}
+        self.more[id(owner)] = owner, run
+
+    def drop(self, owner: object) -> None:
+        """Forget what a recording has noted here."""
+        if self.owner is owner:
+            self.owner = self.run = None
+        elif self.more is not None:
+            self.more.pop(id(owner), None)
+
+
+_HIDDEN_MARK = "gradviz.mark"  # no name that code could have for a variable
+
+
+def hidden_mark(frame: FrameType) -> Mark | None:
+    """The mark that stands among the local variables of a frame of torch's."""
+    return frame.f_locals.get(_HIDDEN_MARK)
+
+
+def put_mark(frame: FrameType, owner: object, run: Any) -> bool:
+    """Mark a frame of torch's. Returns whether the mark stands where Python looks for tracing."""
+    mark: Any = frame.f_trace
+    if type(mark) is Mark:
+        mark.add(owner, run)
+        return True
+    if mark is None and sys.gettrace() is None:
+        frame.f_trace = Mark(owner, run)
+        return True
+    hidden = hidden_mark(frame)
+    if hidden is None:
+        frame.f_locals[_HIDDEN_MARK] = Mark(owner, run)
+    else:
+        hidden.add(owner, run)
+    return False
+
+
+def take_marks_off(frame: FrameType | None, owner: object) -> None:
+    """Take a recording's marks off a stack."""
+    while frame is not None:
+        if frame.f_code is MODULE_CALL:
+            mark: Any = frame.f_trace
+            if type(mark) is Mark:
+                mark.drop(owner)
+                if mark.owner is None and not mark.more:
+                    frame.f_trace = None
+        frame = frame.f_back
+
+
 _HOOK_RESULTS = ("args_result", "args_kwargs_result")  # what a forward pre-hook returned
 _CALLS_IN_PARTS = any(
     isinstance(part, CodeType) and part.co_name == "inner" for part in MODULE_CALL.co_consts
@@ -741,6 +828,22 @@ def _has_step_hooks(optimizer: Any) -> bool:
     return any(getattr(home, h, None) for h in of_all) or any(
         getattr(optimizer, h, None) for h in own
     )
+
+
+def stepping(frame: FrameType, name: str) -> Any:
+    """The optimizer that begins a step with this call of a torch function; None for other calls.
+
+    Args:
+        frame: that called the function.
+        name: of what torch's profiler is told there.
+    """
+    outer = frame.f_back if name.startswith("Optimizer.step#") else None
+    while outer is not None and outer.f_code.co_filename.startswith(TORCH):
+        if outer.f_code.co_filename.startswith(_OPTIMIZERS):
+            found = outer.f_locals.get("self")  # torch's own frame
+            return found if isinstance(found, torch.optim.Optimizer) else None
+        outer = outer.f_back
+    return None
 
 
 # on this thread

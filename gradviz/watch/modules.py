@@ -1,0 +1,179 @@
+"""Which calls of modules are under way while recording, and which modules they belong to.
+
+NOTE [calls of modules are known by a mark]: a call of a module is known by torch's own frame of
+``MODULE_CALL``, which lives exactly as long as the call. Ids of frames are reused at once, and to
+keep a frame would keep its tensors. So the first recorded call inside puts a ``Mark`` into
+``f_trace`` of that frame: Python reads it only while somebody traces, asks nothing of it then, and
+lets go of it with the frame. Where somebody does trace, or has put something else there, the mark
+stands among the frame's local variables instead. A call in which no torch function is recorded is
+not seen, and hooks would change torch's own way through a module, so there are none.
+
+What is noted of a module holds it only weakly. The modules themselves are read when the recording
+has ended.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from gradviz.watch import torch_private
+from gradviz.watch.entries import Called, ModuleRun, OwnParameter, Root, Site, Tree
+from gradviz.watch.identity import read
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from gradviz.watch.identity import Objects
+
+
+class Modules:
+    """The modules of one recording."""
+
+    def __init__(self, objects: Objects) -> None:
+        self.objects = objects
+        self.owner = object()  # by which the marks of this recording are known
+        self.marked_elsewhere = False  # does any mark stand among local variables?
+        self.roots: list[Root] = []
+        self.optimizers: dict[int, weakref.ref[Any]] = {}  # that have stepped
+        self.last: ModuleRun | None = None  # the outermost call seen last
+        self._called: dict[int, Called] = {}
+
+    # --- the calls --------------------------------------------------------------------------------
+
+    def under_way(self, frame: FrameType) -> ModuleRun | None:
+        """The call of a module that this frame of ``MODULE_CALL`` runs, if it was met before."""
+        mark = frame.f_trace
+        if type(mark) is not torch_private.Mark:
+            if mark is None and not self.marked_elsewhere:
+                return None
+            mark = torch_private.hidden_mark(frame)
+        return None if mark is None else mark.of(self.owner)
+
+    def begin(
+        self, frame: FrameType, parent: ModuleRun | None, site: Site, direct: bool
+    ) -> ModuleRun:
+        """Note a call of a module that was not met before."""
+        run = self._put_away(frame, parent, site)
+        if run is None:
+            module = torch_private.called_module(frame)
+            called = self._called_before(module)
+            run = ModuleRun(*self._place(module, called, parent, site), parent)
+            run.kind, run.training = type(module).__name__, vars(module).get("training") is True
+            run.number, called.times = called.times, called.times + 1
+            run.site, run.direct, run.frame = site, direct, id(frame)
+        if not torch_private.put_mark(frame, self.owner, run):
+            self.marked_elsewhere, run.frame = True, 0
+        if parent is None:
+            self.last = run
+        else:
+            parent.last = run
+        return run
+
+    def _put_away(self, frame: FrameType, parent: ModuleRun | None, site: Site) -> ModuleRun | None:
+        """The call of this frame, where a debugger has put its mark away since: it begins to trace
+        all frames on the stack."""
+        if frame.f_trace is None:
+            return None
+        last = self.last if parent is None else parent.last
+        same = last is not None and last.frame == id(frame) and last.site == site
+        return last if same else None
+
+    def _called_before(self, module: torch.nn.Module) -> Called:
+        found = self._called.get(id(module))
+        if found is None or found.module() is not module:
+            self._called[id(module)] = found = Called(module)
+        return found
+
+    def _place(
+        self, module: torch.nn.Module, called: Called, parent: ModuleRun | None, site: Site
+    ) -> tuple[Root, str]:
+        """The root that has this module below it, of those that are under way, and the path; else
+        it is a root itself."""
+        around = None if parent is None else parent.root
+        found = called.places.get(around)
+        if found is None:
+            found = called.places[around] = self._look_up(module, parent) or (
+                self._root(module, site),
+                "",
+            )
+        return found
+
+    def _look_up(self, module: torch.nn.Module, run: ModuleRun | None) -> tuple[Root, str] | None:
+        while run is not None:
+            path = run.root.path_of(module)
+            if path is not None:
+                return run.root, path
+            run = run.parent
+        return None
+
+    def _root(self, module: torch.nn.Module, site: Site) -> Root:
+        found = next((root for root in self.roots if root.module() is module), None)
+        if found is None:
+            found = Root(module)
+            found.site = site
+            self.roots.append(found)
+        return found
+
+    # --- the modules ------------------------------------------------------------------------------
+
+    def note_step(self, optimizer: Any) -> None:
+        """An optimizer steps."""
+        if id(optimizer) not in self.optimizers:
+            self.optimizers[id(optimizer)] = weakref.ref(optimizer)
+
+    def read(self, more_optimizers: Iterable[Any] = ()) -> None:
+        """Read what stands below the roots, as it is now, and which optimizers have it."""
+        alive = [one for ref in self.optimizers.values() if (one := ref()) is not None]
+        held = _parameters_of([*alive, *more_optimizers])
+        for root in list(self.roots):
+            module = root.module()
+            if module is not None:
+                root.tree = self._tree(module, held)
+
+    def inside(self) -> dict[Root, tuple[Root, str]]:
+        """The roots that stand below another one: it, and the path from there."""
+        found: dict[Root, tuple[Root, str]] = {}
+        for root in self.roots:
+            module = root.module()
+            places = () if module is None else [(o, o.path_of(module)) for o in self.roots]
+            around = [(o, path) for o, path in places if path and o is not root]
+            if around:
+                # the one that none of the others stands above
+                found[root] = max(around, key=lambda place: place[1].count("."))
+        return found
+
+    def _tree(self, module: torch.nn.Module, held: set[int] | None) -> Tree:
+        children = [(path, type(one).__name__) for path, one in module.named_modules() if path]
+        first: dict[int, str] = {}
+        parameters, tied = [], []
+        for name, parameter in module.named_parameters(remove_duplicate=False):
+            if id(parameter) in first:
+                tied.append((name, first[id(parameter)]))
+                continue
+            first[id(parameter)] = name
+            parameters.append(self._parameter(name, parameter, held))
+        return Tree(tuple(children), tuple(parameters), tuple(tied))
+
+    def _parameter(self, name: str, parameter: Any, held: set[int] | None) -> OwnParameter:
+        shape = read(lambda: tuple(parameter.shape))
+        if shape is not None and any(type(size) is not int for size in shape):
+            shape = None
+        return OwnParameter(
+            name,
+            self.objects.known(parameter),
+            shape,
+            bool(read(lambda: parameter.requires_grad)),
+            None if held is None else id(parameter) in held,
+        )
+
+
+def _parameters_of(optimizers: list[Any]) -> set[int] | None:
+    """Ids of what these optimizers hold; None where there is no optimizer."""
+    if not optimizers:
+        return None
+    groups = [group for one in optimizers for group in one.param_groups]
+    return {id(parameter) for group in groups for parameter in group["params"]}
