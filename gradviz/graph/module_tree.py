@@ -1,0 +1,121 @@
+"""Which module calls ran inside which, and which operations and parameters are theirs. Knows no
+torch.
+
+Calls nest, so the operations of a module call are an interval of the order of calls: whatever is
+drawn as one box because it is one call can never lie before and after another box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from gradviz.graph.facts import grouped
+from gradviz.graph.operations import Fate, Operations, Weight
+from gradviz.graph.records import ModuleCall
+
+
+class ModuleTree:
+    """The module calls of a recording that computed something.
+
+    Args:
+        operations: of the recording.
+    """
+
+    def __init__(self, operations: Operations) -> None:
+        self.operations = operations
+        self.graph = operations.graph
+        self.call = {c.id: c for c in self.graph.module_calls}
+
+    # --- calls ------------------------------------------------------------------------------------
+
+    @cached_property
+    def own(self) -> dict[int | None, list[int]]:
+        """The operations that a module call made itself, not through a call below it, in order;
+        None: outside of any module."""
+        return grouped((op.call.module_call, op.at) for op in self.operations.all)
+
+    @cached_property
+    def below(self) -> dict[int, list[int]]:
+        """The operations of a module call and of all calls below it, in order."""
+        table: dict[int, list[int]] = {}
+        for op in self.operations.all:
+            for call_id in self.around(op.call.module_call):
+                table.setdefault(call_id, []).append(op.at)
+        return table
+
+    @cached_property
+    def children(self) -> dict[int | None, list[int]]:
+        """The calls directly below a module call that computed something, in order; None: the calls
+        of root modules."""
+        return grouped((c.parent_id, c.id) for c in self.graph.module_calls if c.id in self.below)
+
+    def around(self, call_id: int | None) -> Iterator[int]:
+        """Go through a module call and those around it, from the inside."""
+        while call_id is not None:
+            yield call_id
+            call_id = self.call[call_id].parent_id
+
+    def child_of(self, outer: int | None, call_id: int | None) -> int | None:
+        """Return the call directly below ``outer`` in which a module call ran; None: ``outer``
+        itself."""
+        inside = None
+        for one in self.around(call_id):
+            if one == outer:
+                return inside
+            inside = one
+        return inside
+
+    def name(self, call: ModuleCall) -> str:
+        """Return the name of a module with its root: "model.transformer.h.5"."""
+        root = self.graph.modules[call.module_id].name
+        return f"{root}.{call.path}" if call.path else root
+
+    # --- parameters -------------------------------------------------------------------------------
+
+    @cached_property
+    def weights_of(self) -> dict[tuple[int, str], list[Weight]]:
+        """The parameters that stand in a module itself, by root and path."""
+        with_module = (w for w in self.operations.weights if w.module_id is not None)
+        return grouped(((w.module_id or 0, w.name.rpartition(".")[0]), w) for w in with_module)
+
+    def weights_below(self, module_id: int, path: str) -> list[Weight]:
+        """List the parameters of a module and of all modules below it, in module order."""
+        start = f"{path}." if path else ""
+        return [
+            w
+            for w in self.operations.weights
+            if w.module_id == module_id and w.name.startswith(start)
+        ]
+
+    @cached_property
+    def called(self) -> set[tuple[int, str]]:
+        """The modules that were called, by root and path."""
+        return {(c.module_id, c.path) for c in self.graph.module_calls}
+
+    def never_called(self, call: ModuleCall) -> list[tuple[str, list[Weight]]]:
+        """List the modules below a called one that were never called, and of which no parameter
+        was read: (path, parameters). Those below another called module are its own."""
+        start = f"{call.path}." if call.path else ""
+        inner = [f"{p}." for of, p in self.called if of == call.module_id and p.startswith(start)]
+        inner = [p for p in inner if p != start]
+        found: list[tuple[str, list[Weight]]] = []
+        for path, _ in self.graph.modules[call.module_id].children:
+            above = (*inner, *(f"{p}." for p, _ in found))
+            if not path.startswith(start) or path.startswith(above):
+                continue
+            weights = self.weights_below(call.module_id, path)
+            if weights and not self._is_alive(call.module_id, path, weights):
+                found.append((path, weights))
+        return found
+
+    def _is_alive(self, module_id: int, path: str, weights: list[Weight]) -> bool:
+        """Say whether a module, or one below it, was called, or a parameter there was used."""
+        called = (p for of, p in self.called if of == module_id)
+        if any(p == path or p.startswith(f"{path}.") for p in called):
+            return True
+        fates = {w.fate for w in weights}
+        uses = self.operations.uses
+        return bool(fates & {Fate.SOME, Fate.ZERO, Fate.NAN}) or any(
+            w.object_id in uses for w in weights
+        )

@@ -1,0 +1,430 @@
+"""What a program computed, operation by operation, and which parameters got their gradient from
+which operation. Knows no torch.
+
+An *operation* is a recorded call that made or wrote a tensor: backwards, torch's own bookkeeping,
+hooks and flags are none. A *parameter* is a leaf that requires grad, or that belongs to a module;
+it is known by the id of its tensor object.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from functools import cached_property
+from typing import NamedTuple
+
+from gradviz.graph.facts import NO_MEMORY, Facts, grouped
+from gradviz.graph.flow import Flow
+from gradviz.graph.records import Call, Cut, CutReason, Graph, NodeRan
+
+
+class Operation(NamedTuple):
+    """One recorded call that made or wrote tensors.
+
+    Attributes:
+        at: its place among the operations, from 0.
+        call: the recorded call.
+        reads: ids of the tensor states whose values it read.
+        sources: for each of these, the operation that made it; None for a leaf, or for what is
+            older than the recording.
+        makes: ids of the tensor states that it made or wrote.
+    """
+
+    at: int
+    call: Call
+    reads: tuple[int, ...]
+    sources: tuple[int | None, ...]
+    makes: tuple[int, ...]
+
+
+class Fate(Enum):
+    """What became of a parameter's gradient."""
+
+    SOME = "some"
+    NONE = "none"
+    ZERO = "zero"
+    NAN = "nan"
+    FROZEN = "frozen"  # requires_grad is False
+    REACHED = "reached"  # no backward has run yet, and a gradient can come
+    UNREACHED = "unreached"  # no backward has run yet, and none can come
+
+
+class Weight(NamedTuple):
+    """A parameter. ``name``: below its root module, or its variable; ``held`` and ``shape`` as in
+    ``Parameter``; ``module_id`` None: it belongs to no module."""
+
+    object_id: int | None
+    name: str
+    module_id: int | None
+    fate: Fate
+    held: bool | None
+    shape: tuple[int, ...] | None
+
+
+class Sent(NamedTuple):
+    """Gradient that went along one edge of the graph in one run, from the operation that used a
+    value to the operation (None: the leaf) that made it."""
+
+    run: int
+    node_id: int
+    next_index: int
+    next_node_id: int
+    input_nr: int
+    norm: float  # nan where it is not known
+
+
+class Operations:
+    """The operations of one graph, and what its losses send to its parameters.
+
+    Args:
+        graph: of a recording.
+        losses: ids of the tensors whose gradient is meant; left out, those on which a recorded
+            backward was called, or, without one, the last results.
+
+    Example:
+        >>> Operations(Graph()).all
+        []
+    """
+
+    def __init__(self, graph: Graph, losses: Sequence[int] = ()) -> None:
+        self.graph = graph
+        self.facts = Facts.of(graph)
+        self.ran_backward = bool(graph.backwards)
+        self.flow = Flow(graph, losses or self.facts.losses or self._last_results())
+
+    # --- operations -------------------------------------------------------------------------------
+
+    @cached_property
+    def all(self) -> list[Operation]:
+        """Every operation, in the order of the calls."""
+        found: list[Operation] = []
+        made_by: dict[int, int] = {}  # the operation that made or wrote a state, by tensor id
+        for call in self.facts.ordinary_calls:
+            makes = self._made(call)
+            if not makes:
+                continue
+            reads = tuple(dict.fromkeys(i for i in self.facts.values_read(call)))
+            sources = tuple(self._source(made_by, i) for i in reads)
+            made_by.update(dict.fromkeys(makes, len(found)))
+            found.append(Operation(len(found), call, reads, sources, makes))
+        return found
+
+    def _made(self, call: Call) -> tuple[int, ...]:
+        """List the states that hold values which a call computed."""
+        if call.function in NO_MEMORY or call.id in self.facts.hooked_by_call:
+            return ()
+        written = (e.after_id for e in self.facts.writes_by_call.get(call.id, ()) if not e.alias)
+        results = (i for i in call.outputs if i not in call.inputs)
+        return tuple(dict.fromkeys((*results, *written)))
+
+    def _source(self, made_by: dict[int, int], tensor_id: int | None) -> int | None:
+        """Find the operation that made a state; what only got another flag or ``.grad`` since was
+        made where its object was."""
+        while tensor_id is not None:
+            if tensor_id in made_by:
+                return made_by[tensor_id]
+            tensor_id = self.facts.state_before.get(tensor_id)
+        return None
+
+    @cached_property
+    def of_call(self) -> dict[int, int]:
+        """The place of an operation, by the id of its call."""
+        return {op.call.id: op.at for op in self.all}
+
+    @cached_property
+    def of_node(self) -> dict[int, int]:
+        """The operation that made a node, by node id."""
+        made = ((n.id, n.call_id) for n in self.graph.nodes if n.call_id is not None)
+        return {node_id: self.of_call[i] for node_id, i in made if i in self.of_call}
+
+    @cached_property
+    def made_by(self) -> dict[int, int]:
+        """The operation that made or wrote a state last, by tensor id."""
+        return {i: op.at for op in self.all for i in op.makes}
+
+    @cached_property
+    def users(self) -> list[list[int]]:
+        """For each operation, those that read what it made, in order."""
+        table: list[list[int]] = [[] for _ in self.all]
+        for op in self.all:
+            for source in dict.fromkeys(op.sources):
+                if source is not None:
+                    table[source].append(op.at)
+        return table
+
+    def is_tracked(self, tensor_id: int) -> bool:
+        """Say whether gradients can go back from a state."""
+        return bool(self.graph.tensor[tensor_id].requires_grad)
+
+    @cached_property
+    def tracked(self) -> list[bool]:
+        """For each operation, whether a gradient can go back through any of its results."""
+        return [any(self.is_tracked(i) for i in op.makes) for op in self.all]
+
+    def _last_results(self) -> list[int]:
+        """List the tracked states that nothing reads: what a backward would begin at."""
+        read = {i for op in self.all for i in op.reads}
+        ends = [i for op in self.all for i in op.makes if i not in read and self.is_tracked(i)]
+        scalars = [i for i in ends if math.prod(self.graph.tensor[i].shape or (2,)) == 1]
+        return (scalars or ends)[-1:]
+
+    # --- the losses -------------------------------------------------------------------------------
+
+    @cached_property
+    def feeding(self) -> set[int]:
+        """The operations whose values went into a loss, cut or not."""
+        found: set[int] = set()
+        todo = [self.made_by[i] for i in self._loss_states if i in self.made_by]
+        while todo:
+            at = todo.pop()
+            if at not in found:
+                found.add(at)
+                todo += [source for source in self.all[at].sources if source is not None]
+        return found
+
+    @cached_property
+    def _loss_states(self) -> list[int]:
+        """The states of the losses that an operation made."""
+        found = []
+        for tensor_id in self.flow.losses:
+            state: int | None = tensor_id
+            while state is not None and state not in self.made_by:
+                state = self.facts.state_before.get(state)
+            found.append(tensor_id if state is None else state)
+        return found
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The operations that made the losses, each once."""
+        return list(dict.fromkeys(self.made_by[i] for i in self._loss_states if i in self.made_by))
+
+    # --- gradients --------------------------------------------------------------------------------
+
+    @cached_property
+    def sent(self) -> list[Sent]:
+        """Every gradient that went along an edge, run by run."""
+        edges = {(e.node_id, e.next_index): e for e in self.graph.edges}
+        found = []
+        for event in self.facts.nodes_ran:
+            for k, preview in enumerate(event.sent):
+                edge = edges.get((event.node_id, k))
+                if preview is None or edge is None or edge.next_node_id is None:
+                    continue
+                norm = _norm(event, k)
+                found.append(
+                    Sent(event.run, event.node_id, k, edge.next_node_id, edge.input_nr, norm)
+                )
+        return found
+
+    @cached_property
+    def arrived(self) -> dict[tuple[int, int, int], float]:
+        """The norm of what arrived at a node, by ``(run, node_id, input_nr)``."""
+        return {
+            (event.run, event.node_id, at): _number(norm, preview)
+            for event in self.facts.nodes_ran
+            for at, (preview, norm) in enumerate(_paired(event.arrived, event.arrived_norms))
+            if preview is not None
+        }
+
+    # --- parameters -------------------------------------------------------------------------------
+
+    @cached_property
+    def weights(self) -> list[Weight]:
+        """Every parameter: those of the modules, in module order, then the other leaves that
+        require grad, in the order in which they were read."""
+        found, seen = [], set[int | None]()
+        for module in self.graph.modules:
+            for p in module.parameters:
+                if p.object_id is not None and p.object_id in seen:
+                    continue
+                seen.add(p.object_id)
+                fate = self._fate(p.object_id, p.requires_grad)
+                found.append(Weight(p.object_id, p.name, module.id, fate, p.held, p.shape))
+        for op in self.all:
+            for i in op.reads:
+                state = self.graph.tensor[i]
+                if state.object_id in seen or not (state.is_leaf and state.requires_grad):
+                    continue
+                seen.add(state.object_id)
+                name = self.facts.latest_state[state.object_id].name or ""
+                fate = self._fate(state.object_id, True)
+                found.append(Weight(state.object_id, name, None, fate, None, state.shape))
+        return found
+
+    @cached_property
+    def weight(self) -> dict[int, Weight]:
+        """Parameters by the id of their object, those that a recorded call met."""
+        return {w.object_id: w for w in self.weights if w.object_id is not None}
+
+    @cached_property
+    def uses(self) -> dict[int, list[int]]:
+        """The operations that read a parameter, by the id of its object."""
+        pairs = (
+            (self.graph.tensor[i].object_id, op.at)
+            for op in self.all
+            for i in dict.fromkeys(op.reads)
+            if self.graph.tensor[i].object_id in self.weight
+        )
+        return grouped(pairs)
+
+    @cached_property
+    def reads_weights(self) -> list[list[int]]:
+        """For each operation, the parameters that it reads itself, by the id of their object."""
+        table: list[list[int]] = [[] for _ in self.all]
+        for object_id, places in self.uses.items():
+            for at in places:
+                table[at].append(object_id)
+        return table
+
+    @cached_property
+    def filled_from(self) -> dict[int, dict[int | None, list[Sent]]]:
+        """What came into a parameter's AccumulateGrad, by the id of its object and the operation
+        that sent it; None: from a node that no recorded operation made."""
+        leaf = {node: object_id for object_id, node in self.facts.accumulate_node.items()}
+        table: dict[int, dict[int | None, list[Sent]]] = {}
+        for sent in self.sent:
+            if sent.next_node_id in leaf:
+                from_op = self.of_node.get(sent.node_id)
+                rows = table.setdefault(leaf[sent.next_node_id], {})
+                rows.setdefault(from_op, []).append(sent)
+        return table
+
+    def norm_of(self, object_id: int, run: int | None = None) -> float:
+        """Return the norm of what the last run (or this one) added to a parameter's ``.grad``."""
+        node = self.facts.accumulate_node.get(object_id)
+        norms = [
+            norm
+            for (of_run, node_id, _), norm in self.arrived.items()
+            if node_id == node and run in (None, of_run)
+        ]
+        return norms[-1] if norms else math.nan
+
+    def _fate(self, object_id: int | None, requires_grad: bool) -> Fate:
+        if not requires_grad:
+            return Fate.FROZEN
+        node = None if object_id is None else self.facts.accumulate_node.get(object_id)
+        if not self.ran_backward:
+            reached = object_id is not None and self._is_reached(object_id)
+            return Fate.REACHED if reached else Fate.UNREACHED
+        ran = node in self.facts.runs_of_node or node in self.facts.accumulations
+        if node is None or not ran:
+            return self._fate_unwatched(object_id)
+        norms = [self.arrived.get(key) for key in self._arrivals_at.get(node, ())]
+        last = [norm for norm in norms if norm is not None][-1:]
+        if last == [0.0]:
+            return Fate.ZERO
+        stored = [e.stored or "" for e in self.facts.accumulations.get(node, ())][-1:]
+        return Fate.NAN if "nan" in "".join(stored) else Fate.SOME
+
+    def _fate_unwatched(self, object_id: int | None) -> Fate:
+        """Tell the fate of a parameter whose AccumulateGrad was not seen to run: a backward that
+        was not watched may have filled it."""
+        unwatched = any(not b.watched for b in self.graph.backwards)
+        if object_id is not None and unwatched and self._is_reached(object_id):
+            return Fate.SOME
+        return Fate.NONE
+
+    def _is_reached(self, object_id: int) -> bool:
+        return any(self.flow.reaches(t.id) for t in self.facts.states.get(object_id, ()))
+
+    @cached_property
+    def _arrivals_at(self) -> dict[int, list[tuple[int, int, int]]]:
+        return grouped((key[1], key) for key in self.arrived)
+
+    # --- causes -----------------------------------------------------------------------------------
+
+    @cached_property
+    def cause_of(self) -> dict[int, Cut]:
+        """The first cut on the ways of a parameter that gets no gradient, by the id of its object.
+
+        Of several ways the one that fed a loss counts; a parameter that no operation read, or whose
+        values no loss used, has no cut.
+        """
+        lost = (Fate.NONE, Fate.UNREACHED)
+        found = {}
+        for object_id, weight in self.weight.items():
+            if weight.fate not in lost:
+                continue
+            cuts = [
+                cut
+                for at in self.uses.get(object_id, ())
+                if (cut := self._cut_from(at, object_id)) is not None
+            ]
+            if cuts:
+                found[object_id] = min(cuts, key=self._gravity)
+        return found
+
+    def _cut_from(self, at: int, object_id: int) -> Cut | None:
+        """Find the first cut on the way of a parameter that this operation reads."""
+        op = self.all[at]
+        states = [i for i in op.reads if self.graph.tensor[i].object_id == object_id]
+        here = [self.facts.cut_of.get((op.call.id, i)) for i in states]
+        cuts = [cut for cut in here if cut is not None and cut.reason is not CutReason.FLAG_OFF]
+        return cuts[0] if cuts else self._cut_ahead[at]
+
+    @cached_property
+    def _cut_ahead(self) -> list[Cut | None]:
+        """For each operation, the first cut that its results meet."""
+        ahead: list[Cut | None] = [None] * len(self.all)
+        for op in reversed(self.all):
+            met: list[Cut] = []
+            for user in self.users[op.at]:
+                cut_here = self._cuts_between(op, self.all[user])
+                if cut_here:
+                    met += cut_here
+                elif (further := ahead[user]) is not None:
+                    met.append(further)
+            if met:
+                ahead[op.at] = min(met, key=self._gravity)
+        return ahead
+
+    def _cuts_between(self, maker: Operation, user: Operation) -> list[Cut]:
+        """List the cuts by which an operation separated what another one made."""
+        return [
+            cut
+            for i, source in zip(user.reads, user.sources, strict=True)
+            if source == maker.at
+            and (cut := self.facts.cut_of.get((user.call.id, i))) is not None
+            and cut.reason is not CutReason.FLAG_OFF
+        ]
+
+    def _gravity(self, cut: Cut) -> tuple[bool, int]:
+        """Order cuts: what fed a loss comes first, then what was called first."""
+        at = self.of_call.get(cut.call_id)
+        return at not in self.feeding, cut.call_id
+
+    def are_held(self) -> bool:
+        """Say whether any optimizer is known."""
+        return any(w.held is not None for w in self.weights)
+
+
+def root_of_squares(norms: Iterable[float]) -> float:
+    """Return the norm of several tensors together.
+
+    >>> root_of_squares([3.0, 4.0])
+    5.0
+    """
+    return math.sqrt(sum(norm * norm for norm in norms))
+
+
+def _paired(
+    previews: Sequence[str | None], norms: Sequence[str | None]
+) -> list[tuple[str | None, str | None]]:
+    return list(zip(previews, norms or [None] * len(previews), strict=True))
+
+
+def _norm(event: NodeRan, at: int) -> float:
+    preview, norm = _paired(event.sent, event.sent_norms)[at]
+    return _number(norm, preview)
+
+
+def _number(norm: str | None, preview: str | None) -> float:
+    """Read a norm: measured, or of the numbers that are shown."""
+    try:
+        if norm is not None:
+            return float(norm)
+        numbers = (preview or "").replace("[", "").replace("]", "").split(",")
+        return root_of_squares(float(part) for part in numbers)
+    except ValueError:
+        return math.nan

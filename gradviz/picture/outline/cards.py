@@ -1,0 +1,551 @@
+"""The cards, arrows and frames of an outline, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from gradviz.graph.records import Call, Cut, CutReason, ModuleCall
+from gradviz.picture.outline.links import Link, Links
+from gradviz.picture.outline.scene import Arrow, Card, Frame, Rail, Row, Span, Tone
+from gradviz.picture.outline.states import States, figure
+from gradviz.picture.outline.units import Kind, Merged, Part, Unit, function_of
+from gradviz.words.plain import visible
+from gradviz.words.speech import say
+from gradviz.words.words import Words, reason_of
+
+CODE = 40  # characters of code in a title
+FUNCTIONS = 3  # that are named of those folded into a card
+TERMS = 8  # rows of a loss
+
+
+class Cards:
+    """Puts the units of an outline into cards.
+
+    Args:
+        links: between the units.
+        children: places of the cards that show a row for each module below theirs.
+        said_above: whether a link that is not drawn is said in its upper card too.
+    """
+
+    def __init__(
+        self,
+        links: Links,
+        children: Iterable[int] = (),
+        *,
+        said_above: bool = True,
+    ) -> None:
+        self.links = links
+        self.units = links.units
+        self.expansion = links.expansion
+        self.operations = links.operations
+        self.tree = links.expansion.tree
+        self.states = States(links)
+        self.words = Words(self.operations.graph)
+        self.children = {*children}
+        self.said_above = said_above
+
+    @cached_property
+    def cards(self) -> tuple[Card, ...]:
+        """Every card, in call order, inputs first."""
+        return tuple(self._card(k, unit) for k, unit in enumerate(self.units))
+
+    def _card(self, place: int, unit: Unit) -> Card:
+        tracked = any(self.operations.tracked[at] for at in unit.ops)
+        if unit.tensor_id is not None:
+            tracked = self.operations.is_tracked(unit.tensor_id)
+        rows = self._rows(place, unit)
+        ends = self._ends(place)
+        if ends:
+            rows.insert(1, ends)
+        rows += self._said(place)
+        if unit.kind is Kind.LOSS:
+            rows += self._loss_rows(unit)
+        rail = self._rail(place, rows)
+        rows = [row._replace(rail=rail) if row.rail is Rail.NO else row for row in rows]
+        if not tracked:
+            rows = [row._replace(rail=Rail.NO) if row.rail is Rail.COMES else row for row in rows]
+        calls = tuple(self.operations.all[at].call.id for at in unit.ops)
+        narrow = unit.kind is Kind.INPUT
+        return Card(place, tracked, tuple(rows), bool(ends), self.path(unit), "", calls, narrow)
+
+    def _rail(self, place: int, rows: list[Row]) -> Rail:
+        """Return the rail of the rows that say nothing of gradients themselves."""
+        rails = [row.rail for row in rows if row.rail is not Rail.NO]
+        if rails:
+            passes = Rail.COMES if self.links.gets(place) else rails[0]
+            return rails[0] if Rail.NONE in rails[:1] or rails[0] is not Rail.NONE else passes
+        if not self.links.gets(place):
+            return Rail.NO
+        return Rail.COMES if self.operations.ran_backward else Rail.CAN
+
+    def path(self, unit: Unit) -> str:
+        """Return the path of the module that a card can open; "" where it stands for none."""
+        if unit.kind is not Kind.CALL or unit.merged is not Merged.NOT:
+            return ""
+        call = self.tree.call[unit.calls[0]]
+        return self.tree.name(call) if self.tree.children.get(call.id) else ""
+
+    # --- titles -----------------------------------------------------------------------------------
+
+    def _rows(self, place: int, unit: Unit) -> list[Row]:
+        title = self._title(unit)
+        rows = [title, *self.states.rows(place)]
+        if place in self.children and unit.kind is Kind.CALL:
+            rows += self._children_rows(unit)
+        return rows
+
+    def _title(self, unit: Unit) -> Row:
+        if unit.kind is Kind.INPUT:
+            name = self.operations.graph.tensor[unit.tensor_id].code_name
+            return self._titled(name, "", self._shape(unit.tensor_id))
+        if unit.kind is Kind.UNUSED:
+            return self._titled(unit.unused[0], say("outline.not_called"), "")
+        shape = self._shape(self.operations.all[unit.ops[-1]].makes[-1])
+        if unit.kind is Kind.STATEMENT:
+            return self._statement_title(unit, shape)
+        if unit.kind is Kind.LOSS:
+            return self._loss_title(unit)
+        if unit.kind is Kind.PIECE:
+            call = self.tree.call[unit.parent if unit.parent is not None else unit.calls[0]]
+            part = {
+                Part.BEFORE: lambda: say("outline.before_cut", kind=call.kind),
+                Part.AFTER: lambda: say("outline.after_cut", kind=call.kind),
+                Part.BETWEEN: lambda: say("outline.between_cuts", kind=call.kind),
+                Part.NO_GRAD: lambda: say("outline.part_no_grad", kind=call.kind),
+                Part.WHOLE: lambda: call.kind,
+            }[unit.part]()
+            return self._titled(self.short(call), part, shape)
+        return self._call_title(unit, shape)
+
+    def _titled(self, name: str, grey: str, right: str, shorter: tuple[str, ...] = ()) -> Row:
+        spans = [Span(visible(name, CODE), "name")]
+        if grey:
+            spans.append(Span(grey, "grey", shorter))
+        return Row(Tone.TITLE, tuple(spans), right)
+
+    def _call_title(self, unit: Unit, shape: str) -> Row:
+        calls = [self.tree.call[i] for i in unit.calls]
+        first = calls[0]
+        if unit.merged is Merged.FOLD:
+            name = say(
+                "outline.from_to",
+                first=self._end_name(unit.members[0], 0),
+                last=self._end_name(unit.members[-1], -1),
+            )
+            return self._titled(name, say("outline.modules", n=len(calls)), shape)
+        if unit.merged is Merged.SIDE:
+            return self._side_title(calls)
+        if len(calls) > 1 and self._are_one_module(calls):
+            grey = say("outline.called_times", kind=first.kind, n=len(calls))
+            return self._titled(self.short(first), self._with_folded(grey, unit), shape)
+        if len(calls) > 1:
+            grey = say("outline.times_kind", n=len(calls), kind=first.kind)
+            return self._titled(self._range(calls), self._with_folded(grey, unit), shape)
+        grey = first.kind
+        others = [c for c in self.tree.call.values() if self._same_module(c, first)]
+        code = visible(first.code, CODE) if first.code else ""
+        if len(others) > 1:
+            number = sum(c.id <= first.id for c in others)
+            grey = say("outline.call_of", kind=first.kind, k=number, n=len(others))
+            short = say("outline.call_short", k=number, n=len(others))
+            title = code or self.short(first)
+            return self._titled(title, self._with_folded(grey, unit), shape, (grey, short))
+        name = self._written(first, unit) if not first.path else self.short(first)
+        return self._titled(name, self._with_folded(grey, unit), shape, (grey,))
+
+    def _written(self, call: ModuleCall, unit: Unit) -> str:
+        """Return a call of a root module as the user wrote it, with its variable."""
+        state = self.operations.graph.tensor[self.operations.all[unit.ops[-1]].makes[-1]]
+        name = self.short(call)
+        code = call.code or name
+        if state.code_name.isidentifier() and call.code:
+            return say("outline.assigned", name=state.code_name, code=code)
+        return code
+
+    def _same_module(self, one: ModuleCall, other: ModuleCall) -> bool:
+        return (one.module_id, one.path) == (other.module_id, other.path)
+
+    def _are_one_module(self, calls: Sequence[ModuleCall]) -> bool:
+        return all(self._same_module(call, calls[0]) for call in calls)
+
+    def _side_title(self, calls: list[ModuleCall]) -> Row:
+        around = {c.path.rpartition(".")[0] for c in calls}
+        names = [c.path.rpartition(".")[2] for c in calls]
+        prefix = around.pop() if len(around) == 1 else ""
+        outer = prefix and self._relative(calls[0].module_id, prefix)
+        grey = say("outline.side_by_side", n=len(calls))
+        return self._titled(outer or _commas(names), grey, "")
+
+    def _range(self, calls: list[ModuleCall]) -> str:
+        """Return the name of several modules: "h.0 – 4", or "experts.0, 1, 3"."""
+        names = [self.short(c) for c in calls]
+        start, _, first = names[0].rpartition(".")
+        ends = [name.rpartition(".")[2] for name in names]
+        alike = all(name.rpartition(".")[0] == start for name in names)
+        if not alike:
+            return say("outline.from_to", first=names[0], last=names[-1])
+        before = f"{start}." if start else ""
+        numbers = [int(end) for end in ends if end.isdigit()]
+        if len(numbers) == len(ends) and numbers == list(range(numbers[0], numbers[0] + len(ends))):
+            return before + say("outline.from_to", first=first, last=ends[-1])
+        return before + _commas(ends)
+
+    def _end_name(self, unit: Unit, end: int) -> str:
+        if unit.calls:
+            return self.short(self.tree.call[unit.calls[end]])
+        return self._title(unit).left[0].text
+
+    def short(self, call: ModuleCall) -> str:
+        """Return the path of a module without those around it that are opened."""
+        if not call.path:
+            return self.operations.graph.modules[call.module_id].name
+        return self._relative(call.module_id, call.path, call)
+
+    def _relative(self, module_id: int, path: str, call: ModuleCall | None = None) -> str:
+        inside = [
+            self.tree.call[i].path
+            for i in self.expansion.is_open
+            if self.tree.call[i].module_id == module_id and self.tree.call[i].path
+        ]
+        framed = {self.tree.call[i].path for i in self.expansion.frames}
+        around = [p for p in inside if path.startswith(f"{p}.") and (p in framed or p)]
+        prefix = max(around, key=len, default="")
+        return path.removeprefix(f"{prefix}.") if prefix else path
+
+    def _with_folded(self, grey: str, unit: Unit) -> str:
+        """Add the functions that were folded into a card to its class."""
+        after, then = self._few(unit.after), self._few(unit.then)
+        if after and then:
+            return say("outline.after_and_then", kind=grey, after=after, then=then)
+        if after:
+            return say("outline.after", kind=grey, after=after)
+        return say("outline.then", kind=grey, then=then) if then else grey
+
+    def _few(self, functions: list[str]) -> list[str]:
+        names = list(dict.fromkeys(functions))
+        return names if len(names) <= FUNCTIONS else [*names[: FUNCTIONS - 1], "…"]
+
+    def _statement_title(self, unit: Unit, shape: str) -> Row:
+        calls = [self.operations.all[at].call for at in unit.ops]
+        lines = [c.source.line for c in calls if c.source]
+        made = [
+            self.operations.graph.tensor[i].code_name
+            for at in unit.ops
+            for i in self.operations.all[at].makes[-1:]
+        ]
+        named = [name for name in made if name.isidentifier()]
+        if len({*lines}) > 1 and named:
+            first, last = named[0], named[-1]
+            name = first if first == last else say("card.from_to", first=first, last=last)
+            return self._titled(
+                name, say("outline.lines", first=min(lines), last=max(lines)), shape
+            )
+        code = self.words.code(calls[-1]) or function_of(self.operations.all[unit.ops[-1]])
+        grey = say("label.line", line=lines[-1]) if lines else ""
+        return self._titled(code, grey, shape)
+
+    def _shape(self, tensor_id: int | None) -> str:
+        tensor = self.operations.graph.tensor.get(tensor_id)
+        if tensor is None or tensor.shape is None:
+            return ""
+        return "[" + ", ".join(map(str, tensor.shape)) + "]"
+
+    def _children_rows(self, unit: Unit) -> list[Row]:
+        """Tell of the modules directly below a closed one."""
+        if len(unit.calls) != 1:
+            return []
+        members = [
+            Unit(Kind.CALL, self.tree.below[i], [i], unit.calls[0])
+            for i in self.tree.children.get(unit.calls[0], ())
+        ]
+        members = [m for m in members if self.expansion.weights_in(m)]
+        return self.states.member_rows(members)
+
+    # --- losses -----------------------------------------------------------------------------------
+
+    def _loss_title(self, unit: Unit) -> Row:
+        last = self.operations.all[unit.ops[-1]]
+        state = self.operations.graph.tensor[last.makes[-1]]
+        name = state.code_name if state.code_name.isidentifier() else ""
+        code = self.words.code(last.call)
+        written = code.partition(" = ")[2] if name and code.startswith(f"{name} =") else code
+        functions = [
+            function_of(self.operations.all[at]) for at in unit.ops if self.operations.tracked[at]
+        ]
+        terms = self._terms(unit)
+        grey = written if terms else _commas(self._few(functions[-FUNCTIONS:]))
+        return self._titled(name or code or grey, visible(grey, CODE), state.values or "")
+
+    def _terms(self, unit: Unit) -> list[int]:
+        """List the operations of a loss that make the numbers it is the sum of."""
+        last = self.operations.all[unit.ops[-1]]
+        line = last.call.source[:2] if last.call.source else None
+        final = [
+            at
+            for at in unit.ops
+            if (c := self.operations.all[at].call).source and c.source[:2] == line
+        ]
+        found = []
+        for at in unit.ops:
+            op = self.operations.all[at]
+            state = self.operations.graph.tensor[op.makes[-1]]
+            users = self.operations.users[at]
+            alone = bool(users) and all(user in final for user in users)
+            named = state.code_name.isidentifier() and state.shape == ()
+            if at not in final and alone and named and self.operations.tracked[at]:
+                found.append(at)
+        return found if len(found) > 1 else []
+
+    def _loss_rows(self, unit: Unit) -> list[Row]:
+        rows = [self._term_row(unit, at) for at in self._terms(unit)[:TERMS]]
+        state = self.operations.graph.tensor[self.operations.all[unit.ops[-1]].makes[-1]]
+        edge = state.gradient_edge
+        node = self.operations.graph.node.get(edge.node_id) if edge else None
+        if node is None:
+            return rows
+        if edge and edge.node_id in self.operations.facts.ran:
+            span = Span(say("outline.starts", node=node.name), shorter=(node.name,))
+        else:
+            span = Span(node.name)
+        return [*rows, Row(Tone.GRAD_FN, (span,))]
+
+    def _term_row(self, unit: Unit, at: int) -> Row:
+        """Tell of one number that a loss is the sum of: what it is made of, and what it sends."""
+        op = self.operations.all[at]
+        state = self.operations.graph.tensor[op.makes[-1]]
+        inside = self._behind(at, unit)
+        names = [self.name_of(k) for k in self._cards_behind(at, unit)]
+        grey = say("outline.of", names=names) if names else function_of(op)
+        sents = [
+            sent
+            for link in self.links.into[self.units.index(unit)]
+            for sent in link.sent
+            if self.operations.of_node.get(sent.node_id) in inside
+        ]
+        run = sents[-1].run if sents else None
+        norm = self.links.norm_of([s for s in sents if s.run == run]) if sents else math.nan
+        sends = "" if math.isnan(norm) else say("outline.sends", norm=figure(norm))
+        left = (Span(state.code_name, "name"), Span(grey, "grey"))
+        return Row(Tone.GRAD_FN, left, sends, middle=state.values or "")
+
+    def _behind(self, at: int, unit: Unit) -> set[int]:
+        """Return the operations of a loss whose gradient comes from one of its terms alone, and the
+        term."""
+        mine, found = {*unit.ops}, {at}
+        for one in sorted(mine, reverse=True):
+            users = [u for u in self.operations.users[one] if u in mine and self._ran(u)]
+            if users and all(u in found for u in users):
+                found.add(one)
+        return found
+
+    def _ran(self, at: int) -> bool:
+        """Say whether a backward went through an operation; all did where none was seen."""
+        return not self._ran_ops or at in self._ran_ops
+
+    @cached_property
+    def _ran_ops(self) -> set[int]:
+        of_node = self.operations.of_node
+        return {of_node[n] for n in self.operations.facts.ran if n in of_node}
+
+    def _cards_behind(self, at: int, unit: Unit) -> list[int]:
+        """Return the places of the cards whose values went into a term of a loss, cut or not."""
+        found, seen, todo = set[int](), set[int](), [at]
+        mine = {*unit.ops} | self.expansion.looked_through
+        while todo:
+            one = todo.pop()
+            seen.add(one)
+            for source in self.operations.all[one].sources:
+                if source is None or source in seen or source in self.expansion.data:
+                    continue
+                if source in mine:
+                    todo.append(source)
+                elif source in self.links.owner:
+                    found.add(self.links.owner[source])
+        return sorted(found)
+
+    # --- cuts, and links that are said ------------------------------------------------------------
+
+    def _ends(self, place: int) -> Row | None:
+        """Tell that the gradient ends at a card: values come in, and all of them are cut."""
+        if not self.links.gets(place) or not self.operations.ran_backward:
+            return None
+        links = [
+            link for link in self.links.into[place] if self.units[link.tail].kind is not Kind.INPUT
+        ]
+        cut = [link for link in links if link.is_cut]
+        untracked = [link for link in links if not link.tracked and not link.cuts]
+        if not links or any(link.tracked for link in links) or not (cut or untracked):
+            return None
+        reasons = {c.reason for link in cut for c in link.cuts}
+        if not cut:
+            text, why = say("outline.ends_untracked"), say("outline.why_untracked")
+        elif reasons <= {CutReason.DETACH, CutReason.DETACH_IN_PLACE}:
+            text, why = say("outline.ends_detached"), say("outline.why_detached")
+        else:
+            text, why = say("outline.ends_cut"), say("outline.why_cut")
+        loses = any(self.losing(c) for link in cut for c in link.cuts) or (
+            not cut and any(self._is_quiet_loss(link.tail) for link in untracked)
+        )
+        span = Span(text, shorter=(say("outline.ends_short", why=why), why))
+        return Row(Tone.LOST if loses else Tone.CUT, (span,), "", Rail.COMES)
+
+    def _is_quiet_loss(self, place: int) -> bool:
+        return bool(self.states.of(self.units[place]).lost)
+
+    @cached_property
+    def loses(self) -> dict[Cut, int]:
+        """How many parameters lost their gradient by a cut, those that should get one."""
+        found: dict[Cut, int] = {}
+        for object_id, cut in self.operations.cause_of.items():
+            if self.states.should_get(self.operations.weight[object_id]):
+                found[cut] = found.get(cut, 0) + 1
+        return found
+
+    def losing(self, cut: Cut) -> int:
+        """Return how many parameters lost their gradient by a cut."""
+        return self.loses.get(cut, 0)
+
+    def _said(self, place: int) -> list[Row]:
+        """Tell of the links of a card that are not drawn."""
+        rows = []
+        for link in self.links.said:
+            if link.head == place:
+                rows.append(self._said_below(link))
+            elif link.tail == place and (self.said_above or link.cuts):
+                rows.append(self._said_above(link))
+        return [row for row in rows if row]
+
+    def name_of(self, place: int) -> str:
+        """Return the name of a card, for another card's row."""
+        return self._title(self.units[place]).left[0].text
+
+    def _said_below(self, link: Link) -> Row:
+        name = self.name_of(link.tail)
+        if link.is_cut:
+            cut = link.cuts[0]
+            text = say("outline.skip_cut", name=name, reason=reason_of(cut), place=self.where(cut))
+            return Row(Tone.CUT, (Span(text),), say("outline.no_gradient_back"))
+        norm = self.links.norm(link)
+        right = "" if norm is None or math.isnan(norm) else say("outline.sends", norm=figure(norm))
+        return Row(Tone.SAID, (Span(say("outline.skip", name=name)),), right)
+
+    def _said_above(self, link: Link) -> Row:
+        name = self.name_of(link.head)
+        if link.is_cut:
+            text = say("outline.also_cut", name=name, place=self.where(link.cuts[0]))
+            return Row(Tone.CUT, (Span(text),), say("outline.gets_nothing"))
+        norm = self.links.norm(link)
+        right = (
+            "" if norm is None or math.isnan(norm) else say("outline.gets_norm", norm=figure(norm))
+        )
+        return Row(Tone.SAID, (Span(say("outline.also_goes", name=name)),), right)
+
+    def where(self, cut: Cut) -> str:
+        """Return where a cut stands: "line 7", with its file where that is not the notebook's."""
+        call: Call | None = self.operations.graph.call.get(cut.call_id)
+        return self.words.where(call)
+
+    # --- arrows and frames ------------------------------------------------------------------------
+
+    @cached_property
+    def arrows(self) -> tuple[Arrow, ...]:
+        """Every arrow, gradients before values."""
+        found = [arrow for link in self.links.drawn for arrow in self._arrows_of(link)]
+        return tuple(found)
+
+    def _arrows_of(self, link: Link) -> list[Arrow]:
+        spine = link.pair in self.links.spine
+        found: list[Arrow] = []
+        if self.links.carries(link):
+            norm = self.links.norm(link)
+            label = () if norm is None or math.isnan(norm) else (figure(norm),)
+            kind = "gradient" if self.operations.ran_backward else "can"
+            found.append(Arrow(link.tail, link.head, kind, label, spine=spine))
+        if link.is_cut or (link.cuts and not found):
+            lines, loses = self._cut_label(link.cuts)
+            return [*found, Arrow(link.tail, link.head, "cut", lines, loses, spine=spine)]
+        found.append(Arrow(link.tail, link.head, "forward", spine=spine))
+        return found
+
+    def _cut_label(self, cuts: list[Cut]) -> tuple[tuple[str, ...], bool]:
+        cut = max(cuts, key=self.losing)
+        place = self.where(cut)
+        first = (
+            say("outline.cut_at", reason=reason_of(cut), place=place)
+            if place
+            else say("outline.cut", reason=reason_of(cut))
+        )
+        lost = sum(self.losing(c) for c in cuts)
+        if not lost:
+            return (first,), False
+        return (first, say("outline.params_lost", n=lost)), True
+
+    @cached_property
+    def frames(self) -> tuple[Frame, ...]:
+        """Opened modules with several cards, and where no gradient is recorded."""
+        found = []
+        for call_id in self.expansion.frames:
+            members = tuple(
+                k for k, unit in enumerate(self.units) if self._stands_in(unit, call_id)
+            )
+            if len(members) > 1:
+                call = self.tree.call[call_id]
+                label = say(
+                    "outline.opened", name=self._relative(call.module_id, call.path), kind=call.kind
+                )
+                found.append(Frame("opened", label, members))
+        return (*found, *self._quiet_frames())
+
+    def _stands_in(self, unit: Unit, call_id: int) -> bool:
+        return call_id in self.tree.around(unit.parent) if unit.parent is not None else False
+
+    def _quiet_frames(self) -> list[Frame]:
+        """Frame neighbours whose every operation ran where no gradient is recorded."""
+        found, run = [], list[int]()
+        for k, unit in [*enumerate(self.units), (-1, None)]:
+            if unit is not None and unit.kind is Kind.INPUT:
+                continue
+            if unit is not None and unit.ops and self._is_quiet(unit):
+                run.append(k)
+                continue
+            if run:
+                found.append(self._quiet_frame(run))
+            run = []
+        return [frame for frame in found if frame]
+
+    def _is_quiet(self, unit: Unit) -> bool:
+        ops = self.operations.all
+        return all(self.expansion.is_quiet(ops[at]) for at in unit.ops)
+
+    def _quiet_frame(self, members: list[int]) -> Frame:
+        first = self.operations.all[self.units[members[0]].ops[0]]
+        mode = say("cut.inference_mode") if first.call.inference_mode else say("cut.no_grad")
+        lost = sum(self.losing(c) for k in members for c in self._cuts_in(self.units[k]))
+        place = self.place_of_region(first.at)
+        if lost:
+            label = say("outline.region_loses", mode=mode, place=place, n=lost)
+        else:
+            label = say("outline.region", mode=mode, place=place)
+        return Frame("no_grad", label, tuple(members))
+
+    def _cuts_in(self, unit: Unit) -> list[Cut]:
+        calls = (self.operations.all[at].call.id for at in unit.ops)
+        return [cut for i in calls for cut in self.operations.facts.cuts_of_call.get(i, ())]
+
+    def place_of_region(self, at: int) -> str:
+        """Return where the code stands that ran where no gradient is recorded, the operation given
+        among it: the outermost call of a module that ran there as a whole."""
+        call = self.operations.all[at].call
+        source = call.source
+        for call_id in self.tree.around(call.module_call):
+            ops = (self.operations.all[k] for k in self.tree.below[call_id])
+            if not all(self.expansion.is_quiet(op) for op in ops):
+                break
+            source = self.tree.call[call_id].source or source
+        return self.words.where(call._replace(source=source))
+
+
+def _commas(names: Sequence[str]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,352 @@
+"""Finds the outline that fits a page: lays it out, and makes it smaller, one step at a time.
+
+NOTE [twice]: an outline is laid out twice. The first layout tells in which order neighbours stand;
+then every card with several gets its slots (NOTE [slots] in ``dot.py``), and may become as wide as
+the columns above or below it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import combinations, pairwise
+from typing import NamedTuple
+
+from gradviz.graph.operations import Operations
+from gradviz.graph.records import Graph
+from gradviz.picture.outline.cards import Cards
+from gradviz.picture.outline.dot import Layout, Slots, dot
+from gradviz.picture.outline.fold import fold_one
+from gradviz.picture.outline.gather import Gathering
+from gradviz.picture.outline.headline import Heading
+from gradviz.picture.outline.links import Links, Pair
+from gradviz.picture.outline.scene import Outline
+from gradviz.picture.outline.units import Expansion, Kind, Unit
+
+WIDTH, HEIGHT = 645, 900  # points: 860×1200 CSS pixels
+ROOMY = 640  # points: below, closed modules get a row for each of theirs
+ROW, TITLE, BETWEEN, HEADING = 15.5, 30, 27, 130  # points, to guess a height before any layout
+WIDTHS = (330, 280, 262, 240, 210, 178, 150)  # of the rows of a card, in points
+Draw = Callable[[str], str]  # from DOT to DOT with positions
+Box = tuple[float, float]
+
+
+class Fitted(NamedTuple):
+    """An outline, the DOT text that draws it, and its size in points."""
+
+    outline: Outline
+    source: str
+    width: float
+    height: float
+    crossings: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether it fits a page."""
+        return self.width <= WIDTH and self.height <= HEIGHT
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is shown, and how wide.
+
+    Attributes:
+        units: the cards.
+        width: which of ``WIDTHS``.
+        children: places of the cards with a row for each module below theirs.
+        said_above: whether what is not drawn is said at both ends.
+        in_column: whether all cards stand under each other.
+        undrawn: links that are said, not drawn.
+    """
+
+    units: list[Unit]
+    width: int = 0
+    children: frozenset[int] = frozenset()
+    said_above: bool = True
+    in_column: bool = False
+    undrawn: frozenset[Pair] = field(default=frozenset())
+
+
+class Fitting:
+    """Draws a recording as an outline.
+
+    Args:
+        graph: of a recording.
+        draw: lays out DOT text.
+        opened: paths of modules that the reader opened.
+        closed: paths of modules that the reader closed.
+        apart: paths of modules that an earlier picture had in cards of their own.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        draw: Draw,
+        opened: Iterable[str] = (),
+        closed: Iterable[str] = (),
+        apart: Iterable[str] = (),
+    ) -> None:
+        self.operations = Operations(graph)
+        self.expansion = Expansion(self.operations, frozenset(opened), frozenset(closed))
+        self.gathering = Gathering(self.expansion, frozenset(apart))
+        self.draw = draw
+
+    def fitted(self) -> Fitted:
+        """Return the first outline that fits a page, or the smallest one."""
+        best: tuple[Plan, Fitted] | None = None
+        for plan in self._plans():
+            fitted = self.laid_out(plan)
+            if best is None or _flaws(fitted) < _flaws(best[1]):
+                best = plan, fitted
+            if fitted.fits and not fitted.crossings:
+                break
+        if best is None:
+            raise ValueError("an outline of nothing")
+        return self._with_children(*best)
+
+    def _plans(self) -> Iterator[Plan]:
+        """Go through ever smaller plans."""
+        plan = self._low_enough(Plan(self.gathering.units))
+        yield from self._narrower(plan)
+        plan = replace(plan, units=_without_inputs(plan.units))
+        yield from self._narrower(plan)
+        plan = replace(plan, said_above=False)
+        yield from self._narrower(plan)
+        while (units := fold_one(self.cards(plan))) is not None:
+            plan = replace(plan, units=units)
+            if self.guess(plan) > HEIGHT:
+                continue
+            yield from self._narrower(plan)
+        yield replace(self._low_enough(replace(plan, in_column=True)), width=0)
+
+    def _low_enough(self, plan: Plan) -> Plan:
+        """Fold until the guessed height fits; before, drop inputs and say less."""
+        if self.guess(plan) > HEIGHT:
+            plan = replace(plan, units=_without_inputs(plan.units))
+        if self.guess(plan) > HEIGHT:
+            plan = replace(plan, said_above=False)
+        for matters in (False, True):
+            while self.guess(plan) > HEIGHT:
+                units = fold_one(self.cards(plan), even_if_it_matters=matters)
+                if units is None:
+                    break
+                plan = replace(plan, units=units)
+        return plan
+
+    def _narrower(self, plan: Plan) -> Iterator[Plan]:
+        """Go through the widths of cards that may be narrow enough."""
+        columns = self._columns(plan)
+        for k, width in enumerate(WIDTHS):
+            if columns * (width + 44) <= WIDTH + 40 or k == len(WIDTHS) - 1:
+                yield replace(plan, width=k)
+
+    def _columns(self, plan: Plan) -> int:
+        """Guess how many cards stand side by side at most."""
+        if plan.in_column:
+            return 1
+        rank = self.cards(plan).links.rank
+        wide = [rank[k] for k, u in enumerate(plan.units) if u.kind is not Kind.INPUT]
+        return max((wide.count(r) for r in wide), default=1)
+
+    def guess(self, plan: Plan) -> float:
+        """Guess the height of a plan in points, before any layout."""
+        cards = self.cards(plan)
+        heights: dict[int, float] = {}
+        for card, rank in zip(cards.cards, cards.links.rank, strict=True):
+            level = card.id if plan.in_column else rank
+            height = TITLE + ROW * (len(card.rows) - 1)
+            heights[level] = max(heights.get(level, 0.0), height)
+        return sum(heights.values()) + BETWEEN * max(len(heights) - 1, 0) + HEADING
+
+    # --- room that is left ------------------------------------------------------------------------
+
+    def _with_children(self, plan: Plan, fitted: Fitted) -> Fitted:
+        """Give the closed modules with most parameters rows for those below, while there is
+        room."""
+        if not fitted.fits or fitted.height > ROOMY:
+            return fitted
+        room = (ROOMY - fitted.height) // ROW
+        chosen: set[int] = set()
+        for _, place, n in sorted(self._closed(plan), reverse=True):
+            if 1 < n <= room:
+                chosen.add(place)
+                room -= n
+        if not chosen:
+            return fitted
+        larger = self.laid_out(replace(plan, children=frozenset(chosen)))
+        return larger if _flaws(larger) <= _flaws(fitted) else fitted
+
+    def _closed(self, plan: Plan) -> Iterator[tuple[int, int, int]]:
+        """Go through the closed modules: their parameters, place, and modules below with any."""
+        for place, unit in enumerate(plan.units):
+            if unit.kind is Kind.CALL and len(unit.calls) == 1 and not unit.members:
+                children = self.expansion.tree.children.get(unit.calls[0], ())
+                with_any = [i for i in children if self._has_weights(i)]
+                yield len(self.expansion.weights_in(unit)), place, len(with_any)
+
+    def _has_weights(self, call_id: int) -> bool:
+        call = self.expansion.tree.call[call_id]
+        return bool(self.expansion.tree.weights_below(call.module_id, call.path))
+
+    # --- one plan ---------------------------------------------------------------------------------
+
+    def cards(self, plan: Plan) -> Cards:
+        """Return the cards of a plan."""
+        links = Links(self.expansion, plan.units, in_column=plan.in_column, undrawn=plan.undrawn)
+        return Cards(links, plan.children, said_above=plan.said_above)
+
+    def laid_out(self, plan: Plan) -> Fitted:
+        """Lay out a plan: see NOTE [twice]."""
+        cards = self.cards(plan)
+        outline = Outline(
+            Heading(cards).headline(),
+            cards.cards,
+            cards.arrows,
+            cards.frames,
+            measured=any(arrow.kind == "gradient" for arrow in cards.arrows),
+        )
+        first = Layout(WIDTHS[plan.width], in_column=plan.in_column)
+        drawn = self.draw(dot(outline, first))
+        boxes = boxes_in(drawn)
+        first = first._replace(around=_around(outline, first, boxes))
+        tries: list[Fitted] = []
+        for by_place in (True, False):
+            places = {k: box[0] for k, box in boxes.items()} if by_place else {}
+            layout = _with_slots(outline, first, places, cards.links)
+            if not by_place and layout.columns:
+                layout = layout._replace(levels=_levels(outline, cards.links))
+            source = dot(outline, layout)
+            if any(source == other.source for other in tries):
+                continue
+            drawn = self.draw(source)
+            tries.append(Fitted(outline, source, *size_of(drawn), crossings(drawn)))
+        return min(tries, key=_flaws)
+
+
+def _flaws(fitted: Fitted) -> tuple[float, int, float]:
+    """Return what is wrong with an outline: by how much it is too large, its crossings."""
+    too_wide, too_high = fitted.width / WIDTH, fitted.height / HEIGHT
+    return max(too_wide, too_high, 1.0), fitted.crossings, fitted.height
+
+
+def _without_inputs(units: list[Unit]) -> list[Unit]:
+    return [unit for unit in units if unit.kind is not Kind.INPUT or unit.ops]
+
+
+def _around(outline: Outline, layout: Layout, boxes: dict[int, tuple[float, float, float]]) -> int:
+    """Return by how much a card is wider than its rows, as the layout has it."""
+    wider = [
+        boxes[card.id][2] - layout.width_of(card)
+        for card in outline.cards
+        if card.id in boxes and not card.narrow
+    ]
+    return round(min(wider)) if wider else layout.around
+
+
+def _with_slots(outline: Outline, layout: Layout, places: dict[int, float], links: Links) -> Layout:
+    """Give each card with several neighbours a slot for each, in the order in which they stand, and
+    the width of its columns."""
+    slots: dict[int, Slots] = {}
+    columns: dict[int, int] = {}
+    carrying = {(a.tail, a.head) for a in outline.arrows if a.kind in ("gradient", "can")}
+    narrow = {card.id for card in outline.cards if card.narrow}
+    spine = set(links.spine)
+
+    def ordered(pairs: list[Pair], end: int) -> tuple[int, ...]:
+        """Order neighbours as they stand; at a detour the way of the gradient stands first."""
+        free = _independent([pair[end] for pair in pairs], links)
+        pairs = sorted(
+            pairs, key=lambda p: (not free and p not in spine, places.get(p[end], 0.0), p[end])
+        )
+        return tuple(pair[end] for pair in pairs)
+
+    for card in outline.cards:
+        into = sorted({(a.tail, a.head) for a in outline.arrows if a.head == card.id})
+        out = sorted({(a.tail, a.head) for a in outline.arrows if a.tail == card.id})
+        into = [pair for pair in into if pair[0] not in narrow]
+        above, below = ordered(into, 0), ordered(out, 1)
+        if card.narrow:
+            continue
+        if len(above) > 1 or len(below) > 1:
+            slots[card.id] = Slots(above if len(above) > 1 else (), below if len(below) > 1 else ())
+        for pairs, others in ((into, above), (out, below)):
+            wide = len(others) > 1 and any(pair in carrying for pair in pairs)
+            if wide and _independent(others, links):
+                columns[card.id] = max(columns.get(card.id, 1), len(others))
+    return layout._replace(slots=slots, columns=columns)
+
+
+def _levels(outline: Outline, links: Links) -> tuple[tuple[int, ...], ...]:
+    """Return the cards of each rank in call order, inputs apart."""
+    narrow = {card.id for card in outline.cards if card.narrow}
+    ranks: dict[int, list[int]] = {}
+    for k, rank in enumerate(links.rank):
+        if k not in narrow:
+            ranks.setdefault(rank, []).append(k)
+    return tuple(tuple(cards) for _, cards in sorted(ranks.items()))
+
+
+def _independent(others: Iterable[int], links: Links) -> bool:
+    """Say whether no way leads from one of these cards to another."""
+    wanted = {*others}
+    for start in wanted:
+        seen, todo = set[int](), [link.head for link in links.out_of[start]]
+        while todo:
+            k = todo.pop()
+            if k in wanted:
+                return False
+            if k not in seen:
+                seen.add(k)
+                todo += [link.head for link in links.out_of[k]]
+    return True
+
+
+# --- what a layout says ---------------------------------------------------------------------------
+
+
+def boxes_in(laid_out: str) -> dict[int, tuple[float, float, float]]:
+    """Return where cards stand in DOT text with positions: middle and width, in points."""
+    place = r'pos="(-?[\d.]+),(-?[\d.]+)",\s*width=([\d.]+)'
+    found = re.findall(rf"^\s*n(\d+)\s*\[.*?{place}", laid_out, re.DOTALL | re.MULTILINE)
+    return {int(k): (float(x), float(y), float(width) * 72) for k, x, y, width in found}
+
+
+def size_of(laid_out: str) -> Box:
+    """Return width and height of a layout in points."""
+    box = re.search(r'bb="(-?[\d.]+),(-?[\d.]+),(-?[\d.]+),(-?[\d.]+)"', laid_out)
+    if not box:
+        return 0.0, 0.0
+    x0, y0, x1, y1 = map(float, box.groups())
+    return x1 - x0, y1 - y0
+
+
+def crossings(laid_out: str) -> int:
+    """Count the pairs of arrows that cross, of different cards."""
+    lines = []
+    pattern = r"\bn(\d+)(?::\S+)?\s*->\s*n(\d+)(?::\S+)?\s*\[(.*?)\];"
+    for tail, head, attributes in re.findall(pattern, laid_out, re.DOTALL):
+        place = re.search(r'\bpos="([^"]+)"', attributes)
+        if place:
+            points = re.findall(r"(-?[\d.]+),(-?[\d.]+)", place[1].replace("\\\n", ""))
+            lines.append(
+                ((tail, head), _polyline([(float(x), float(y)) for x, y in points], place[1]))
+            )
+    return sum(_cross(one, other) for (_, one), (_, other) in combinations(lines, 2))
+
+
+def _polyline(points: list[Box], written: str) -> list[Box]:
+    """Return the corners of a spline; tips of arrow heads, which come first, apart."""
+    tips = len(re.findall(r"[se],", written))
+    return points[tips:]
+
+
+def _cross(one: list[Box], other: list[Box]) -> bool:
+    return any(_segments_cross(a, b, c, d) for a, b in pairwise(one) for c, d in pairwise(other))
+
+
+def _segments_cross(a: Box, b: Box, c: Box, d: Box) -> bool:
+    def side(p: Box, q: Box, r: Box) -> float:
+        return (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])
+
+    return side(a, b, c) * side(a, b, d) < 0 and side(c, d, a) * side(c, d, b) < 0

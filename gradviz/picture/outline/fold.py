@@ -1,0 +1,118 @@
+"""Folding neighbours of an outline for lack of room: what is farthest from whatever happened goes
+first."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import NamedTuple
+
+from gradviz.picture.outline.cards import Cards
+from gradviz.picture.outline.units import Kind, Merged, Unit
+
+FAR = 1000  # links between a card and what happened, where nothing did
+MAY_FOLD = (Kind.CALL, Kind.STATEMENT)
+
+
+class Pair(NamedTuple):
+    """Two neighbours that may become one card, ordered by what is lost by it."""
+
+    matters: bool  # something ends or begins there
+    near: int  # the farther from what happened, the smaller
+    size: int  # parameters
+    upper: int
+    lower: int
+
+
+def fold_one(cards: Cards, *, even_if_it_matters: bool = False) -> list[Unit] | None:
+    """Fold the two neighbours that matter least.
+
+    Args:
+        cards: of the outline so far.
+        even_if_it_matters: whether ends of cuts and the like may be folded too.
+
+    Returns:
+        The units, one less; None where no two may be folded.
+    """
+    pairs = sorted(_pairs(cards))
+    pairs = [pair for pair in pairs if even_if_it_matters or not pair.matters]
+    if not pairs:
+        return None
+    upper, lower = pairs[0].upper, pairs[0].lower
+    units = cards.units
+    return [
+        *units[:upper],
+        folded(units[upper], units[lower]),
+        *units[upper + 1 : lower],
+        *units[lower + 1 :],
+    ]
+
+
+def folded(upper: Unit, lower: Unit) -> Unit:
+    """Return one unit of two."""
+    members = [
+        member
+        for unit in (upper, lower)
+        for member in (unit.members if unit.merged is Merged.FOLD else [unit])
+    ]
+    is_statement = upper.kind is lower.kind is Kind.STATEMENT
+    return Unit(
+        Kind.STATEMENT if is_statement else Kind.CALL,
+        sorted([*upper.ops, *lower.ops]),
+        [*upper.calls, *lower.calls],
+        upper.parent,
+        members=[] if is_statement else members,
+        merged=Merged.NOT if is_statement else Merged.FOLD,
+        unused=[*upper.unused, *lower.unused],
+    )
+
+
+def _pairs(cards: Cards) -> Iterable[Pair]:
+    """Go through the neighbours that may become one card: joined by a link, next to each other in
+    call order, of one level and one state."""
+    distance = _distances(cards)
+    matters = [_matters(cards, k) for k in range(len(cards.units))]
+    sizes = [len(cards.expansion.weights_in(unit)) for unit in cards.units]
+    for upper, lower in cards.links.all:
+        first, second = cards.units[upper], cards.units[lower]
+        between = [u for u in cards.units[upper + 1 : lower] if u.kind is not Kind.INPUT]
+        if between or first.kind not in MAY_FOLD or second.kind not in MAY_FOLD:
+            continue
+        link = cards.links.all[upper, lower]
+        if link.cuts or _level(cards, upper) != _level(cards, lower):
+            continue
+        near = -min(distance[upper], distance[lower])
+        some = matters[upper] or matters[lower]
+        yield Pair(some, near, sizes[upper] + sizes[lower], upper, lower)
+
+
+def _level(cards: Cards, place: int) -> Hashable:
+    """Return what two neighbours must have in common: where they stand, and their state."""
+    unit = cards.units[place]
+    fates = {w.fate for w in cards.expansion.weights_in(unit)}
+    quiet = {cards.expansion.is_quiet(cards.operations.all[at]) for at in unit.ops}
+    kind = unit.kind if unit.kind is Kind.STATEMENT else Kind.CALL
+    return unit.parent, kind, frozenset(fates), frozenset(quiet), cards.links.gets(place)
+
+
+def _matters(cards: Cards, place: int) -> bool:
+    """Say whether something ends or begins at a card."""
+    unit = cards.units[place]
+    cut = any(link.cuts for link in (*cards.links.into[place], *cards.links.out_of[place]))
+    state = cards.states.of(unit)
+    alarms = bool(state.zero or state.nan or unit.unused)
+    return cut or alarms
+
+
+def _distances(cards: Cards) -> list[int]:
+    """Return how many links lie between each card and the nearest one where something happens."""
+    found = [0 if _matters(cards, k) else FAR for k in range(len(cards.units))]
+    for _ in cards.units:
+        changed = False
+        for upper, lower in cards.links.all:
+            least = min(found[upper], found[lower]) + 1
+            for k in (upper, lower):
+                if found[k] > least:
+                    found[k], changed = least, True
+        if not changed:
+            break
+    return found

@@ -1,0 +1,399 @@
+"""From cards and loose operations to the cards of an outline: losses take what only they use, other
+statements join their neighbours, equal neighbours become one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from functools import cached_property
+from itertools import groupby
+
+from gradviz.graph.operations import Operations
+from gradviz.picture.outline.units import Expansion, Kind, Merged, Unit, function_of
+
+SIDE_BY_SIDE = 5  # equal calls that become rows of one card; more are counted
+
+
+class Gathering:
+    """The cards of one outline, before any is folded for lack of room.
+
+    Args:
+        expansion: the module calls, opened.
+        apart: paths of modules that an earlier picture had in cards of their own.
+    """
+
+    def __init__(self, expansion: Expansion, apart: frozenset[str] = frozenset()) -> None:
+        self.expansion = expansion
+        self.operations = expansion.operations
+        self.tree = expansion.tree
+        self.apart = apart
+        self._joined: dict[int, Hashable] = {}  # the first calls of loops
+
+    @cached_property
+    def units(self) -> list[Unit]:
+        """Every card, in call order."""
+        units = self._with_losses(self.expansion.items)
+        units = self._statements_folded(units)
+        units = self._equal_merged(self._loops_joined(units))
+        units = self._twins_merged(units)
+        return [*self._inputs(units), *units]
+
+    # --- losses -----------------------------------------------------------------------------------
+
+    def _with_losses(self, items: list[Unit]) -> list[Unit]:
+        """Take what only a loss uses out of the statements, into one card for each loss."""
+        loose = [u for u in items if u.kind is Kind.STATEMENT]
+        runs = statement_runs(loose, self.operations)
+        loss_of: dict[int, int] = {}
+        for start in self.operations.starts:
+            self._take(start, runs, loss_of)
+        found: list[Unit] = []
+        for unit in items:
+            if unit.kind is not Kind.STATEMENT or unit.ops[0] not in loss_of:
+                found.append(unit)
+        for start in self.operations.starts:
+            ops = sorted(at for at, loss in loss_of.items() if loss == start)
+            if ops:
+                found.append(Unit(Kind.LOSS, ops))
+        return sorted(found, key=_last_op)
+
+    def _take(self, start: int, runs: list[list[Unit]], loss_of: dict[int, int]) -> None:
+        """Find the statements whose every user is in the loss that this operation made."""
+        through = self.expansion.looked_through
+        for run in reversed(runs):
+            ops = [unit.ops[0] for unit in run]
+            if start in ops:
+                ops = [at for at in ops if at <= start]
+                loss_of.update(dict.fromkeys(ops, start))
+                continue
+            inside = {*ops}
+            users = {user for at in ops for user in self._users(at)} - inside - through
+            if not users or any(loss_of.get(user) != start for user in users):
+                continue
+            if self._may_join_loss(ops):
+                loss_of.update(dict.fromkeys(ops, start))
+
+    def _users(self, at: int) -> Iterator[int]:
+        """Go through the operations that use a result, also through what stands on an arrow."""
+        for user in self.operations.users[at]:
+            if user in self.expansion.looked_through:
+                yield from self._users(user)
+            else:
+                yield user
+
+    def _may_join_loss(self, ops: list[int]) -> bool:
+        """Say whether a statement is part of a loss: it reads no parameter, and without modules it
+        makes one number."""
+        if any(self.operations.reads_weights[at] for at in ops):
+            return False
+        if self.tree.call:
+            return True
+        made = self.operations.all[ops[-1]].makes
+        return any(self.operations.graph.tensor[i].shape == () for i in made)
+
+    # --- statements -------------------------------------------------------------------------------
+
+    def _statements_folded(self, units: list[Unit]) -> list[Unit]:
+        """Join statements to the cards beside them; what uses a parameter itself is a card."""
+        fold = _Folding(self)
+        for run in statement_runs(units, self.operations):
+            if run[0].kind is Kind.STATEMENT:
+                fold.statement(Unit(Kind.STATEMENT, [u.ops[0] for u in run], parent=run[0].parent))
+            else:
+                fold.card(run[0])
+        return fold.finish()
+
+    # --- equal neighbours -------------------------------------------------------------------------
+
+    def _equal_merged(self, units: list[Unit]) -> list[Unit]:
+        """Make one card of equal calls that follow each other."""
+        found: list[Unit] = []
+        for _, run in groupby(units, key=self._signature):
+            same = list(run)
+            found += [self._merged(same)] if len(same) > 1 else same
+        return found
+
+    def _loops_joined(self, units: list[Unit]) -> list[Unit]:
+        """Note the first call of a loop, whose state nothing tracked has made yet, as one of the
+        calls after it: see ``_signature``."""
+        for first, second, third in zip(units, units[1:], units[2:], strict=False):
+            alike = self._signature(second) == self._signature(third)
+            if alike and self._is_same_module(first, second) and self._goes_on(first, second):
+                self._joined[id(first)] = self._signature(second)
+        return units
+
+    def _is_same_module(self, first: Unit, second: Unit) -> bool:
+        if not (first.calls and second.calls) or first.kind is not Kind.CALL:
+            return False
+        one, other = self.tree.call[first.calls[0]], self.tree.call[second.calls[0]]
+        return (one.module_id, one.path) == (other.module_id, other.path)
+
+    def _goes_on(self, first: Unit, second: Unit) -> bool:
+        """Say whether gradients come back from a unit into the one before it, uncut."""
+        inside = {*first.ops}
+        return self.runs_of(first) == self.runs_of(second) and any(
+            source in inside and (op.call.id, i) not in self.operations.facts.cut_of
+            for at in second.ops
+            for op in (self.operations.all[at],)
+            for i, source in zip(op.reads, op.sources, strict=True)
+        )
+
+    def _twins_merged(self, units: list[Unit]) -> list[Unit]:
+        """Make one card, with a row each, of calls with equal sources, users and state."""
+        owner = {at: k for k, unit in enumerate(units) for at in unit.ops}
+        twins: dict[Hashable, list[Unit]] = {}
+        for unit in units:
+            twins.setdefault(self._twin_key(unit, owner), []).append(unit)
+        found: list[Unit] = []
+        for same in twins.values():
+            found += [self._side(same)] if 1 < len(same) <= SIDE_BY_SIDE else same
+        return sorted(found, key=_last_op)
+
+    def _side(self, units: list[Unit]) -> Unit:
+        merged = self._merged(units)
+        merged.merged = Merged.SIDE
+        return merged
+
+    def _twin_key(self, unit: Unit, owner: dict[int, int]) -> Hashable:
+        """Return what is equal for twins: the cards that they read and that read them, and what
+        gets a gradient."""
+        if unit.kind is not Kind.CALL or unit.merged is not Merged.NOT:
+            return id(unit)
+        call = self.tree.call[unit.calls[0]]
+        if call.path in self.apart or self.tree.name(call) in self.apart:
+            return id(unit)
+        me = owner[unit.ops[0]]
+        sources = {
+            (owner.get(s), s in self.expansion.looked_through)
+            for at in unit.ops
+            for s in self.operations.all[at].sources
+            if s is not None and owner.get(s) != me
+        }
+        users = {owner.get(u) for at in unit.ops for u in self.operations.users[at]} - {me}
+        fates = frozenset((w.fate, w.held) for w in self.expansion.weights_in(unit))
+        path = call.path if not fates else ""
+        if not sources or not users:
+            return id(unit)
+        alike = (unit.parent, call.kind, path, call.training, fates, self._flow(unit))
+        return (*alike, frozenset(sources), frozenset(users))
+
+    def _merged(self, units: list[Unit]) -> Unit:
+        ops = [at for unit in units for at in unit.ops]
+        calls = [i for unit in units for i in unit.calls]
+        feeding = self._feeds_next(units)
+        beside = not feeding and len(units) <= SIDE_BY_SIDE
+        return Unit(
+            Kind.CALL,
+            sorted(ops),
+            calls,
+            units[0].parent,
+            after=units[0].after,
+            then=units[-1].then,
+            members=units,
+            merged=Merged.SIDE if beside else Merged.RANGE,
+            unused=[path for unit in units for path in unit.unused],
+        )
+
+    def _feeds_next(self, units: list[Unit]) -> bool:
+        """Say whether any of these units reads what another one made."""
+        ops = [{*unit.ops} for unit in units]
+        sources = [
+            {s for at in unit.ops for s in self.operations.all[at].sources if s is not None}
+            for unit in units
+        ]
+        return any(ops[a] & sources[b] for a in range(len(units)) for b in range(a + 1, len(units)))
+
+    def _signature(self, unit: Unit) -> Hashable:
+        """Return what is equal for calls that may become one card."""
+        if id(unit) in self._joined:
+            return self._joined[id(unit)]
+        if unit.kind is not Kind.CALL or unit.merged is not Merged.NOT:
+            return id(unit)
+        call = self.tree.call[unit.calls[0]]
+        if call.path in self.apart or self.tree.name(call) in self.apart:
+            return id(unit)
+        start = f"{call.path}."
+        weights = tuple(
+            (w.name.removeprefix(start), w.shape, w.fate, w.held)
+            for w in self.tree.weights_below(call.module_id, call.path)
+        )
+        return (
+            unit.parent,
+            call.kind,
+            call.path.rpartition(".")[0] if weights else call.path,
+            call.training,
+            weights,
+            self._structure(unit.calls[0]),
+            self._flow(unit),
+        )
+
+    def _structure(self, call_id: int) -> Hashable:
+        """Return the classes below a module call, without the shapes of what they made."""
+        children = self.tree.children.get(call_id, ())
+        return tuple((self.tree.call[i].kind, self._structure(i)) for i in children)
+
+    def _flow(self, unit: Unit) -> Hashable:
+        """Return what of a unit's inputs and gradients must be equal: tracked input, cut input,
+        grad mode, and the backwards that reach it."""
+        operations, inside = self.operations, {*unit.ops}
+        outside = [
+            (op, i)
+            for at in unit.ops
+            for op in (operations.all[at],)
+            for i, source in zip(op.reads, op.sources, strict=True)
+            if source not in inside
+            and operations.graph.tensor[i].object_id not in operations.weight
+        ]
+        tracked = any(operations.is_tracked(i) for _, i in outside)
+        cut = any((op.call.id, i) in operations.facts.cut_of for op, i in outside)
+        comes_cut = any(
+            s in self.expansion.looked_through
+            for at in unit.ops
+            for s in operations.all[at].sources
+        )
+        quiet = {self.expansion.is_quiet(operations.all[at]) for at in unit.ops}
+        cuts_inside = Counter(
+            (cut.reason, (operations.graph.call[cut.call_id].source or ())[:2])
+            for at in unit.ops
+            for cut in self.expansion.cuts_at.get(at, ())
+        )
+        return tracked, cut, comes_cut, frozenset(quiet), self.runs_of(unit), frozenset(cuts_inside)
+
+    def runs_of(self, unit: Unit) -> frozenset[int]:
+        """Return the backwards that reached a unit."""
+        return frozenset(run for at in unit.ops for run in self._runs_at.get(at, ()))
+
+    @cached_property
+    def _runs_at(self) -> dict[int, set[int]]:
+        """The backwards that ran nodes of an operation, by its place."""
+        table: dict[int, set[int]] = {}
+        for event in self.operations.facts.nodes_ran:
+            at = self.operations.of_node.get(event.node_id)
+            if at is not None:
+                table.setdefault(at, set()).add(event.run)
+        return table
+
+    # --- inputs -----------------------------------------------------------------------------------
+
+    def _inputs(self, units: list[Unit]) -> list[Unit]:
+        """Make a card of each named leaf that goes into a module, parameters apart."""
+        found: dict[int, Unit] = {}
+        placed = {at for unit in units for at in unit.ops} | self.expansion.looked_through
+        for unit in units:
+            if unit.kind in (Kind.LOSS, Kind.INPUT):
+                continue
+            for at in unit.ops:
+                op = self.operations.all[at]
+                for i, source in zip(op.reads, op.sources, strict=True):
+                    alone = source is None or source not in placed
+                    if alone and self._is_input(i):
+                        object_id = self.operations.graph.tensor[i].object_id
+                        found.setdefault(object_id, Unit(Kind.INPUT, [], tensor_id=i))
+        return list(found.values())
+
+    def _is_input(self, tensor_id: int) -> bool:
+        state = self.operations.graph.tensor[tensor_id]
+        weight = self.operations.weight.get(state.object_id)
+        if weight is not None and (weight.module_id is not None or not self.tree.call):
+            return False
+        return state.code_name.isidentifier()
+
+
+class _Folding:
+    """Joins statements to cards, one statement after the other."""
+
+    def __init__(self, gathering: Gathering) -> None:
+        self.expansion = gathering.expansion
+        self.operations = gathering.operations
+        self.has_modules = bool(gathering.tree.call)
+        self.done: list[Unit] = []
+        self.waiting: list[Unit] = []
+
+    def card(self, unit: Unit) -> None:
+        """Place a card, and what waited for it."""
+        taken = [w for w in self.waiting if w.parent == unit.parent or unit.kind is Kind.LOSS]
+        rest = [w for w in self.waiting if w not in taken]
+        for statement in taken:
+            unit.ops = sorted([*statement.ops, *unit.ops])
+            if not self._is_data(statement):
+                unit.after += self._functions(statement)
+        self.waiting = rest
+        self.done.append(unit)
+
+    def statement(self, unit: Unit) -> None:
+        """Place a statement: a card of its own, with the card before it, or with the next one."""
+        if self._is_data(unit):
+            if not self._is_named(unit):
+                self.waiting.append(unit)
+        elif any(self.operations.reads_weights[at] for at in unit.ops) or not self.has_modules:
+            self._own_card(unit)
+        elif self._follows_last(unit):
+            self._append(unit)
+        else:
+            self.waiting.append(unit)
+
+    def finish(self) -> list[Unit]:
+        """Place what nothing followed, and return the cards."""
+        for statement in self.waiting:
+            if self.done and not self._is_data(statement):
+                self._append(statement)
+        return sorted(self.done, key=_last_op)
+
+    def _is_named(self, unit: Unit) -> bool:
+        """Say whether data is a variable outside of every module: it is drawn as an input is."""
+        made = self.operations.all[unit.ops[-1]].makes
+        names = (self.operations.graph.tensor[i].code_name for i in made)
+        return unit.parent is None and any(map(str.isidentifier, names))
+
+    def _own_card(self, unit: Unit) -> None:
+        reads = any(self.operations.reads_weights[at] for at in unit.ops)
+        last = self.done[-1] if self.done else None
+        joins = last is not None and last.kind is Kind.STATEMENT and self._follows_last(unit)
+        if joins and not reads and last is not None:
+            last.ops = sorted([*last.ops, *unit.ops])
+        else:
+            self.card(unit)
+
+    def _append(self, unit: Unit) -> None:
+        last = self.done[-1]
+        last.ops = sorted([*last.ops, *unit.ops])
+        last.then += self._functions(unit)
+
+    def _follows_last(self, unit: Unit) -> bool:
+        """Say whether all that a statement reads was made in the card before it."""
+        if not self.done or self.waiting:
+            return False
+        last = self.done[-1]
+        if last.kind is Kind.LOSS or last.parent != unit.parent:
+            return False
+        inside = {*last.ops, *unit.ops}
+        sources = {
+            s for at in unit.ops for s in self.operations.all[at].sources if s is not None
+        } - self.expansion.data
+        return sources <= inside and self._mode(unit) == self._mode(last)
+
+    def _mode(self, unit: Unit) -> set[bool]:
+        return {self.expansion.is_quiet(self.operations.all[at]) for at in unit.ops}
+
+    def _is_data(self, unit: Unit) -> bool:
+        """Say whether a statement depends on no parameter and no card: masks, positions."""
+        return self.expansion.data.issuperset(unit.ops)
+
+    def _functions(self, unit: Unit) -> list[str]:
+        return [function_of(self.operations.all[at]) for at in unit.ops]
+
+
+def statement_runs(units: list[Unit], operations: Operations) -> list[list[Unit]]:
+    """Group loose operations of one statement that follow each other; other units stand alone."""
+
+    def line(unit: Unit) -> Hashable:
+        if unit.kind is not Kind.STATEMENT:
+            return id(unit)
+        op = operations.all[unit.ops[0]]
+        return unit.parent, op.call.source[:2] if op.call.source else op.at
+
+    return [list(run) for _, run in groupby(units, key=line)]
+
+
+def _last_op(unit: Unit) -> int:
+    return unit.ops[-1] if unit.ops else -1

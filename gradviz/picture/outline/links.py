@@ -1,0 +1,306 @@
+"""What goes from card to card: values, cuts, and the gradients that came back; which of them are
+drawn as arrows, and which are said in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from gradviz.graph.operations import Operation, Sent, root_of_squares
+from gradviz.graph.records import Cut, CutReason
+from gradviz.picture.outline.units import Expansion, Kind, Unit
+
+Pair = tuple[int, int]  # places of two cards: the value's maker, and its user
+
+
+@dataclass(eq=False)
+class Link:
+    """What goes from one card to another.
+
+    Attributes:
+        tail, head: places of the cards: the maker of the value, and its user.
+        tracked: a tracked value goes uncut, so that gradients can come back.
+        plain: a value goes that is not tracked.
+        cuts: the cuts by which other values went.
+        sent: the gradients that came back.
+    """
+
+    tail: int
+    head: int
+    tracked: bool = False
+    plain: bool = False
+    cuts: list[Cut] = field(default_factory=list)
+    sent: list[Sent] = field(default_factory=list)
+
+    @property
+    def pair(self) -> Pair:
+        """Both places."""
+        return self.tail, self.head
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether values went on and no gradient can come back for any of them."""
+        return bool(self.cuts) and not self.tracked
+
+
+class Links:
+    """The links between the cards of an outline.
+
+    Args:
+        expansion: of the recording.
+        units: the cards, in call order, inputs first.
+        in_column: whether all cards stand under each other, so that only neighbours have arrows.
+        undrawn: pairs of cards whose link is said though it could be drawn.
+    """
+
+    def __init__(
+        self,
+        expansion: Expansion,
+        units: list[Unit],
+        *,
+        in_column: bool = False,
+        undrawn: frozenset[Pair] = frozenset(),
+    ) -> None:
+        self.expansion = expansion
+        self.operations = expansion.operations
+        self.units = units
+        self.in_column = in_column
+        self.undrawn = undrawn
+
+    @cached_property
+    def owner(self) -> dict[int, int]:
+        """The card of each operation, by its place."""
+        return {at: k for k, unit in enumerate(self.units) for at in unit.ops}
+
+    @cached_property
+    def input_of(self) -> dict[int, int]:
+        """The cards of inputs, by the id of the tensor's object."""
+        tensor = self.operations.graph.tensor
+        return {
+            tensor[unit.tensor_id].object_id: k
+            for k, unit in enumerate(self.units)
+            if unit.tensor_id is not None
+        }
+
+    # --- links ------------------------------------------------------------------------------------
+
+    @cached_property
+    def all(self) -> dict[Pair, Link]:
+        """Every link, by its cards; in order of the card that makes, then of the one that uses."""
+        found: dict[Pair, Link] = {}
+        for k, unit in enumerate(self.units):
+            for at in unit.ops:
+                self._add_values(found, k, self.operations.all[at])
+        self._add_gradients(found)
+        return dict(sorted(found.items()))
+
+    def _add_values(self, found: dict[Pair, Link], head: int, op: Operation) -> None:
+        for tensor_id, source in zip(op.reads, op.sources, strict=True):
+            for tail, cut in self._origins(op, tensor_id, source):
+                if tail == head:
+                    continue
+                link = found.setdefault((tail, head), Link(tail, head))
+                if cut is not None:
+                    if cut not in link.cuts:
+                        link.cuts.append(cut)
+                elif self.operations.is_tracked(tensor_id):
+                    link.tracked = True
+                else:
+                    link.plain = True
+
+    def _origins(
+        self, op: Operation, tensor_id: int, source: int | None
+    ) -> Iterator[tuple[int, Cut | None]]:
+        """Find the cards that a value comes from, through what stands on the arrow, each with the
+        cut on the way."""
+        cut = self.operations.facts.cut_of.get((op.call.id, tensor_id))
+        if cut is not None and cut.reason is CutReason.FLAG_OFF:
+            cut = None
+        object_id = self.operations.graph.tensor[tensor_id].object_id
+        if object_id in self.input_of and (source is None or source not in self.owner):
+            yield self.input_of[object_id], cut
+        elif source is None:
+            return
+        elif source in self.expansion.looked_through:
+            through = self.operations.all[source]
+            for further, before in zip(through.reads, through.sources, strict=True):
+                for tail, cut_before in self._origins(through, further, before):
+                    yield tail, cut_before or cut
+        elif source in self.owner and source not in self.expansion.data:
+            yield self.owner[source], cut
+
+    def _add_gradients(self, found: dict[Pair, Link]) -> None:
+        leaf = {
+            self.operations.facts.accumulate_node.get(object_id): k
+            for object_id, k in self.input_of.items()
+        }
+        for sent in self.operations.sent:
+            head = self._card_of_node(sent.node_id)
+            tail = leaf.get(sent.next_node_id, self._card_of_node(sent.next_node_id))
+            if head is None or tail is None or head == tail:
+                continue
+            if (tail, head) in found:
+                found[tail, head].sent.append(sent)
+
+    def _card_of_node(self, node_id: int) -> int | None:
+        at = self.operations.of_node.get(node_id)
+        return None if at is None else self.owner.get(at)
+
+    @cached_property
+    def into(self) -> list[list[Link]]:
+        """For each card, the links by which values come to it."""
+        return self._by(1)
+
+    @cached_property
+    def out_of(self) -> list[list[Link]]:
+        """For each card, the links by which its values go on."""
+        return self._by(0)
+
+    def _by(self, end: int) -> list[list[Link]]:
+        table: list[list[Link]] = [[] for _ in self.units]
+        for link in self.all.values():
+            table[link.pair[end]].append(link)
+        return table
+
+    # --- gradients --------------------------------------------------------------------------------
+
+    def norm(self, link: Link) -> float | None:
+        """Return the norm of the gradient that came back in the last run; None: none came, nan: it
+        was not measured."""
+        if not link.sent:
+            return None
+        run = link.sent[-1].run
+        return self.norm_of([sent for sent in link.sent if sent.run == run])
+
+    def norm_of(self, sents: Iterable[Sent]) -> float:
+        """Return the norm of gradients sent in one run by one card. Where all that arrived at a
+        tensor came from here, it is the tensor's own; else that of the parts."""
+        squares: list[float] = []
+        by_tensor: dict[tuple[int, int, int], list[Sent]] = {}
+        for sent in sents:
+            by_tensor.setdefault((sent.run, sent.next_node_id, sent.input_nr), []).append(sent)
+        for slot, parts in by_tensor.items():
+            arrived = self.operations.arrived.get(slot, math.nan)
+            whole = len(parts) == len(self._sent_to[slot]) and not math.isnan(arrived)
+            squares.append(arrived if whole else root_of_squares(p.norm for p in parts))
+        return root_of_squares(squares)
+
+    @cached_property
+    def _sent_to(self) -> dict[tuple[int, int, int], list[Sent]]:
+        table: dict[tuple[int, int, int], list[Sent]] = {}
+        for sent in self.operations.sent:
+            table.setdefault((sent.run, sent.next_node_id, sent.input_nr), []).append(sent)
+        return table
+
+    def carries(self, link: Link) -> bool:
+        """Say whether a gradient came back, or can come back where no backward ran."""
+        if self.operations.ran_backward and self.operations.sent:
+            return bool(link.sent)
+        return link.tracked and self.gets(link.head)
+
+    def gets(self, place: int) -> bool:
+        """Say whether a gradient comes, or can come, to a card."""
+        return place in self._getting
+
+    @cached_property
+    def _getting(self) -> set[int]:
+        if self.operations.sent:
+            ran = {self._card_of_node(n) for n in self.operations.facts.ran}
+            arrived = {link.tail for link in self.all.values() if link.sent}
+            return {k for k in {*ran, *arrived} if k is not None}
+        reachable = self.operations.facts.reachable(self.operations.flow.roots)
+        return {k for n in reachable if (k := self._card_of_node(n)) is not None}
+
+    # --- which are drawn --------------------------------------------------------------------------
+
+    @cached_property
+    def rank(self) -> list[int]:
+        """How many links lie above each card, on the longest way."""
+        ranks = [0] * len(self.units)
+        for k in self.order:
+            ranks[k] = max((ranks[link.tail] + 1 for link in self.into[k]), default=0)
+        for k, unit in enumerate(self.units):  # an input stands right above its first user
+            if unit.kind is Kind.INPUT and self.out_of[k]:
+                ranks[k] = max(min(ranks[link.head] for link in self.out_of[k]) - 1, 0)
+        return ranks
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The cards, each after those whose values it uses."""
+        waiting = [len(links) for links in self.into]
+        ready = [k for k, n in enumerate(waiting) if not n]
+        found: list[int] = []
+        while ready:
+            k = ready.pop(0)
+            found.append(k)
+            for link in self.out_of[k]:
+                waiting[link.head] -= 1
+                if not waiting[link.head]:
+                    ready.append(link.head)
+        return found
+
+    @property
+    def is_acyclic(self) -> bool:
+        """Whether no way leads from a card back to it; so it is by construction."""
+        return len(self.order) == len(self.units)
+
+    @cached_property
+    def spine(self) -> list[Pair]:
+        """The way of the gradient, from a loss up, that meets most parameters."""
+        best: dict[int, tuple[int, int]] = {}  # parameters met from here up, and the next card
+        for k in self.order:
+            above = [(best[link.tail][0], link.tail) for link in self.into[k] if self.carries(link)]
+            most, tail = max(above, default=(0, -1), key=lambda pair: (pair[0], -pair[1]))
+            best[k] = most + len(self.expansion.weights_in(self.units[k])), tail
+        ends = [k for k in self.order if self.gets(k)]
+        if not ends:
+            return []
+        place = max(ends, key=lambda k: (best[k][0], k))
+        found: list[Pair] = []
+        while (tail := best[place][1]) >= 0:
+            found.append((tail, place))
+            place = tail
+        return found
+
+    @cached_property
+    def drawn(self) -> list[Link]:
+        """The links that are arrows; the others are said in both cards."""
+        return [link for pair, link in self.all.items() if pair in self._drawn_pairs]
+
+    @cached_property
+    def said(self) -> list[Link]:
+        """The links that are said in words. A cut that is drawn somewhere is not said again."""
+        shown = {self.mark(cut) for link in self.drawn for cut in link.cuts}
+        return [
+            link
+            for pair, link in self.all.items()
+            if pair not in self._drawn_pairs
+            and self.units[link.tail].kind is not Kind.INPUT
+            and not (link.is_cut and shown.issuperset(map(self.mark, link.cuts)))
+        ]
+
+    def mark(self, cut: Cut) -> tuple[CutReason, object]:
+        """Return what two cuts that are told as one have in common: reason and line."""
+        call = self.operations.graph.call[cut.call_id]
+        return cut.reason, call.source[:2] if call.source else call.id
+
+    @cached_property
+    def _drawn_pairs(self) -> set[Pair]:
+        if self.in_column:
+            return {pair for pair in self.all if pair[1] - pair[0] == 1}
+        rank = self.rank
+        pairs = {p for p in self.all if rank[p[1]] - rank[p[0]] == 1} - self.undrawn
+        pairs |= set(self.spine)
+        for k in range(len(self.units)):
+            self._ensure(pairs, self.out_of[k])
+            self._ensure(pairs, self.into[k])
+            if self.gets(k):
+                self._ensure(pairs, [link for link in self.out_of[k] if self.carries(link)])
+        return pairs
+
+    def _ensure(self, pairs: set[Pair], links: list[Link]) -> None:
+        """Draw the shortest of these links, where none is drawn yet."""
+        if links and not any(link.pair in pairs for link in links):
+            pairs.add(min(links, key=lambda link: self.rank[link.head] - self.rank[link.tail]).pair)

@@ -1,0 +1,420 @@
+"""What became of the parameters of one card, as rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import cached_property
+from typing import NamedTuple
+
+from gradviz.graph.operations import Fate, Sent, Weight, root_of_squares
+from gradviz.picture.outline.links import Links
+from gradviz.picture.outline.scene import Rail, Row, Span, Tone
+from gradviz.picture.outline.units import Kind, Merged, Part, Unit
+from gradviz.words.speech import say
+
+BARS = 12  # calls that get an upright bar each
+HAS = (Fate.SOME, Fate.ZERO, Fate.NAN)
+SHORT = ("gets", "lost_all")  # states that have a short wording
+
+
+class State(NamedTuple):
+    """The parameters of one card, by what became of their gradient."""
+
+    all: list[Weight]
+    here: list[Weight]  # got one from this card
+    elsewhere: list[Weight]  # got one, and not from here
+    zero: list[Weight]  # got zeros alone
+    nan: list[Weight]
+    lost: list[Weight]
+    off: list[Weight]  # got none, and nothing says that they should
+    frozen: list[Weight]
+    reached: list[Weight]  # before a backward
+    norm: float | None  # of what this card sent into them
+
+
+class States:
+    """What became of the parameters of the cards of an outline.
+
+    Args:
+        links: between the cards.
+    """
+
+    def __init__(self, links: Links) -> None:
+        self.links = links
+        self.operations = links.operations
+        self.expansion = links.expansion
+
+    # --- one card ---------------------------------------------------------------------------------
+
+    def of(self, unit: Unit) -> State:
+        """Sort the parameters of a card."""
+        weights = self.expansion.weights_in(unit)
+        inside = {*unit.ops}
+        norms: list[float] = []
+        sorted_: dict[str, list[Weight]] = {name: [] for name in State._fields[1:-1]}
+        for weight in weights:
+            norm = self._norm_from(weight, inside)
+            sorted_[self._sort(weight, norm)].append(weight)
+            if norm is not None and not math.isnan(norm):
+                norms.append(norm)
+        return State(weights, **sorted_, norm=root_of_squares(norms) if norms else None)
+
+    def _sort(self, weight: Weight, norm: float | None) -> str:
+        fate = weight.fate
+        if fate is Fate.FROZEN:
+            return "frozen"
+        if fate is Fate.REACHED:
+            return "reached"
+        if fate in HAS:
+            if norm is None:
+                return "elsewhere"
+            return {Fate.ZERO: "zero", Fate.NAN: "nan"}.get(fate, "here")
+        return "lost" if self.should_get(weight) else "off"
+
+    def should_get(self, weight: Weight) -> bool:
+        """Say whether a gradient is missed: an optimizer has the parameter, or, where none is
+        known, others of its model got one."""
+        if weight.held is not None:
+            return weight.held
+        return weight.module_id is None or weight.module_id in self._training
+
+    @cached_property
+    def _training(self) -> set[int]:
+        """The root modules of which a parameter got a gradient, or can get one; without any, all:
+        then nothing tells them apart."""
+        got = {*HAS, Fate.REACHED}
+        found = {w.module_id for w in self.operations.weights if w.fate in got}
+        modules = {w.module_id for w in self.operations.weights if w.module_id is not None}
+        return {i for i in found if i is not None} or modules
+
+    def _norm_from(self, weight: Weight, inside: set[int]) -> float | None:
+        """Return the norm of what these operations sent into a parameter in the last run; nan: not
+        measured; None: nothing came from here."""
+        if weight.object_id is None or weight.fate not in HAS:
+            return None
+        by_op = self.operations.filled_from.get(weight.object_id)
+        if by_op is None:  # this backward was not watched
+            uses = self.operations.uses.get(weight.object_id, ())
+            return math.nan if not uses or inside.intersection(uses) else None
+        used = set(self.operations.uses.get(weight.object_id, ()))
+        unknown = [at for at in by_op if at is None or at not in used]
+        mine = [s for at, sents in by_op.items() if at in inside for s in sents]
+        if not mine and (not used or inside & used):  # as a checkpoint does, out of sight
+            mine = [s for at in unknown for s in by_op[at]]
+        if not mine:
+            return None
+        run = mine[-1].run
+        return self.links.norm_of([s for s in mine if s.run == run])
+
+    def sents_of(self, unit: Unit) -> list[Sent]:
+        """List what the operations of a card sent into parameters."""
+        inside = {*unit.ops}
+        return [
+            sent
+            for by_op in self.operations.filled_from.values()
+            for at, sents in by_op.items()
+            if at in inside
+            for sent in sents
+        ]
+
+    # --- rows -------------------------------------------------------------------------------------
+
+    def rows(self, place: int) -> list[Row]:
+        """Tell what became of the parameters of a card."""
+        unit = self.links.units[place]
+        is_piece = unit.kind is Kind.PIECE and len(unit.members) > 1
+        if is_piece or unit.merged is Merged.SIDE:
+            return [*self.member_rows(unit.members), *self._unused_rows(unit)]
+        return [*self.state_rows(unit, place), *self._unused_rows(unit)]
+
+    def state_rows(self, unit: Unit, place: int) -> list[Row]:
+        """Tell the state of all parameters of a card together."""
+        state = self.of(unit)
+        if not state.all:
+            return []
+        if unit.kind is Kind.STATEMENT or not unit.calls:
+            return self._named_rows(state, place)
+        return self._counted_rows(unit, state, place)
+
+    def _counted_rows(self, unit: Unit, state: State, place: int) -> list[Row]:
+        total = len(state.all) - len(state.frozen)
+        found: list[Row] = []
+        if state.lost:
+            each = self._each(unit, state)
+            found.append(self._count("lost", Tone.LOST, Rail.NONE, state.lost, total, right=each))
+        if state.nan:
+            found.append(self._count("nan", Tone.ALARM, Rail.COMES, state.nan, total))
+        if state.zero:
+            found.append(self._count("zero", Tone.ALARM, Rail.COMES, state.zero, total))
+        if state.elsewhere:
+            found += self._elsewhere_rows(unit, state, total)
+        if state.here:
+            found += self._gets_rows(unit, state, total)
+        if state.reached:
+            found.append(self._count("reached", Tone.GETS, Rail.CAN, state.reached, total))
+        if state.off:
+            found.append(self._off_row(state.off))
+        if state.frozen and not state.here:
+            found.append(self._frozen_row(state.frozen, place))
+        return found
+
+    def _count(
+        self,
+        key: str,
+        tone: Tone,
+        rail: Rail,
+        some: list[Weight],
+        total: int,
+        *,
+        right: str = "",
+        bars: tuple[float, ...] = (),
+    ) -> Row:
+        if key == "lost" and len(some) == total:
+            key = "lost_all"
+        long = say(f"outline.{key}", n=len(some), total=total)
+        short = (say(f"outline.{key}_short", n=len(some), total=total),) if key in SHORT else ()
+        return Row(tone, (Span(long, shorter=short),), right, rail, bars=bars)
+
+    def _each(self, unit: Unit, state: State) -> str:
+        """Return the count that each of several equal calls has, where all get none."""
+        n = len(unit.members)
+        if unit.merged is not Merged.RANGE or len(state.lost) != len(state.all) or n < 2:
+            return ""
+        if len(state.all) % n:
+            return ""
+        return say("outline.none_each", total=len(state.all) // n)
+
+    def _elsewhere_rows(self, unit: Unit, state: State, total: int) -> list[Row]:
+        """Tell of parameters that get a gradient through another card alone."""
+        n = len(state.elsewhere)
+        rows = [Row(Tone.LOST, (Span(say("outline.not_through_here")),), "", Rail.NONE)]
+        if self._shared_call(unit):
+            return [
+                Row(Tone.OFF, (Span(say("outline.none_from_call", n=n, total=total)),), "", Rail.NO)
+            ]
+        others = self._others(state.elsewhere, unit)
+        if others:
+            text = say("outline.from_others", n=n, total=total, others=others)
+        else:
+            text = say("outline.from_another_call", n=n, total=total)
+        return [*rows, Row(Tone.GETS, (Span(text),), "", Rail.COMES)]
+
+    def _shared_call(self, unit: Unit) -> bool:
+        """Say whether a card is one of several calls of a module."""
+        if not unit.calls:
+            return False
+        calls = self.expansion.tree.call
+        mine = calls[unit.calls[0]]
+        return any(
+            c.module_id == mine.module_id and c.path == mine.path and c.id not in unit.calls
+            for c in calls.values()
+        )
+
+    def _others(self, weights: Iterable[Weight], unit: Unit) -> list[str]:
+        """Name the modules whose calls gave these parameters their gradient."""
+        names: dict[str, None] = {}
+        for weight in weights:
+            for at in self.operations.filled_from.get(weight.object_id or -1, {}):
+                if at is None or at in unit.ops:
+                    continue
+                call_id = self.operations.all[at].call.module_call
+                if call_id is not None:
+                    names[self.expansion.tree.call[call_id].path.rpartition(".")[2]] = None
+        return [name for name in names if name]
+
+    def _gets_rows(self, unit: Unit, state: State, total: int) -> list[Row]:
+        runs = sorted({sent.run for sent in self.sents_of(unit)})
+        frozen = len(state.frozen)
+        if len(self.operations.graph.backwards) > 1 and runs:
+            return self._rows_by_run(unit, state, total, runs)
+        right, bars = self._norms(unit, state)
+        row = self._count("gets", Tone.GETS, Rail.COMES, state.here, total, right=right, bars=bars)
+        tied = [w for w in state.here if not self._is_own(unit, w)]
+        if tied and len(tied) == total:
+            names = [w.name for w in tied]
+            text = say("outline.gets_tied", n=len(tied), total=total, names=names)
+            row = row._replace(left=(Span(text),))
+        if frozen:
+            text = say("outline.gets_and_frozen", n=len(state.here), total=total, frozen=frozen)
+            row = row._replace(left=(Span(text),))
+        return [row]
+
+    def _is_own(self, unit: Unit, weight: Weight) -> bool:
+        """Say whether a parameter stands below a module of the card."""
+        calls = (self.expansion.tree.call[i] for i in unit.calls)
+        return any(
+            weight.module_id == c.module_id and (not c.path or weight.name.startswith(f"{c.path}."))
+            for c in calls
+        )
+
+    def _rows_by_run(self, unit: Unit, state: State, total: int, runs: list[int]) -> list[Row]:
+        """Tell each backward apart."""
+        inside = {*unit.ops}
+        found = []
+        for run in runs:
+            norms = []
+            for weight in state.all:
+                by_op = self.operations.filled_from.get(weight.object_id or -1, {})
+                mine = [s for at, ss in by_op.items() if at in inside for s in ss if s.run == run]
+                if mine:
+                    norms.append(self.links.norm_of(mine))
+            loss = self.loss_name(run)
+            text = say("outline.gets_from", n=len(norms), total=total, loss=loss)
+            norm = figure(root_of_squares(norms)) if norms else ""
+            found.append(Row(Tone.GETS, (Span(text),), norm, Rail.COMES))
+        for backward in self.operations.graph.backwards:
+            if backward.run not in runs and self._feeds(unit, backward.call_id):
+                loss = self.loss_name(backward.run)
+                text = say("outline.none_from", total=total, loss=loss)
+                found.append(Row(Tone.OFF, (Span(text),), "", Rail.COMES))
+        return found
+
+    def loss_name(self, run: int) -> str:
+        """Return the name of the tensor on which a backward was called."""
+        call = self.operations.facts.call_of_run.get(run)
+        inputs = call.inputs if call else ()
+        tensor = self.operations.graph.tensor.get(inputs[0]) if inputs else None
+        name = tensor.code_name if tensor else ""
+        return name or say("outline.nth_backward", n=run + 1)
+
+    def _feeds(self, unit: Unit, call_id: int) -> bool:
+        """Say whether values of a card went into the tensor on which a backward was called."""
+        call = self.operations.graph.call.get(call_id)
+        inputs = call.inputs[:1] if call else ()
+        behind = self.operations.facts.ancestors(inputs)
+        return any(i in behind for at in unit.ops for i in self.operations.all[at].makes)
+
+    def _norms(self, unit: Unit, state: State) -> tuple[str, tuple[float, ...]]:
+        """Return the norm at a row's right edge, or those of several calls with their bars."""
+        if unit.merged in (Merged.NOT,) or len(unit.members) < 2 or self._is_one_module(unit):
+            return "" if state.norm is None else figure(state.norm), ()
+        norms = [self.of(member).norm or 0.0 for member in unit.members]
+        if not any(norms):
+            return "", ()
+        ends = say("outline.first_to_last", first=figure(norms[0]), last=figure(norms[-1]))
+        if len(norms) > BARS:
+            low, high = figure(min(norms)), figure(max(norms))
+            return say("outline.between", low=low, high=high), ()
+        return ends, shares(norms)
+
+    def _is_one_module(self, unit: Unit) -> bool:
+        calls = [self.expansion.tree.call[i] for i in unit.calls]
+        return len({(c.module_id, c.path) for c in calls}) == 1
+
+    def _off_row(self, off: list[Weight]) -> Row:
+        known = any(w.held is not None for w in off)
+        text = say("outline.no_optimizer" if known else "outline.no_gradient", n=len(off))
+        return Row(Tone.OFF, (Span(text),))
+
+    def _frozen_row(self, frozen: list[Weight], place: int) -> Row:
+        passes = self.links.gets(place)
+        above = any(self.links.carries(link) for link in self.links.into[place])
+        right = say("outline.lets_through") if passes and above else ""
+        rail = Rail.PASSES if passes else Rail.NO
+        text = say("outline.frozen", n=len(frozen))
+        return Row(Tone.FROZEN, (Span(text),), right, rail)
+
+    def _named_rows(self, state: State, place: int) -> list[Row]:
+        """Tell of parameters that a statement reads itself, by name."""
+        found = []
+        for weights, key in ((state.lost, "lost"), (state.off, "off")):
+            if weights:
+                names = [w.name for w in weights]
+                text = say("outline.named_lost", names=names)
+                tone, rail = (Tone.LOST, Rail.NONE) if key == "lost" else (Tone.OFF, Rail.NO)
+                found.append(Row(tone, (Span(text),), "", rail))
+        if state.zero:
+            text = say("outline.named_zero", names=[w.name for w in state.zero])
+            found.append(Row(Tone.ALARM, (Span(text),), "", Rail.COMES))
+        if state.nan:
+            text = say("outline.named_nan", names=[w.name for w in state.nan])
+            found.append(Row(Tone.ALARM, (Span(text),), "", Rail.COMES))
+        got = [*state.here, *state.reached]
+        if got:
+            key = "outline.named_gets" if state.here else "outline.named_reached"
+            text = say(key, n=len(got), total=len(got), names=[w.name for w in got])
+            norm = "" if state.norm is None else figure(state.norm)
+            rail = Rail.COMES if state.here else Rail.CAN
+            found.append(Row(Tone.GETS, (Span(text),), norm, rail))
+        if state.elsewhere:
+            text = say("outline.named_elsewhere", names=[w.name for w in state.elsewhere])
+            found.append(Row(Tone.OFF, (Span(text),)))
+        if state.frozen and not found:
+            found.append(self._frozen_row(state.frozen, place))
+        return found
+
+    def member_rows(self, members: list[Unit]) -> list[Row]:
+        """Tell of each module of a card in a row of its own."""
+        states = [self.of(member) for member in members]
+        most = max((state.norm or 0.0 for state in states), default=0.0)
+        return [
+            self._member_row(member, state, most)
+            for member, state in zip(members, states, strict=True)
+        ]
+
+    def _member_row(self, member: Unit, state: State, most: float) -> Row:
+        call = self.expansion.tree.call[member.calls[0]]
+        name = call.path.rpartition(".")[2] or self.operations.graph.modules[call.module_id].name
+        left = (Span(name, "name"), Span(call.kind, "grey"))
+        total = len(state.all) - len(state.frozen)
+        if not state.all:
+            return Row(Tone.NOTHING, left)
+        if not total:
+            return Row(Tone.FROZEN, left, rail=Rail.PASSES, middle=say("outline.all_frozen"))
+        if state.lost:
+            middle = say("outline.count_lost", n=len(state.here), total=total)
+            return Row(Tone.LOST, left, "", Rail.NONE, middle)
+        if state.zero or state.nan:
+            bad = say("outline.count_zero" if state.zero else "outline.count_nan", n=total)
+            return Row(Tone.ALARM, left, "", Rail.COMES, bad)
+        if state.off:
+            return Row(Tone.OFF, left, "", Rail.NO, say("outline.count_off", total=total))
+        if state.reached:
+            middle = say("outline.count_gets", n=len(state.reached), total=total)
+            return Row(Tone.GETS, left, "", Rail.CAN, middle)
+        middle = say("outline.count_gets", n=len(state.here), total=total)
+        norm = "" if state.norm is None else figure(state.norm)
+        bar = None if state.norm is None or not most else state.norm / most
+        return Row(Tone.GETS, left, norm, Rail.COMES, middle, bar)
+
+    def _unused_rows(self, unit: Unit) -> list[Row]:
+        found = []
+        for path in unit.unused:
+            root = self._root_of(unit)
+            n = len(self.expansion.tree.weights_below(root, path))
+            text = say("outline.never_called", path=self._short(path), n=n)
+            found.append(Row(Tone.LOST, (Span(text),), "", Rail.NONE))
+        return found
+
+    def _root_of(self, unit: Unit) -> int:
+        call_id = unit.calls[0] if unit.calls else unit.parent
+        return 0 if call_id is None else self.expansion.tree.call[call_id].module_id
+
+    def _short(self, path: str) -> str:
+        return ".".join(path.split(".")[-2:])
+
+    def is_after_cut(self, unit: Unit) -> bool:
+        """Say whether a card is what follows a cut in an opened module."""
+        return unit.kind is Kind.PIECE and unit.part in (Part.AFTER, Part.BETWEEN)
+
+
+def figure(norm: float) -> str:
+    """Write a norm with three digits, a very small one with two.
+
+    >>> figure(0.81612), figure(1.3e-6), figure(2794.0), figure(0.0)
+    ('0.816', '1.3e-06', '2794', '0')
+    """
+    if 1000 <= norm < 100_000:
+        return f"{norm:.0f}"
+    return f"{norm:.1e}" if 0 < norm < 0.001 else f"{norm:.3g}"
+
+
+def shares(norms: list[float]) -> tuple[float, ...]:
+    """Return each norm as a share of the largest.
+
+    >>> shares([1.0, 2.0])
+    (0.5, 1.0)
+    """
+    most = max(norms)
+    return tuple(norm / most for norm in norms)

@@ -1,0 +1,337 @@
+"""Units: what becomes one card of an outline. First the module calls, opened where something
+happens; then what stands between them.
+
+NOTE [intervals]: module calls nest, so every card is an interval of the order of calls, and all
+arrows go the same way. What is moved out of its place (a statement joins the next card, a loss
+takes what only it uses, cuts are looked through) keeps that: see ``gather.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+from gradviz.graph.module_tree import ModuleTree
+from gradviz.graph.operations import Fate, Operation, Operations, Weight
+from gradviz.graph.records import Cut, CutReason
+
+CUT_HERE = (CutReason.DETACH, CutReason.DETACH_IN_PLACE, CutReason.DATA)
+NOT_LOST = (Fate.SOME, Fate.ZERO, Fate.NAN, Fate.REACHED)
+LOST = (Fate.NONE, Fate.UNREACHED)
+
+
+class Kind(Enum):
+    """What a card stands for."""
+
+    CALL = "call"  # of a module, or several equal ones
+    PIECE = "piece"  # a part of an opened module call, before or after a cut
+    STATEMENT = "statement"
+    LOSS = "loss"
+    INPUT = "input"
+    UNUSED = "unused"  # a module that was never called
+
+
+class Part(Enum):
+    """Which part of a module call a piece is."""
+
+    WHOLE = "whole"
+    BEFORE = "before"
+    BETWEEN = "between"
+    AFTER = "after"
+    NO_GRAD = "no_grad"
+
+
+class Merged(Enum):
+    """How several units became one."""
+
+    NOT = "not"
+    RANGE = "range"  # equal calls, one after the other
+    SIDE = "side"  # equal calls that do not feed each other
+    FOLD = "fold"  # neighbours folded for lack of room
+
+
+@dataclass(eq=False)
+class Unit:
+    """What becomes one card.
+
+    Attributes:
+        kind: what it stands for.
+        ops: its operations, in order.
+        calls: the module calls that it stands for, in order.
+        parent: the opened module call in which it stands; None: none.
+        part: of a piece, which part of ``parent``.
+        then: functions that follow the module calls and were folded in.
+        after: functions that come before them and were folded in.
+        members: what was merged, or the rows of a piece.
+        merged: how.
+        unused: paths of modules beside it that were never called.
+        tensor_id: of an input: its state.
+    """
+
+    kind: Kind
+    ops: list[int]
+    calls: list[int] = field(default_factory=list)
+    parent: int | None = None
+    part: Part = Part.WHOLE
+    then: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+    members: list[Unit] = field(default_factory=list)
+    merged: Merged = Merged.NOT
+    unused: list[str] = field(default_factory=list)
+    tensor_id: int | None = None
+
+
+class Expansion:
+    """The units of a recording, in call order.
+
+    Args:
+        operations: of the recording.
+        opened: module paths that the reader opened.
+        closed: module paths that the reader closed.
+    """
+
+    def __init__(
+        self, operations: Operations, opened: Set[str] = frozenset(), closed: Set[str] = frozenset()
+    ) -> None:
+        self.operations = operations
+        self.facts = operations.facts
+        self.tree = ModuleTree(operations)
+        self.opened = opened
+        self.closed = closed
+        self.frames: dict[int, list[Unit]] = {}  # opened calls with several cards of their own
+        self.is_open: set[int] = set()
+        self.is_list: set[int] = set()  # closed calls of lists of equal modules
+
+    # --- what happens where -----------------------------------------------------------------------
+
+    @cached_property
+    def cuts_at(self) -> dict[int, list[Cut]]:
+        """The cuts of each operation through which a value fed a loss, by its place."""
+        table: dict[int, list[Cut]] = {}
+        for cut in self.facts.real_cuts:
+            at = self.operations.of_call.get(cut.call_id)
+            if at is not None and at in self.operations.feeding:
+                table.setdefault(at, []).append(cut)
+        return table
+
+    @cached_property
+    def looked_through(self) -> set[int]:
+        """The operations that stand on an arrow, not in a card: a detach, and what has one
+        untracked input after it."""
+        found: set[int] = set()
+        tracked = self.operations.tracked
+        for op in self.operations.all:
+            sources = [s for s in op.sources if s is not None]
+            if tracked[op.at] or len(op.reads) != 1:
+                continue
+            cut = self.facts.cut_of.get((op.call.id, op.reads[0]))
+            here = cut is not None and cut.reason in CUT_HERE
+            if here or (sources and sources[0] in found):
+                found.add(op.at)
+        return found
+
+    @cached_property
+    def data(self) -> set[int]:
+        """The operations that no parameter and no gradient has to do with: masks, positions."""
+        found: set[int] = set()
+        for op in self.operations.all:
+            alone = all(source is None or source in found for source in op.sources)
+            trains = self.operations.tracked[op.at] or any(map(self._may_train, op.reads))
+            if alone and not trains:
+                found.add(op.at)
+        return found
+
+    def _may_train(self, tensor_id: int) -> bool:
+        state = self.operations.graph.tensor[tensor_id]
+        return bool(state.requires_grad) or state.object_id in self.operations.weight
+
+    def is_quiet(self, op: Operation) -> bool:
+        """Say whether an operation was called where no gradient is recorded."""
+        return not op.call.grad_mode or op.call.inference_mode
+
+    @cached_property
+    def interesting(self) -> dict[int, bool]:
+        """Whether something happens inside a module call that its card could not show."""
+        table: dict[int, bool] = {}
+        for call_id, ops in self.tree.below.items():
+            table[call_id] = self._is_cut_inside(ops) or self._is_uneven(call_id)
+        return table
+
+    def _is_cut_inside(self, ops: list[int]) -> bool:
+        all_ops = self.operations.all
+        quiet = [self.is_quiet(all_ops[at]) for at in ops]
+        if all(quiet):
+            return False
+        return any(at in self.cuts_at for at in ops)
+
+    def _is_uneven(self, call_id: int) -> bool:
+        """Say whether some modules below a call get gradients and others beside them none."""
+        children = self.tree.children.get(call_id, ())
+        fates = [self._fates_below(child) for child in children]
+        unused = bool(self.tree.never_called(self.tree.call[call_id]))
+        only_lost = any(fate & {*LOST} and not fate & {*NOT_LOST} for fate in fates)
+        only_got = any(fate & {*NOT_LOST} and not fate & {*LOST} for fate in fates)
+        return only_got and (only_lost or unused)
+
+    def _fates_below(self, call_id: int) -> set[Fate]:
+        call = self.tree.call[call_id]
+        return {w.fate for w in self.tree.weights_below(call.module_id, call.path)}
+
+    # --- opening ----------------------------------------------------------------------------------
+
+    @cached_property
+    def items(self) -> list[Unit]:
+        """Cards and loose operations, in call order; a loose operation is a statement of one."""
+        return self._level(None, is_outer=True)
+
+    def _level(self, parent: int | None, *, is_outer: bool) -> list[Unit]:
+        """List what stands directly in an opened module call."""
+        found: list[Unit] = []
+        for at, call_id in self._parts(parent):
+            if call_id is None:
+                if at not in self.looked_through:
+                    found.append(Unit(Kind.STATEMENT, [at], parent=parent))
+            elif self._is_opened(call_id):
+                found += self._open(call_id, is_outer=is_outer)
+            else:
+                found += self._closed(call_id, parent)
+        return found
+
+    def _closed(self, call_id: int, parent: int | None) -> list[Unit]:
+        """List what stands for a closed module call: itself, or, where it is nothing but a list of
+        equal modules, these."""
+        children = self.tree.children.get(call_id, ())
+        kinds = {self.tree.call[i].kind for i in children}
+        only = not self.tree.own.get(call_id) and len(children) > 1 and len(kinds) == 1
+        if only and all(self.tree.children.get(i) for i in children):
+            self.is_list.add(call_id)
+            return [Unit(Kind.CALL, self.tree.below[i], [i], parent) for i in children]
+        return [Unit(Kind.CALL, self.tree.below[call_id], [call_id], parent)]
+
+    def _parts(self, parent: int | None) -> list[tuple[int, int | None]]:
+        """List the own operations of a call and the calls directly below it, each with the place of
+        its first operation."""
+        own = [(at, None) for at in self.tree.own.get(parent, ())]
+        calls = [(self.tree.below[i][0], i) for i in self.tree.children.get(parent, ())]
+        return sorted([*own, *calls], key=lambda part: part[0])
+
+    def _is_opened(self, call_id: int) -> bool:
+        call = self.tree.call[call_id]
+        name = self.tree.name(call)
+        if name in self.closed:
+            return False
+        alone = call.parent_id is None and self._root_calls == [call_id]
+        forced = name in self.opened or call.path in self.opened
+        return forced or alone or self.interesting[call_id]
+
+    @cached_property
+    def _root_calls(self) -> list[int]:
+        return self.tree.children.get(None, [])
+
+    def _open(self, call_id: int, *, is_outer: bool) -> list[Unit]:
+        """List what an opened module call consists of: pieces, where cuts split it, or cards."""
+        self.is_open.add(call_id)
+        alone = is_outer and self._root_calls == [call_id]
+        inner = any(self._is_opened(child) for child in self.tree.children.get(call_id, ()))
+        own_cuts = [at for at in self.tree.own.get(call_id, ()) if at in self.cuts_at]
+        if own_cuts and not alone and not inner:
+            return self._pieces(call_id)
+        units = self._level(call_id, is_outer=False)
+        self._add_unused(call_id, units)
+        if not alone and not inner:
+            self.frames[call_id] = units
+        return units
+
+    def _pieces(self, call_id: int) -> list[Unit]:
+        """Split a module call at its cuts: one card before, one after."""
+        segments: list[list[tuple[int, int | None]]] = [[]]
+        quiet_before: bool | None = None
+        for at, child in self._parts(call_id):
+            quiet = self.is_quiet(self.operations.all[at])
+            cuts_here = child is None and at in self.cuts_at and not quiet
+            if cuts_here or (quiet_before is not None and quiet != quiet_before):
+                segments.append([])
+            if at not in self.looked_through or child is not None:
+                segments[-1].append((at, child))
+            quiet_before = quiet
+        pieces = [self._piece(call_id, segment) for segment in segments if segment]
+        self._number_parts(pieces)
+        return pieces
+
+    def _piece(self, call_id: int, segment: list[tuple[int, int | None]]) -> Unit:
+        ops: list[int] = []
+        rows: list[Unit] = []
+        for at, child in segment:
+            if child is None:
+                ops.append(at)
+            else:
+                ops += self.tree.below[child]
+                rows.append(Unit(Kind.CALL, self.tree.below[child], [child], call_id))
+        return Unit(Kind.PIECE, ops, [i for row in rows for i in row.calls], call_id, members=rows)
+
+    def _number_parts(self, pieces: list[Unit]) -> None:
+        last = len(pieces) - 1
+        for k, piece in enumerate(pieces):
+            if all(self.is_quiet(self.operations.all[at]) for at in piece.ops):
+                piece.part = Part.NO_GRAD
+            elif last:
+                piece.part = Part.BEFORE if k == 0 else Part.AFTER if k == last else Part.BETWEEN
+            else:
+                piece.part = Part.AFTER if self._begins_with_cut(piece) else Part.BEFORE
+
+    def _begins_with_cut(self, piece: Unit) -> bool:
+        """Say whether the only piece of a module call comes after its cut."""
+        own = self.tree.own.get(piece.parent, ())
+        cuts = [at for at in own if at in self.cuts_at]
+        return bool(cuts) and cuts[0] <= piece.ops[0]
+
+    def _add_unused(self, call_id: int, units: list[Unit]) -> None:
+        """Add the modules that were never called to the card of their siblings, or as a card."""
+        for path, _ in self.tree.never_called(self.tree.call[call_id]):
+            beside = path.rpartition(".")[0]
+            siblings = [
+                unit
+                for unit in units
+                if unit.calls
+                and self.tree.call[unit.calls[0]].path.rpartition(".")[0] == beside
+                and beside != self.tree.call[call_id].path
+            ]
+            if siblings:
+                siblings[0].unused.append(path)
+            else:
+                units.append(Unit(Kind.UNUSED, [], parent=call_id, unused=[path]))
+
+    # --- parameters -------------------------------------------------------------------------------
+
+    def weights_in(self, unit: Unit) -> list[Weight]:
+        """List the parameters of a unit: those below its modules, and those that its operations
+        read, in module order."""
+        found: dict[int, Weight] = {}
+        for call_id in unit.calls:
+            call = self.tree.call[call_id]
+            for weight in self.tree.weights_below(call.module_id, call.path):
+                found[id(weight)] = weight
+        for at in unit.ops:
+            for object_id in self.operations.reads_weights[at]:
+                weight = self.operations.weight[object_id]
+                found[id(weight)] = weight
+        order = self._weight_order
+        return sorted(found.values(), key=lambda w: order[id(w)])
+
+    @cached_property
+    def _weight_order(self) -> dict[int, int]:
+        return {id(w): k for k, w in enumerate(self.operations.weights)}
+
+
+def flattened(units: Iterable[Unit]) -> Iterator[Unit]:
+    """Go through units and everything merged into them, innermost first."""
+    for unit in units:
+        yield from flattened(unit.members)
+        yield unit
+
+
+def function_of(op: Operation) -> str:
+    """Return the name of an operation's function without underscores: "add"."""
+    return op.call.function.strip("_").removeprefix("autograd.")
