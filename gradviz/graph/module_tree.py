@@ -81,12 +81,19 @@ class ModuleTree:
 
     def weights_below(self, module_id: int, path: str) -> list[Weight]:
         """List the parameters of a module and of all modules below it, in module order."""
-        start = f"{path}." if path else ""
-        return [
-            w
-            for w in self.operations.weights
-            if w.module_id == module_id and w.name.startswith(start)
-        ]
+        return self._below_path.get((module_id, path), [])
+
+    @cached_property
+    def _below_path(self) -> dict[tuple[int, str], list[Weight]]:
+        table: dict[tuple[int, str], list[Weight]] = {}
+        for weight in self.operations.weights:
+            if weight.module_id is None:
+                continue
+            path = weight.name
+            while path:
+                path = path.rpartition(".")[0]
+                table.setdefault((weight.module_id, path), []).append(weight)
+        return table
 
     @cached_property
     def called(self) -> set[tuple[int, str]]:
@@ -96,26 +103,44 @@ class ModuleTree:
     def never_called(self, call: ModuleCall) -> list[tuple[str, list[Weight]]]:
         """List the modules below a called one that were never called, and of which no parameter
         was read: (path, parameters). Those below another called module are its own."""
-        start = f"{call.path}." if call.path else ""
-        inner = [f"{p}." for of, p in self.called if of == call.module_id and p.startswith(start)]
-        inner = [p for p in inner if p != start]
-        found: list[tuple[str, list[Weight]]] = []
-        for path, _ in self.graph.modules[call.module_id].children:
-            above = (*inner, *(f"{p}." for p, _ in found))
-            if not path.startswith(start) or path.startswith(above):
-                continue
-            weights = self.weights_below(call.module_id, path)
-            if weights and not self._is_alive(call.module_id, path, weights):
-                found.append((path, weights))
+        return self._unused.get((call.module_id, call.path), [])
+
+    @cached_property
+    def _unused(self) -> dict[tuple[int, str], list[tuple[str, list[Weight]]]]:
+        """The topmost modules that were never called, by the nearest called module around."""
+        table: dict[tuple[int, str], list[tuple[str, list[Weight]]]] = {}
+        for module in self.graph.modules:
+            dead: set[str] = set()
+            for path, _ in module.children:
+                around = path.rpartition(".")[0]
+                weights = self.weights_below(module.id, path)
+                if around in dead or (weights and not self._is_alive(module.id, path, weights)):
+                    dead.add(path)
+                    if around not in dead:
+                        at = module.id, self._nearest_called(module.id, around)
+                        table.setdefault(at, []).append((path, weights))
+        return table
+
+    def _nearest_called(self, module_id: int, path: str) -> str:
+        while path and (module_id, path) not in self.called:
+            path = path.rpartition(".")[0]
+        return path
+
+    @cached_property
+    def _called_around(self) -> set[tuple[int, str]]:
+        """The modules that were called, or below which one was."""
+        found = set()
+        for module_id, path in self.called:
+            found.add((module_id, path))
+            while path:
+                path = path.rpartition(".")[0]
+                found.add((module_id, path))
         return found
 
     def _is_alive(self, module_id: int, path: str, weights: list[Weight]) -> bool:
         """Say whether a module, or one below it, was called, or a parameter there was used."""
-        called = (p for of, p in self.called if of == module_id)
-        if any(p == path or p.startswith(f"{path}.") for p in called):
+        if (module_id, path) in self._called_around:
             return True
-        fates = {w.fate for w in weights}
         uses = self.operations.uses
-        return bool(fates & {Fate.SOME, Fate.ZERO, Fate.NAN}) or any(
-            w.object_id in uses for w in weights
-        )
+        got = (Fate.SOME, Fate.ZERO, Fate.NAN)
+        return any(w.fate in got or w.object_id in uses for w in weights)

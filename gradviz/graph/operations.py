@@ -227,6 +227,23 @@ class Operations:
             if preview is not None
         }
 
+    def norm_of_sent(self, sents: Iterable[Sent]) -> float:
+        """Return the norm of gradients sent in one run by some operations. Where all that arrived
+        at a tensor is among them, it is the tensor's own; else that of the parts."""
+        norms: list[float] = []
+        by_tensor: dict[tuple[int, int, int], list[Sent]] = {}
+        for sent in sents:
+            by_tensor.setdefault((sent.run, sent.next_node_id, sent.input_nr), []).append(sent)
+        for slot, parts in by_tensor.items():
+            arrived = self.arrived.get(slot, math.nan)
+            whole = len(parts) == len(self._sent_to[slot]) and not math.isnan(arrived)
+            norms.append(arrived if whole else root_of_squares(p.norm for p in parts))
+        return root_of_squares(norms)
+
+    @cached_property
+    def _sent_to(self) -> dict[tuple[int, int, int], list[Sent]]:
+        return grouped(((s.run, s.next_node_id, s.input_nr), s) for s in self.sent)
+
     # --- parameters -------------------------------------------------------------------------------
 
     @cached_property
@@ -289,16 +306,6 @@ class Operations:
                 rows = table.setdefault(leaf[sent.next_node_id], {})
                 rows.setdefault(from_op, []).append(sent)
         return table
-
-    def norm_of(self, object_id: int, run: int | None = None) -> float:
-        """Return the norm of what the last run (or this one) added to a parameter's ``.grad``."""
-        node = self.facts.accumulate_node.get(object_id)
-        norms = [
-            norm
-            for (of_run, node_id, _), norm in self.arrived.items()
-            if node_id == node and run in (None, of_run)
-        ]
-        return norms[-1] if norms else math.nan
 
     def _fate(self, object_id: int | None, requires_grad: bool) -> Fate:
         if not requires_grad:

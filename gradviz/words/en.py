@@ -1660,6 +1660,8 @@ OUTLINE = {
     "skip_cut": "✂ skip from {name}: {reason}, {place}",
     "also_goes": "also goes to {name}",
     "also_cut": "✂ also goes to {name}, cut in {place}",
+    "cut_in_each": "✂ {reason}, {place}, in each of the {n}",
+    "cut_inside": "✂ {reason}, {place}, inside",
     "no_gradient_back": "no gradient back",
     "gets_nothing": "gets nothing",
     "cut_at": "✂ {reason} · {place}",
@@ -1696,7 +1698,7 @@ OUTLINE = {
     "sign_opened": "frame: opened module",
     "sign_number": "number: norm of a gradient",
     "region": "{mode} · {place}",
-    "region_loses": "{mode} · {place}: {n:# param gets|# params get} no gradient",
+    "region_loses": "{n:# param gets|# params get} no gradient",
 }
 
 # why there is no picture: picture/state.py, figure.py, render.py, live/steps.py, live/widget.py

@@ -55,7 +55,7 @@ class Cards:
         tracked = any(self.operations.tracked[at] for at in unit.ops)
         if unit.tensor_id is not None:
             tracked = self.operations.is_tracked(unit.tensor_id)
-        rows = self._rows(place, unit)
+        rows = [*self._rows(place, unit), *self._cuts_inside(unit)]
         ends = self._ends(place)
         if ends:
             rows.insert(1, ends)
@@ -325,7 +325,9 @@ class Cards:
             if self.operations.of_node.get(sent.node_id) in inside
         ]
         run = sents[-1].run if sents else None
-        norm = self.links.norm_of([s for s in sents if s.run == run]) if sents else math.nan
+        norm = (
+            self.operations.norm_of_sent([s for s in sents if s.run == run]) if sents else math.nan
+        )
         sends = "" if math.isnan(norm) else say("outline.sends", norm=figure(norm))
         left = (Span(state.code_name, "name"), Span(grey, "grey"))
         return Row(Tone.GRAD_FN, left, sends, middle=state.values or "")
@@ -364,6 +366,33 @@ class Cards:
                 elif source in self.links.owner:
                     found.add(self.links.owner[source])
         return sorted(found)
+
+    def _cuts_inside(self, unit: Unit) -> list[Row]:
+        """Tell of the cuts inside of closed module calls."""
+        if unit.kind is not Kind.CALL or self._is_quiet(unit):
+            return []
+        cuts = [cut for at in unit.ops for cut in self.expansion.cuts_at.get(at, ())]
+        own = [cut for cut in cuts if self._is_between_own(cut, unit)]
+        rows = []
+        for cut in {self.expansion.told(cut): cut for cut in own}.values():
+            fields = {"reason": reason_of(cut), "place": self.where(cut)}
+            if len(unit.calls) > 1:
+                text = say("outline.cut_in_each", n=len(unit.calls), **fields)
+            else:
+                text = say("outline.cut_inside", **fields)
+            loses = any(
+                self.losing(other)
+                for other in own
+                if self.expansion.told(other) == self.expansion.told(cut)
+            )
+            tone = Tone.LOST if loses else Tone.CUT
+            rows.append(Row(tone, (Span(text),), "", Rail.NONE if loses else Rail.NO))
+        return rows
+
+    def _is_between_own(self, cut: Cut, unit: Unit) -> bool:
+        """Say whether a cut separates what a card made from what it makes of it."""
+        source = self.operations.made_by.get(cut.input_id)
+        return source is None or source in {*unit.ops}
 
     # --- cuts, and links that are said ------------------------------------------------------------
 
@@ -495,7 +524,7 @@ class Cards:
                 label = say(
                     "outline.opened", name=self._relative(call.module_id, call.path), kind=call.kind
                 )
-                found.append(Frame("opened", label, members))
+                found.append(Frame("opened", (label,), members))
         return (*found, *self._quiet_frames())
 
     def _stands_in(self, unit: Unit, call_id: int) -> bool:
@@ -524,11 +553,10 @@ class Cards:
         mode = say("cut.inference_mode") if first.call.inference_mode else say("cut.no_grad")
         lost = sum(self.losing(c) for k in members for c in self._cuts_in(self.units[k]))
         place = self.place_of_region(first.at)
+        label = [say("outline.region", mode=mode, place=place) if place else mode]
         if lost:
-            label = say("outline.region_loses", mode=mode, place=place, n=lost)
-        else:
-            label = say("outline.region", mode=mode, place=place)
-        return Frame("no_grad", label, tuple(members))
+            label.append(say("outline.region_loses", n=lost))
+        return Frame("no_grad", tuple(label), tuple(members))
 
     def _cuts_in(self, unit: Unit) -> list[Cut]:
         calls = (self.operations.all[at].call.id for at in unit.ops)

@@ -155,7 +155,7 @@ def _nodes(outline: Outline, layout: Layout) -> list[str]:
         if not inside:
             continue
         look = looks.FRAMES[frame.kind]
-        chip = _chip((frame.label,), _frame_chip(frame), bold=True)
+        chip = _chip(frame.label, _frame_chip(frame), bold=True)
         lines.append(
             f'  subgraph cluster_{k} {{ class="frame {frame.kind}"; {look}; labeljust="r";'
             f' labelloc="t"; margin=9; label={chip};'
@@ -225,17 +225,18 @@ def _strip_row(neighbours: Sequence[int], edge: str, card: Card, layout: Layout)
     n, whole = len(neighbours), RAIL + GAP + layout.width_of(card)
     outer = layout.width + layout.around
     inset = (layout.around - RAIL - GAP) // 2
-    exact = layout.columns.get(card.id) == n
+    exact = n == 1 or layout.columns.get(card.id) == n
     pitch = outer + APART if exact else whole // n
     middle = outer // 2 - inset - RAIL - 1 if exact else max(pitch // 2 - RAIL, 1)
-    river = card.rows[0 if edge == "t" else -1].rail in (Rail.COMES, Rail.CAN)
+    river = card.rows[0 if edge == "t" else -1].rail in (Rail.COMES, Rail.CAN) and n > 1
+    height = STRIP if n > 1 else 1
     cells = ""
     for k in range(n):
         rest = (whole - (n - 1) * pitch if k == n - 1 else pitch) - RAIL - middle - 2
         on = f' bgcolor="{looks.RIVER}"' if river and k < n - 1 else ""
         fill = f' bgcolor="{looks.RIVER}"' if river else ""
         cells += "".join(
-            f'<td fixedsize="true" width="{width}" height="{STRIP}"{port}{colour}></td>'
+            f'<td fixedsize="true" width="{width}" height="{height}"{port}{colour}></td>'
             for width, port, colour in (
                 (RAIL, f' port="{edge}{k}o"', fill),
                 (middle, "", on),

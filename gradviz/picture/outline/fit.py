@@ -249,6 +249,7 @@ def _with_slots(outline: Outline, layout: Layout, places: dict[int, float], link
     the width of its columns."""
     slots: dict[int, Slots] = {}
     columns: dict[int, int] = {}
+    neighbours: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
     carrying = {(a.tail, a.head) for a in outline.arrows if a.kind in ("gradient", "can")}
     narrow = {card.id for card in outline.cards if card.narrow}
     spine = set(links.spine)
@@ -266,6 +267,7 @@ def _with_slots(outline: Outline, layout: Layout, places: dict[int, float], link
         out = sorted({(a.tail, a.head) for a in outline.arrows if a.tail == card.id})
         into = [pair for pair in into if pair[0] not in narrow]
         above, below = ordered(into, 0), ordered(out, 1)
+        neighbours[card.id] = above, below
         if card.narrow:
             continue
         if len(above) > 1 or len(below) > 1:
@@ -274,6 +276,14 @@ def _with_slots(outline: Outline, layout: Layout, places: dict[int, float], link
             wide = len(others) > 1 and any(pair in carrying for pair in pairs)
             if wide and _independent(others, links):
                 columns[card.id] = max(columns.get(card.id, 1), len(others))
+    for card in outline.cards:  # the only neighbour of a wide card stands in its first column
+        if columns.get(card.id, 1) > 1:
+            above, below = neighbours[card.id]
+            mine = slots.get(card.id, Slots())
+            slots[card.id] = Slots(
+                mine.above or above[:1] if len(above) == 1 else mine.above,
+                mine.below or below[:1] if len(below) == 1 else mine.below,
+            )
     return layout._replace(slots=slots, columns=columns)
 
 

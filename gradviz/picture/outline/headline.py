@@ -153,7 +153,7 @@ class Heading:
             return unused or used, weight.name.rpartition(".")[0] if not unused else ""
         if cut.reason in QUIET:
             return self._region.get(self.operations.of_call.get(cut.call_id, -1))
-        return self.cards.links.mark(cut)
+        return self.cards.expansion.told(cut)
 
     @cached_property
     def _region(self) -> dict[int, int]:
@@ -222,10 +222,10 @@ class Heading:
         """Tell of cuts that are drawn or said though no parameter is left without by them."""
         found: dict[str, tuple[Span, ...]] = {}
         links = self.cards.links
-        costly = {links.mark(cut) for cut in self.cards.loses}
+        costly = {self.cards.expansion.told(cut) for cut in self.cards.loses}
         for link in links.all.values():
             for cut in link.cuts:
-                if links.mark(cut) in costly or not link.is_cut:
+                if self.cards.expansion.told(cut) in costly or not link.is_cut:
                     continue
                 first, last = self.cards.name_of(link.tail), self.cards.name_of(link.head)
                 text = say(

@@ -3,12 +3,11 @@ drawn as arrows, and which are said in words."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gradviz.graph.operations import Operation, Sent, root_of_squares
+from gradviz.graph.operations import Operation, Sent
 from gradviz.graph.records import Cut, CutReason
 from gradviz.picture.outline.units import Expansion, Kind, Unit
 
@@ -172,27 +171,7 @@ class Links:
         if not link.sent:
             return None
         run = link.sent[-1].run
-        return self.norm_of([sent for sent in link.sent if sent.run == run])
-
-    def norm_of(self, sents: Iterable[Sent]) -> float:
-        """Return the norm of gradients sent in one run by one card. Where all that arrived at a
-        tensor came from here, it is the tensor's own; else that of the parts."""
-        squares: list[float] = []
-        by_tensor: dict[tuple[int, int, int], list[Sent]] = {}
-        for sent in sents:
-            by_tensor.setdefault((sent.run, sent.next_node_id, sent.input_nr), []).append(sent)
-        for slot, parts in by_tensor.items():
-            arrived = self.operations.arrived.get(slot, math.nan)
-            whole = len(parts) == len(self._sent_to[slot]) and not math.isnan(arrived)
-            squares.append(arrived if whole else root_of_squares(p.norm for p in parts))
-        return root_of_squares(squares)
-
-    @cached_property
-    def _sent_to(self) -> dict[tuple[int, int, int], list[Sent]]:
-        table: dict[tuple[int, int, int], list[Sent]] = {}
-        for sent in self.operations.sent:
-            table.setdefault((sent.run, sent.next_node_id, sent.input_nr), []).append(sent)
-        return table
+        return self.operations.norm_of_sent(s for s in link.sent if s.run == run)
 
     def carries(self, link: Link) -> bool:
         """Say whether a gradient came back, or can come back where no backward ran."""
@@ -272,19 +251,14 @@ class Links:
     @cached_property
     def said(self) -> list[Link]:
         """The links that are said in words. A cut that is drawn somewhere is not said again."""
-        shown = {self.mark(cut) for link in self.drawn for cut in link.cuts}
+        shown = {self.expansion.told(cut) for link in self.drawn for cut in link.cuts}
         return [
             link
             for pair, link in self.all.items()
             if pair not in self._drawn_pairs
             and self.units[link.tail].kind is not Kind.INPUT
-            and not (link.is_cut and shown.issuperset(map(self.mark, link.cuts)))
+            and not (link.is_cut and shown.issuperset(map(self.expansion.told, link.cuts)))
         ]
-
-    def mark(self, cut: Cut) -> tuple[CutReason, object]:
-        """Return what two cuts that are told as one have in common: reason and line."""
-        call = self.operations.graph.call[cut.call_id]
-        return cut.reason, call.source[:2] if call.source else call.id
 
     @cached_property
     def _drawn_pairs(self) -> set[Pair]:

@@ -112,10 +112,10 @@ class Arrow(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A frame around cards. ``kind``: opened or no_grad."""
+    """A frame around cards. ``kind``: opened or no_grad; ``label``: lines of its words."""
 
     kind: str
-    label: str
+    label: tuple[str, ...]
     members: tuple[int, ...]
 
 

@@ -49,6 +49,14 @@ class States:
 
     def of(self, unit: Unit) -> State:
         """Sort the parameters of a card."""
+        known = self.expansion.known_states
+        key = id(unit), len(unit.ops), len(unit.calls)
+        if key not in known:
+            known[key] = unit, self._sorted(unit)
+        state: State = known[key][1]
+        return state
+
+    def _sorted(self, unit: Unit) -> State:
         weights = self.expansion.weights_in(unit)
         inside = {*unit.ops}
         norms: list[float] = []
@@ -105,7 +113,7 @@ class States:
         if not mine:
             return None
         run = mine[-1].run
-        return self.links.norm_of([s for s in mine if s.run == run])
+        return self.operations.norm_of_sent([s for s in mine if s.run == run])
 
     def sents_of(self, unit: Unit) -> list[Sent]:
         """List what the operations of a card sent into parameters."""
@@ -258,7 +266,7 @@ class States:
                 by_op = self.operations.filled_from.get(weight.object_id or -1, {})
                 mine = [s for at, ss in by_op.items() if at in inside for s in ss if s.run == run]
                 if mine:
-                    norms.append(self.links.norm_of(mine))
+                    norms.append(self.operations.norm_of_sent(mine))
             loss = self.loss_name(run)
             text = say("outline.gets_from", n=len(norms), total=total, loss=loss)
             norm = figure(root_of_squares(norms)) if norms else ""

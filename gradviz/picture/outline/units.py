@@ -8,18 +8,21 @@ takes what only it uses, cuts are looked through) keeps that: see ``gather.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Hashable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from itertools import groupby
+from typing import Any
 
 from gradviz.graph.module_tree import ModuleTree
 from gradviz.graph.operations import Fate, Operation, Operations, Weight
 from gradviz.graph.records import Cut, CutReason
 
-CUT_HERE = (CutReason.DETACH, CutReason.DETACH_IN_PLACE, CutReason.DATA)
+REPEATS = 3  # equal calls in a row in which the same happens, and that stay closed for it
 NOT_LOST = (Fate.SOME, Fate.ZERO, Fate.NAN, Fate.REACHED)
 LOST = (Fate.NONE, Fate.UNREACHED)
+CUT_HERE = (CutReason.DETACH, CutReason.DETACH_IN_PLACE, CutReason.DATA)
 
 
 class Kind(Enum):
@@ -100,6 +103,9 @@ class Expansion:
         self.tree = ModuleTree(operations)
         self.opened = opened
         self.closed = closed
+        self._known_weights: dict[Hashable, tuple[Unit, list[Weight]]] = {}
+        # What ``States`` found out about units, which many tries have in common.
+        self.known_states: dict[Hashable, tuple[Unit, Any]] = {}
         self.frames: dict[int, list[Unit]] = {}  # opened calls with several cards of their own
         self.is_open: set[int] = set()
         self.is_list: set[int] = set()  # closed calls of lists of equal modules
@@ -189,10 +195,13 @@ class Expansion:
     def _level(self, parent: int | None, *, is_outer: bool) -> list[Unit]:
         """List what stands directly in an opened module call."""
         found: list[Unit] = []
+        repeated = self._repeated(parent)
         for at, call_id in self._parts(parent):
             if call_id is None:
                 if at not in self.looked_through:
                     found.append(Unit(Kind.STATEMENT, [at], parent=parent))
+            elif call_id in repeated:
+                found.append(Unit(Kind.CALL, self.tree.below[call_id], [call_id], parent))
             elif self._is_opened(call_id):
                 found += self._open(call_id, is_outer=is_outer)
             else:
@@ -209,6 +218,35 @@ class Expansion:
             self.is_list.add(call_id)
             return [Unit(Kind.CALL, self.tree.below[i], [i], parent) for i in children]
         return [Unit(Kind.CALL, self.tree.below[call_id], [call_id], parent)]
+
+    def _repeated(self, parent: int | None) -> set[int]:
+        """Return the calls that stay closed though something happens in each: several in a row in
+        which the same happens."""
+        found: set[int] = set()
+        for key, run in groupby(self.tree.children.get(parent, ()), key=self._what_happens):
+            same = list(run)
+            if key is not None and len(same) >= REPEATS:
+                found.update(same)
+        return found
+
+    def _what_happens(self, call_id: int) -> Hashable:
+        """Return what calls in which the same happens have in common; None: nothing happens."""
+        call = self.tree.call[call_id]
+        name = self.tree.name(call)
+        if not self.interesting[call_id] or name in self.opened or call.path in self.opened:
+            return None
+        start = f"{call.path}."
+        weights = self.tree.weights_below(call.module_id, call.path)
+        state = tuple((w.name.removeprefix(start), w.shape, w.fate, w.held) for w in weights)
+        cuts = {
+            self.told(cut) for at in self.tree.below[call_id] for cut in self.cuts_at.get(at, ())
+        }
+        return call.kind, call.training, state, frozenset(cuts)
+
+    def told(self, cut: Cut) -> tuple[CutReason, Hashable]:
+        """Return what cuts that are told as one have in common: reason and line."""
+        call = self.operations.graph.call[cut.call_id]
+        return cut.reason, call.source[:2] if call.source else call.id
 
     def _parts(self, parent: int | None) -> list[tuple[int, int | None]]:
         """List the own operations of a call and the calls directly below it, each with the place of
@@ -308,6 +346,12 @@ class Expansion:
     def weights_in(self, unit: Unit) -> list[Weight]:
         """List the parameters of a unit: those below its modules, and those that its operations
         read, in module order."""
+        key = id(unit), len(unit.ops), len(unit.calls)
+        if key not in self._known_weights:
+            self._known_weights[key] = unit, self._weights_in(unit)
+        return self._known_weights[key][1]
+
+    def _weights_in(self, unit: Unit) -> list[Weight]:
         found: dict[int, Weight] = {}
         for call_id in unit.calls:
             call = self.tree.call[call_id]
