@@ -7,12 +7,15 @@ import copy
 import html
 import os
 import threading
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from gradviz.graph.records import GradvizError, Graph
-from gradviz.picture import arrange, cards, dot, fold, nodes, render, text
+from gradviz.picture import arrange, cards, dot, nodes, render, text
+from gradviz.picture import fold as folding
+from gradviz.picture.outline.drawn import Drawn, is_wanted
 from gradviz.picture.scene import Scene
 from gradviz.words import given
 from gradviz.words.speech import say
@@ -31,6 +34,8 @@ class Figure:
         graph: what to draw.
         view: "cards", one card a result, or "nodes", torch's own nodes one by one.
         title: said first in the text and to screen readers.
+        focus: the module to open in an outline, or several: "transformer.h.5".
+        fold: False draws every operation, whatever the size.
 
     Example:
         >>> from gradviz.graph.records import Graph
@@ -39,7 +44,13 @@ class Figure:
     """
 
     def __init__(
-        self, graph: Graph, *, view: Literal["cards", "nodes"] = "cards", title: str | None = None
+        self,
+        graph: Graph,
+        *,
+        view: Literal["cards", "nodes"] = "cards",
+        title: str | None = None,
+        focus: str | Iterable[str] = (),
+        fold: bool = True,
     ) -> None:
         if not issubclass(type(graph), Graph):
             raise given.refused(
@@ -52,6 +63,11 @@ class Figure:
         self.graph = graph
         self.view = view
         self.title = title
+        self._opened = given.texts("focus=", focus, "a module's path, as in 'transformer.h.5'")
+        given.flag("fold=", fold)
+        _check_modules(graph, self._opened)
+        self._closed: tuple[str, ...] = ()
+        self._folded = fold
         self._like: render.Arranged | None = None
 
     def of(self, graph: Graph) -> Figure:
@@ -71,6 +87,8 @@ class Figure:
         """
         if not issubclass(type(other), Figure):
             raise given.refused("arrange_like()", other, "a Figure")
+        if self.outlined is not None:
+            return
         drawn = other.__dict__.get("_drawn")
         if drawn is not None and _outline(self.scene) == _outline(other.scene):
             self._like = drawn
@@ -81,18 +99,35 @@ class Figure:
         return cards.scene(self.graph) if self.view == "cards" else nodes.scene(self.graph)
 
     @cached_property
+    def outlined(self) -> Drawn | None:
+        """The outline of a model or of a long program; None where its operations are drawn one by
+        one, or torch's nodes.
+
+        Raises:
+            CannotDraw: as ``svg``.
+        """
+        if self.view != "cards" or not self._folded or not is_wanted(self.graph):
+            return None
+        return Drawn(self.graph, render.laid_out, self._opened, self._closed)
+
+    @cached_property
     def scene(self) -> Scene:
         """What is drawn."""
-        return arrange.arranged(fold.fold(self.whole, self.graph))
+        if self.outlined is not None:
+            return self.outlined.scene()
+        return arrange.arranged(folding.fold(self.whole, self.graph))
 
     @cached_property
     def source(self) -> str:
         """The DOT text."""
-        return dot.dot(self.scene)
+        return dot.dot(self.scene) if self.outlined is None else self.outlined.fitted.source
 
     @cached_property
     def text(self) -> str:
-        """The whole story in words; the same for the same code in every process."""
+        """The whole story in words; the same for the same code in every process. Of an outline, its
+        first lines: ``Figure(graph, fold=False).text`` has everything."""
+        if self.outlined is not None:
+            return self.outlined.text(self.title)
         return text.text(self.graph, self.whole, title=self.title)
 
     @property
@@ -109,19 +144,23 @@ class Figure:
         Raises:
             CannotDraw: there is no layout engine, or the graph is too large to lay out.
         """
+        if self.outlined is not None:
+            return render.render_as_is(self.source, "svg", self.outlined.titles).decode()
         titles = {f"n{c.id}": c.detail for c in self.scene.cards if c.detail}
         return render.render(self._drawn.source, "svg", titles).decode()
 
     @cached_property
     def _drawn(self) -> render.Arranged:
         """The arrangement that fits a notebook's page best."""
-        if len(self.scene.cards) > fold.LIMIT:
+        if len(self.scene.cards) > folding.LIMIT:
             raise render.CannotDraw(say("picture.too_many_boxes", n=len(self.scene.cards)))
         return render.best(self.scene, WIDTH, self._like)
 
     @cached_property
     def alt(self) -> str:
         """What the picture shows, in one or two sentences."""
+        if self.outlined is not None:
+            return self.outlined.alt(self.title)
         return text.alt(self.graph, self.scene, title=self.title)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -182,7 +221,25 @@ class Figure:
             return (self.graph.to_json() + "\n").encode("utf-8", "surrogatepass")
         if suffix == "dot":
             return self.source.encode()
-        return self.svg.encode() if suffix == "svg" else render.render(self._drawn.source, suffix)
+        if suffix == "svg":
+            return self.svg.encode()
+        if self.outlined is not None:
+            return render.render_as_is(self.source, suffix)
+        return render.render(self._drawn.source, suffix)
+
+
+def _check_modules(graph: Graph, paths: tuple[str, ...]) -> None:
+    """Refuse a module that the graph does not have."""
+    names = {module.name for module in graph.modules}
+    known = {path for module in graph.modules for path, _ in module.children} | names
+    known |= {f"{m.name}.{path}" for m in graph.modules for path, _ in m.children}
+    for path in paths:
+        if path not in known:
+            some = ", ".join(sorted(known)[:5]) or "none: no module ran in what was recorded"
+            raise GradvizError(
+                f"focus= was given {given.shown(path)}; expected the path of a module of this graph"
+                f" ({some})"
+            )
 
 
 def _outline(scene: Scene) -> tuple[Any, ...]:

@@ -80,6 +80,40 @@ def render(dot: str, format: str = "svg", titles: Mapping[str, str] | None = Non
     return _svg(dot, tuple((titles or {}).items())) if format == "svg" else _drawn(dot, format)
 
 
+def laid_out(dot: str) -> str:
+    """Lay out DOT text, and return it with the place of everything.
+
+    Raises:
+        CannotDraw: as ``render``.
+    """
+    with _told_plainly():
+        if _pygraphviz() is None:
+            return _system_dot(dot, "dot").decode()
+        with _lock:
+            return _laid_out(dot)
+
+
+def render_as_is(dot: str, format: str = "svg", titles: Mapping[str, str] | None = None) -> bytes:
+    """Draw DOT text where the layout puts everything, each text where its cell has it.
+
+    Args:
+        dot: the source, of an outline.
+        format: "svg", "png" or "pdf".
+        titles: for SVG, what hovering over a node says, by node name.
+
+    Raises:
+        CannotDraw: as ``render``.
+    """
+    with _told_plainly():
+        if _pygraphviz() is None:
+            drawn = _system_dot(dot, format)
+        else:
+            with _lock:
+                placed = _pygraphviz().AGraph(string=_laid_out(dot))
+                drawn = bytes(placed.draw(format=format, prog="nop2"))
+        return _finish(drawn, dot, titles or {}, centred=False) if format == "svg" else drawn
+
+
 class Flaws(NamedTuple):
     """What is wrong with a picture: CSS pixels that it is too wide, and how many of its words are
     hidden."""
@@ -455,7 +489,7 @@ def _svg(dot: str, titles: tuple[tuple[str, str], ...]) -> bytes:
         return _finish(drawn, dot, dict(titles))
 
 
-def _finish(svg: bytes, dot: str, titles: Mapping[str, str]) -> bytes:
+def _finish(svg: bytes, dot: str, titles: Mapping[str, str], *, centred: bool = True) -> bytes:
     """Size in pixels, own ids, text centred in its box (viewers' fonts differ from the layout's),
     useful titles."""
     ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
@@ -474,9 +508,10 @@ def _finish(svg: bytes, dot: str, titles: Mapping[str, str]) -> bytes:
                 title.text = visible(said, 1000)
             else:
                 group.remove(title)
-        if group.get("class") != "graph":
+        if centred and group.get("class") != "graph":
             _centre_text(group)
-    _centre_text(root.find(SVG + "g"))
+    if centred:
+        _centre_text(root.find(SVG + "g"))
     return ElementTree.tostring(root, encoding="unicode").encode()
 
 

@@ -73,6 +73,19 @@ def text(argument: str, value: Any, expected: str, *, none: bool = False) -> Non
         raise refused(argument, value, expected)
 
 
+def texts(argument: str, value: Any, expected: str) -> tuple[str, ...]:
+    """One text, or several in a collection, as a tuple.
+
+    >>> texts("focus=", "a", "a name"), texts("focus=", ["a", "b"], "a name")
+    (('a',), ('a', 'b'))
+    """
+    if issubclass(type(value), str):
+        return (value,)
+    if type(value) not in COLLECTIONS or any(not issubclass(type(v), str) for v in value):
+        raise refused(argument, value, expected)
+    return tuple(value)
+
+
 def flag(argument: str, value: Any) -> None:
     """Refuse what is neither True nor False."""
     if value is not True and value is not False:

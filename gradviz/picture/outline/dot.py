@@ -392,9 +392,8 @@ def _edges(outline: Outline, layout: Layout) -> list[str]:
         return arrow.tail, at, arrow.head, place[arrow.kind]
 
     cards = {card.id: card for card in outline.cards}
-    return [
-        _edge(k, arrow, layout, cards) for k, arrow in enumerate(sorted(outline.arrows, key=order))
-    ]
+    numbered = sorted(enumerate(outline.arrows), key=lambda pair: order(pair[1]))
+    return [_edge(k, arrow, layout, cards) for k, arrow in numbered]
 
 
 def _edge(k: int, arrow: Arrow, layout: Layout, cards: Mapping[int, Card]) -> str:

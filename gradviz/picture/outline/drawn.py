@@ -1,0 +1,132 @@
+"""When a picture is an outline, and what a Figure needs of it: the scene, the SVG's titles, the
+words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradviz.graph.operations import Operations
+from gradviz.graph.records import Graph
+from gradviz.picture import scene as pictures
+from gradviz.picture.outline.fit import Draw, Fitted, Fitting
+from gradviz.picture.outline.scene import Card, Outline, Row, Tone
+from gradviz.words.plain import visible
+from gradviz.words.speech import say
+
+TOY = 12  # operations that are still drawn one by one
+LINES = 60  # of the text
+KINDS = {"gradient": "gradient", "can": "edge", "cut": "cut", "forward": "forward"}
+
+
+def is_wanted(graph: Graph) -> bool:
+    """Say whether a graph is drawn as an outline: a recording of more than a dozen operations."""
+    return bool(graph.calls) and len(Operations(graph).all) > TOY
+
+
+class Drawn:
+    """The outline of one recording.
+
+    Args:
+        graph: of a recording.
+        draw: lays out DOT text.
+        opened: names of modules that are opened whatever happens in them.
+        closed: names of modules that stay closed.
+    """
+
+    def __init__(
+        self, graph: Graph, draw: Draw, opened: Iterable[str] = (), closed: Iterable[str] = ()
+    ) -> None:
+        self.graph = graph
+        self.fitting = Fitting(graph, draw, opened, closed)
+        self.fitted: Fitted = self.fitting.fitted()
+
+    @property
+    def outline(self) -> Outline:
+        """What is drawn."""
+        return self.fitted.outline
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """What hovering over a card says, by its name in the DOT text."""
+        return {f"n{card.id}": card.detail for card in self.outline.cards if card.detail}
+
+    def scene(self) -> pictures.Scene:
+        """Return the outline as a scene of cards and arrows, with the ids of the SVG."""
+        nodes: dict[int, list[int]] = {}
+        for node in self.graph.nodes:
+            if node.call_id is not None:
+                nodes.setdefault(node.call_id, []).append(node.id)
+        cards = tuple(self._card(card, nodes) for card in self.outline.cards)
+        arrows = tuple(
+            pictures.Arrow(a.tail, a.head, KINDS[a.kind], say("outline.joined", parts=a.label))
+            for a in self.outline.arrows
+        )
+        return pictures.Scene(cards, arrows)
+
+    def _card(self, card: Card, nodes: dict[int, list[int]]) -> pictures.Card:
+        calls = [self.graph.call[i] for i in card.calls]
+        rows = tuple(
+            pictures.Row("code" if row.tone is Tone.TITLE else "state", text_of(row))
+            for row in card.rows
+        )
+        last = calls[-1].outputs[-1:] if calls else ()
+        return pictures.Card(
+            card.id,
+            "result" if card.tracked else "untracked",
+            rows,
+            card.detail,
+            card.title,
+            tuple(last),
+            tuple(n for call in calls for n in nodes.get(call.id, ())),
+            tuple(call.id for call in calls),
+        )
+
+    # --- words ------------------------------------------------------------------------------------
+
+    def text(self, title: str | None = None) -> str:
+        """Return the outline in words: the reason first, then the cards in call order."""
+        lines = [visible(title)] if title else []
+        headline = self.outline.headline
+        lines.append(headline.title)
+        lines += [f"    {' '.join(span.text for span in line)}" for line in headline.lines]
+        for card in self.outline.cards:
+            lines += self._card_lines(card)
+        if len(lines) > LINES:
+            rest = len(lines) - LINES + 1
+            lines = [*lines[: LINES - 1], say("text.more", n=f"{rest:,}")]
+        return "\n".join(visible(line, 500) for line in lines)
+
+    def _card_lines(self, card: Card) -> list[str]:
+        frames = [f for f in self.outline.frames if card.id in f.members]
+        indent = "    " * sum(f.kind == "opened" for f in frames)
+        lines = [text_of(card.rows[0])]
+        for frame in frames:
+            if frame.members[0] == card.id:
+                lines.insert(0, say("outline.joined", parts=frame.label))
+        names = {c.id: c.title for c in self.outline.cards}
+        lines += [f"    {text_of(row)}" for row in card.rows[1:]]
+        into = [a for a in self.outline.arrows if a.head == card.id]
+        for tail in dict.fromkeys(a.tail for a in into):
+            gradient = [a for a in into if a.tail == tail and a.kind == "gradient"]
+            cut = [a for a in into if a.tail == tail and a.kind == "cut"]
+            label = say("outline.joined", parts=[p for a in (*gradient, *cut) for p in a.label])
+            if cut:
+                lines.append("    " + say("text.from_label", card=names[tail], label=label))
+            elif gradient:
+                lines.append("    " + say("text.from_gradient", card=names[tail], gradient=label))
+            else:
+                lines.append("    " + say("text.from", card=names[tail]))
+        return [indent + line for line in lines]
+
+    def alt(self, title: str | None = None) -> str:
+        """Return what the picture shows in two sentences."""
+        headline = self.outline.headline.title
+        names = [card.title for card in self.outline.cards]
+        said = say("outline.alt", headline=headline, n=len(names), names=names)
+        return f"{visible(title)}. {said}" if title else said
+
+
+def text_of(row: Row) -> str:
+    """Return a row as one line of text."""
+    left = "  ".join(span.text for span in row.left)
+    return "  ".join(part for part in (left, row.middle, row.right) if part)
