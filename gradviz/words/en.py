@@ -1623,7 +1623,7 @@ OUTLINE = {
     "count_gets": "{n} of {total} ✓",
     "count_lost": "{n} of {total} ✗",
     "count_off": "0 of {total} –",
-    "count_zero": "{n:# only zeros}",
+    "count_zero": "{n} only zeros",
     "count_nan": "{n} NaN",
     "never_called": "✗ {path}: never called, 0 of {n} {n:param|params}",
     "not_called": "never called",

@@ -19,8 +19,11 @@ KINDS = {"gradient": "gradient", "can": "edge", "cut": "cut", "forward": "forwar
 
 
 def is_wanted(graph: Graph) -> bool:
-    """Say whether a graph is drawn as an outline: a recording of more than a dozen operations."""
-    return bool(graph.calls) and len(Operations(graph).all) > TOY
+    """Say whether a graph is drawn as an outline: a recording of more than a dozen operations,
+    those that only make a tensor out of nothing apart."""
+    if len(graph.calls) <= TOY:
+        return False
+    return sum(bool(op.reads) for op in Operations(graph).all) > TOY
 
 
 class Drawn:
@@ -69,17 +72,26 @@ class Drawn:
             pictures.Row("code" if row.tone is Tone.TITLE else "state", text_of(row))
             for row in card.rows
         )
-        last = calls[-1].outputs[-1:] if calls else ()
+        made = [i for call in calls for i in (*call.inputs, *call.outputs)]
         return pictures.Card(
             card.id,
             "result" if card.tracked else "untracked",
             rows,
             card.detail,
             card.title,
-            tuple(last),
+            tuple(i for i in dict.fromkeys(made) if self._is_own(i, card)),
             tuple(n for call in calls for n in nodes.get(call.id, ())),
             tuple(call.id for call in calls),
         )
+
+    def _is_own(self, tensor_id: int, card: Card) -> bool:
+        """Say whether a card stands for a tensor: its operations made it, or it is a parameter that
+        they read."""
+        operations = self.fitting.operations
+        at = operations.made_by.get(tensor_id)
+        if at is not None:
+            return operations.all[at].call.id in card.calls
+        return self.graph.tensor[tensor_id].object_id in operations.weight
 
     # --- words ------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from gradviz.graph.operations import Fate, Weight
 from gradviz.graph.records import Cut, CutReason, ModuleCall
 from gradviz.picture.outline.cards import Cards
 from gradviz.picture.outline.scene import Headline, Part, Rail, Span
-from gradviz.picture.outline.states import HAS
+from gradviz.picture.outline.states import HAS, id_of
 from gradviz.words.speech import say
 from gradviz.words.words import reason_of
 
@@ -121,7 +121,7 @@ class Heading:
         return spans
 
     def _got_in(self, weight: Weight, run: int) -> bool:
-        sents = self.operations.filled_from.get(weight.object_id or -1, {}).values()
+        sents = self.operations.filled_from.get(id_of(weight), {}).values()
         return any(sent.run == run for some in sents for sent in some)
 
     def _causes(self, lost: list[Weight]) -> list[tuple[Span, ...]]:
@@ -141,7 +141,7 @@ class Heading:
         return lines
 
     def _cut_of(self, weight: Weight) -> Cut | None:
-        return self.operations.cause_of.get(-1 if weight.object_id is None else weight.object_id)
+        return self.operations.cause_of.get(id_of(weight))
 
     def cause_key(self, weight: Weight) -> Hashable:
         """Return what parameters have in common that lost their gradient by one cause: the line of
@@ -149,7 +149,7 @@ class Heading:
         cut = self._cut_of(weight)
         if cut is None:
             unused = self._unused_above(weight)
-            used = bool(self.operations.uses.get(weight.object_id or -1))
+            used = bool(self.operations.uses.get(id_of(weight)))
             return unused or used, weight.name.rpartition(".")[0] if not unused else ""
         if cut.reason in QUIET:
             return self._region.get(self.operations.of_call.get(cut.call_id, -1))

@@ -223,7 +223,7 @@ class States:
         """Name the modules whose calls gave these parameters their gradient."""
         names: dict[str, None] = {}
         for weight in weights:
-            for at in self.operations.filled_from.get(weight.object_id or -1, {}):
+            for at in self.operations.filled_from.get(id_of(weight), {}):
                 if at is None or at in unit.ops:
                     continue
                 call_id = self.operations.all[at].call.module_call
@@ -263,7 +263,7 @@ class States:
         for run in runs:
             norms = []
             for weight in state.all:
-                by_op = self.operations.filled_from.get(weight.object_id or -1, {})
+                by_op = self.operations.filled_from.get(id_of(weight), {})
                 mine = [s for at, ss in by_op.items() if at in inside for s in ss if s.run == run]
                 if mine:
                     norms.append(self.operations.norm_of_sent(mine))
@@ -405,6 +405,11 @@ class States:
     def is_after_cut(self, unit: Unit) -> bool:
         """Say whether a card is what follows a cut in an opened module."""
         return unit.kind is Kind.PIECE and unit.part in (Part.AFTER, Part.BETWEEN)
+
+
+def id_of(weight: Weight) -> int:
+    """Return the id of a parameter's object; -1, which no object has, where no call met it."""
+    return -1 if weight.object_id is None else weight.object_id
 
 
 def figure(norm: float) -> str:

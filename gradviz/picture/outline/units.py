@@ -140,12 +140,13 @@ class Expansion:
 
     @cached_property
     def data(self) -> set[int]:
-        """The operations that no parameter and no gradient has to do with: masks, positions."""
+        """The operations that make a tensor of nothing, leaves included, and those that no
+        parameter and no gradient has to do with: masks, positions."""
         found: set[int] = set()
         for op in self.operations.all:
             alone = all(source is None or source in found for source in op.sources)
             trains = self.operations.tracked[op.at] or any(map(self._may_train, op.reads))
-            if alone and not trains:
+            if not op.reads or (alone and not trains):
                 found.add(op.at)
         return found
 
@@ -376,6 +377,16 @@ def flattened(units: Iterable[Unit]) -> Iterator[Unit]:
         yield unit
 
 
+SIGNS = {"getitem": "[…]", "setitem": "[…] =", "eq": "==", "ne": "!=", "lt": "<", "gt": ">"}
+
+
 def function_of(op: Operation) -> str:
-    """Return the name of an operation's function without underscores: "add"."""
-    return op.call.function.strip("_").removeprefix("autograd.")
+    """Return the name of an operation's function, or the sign that stands for it: "add", "==".
+
+    >>> from gradviz.graph.records import Call
+    >>> call = Call(0, "__eq__", (), (), True, False, None, None, False)
+    >>> function_of(Operation(0, call, (), (), ()))
+    '=='
+    """
+    name = op.call.function.strip("_").removeprefix("autograd.")
+    return SIGNS.get(name, name)
