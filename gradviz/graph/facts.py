@@ -249,10 +249,10 @@ class Facts:
         flag again makes them ordinary leaves."""
         found, set_again = set[int](), set[int]()
         for call in self.graph.calls:
-            given = {t.object_id for t in self._there(call.inputs)}
             if call.function in ("requires_grad_", "requires_grad"):
-                set_again |= given
+                set_again |= {t.object_id for t in self._there(call.inputs)}
             elif call.inference_mode or not call.grad_mode:
+                given = {t.object_id for t in self._there(call.inputs)}
                 made = self._there(call.outputs)
                 views = [t for t in made if t.requires_grad and t.is_leaf and t.base_id is not None]
                 found |= {t.object_id for t in views} - given

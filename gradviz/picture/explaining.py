@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import islice
 from typing import NamedTuple
 
@@ -47,7 +47,8 @@ class Listing(NamedTuple):
     text: str
 
     def shows(self, at: Source | None) -> bool:
-        """Whether the reader finds this place in it. Two cells of a notebook may have one name.
+        """Tell whether the reader finds this place in it. Two cells of a notebook may have one
+        name.
 
         >>> listing = Listing("cell", 3, "a = leaf()\\nb = copy(a)")
         >>> listing.shows(Source("cell", 4, "b = copy(a)"))
@@ -57,21 +58,32 @@ class Listing(NamedTuple):
         >>> listing.shows(Source("cell", 4, "b (copy: detach)"))
         True
         """
-        lines = self.text.splitlines()
-        if (
-            at is None
-            or at.file != self.file
-            or not self.first <= at.line < self.first + len(lines)
-        ):
+        if at is None or at.file != self.file:
             return False
-        line, code = (
-            re.sub(r"\s", "", part) for part in (lines[at.line - self.first], at.code or "")
-        )
-        # "b (copy: detach)": what a called function did
-        called = re.search(r"(\w+)[\w.]*:\w+\)?$", code)
-        # the result may have got its name elsewhere
-        code = called[1] if called else code.partition("=")[2] or code
-        return code[:FIRST] in line or line in code
+        lines = _bare_lines(self.text)
+        place = at.line - self.first
+        return 0 <= place < len(lines) and _is_code_of(lines[place], at.code or "")
+
+
+@lru_cache(maxsize=16)  # every card of every state asks where its line is
+def _bare_lines(text: str) -> list[str]:
+    """Return the lines of a text without blanks."""
+    return [re.sub(r"\s", "", line) for line in text.splitlines()]
+
+
+@lru_cache(maxsize=1024)
+def _is_code_of(line: str, code: str) -> bool:
+    """Tell whether a line without blanks is the one in which a piece of code stands.
+
+    >>> _is_code_of("b=a.exp()", "b = a.exp()"), _is_code_of("b=a.exp()", "t.detach()")
+    (True, False)
+    """
+    code = re.sub(r"\s", "", code)
+    # "b (copy: detach)": what a called function did
+    called = re.search(r"(\w+)[\w.]*:\w+\)?$", code)
+    # the result may have got its name elsewhere
+    code = called[1] if called else code.partition("=")[2] or code
+    return code[:FIRST] in line or line in code
 
 
 def summary(graph: Graph, error: str = "", listing: Listing | None = None) -> str:

@@ -109,6 +109,8 @@ class RowWriter:
     def refused(self, states: list[Tensor]) -> list[Row]:
         """A backward that began here and raised before it ran a node, most often for want of a
         ``grad_fn``."""
+        if not self.refusals:
+            return []
         rows = []
         for tensor in (t for t in states if t.id in self.refusals):
             run, error = self.refusals[tensor.id]
@@ -223,6 +225,8 @@ class RowWriter:
         inner = {n for n in nodes if n not in self.facts.leaf_at}
         if not inner or (edge is None and tensor.is_leaf is False):  # its node is not in the graph
             return nodes, []
+        if edge is not None and inner == {edge.node_id}:  # nearly always
+            return nodes, []
         reached = set() if edge is None else self.near(edge.node_id, inner)
         if edge is not None and not inner <= reached:
             reached = self.facts.reachable([edge.node_id])
@@ -335,6 +339,8 @@ class RowWriter:
     def changed_rows(self, nodes: list[int], edge: GradientEdge | None) -> list[Row]:
         """What was changed on its way to these nodes, or to one output, where no arrow has room for
         it: a sum, and what went from one node of the card to the next."""
+        if not self.facts.changed:
+            return []
         rows = []
         for at, change in self.facts.changed.items():
             here = edge == at[1:] if edge else change.node_id in nodes

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import reduce
 
-from gradviz.graph.facts import Facts, code_of
+from gradviz.graph.facts import Facts, code_of, grouped
 from gradviz.graph.records import (
     Backward,
     Call,
@@ -44,7 +44,7 @@ def text(graph: Graph, scene: Scene, title: str | None = None) -> str:
     frozen = [cut_text(graph, cut) for cut in facts.frozen_leaves]
     sections = [
         [visible(title)] if title else [],
-        _cards(graph, scene),
+        _cards(facts, scene),
         [say("text.cut_line", line=line) for line in _some(cuts)],
         [say("text.frozen_line", line=line) for line in _some(frozen)],
         [say("text.memory_line", line=line) for line in _some(_boxes(scene, "memory"))],
@@ -68,10 +68,9 @@ def _some(lines: Iterable[str]) -> list[str]:
 # --- cards ----------------------------------------------------------------------------------------
 
 
-def _cards(graph: Graph, scene: Scene) -> list[str]:
-    into: dict[int, list[Arrow]] = {}
-    for a in scene.arrows:
-        into.setdefault(a.head, []).append(a)
+def _cards(facts: Facts, scene: Scene) -> list[str]:
+    """Tell every card: its lines, what it was made of, and what its nodes hold."""
+    into = grouped((arrow.head, arrow) for arrow in scene.arrows)
     titles = _titles(scene)
     lines: list[str] = []
     for card in scene.cards[:LINES]:
@@ -79,7 +78,7 @@ def _cards(graph: Graph, scene: Scene) -> list[str]:
         below = [
             *(say("text.then", code=r.text) if r.kind == "code" else r.text for r in card.rows[1:]),
             *_reads(into.get(card.id, ()), titles),
-            *_node_details(graph, card),
+            *_node_details(facts, card),
         ]
         lines += [f"    {line}" for line in below]
     if len(scene.cards) > LINES:
@@ -112,9 +111,10 @@ def _reads(arrows: Iterable[Arrow], titles: dict[int, str]) -> Iterator[str]:
             yield say("text.of" if a.kind == "of" else "text.from", card=card)
 
 
-def _node_details(graph: Graph, card: Card) -> Iterator[str]:
-    """What the nodes of a card saved, and the slots of theirs that lead nowhere."""
-    for node in (graph.node[n] for n in Facts.of(graph).gradient_order(card.node_ids)):
+def _node_details(facts: Facts, card: Card) -> Iterator[str]:
+    """Tell what the nodes of a card saved, and which of their slots lead nowhere."""
+    graph = facts.graph
+    for node in (graph.node[n] for n in facts.gradient_order(card.node_ids)):
         if node.saved:
             saved = [saved_text(graph, s) for s in node.saved]
             yield say("text.saved", node=node.name, saved=saved)
