@@ -32,7 +32,7 @@ class _Draft:
 
 
 def scene(graph: Graph) -> Scene:
-    """The cards view of a graph: one card a result, in program order.
+    """Make the cards view of a graph: one card a result, in program order.
 
     Args:
         graph: what was recorded or captured.
@@ -59,6 +59,7 @@ class _Builder:
         self.ends: dict[tuple[int, int], _Draft] = {}  # cut -> the card of a value that left torch
 
     def build(self) -> Scene:
+        """Return the scene."""
         self.place_states()
         self.drop_hidden()
         self.place_nodes()
@@ -74,6 +75,7 @@ class _Builder:
         )
 
     def card(self, i: int, draft: _Draft, write: RowWriter) -> Card:
+        """Write one card, from what its draft holds."""
         last = draft.states[-1] if draft.states else None
         _, output = self.output_of.get(draft, (None, None))
         leaf = not last or self.is_leaf_card(last, draft)
@@ -118,7 +120,7 @@ class _Builder:
     # --- which tensors share a card ---------------------------------------------------------------
 
     def place_states(self) -> None:
-        """One card an object. An in-place call adds a line to it, unless that would make the
+        """Give every object a card. An in-place call adds a line to it, unless that would make the
         picture a circle."""
         for call in self.graph.calls:
             self.place_states_of(call)
@@ -153,11 +155,12 @@ class _Builder:
         return {self.of_state[i] for i in call.inputs if i in self.of_state}
 
     def object(self, tensor_id: int) -> int | None:
+        """Return the object of which a tensor is a state."""
         tensor = self.graph.tensor.get(tensor_id)
         return tensor.object_id if tensor else None
 
     def place(self, tensor_id: int, order: tuple[int, int]) -> None:
-        """On the newest card of its object that is not newer than itself."""
+        """Put a state on the newest card of its object that is not newer than itself."""
         tensor = self.graph.tensor.get(tensor_id)
         if tensor is None or tensor_id in self.of_state:
             return
@@ -171,6 +174,7 @@ class _Builder:
 
     def place_result(self, tensor_id: int, call: Call, inputs: set[_Draft]) -> None:
         # returned unchanged, as no-op .to() and requires_grad_() on a leaf do
+        """Put what a call returned on a card, a new one where the old one would close a circle."""
         if tensor_id in self.of_state:
             draft = self.of_state[tensor_id]
             if draft.calls and call not in draft.calls and tensor_id not in call.inputs:
@@ -188,6 +192,7 @@ class _Builder:
         self.of_state[tensor_id] = draft
 
     def new(self, order: tuple[int, int], kind: str = "") -> _Draft:
+        """Start a card."""
         draft = _Draft(kind)
         draft.order = order
         self.drafts.append(draft)
@@ -226,6 +231,8 @@ class _Builder:
     # --- which nodes belong to which card ---------------------------------------------------------
 
     def place_nodes(self) -> None:
+        """Put every node on the card of the tensor whose ``grad_fn`` it is; one that several share
+        gets a card of its own."""
         owners: dict[int, dict[_Draft, int]] = {}
         for draft in self.drafts:
             for t in draft.states:
@@ -247,19 +254,19 @@ class _Builder:
         self.place_inner_nodes()
 
     def read_from(self, node_id: int, cards: list[_Draft]) -> _Draft:
-        """Of several cards of one object, the last one that was read by a call to which its
+        """Choose, of several cards of one object, the last one that was read by a call to which its
         gradient belongs."""
         edges = self.facts.edges_into.get(node_id, []) if len(cards) > 1 else []
         return next((card for e in reversed(edges) if (card := self.read_by(e, cards))), cards[-1])
 
     def read_by(self, edge: Edge, cards: list[_Draft]) -> _Draft | None:
-        """The card of the state that the call behind an edge read."""
+        """Find the card of the state that the call behind an edge read."""
         made = self.graph.node[edge.node_id].call_id
         inputs = self.graph.call[made].inputs if made is not None else ()
         return next((self.of_state[i] for i in inputs if self.of_state.get(i) in cards), None)
 
     def place_inner_nodes(self) -> None:
-        """A call that made several nodes shows them on its result; what two results share stands
+        """Put the further nodes of a call on the card of its result; what two results share stands
         alone."""
         of_torch = self.facts.nodes_of_torch
         left = [n for n in self.graph.nodes if n.id not in self.of_node and n.id not in of_torch]
@@ -278,10 +285,12 @@ class _Builder:
                 users[node_id] = {self.pill(node_id)}
 
     def own(self, draft: _Draft, node_id: int) -> None:
+        """Put a node on a card."""
         self.of_node[node_id] = draft
         draft.nodes.append(node_id)
 
     def pill(self, node_id: int) -> _Draft:
+        """Start a card for a node alone."""
         node = self.graph.node[node_id]
         into = self.facts.edges_into.get(node_id, ())
         users = [e.node_id for e in into if e.node_id in self.of_node]
@@ -292,7 +301,7 @@ class _Builder:
         return draft
 
     def place_ends(self) -> None:
-        """A value that left torch, and a call that raised, end in a card of their own."""
+        """Give a value that left torch, and a call that raised, a card of its own."""
         made: dict[int, _Draft] = {}
         for cut in self.graph.cuts:
             if (
@@ -438,6 +447,7 @@ class _Builder:
         return arrows
 
     def gradient_arrow(self, edge: Edge) -> Drawn:
+        """Return the arrow of one edge: what went along it, or that backward raised there."""
         drawn = (edge.next_node_id, edge.input_nr) in self.of_output
         mark = say("label.output", n=edge.input_nr) if edge.input_nr and not drawn else ""
         label = self.words.sent_labels.get((edge.node_id, edge.next_index))
@@ -475,6 +485,7 @@ def _cut_arrow(tail: int, head: int, cut: Cut) -> Arrow:
 
 
 def _ancestors(draft: _Draft) -> set[_Draft]:
+    """Find the cards that a card was made from, itself included."""
     seen: set[_Draft] = set()
     todo = [draft]
     while todo:

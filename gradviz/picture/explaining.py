@@ -87,7 +87,7 @@ def _is_code_of(line: str, code: str) -> bool:
 
 
 def summary(graph: Graph, error: str = "", listing: Listing | None = None) -> str:
-    """What happened to the gradient here.
+    """Tell what happened to the gradient here.
 
     Args:
         graph: what was recorded or captured.
@@ -136,8 +136,8 @@ def _has_room(first: str, second: str) -> bool:
 
 
 def _with_third(told: list[str], third: Sequence[str]) -> list[str]:
-    """Two sentences with the first form of a third one that there is room for; where there is none,
-    the second one ends in an ellipsis.
+    """Add to two sentences the first form of a third one that there is room for; where there is
+    none, the second one ends in an ellipsis.
 
     >>> _with_third(["a" * 100, "b" * 119], ["a.grad is [1, 2, 3].", "One gradient came."])[2:]
     ['One gradient came.']
@@ -221,15 +221,19 @@ class _Teller:
         return str(text) if self.chars is None else shorten(str(text), self.chars)
 
     def name(self, tensor_id: int | None) -> str:
+        """Return what a tensor is called, as short as there is room."""
         return self.fit(self.words.name(tensor_id))
 
     def grad(self, tensor_id: int | None) -> str:
+        """Return what the ``.grad`` of a tensor is called, as short as there is room."""
         return self.fit(self.words.grad(tensor_id))
 
     def code(self, call: Call | None) -> str:
+        """Return the code of a call, as short as there is room."""
         return self.fit(self.words.code(call)) or say("label.call")
 
     def behind(self, node: Node) -> str:
+        """Return the code behind a node, as short as there is room."""
         return self.fit(self.words.behind(node.id))
 
     def at_line(self, call: Call | None, sentence: str) -> str:
@@ -307,6 +311,7 @@ class _Teller:
             yield say("summary.unsure", codes=several(codes))
 
     def saved_name(self, saved: SavedTensor) -> str:
+        """Return what a saved tensor is called."""
         known = saved.tensor_id in self.graph.tensor
         return self.name(saved.tensor_id) if known else saved.attribute
 
@@ -647,7 +652,7 @@ class _Teller:
         )
 
     def is_unsure(self, tensor_id: int) -> bool:
-        """Whether a backward from this tensor would need something saved whose state is not
+        """Tell whether a backward from this tensor would need something saved whose state is not
         known."""
         edge = self.graph.tensor[tensor_id].gradient_edge
         met = self.facts.reachable([edge.node_id] if edge else [])
@@ -693,11 +698,12 @@ def _in_a_row(clauses: Sequence[str]) -> str:
 
 
 def _layout(t: Tensor) -> tuple[object, ...]:
+    """Return how a tensor lies in its memory."""
     return t.shape, t.stride, t.storage_offset
 
 
 def _add_up(parts: Sequence[str], total: str, digits: float = 6e-4) -> bool | None:
-    """Whether numbers add up, as far as their digits tell. None where these are not numbers.
+    """Tell whether numbers add up, as far as their digits tell; None where these are not numbers.
 
     >>> _add_up(["[2, 0.3333]", "[3, 0.3333]"], "[5, 0.6667]"), _add_up(["2"], "20")
     (True, False)
@@ -726,4 +732,5 @@ def _by(hooks: Sequence[int]) -> str:
 
 
 def _first_line(error: str) -> str:
+    """Return the first line of an error, without its full stop."""
     return visible(error.strip().partition("\n")[0], CODE * 3).rstrip(".")

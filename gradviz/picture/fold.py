@@ -28,8 +28,8 @@ Groups = dict[int, str]
 
 
 def fold(scene: Scene, graph: Graph, limit: int = LIMIT) -> Scene:
-    """The scene itself when it is small enough, otherwise one with fewer boxes and a note that says
-    so.
+    """Return the scene itself when it is small enough, otherwise one with fewer boxes and a note
+    that says so.
 
     Args:
         scene: everything.
@@ -56,18 +56,19 @@ def fold(scene: Scene, graph: Graph, limit: int = LIMIT) -> Scene:
 
 
 def groups(scene: Scene, graph: Graph) -> Groups:
-    """What ``fold`` makes one box of, for ``contract``; empty where nothing is folded."""
+    """Return what ``fold`` makes one box of, for ``contract``; empty where nothing is folded."""
     numbered = scene._replace(cards=tuple(c._replace(detail=str(c.id)) for c in scene.cards))
     small = fold(numbered, graph).cards
     return {int(m.detail): f"{c.title}\0{c.id}" for c in small for m in c.inside}
 
 
 def _fits(scene: Scene, limit: int) -> bool:
+    """Tell whether a scene can be drawn in so many boxes."""
     return len(scene.cards) <= limit and len(arranged(scene).cards) <= limit
 
 
 def _module_groups(scene: Scene, graph: Graph) -> Iterator[Groups]:
-    """By module path, the innermost modules first."""
+    """Group by module path, the innermost modules first."""
     modules = {i: call.module for i, call in graph.call.items() if call.module}
     paths = {
         c.id: modules[i].split(".") for c in scene.cards for i in c.call_ids[:1] if i in modules
@@ -77,7 +78,7 @@ def _module_groups(scene: Scene, graph: Graph) -> Iterator[Groups]:
 
 
 def _with_leaves(scene: Scene, groups: Groups) -> Groups:
-    """Leaves go where the only box goes that reads them."""
+    """Add leaves to the group of the only box that reads them."""
     readers: dict[int, set[str | None]] = {}
     for a in scene.arrows:
         readers.setdefault(a.tail, set()).add(groups.get(a.head))
@@ -89,7 +90,7 @@ def _with_leaves(scene: Scene, groups: Groups) -> Groups:
 
 
 def _by_line(scene: Scene, graph: Graph) -> Groups:
-    """What one line made again and again; leaves and the last root stay outside."""
+    """Group what one line made again and again; leaves and the last root stay outside."""
     ends = {n for run in graph.backwards[-1:] for n in run.roots}
     lines: dict[int, tuple[str, int]] = {}
     code: dict[tuple[str, int], str] = {}
@@ -112,13 +113,14 @@ def _by_line(scene: Scene, graph: Graph) -> Groups:
 
 
 def _leaves(scene: Scene, graph: Graph) -> Groups:
+    """Group leaves with the only card that reads them."""
     titles = {c.id: c.title for c in scene.cards}
     return _with_leaves(scene, {a.head: f"{titles[a.head]}\0{a.head}" for a in scene.arrows})
 
 
 def _chains(scene: Scene, graph: Graph) -> Groups:
-    """Boxes in a row, each read by the next one only; a row with many leaves inside is kept in
-    pieces."""
+    """Group boxes in a row, each read by the next one only; a row with many leaves inside is kept
+    in pieces."""
     readers: dict[int, set[int]] = {}
     sources: dict[int, list[int]] = {}
     for a in scene.arrows:
@@ -160,8 +162,8 @@ def _only_source(
 
 
 def contract(scene: Scene, groups: Groups) -> Scene:
-    """The scene with one box for each group of cards. What is absent takes part, but is not told
-    of."""
+    """Return the scene with one box for each group of cards. What is absent takes part, but is not
+    told of."""
     members: dict[str, list[Card]] = {}
     for card in scene.cards:
         members.setdefault(groups.get(card.id, f"\0{card.id}"), []).append(card)
@@ -210,7 +212,7 @@ def _kinds_listed(inside: tuple[Card, ...]) -> list[str]:
 
 
 def _arrows(arrows: tuple[Arrow, ...], place: dict[int, int]) -> Iterator[Arrow]:
-    """One arrow between two boxes, except that a cut stays a cut."""
+    """Make one arrow of all between two boxes, except that a cut stays a cut."""
     between: dict[tuple[int, int, bool], list[Arrow]] = {}
     for a in arrows:
         if place[a.tail] != place[a.head]:

@@ -10,7 +10,7 @@ from gradviz.words.speech import say
 
 
 def boxes(graph: Graph, cards: list[Card]) -> tuple[tuple[Box, ...], list[Card]]:
-    """The frames of a picture, and the cards.
+    """Return the frames of a picture, and the cards.
 
     Frames must be nested or apart. Where a shaded region would cut through a memory frame, the
     region is not drawn and its cards say in words what it would have said.
@@ -31,6 +31,7 @@ def boxes(graph: Graph, cards: list[Card]) -> tuple[tuple[Box, ...], list[Card]]
 
 
 def _memory(graph: Graph, cards: list[Card]) -> list[Box]:
+    """Return a frame for each block of memory that several objects share."""
     groups: dict[int, list[Card]] = {}
     for card in cards:
         storage = graph.tensor[card.tensor_ids[-1]].storage_id if card.tensor_ids else None
@@ -83,6 +84,7 @@ def _stands_in_region(card: Card, made: Call) -> bool:
 
 
 def _mode(call: Call) -> str:
+    """Return the mode in which a call recorded nothing, or ""."""
     if call.inference_mode:
         return "inference_mode"
     return "" if call.grad_mode else "no_grad"

@@ -41,7 +41,7 @@ def plan(
     limit: float,
     frames: Iterable[Sequence[int]] = (),
 ) -> Plan:
-    """How to arrange cards in rows that are not too wide.
+    """Arrange cards in rows that are not too wide.
 
     Args:
         widths: of every card, in points, chips beside its arrows included.
@@ -91,19 +91,20 @@ class _Rows:
         self.taken: set[tuple[int, int]] = set()  # rows of a frame
 
     def reserve(self, frame: Sequence[int]) -> None:
-        """One column for a frame, unless it has only one card or lies in another frame."""
+        """Reserve one column for a frame, unless it has only one card or lies in another frame."""
         new = [c for c in frame if c not in self.frame]
         if len(new) > 1:
             self.frame |= dict.fromkeys(new, frame[0])
             self.limit -= max(self.widths[c] for c in new) + 2 * SPACE
 
     def full(self, card: int, row: int) -> bool:
+        """Tell whether a row has no room for a card."""
         if card in self.frame:
             return (self.frame[card], row) in self.taken
         return self.used[row] > 0 and self.used[row] + self.widths[card] > self.limit
 
     def put(self, card: int, row: int, step: int) -> None:
-        """Into this row, or into the next one in direction ``step`` that has room."""
+        """Put a card into this row, or into the next one in direction ``step`` that has room."""
         wanted = row
         while self.full(card, row):
             row += step
@@ -123,7 +124,7 @@ class _Rows:
 def _main_way(
     level: Mapping[int, int], before: Mapping[int, Sequence[int]], strong: set[Link]
 ) -> set[Link]:
-    """From the lowest card up to a source, always through the latest of the cards it was made
+    """Go from the lowest card up to a source, always through the latest of the cards it was made
     from."""
     way: set[Link] = set()
     card = max((head for _, head in strong), key=lambda c: (level[c], -c), default=None)

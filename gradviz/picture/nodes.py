@@ -12,7 +12,7 @@ from gradviz.words.speech import say
 
 
 def scene(graph: Graph) -> Scene:
-    """The nodes view: values flow down the page, so a gradient climbs along the arrows.
+    """Make the nodes view: values flow down the page, so a gradient climbs along the arrows.
 
     Args:
         graph: what was captured or recorded.
@@ -39,6 +39,7 @@ def scene(graph: Graph) -> Scene:
 
 
 def _pill(graph: Graph, node: Node, number: int, write: RowWriter) -> Card:
+    """Write the card of a node."""
     name, kind = node.name, "node"
     if node.kind is NodeKind.ACCUMULATE_GRAD:
         kind, leaf = "accumulate", graph.tensor.get(node.leaf_id)
@@ -56,7 +57,8 @@ def _pill(graph: Graph, node: Node, number: int, write: RowWriter) -> Card:
 def _tensors(
     graph: Graph, place: dict[int, int], write: RowWriter, cards: list[Card], arrows: list[Arrow]
 ) -> None:
-    """Leaves above their AccumulateGrad, roots and named results below the node that made them."""
+    """Add leaves above their AccumulateGrad, roots and named results below the node that made
+    them."""
     leaf_nodes = Facts.of(graph).accumulate_node
     for t in Facts.of(graph).latest_state.values():
         if not (t.name or t.id in graph.roots or t.object_id in leaf_nodes):
@@ -75,4 +77,5 @@ def _tensors(
 
 
 def _output(number: int) -> str:
+    """Return which output of a node an arrow stands for, where it has several."""
     return say("label.output", n=number) if number else ""

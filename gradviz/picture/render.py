@@ -97,7 +97,7 @@ class Arranged(NamedTuple):
 
 
 def best(scene: Scene, width: int, like: Arranged | None = None) -> Arranged:
-    """The first arrangement of a scene that is no wider than ``width`` CSS pixels and hides
+    """Choose the first arrangement of a scene that is no wider than ``width`` CSS pixels and hides
     nothing.
 
     Where none is, the narrowest, and among those that are narrow enough the one in which the fewest
@@ -128,6 +128,7 @@ def _best(scene: Scene, width: int, like: Arranged | None, legend: tuple[str, ..
 
 
 def _flaws(dot: str, width: int) -> Flaws:
+    """Tell what is wrong with a picture."""
     hidden = 0
     if _pygraphviz() is not None:
         with _told_plainly(), _lock:
@@ -141,14 +142,16 @@ def _flaws(dot: str, width: int) -> Flaws:
 
 
 def _too_wide(pattern: bytes, drawn: bytes, width: int) -> int:
-    """By how many CSS pixels, where the pattern finds a width in points."""
+    """Return by how many CSS pixels a picture is too wide, where the pattern finds a width in
+    points."""
     found = re.search(pattern, drawn)
     return max(round(float(found[1]) * 4 / 3) - width, 0) if found else 0
 
 
 @contextmanager
 def _told_plainly() -> Iterator[None]:
-    """Whatever an engine trips over, a picture must not end a cell in a traceback."""
+    """Turn whatever an engine trips over into a sentence: a picture must not end a cell in a
+    traceback."""
     try:
         yield
     except GradvizError:
@@ -162,6 +165,7 @@ def _told_plainly() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _pygraphviz() -> Any:
+    """Return Graphviz as a library, where it is installed."""
     try:
         import pygraphviz
     except ImportError:
@@ -174,6 +178,7 @@ def _pygraphviz() -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
+    """Silence file descriptor 2 inside the block."""
     try:
         saved = os.dup(2)
     except OSError:
@@ -190,6 +195,7 @@ def _quiet() -> Iterator[None]:
 
 @lru_cache(maxsize=64)  # live pictures come back to the states that they were in
 def _drawn(dot: str, format: str) -> bytes:
+    """Draw DOT text in a format, once."""
     with _told_plainly():
         if _pygraphviz() is None:
             return _system_dot(dot, format)
@@ -200,13 +206,14 @@ def _drawn(dot: str, format: str) -> bytes:
 
 @lru_cache(maxsize=64)
 def _layout(dot: str) -> tuple[str, int]:
-    """The source with the place of everything, and how many of its words cover something."""
+    """Return the source with the place of everything, and how many of its words cover something."""
     with _lock:
         return _refined(_laid_out(dot))
 
 
 @lru_cache(maxsize=64)
 def _laid_out(dot: str) -> str:
+    """Lay out DOT text as Graphviz does."""
     if dot.count(" -> ") <= IN_PROCESS:
         return str(_pygraphviz().AGraph(string=dot).draw(format="dot", prog="dot").decode())
     child = [sys.executable, "-c", _CHILD.format(bytes=BYTES, seconds=int(SECONDS) + 1)]
@@ -222,6 +229,7 @@ def _laid_out(dot: str) -> str:
 
 
 def _system_dot(dot: str, format: str) -> bytes:
+    """Draw with the ``dot`` of the system."""
     try:
         import graphviz
 
@@ -262,7 +270,7 @@ def _refined(laid_out: str) -> tuple[str, int]:
 
 
 def _back(kind: str) -> dict[str, str]:
-    """The line of a pair that leads back."""
+    """Return the look of the line of a pair that leads back."""
     look, tail = (theme.GRADIENT, "vee") if kind == "gradient" else (theme.RAISE, "tee")
     style = "dashed" if look.dashed else "solid"
     return {
@@ -275,6 +283,7 @@ def _back(kind: str) -> dict[str, str]:
 
 
 def _add_forward(graph: Any, edge: Any, spline: Spline, key: str) -> list[Point]:
+    """Draw the line of a pair that leads forward, and return points along it."""
     moved = spline.beside(-APART, back=False)
     graph.add_edge(
         edge[0],
@@ -293,6 +302,7 @@ def _add_forward(graph: Any, edge: Any, spline: Spline, key: str) -> list[Point]
 
 
 def _chip(edge: Any, line: int) -> Chip:
+    """Measure the chip of an edge."""
     label = edge.attr["label"]
     width = re.search(r'width="(\d+)"', label)
     x, y = edge.attr["lp"].split(",")
@@ -305,6 +315,7 @@ def _chip(edge: Any, line: int) -> Chip:
 
 
 def _place_chips(graph: Any, chips: list[tuple[Any, Chip]], lines: list[list[Point]]) -> int:
+    """Move every chip to a free spot, and count those that cover something."""
     cards = [_rect(n.attr["pos"], n.attr["width"], n.attr["height"]) for n in graph.nodes()]
     frames, words = [], []
     for frame in graph.subgraphs():
@@ -326,6 +337,7 @@ def _place_chips(graph: Any, chips: list[tuple[Any, Chip]], lines: list[list[Poi
 
 
 def _words(attributes: Any, frame: Rect) -> Chip:
+    """Measure the words of a frame."""
     middle = _rect(attributes["lp"], attributes["lwidth"], attributes["lheight"])
     width, height = middle.x1 - middle.x0, middle.y1 - middle.y0
     spots = corners(frame, width, height)
@@ -333,6 +345,7 @@ def _words(attributes: Any, frame: Rect) -> Chip:
 
 
 def _rect(middle: str, width: str, height: str) -> Rect:
+    """Return the box of a node, which Graphviz measures in inches."""
     x, y = map(float, middle.split(","))
     w, h = float(width) * 36, float(height) * 36  # half an inch's worth of points
     return Rect(x - w, y - h, x + w, y + h)
@@ -347,7 +360,7 @@ def keeps_places() -> bool:
 
 
 def pieces(dot: str, wanted: Iterable[Piece]) -> tuple[str, dict[Piece, str], str]:
-    """Parts of pictures as SVG, all drawn at once where one layout put them.
+    """Draw parts of pictures as SVG, all at once where one layout put them.
 
     Args:
         dot: the source that is laid out.
@@ -387,7 +400,7 @@ def pieces(dot: str, wanted: Iterable[Piece]) -> tuple[str, dict[Piece, str], st
 
 
 def _add_pieces(graph: Any, names: Mapping[Piece, str]) -> None:
-    """Each piece under its name, where the layout has the thing that it is a look of."""
+    """Add each piece under its name, where the layout has the thing that it is a look of."""
     edges = {
         key: _pygraphviz().Edge(graph, tail, head, key)
         for tail, head, key in graph.edges(keys=True)
@@ -417,12 +430,14 @@ def _add_pieces(graph: Any, names: Mapping[Piece, str]) -> None:
 
 
 def _frames(graph: Any) -> Iterator[tuple[str, dict[str, str]]]:
+    """List all frames of a layout with their attributes, by name."""
     for frame in graph.subgraphs():
         yield str(frame.name), dict(frame.graph_attr)
         yield from _frames(frame)
 
 
 def _piece(piece: Piece, name: str, found: Mapping[str, Any]) -> str:
+    """Return the SVG of one piece, without what is said once for all of them."""
     group = found[name]
     group.set("id", group.get("id").rpartition(".")[0])
     parts = list(group) if not piece.of else [group]
@@ -443,21 +458,22 @@ def _piece(piece: Piece, name: str, found: Mapping[str, Any]) -> str:
 
 
 def size(svg: str) -> tuple[int, int]:
-    """Width and height of one of our SVGs, in CSS pixels."""
+    """Read width and height of one of our SVGs, in CSS pixels."""
     found = re.search(r'<svg[^>]*? width="(\d+)"[^>]*? height="(\d+)"', svg)
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 @lru_cache(maxsize=64)
 def _svg(dot: str, titles: tuple[tuple[str, str], ...]) -> bytes:
+    """Draw DOT text as a finished SVG, once."""
     drawn = _drawn(dot, "svg")
     with _told_plainly():
         return _finish(drawn, dot, dict(titles))
 
 
 def _finish(svg: bytes, dot: str, titles: Mapping[str, str]) -> bytes:
-    """Size in pixels, own ids, text centred in its box (viewers' fonts differ from the layout's),
-    useful titles."""
+    """Finish an SVG: size in pixels, own ids, text centred in its box (viewers' fonts differ from
+    the layout's), useful titles."""
     ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
     root = ElementTree.fromstring(svg)
     for side in ("width", "height"):

@@ -57,7 +57,7 @@ class RowWriter:
         output: int | None = None,
         leaf: bool = True,
     ) -> tuple[str, list[Row]]:
-        """The kind of a card and its lines.
+        """Write a card: return its kind and its lines.
 
         Args:
             kind: what is already known of the kind, or "".
@@ -107,8 +107,8 @@ class RowWriter:
         return "result", [Row("grad_fn", say("row.grad_fn_anew"))] if anew else []
 
     def refused(self, states: list[Tensor]) -> list[Row]:
-        """A backward that began here and raised before it ran a node, most often for want of a
-        ``grad_fn``."""
+        """Tell of a backward that began here and raised before it ran a node, most often for want
+        of a ``grad_fn``."""
         if not self.refusals:
             return []
         rows = []
@@ -124,7 +124,7 @@ class RowWriter:
         return rows
 
     def bare_rows(self, kind: str, calls: list[Call], nodes: list[int]) -> list[Row]:
-        """A node without a tensor, a value that left torch, or a call that raised."""
+        """Write a node without a tensor, a value that left torch, or a call that raised."""
         if kind == "raised":
             error = self.facts.error_of_call[calls[0].id]
             return [Row("code", code_of(calls[0])), Row("stale", error_text(error))]
@@ -138,7 +138,8 @@ class RowWriter:
     # --- code and values --------------------------------------------------------------------------
 
     def code(self, states: list[Tensor], calls: list[Call]) -> list[str]:
-        """The code lines, oldest first; a line that only repeats part of the next one is left out.
+        """Return the code lines, oldest first; a line that only repeats part of the next one is
+        left out.
 
         What a library did to a named tensor (``kaiming_uniform_``) is left out too.
         """
@@ -196,6 +197,7 @@ class RowWriter:
         return None
 
     def values(self, states: list[Tensor], calls: list[Call]) -> str:
+        """Tell the values of a tensor, and which of its versions these are."""
         tensor = states[-1]
         text = tensor.values
         if text is None and tensor.shape is None:
@@ -216,8 +218,8 @@ class RowWriter:
     # --- nodes and what they saved ----------------------------------------------------------------
 
     def by_age(self, tensor: Tensor, nodes: list[int]) -> tuple[list[int], list[int]]:
-        """The nodes of a card that its ``grad_fn`` leads to, and those that it led to before a
-        write gave it another.
+        """Split the nodes of a card into those that its ``grad_fn`` leads to, and those that it led
+        to before a write gave it another.
 
         A written view's new node leads to its base's, and no longer to the node that made the view.
         """
@@ -234,8 +236,8 @@ class RowWriter:
         return [n for n in nodes if n not in former], former
 
     def near(self, start: int, inside: set[int]) -> set[int]:
-        """The nodes of a set that edges within the set lead to from ``start``: nearly always all of
-        them."""
+        """Find the nodes of a set that edges within the set lead to from ``start``: nearly always
+        all of them."""
         found, todo = set[int](), [start]
         while todo:
             node = todo.pop()
@@ -249,10 +251,11 @@ class RowWriter:
         return found
 
     def is_used_outside(self, node_id: int, nodes: list[int]) -> bool:
+        """Tell whether a gradient comes to a node from one that is not among these."""
         return any(e.node_id not in nodes for e in self.facts.edges_into.get(node_id, ()))
 
     def former_rows(self, nodes: list[int]) -> list[Row]:
-        """An earlier ``grad_fn`` that gradients of other results still go through."""
+        """Tell an earlier ``grad_fn`` that gradients of other results still go through."""
         used = [n for n in nodes if self.is_used_outside(n, nodes)]
         if not used:
             return []
@@ -263,7 +266,8 @@ class RowWriter:
         ]
 
     def node_rows(self, nodes: list[int]) -> list[Row]:
-        """``grad_fn`` and the nodes behind it, in the order in which the gradient meets them."""
+        """Tell ``grad_fn`` and the nodes behind it, in the order in which the gradient meets
+        them."""
         inner = [n for n in nodes if n not in self.facts.leaf_at]
         if not inner:
             return []
@@ -281,7 +285,7 @@ class RowWriter:
         return rows
 
     def saved_rows(self, nodes: list[int]) -> list[Row]:
-        """Saved tensors that backward can no longer use, or uses wrongly."""
+        """Tell of saved tensors that backward can no longer use, or uses wrongly."""
         rows = []
         for node in (self.graph.node[n] for n in nodes):
             for s in node.saved:
@@ -297,6 +301,7 @@ class RowWriter:
         return rows
 
     def saved_name(self, saved: SavedTensor) -> str:
+        """Return what a saved tensor is called."""
         tensor = self.graph.tensor.get(saved.tensor_id)
         if saved.attribute == "result" or tensor is None or not tensor.name:
             return saved.attribute
@@ -310,7 +315,7 @@ class RowWriter:
         return say("row.stale") if now is None else say("row.stale_now", version=now)
 
     def start(self, node_id: int) -> str:
-        """What a backward that began at this node began with."""
+        """Tell what a backward that began at this node began with."""
         runs = self.facts.runs_started_at.get(node_id, [])
         if not runs:
             return ""
@@ -323,6 +328,7 @@ class RowWriter:
         return _starts(word, often) if value is None else _starts_with(word, often, value)
 
     def start_value(self, run: int, node_id: int) -> str | None:
+        """Return what one run began with, as it came to the node and what became of it."""
         value = self.facts.arrived_in_run.get((run, node_id))
         if value is None or self.sent_to(run, node_id):
             return value
@@ -330,15 +336,15 @@ class RowWriter:
         return next((way_of(c) for at, c in changes if at[:2] == (run, node_id)), value)
 
     def sent_to(self, run: int, node_id: int) -> list[tuple[Edge, str]]:
-        """What other nodes sent to a node in one run, by the edge."""
+        """List what other nodes sent to a node in one run, by the edge."""
         sent = self.facts.sent_in_run
         edges = self.facts.edges_into.get(node_id, ())
         slots = ((e, (run, e.node_id, e.next_index)) for e in edges)
         return [(e, sent[slot]) for e, slot in slots if slot in sent]
 
     def changed_rows(self, nodes: list[int], edge: GradientEdge | None) -> list[Row]:
-        """What was changed on its way to these nodes, or to one output, where no arrow has room for
-        it: a sum, and what went from one node of the card to the next."""
+        """Tell what was changed on its way to these nodes, or to one output, where no arrow has
+        room for it: a sum, and what went from one node of the card to the next."""
         if not self.facts.changed:
             return []
         rows = []
@@ -357,14 +363,14 @@ class RowWriter:
         return [Row("accumulate", text) for text in dict.fromkeys(rows)][-LISTED:]
 
     def as_it_came(self, run: int, edge: GradientEdge | None, value: str) -> str:
-        """A gradient, with what it was before the hooks there."""
+        """Return a gradient, with what it was before the hooks there."""
         change = self.facts.changed.get((run, *edge)) if edge else None
         return way_of(change) if change else value
 
     # --- leaves -----------------------------------------------------------------------------------
 
     def leaf_rows(self, tensor: Tensor) -> list[Row]:
-        """What AccumulateGrad did: the engine adds within one backward, AccumulateGrad across
+        """Tell what AccumulateGrad did: the engine adds within one backward, AccumulateGrad across
         backwards."""
         node = self.facts.accumulate_node.get(tensor.object_id, -1)
         done = self.facts.accumulations.get(node, [])
@@ -387,6 +393,7 @@ class RowWriter:
         return rows
 
     def one_run(self, event: Accumulated) -> list[Row]:
+        """Tell what the only backward brought to a leaf."""
         parts = [sent for _, sent in self.sent_to(event.run, event.node_id)]
         gradient = self.incoming(event)
         if len(parts) > 1:
@@ -400,9 +407,11 @@ class RowWriter:
         return [Row("accumulate", text) for text in rows]
 
     def incoming(self, event: Accumulated) -> str:
+        """Return the gradient that came to a leaf."""
         return self.as_it_came(event.run, GradientEdge(event.node_id, 0), event.incoming)
 
     def many_runs(self, done: list[Accumulated]) -> list[Row]:
+        """Tell what several backwards brought to a leaf, a line each."""
         lines = [
             say("row.backward", n=e.run + 1, gradient=self.incoming(e), stored=_stored(e))
             for e in done
@@ -416,7 +425,7 @@ class RowWriter:
         return [Row("accumulate", text) for text in (head, *lines)]
 
     def returned(self, tensor: Tensor) -> list[Row]:
-        """What ``autograd.grad`` gave back for this tensor: it fills no ``.grad``."""
+        """Tell what ``autograd.grad`` gave back for this tensor: it fills no ``.grad``."""
         values = self.given_back.get(tensor.object_id, [])
         if not values:
             return []
@@ -426,6 +435,7 @@ class RowWriter:
         return [Row("accumulate", say("row.returns", values=in_order))]
 
     def retained(self, tensor: Tensor) -> list[Row]:
+        """Tell the gradient that a result was asked to keep."""
         if not tensor.retains_grad:
             return []
         return [Row("accumulate", say("row.grad_kept", grad=tensor.grad))]
@@ -439,6 +449,7 @@ class CodeLine(NamedTuple):
 
 
 def _makes(call: Call, tensor: Tensor) -> bool:
+    """Tell whether a call made a state, and did not only hand it on."""
     return tensor.id in call.outputs and tensor.id not in call.inputs
 
 
@@ -491,6 +502,7 @@ def _starts_with(word: str, often: int, value: str) -> str:
 
 
 def _stored(event: Accumulated) -> str:
+    """Tell what a leaf stored."""
     if event.stored is None:
         return say("change.set_to_none", hooks=event.hooks)
     if event.added is not None:
@@ -500,6 +512,7 @@ def _stored(event: Accumulated) -> str:
 
 
 def _sum(parts: list[str]) -> str:
+    """Write a sum; where it is long, tell how many gradients it is of."""
     listed = " + ".join(parts if len(parts) <= LISTED else [*parts[:2], "…", parts[-1]])
     if len(listed) > LONG:
         return say("row.gradients", n=len(parts))
@@ -512,11 +525,12 @@ def wrong_use(facts: Facts, node: Node, saved: SavedTensor) -> str:
 
 
 def _word(run: Backward) -> str:
+    """Return what started a run, as code."""
     return "backward()" if run.kind == "backward" else "autograd.grad()"
 
 
 def names(graph: Graph, nodes: list[int]) -> str:
-    """Node names in gradient order, the middle of a long list counted."""
+    """List node names in gradient order, the middle of a long list counted."""
     listed = [graph.node[n].name for n in nodes if n in graph.node]
     if len(listed) > LISTED:
         listed = [*listed[:2], "…", say("row.nodes_in_all", node=listed[-1], n=len(nodes))]
@@ -524,10 +538,12 @@ def names(graph: Graph, nodes: list[int]) -> str:
 
 
 def error_text(event: Raised) -> str:
-    """Error and first line of its message; memory addresses differ from run to run, so they go."""
+    """Return an error and the first line of its message; memory addresses differ from run to run,
+    so they go."""
     message = re.sub(r"0x[0-9a-fA-F]{4,}", "0x…", event.message.strip().partition("\n")[0])
     return f"{event.error}: {message}" if message else event.error
 
 
 def _mentions(code: str, name: str) -> bool:
+    """Tell whether a variable stands in code."""
     return name in code and re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", code) is not None

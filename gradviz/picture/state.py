@@ -53,7 +53,7 @@ def state(
     sentence: str | None = None,
     words: bool = True,
 ) -> dict[str, Any]:
-    """One state of a live picture.
+    """Describe one state of a live picture.
 
     Args:
         figure: the picture.
@@ -107,7 +107,7 @@ def state(
 
 
 def text_of(figure: Drawn, shown: Mapping[str, Any]) -> str:
-    """The text twin of a state of this figure: sentence, error, picture, table and what was
+    """Write the text twin of a state of this figure: sentence, error, picture, table and what was
     printed."""
     listed = table.text(
         [table.TableRow(row["key"], -1, tuple(row["cells"])) for row in shown["table"]]
@@ -118,19 +118,22 @@ def text_of(figure: Drawn, shown: Mapping[str, Any]) -> str:
 
 
 def _whole(card: Card) -> tuple[Card, ...]:
+    """Return the cards that a card stands for."""
     return card.inside or (card,)
 
 
 def _tensor_ids(card: Card) -> list[int]:
+    """List the tensors of a card, those inside of a fold included."""
     return [i for c in _whole(card) for i in c.tensor_ids]
 
 
 def _node_ids(card: Card) -> list[int]:
+    """List the nodes of a card, those inside of a fold included."""
     return [i for c in _whole(card) for i in c.node_ids]
 
 
 def _name(card: Card) -> str:
-    """What it is called whatever made it: the variable, else the code, else the node."""
+    """Return what a card is called whatever made it: the variable, else the code, else the node."""
     assigned = re.match(r"([^\W\d]\w*) = ", card.title)
     return card.name or (assigned[1] if assigned else card.title)
 
@@ -153,8 +156,8 @@ class _Describer:
                 self.memory.setdefault(storage, []).append(c)
 
     def unique_keys(self) -> dict[int, str]:
-        """Names, made unique. The name tag of a leaf is known by what reads it, a node by what it
-        belongs to."""
+        """Make the names of the cards unique. The name tag of a leaf is known by what reads it, a
+        node by what it belongs to."""
         key = table.Keys()
         readers = {a.tail: self.names[a.head] for a in self.arrows}
         keys = {}
@@ -170,14 +173,17 @@ class _Describer:
         return code_of(calls[0]).partition(" = ")[0] if calls else ""
 
     def storages_of(self, card: Card) -> set[int]:
+        """Return the blocks of memory in which the tensors of a card lie."""
         found = {self.graph.tensor[i].storage_id for c in _whole(card) for i in c.tensor_ids[-1:]}
         return {storage for storage in found if storage is not None}
 
     def calls(self, card: Card) -> list[Call]:
+        """List the calls behind a card."""
         made = card.call_ids or [self.graph.node[n].call_id for n in card.node_ids[:1]]
         return [self.graph.call[i] for i in made if i in self.graph.call]
 
     def described(self) -> dict[str, Any]:
+        """Return cards and arrows as the front end draws them."""
         key = table.Keys()
         lit = _Lights(self.graph, self.cards, self.arrows, self.card_of)
         arrows = {}
@@ -214,7 +220,7 @@ class _Describer:
         return lines.pop() if len(lines) == 1 else None
 
     def known(self, card: Card, calls: list[Call]) -> Iterator[tuple[str, str]]:
-        """Everything known of what the card stands for, as labels and short values."""
+        """Tell everything known of what the card stands for, as labels and short values."""
         if card.inside:
             yield say("fact.inside"), _listed([_name(c) for c in card.inside])
         elif card.tensor_ids:
@@ -230,7 +236,7 @@ class _Describer:
                 )
 
     def tensor_facts(self, card: Card, t: Tensor) -> Iterator[tuple[str, str]]:
-        """What is known of a tensor. An attribute of torch's is called as torch calls it."""
+        """Tell what is known of a tensor. An attribute of torch's is called as torch calls it."""
         yield "shape", table.word(None if t.shape is None else list(t.shape))
         yield say("fact.values"), t.values or ""
         for name in ("dtype", "device", "requires_grad", "is_leaf", "retains_grad"):
@@ -262,10 +268,12 @@ class _Describer:
         return say("fact.shared", size=size, others=_listed(others)) if others else size
 
     def grad(self, t: Tensor) -> str:
+        """Return the ``.grad`` of a tensor as the table shows it."""
         now = self.facts.grads_now[t.object_id]
         return table.grad(t, now, t.object_id in self.facts.had_grad)
 
     def node_facts(self, card: Card, node: Node) -> Iterator[tuple[str, str]]:
+        """Tell what is known of a node: what arrived, what it sent, what it saved."""
         if not card.tensor_ids:
             yield say("fact.node"), node.name
             arrived = self.facts.arrived_at_outputs.get(node.id, ())
@@ -288,6 +296,7 @@ def _label(card: Card) -> tuple[str, ...]:
 
 
 def _listed(names: list[str]) -> str:
+    """Join names, the first of them where there are many."""
     listed = ", ".join(names[:LISTED])
     return say("fact.first_of", names=listed, n=len(names)) if len(names) > LISTED else listed
 
@@ -352,7 +361,7 @@ class _Lights:
         return along
 
     def of(self, card: Card) -> list[str]:
-        """The ids that light up with a card."""
+        """Return the ids that light up with a card."""
         edges = (self.graph.tensor[i].gradient_edge for i in _tensor_ids(card))
         bits = self.own[card.id]
         for node in {*_node_ids(card), *(e.node_id for e in edges if e)}:

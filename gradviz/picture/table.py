@@ -43,7 +43,7 @@ class Keys:
 
 
 def rows(graph: Graph, cards: Iterable[Card]) -> list[TableRow]:
-    """The table of the tensors that ``cards`` stand for, in their order.
+    """Make the table of the tensors that ``cards`` stand for, in their order.
 
     Args:
         graph: what was recorded or captured.
@@ -79,6 +79,7 @@ def rows(graph: Graph, cards: Iterable[Card]) -> list[TableRow]:
 
 
 def _cells(facts: Facts, t: Tensor) -> tuple[str, ...]:
+    """Write what ``print`` would say of a tensor, column by column."""
     shape = word(None) if t.shape is None else say("label.shape", shape=list(t.shape))
     return (
         t.values or shape,
@@ -91,7 +92,8 @@ def _cells(facts: Facts, t: Tensor) -> tuple[str, ...]:
 
 
 def word(value: object) -> str:
-    """
+    """Write a value, or that it is not known.
+
     >>> word(True), word(0), word(None)
     ('True', '0', 'unknown')
     """
@@ -99,7 +101,7 @@ def word(value: object) -> str:
 
 
 def grad(t: Tensor, now: str | None, had: bool) -> str:
-    """``.grad``, which is ``now``, and where there is none whether there could be one, or was
+    """Write ``.grad``, which is ``now``, and where there is none whether there could be one, or was
     (``had``)."""
     if now is not None:
         return now
@@ -111,7 +113,7 @@ def grad(t: Tensor, now: str | None, had: bool) -> str:
 
 
 def grad_fn(graph: Graph, t: Tensor) -> str:
-    """The name of its ``grad_fn``, "None" where it has none, as ``print`` shows it."""
+    """Return the name of its ``grad_fn``, "None" where it has none, as ``print`` shows it."""
     if t.is_leaf or t.requires_grad is False:
         return "None"
     node = graph.node.get(t.gradient_edge.node_id) if t.gradient_edge else None
@@ -119,6 +121,7 @@ def grad_fn(graph: Graph, t: Tensor) -> str:
 
 
 def _storage(t: Tensor, others: Sequence[str]) -> str:
+    """Tell with which other tensors a tensor shares its memory."""
     if t.storage_id is None:
         return word(None)
     names = list(dict.fromkeys(others))
@@ -128,7 +131,7 @@ def _storage(t: Tensor, others: Sequence[str]) -> str:
 
 
 def text(rows: Sequence[TableRow]) -> str:
-    """The table as lines of aligned columns.
+    """Write the table as lines of aligned columns.
 
     >>> cells = "a", "[1, 2]", "None", "True", "True", "None", "0", "not shared here"
     >>> print(text([TableRow("a", 0, cells)]))
