@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -106,51 +107,64 @@ def dot(scene: Scene, how: Arrangement = ARRANGEMENTS[0]) -> str:
         Text for Graphviz, ending in a newline.
     """
     beside = _beside(scene, how)
+    rows = _plan(scene, beside, how)
+    framed = {i for box in scene.boxes for i in box.members}
     lines = [
         "digraph {",
-        "  "
-        + _attributes(
-            rankdir="TB",
-            newrank="true",
-            bgcolor="transparent",
-            nodesep=0.25,
-            ranksep=0.34,
-            pad=0.06,
-            labelloc="b",
-            fontname=theme.SANS,
-            fontsize=theme.STATE_SIZE,
-            label=_footer(scene),
-            compound="true" if any(a.to_frame for a in scene.arrows) else "",
-            end=";",
-        ),
+        f"  {_picture(scene)}",
         f"  node [{_attributes(shape='plain', fontname=theme.SANS, fontsize=theme.VALUE_SIZE)}];",
         f"  edge [{_attributes(fontname=theme.SANS, fontsize=theme.STATE_SIZE, arrowsize=0.8)}];",
+        *_boxes(scene, _frames(scene), beside, how.chars),
+        *(f"  {_card(c, how.chars)}" for c in scene.cards if c.id not in framed),
+        *_arrows(scene, beside, rows, how),
+        *_columns(rows),
+        "}",
     ]
-    frames = _frames(scene)
+    return "\n".join(lines) + "\n"
+
+
+def _picture(scene: Scene) -> str:
+    """Write the attributes of the whole picture."""
+    return _attributes(
+        rankdir="TB",
+        newrank="true",
+        bgcolor="transparent",
+        nodesep=0.25,
+        ranksep=0.34,
+        pad=0.06,
+        labelloc="b",
+        fontname=theme.SANS,
+        fontsize=theme.STATE_SIZE,
+        label=_footer(scene),
+        compound="true" if any(a.to_frame for a in scene.arrows) else "",
+        end=";",
+    )
+
+
+def _arrows(
+    scene: Scene, beside: list[tuple[int, int]], rows: Plan, how: Arrangement
+) -> Iterator[str]:
+    """Write every arrow."""
     region = {
         m: f"cluster_{k}"
-        for k, box in enumerate(frames)
+        for k, box in enumerate(_frames(scene))
         if box.kind == "region"
         for m in box.members
     }
-    lines += _boxes(scene, frames, beside, how.chars)
-    framed = {i for box in scene.boxes for i in box.members}
-    lines += [f"  {_card(c, how.chars)}" for c in scene.cards if c.id not in framed]
-    rows = _plan(scene, beside, how)
     for i, a in enumerate(scene.arrows):
         link = (a.tail, a.head)
         # an xlabel takes no room
-        beside_line = "xlabel" if how.chars < UNSET and link in rows.long else "label"
-        look = _arrow(
-            a.kind, _label(a), beside_line, link in beside, link in rows.main, rows.spans[i]
-        )
+        words_at = "xlabel" if how.chars < UNSET and link in rows.long else "label"
+        look = _arrow(a.kind, _label(a), words_at, link in beside, link in rows.main, rows.spans[i])
         look += f' lhead="{region[a.head]}"' if a.to_frame else ""
-        lines.append(f'  n{a.tail} -> n{a.head} [key="e{i}" id="e{i}" {look}];')
-    lines += [
-        f"  n{upper} -> n{lower} [{_attributes(style='invis', weight=COLUMN)}];"
-        for upper, lower in rows.columns
-    ]
-    return "\n".join([*lines, "}"]) + "\n"
+        yield f'  n{a.tail} -> n{a.head} [key="e{i}" id="e{i}" {look}];'
+
+
+def _columns(rows: Plan) -> Iterator[str]:
+    """Write the links without a line that keep cards under each other."""
+    look = _attributes(style="invis", weight=COLUMN)
+    for upper, lower in rows.columns:
+        yield f"  n{upper} -> n{lower} [{look}];"
 
 
 class Piece(NamedTuple):
@@ -376,7 +390,7 @@ def _box_chip(box: Box, flat: bool) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _arrow(kind: str, label: str, place: str, flat: bool, main: bool, span: int) -> str:
+def _arrow(kind: str, label: str, words_at: str, flat: bool, main: bool, span: int) -> str:
     """Write the attributes of an arrow. Forward is drawn in rank order; a gradient beside it is the
     second colour of the same edge.
 
@@ -386,7 +400,9 @@ def _arrow(kind: str, label: str, place: str, flat: bool, main: bool, span: int)
     chip = _chip(label, theme.CHIPS[kind], one_line=flat) if label else ""
     minlen = 2 if flat else span if span > 1 else ""
     weight = NEAR if kind == "of" else MAIN if main else ""
-    return _attributes(**{"class": kind, **_line(kind), place: chip}, minlen=minlen, weight=weight)
+    return _attributes(
+        **{"class": kind, **_line(kind), words_at: chip}, minlen=minlen, weight=weight
+    )
 
 
 def _line(kind: str) -> dict[str, Any]:

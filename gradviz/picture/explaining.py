@@ -61,8 +61,8 @@ class Listing(NamedTuple):
         if at is None or at.file != self.file:
             return False
         lines = _bare_lines(self.text)
-        place = at.line - self.first
-        return 0 <= place < len(lines) and _is_code_of(lines[place], at.code or "")
+        row = at.line - self.first
+        return 0 <= row < len(lines) and _is_code_of(lines[row], at.code or "")
 
 
 @lru_cache(maxsize=16)  # every card of every state asks where its line is
@@ -115,19 +115,19 @@ def sentences(graph: Graph, error: str = "", listing: Listing | None = None) -> 
         ('Nothing was recorded.',)
     """
     teller = _Teller(graph, listing)
-    told: list[Told] = []
-    for place, sentence in enumerate(teller.sentences(error)):
+    chosen: list[Sentence] = []
+    for rank, sentence in enumerate(teller.sentences(error)):
         if len(sentence.text) > LIMIT:
-            sentence = _Teller(graph, listing, SHORT).sentence(error, place)
+            sentence = _Teller(graph, listing, SHORT).sentence(error, rank)
         # what lost a gradient is not left unsaid for want of room
-        if sentence.is_lost and told and not _has_room(told[0].text, sentence.text):
-            sentence = _Teller(graph, listing, SHORT, SHORT).sentence(error, place)
-        if not told or _has_room(told[0].text, sentence.text):
-            told.append(sentence)
-        if len(told) == 2:
-            came = teller.came() if all(one.is_lost for one in told) else []
-            return tuple(_with_third([one.text for one in told], came))
-    return tuple(one.text for one in told) or (*teller.nothing_to_tell(),)
+        if sentence.is_lost and chosen and not _has_room(chosen[0].text, sentence.text):
+            sentence = _Teller(graph, listing, SHORT, SHORT).sentence(error, rank)
+        if not chosen or _has_room(chosen[0].text, sentence.text):
+            chosen.append(sentence)
+        if len(chosen) == 2:
+            came = teller.came() if all(one.is_lost for one in chosen) else []
+            return tuple(_with_third([one.text for one in chosen], came))
+    return tuple(one.text for one in chosen) or (*teller.nothing_to_tell(),)
 
 
 def _has_room(first: str, second: str) -> bool:
@@ -135,7 +135,7 @@ def _has_room(first: str, second: str) -> bool:
     return second != first and len(f"{first} {second}") <= LIMIT
 
 
-def _with_third(told: list[str], third: Sequence[str]) -> list[str]:
+def _with_third(two: list[str], third: Sequence[str]) -> list[str]:
     """Add to two sentences the first form of a third one that there is room for; where there is
     none, the second one ends in an ellipsis.
 
@@ -143,16 +143,16 @@ def _with_third(told: list[str], third: Sequence[str]) -> list[str]:
     ['One gradient came.']
     """
     for text in third:
-        if len(" ".join([*told, text])) <= LIMIT:
-            return [*told, text]
+        if len(" ".join([*two, text])) <= LIMIT:
+            return [*two, text]
     if not third:
-        return told
+        return two
     text = min(third, key=len)
-    room = LIMIT - len(told[0]) - len(text) - 2
-    return [told[0], visible(told[1], room), text]
+    room = LIMIT - len(two[0]) - len(text) - 2
+    return [two[0], visible(two[1], room), text]
 
 
-class Told(NamedTuple):
+class Sentence(NamedTuple):
     """A sentence; ``is_lost``: it tells of gradients that did not come."""
 
     text: str
@@ -179,7 +179,7 @@ class _Teller:
         self.graph, self.facts, self.words = graph, Facts.of(graph), Words(graph, code)
         self.listing, self.chars = listing, chars
 
-    def sentences(self, error: str) -> Iterator[Told]:
+    def sentences(self, error: str) -> Iterator[Sentence]:
         """Tell everything, the most important first.
 
         Args:
@@ -189,23 +189,23 @@ class _Teller:
         if error:
             raised = [e for e in raised if error.startswith(e.error) and e.message[:CODE] in error]
         if raised:
-            yield from map(Told, self.error(raised[-1]))
+            yield from map(Sentence, self.error(raised[-1]))
         elif error:
-            yield Told(say("summary.stops", error=_first_line(error)))
-        yield from map(Told, self.saved())
-        yield from (Told(text, is_lost=True) for text in self.cuts(lost=True))
-        yield from (Told(text, is_lost=True) for text in self.missing())
-        yield from map(Told, self.gradients())
-        yield from map(Told, self.before_backward())
-        yield from map(Told, self.memory())
+            yield Sentence(say("summary.stops", error=_first_line(error)))
+        yield from map(Sentence, self.saved())
+        yield from (Sentence(text, is_lost=True) for text in self.cuts(lost=True))
+        yield from (Sentence(text, is_lost=True) for text in self.missing())
+        yield from map(Sentence, self.gradients())
+        yield from map(Sentence, self.before_backward())
+        yield from map(Sentence, self.memory())
         if not raised:
-            yield from map(Told, self.passed())
-        yield from map(Told, self.cuts(lost=False))
-        yield from map(Told, self.frozen())
+            yield from map(Sentence, self.passed())
+        yield from map(Sentence, self.cuts(lost=False))
+        yield from map(Sentence, self.frozen())
 
-    def sentence(self, error: str, place: int) -> Told:
-        """Tell what stands at one place of ``sentences``."""
-        return next(islice(self.sentences(error), place, None))
+    def sentence(self, error: str, rank: int) -> Sentence:
+        """Tell what stands at one rank of ``sentences``."""
+        return next(islice(self.sentences(error), rank, None))
 
     def nothing_to_tell(self) -> Iterator[str]:
         """Tell that nothing came back."""

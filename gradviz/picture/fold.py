@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gradviz.graph.facts import after_all
+from gradviz.graph.facts import after_all, grouped
 from gradviz.graph.records import Graph
 from gradviz.picture.arrange import arranged
 from gradviz.picture.scene import LINES, Arrow, Card, Row, Scene
@@ -121,12 +121,9 @@ def _leaves(scene: Scene, graph: Graph) -> Groups:
 def _chains(scene: Scene, graph: Graph) -> Groups:
     """Group boxes in a row, each read by the next one only; a row with many leaves inside is kept
     in pieces."""
-    readers: dict[int, set[int]] = {}
-    sources: dict[int, list[int]] = {}
-    for a in scene.arrows:
-        if a.kind != "cut":
-            readers.setdefault(a.tail, set()).add(a.head)
-            sources.setdefault(a.head, []).append(a.tail)
+    uses = [(a.tail, a.head) for a in scene.arrows if a.kind != "cut"]
+    sources = grouped((head, tail) for tail, head in uses)
+    readers = {tail: set(heads) for tail, heads in grouped(uses).items()}
     with_leaves = {c.id for c in scene.cards if any(m.kind == "leaf" for m in c.inside)}
     piece = -(-len(with_leaves) * 2 // LIMIT)
     first: dict[int, int] = {}  # by card, where its row begins
@@ -140,11 +137,14 @@ def _chains(scene: Scene, graph: Graph) -> Groups:
         first[card], last[start] = start, card
         held[start] += card in with_leaves
     titles = {c.id: c.title for c in scene.cards}
-    names = {
-        f: titles[f] if last[f] == f else say("card.from_to", first=titles[f], last=titles[last[f]])
-        for f in last
-    }
-    return {i: f"{names[f]}\0{f}" for i, f in first.items()}
+    names = {start: _row_name(titles, start, end) for start, end in last.items()}
+    return {card: f"{names[start]}\0{start}" for card, start in first.items()}
+
+
+def _row_name(titles: dict[int, str], start: int, end: int) -> str:
+    """Return what a row of boxes is called, by the first and the last one."""
+    first, last = titles[start], titles[end]
+    return first if start == end else say("card.from_to", first=first, last=last)
 
 
 def _only_source(
@@ -167,23 +167,24 @@ def contract(scene: Scene, groups: Groups) -> Scene:
     members: dict[str, list[Card]] = {}
     for card in scene.cards:
         members.setdefault(groups.get(card.id, f"\0{card.id}"), []).append(card)
-    place = {c.id: number for number, inside in enumerate(members.values()) for c in inside}
+    box_of = {c.id: number for number, inside in enumerate(members.values()) for c in inside}
     cards = [
-        (
-            inside[0]._replace(id=number)
-            if len(inside) == 1
-            else _folded(number, name.partition("\0")[0], inside)
-        )
+        _box(number, name.partition("\0")[0], inside)
         for number, (name, inside) in enumerate(members.items())
     ]
     boxes = []
     for box in scene.boxes:
-        ids = tuple(dict.fromkeys(place[m] for m in box.members))
+        ids = tuple(dict.fromkeys(box_of[m] for m in box.members))
         if len(ids) > 1 and not any(cards[i].inside for i in ids):
             boxes.append(box._replace(members=ids))
     return scene._replace(
-        cards=tuple(cards), arrows=tuple(_arrows(scene.arrows, place)), boxes=tuple(boxes)
+        cards=tuple(cards), arrows=tuple(_arrows(scene.arrows, box_of)), boxes=tuple(boxes)
     )
+
+
+def _box(number: int, name: str, members: list[Card]) -> Card:
+    """Return the one box of a group, which is a card itself where it is alone."""
+    return members[0]._replace(id=number) if len(members) == 1 else _folded(number, name, members)
 
 
 def _folded(number: int, name: str, members: list[Card]) -> Card:
@@ -211,22 +212,25 @@ def _kinds_listed(inside: tuple[Card, ...]) -> list[str]:
     return [*listed, say("card.more_kinds", n=more)] if more > 0 else listed
 
 
-def _arrows(arrows: tuple[Arrow, ...], place: dict[int, int]) -> Iterator[Arrow]:
+def _arrows(arrows: tuple[Arrow, ...], box_of: dict[int, int]) -> Iterator[Arrow]:
     """Make one arrow of all between two boxes, except that a cut stays a cut."""
     between: dict[tuple[int, int, bool], list[Arrow]] = {}
     for a in arrows:
-        if place[a.tail] != place[a.head]:
-            between.setdefault((place[a.tail], place[a.head], a.kind == "cut"), []).append(a)
+        if box_of[a.tail] != box_of[a.head]:
+            between.setdefault((box_of[a.tail], box_of[a.head], a.kind == "cut"), []).append(a)
     for (tail, head, _), every in between.items():
-        same = [a for a in every if not a.absent] or every
-        kind = min((a.kind for a in same), key=STRENGTH.index)
-        alike = [a for a in same if a.kind == kind]
-        label, mark = alike[0].label, alike[0].mark
-        if len(alike) > 1:
-            mark = ""
-            if label and kind == "cut":
-                label = say("card.times", what=label, n=len(alike))
-            elif label:
-                label = say("card.gradients", n=len(alike))
-        short = alike[0].short
-        yield Arrow(tail, head, kind, label, mark, absent=same[0].absent, short=short)
+        present = [a for a in every if not a.absent] or every
+        kind = min((a.kind for a in present), key=STRENGTH.index)
+        alike = [a for a in present if a.kind == kind]
+        first = alike[0]._replace(tail=tail, head=head, to_frame=False, absent=present[0].absent)
+        yield first._replace(label=_label_of(alike), mark="") if len(alike) > 1 else first
+
+
+def _label_of(alike: list[Arrow]) -> str:
+    """Return what one arrow says that stands for several of one kind."""
+    label = alike[0].label
+    if not label:
+        return ""
+    if alike[0].kind == "cut":
+        return say("card.times", what=label, n=len(alike))
+    return say("card.gradients", n=len(alike))

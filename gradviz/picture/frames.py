@@ -16,18 +16,18 @@ def boxes(graph: Graph, cards: list[Card]) -> tuple[tuple[Box, ...], list[Card]]
     region is not drawn and its cards say in words what it would have said.
     """
     memory = _memory(graph, cards)
-    found, cards = list(memory), list(cards)
+    frames, cards = list(memory), list(cards)
     frame = {i: set(box.members) for box in memory for i in box.members}
     for mode, region in _regions(graph, cards):
         inside = set(region.members)
         near = {id(frame[i]): frame[i] for i in inside if i in frame}
         if all(inside <= other or other <= inside for other in near.values()):
-            found.append(region)
+            frames.append(region)
             continue
-        said = Row("untracked", say("card.made_under", mode=mode))
+        words = Row("untracked", say("card.made_under", mode=mode))
         for i in inside:
-            cards[i] = cards[i]._replace(rows=(*cards[i].rows, said))
-    return tuple(found), cards
+            cards[i] = cards[i]._replace(rows=(*cards[i].rows, words))
+    return tuple(frames), cards
 
 
 def _memory(graph: Graph, cards: list[Card]) -> list[Box]:
@@ -39,15 +39,15 @@ def _memory(graph: Graph, cards: list[Card]) -> list[Box]:
             groups.setdefault(storage, []).append(card)
     # two cards of one name: it has moved on from one of them
     times = Counter(c.name for c in cards)
-    found = []
+    frames = []
     for members in groups.values():
         if len({graph.tensor[c.tensor_ids[-1]].object_id for c in members}) < 2:
             continue
         ids = tuple(c.id for c in members)
         are_names = all(times[c.name] == 1 and _has_own_name(graph, c) for c in members)
         label = say("card.memory_names" if are_names else "card.memory_tensors", n=ids)
-        found.append(Box("memory", label, ids))
-    return found
+        frames.append(Box("memory", label, ids))
+    return frames
 
 
 def _has_own_name(graph: Graph, card: Card) -> bool:

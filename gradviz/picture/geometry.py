@@ -112,7 +112,7 @@ class Spline(NamedTuple):
 
 
 def _cubic(piece: list[Point]) -> Iterator[Point]:
-    """Return the point of a cubic piece at ``t`` between 0 and 1."""
+    """Sample one cubic piece, from one end to the other."""
     length = sum(math.dist(a, b) for a, b in itertools.pairwise(piece))
     steps = max(2, int(length / STEP))
     (ax, ay), (bx, by), (cx, cy), (dx, dy) = piece

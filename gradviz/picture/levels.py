@@ -60,16 +60,7 @@ def plan(
     for frame in sorted(frames, key=len):
         rows.reserve(frame)
     order = after_all(widths, before)
-    for card in order:
-        if before[card] or not after[card]:  # as high as what it was made from allows
-            row = max(
-                (rows.level.get(t, -1) + ((t, card) not in same) for t in before[card]), default=0
-            )
-            rows.put(card, row, 1)
-    for card in order:
-        if card not in rows.level:  # nothing made it: right above its first reader
-            row = min(rows.level[h] - ((card, h) not in same) for h in after[card])
-            rows.put(card, row, -1)
+    rows.fill(order, before, after, same)
     level = rows.level
     # else a card may stand between two rows, and needs its own
     spans = [max(level[h] - level[t], 1) for t, h in links]
@@ -89,6 +80,24 @@ class _Rows:
         self.columns: list[Link] = []
         self.frame: dict[int, int] = {}  # the frame of a card, by its first card
         self.taken: set[tuple[int, int]] = set()  # rows of a frame
+
+    def fill(
+        self,
+        order: Sequence[int],
+        before: Mapping[int, Sequence[int]],
+        after: Mapping[int, Sequence[int]],
+        same: Sequence[Link],
+    ) -> None:
+        """Put every card into a row, in an order in which each stands after what it was made
+        from."""
+        for card in order:
+            if before[card] or not after[card]:  # as high as what it was made from allows
+                allowed = (self.level.get(t, -1) + ((t, card) not in same) for t in before[card])
+                self.put(card, max(allowed, default=0), 1)
+        for card in order:
+            if card not in self.level:  # nothing made it: right above its first reader
+                row = min(self.level[h] - ((card, h) not in same) for h in after[card])
+                self.put(card, row, -1)
 
     def reserve(self, frame: Sequence[int]) -> None:
         """Reserve one column for a frame, unless it has only one card or lies in another frame."""

@@ -94,8 +94,8 @@ class RowWriter:
         if tensor.requires_grad is None and not tensor.gradient_edge:
             return "untracked", [Row("untracked", say("row.tracked_not_known"))]
         if tensor.requires_grad and tensor.object_id in self.facts.cut_views:
-            said = (say("row.not_tracked_yet_flag"), say("row.no_gradient_comes"))
-            return "untracked", [Row("untracked", text) for text in said]
+            lines = (say("row.not_tracked_yet_flag"), say("row.no_gradient_comes"))
+            return "untracked", [Row("untracked", text) for text in lines]
         if not (tensor.requires_grad or tensor.gradient_edge):
             has_grad_fn = tensor.is_leaf is not None
             text = say("row.not_tracked_no_grad_fn" if has_grad_fn else "row.not_tracked")
@@ -223,32 +223,22 @@ class RowWriter:
 
         A written view's new node leads to its base's, and no longer to the node that made the view.
         """
-        edge = tensor.gradient_edge
         inner = {n for n in nodes if n not in self.facts.leaf_at}
-        if not inner or (edge is None and tensor.is_leaf is False):  # its node is not in the graph
-            return nodes, []
-        if edge is not None and inner == {edge.node_id}:  # nearly always
-            return nodes, []
-        reached = set() if edge is None else self.near(edge.node_id, inner)
-        if edge is not None and not inner <= reached:
-            reached = self.facts.reachable([edge.node_id])
-        former = [n for n in nodes if n in inner and n not in reached]
+        current = self.behind_grad_fn(tensor, inner)
+        former = [n for n in nodes if n in inner and n not in current]
         return [n for n in nodes if n not in former], former
 
-    def near(self, start: int, inside: set[int]) -> set[int]:
-        """Find the nodes of a set that edges within the set lead to from ``start``: nearly always
-        all of them."""
-        found, todo = set[int](), [start]
-        while todo:
-            node = todo.pop()
-            if node not in found:
-                found.add(node)
-                todo += [
-                    e.next_node_id
-                    for e in self.graph.edges_from.get(node, ())
-                    if e.next_node_id in inside
-                ]
-        return found
+    def behind_grad_fn(self, tensor: Tensor, inner: set[int]) -> set[int]:
+        """Find the nodes of a card that the ``grad_fn`` of its tensor leads to, by ids among
+        others; all of them where its node is not in the graph."""
+        edge = tensor.gradient_edge
+        if edge is None:
+            return inner if tensor.is_leaf is False else set()
+        if inner <= {edge.node_id}:
+            return inner
+        # edges within the card nearly always lead to all of them
+        near = self.facts.reachable([edge.node_id], inside=inner)
+        return near if inner <= near else self.facts.reachable([edge.node_id])
 
     def is_used_outside(self, node_id: int, nodes: list[int]) -> bool:
         """Tell whether a gradient comes to a node from one that is not among these."""
@@ -259,7 +249,9 @@ class RowWriter:
         used = [n for n in nodes if self.is_used_outside(n, nodes)]
         if not used:
             return []
-        kept = [n for n in nodes if n in self.near(used[0], set(nodes)) or n in used]
+        kept = [
+            n for n in nodes if n in self.facts.reachable(used[:1], inside=set(nodes)) or n in used
+        ]
         return [
             Row("grad_fn", say("row.grad_fn_earlier", nodes=names(self.graph, kept))),
             *self.saved_rows(kept),

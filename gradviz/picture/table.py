@@ -66,16 +66,16 @@ def rows(graph: Graph, cards: Iterable[Card]) -> list[TableRow]:
             shown.setdefault(t.object_id, t.name or card.title)
     shared = sharing(last[i] for i in shown)
     key = Keys()
-    found = []
+    table = []
     for i in list(shown)[:LINES]:
         t = last[i]
         others = [shown[o.object_id] for o in shared.get(t.storage_id, ()) if o is not t]
         cells = (shown[i], *_cells(facts, t), _storage(t, others))
-        found.append(TableRow(key(visible(shown[i])), t.id, tuple(visible(c) for c in cells)))
+        table.append(TableRow(key(visible(shown[i])), t.id, tuple(visible(c) for c in cells)))
     if len(shown) > LINES:
         more = say("table.more", n=f"{len(shown) - LINES:,}")
-        found.append(TableRow(more, -1, (more, *[""] * (len(COLUMNS) - 1))))
-    return found
+        table.append(TableRow(more, -1, (more, *[""] * (len(COLUMNS) - 1))))
+    return table
 
 
 def _cells(facts: Facts, t: Tensor) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ def _cells(facts: Facts, t: Tensor) -> tuple[str, ...]:
         grad(t, facts.grads_now[t.object_id], t.object_id in facts.had_grad),
         word(t.requires_grad),
         word(t.is_leaf),
-        grad_fn(facts.graph, t),
+        grad_fn(facts, t),
         word(t.version),
     )
 
@@ -112,11 +112,11 @@ def grad(t: Tensor, now: str | None, had: bool) -> str:
     return "None" if t.is_leaf or t.retains_grad else say("table.none_not_leaf")
 
 
-def grad_fn(graph: Graph, t: Tensor) -> str:
+def grad_fn(facts: Facts, t: Tensor) -> str:
     """Return the name of its ``grad_fn``, "None" where it has none, as ``print`` shows it."""
     if t.is_leaf or t.requires_grad is False:
         return "None"
-    node = graph.node.get(t.gradient_edge.node_id) if t.gradient_edge else None
+    node = facts.grad_fn(t)
     return word(node.name if node else None)
 
 
