@@ -385,14 +385,14 @@ class _Teller:
         """Tell of leaves to which no path leads from where backward began, and of those to which
         nothing came though one does."""
         runs = self.runs()
-        there = self.facts.leaves_met(r for b in runs for r in b.roots)
-        if there is None:
+        reached = self.facts.leaves_met(r for b in runs for r in b.roots)
+        if reached is None:
             return
         leaves = self.leaves_without_grad()
-        if grads := [self.grad(t.id) for t in leaves if t.object_id not in there]:
+        if grads := [self.grad(t.id) for t in leaves if t.object_id not in reached]:
             yield say("summary.none", grads=grads, starts=self.starts(runs))
-        met_by = self.facts.leaves_filled
-        waiting = [self.name(t.id) for t in leaves if t.object_id in there - met_by]
+        unfilled = reached - self.facts.leaves_filled
+        waiting = [self.name(t.id) for t in leaves if t.object_id in unfilled]
         if waiting and all(b.watched for b in runs) and not self.facts.errors:
             yield say("summary.waiting", names=waiting)
 

@@ -121,24 +121,30 @@ def _leaves(scene: Scene, graph: Graph) -> Groups:
 def _chains(scene: Scene, graph: Graph) -> Groups:
     """Group boxes in a row, each read by the next one only; a row with many leaves inside is kept
     in pieces."""
+    first = _first_of_rows(scene)
+    last = {start: card for card, start in first.items()}
+    titles = {c.id: c.title for c in scene.cards}
+    names = {start: _row_name(titles, start, end) for start, end in last.items()}
+    return {card: f"{names[start]}\0{start}" for card, start in first.items()}
+
+
+def _first_of_rows(scene: Scene) -> dict[int, int]:
+    """Return, by card, where the row begins that it stands in, each card after what it reads."""
     uses = [(a.tail, a.head) for a in scene.arrows if a.kind != "cut"]
     sources = grouped((head, tail) for tail, head in uses)
     readers = {tail: set(heads) for tail, heads in grouped(uses).items()}
     with_leaves = {c.id for c in scene.cards if any(m.kind == "leaf" for m in c.inside)}
     piece = -(-len(with_leaves) * 2 // LIMIT)
-    first: dict[int, int] = {}  # by card, where its row begins
-    last: dict[int, int] = {}  # by the first card of a row, where that ends
-    held: Counter[int] = Counter()  # by the first card of a row, how many of it hold leaves
+    first: dict[int, int] = {}
+    leaves: Counter[int] = Counter()  # how many cards of a row hold leaves, by its first card
     for card in after_all([c.id for c in scene.cards], sources):
         source = _only_source(card, sources, readers)
         start = card if source is None else first.get(source, card)
-        if card in with_leaves and held[start] >= piece:
+        if card in with_leaves and leaves[start] >= piece:
             start = card
-        first[card], last[start] = start, card
-        held[start] += card in with_leaves
-    titles = {c.id: c.title for c in scene.cards}
-    names = {start: _row_name(titles, start, end) for start, end in last.items()}
-    return {card: f"{names[start]}\0{start}" for card, start in first.items()}
+        first[card] = start
+        leaves[start] += card in with_leaves
+    return first
 
 
 def _row_name(titles: dict[int, str], start: int, end: int) -> str:
@@ -190,16 +196,20 @@ def _box(number: int, name: str, members: list[Card]) -> Card:
 def _folded(number: int, name: str, members: list[Card]) -> Card:
     """Return the one box that stands for several cards: its name, and what is inside."""
     members = [c for c in members if not c.absent] or members
-    inside = tuple(m for c in members for m in c.inside or (c,))
+    inside = tuple(m for c in members for m in c.members)
+    calls = tuple(k for c in members for k in c.call_ids)
+    rows = _folded_rows(name, inside)
+    return Card(number, "fold", rows, call_ids=calls, inside=inside, absent=members[0].absent)
+
+
+def _folded_rows(name: str, inside: tuple[Card, ...]) -> tuple[Row, ...]:
+    """Return the lines of a box that stands for several cards."""
     leaves = sum(c.kind == "leaf" for c in inside)
     rows = [Row("code", name), Row("state", say("card.folded", n=len(inside)))]
     rows += [Row("grad_fn", text) for text in _kinds_listed(inside)]
     rows += [Row("state", say("card.leaves_inside", n=leaves))] if leaves else []
     rows += [r for c in inside for r in c.rows if r.kind == "stale"][:3]
-    calls = tuple(k for c in members for k in c.call_ids)
-    return Card(
-        number, "fold", tuple(rows), call_ids=calls, inside=inside, absent=members[0].absent
-    )
+    return tuple(rows)
 
 
 def _kinds_listed(inside: tuple[Card, ...]) -> list[str]:

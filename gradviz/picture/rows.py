@@ -144,48 +144,47 @@ class RowWriter:
         What a library did to a named tensor (``kaiming_uniform_``) is left out too.
         """
         # an optimizer's step, not nn.init
-        made = [c for c in calls if not c.bookkeeping or "step" in code_of(c)]
-        lines = self.code_lines(states, made)
-        hooked = {CodeLine(code_of(c)) for c in made if c.id in self.facts.hooked_by_call}
-        return [
-            _commented(line, lines.count(line), line in hooked) for line in dict.fromkeys(lines)
-        ]
-
-    def code_lines(self, states: list[Tensor], made: list[Call]) -> list[CodeLine]:
-        """List the lines of code that made and wrote a tensor, each as often as it ran."""
+        user_calls = [c for c in calls if not c.bookkeeping or "step" in code_of(c)]
+        lines = self.code_lines(states, user_calls)
         name, variable = states[-1].name, variable_of(states[-1])
-        is_made = bool(made) and _makes(made[0], states[0])
-        title = self.code_title(states, made, is_made)
-        lines = [CodeLine(title)] if title else []
-        for call in made[1:] if title and is_made else made:
-            code = code_of(call)
-            if lines and _is_part(lines[-1], code, states[-1]):
-                lines.pop()
-            if is_made or self.is_told(call, variable):
-                at = self.line_of_write(states[-1], call) if lines else None
-                lines.append(CodeLine(code, at))
         if name and not any(_mentions(line.code, variable) for line in lines):
             lines.insert(0, CodeLine(name))
+        hooks = {CodeLine(code_of(c)) for c in user_calls if c.id in self.facts.hooked_by_call}
+        return [_commented(line, lines.count(line), line in hooks) for line in dict.fromkeys(lines)]
+
+    def code_lines(self, states: list[Tensor], calls: list[Call]) -> list[CodeLine]:
+        """List the lines of code that made and wrote a tensor, each as often as it ran."""
+        tensor = states[-1]
+        is_made = bool(calls) and _makes(calls[0], states[0])
+        title = self.code_title(states, calls, is_made)
+        lines = [CodeLine(title)] if title else []
+        for call in calls[1:] if title and is_made else calls:
+            code = code_of(call)
+            if lines and _is_part(lines[-1], code, tensor):
+                lines.pop()
+            if is_made or self.is_shown(call, variable_of(tensor)):
+                number = self.line_of_write(tensor, call) if lines else None
+                lines.append(CodeLine(code, number))
         return lines
 
-    def is_told(self, call: Call, variable: str) -> bool:
-        """Say whether the line of a call stands on the card of a tensor that it did not make: one
+    def is_shown(self, call: Call, variable: str) -> bool:
+        """Tell whether the line of a call stands on the card of a tensor that it did not make: one
         that only handed the tensor on does not."""
         if not variable or call.bookkeeping or call.id in self.facts.hooked_by_call:
             return True
         return _mentions(code_of(call), variable)
 
-    def code_title(self, states: list[Tensor], made: list[Call], is_made: bool) -> str:
+    def code_title(self, states: list[Tensor], calls: list[Call], is_made: bool) -> str:
         """Return the first line of a card whose tensor the code of its first call does not stand
         for, or ""."""
         name, is_former = states[-1].name, variable_of(states[-1]) != states[-1].name
-        outputs = len(made[0].outputs) if is_made else 0
+        outputs = len(calls[0].outputs) if is_made else 0
         # made before the recording, by a factory, or by one call with several results
-        if name and not (is_made and outputs == 1 and (made[0].inputs or is_former)):
+        if name and not (is_made and outputs == 1 and (calls[0].inputs or is_former)):
             return name
-        if not made:
+        if not calls:
             return say("row.unnamed")
-        return say("label.output", n=made[0].outputs.index(states[0].id)) if outputs > 1 else ""
+        return say("label.output", n=calls[0].outputs.index(states[0].id)) if outputs > 1 else ""
 
     def line_of_write(self, tensor: Tensor, call: Call) -> int | None:
         """Return the line in which memory was written: versions and staleness hang on it."""
