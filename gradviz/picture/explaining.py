@@ -372,11 +372,13 @@ class _Teller:
         not cut: a path that was built before stands, and what arrives along it is not stored."""
         frozen, last = self.facts.frozen_leaves, self.facts.latest_state
         ends = ((c, self.graph.tensor[c.input_id].object_id) for c in frozen)
-        found = [c for c, leaf in ends if last[leaf].requires_grad is False]
-        calls = [self.graph.call[c.call_id] for c in found if c.call_id in self.graph.call]
+        switched_off = [c for c, leaf in ends if last[leaf].requires_grad is False]
+        calls = [self.graph.call[c.call_id] for c in switched_off if c.call_id in self.graph.call]
         for call in calls[:1]:
             here = {c.id for c in calls if c.source == call.source}
-            names = list(dict.fromkeys(self.name(c.input_id) for c in found if c.call_id in here))
+            names = list(
+                dict.fromkeys(self.name(c.input_id) for c in switched_off if c.call_id in here)
+            )
             yield self.at_line(call, say("summary.frozen", names=names))
 
     # --- gradients that did not come --------------------------------------------------------------
@@ -593,11 +595,10 @@ class _Teller:
         """Tell the first gradient of the last run that changed between two nodes; what a leaf
         stores is told already."""
         last = self.graph.backwards[-1].run if self.graph.backwards else None
-        changes = self.facts.changed.values()
-        found = [c for c in changes if c.run == last and c.before != c.after]
-        found = [c for c in found if c.node_id not in self.facts.accumulations]
-        for change in found[:1]:
-            yield self.change(change, len(found))
+        changes = [c for c in self.facts.changed.values() if c.run == last and c.before != c.after]
+        changes = [c for c in changes if c.node_id not in self.facts.accumulations]
+        for change in changes[:1]:
+            yield self.change(change, len(changes))
 
     def change(self, change: Changed, of: int) -> str:
         """Tell one of several changes of a gradient."""

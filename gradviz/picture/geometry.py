@@ -103,12 +103,12 @@ class Spline(NamedTuple):
 
     def samples(self) -> list[Point]:
         """Return points along it, close together, from tip to tip."""
-        found = [self.start] if self.start else []
+        along = [self.start] if self.start else []
         for i in range(0, len(self.points) - 1, 3):
             piece = self.points[i : i + 4]
             if len(piece) == 4:
-                found += _cubic(piece)
-        return [*found, self.end] if self.end else found
+                along += _cubic(piece)
+        return [*along, self.end] if self.end else along
 
 
 def _cubic(piece: list[Point]) -> Iterator[Point]:
@@ -129,12 +129,12 @@ def _normals(points: list[Point]) -> list[Point]:
     has a step there.
     """
     runs = [list(run) for _, run in itertools.groupby(points)]
-    found = []
+    normals = []
     for i, run in enumerate(runs):
         (x0, y0), (x1, y1) = runs[max(i - 1, 0)][0], runs[min(i + 1, len(runs) - 1)][0]
         length = math.hypot(x1 - x0, y1 - y0) or 1
-        found += [((y0 - y1) / length, (x1 - x0) / length)] * len(run)
-    return found
+        normals += [((y0 - y1) / length, (x1 - x0) / length)] * len(run)
+    return normals
 
 
 class Chip(NamedTuple):
@@ -187,7 +187,8 @@ def place(
         page: the picture so far; beyond it there is room, but better not.
     """
     near, borders, taken = _cells(lines), list(frames), list(solid)
-    found, flaws = [chip.middle for chip in chips], 0
+    middles = [chip.middle for chip in chips]
+    flaws = 0
     # Words of frames first, then those of the shortest lines: long ones have the most places to
     # choose from.
     for i in sorted(
@@ -212,9 +213,9 @@ def place(
             if cost < 3:
                 break
         taken.append(chip.at(best))
-        found[i] = best
+        middles[i] = best
         flaws += lowest >= 10
-    return found, flaws
+    return middles, flaws
 
 
 def _candidates(chip: Chip, line: list[Point]) -> Iterator[tuple[float, Point]]:

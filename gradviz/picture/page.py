@@ -49,7 +49,7 @@ def page(book: dict[str, Any]) -> bytes:
         "script": script,
     }
     # One pass: what is put in is not looked at again, whatever it holds.
-    filled = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], static("page.html"))
+    filled = re.sub(r"\{\{(\w+)\}\}", lambda field: parts[field[1]], static("page.html"))
     return filled.encode()
 
 

@@ -112,19 +112,17 @@ def best(scene: Scene, width: int, like: Arranged | None = None) -> Arranged:
 def _best(scene: Scene, width: int, like: Arranged | None, legend: tuple[str, ...]) -> Arranged:
     """Find the best arrangement, once. ``legend`` only tells languages apart: a scene does not
     hold its legend."""
-    found: dict[str, Arranged] = {}
+    enough = Flaws(0, like.flaws.hidden) if like else Flaws()
+    tried: dict[str, Arranged] = {}
     for how in (like.how, *ARRANGEMENTS) if like else ARRANGEMENTS:
         source = write_dot(scene, how)
-        if source not in found:
-            flaws = _flaws(source, width)
-            found[source] = Arranged(source, how, flaws)
-            enough = Flaws(0, like.flaws.hidden) if like else Flaws()
-            if (
-                flaws <= enough
-                or sum(not tried.flaws.too_wide for tried in found.values()) == TRIES
-            ):
-                break
-    return min(found.values(), key=lambda tried: tried.flaws)
+        if source in tried:
+            continue
+        tried[source] = Arranged(source, how, _flaws(source, width))
+        narrow = sum(not one.flaws.too_wide for one in tried.values())
+        if tried[source].flaws <= enough or narrow == TRIES:
+            break
+    return min(tried.values(), key=lambda one: one.flaws)
 
 
 def _flaws(dot: str, width: int) -> Flaws:
@@ -144,8 +142,8 @@ def _flaws(dot: str, width: int) -> Flaws:
 def _too_wide(pattern: bytes, drawn: bytes, width: int) -> int:
     """Return by how many CSS pixels a picture is too wide, where the pattern finds a width in
     points."""
-    found = re.search(pattern, drawn)
-    return max(round(float(found[1]) * 4 / 3) - width, 0) if found else 0
+    points = re.search(pattern, drawn)
+    return max(round(float(points[1]) * 4 / 3) - width, 0) if points else 0
 
 
 @contextmanager
@@ -355,7 +353,7 @@ def _rect(middle: str, width: str, height: str) -> Rect:
 
 
 def keeps_places() -> bool:
-    """Whether ``pieces`` can draw: it needs pygraphviz."""
+    """Tell whether ``pieces`` can draw: it needs pygraphviz."""
     return _pygraphviz() is not None
 
 
@@ -388,8 +386,8 @@ def pieces(dot: str, wanted: Iterable[Piece]) -> tuple[str, dict[Piece, str], st
             _finish(drawn, dot, {name: piece.title for piece, name in names.items()})
         )
         page: Any = root.find(SVG + "g")
-        found = {group.get("id").partition("-")[2]: group for group in page.findall(SVG + "g")}
-        texts = {piece: _piece(piece, name, found) for piece, name in names.items()}
+        groups = {group.get("id").partition("-")[2]: group for group in page.findall(SVG + "g")}
+        texts = {piece: _piece(piece, name, groups) for piece, name in names.items()}
         for child in list(page):
             page.remove(child)
         page.text = "\0"
@@ -406,27 +404,32 @@ def _add_pieces(graph: Any, names: Mapping[Piece, str]) -> None:
         for tail, head, key in graph.edges(keys=True)
     }
     frames = dict(_frames(graph))
-    place = dict(graph.graph_attr).get("lp", "")
+    legend_at = dict(graph.graph_attr).get("lp", "")
     for piece, name in names.items():
         if piece.of.startswith("cluster"):
             graph.add_subgraph(
                 [], **{**frames[piece.of], "name": name, "id": name, "label": piece.label}
             )
         elif piece.of.startswith("e"):
-            edge, forward = edges[piece.of], edges.get(f"{piece.of}f")
-            look = edge.attr.to_dict()
-            if forward is not None and piece.kind in ("gradient", "raise"):
-                look |= _back(piece.kind)
-            elif forward is not None:
-                look = {**forward.attr.to_dict(), "lp": look["lp"]}
+            look = _edge_look(piece, edges[piece.of], edges.get(f"{piece.of}f"))
             graph.add_edge(
-                *edge,
+                *edges[piece.of],
                 **{**look, "key": name, "id": name, "class": piece.kind, "label": piece.label},
             )
         else:
-            at = graph.get_node(piece.of).attr["pos"] if piece.of else place
-            graph.add_node(name, id=name, label=piece.label, pos=at)
+            pos = graph.get_node(piece.of).attr["pos"] if piece.of else legend_at
+            graph.add_node(name, id=name, label=piece.label, pos=pos)
     graph.graph_attr["label"] = ""
+
+
+def _edge_look(piece: Piece, edge: Any, forward: Any) -> dict[str, str]:
+    """Return the attributes of an edge at one step, of the line of its pair that it then is."""
+    look: dict[str, str] = edge.attr.to_dict()
+    if forward is None:
+        return look
+    if piece.kind in ("gradient", "raise"):
+        return look | _back(piece.kind)
+    return {**forward.attr.to_dict(), "lp": look["lp"]}
 
 
 def _frames(graph: Any) -> Iterator[tuple[str, dict[str, str]]]:
@@ -436,13 +439,13 @@ def _frames(graph: Any) -> Iterator[tuple[str, dict[str, str]]]:
         yield from _frames(frame)
 
 
-def _piece(piece: Piece, name: str, found: Mapping[str, Any]) -> str:
+def _piece(piece: Piece, name: str, groups: Mapping[str, Any]) -> str:
     """Return the SVG of one piece, without what is said once for all of them."""
-    group = found[name]
+    group = groups[name]
     group.set("id", group.get("id").rpartition(".")[0])
     parts = list(group) if not piece.of else [group]
     if piece.kind in ("gradient", "raise"):
-        parts.append(found[f"{piece.of}f"])
+        parts.append(groups[f"{piece.of}f"])
     for element in group.iter():
         for key in [key for key, value in element.items() if COMMON.get(key) == value]:
             del element.attrib[key]
@@ -459,8 +462,8 @@ def _piece(piece: Piece, name: str, found: Mapping[str, Any]) -> str:
 
 def size(svg: str) -> tuple[int, int]:
     """Read width and height of one of our SVGs, in CSS pixels."""
-    found = re.search(r'<svg[^>]*? width="(\d+)"[^>]*? height="(\d+)"', svg)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    sides = re.search(r'<svg[^>]*? width="(\d+)"[^>]*? height="(\d+)"', svg)
+    return (int(sides[1]), int(sides[2])) if sides else (0, 0)
 
 
 @lru_cache(maxsize=64)
@@ -485,9 +488,9 @@ def _finish(svg: bytes, dot: str, titles: Mapping[str, str]) -> bytes:
     for group in root.iter(SVG + "g"):
         title = group.find(SVG + "title")
         if title is not None:
-            said = titles.get(title.text or "")
-            if said:
-                title.text = visible(said, 1000)
+            words = titles.get(title.text or "")
+            if words:
+                title.text = visible(words, 1000)
             else:
                 group.remove(title)
         if group.get("class") != "graph":

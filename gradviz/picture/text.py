@@ -59,10 +59,10 @@ def text(graph: Graph, scene: Scene, title: str | None = None) -> str:
 
 def _some(lines: Iterable[str]) -> list[str]:
     """Return the lines of a section; where they are many, how many more there are."""
-    found = list(lines)
-    if len(found) <= LINES:
-        return found
-    return [*found[:LINES], say("text.more", n=f"{len(found) - LINES:,}")]
+    listed = list(lines)
+    if len(listed) <= LINES:
+        return listed
+    return [*listed[:LINES], say("text.more", n=f"{len(listed) - LINES:,}")]
 
 
 # --- cards ----------------------------------------------------------------------------------------
