@@ -249,10 +249,10 @@ class Facts:
         flag again makes them ordinary leaves."""
         found, set_again = set[int](), set[int]()
         for call in self.graph.calls:
-            given = {t.object_id for t in self._there(call.inputs)}
             if call.function in ("requires_grad_", "requires_grad"):
-                set_again |= given
+                set_again |= {t.object_id for t in self._there(call.inputs)}
             elif call.inference_mode or not call.grad_mode:
+                given = {t.object_id for t in self._there(call.inputs)}
                 made = self._there(call.outputs)
                 views = [t for t in made if t.requires_grad and t.is_leaf and t.base_id is not None]
                 found |= {t.object_id for t in views} - given
@@ -589,8 +589,15 @@ class Facts:
         call = node.call_id if node else None
         return (-1 if call is None else call, -node_id if call is None else node_id)
 
-    def reachable(self, node_ids: Iterable[int]) -> set[int]:
-        """Find every node that a gradient starting at ``node_ids`` can meet, those included."""
+    def grad_fn(self, tensor: Tensor) -> Node | None:
+        """Return the node that is the ``grad_fn`` of a state, where it has one that is in the
+        graph."""
+        edge = tensor.gradient_edge
+        return self.graph.node.get(edge.node_id) if edge and not tensor.is_leaf else None
+
+    def reachable(self, node_ids: Iterable[int], inside: Set[int] | None = None) -> set[int]:
+        """Find every node that a gradient starting at ``node_ids`` can meet, those included; with
+        ``inside`` along edges to these nodes only."""
         edges_from = self.graph.edges_from
         seen: set[int] = set()
         todo = list(node_ids)
@@ -599,7 +606,7 @@ class Facts:
             if node not in seen:
                 seen.add(node)
                 nexts = [e.next_node_id for e in edges_from.get(node, ())]
-                todo += [n for n in nexts if n is not None]
+                todo += [n for n in nexts if n is not None and (inside is None or n in inside)]
         return seen
 
     def above(self, node_ids: Iterable[int]) -> set[int]:

@@ -15,8 +15,7 @@ CUTS = 4  # cuts that leave one card; from here on their words stand in the card
 
 
 def arranged(scene: Scene, like: Scene | None = None) -> Scene:
-    """The scene as it is drawn; ``like`` another one of the same cards and arrows, where one is
-    given.
+    """Return the scene as it is drawn, with room for its lines.
 
     One leaf that is tied to all steps of a loop makes the layout hang and the picture a fan, so
     each use gets a small card with its name. Leaves that a shaded region cuts off get one small
@@ -88,6 +87,7 @@ def _as_one(cuts: list[Arrow], tail: int) -> Arrow:
 
 
 def _tag(leaves: list[Card], number: int) -> Card:
+    """Make the small card that names some leaves."""
     rows = [leaf.rows[0]._replace(text=leaf.name or leaf.title) for leaf in leaves]
     if len(rows) > LISTED:
         rows[LISTED - 1 :] = [Row("code", say("card.more_leaves", n=len(rows) - LISTED + 1))]
@@ -97,7 +97,7 @@ def _tag(leaves: list[Card], number: int) -> Card:
 
 
 def _short_cuts(scene: Scene) -> Scene:
-    """Where many cuts leave one card, their reasons stand in the cards at their ends: the arrows
+    """Move the reasons of cuts, where many leave one card, into the cards at their ends: the arrows
     have no room."""
     leaving = Counter(a.tail for a in scene.arrows if a.kind == "cut")
     cards, arrows = list(scene.cards), list(scene.arrows)
@@ -111,8 +111,8 @@ def _short_cuts(scene: Scene) -> Scene:
 
 
 def side_by_side(box: Box, arrows: Sequence[Arrow]) -> bool:
-    """Whether a leaf and what was cut from it can share a row: no other way leads from one to the
-    other."""
+    """Tell whether a leaf and what was cut from it can share a row: no other way leads from one to
+    the other."""
     after: dict[int, list[tuple[str, int]]] = {}
     for a in arrows:
         after.setdefault(a.tail, []).append((a.kind, a.head))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -62,8 +63,8 @@ ARRANGEMENTS = (
 
 
 def escape(text: str) -> str:
-    """User text as the content of an HTML-like label. Graphviz replaces ``\\N`` and ``\\G`` even in
-    those."""
+    """Write user text as the content of an HTML-like label. Graphviz replaces ``\\N`` and ``\\G``
+    even in those."""
     return html.escape(visible(text), quote=True).replace("\\", "\\\\")
 
 
@@ -84,8 +85,8 @@ def wrap(text: str, chars: int, lines: int) -> list[str]:
 
 
 def _break_here(text: str, i: int) -> int:
-    """How good a place ``i`` is for a line break: late in the line, after a space or comma, before
-    a dot."""
+    """Rate ``i`` as a place for a line break: late in the line, after a space or comma, before a
+    dot."""
     if len(text) - i < 4 or text[i - 2 : i] == "# ":
         return -1
     if text[i : i + 2] == "# ":
@@ -96,7 +97,7 @@ def _break_here(text: str, i: int) -> int:
 
 
 def dot(scene: Scene, how: Arrangement = ARRANGEMENTS[0]) -> str:
-    """The DOT source of a scene.
+    """Write the DOT source of a scene.
 
     Args:
         scene: cards, arrows and frames; folded already if it has to be.
@@ -106,51 +107,64 @@ def dot(scene: Scene, how: Arrangement = ARRANGEMENTS[0]) -> str:
         Text for Graphviz, ending in a newline.
     """
     beside = _beside(scene, how)
+    rows = _plan(scene, beside, how)
+    framed = {i for box in scene.boxes for i in box.members}
     lines = [
         "digraph {",
-        "  "
-        + _attributes(
-            rankdir="TB",
-            newrank="true",
-            bgcolor="transparent",
-            nodesep=0.25,
-            ranksep=0.34,
-            pad=0.06,
-            labelloc="b",
-            fontname=theme.SANS,
-            fontsize=theme.STATE_SIZE,
-            label=_footer(scene),
-            compound="true" if any(a.to_frame for a in scene.arrows) else "",
-            end=";",
-        ),
+        f"  {_picture(scene)}",
         f"  node [{_attributes(shape='plain', fontname=theme.SANS, fontsize=theme.VALUE_SIZE)}];",
         f"  edge [{_attributes(fontname=theme.SANS, fontsize=theme.STATE_SIZE, arrowsize=0.8)}];",
+        *_boxes(scene, _frames(scene), beside, how.chars),
+        *(f"  {_card(c, how.chars)}" for c in scene.cards if c.id not in framed),
+        *_arrows(scene, beside, rows, how),
+        *_columns(rows),
+        "}",
     ]
-    frames = _frames(scene)
+    return "\n".join(lines) + "\n"
+
+
+def _picture(scene: Scene) -> str:
+    """Write the attributes of the whole picture."""
+    return _attributes(
+        rankdir="TB",
+        newrank="true",
+        bgcolor="transparent",
+        nodesep=0.25,
+        ranksep=0.34,
+        pad=0.06,
+        labelloc="b",
+        fontname=theme.SANS,
+        fontsize=theme.STATE_SIZE,
+        label=_footer(scene),
+        compound="true" if any(a.to_frame for a in scene.arrows) else "",
+        end=";",
+    )
+
+
+def _arrows(
+    scene: Scene, beside: list[tuple[int, int]], rows: Plan, how: Arrangement
+) -> Iterator[str]:
+    """Write every arrow."""
     region = {
         m: f"cluster_{k}"
-        for k, box in enumerate(frames)
+        for k, box in enumerate(_frames(scene))
         if box.kind == "region"
         for m in box.members
     }
-    lines += _boxes(scene, frames, beside, how.chars)
-    framed = {i for box in scene.boxes for i in box.members}
-    lines += [f"  {_card(c, how.chars)}" for c in scene.cards if c.id not in framed]
-    rows = _plan(scene, beside, how)
     for i, a in enumerate(scene.arrows):
         link = (a.tail, a.head)
         # an xlabel takes no room
-        beside_line = "xlabel" if how.chars < UNSET and link in rows.long else "label"
-        look = _arrow(
-            a.kind, _label(a), beside_line, link in beside, link in rows.main, rows.spans[i]
-        )
+        words_at = "xlabel" if how.chars < UNSET and link in rows.long else "label"
+        look = _arrow(a.kind, _label(a), words_at, link in beside, link in rows.main, rows.spans[i])
         look += f' lhead="{region[a.head]}"' if a.to_frame else ""
-        lines.append(f'  n{a.tail} -> n{a.head} [key="e{i}" id="e{i}" {look}];')
-    lines += [
-        f"  n{upper} -> n{lower} [{_attributes(style='invis', weight=COLUMN)}];"
-        for upper, lower in rows.columns
-    ]
-    return "\n".join([*lines, "}"]) + "\n"
+        yield f'  n{a.tail} -> n{a.head} [key="e{i}" id="e{i}" {look}];'
+
+
+def _columns(rows: Plan) -> Iterator[str]:
+    """Write the links without a line that keep cards under each other."""
+    look = _attributes(style="invis", weight=COLUMN)
+    for upper, lower in rows.columns:
+        yield f"  n{upper} -> n{lower} [{look}];"
 
 
 class Piece(NamedTuple):
@@ -164,7 +178,7 @@ class Piece(NamedTuple):
 
 
 def pieces(scene: Scene, how: Arrangement) -> list[Piece]:
-    """Everything in the scene that is not absent, for ``render.pieces``.
+    """List everything in the scene that is not absent, for ``render.pieces``.
 
     Args:
         scene: one of several with the same cards, arrows and frames, of which one was laid out.
@@ -192,11 +206,12 @@ def pieces(scene: Scene, how: Arrangement) -> list[Piece]:
 
 
 def _frames(scene: Scene) -> list[Box]:
+    """Sort the frames so that the larger ones come first."""
     return sorted(scene.boxes, key=lambda b: (-len(b.members), b.kind))
 
 
 def _beside(scene: Scene, how: Arrangement) -> list[tuple[int, int]]:
-    """Pairs of cards that share a frame and a row."""
+    """List the pairs of cards that share a frame and a row."""
     return (
         []
         if how.columns
@@ -205,6 +220,7 @@ def _beside(scene: Scene, how: Arrangement) -> list[tuple[int, int]]:
 
 
 def _attributes(*, end: str = "", **given: Any) -> str:
+    """Write attributes of DOT, those of ``ALLOWED`` only."""
     unknown = given.keys() - ALLOWED
     if unknown:
         raise ValueError(f"not on the list of attributes that may be drawn: {sorted(unknown)}")
@@ -212,6 +228,7 @@ def _attributes(*, end: str = "", **given: Any) -> str:
 
 
 def _value(value: Any) -> str:
+    """Quote the value of an attribute where DOT wants it."""
     text = str(value)
     if text.startswith("<<"):
         return text
@@ -224,10 +241,12 @@ def _value(value: Any) -> str:
 
 
 def _card(card: Card, chars: int) -> str:
+    """Write a card as a node."""
     return f'n{card.id} [id="n{card.id}" label={_label_of(card, chars)}];'
 
 
 def _label_of(card: Card, chars: int) -> str:
+    """Write the table of a card, as large as its rows at any step need."""
     if not card.room:
         return _table(card.kind, card.rows, chars)
     # Graphviz rounds each line up
@@ -237,8 +256,8 @@ def _label_of(card: Card, chars: int) -> str:
 
 @lru_cache(maxsize=4096)
 def _table(kind: str, rows: tuple[Row, ...], chars: int, width: float = 0, height: int = 0) -> str:
-    """Rows of one kind that follow each other share one coloured strip. Free room stays below
-    them."""
+    """Write rows as a table. Rows of one kind that follow each other share one coloured strip; free
+    room stays below them."""
     look = theme.CARDS[kind]
     style = "rounded,dashed" if look.dashed else "rounded"
     size = f' height="{height}"' if height else ""
@@ -255,6 +274,7 @@ def _table(kind: str, rows: tuple[Row, ...], chars: int, width: float = 0, heigh
 
 
 def _lines(row: Row, chars: int) -> list[str]:
+    """Wrap one row."""
     look = theme.ROWS[row.kind]
     return wrap(
         row.text if look.mono else shorten(row.text, VALUE_CHARS),
@@ -264,6 +284,7 @@ def _lines(row: Row, chars: int) -> list[str]:
 
 
 def _strip(look: RowLook, lines: list[str], width: float) -> str:
+    """Write lines of one kind, on their colour where they have one."""
     width = max(width, *(_width(line, look) + 8 for line in lines))
     if not look.fill:
         return "".join(
@@ -278,6 +299,7 @@ def _strip(look: RowLook, lines: list[str], width: float) -> str:
 
 
 def _text(line: str, look: RowLook) -> str:
+    """Write one line in its font."""
     text = escape(line) or " "
     face = f' face="{theme.MONO}"' if look.mono else ""
     text = f"<b>{text}</b>" if look.bold else text
@@ -285,11 +307,13 @@ def _text(line: str, look: RowLook) -> str:
 
 
 def _width(line: str, look: RowLook) -> float:
+    """Measure one line, in points."""
     return text_width(line, size=look.size, bold=look.bold, mono=look.mono)
 
 
 @lru_cache(maxsize=4096)
 def _table_width(rows: tuple[Row, ...], chars: int) -> float:
+    """Measure rows, in points: as wide as the widest line."""
     return (
         max(
             (_width(line, theme.ROWS[row.kind]) for row in rows for line in _lines(row, chars)),
@@ -300,13 +324,14 @@ def _table_width(rows: tuple[Row, ...], chars: int) -> float:
 
 
 def _card_width(card: Card, chars: int) -> float:
+    """Measure a card, in points, as wide as its rows at any step need."""
     return max(_table_width(rows, chars) for rows in card.room or (card.rows,))
 
 
 @lru_cache(maxsize=4096)
 def _table_height(rows: tuple[Row, ...], chars: int) -> float:
-    """As Graphviz adds it up: 1.2 font sizes a line, 2 points around each cell and between
-    cells."""
+    """Measure rows as Graphviz adds them up: 1.2 font sizes a line, 2 points around each cell and
+    between cells."""
     height = 4.0
     for kind, same in groupby(rows, key=lambda row: row.kind):
         lines = sum(len(_lines(row, chars)) for row in same)
@@ -319,7 +344,7 @@ def _table_height(rows: tuple[Row, ...], chars: int) -> float:
 
 
 def _boxes(scene: Scene, order: list[Box], beside: list[tuple[int, int]], chars: int) -> list[str]:
-    """Frames as nested clusters, in an order in which the larger ones come first."""
+    """Write frames as nested clusters, in an order in which the larger ones come first."""
     cards = {c.id: c for c in scene.cards}
     inner: dict[int, list[int]] = {}  # boxes by the box around them
     around: dict[int, int] = {}  # the innermost box of a card
@@ -328,6 +353,7 @@ def _boxes(scene: Scene, order: list[Box], beside: list[tuple[int, int]], chars:
         around |= dict.fromkeys(box.members, i)
 
     def write(i: int, indent: str) -> list[str]:
+        """Write one frame and those in it."""
         box, flat = order[i], order[i].members in beside
         lines = [f"{indent}subgraph cluster_{i} {{ {_box(box, flat)}"]
         lines += [line for j in inner.get(i, ()) for line in write(j, indent + "  ")]
@@ -340,6 +366,7 @@ def _boxes(scene: Scene, order: list[Box], beside: list[tuple[int, int]], chars:
 
 
 def _box(box: Box, flat: bool) -> str:
+    """Write the attributes of a frame."""
     look = theme.BOXES[box.kind]
     return _attributes(
         style=look.style,
@@ -355,6 +382,7 @@ def _box(box: Box, flat: bool) -> str:
 
 
 def _box_chip(box: Box, flat: bool) -> str:
+    """Write the words of a frame."""
     return _chip(box.label, theme.BOXES[box.kind].chip, one_line=flat, pauses=FRAME_PAUSES)
 
 
@@ -362,8 +390,9 @@ def _box_chip(box: Box, flat: bool) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _arrow(kind: str, label: str, place: str, flat: bool, main: bool, span: int) -> str:
-    """Forward is drawn in rank order; a gradient beside it is the second colour of the same edge.
+def _arrow(kind: str, label: str, words_at: str, flat: bool, main: bool, span: int) -> str:
+    """Write the attributes of an arrow. Forward is drawn in rank order; a gradient beside it is the
+    second colour of the same edge.
 
     One edge for both keeps the two lines parallel and halves the layout's work; ``render`` moves
     them apart and gives each its own width.
@@ -371,12 +400,14 @@ def _arrow(kind: str, label: str, place: str, flat: bool, main: bool, span: int)
     chip = _chip(label, theme.CHIPS[kind], one_line=flat) if label else ""
     minlen = 2 if flat else span if span > 1 else ""
     weight = NEAR if kind == "of" else MAIN if main else ""
-    return _attributes(**{"class": kind, **_line(kind), place: chip}, minlen=minlen, weight=weight)
+    return _attributes(
+        **{"class": kind, **_line(kind), words_at: chip}, minlen=minlen, weight=weight
+    )
 
 
 def _line(kind: str) -> dict[str, Any]:
-    """Line and heads of one kind of arrow. A bar or an open head stands at the tail, a filled head
-    at the head."""
+    """Return line and heads of one kind of arrow. A bar or an open head stands at the tail, a
+    filled head at the head."""
     forward, back = theme.FORWARD, {"gradient": theme.GRADIENT, "raise": theme.RAISE}.get(kind)
     if back:
         bar = "tee" if kind == "raise" else "vee"
@@ -402,6 +433,7 @@ def _line(kind: str) -> dict[str, Any]:
 
 
 def _label(arrow: Arrow) -> str:
+    """Join what stands on the chip of an arrow."""
     return " · ".join(part for part in (arrow.mark, arrow.label) if part)
 
 
@@ -415,7 +447,8 @@ def _chip_lines(text: str, one_line: bool = False, pauses: str = PAUSES) -> list
 
 
 def _steps(text: str) -> list[str]:
-    """
+    """Break what became of a gradient on its way before its arrows, where it is long.
+
     >>> _steps("1 → hook → 10"), _steps("[1, 1, 1] → hook → [10, 10, 10]")
     (['1 → hook → 10'], ['[1, 1, 1] → hook', '→ [10, 10, 10]'])
     """
@@ -429,6 +462,7 @@ def _steps(text: str) -> list[str]:
 
 
 def _chip(text: str, look: theme.ChipLook, one_line: bool = False, pauses: str = PAUSES) -> str:
+    """Write a chip."""
     row = RowLook(theme.STATE_SIZE, look.colour, bold=True)
     width = _chip_width(text, one_line, pauses) - 4  # the cell adds 2 points on each side
     text = "<br/>".join(_text(line, row) for line in _chip_lines(text, one_line, pauses))
@@ -440,11 +474,13 @@ def _chip(text: str, look: theme.ChipLook, one_line: bool = False, pauses: str =
 
 @lru_cache(maxsize=4096)
 def _chip_width(text: str, one_line: bool = False, pauses: str = PAUSES) -> float:
+    """Measure a chip, in points."""
     lines = _chip_lines(text, one_line, pauses)
     return max(text_width(line, size=theme.STATE_SIZE, bold=True) for line in lines) + 10
 
 
 def _plan(scene: Scene, beside: list[tuple[int, int]], how: Arrangement) -> Plan:
+    """Plan the rows of a scene; one that is too large to be laid out gets none."""
     if len(scene.cards) > PLANNED:
         return Plan([1] * len(scene.arrows), set(), [], set())
     widths = {c.id: _card_width(c, how.chars) for c in scene.cards}
@@ -471,7 +507,7 @@ def _plan(scene: Scene, beside: list[tuple[int, int]], how: Arrangement) -> Plan
 
 
 def _footer(scene: Scene) -> str:
-    """The legend, on one line where there is room, and the notes under it."""
+    """Write the legend, on one line where there is room, and the notes under it."""
     rows = ["".join(map(_sign, line)) for line in _legend_lines(_signs(scene))]
     notes = [line for note in scene.notes for line in wrap(note, 90, 3)]
     rows += [f"<td>{_text(line, NOTE)}</td>" for line in notes]
@@ -513,10 +549,12 @@ def _legend_lines(signs: list[str]) -> list[list[str]]:
 
 
 def _sign(sign: str) -> str:
+    """Write what one sign of the legend means, in the colour of the sign."""
     look = NOTE._replace(colour=theme.LEGEND_STROKES.get(sign, NOTE.colour))
     text = _text(say(f"legend.{sign}"), look)
     return f'<td width="{_sign_width(sign):.0f}" bgcolor="#f6f6f6">{text}</td>'
 
 
 def _sign_width(sign: str) -> float:
+    """Measure a sign of the legend, in points."""
     return _width(say(f"legend.{sign}"), NOTE) + 14

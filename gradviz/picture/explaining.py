@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import islice
 from typing import NamedTuple
 
@@ -47,7 +47,8 @@ class Listing(NamedTuple):
     text: str
 
     def shows(self, at: Source | None) -> bool:
-        """Whether the reader finds this place in it. Two cells of a notebook may have one name.
+        """Tell whether the reader finds this place in it. Two cells of a notebook may have one
+        name.
 
         >>> listing = Listing("cell", 3, "a = leaf()\\nb = copy(a)")
         >>> listing.shows(Source("cell", 4, "b = copy(a)"))
@@ -57,25 +58,36 @@ class Listing(NamedTuple):
         >>> listing.shows(Source("cell", 4, "b (copy: detach)"))
         True
         """
-        lines = self.text.splitlines()
-        if (
-            at is None
-            or at.file != self.file
-            or not self.first <= at.line < self.first + len(lines)
-        ):
+        if at is None or at.file != self.file:
             return False
-        line, code = (
-            re.sub(r"\s", "", part) for part in (lines[at.line - self.first], at.code or "")
-        )
-        # "b (copy: detach)": what a called function did
-        called = re.search(r"(\w+)[\w.]*:\w+\)?$", code)
-        # the result may have got its name elsewhere
-        code = called[1] if called else code.partition("=")[2] or code
-        return code[:FIRST] in line or line in code
+        lines = _bare_lines(self.text)
+        row = at.line - self.first
+        return 0 <= row < len(lines) and _is_code_of(lines[row], at.code or "")
+
+
+@lru_cache(maxsize=16)  # every card of every state asks where its line is
+def _bare_lines(text: str) -> list[str]:
+    """Return the lines of a text without blanks."""
+    return [re.sub(r"\s", "", line) for line in text.splitlines()]
+
+
+@lru_cache(maxsize=1024)
+def _is_code_of(line: str, code: str) -> bool:
+    """Tell whether a line without blanks is the one in which a piece of code stands.
+
+    >>> _is_code_of("b=a.exp()", "b = a.exp()"), _is_code_of("b=a.exp()", "t.detach()")
+    (True, False)
+    """
+    code = re.sub(r"\s", "", code)
+    # "b (copy: detach)": what a called function did
+    called = re.search(r"(\w+)[\w.]*:\w+\)?$", code)
+    # the result may have got its name elsewhere
+    code = called[1] if called else code.partition("=")[2] or code
+    return code[:FIRST] in line or line in code
 
 
 def summary(graph: Graph, error: str = "", listing: Listing | None = None) -> str:
-    """What happened to the gradient here.
+    """Tell what happened to the gradient here.
 
     Args:
         graph: what was recorded or captured.
@@ -103,19 +115,19 @@ def sentences(graph: Graph, error: str = "", listing: Listing | None = None) -> 
         ('Nothing was recorded.',)
     """
     teller = _Teller(graph, listing)
-    told: list[Told] = []
-    for place, sentence in enumerate(teller.sentences(error)):
+    chosen: list[Sentence] = []
+    for rank, sentence in enumerate(teller.sentences(error)):
         if len(sentence.text) > LIMIT:
-            sentence = _Teller(graph, listing, SHORT).sentence(error, place)
+            sentence = _Teller(graph, listing, SHORT).sentence(error, rank)
         # what lost a gradient is not left unsaid for want of room
-        if sentence.is_lost and told and not _has_room(told[0].text, sentence.text):
-            sentence = _Teller(graph, listing, SHORT, SHORT).sentence(error, place)
-        if not told or _has_room(told[0].text, sentence.text):
-            told.append(sentence)
-        if len(told) == 2:
-            came = teller.came() if all(one.is_lost for one in told) else []
-            return tuple(_with_third([one.text for one in told], came))
-    return tuple(one.text for one in told) or (*teller.nothing_to_tell(),)
+        if sentence.is_lost and chosen and not _has_room(chosen[0].text, sentence.text):
+            sentence = _Teller(graph, listing, SHORT, SHORT).sentence(error, rank)
+        if not chosen or _has_room(chosen[0].text, sentence.text):
+            chosen.append(sentence)
+        if len(chosen) == 2:
+            came = teller.came() if all(one.is_lost for one in chosen) else []
+            return tuple(_with_third([one.text for one in chosen], came))
+    return tuple(one.text for one in chosen) or (*teller.nothing_to_tell(),)
 
 
 def _has_room(first: str, second: str) -> bool:
@@ -123,24 +135,24 @@ def _has_room(first: str, second: str) -> bool:
     return second != first and len(f"{first} {second}") <= LIMIT
 
 
-def _with_third(told: list[str], third: Sequence[str]) -> list[str]:
-    """Two sentences with the first form of a third one that there is room for; where there is none,
-    the second one ends in an ellipsis.
+def _with_third(two: list[str], third: Sequence[str]) -> list[str]:
+    """Add to two sentences the first form of a third one that there is room for; where there is
+    none, the second one ends in an ellipsis.
 
     >>> _with_third(["a" * 100, "b" * 119], ["a.grad is [1, 2, 3].", "One gradient came."])[2:]
     ['One gradient came.']
     """
     for text in third:
-        if len(" ".join([*told, text])) <= LIMIT:
-            return [*told, text]
+        if len(" ".join([*two, text])) <= LIMIT:
+            return [*two, text]
     if not third:
-        return told
+        return two
     text = min(third, key=len)
-    room = LIMIT - len(told[0]) - len(text) - 2
-    return [told[0], visible(told[1], room), text]
+    room = LIMIT - len(two[0]) - len(text) - 2
+    return [two[0], visible(two[1], room), text]
 
 
-class Told(NamedTuple):
+class Sentence(NamedTuple):
     """A sentence; ``is_lost``: it tells of gradients that did not come."""
 
     text: str
@@ -167,7 +179,7 @@ class _Teller:
         self.graph, self.facts, self.words = graph, Facts.of(graph), Words(graph, code)
         self.listing, self.chars = listing, chars
 
-    def sentences(self, error: str) -> Iterator[Told]:
+    def sentences(self, error: str) -> Iterator[Sentence]:
         """Tell everything, the most important first.
 
         Args:
@@ -177,23 +189,23 @@ class _Teller:
         if error:
             raised = [e for e in raised if error.startswith(e.error) and e.message[:CODE] in error]
         if raised:
-            yield from map(Told, self.error(raised[-1]))
+            yield from map(Sentence, self.error(raised[-1]))
         elif error:
-            yield Told(say("summary.stops", error=_first_line(error)))
-        yield from map(Told, self.saved())
-        yield from (Told(text, is_lost=True) for text in self.cuts(lost=True))
-        yield from (Told(text, is_lost=True) for text in self.missing())
-        yield from map(Told, self.gradients())
-        yield from map(Told, self.before_backward())
-        yield from map(Told, self.memory())
+            yield Sentence(say("summary.stops", error=_first_line(error)))
+        yield from map(Sentence, self.saved())
+        yield from (Sentence(text, is_lost=True) for text in self.cuts(lost=True))
+        yield from (Sentence(text, is_lost=True) for text in self.missing())
+        yield from map(Sentence, self.gradients())
+        yield from map(Sentence, self.before_backward())
+        yield from map(Sentence, self.memory())
         if not raised:
-            yield from map(Told, self.passed())
-        yield from map(Told, self.cuts(lost=False))
-        yield from map(Told, self.frozen())
+            yield from map(Sentence, self.passed())
+        yield from map(Sentence, self.cuts(lost=False))
+        yield from map(Sentence, self.frozen())
 
-    def sentence(self, error: str, place: int) -> Told:
-        """Tell what stands at one place of ``sentences``."""
-        return next(islice(self.sentences(error), place, None))
+    def sentence(self, error: str, rank: int) -> Sentence:
+        """Tell what stands at one rank of ``sentences``."""
+        return next(islice(self.sentences(error), rank, None))
 
     def nothing_to_tell(self) -> Iterator[str]:
         """Tell that nothing came back."""
@@ -209,15 +221,19 @@ class _Teller:
         return str(text) if self.chars is None else shorten(str(text), self.chars)
 
     def name(self, tensor_id: int | None) -> str:
+        """Return what a tensor is called, as short as there is room."""
         return self.fit(self.words.name(tensor_id))
 
     def grad(self, tensor_id: int | None) -> str:
+        """Return what the ``.grad`` of a tensor is called, as short as there is room."""
         return self.fit(self.words.grad(tensor_id))
 
     def code(self, call: Call | None) -> str:
+        """Return the code of a call, as short as there is room."""
         return self.fit(self.words.code(call)) or say("label.call")
 
     def behind(self, node: Node) -> str:
+        """Return the code behind a node, as short as there is room."""
         return self.fit(self.words.behind(node.id))
 
     def at_line(self, call: Call | None, sentence: str) -> str:
@@ -295,6 +311,7 @@ class _Teller:
             yield say("summary.unsure", codes=several(codes))
 
     def saved_name(self, saved: SavedTensor) -> str:
+        """Return what a saved tensor is called."""
         known = saved.tensor_id in self.graph.tensor
         return self.name(saved.tensor_id) if known else saved.attribute
 
@@ -355,11 +372,13 @@ class _Teller:
         not cut: a path that was built before stands, and what arrives along it is not stored."""
         frozen, last = self.facts.frozen_leaves, self.facts.latest_state
         ends = ((c, self.graph.tensor[c.input_id].object_id) for c in frozen)
-        found = [c for c, leaf in ends if last[leaf].requires_grad is False]
-        calls = [self.graph.call[c.call_id] for c in found if c.call_id in self.graph.call]
+        switched_off = [c for c, leaf in ends if last[leaf].requires_grad is False]
+        calls = [self.graph.call[c.call_id] for c in switched_off if c.call_id in self.graph.call]
         for call in calls[:1]:
             here = {c.id for c in calls if c.source == call.source}
-            names = list(dict.fromkeys(self.name(c.input_id) for c in found if c.call_id in here))
+            names = list(
+                dict.fromkeys(self.name(c.input_id) for c in switched_off if c.call_id in here)
+            )
             yield self.at_line(call, say("summary.frozen", names=names))
 
     # --- gradients that did not come --------------------------------------------------------------
@@ -368,14 +387,14 @@ class _Teller:
         """Tell of leaves to which no path leads from where backward began, and of those to which
         nothing came though one does."""
         runs = self.runs()
-        there = self.facts.leaves_met(r for b in runs for r in b.roots)
-        if there is None:
+        reached = self.facts.leaves_met(r for b in runs for r in b.roots)
+        if reached is None:
             return
         leaves = self.leaves_without_grad()
-        if grads := [self.grad(t.id) for t in leaves if t.object_id not in there]:
+        if grads := [self.grad(t.id) for t in leaves if t.object_id not in reached]:
             yield say("summary.none", grads=grads, starts=self.starts(runs))
-        met_by = self.facts.leaves_filled
-        waiting = [self.name(t.id) for t in leaves if t.object_id in there - met_by]
+        unfilled = reached - self.facts.leaves_filled
+        waiting = [self.name(t.id) for t in leaves if t.object_id in unfilled]
         if waiting and all(b.watched for b in runs) and not self.facts.errors:
             yield say("summary.waiting", names=waiting)
 
@@ -576,11 +595,10 @@ class _Teller:
         """Tell the first gradient of the last run that changed between two nodes; what a leaf
         stores is told already."""
         last = self.graph.backwards[-1].run if self.graph.backwards else None
-        changes = self.facts.changed.values()
-        found = [c for c in changes if c.run == last and c.before != c.after]
-        found = [c for c in found if c.node_id not in self.facts.accumulations]
-        for change in found[:1]:
-            yield self.change(change, len(found))
+        changes = [c for c in self.facts.changed.values() if c.run == last and c.before != c.after]
+        changes = [c for c in changes if c.node_id not in self.facts.accumulations]
+        for change in changes[:1]:
+            yield self.change(change, len(changes))
 
     def change(self, change: Changed, of: int) -> str:
         """Tell one of several changes of a gradient."""
@@ -635,7 +653,7 @@ class _Teller:
         )
 
     def is_unsure(self, tensor_id: int) -> bool:
-        """Whether a backward from this tensor would need something saved whose state is not
+        """Tell whether a backward from this tensor would need something saved whose state is not
         known."""
         edge = self.graph.tensor[tensor_id].gradient_edge
         met = self.facts.reachable([edge.node_id] if edge else [])
@@ -681,11 +699,12 @@ def _in_a_row(clauses: Sequence[str]) -> str:
 
 
 def _layout(t: Tensor) -> tuple[object, ...]:
+    """Return how a tensor lies in its memory."""
     return t.shape, t.stride, t.storage_offset
 
 
 def _add_up(parts: Sequence[str], total: str, digits: float = 6e-4) -> bool | None:
-    """Whether numbers add up, as far as their digits tell. None where these are not numbers.
+    """Tell whether numbers add up, as far as their digits tell; None where these are not numbers.
 
     >>> _add_up(["[2, 0.3333]", "[3, 0.3333]"], "[5, 0.6667]"), _add_up(["2"], "20")
     (True, False)
@@ -714,4 +733,5 @@ def _by(hooks: Sequence[int]) -> str:
 
 
 def _first_line(error: str) -> str:
+    """Return the first line of an error, without its full stop."""
     return visible(error.strip().partition("\n")[0], CODE * 3).rstrip(".")

@@ -71,8 +71,8 @@ class Figure:
         self._like: render.Arranged | None = None
 
     def of(self, graph: Graph) -> Figure:
-        """The figure of a graph that is ``same_but_numbered``; what was made for this one is not
-        made again."""
+        """Return the figure of a graph that is ``same_but_numbered``; what was made for this one is
+        not made again."""
         if not issubclass(type(graph), Graph):
             raise given.refused("of()", graph, "a Graph, e.g. rec.graph")
         figure = copy.copy(self)
@@ -213,6 +213,7 @@ class Figure:
         return {"title": self.title, "code": {}, "controls": [], "states": [state(self)]}
 
     def _bytes(self, suffix: str) -> bytes:
+        """Write the picture in one of ``SUFFIXES``."""
         if suffix == "html":
             from gradviz.picture.page import page
 
@@ -243,7 +244,7 @@ def _check_modules(graph: Graph, paths: tuple[str, ...]) -> None:
 
 
 def _outline(scene: Scene) -> tuple[Any, ...]:
-    """Which cards and arrows there are, whatever is written on them."""
+    """Return which cards and arrows there are, whatever is written on them."""
     cards = [(c.id, c.kind, [row.kind for row in c.rows]) for c in scene.cards]
     return (
         cards,
@@ -253,7 +254,7 @@ def _outline(scene: Scene) -> tuple[Any, ...]:
 
 
 def place_of(path: Path) -> Path:
-    """Where a file is to be written, in a folder that exists."""
+    """Return where a file is to be written, in a folder that exists."""
     target = path.resolve()  # a link stays a link
     if not target.parent.is_dir():
         raise GradvizError(
@@ -263,8 +264,8 @@ def place_of(path: Path) -> Path:
 
 
 def write(target: Path, data: bytes) -> None:
-    """All of it or nothing: a failure never leaves half a file, nor destroys the one that was
-    there."""
+    """Write all of a file or nothing: a failure never leaves half a file, nor destroys the one that
+    was there."""
     part = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
         part.write_bytes(data)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gradviz.graph.facts import after_all
+from gradviz.graph.facts import after_all, grouped
 from gradviz.graph.records import Graph
 from gradviz.picture.arrange import arranged
 from gradviz.picture.scene import LINES, Arrow, Card, Row, Scene
@@ -28,8 +28,8 @@ Groups = dict[int, str]
 
 
 def fold(scene: Scene, graph: Graph, limit: int = LIMIT) -> Scene:
-    """The scene itself when it is small enough, otherwise one with fewer boxes and a note that says
-    so.
+    """Return the scene itself when it is small enough, otherwise one with fewer boxes and a note
+    that says so.
 
     Args:
         scene: everything.
@@ -56,18 +56,19 @@ def fold(scene: Scene, graph: Graph, limit: int = LIMIT) -> Scene:
 
 
 def groups(scene: Scene, graph: Graph) -> Groups:
-    """What ``fold`` makes one box of, for ``contract``; empty where nothing is folded."""
+    """Return what ``fold`` makes one box of, for ``contract``; empty where nothing is folded."""
     numbered = scene._replace(cards=tuple(c._replace(detail=str(c.id)) for c in scene.cards))
     small = fold(numbered, graph).cards
     return {int(m.detail): f"{c.title}\0{c.id}" for c in small for m in c.inside}
 
 
 def _fits(scene: Scene, limit: int) -> bool:
+    """Tell whether a scene can be drawn in so many boxes."""
     return len(scene.cards) <= limit and len(arranged(scene).cards) <= limit
 
 
 def _module_groups(scene: Scene, graph: Graph) -> Iterator[Groups]:
-    """By module path, the innermost modules first."""
+    """Group by module path, the innermost modules first."""
     modules = {i: call.module for i, call in graph.call.items() if call.module}
     paths = {
         c.id: modules[i].split(".") for c in scene.cards for i in c.call_ids[:1] if i in modules
@@ -77,7 +78,7 @@ def _module_groups(scene: Scene, graph: Graph) -> Iterator[Groups]:
 
 
 def _with_leaves(scene: Scene, groups: Groups) -> Groups:
-    """Leaves go where the only box goes that reads them."""
+    """Add leaves to the group of the only box that reads them."""
     readers: dict[int, set[str | None]] = {}
     for a in scene.arrows:
         readers.setdefault(a.tail, set()).add(groups.get(a.head))
@@ -89,7 +90,7 @@ def _with_leaves(scene: Scene, groups: Groups) -> Groups:
 
 
 def _by_line(scene: Scene, graph: Graph) -> Groups:
-    """What one line made again and again; leaves and the last root stay outside."""
+    """Group what one line made again and again; leaves and the last root stay outside."""
     ends = {n for run in graph.backwards[-1:] for n in run.roots}
     lines: dict[int, tuple[str, int]] = {}
     code: dict[tuple[str, int], str] = {}
@@ -112,37 +113,44 @@ def _by_line(scene: Scene, graph: Graph) -> Groups:
 
 
 def _leaves(scene: Scene, graph: Graph) -> Groups:
+    """Group leaves with the only card that reads them."""
     titles = {c.id: c.title for c in scene.cards}
     return _with_leaves(scene, {a.head: f"{titles[a.head]}\0{a.head}" for a in scene.arrows})
 
 
 def _chains(scene: Scene, graph: Graph) -> Groups:
-    """Boxes in a row, each read by the next one only; a row with many leaves inside is kept in
-    pieces."""
-    readers: dict[int, set[int]] = {}
-    sources: dict[int, list[int]] = {}
-    for a in scene.arrows:
-        if a.kind != "cut":
-            readers.setdefault(a.tail, set()).add(a.head)
-            sources.setdefault(a.head, []).append(a.tail)
+    """Group boxes in a row, each read by the next one only; a row with many leaves inside is kept
+    in pieces."""
+    first = _first_of_rows(scene)
+    last = {start: card for card, start in first.items()}
+    titles = {c.id: c.title for c in scene.cards}
+    names = {start: _row_name(titles, start, end) for start, end in last.items()}
+    return {card: f"{names[start]}\0{start}" for card, start in first.items()}
+
+
+def _first_of_rows(scene: Scene) -> dict[int, int]:
+    """Return, by card, where the row begins that it stands in, each card after what it reads."""
+    uses = [(a.tail, a.head) for a in scene.arrows if a.kind != "cut"]
+    sources = grouped((head, tail) for tail, head in uses)
+    readers = {tail: set(heads) for tail, heads in grouped(uses).items()}
     with_leaves = {c.id for c in scene.cards if any(m.kind == "leaf" for m in c.inside)}
     piece = -(-len(with_leaves) * 2 // LIMIT)
-    first: dict[int, int] = {}  # by card, where its row begins
-    last: dict[int, int] = {}  # by the first card of a row, where that ends
-    held: Counter[int] = Counter()  # by the first card of a row, how many of it hold leaves
+    first: dict[int, int] = {}
+    leaves: Counter[int] = Counter()  # how many cards of a row hold leaves, by its first card
     for card in after_all([c.id for c in scene.cards], sources):
         source = _only_source(card, sources, readers)
         start = card if source is None else first.get(source, card)
-        if card in with_leaves and held[start] >= piece:
+        if card in with_leaves and leaves[start] >= piece:
             start = card
-        first[card], last[start] = start, card
-        held[start] += card in with_leaves
-    titles = {c.id: c.title for c in scene.cards}
-    names = {
-        f: titles[f] if last[f] == f else say("card.from_to", first=titles[f], last=titles[last[f]])
-        for f in last
-    }
-    return {i: f"{names[f]}\0{f}" for i, f in first.items()}
+        first[card] = start
+        leaves[start] += card in with_leaves
+    return first
+
+
+def _row_name(titles: dict[int, str], start: int, end: int) -> str:
+    """Return what a row of boxes is called, by the first and the last one."""
+    first, last = titles[start], titles[end]
+    return first if start == end else say("card.from_to", first=first, last=last)
 
 
 def _only_source(
@@ -160,43 +168,48 @@ def _only_source(
 
 
 def contract(scene: Scene, groups: Groups) -> Scene:
-    """The scene with one box for each group of cards. What is absent takes part, but is not told
-    of."""
+    """Return the scene with one box for each group of cards. What is absent takes part, but is not
+    told of."""
     members: dict[str, list[Card]] = {}
     for card in scene.cards:
         members.setdefault(groups.get(card.id, f"\0{card.id}"), []).append(card)
-    place = {c.id: number for number, inside in enumerate(members.values()) for c in inside}
+    box_of = {c.id: number for number, inside in enumerate(members.values()) for c in inside}
     cards = [
-        (
-            inside[0]._replace(id=number)
-            if len(inside) == 1
-            else _folded(number, name.partition("\0")[0], inside)
-        )
+        _box(number, name.partition("\0")[0], inside)
         for number, (name, inside) in enumerate(members.items())
     ]
     boxes = []
     for box in scene.boxes:
-        ids = tuple(dict.fromkeys(place[m] for m in box.members))
+        ids = tuple(dict.fromkeys(box_of[m] for m in box.members))
         if len(ids) > 1 and not any(cards[i].inside for i in ids):
             boxes.append(box._replace(members=ids))
     return scene._replace(
-        cards=tuple(cards), arrows=tuple(_arrows(scene.arrows, place)), boxes=tuple(boxes)
+        cards=tuple(cards), arrows=tuple(_arrows(scene.arrows, box_of)), boxes=tuple(boxes)
     )
+
+
+def _box(number: int, name: str, members: list[Card]) -> Card:
+    """Return the one box of a group, which is a card itself where it is alone."""
+    return members[0]._replace(id=number) if len(members) == 1 else _folded(number, name, members)
 
 
 def _folded(number: int, name: str, members: list[Card]) -> Card:
     """Return the one box that stands for several cards: its name, and what is inside."""
     members = [c for c in members if not c.absent] or members
-    inside = tuple(m for c in members for m in c.inside or (c,))
+    inside = tuple(m for c in members for m in c.members)
+    calls = tuple(k for c in members for k in c.call_ids)
+    rows = _folded_rows(name, inside)
+    return Card(number, "fold", rows, call_ids=calls, inside=inside, absent=members[0].absent)
+
+
+def _folded_rows(name: str, inside: tuple[Card, ...]) -> tuple[Row, ...]:
+    """Return the lines of a box that stands for several cards."""
     leaves = sum(c.kind == "leaf" for c in inside)
     rows = [Row("code", name), Row("state", say("card.folded", n=len(inside)))]
     rows += [Row("grad_fn", text) for text in _kinds_listed(inside)]
     rows += [Row("state", say("card.leaves_inside", n=leaves))] if leaves else []
     rows += [r for c in inside for r in c.rows if r.kind == "stale"][:3]
-    calls = tuple(k for c in members for k in c.call_ids)
-    return Card(
-        number, "fold", tuple(rows), call_ids=calls, inside=inside, absent=members[0].absent
-    )
+    return tuple(rows)
 
 
 def _kinds_listed(inside: tuple[Card, ...]) -> list[str]:
@@ -209,22 +222,25 @@ def _kinds_listed(inside: tuple[Card, ...]) -> list[str]:
     return [*listed, say("card.more_kinds", n=more)] if more > 0 else listed
 
 
-def _arrows(arrows: tuple[Arrow, ...], place: dict[int, int]) -> Iterator[Arrow]:
-    """One arrow between two boxes, except that a cut stays a cut."""
+def _arrows(arrows: tuple[Arrow, ...], box_of: dict[int, int]) -> Iterator[Arrow]:
+    """Make one arrow of all between two boxes, except that a cut stays a cut."""
     between: dict[tuple[int, int, bool], list[Arrow]] = {}
     for a in arrows:
-        if place[a.tail] != place[a.head]:
-            between.setdefault((place[a.tail], place[a.head], a.kind == "cut"), []).append(a)
+        if box_of[a.tail] != box_of[a.head]:
+            between.setdefault((box_of[a.tail], box_of[a.head], a.kind == "cut"), []).append(a)
     for (tail, head, _), every in between.items():
-        same = [a for a in every if not a.absent] or every
-        kind = min((a.kind for a in same), key=STRENGTH.index)
-        alike = [a for a in same if a.kind == kind]
-        label, mark = alike[0].label, alike[0].mark
-        if len(alike) > 1:
-            mark = ""
-            if label and kind == "cut":
-                label = say("card.times", what=label, n=len(alike))
-            elif label:
-                label = say("card.gradients", n=len(alike))
-        short = alike[0].short
-        yield Arrow(tail, head, kind, label, mark, absent=same[0].absent, short=short)
+        present = [a for a in every if not a.absent] or every
+        kind = min((a.kind for a in present), key=STRENGTH.index)
+        alike = [a for a in present if a.kind == kind]
+        first = alike[0]._replace(tail=tail, head=head, to_frame=False, absent=present[0].absent)
+        yield first._replace(label=_label_of(alike), mark="") if len(alike) > 1 else first
+
+
+def _label_of(alike: list[Arrow]) -> str:
+    """Return what one arrow says that stands for several of one kind."""
+    label = alike[0].label
+    if not label:
+        return ""
+    if alike[0].kind == "cut":
+        return say("card.times", what=label, n=len(alike))
+    return say("card.gradients", n=len(alike))

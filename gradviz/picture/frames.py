@@ -10,27 +10,28 @@ from gradviz.words.speech import say
 
 
 def boxes(graph: Graph, cards: list[Card]) -> tuple[tuple[Box, ...], list[Card]]:
-    """The frames of a picture, and the cards.
+    """Return the frames of a picture, and the cards.
 
     Frames must be nested or apart. Where a shaded region would cut through a memory frame, the
     region is not drawn and its cards say in words what it would have said.
     """
     memory = _memory(graph, cards)
-    found, cards = list(memory), list(cards)
+    frames, cards = list(memory), list(cards)
     frame = {i: set(box.members) for box in memory for i in box.members}
     for mode, region in _regions(graph, cards):
         inside = set(region.members)
         near = {id(frame[i]): frame[i] for i in inside if i in frame}
         if all(inside <= other or other <= inside for other in near.values()):
-            found.append(region)
+            frames.append(region)
             continue
-        said = Row("untracked", say("card.made_under", mode=mode))
+        words = Row("untracked", say("card.made_under", mode=mode))
         for i in inside:
-            cards[i] = cards[i]._replace(rows=(*cards[i].rows, said))
-    return tuple(found), cards
+            cards[i] = cards[i]._replace(rows=(*cards[i].rows, words))
+    return tuple(frames), cards
 
 
 def _memory(graph: Graph, cards: list[Card]) -> list[Box]:
+    """Return a frame for each block of memory that several objects share."""
     groups: dict[int, list[Card]] = {}
     for card in cards:
         storage = graph.tensor[card.tensor_ids[-1]].storage_id if card.tensor_ids else None
@@ -38,15 +39,15 @@ def _memory(graph: Graph, cards: list[Card]) -> list[Box]:
             groups.setdefault(storage, []).append(card)
     # two cards of one name: it has moved on from one of them
     times = Counter(c.name for c in cards)
-    found = []
+    frames = []
     for members in groups.values():
         if len({graph.tensor[c.tensor_ids[-1]].object_id for c in members}) < 2:
             continue
         ids = tuple(c.id for c in members)
         are_names = all(times[c.name] == 1 and _has_own_name(graph, c) for c in members)
         label = say("card.memory_names" if are_names else "card.memory_tensors", n=ids)
-        found.append(Box("memory", label, ids))
-    return found
+        frames.append(Box("memory", label, ids))
+    return frames
 
 
 def _has_own_name(graph: Graph, card: Card) -> bool:
@@ -83,6 +84,7 @@ def _stands_in_region(card: Card, made: Call) -> bool:
 
 
 def _mode(call: Call) -> str:
+    """Return the mode in which a call recorded nothing, or ""."""
     if call.inference_mode:
         return "inference_mode"
     return "" if call.grad_mode else "no_grad"

@@ -34,7 +34,7 @@ class Rect(NamedTuple):
     y1: float
 
     def meets(self, other: Rect, gap: float = 0) -> bool:
-        """Whether the boxes overlap, or come closer than ``gap``."""
+        """Tell whether the boxes overlap, or come closer than ``gap``."""
         return (
             self.x0 < other.x1 + gap
             and other.x0 < self.x1 + gap
@@ -43,7 +43,7 @@ class Rect(NamedTuple):
         )
 
     def contains(self, other: Rect) -> bool:
-        """Whether the other box lies inside this one."""
+        """Tell whether the other box lies inside this one."""
         return (
             self.x0 <= other.x0
             and other.x1 <= self.x1
@@ -52,7 +52,7 @@ class Rect(NamedTuple):
         )
 
     def holds(self, point: Point, gap: float = 0) -> bool:
-        """Whether the point lies in the box, or closer to it than ``gap``."""
+        """Tell whether the point lies in the box, or closer to it than ``gap``."""
         return self.x0 - gap < point[0] < self.x1 + gap and self.y0 - gap < point[1] < self.y1 + gap
 
 
@@ -65,7 +65,7 @@ class Spline(NamedTuple):
 
     @classmethod
     def read(cls, pos: str) -> Spline:
-        """From ``s,x,y e,x,y x,y x,y …``."""
+        """Read ``s,x,y e,x,y x,y x,y …``."""
         tips: dict[str, Point] = {}
         points: list[Point] = []
         for part in pos.split(";")[0].split():
@@ -77,15 +77,15 @@ class Spline(NamedTuple):
         return cls(points, tips.get("s"), tips.get("e"))
 
     def write(self) -> str:
-        """As Graphviz reads it."""
+        """Write it as Graphviz reads it."""
         tips = [(name, p) for name, p in (("s,", self.start), ("e,", self.end)) if p]
         return " ".join(
             f"{name}{x:.2f},{y:.2f}" for name, (x, y) in [*tips, *(("", p) for p in self.points)]
         )
 
     def beside(self, by: float, *, back: bool) -> Spline:
-        """The same way ``by`` points to the left. ``back``: the head is at the start, otherwise at
-        the end."""
+        """Return the same way ``by`` points to the left. ``back``: the head is at the start,
+        otherwise at the end."""
         whole = [self.start or self.points[0], *self.points, self.end or self.points[-1]]
         normals = _normals(whole)
         moved = [
@@ -102,16 +102,17 @@ class Spline(NamedTuple):
         return Spline([first, *middle[1:]], end=last)
 
     def samples(self) -> list[Point]:
-        """Points along it, close together, from tip to tip."""
-        found = [self.start] if self.start else []
+        """Return points along it, close together, from tip to tip."""
+        along = [self.start] if self.start else []
         for i in range(0, len(self.points) - 1, 3):
             piece = self.points[i : i + 4]
             if len(piece) == 4:
-                found += _cubic(piece)
-        return [*found, self.end] if self.end else found
+                along += _cubic(piece)
+        return [*along, self.end] if self.end else along
 
 
 def _cubic(piece: list[Point]) -> Iterator[Point]:
+    """Sample one cubic piece, from one end to the other."""
     length = sum(math.dist(a, b) for a, b in itertools.pairwise(piece))
     steps = max(2, int(length / STEP))
     (ax, ay), (bx, by), (cx, cy), (dx, dy) = piece
@@ -122,18 +123,18 @@ def _cubic(piece: list[Point]) -> Iterator[Point]:
 
 
 def _normals(points: list[Point]) -> list[Point]:
-    """At each point, one unit to the left of the way from the one before to the one after.
+    """Return, at each point, one unit to the left of the way from the one before to the one after.
 
     Points that lie on one another, as where a curve becomes straight, move as one; else the line
     has a step there.
     """
     runs = [list(run) for _, run in itertools.groupby(points)]
-    found = []
+    normals = []
     for i, run in enumerate(runs):
         (x0, y0), (x1, y1) = runs[max(i - 1, 0)][0], runs[min(i + 1, len(runs) - 1)][0]
         length = math.hypot(x1 - x0, y1 - y0) or 1
-        found += [((y0 - y1) / length, (x1 - x0) / length)] * len(run)
-    return found
+        normals += [((y0 - y1) / length, (x1 - x0) / length)] * len(run)
+    return normals
 
 
 class Chip(NamedTuple):
@@ -149,14 +150,14 @@ class Chip(NamedTuple):
     spots: tuple[Point, ...] = ()
 
     def at(self, middle: Point) -> Rect:
-        """Its box, were it there."""
+        """Return its box, were it there."""
         (x, y), w, h = middle, self.width / 2, self.height / 2
         return Rect(x - w, y - h, x + w, y + h)
 
 
 def corners(frame: Rect, width: float, height: float) -> tuple[Point, ...]:
-    """Where the words of a frame may stand: at its upper and lower edge, inside first, then beside
-    it."""
+    """Return where the words of a frame may stand: at its upper and lower edge, inside first, then
+    beside it."""
     w, h = width / 2 + 5, height / 2 + 3
     step = (frame.x1 - frame.x0 - 2 * w) / 8
     xs = [
@@ -176,7 +177,7 @@ def place(
     frames: Iterable[Rect],
     page: Rect,
 ) -> tuple[list[Point], int]:
-    """A middle for each chip, and how many of them cover something.
+    """Find a middle for each chip, and count how many of them cover something.
 
     Args:
         chips: in drawing order.
@@ -186,7 +187,8 @@ def place(
         page: the picture so far; beyond it there is room, but better not.
     """
     near, borders, taken = _cells(lines), list(frames), list(solid)
-    found, flaws = [chip.middle for chip in chips], 0
+    middles = [chip.middle for chip in chips]
+    flaws = 0
     # Words of frames first, then those of the shortest lines: long ones have the most places to
     # choose from.
     for i in sorted(
@@ -211,13 +213,14 @@ def place(
             if cost < 3:
                 break
         taken.append(chip.at(best))
-        found[i] = best
+        middles[i] = best
         flaws += lowest >= 10
-    return found, flaws
+    return middles, flaws
 
 
 def _candidates(chip: Chip, line: list[Point]) -> Iterator[tuple[float, Point]]:
-    """Beside the line, on its right first, from its middle outwards: how far away, and where."""
+    """Try places beside the line, on its right first, from its middle outwards: how far away, and
+    where."""
     for away in (GAP, 2.5 * GAP, 5 * GAP, 9 * GAP, 14 * GAP):
         for side in (1, -1):
             for where in ALONG:
@@ -238,8 +241,8 @@ Cells = dict[tuple[int, int], list[tuple[int, Point]]]
 
 
 def _cells(lines: list[list[Point]]) -> Cells:
-    """The samples of all lines, each with its line's number, by the square of the page that they
-    lie in."""
+    """Sort the samples of all lines, each with its line's number, by the square of the page that
+    they lie in."""
     cells: Cells = {}
     for i, line in enumerate(lines):
         for x, y in line:
@@ -248,13 +251,15 @@ def _cells(lines: list[list[Point]]) -> Cells:
 
 
 def _boxes_cost(rect: Rect, others: list[Rect], borders: list[Rect]) -> float:
+    """Rate a place by the boxes that it covers and the borders that it crosses."""
     covered = [other for other in others if rect.meets(other, CLEAR)]
     crossed = [border for border in borders if rect.meets(border) and not border.contains(rect)]
     return 100.0 * len(covered) + 3 * len(crossed)
 
 
 def _lines_cost(rect: Rect, near: Cells, gap: float) -> float:
-    """Ten for each line that the box covers, four for each that it comes closer to than ``gap``."""
+    """Rate a place by the lines near it: ten for each that the box covers, four for each that it
+    comes closer to than ``gap``."""
     close, covered = set[int](), set[int]()
     for column in range(int((rect.x0 - gap) // CELL), int((rect.x1 + gap) // CELL) + 1):
         for row in range(int((rect.y0 - gap) // CELL), int((rect.y1 + gap) // CELL) + 1):

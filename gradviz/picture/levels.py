@@ -41,7 +41,7 @@ def plan(
     limit: float,
     frames: Iterable[Sequence[int]] = (),
 ) -> Plan:
-    """How to arrange cards in rows that are not too wide.
+    """Arrange cards in rows that are not too wide.
 
     Args:
         widths: of every card, in points, chips beside its arrows included.
@@ -60,16 +60,7 @@ def plan(
     for frame in sorted(frames, key=len):
         rows.reserve(frame)
     order = after_all(widths, before)
-    for card in order:
-        if before[card] or not after[card]:  # as high as what it was made from allows
-            row = max(
-                (rows.level.get(t, -1) + ((t, card) not in same) for t in before[card]), default=0
-            )
-            rows.put(card, row, 1)
-    for card in order:
-        if card not in rows.level:  # nothing made it: right above its first reader
-            row = min(rows.level[h] - ((card, h) not in same) for h in after[card])
-            rows.put(card, row, -1)
+    rows.fill(order, before, after, same)
     level = rows.level
     # else a card may stand between two rows, and needs its own
     spans = [max(level[h] - level[t], 1) for t, h in links]
@@ -90,20 +81,39 @@ class _Rows:
         self.frame: dict[int, int] = {}  # the frame of a card, by its first card
         self.taken: set[tuple[int, int]] = set()  # rows of a frame
 
+    def fill(
+        self,
+        order: Sequence[int],
+        before: Mapping[int, Sequence[int]],
+        after: Mapping[int, Sequence[int]],
+        same: Sequence[Link],
+    ) -> None:
+        """Put every card into a row, in an order in which each stands after what it was made
+        from."""
+        for card in order:
+            if before[card] or not after[card]:  # as high as what it was made from allows
+                allowed = (self.level.get(t, -1) + ((t, card) not in same) for t in before[card])
+                self.put(card, max(allowed, default=0), 1)
+        for card in order:
+            if card not in self.level:  # nothing made it: right above its first reader
+                row = min(self.level[h] - ((card, h) not in same) for h in after[card])
+                self.put(card, row, -1)
+
     def reserve(self, frame: Sequence[int]) -> None:
-        """One column for a frame, unless it has only one card or lies in another frame."""
+        """Reserve one column for a frame, unless it has only one card or lies in another frame."""
         new = [c for c in frame if c not in self.frame]
         if len(new) > 1:
             self.frame |= dict.fromkeys(new, frame[0])
             self.limit -= max(self.widths[c] for c in new) + 2 * SPACE
 
     def full(self, card: int, row: int) -> bool:
+        """Tell whether a row has no room for a card."""
         if card in self.frame:
             return (self.frame[card], row) in self.taken
         return self.used[row] > 0 and self.used[row] + self.widths[card] > self.limit
 
     def put(self, card: int, row: int, step: int) -> None:
-        """Into this row, or into the next one in direction ``step`` that has room."""
+        """Put a card into this row, or into the next one in direction ``step`` that has room."""
         wanted = row
         while self.full(card, row):
             row += step
@@ -123,7 +133,7 @@ class _Rows:
 def _main_way(
     level: Mapping[int, int], before: Mapping[int, Sequence[int]], strong: set[Link]
 ) -> set[Link]:
-    """From the lowest card up to a source, always through the latest of the cards it was made
+    """Go from the lowest card up to a source, always through the latest of the cards it was made
     from."""
     way: set[Link] = set()
     card = max((head for _, head in strong), key=lambda c: (level[c], -c), default=None)

@@ -12,7 +12,7 @@ from gradviz.words.speech import say
 
 
 def scene(graph: Graph) -> Scene:
-    """The nodes view: values flow down the page, so a gradient climbs along the arrows.
+    """Make the nodes view: values flow down the page, so a gradient climbs along the arrows.
 
     Args:
         graph: what was captured or recorded.
@@ -24,55 +24,65 @@ def scene(graph: Graph) -> Scene:
     """
     facts = Facts.of(graph)
     ids = facts.all_in_gradient_order[::-1]
-    place = {node_id: i for i, node_id in enumerate(ids)}
-    write = RowWriter(graph)
-    cards = [_pill(graph, graph.node[n], place[n], write) for n in ids]
-    sent = write.words.sent_labels
+    number_of = {node_id: i for i, node_id in enumerate(ids)}
+    writer = RowWriter(graph)
+    cards = [_pill(graph, graph.node[n], number_of[n], writer) for n in ids]
+    sent = writer.words.sent_labels
     arrows = [
-        Arrow(place[next_node], i, "edge", sent.get((node_id, slot), ""), _output(output_nr))
+        Arrow(number_of[next_node], i, "edge", sent.get((node_id, slot), ""), _output(output_nr))
         for i, node_id in enumerate(ids)
         for _, slot, next_node, output_nr in graph.edges_from.get(node_id, ())
-        if next_node is not None and next_node in place
+        if next_node is not None and next_node in number_of
     ]
-    _tensors(graph, place, write, cards, arrows)
+    _tensors(graph, number_of, writer, cards, arrows)
     return Scene(tuple(cards), tuple(arrows), (), tuple(map(note_text, graph.notes)))
 
 
-def _pill(graph: Graph, node: Node, number: int, write: RowWriter) -> Card:
+def _pill(graph: Graph, node: Node, number: int, writer: RowWriter) -> Card:
+    """Write the card of a node."""
     name, kind = node.name, "node"
     if node.kind is NodeKind.ACCUMULATE_GRAD:
         kind, leaf = "accumulate", graph.tensor.get(node.leaf_id)
         name = say("card.accumulate_of", leaf=leaf.name) if leaf and leaf.name else node.name
-    start = write.start(node.id)
+    start = writer.start(node.id)
     rows = [
         Row("state", name),
         *([Row("state", start)] if start else []),
-        *write.saved_rows([node.id]),
+        *writer.saved_rows([node.id]),
     ]
-    rows += write.changed_rows([node.id], None)
+    rows += writer.changed_rows([node.id], None)
     return Card(number, kind, tuple(rows), node_ids=(node.id,))
 
 
 def _tensors(
-    graph: Graph, place: dict[int, int], write: RowWriter, cards: list[Card], arrows: list[Arrow]
+    graph: Graph,
+    number_of: dict[int, int],
+    writer: RowWriter,
+    cards: list[Card],
+    arrows: list[Arrow],
 ) -> None:
-    """Leaves above their AccumulateGrad, roots and named results below the node that made them."""
+    """Add leaves above their AccumulateGrad, roots and named results below the node that made
+    them."""
     leaf_nodes = Facts.of(graph).accumulate_node
     for t in Facts.of(graph).latest_state.values():
         if not (t.name or t.id in graph.roots or t.object_id in leaf_nodes):
             continue
-        kind, rows = write.rows("", [t], [], [])
+        kind, rows = writer.rows("", [t], [], [])
         number = len(cards)
         cards.append(Card(number, kind, tuple(rows), describe(t), t.name or "", (t.id,)))
-        if leaf_nodes.get(t.object_id) in place:
-            arrows.append(Arrow(number, place[leaf_nodes[t.object_id]], "of"))
-        elif t.gradient_edge and t.gradient_edge.node_id in place:
+        if leaf_nodes.get(t.object_id) in number_of:
+            arrows.append(Arrow(number, number_of[leaf_nodes[t.object_id]], "of"))
+        elif t.gradient_edge and t.gradient_edge.node_id in number_of:
             arrows.append(
                 Arrow(
-                    place[t.gradient_edge.node_id], number, "of", _output(t.gradient_edge.output_nr)
+                    number_of[t.gradient_edge.node_id],
+                    number,
+                    "of",
+                    _output(t.gradient_edge.output_nr),
                 )
             )
 
 
 def _output(number: int) -> str:
+    """Return which output of a node an arrow stands for, where it has several."""
     return say("label.output", n=number) if number else ""

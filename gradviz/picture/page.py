@@ -27,7 +27,7 @@ def static(*names: str) -> str:
 
 
 def page(book: dict[str, Any]) -> bytes:
-    """The file for one book; the same bytes for the same book.
+    """Write the file for one book; the same bytes for the same book.
 
     The states repeat each other, so they are deflated: a seventh of their size, and user text in
     base64 can break out of nothing.
@@ -49,7 +49,7 @@ def page(book: dict[str, Any]) -> bytes:
         "script": script,
     }
     # One pass: what is put in is not looked at again, whatever it holds.
-    filled = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], static("page.html"))
+    filled = re.sub(r"\{\{(\w+)\}\}", lambda field: parts[field[1]], static("page.html"))
     return filled.encode()
 
 
@@ -59,7 +59,7 @@ def with_words(book: dict[str, Any]) -> dict[str, Any]:
 
 
 def _first(book: dict[str, Any]) -> str:
-    """What is read with scripts off."""
+    """Write what is read with scripts off."""
     index = 0
     for control in book["controls"]:
         index = index * len(control["options"]) + control["start"]
@@ -77,9 +77,10 @@ def _first(book: dict[str, Any]) -> str:
 
 
 def _shown(text: str) -> str:
-    """For a page, where half of a surrogate pair cannot stand."""
+    """Escape text for a page, where half of a surrogate pair cannot stand."""
     return html.escape(text).encode("utf-8", "replace").decode()
 
 
 def _hash(text: str) -> str:
+    """Return a text's hash as a content security policy names it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

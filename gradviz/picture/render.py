@@ -131,7 +131,7 @@ class Arranged(NamedTuple):
 
 
 def best(scene: Scene, width: int, like: Arranged | None = None) -> Arranged:
-    """The first arrangement of a scene that is no wider than ``width`` CSS pixels and hides
+    """Choose the first arrangement of a scene that is no wider than ``width`` CSS pixels and hides
     nothing.
 
     Where none is, the narrowest, and among those that are narrow enough the one in which the fewest
@@ -146,22 +146,21 @@ def best(scene: Scene, width: int, like: Arranged | None = None) -> Arranged:
 def _best(scene: Scene, width: int, like: Arranged | None, legend: tuple[str, ...]) -> Arranged:
     """Find the best arrangement, once. ``legend`` only tells languages apart: a scene does not
     hold its legend."""
-    found: dict[str, Arranged] = {}
+    enough = Flaws(0, like.flaws.hidden) if like else Flaws()
+    tried: dict[str, Arranged] = {}
     for how in (like.how, *ARRANGEMENTS) if like else ARRANGEMENTS:
         source = write_dot(scene, how)
-        if source not in found:
-            flaws = _flaws(source, width)
-            found[source] = Arranged(source, how, flaws)
-            enough = Flaws(0, like.flaws.hidden) if like else Flaws()
-            if (
-                flaws <= enough
-                or sum(not tried.flaws.too_wide for tried in found.values()) == TRIES
-            ):
-                break
-    return min(found.values(), key=lambda tried: tried.flaws)
+        if source in tried:
+            continue
+        tried[source] = Arranged(source, how, _flaws(source, width))
+        narrow = sum(not one.flaws.too_wide for one in tried.values())
+        if tried[source].flaws <= enough or narrow == TRIES:
+            break
+    return min(tried.values(), key=lambda one: one.flaws)
 
 
 def _flaws(dot: str, width: int) -> Flaws:
+    """Tell what is wrong with a picture."""
     hidden = 0
     if _pygraphviz() is not None:
         with _told_plainly(), _lock:
@@ -175,14 +174,16 @@ def _flaws(dot: str, width: int) -> Flaws:
 
 
 def _too_wide(pattern: bytes, drawn: bytes, width: int) -> int:
-    """By how many CSS pixels, where the pattern finds a width in points."""
-    found = re.search(pattern, drawn)
-    return max(round(float(found[1]) * 4 / 3) - width, 0) if found else 0
+    """Return by how many CSS pixels a picture is too wide, where the pattern finds a width in
+    points."""
+    points = re.search(pattern, drawn)
+    return max(round(float(points[1]) * 4 / 3) - width, 0) if points else 0
 
 
 @contextmanager
 def _told_plainly() -> Iterator[None]:
-    """Whatever an engine trips over, a picture must not end a cell in a traceback."""
+    """Turn whatever an engine trips over into a sentence: a picture must not end a cell in a
+    traceback."""
     try:
         yield
     except GradvizError:
@@ -196,6 +197,7 @@ def _told_plainly() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _pygraphviz() -> Any:
+    """Return Graphviz as a library, where it is installed."""
     try:
         import pygraphviz
     except ImportError:
@@ -208,6 +210,7 @@ def _pygraphviz() -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
+    """Silence file descriptor 2 inside the block."""
     try:
         saved = os.dup(2)
     except OSError:
@@ -224,6 +227,7 @@ def _quiet() -> Iterator[None]:
 
 @lru_cache(maxsize=64)  # live pictures come back to the states that they were in
 def _drawn(dot: str, format: str) -> bytes:
+    """Draw DOT text in a format, once."""
     with _told_plainly():
         if _pygraphviz() is None:
             return _system_dot(dot, format)
@@ -234,13 +238,14 @@ def _drawn(dot: str, format: str) -> bytes:
 
 @lru_cache(maxsize=64)
 def _layout(dot: str) -> tuple[str, int]:
-    """The source with the place of everything, and how many of its words cover something."""
+    """Return the source with the place of everything, and how many of its words cover something."""
     with _lock:
         return _refined(_laid_out(dot))
 
 
 @lru_cache(maxsize=64)
 def _laid_out(dot: str) -> str:
+    """Lay out DOT text as Graphviz does."""
     if dot.count(" -> ") <= IN_PROCESS:
         return str(_pygraphviz().AGraph(string=dot).draw(format="dot", prog="dot").decode())
     child = [sys.executable, "-c", _CHILD.format(bytes=BYTES, seconds=int(SECONDS) + 1)]
@@ -256,6 +261,7 @@ def _laid_out(dot: str) -> str:
 
 
 def _system_dot(dot: str, format: str) -> bytes:
+    """Draw with the ``dot`` of the system."""
     try:
         import graphviz
 
@@ -296,7 +302,7 @@ def _refined(laid_out: str) -> tuple[str, int]:
 
 
 def _back(kind: str) -> dict[str, str]:
-    """The line of a pair that leads back."""
+    """Return the look of the line of a pair that leads back."""
     look, tail = (theme.GRADIENT, "vee") if kind == "gradient" else (theme.RAISE, "tee")
     style = "dashed" if look.dashed else "solid"
     return {
@@ -309,6 +315,7 @@ def _back(kind: str) -> dict[str, str]:
 
 
 def _add_forward(graph: Any, edge: Any, spline: Spline, key: str) -> list[Point]:
+    """Draw the line of a pair that leads forward, and return points along it."""
     moved = spline.beside(-APART, back=False)
     graph.add_edge(
         edge[0],
@@ -327,6 +334,7 @@ def _add_forward(graph: Any, edge: Any, spline: Spline, key: str) -> list[Point]
 
 
 def _chip(edge: Any, line: int) -> Chip:
+    """Measure the chip of an edge."""
     label = edge.attr["label"]
     width = re.search(r'width="(\d+)"', label)
     x, y = edge.attr["lp"].split(",")
@@ -339,6 +347,7 @@ def _chip(edge: Any, line: int) -> Chip:
 
 
 def _place_chips(graph: Any, chips: list[tuple[Any, Chip]], lines: list[list[Point]]) -> int:
+    """Move every chip to a free spot, and count those that cover something."""
     cards = [_rect(n.attr["pos"], n.attr["width"], n.attr["height"]) for n in graph.nodes()]
     frames, words = [], []
     for frame in graph.subgraphs():
@@ -360,6 +369,7 @@ def _place_chips(graph: Any, chips: list[tuple[Any, Chip]], lines: list[list[Poi
 
 
 def _words(attributes: Any, frame: Rect) -> Chip:
+    """Measure the words of a frame."""
     middle = _rect(attributes["lp"], attributes["lwidth"], attributes["lheight"])
     width, height = middle.x1 - middle.x0, middle.y1 - middle.y0
     spots = corners(frame, width, height)
@@ -367,6 +377,7 @@ def _words(attributes: Any, frame: Rect) -> Chip:
 
 
 def _rect(middle: str, width: str, height: str) -> Rect:
+    """Return the box of a node, which Graphviz measures in inches."""
     x, y = map(float, middle.split(","))
     w, h = float(width) * 36, float(height) * 36  # half an inch's worth of points
     return Rect(x - w, y - h, x + w, y + h)
@@ -376,12 +387,12 @@ def _rect(middle: str, width: str, height: str) -> Rect:
 
 
 def keeps_places() -> bool:
-    """Whether ``pieces`` can draw: it needs pygraphviz."""
+    """Tell whether ``pieces`` can draw: it needs pygraphviz."""
     return _pygraphviz() is not None
 
 
 def pieces(dot: str, wanted: Iterable[Piece]) -> tuple[str, dict[Piece, str], str]:
-    """Parts of pictures as SVG, all drawn at once where one layout put them.
+    """Draw parts of pictures as SVG, all at once where one layout put them.
 
     Args:
         dot: the source that is laid out.
@@ -409,8 +420,8 @@ def pieces(dot: str, wanted: Iterable[Piece]) -> tuple[str, dict[Piece, str], st
             _finish(drawn, dot, {name: piece.title for piece, name in names.items()})
         )
         page: Any = root.find(SVG + "g")
-        found = {group.get("id").partition("-")[2]: group for group in page.findall(SVG + "g")}
-        texts = {piece: _piece(piece, name, found) for piece, name in names.items()}
+        groups = {group.get("id").partition("-")[2]: group for group in page.findall(SVG + "g")}
+        texts = {piece: _piece(piece, name, groups) for piece, name in names.items()}
         for child in list(page):
             page.remove(child)
         page.text = "\0"
@@ -421,47 +432,54 @@ def pieces(dot: str, wanted: Iterable[Piece]) -> tuple[str, dict[Piece, str], st
 
 
 def _add_pieces(graph: Any, names: Mapping[Piece, str]) -> None:
-    """Each piece under its name, where the layout has the thing that it is a look of."""
+    """Add each piece under its name, where the layout has the thing that it is a look of."""
     edges = {
         key: _pygraphviz().Edge(graph, tail, head, key)
         for tail, head, key in graph.edges(keys=True)
     }
     frames = dict(_frames(graph))
-    place = dict(graph.graph_attr).get("lp", "")
+    legend_at = dict(graph.graph_attr).get("lp", "")
     for piece, name in names.items():
         if piece.of.startswith("cluster"):
             graph.add_subgraph(
                 [], **{**frames[piece.of], "name": name, "id": name, "label": piece.label}
             )
         elif piece.of.startswith("e"):
-            edge, forward = edges[piece.of], edges.get(f"{piece.of}f")
-            look = edge.attr.to_dict()
-            if forward is not None and piece.kind in ("gradient", "raise"):
-                look |= _back(piece.kind)
-            elif forward is not None:
-                look = {**forward.attr.to_dict(), "lp": look["lp"]}
+            look = _edge_look(piece, edges[piece.of], edges.get(f"{piece.of}f"))
             graph.add_edge(
-                *edge,
+                *edges[piece.of],
                 **{**look, "key": name, "id": name, "class": piece.kind, "label": piece.label},
             )
         else:
-            at = graph.get_node(piece.of).attr["pos"] if piece.of else place
-            graph.add_node(name, id=name, label=piece.label, pos=at)
+            pos = graph.get_node(piece.of).attr["pos"] if piece.of else legend_at
+            graph.add_node(name, id=name, label=piece.label, pos=pos)
     graph.graph_attr["label"] = ""
 
 
+def _edge_look(piece: Piece, edge: Any, forward: Any) -> dict[str, str]:
+    """Return the attributes of an edge at one step, of the line of its pair that it then is."""
+    look: dict[str, str] = edge.attr.to_dict()
+    if forward is None:
+        return look
+    if piece.kind in ("gradient", "raise"):
+        return look | _back(piece.kind)
+    return {**forward.attr.to_dict(), "lp": look["lp"]}
+
+
 def _frames(graph: Any) -> Iterator[tuple[str, dict[str, str]]]:
+    """List all frames of a layout with their attributes, by name."""
     for frame in graph.subgraphs():
         yield str(frame.name), dict(frame.graph_attr)
         yield from _frames(frame)
 
 
-def _piece(piece: Piece, name: str, found: Mapping[str, Any]) -> str:
-    group = found[name]
+def _piece(piece: Piece, name: str, groups: Mapping[str, Any]) -> str:
+    """Return the SVG of one piece, without what is said once for all of them."""
+    group = groups[name]
     group.set("id", group.get("id").rpartition(".")[0])
     parts = list(group) if not piece.of else [group]
     if piece.kind in ("gradient", "raise"):
-        parts.append(found[f"{piece.of}f"])
+        parts.append(groups[f"{piece.of}f"])
     for element in group.iter():
         for key in [key for key, value in element.items() if COMMON.get(key) == value]:
             del element.attrib[key]
@@ -477,21 +495,22 @@ def _piece(piece: Piece, name: str, found: Mapping[str, Any]) -> str:
 
 
 def size(svg: str) -> tuple[int, int]:
-    """Width and height of one of our SVGs, in CSS pixels."""
-    found = re.search(r'<svg[^>]*? width="(\d+)"[^>]*? height="(\d+)"', svg)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    """Read width and height of one of our SVGs, in CSS pixels."""
+    sides = re.search(r'<svg[^>]*? width="(\d+)"[^>]*? height="(\d+)"', svg)
+    return (int(sides[1]), int(sides[2])) if sides else (0, 0)
 
 
 @lru_cache(maxsize=64)
 def _svg(dot: str, titles: tuple[tuple[str, str], ...]) -> bytes:
+    """Draw DOT text as a finished SVG, once."""
     drawn = _drawn(dot, "svg")
     with _told_plainly():
         return _finish(drawn, dot, dict(titles))
 
 
 def _finish(svg: bytes, dot: str, titles: Mapping[str, str], *, centred: bool = True) -> bytes:
-    """Size in pixels, own ids, text centred in its box (viewers' fonts differ from the layout's),
-    useful titles."""
+    """Finish an SVG: size in pixels, own ids, text centred in its box (viewers' fonts differ from
+    the layout's), useful titles."""
     ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
     root = ElementTree.fromstring(svg)
     for side in ("width", "height"):
@@ -503,9 +522,9 @@ def _finish(svg: bytes, dot: str, titles: Mapping[str, str], *, centred: bool = 
     for group in root.iter(SVG + "g"):
         title = group.find(SVG + "title")
         if title is not None:
-            said = titles.get(title.text or "")
-            if said:
-                title.text = visible(said, 1000)
+            words = titles.get(title.text or "")
+            if words:
+                title.text = visible(words, 1000)
             else:
                 group.remove(title)
         if centred and group.get("class") != "graph":

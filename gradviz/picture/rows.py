@@ -57,7 +57,7 @@ class RowWriter:
         output: int | None = None,
         leaf: bool = True,
     ) -> tuple[str, list[Row]]:
-        """The kind of a card and its lines.
+        """Write a card: return its kind and its lines.
 
         Args:
             kind: what is already known of the kind, or "".
@@ -94,8 +94,8 @@ class RowWriter:
         if tensor.requires_grad is None and not tensor.gradient_edge:
             return "untracked", [Row("untracked", say("row.tracked_not_known"))]
         if tensor.requires_grad and tensor.object_id in self.facts.cut_views:
-            said = (say("row.not_tracked_yet_flag"), say("row.no_gradient_comes"))
-            return "untracked", [Row("untracked", text) for text in said]
+            lines = (say("row.not_tracked_yet_flag"), say("row.no_gradient_comes"))
+            return "untracked", [Row("untracked", text) for text in lines]
         if not (tensor.requires_grad or tensor.gradient_edge):
             has_grad_fn = tensor.is_leaf is not None
             text = say("row.not_tracked_no_grad_fn" if has_grad_fn else "row.not_tracked")
@@ -107,8 +107,10 @@ class RowWriter:
         return "result", [Row("grad_fn", say("row.grad_fn_anew"))] if anew else []
 
     def refused(self, states: list[Tensor]) -> list[Row]:
-        """A backward that began here and raised before it ran a node, most often for want of a
-        ``grad_fn``."""
+        """Tell of a backward that began here and raised before it ran a node, most often for want
+        of a ``grad_fn``."""
+        if not self.refusals:
+            return []
         rows = []
         for tensor in (t for t in states if t.id in self.refusals):
             run, error = self.refusals[tensor.id]
@@ -122,7 +124,7 @@ class RowWriter:
         return rows
 
     def bare_rows(self, kind: str, calls: list[Call], nodes: list[int]) -> list[Row]:
-        """A node without a tensor, a value that left torch, or a call that raised."""
+        """Write a node without a tensor, a value that left torch, or a call that raised."""
         if kind == "raised":
             error = self.facts.error_of_call[calls[0].id]
             return [Row("code", code_of(calls[0])), Row("stale", error_text(error))]
@@ -136,53 +138,53 @@ class RowWriter:
     # --- code and values --------------------------------------------------------------------------
 
     def code(self, states: list[Tensor], calls: list[Call]) -> list[str]:
-        """The code lines, oldest first; a line that only repeats part of the next one is left out.
+        """Return the code lines, oldest first; a line that only repeats part of the next one is
+        left out.
 
         What a library did to a named tensor (``kaiming_uniform_``) is left out too.
         """
         # an optimizer's step, not nn.init
-        made = [c for c in calls if not c.bookkeeping or "step" in code_of(c)]
-        lines = self.code_lines(states, made)
-        hooked = {CodeLine(code_of(c)) for c in made if c.id in self.facts.hooked_by_call}
-        return [
-            _commented(line, lines.count(line), line in hooked) for line in dict.fromkeys(lines)
-        ]
-
-    def code_lines(self, states: list[Tensor], made: list[Call]) -> list[CodeLine]:
-        """List the lines of code that made and wrote a tensor, each as often as it ran."""
+        user_calls = [c for c in calls if not c.bookkeeping or "step" in code_of(c)]
+        lines = self.code_lines(states, user_calls)
         name, variable = states[-1].name, variable_of(states[-1])
-        is_made = bool(made) and _makes(made[0], states[0])
-        title = self.code_title(states, made, is_made)
-        lines = [CodeLine(title)] if title else []
-        for call in made[1:] if title and is_made else made:
-            code = code_of(call)
-            if lines and _is_part(lines[-1], code, states[-1]):
-                lines.pop()
-            if is_made or self.is_told(call, variable):
-                at = self.line_of_write(states[-1], call) if lines else None
-                lines.append(CodeLine(code, at))
         if name and not any(_mentions(line.code, variable) for line in lines):
             lines.insert(0, CodeLine(name))
+        hooks = {CodeLine(code_of(c)) for c in user_calls if c.id in self.facts.hooked_by_call}
+        return [_commented(line, lines.count(line), line in hooks) for line in dict.fromkeys(lines)]
+
+    def code_lines(self, states: list[Tensor], calls: list[Call]) -> list[CodeLine]:
+        """List the lines of code that made and wrote a tensor, each as often as it ran."""
+        tensor = states[-1]
+        is_made = bool(calls) and _makes(calls[0], states[0])
+        title = self.code_title(states, calls, is_made)
+        lines = [CodeLine(title)] if title else []
+        for call in calls[1:] if title and is_made else calls:
+            code = code_of(call)
+            if lines and _is_part(lines[-1], code, tensor):
+                lines.pop()
+            if is_made or self.is_shown(call, variable_of(tensor)):
+                number = self.line_of_write(tensor, call) if lines else None
+                lines.append(CodeLine(code, number))
         return lines
 
-    def is_told(self, call: Call, variable: str) -> bool:
-        """Say whether the line of a call stands on the card of a tensor that it did not make: one
+    def is_shown(self, call: Call, variable: str) -> bool:
+        """Tell whether the line of a call stands on the card of a tensor that it did not make: one
         that only handed the tensor on does not."""
         if not variable or call.bookkeeping or call.id in self.facts.hooked_by_call:
             return True
         return _mentions(code_of(call), variable)
 
-    def code_title(self, states: list[Tensor], made: list[Call], is_made: bool) -> str:
+    def code_title(self, states: list[Tensor], calls: list[Call], is_made: bool) -> str:
         """Return the first line of a card whose tensor the code of its first call does not stand
         for, or ""."""
         name, is_former = states[-1].name, variable_of(states[-1]) != states[-1].name
-        outputs = len(made[0].outputs) if is_made else 0
+        outputs = len(calls[0].outputs) if is_made else 0
         # made before the recording, by a factory, or by one call with several results
-        if name and not (is_made and outputs == 1 and (made[0].inputs or is_former)):
+        if name and not (is_made and outputs == 1 and (calls[0].inputs or is_former)):
             return name
-        if not made:
+        if not calls:
             return say("row.unnamed")
-        return say("label.output", n=made[0].outputs.index(states[0].id)) if outputs > 1 else ""
+        return say("label.output", n=calls[0].outputs.index(states[0].id)) if outputs > 1 else ""
 
     def line_of_write(self, tensor: Tensor, call: Call) -> int | None:
         """Return the line in which memory was written: versions and staleness hang on it."""
@@ -194,6 +196,7 @@ class RowWriter:
         return None
 
     def values(self, states: list[Tensor], calls: list[Call]) -> str:
+        """Tell the values of a tensor, and which of its versions these are."""
         tensor = states[-1]
         text = tensor.values
         if text is None and tensor.shape is None:
@@ -214,52 +217,48 @@ class RowWriter:
     # --- nodes and what they saved ----------------------------------------------------------------
 
     def by_age(self, tensor: Tensor, nodes: list[int]) -> tuple[list[int], list[int]]:
-        """The nodes of a card that its ``grad_fn`` leads to, and those that it led to before a
-        write gave it another.
+        """Split the nodes of a card into those that its ``grad_fn`` leads to, and those that it led
+        to before a write gave it another.
 
         A written view's new node leads to its base's, and no longer to the node that made the view.
         """
-        edge = tensor.gradient_edge
         inner = {n for n in nodes if n not in self.facts.leaf_at}
-        if not inner or (edge is None and tensor.is_leaf is False):  # its node is not in the graph
-            return nodes, []
-        reached = set() if edge is None else self.near(edge.node_id, inner)
-        if edge is not None and not inner <= reached:
-            reached = self.facts.reachable([edge.node_id])
-        former = [n for n in nodes if n in inner and n not in reached]
+        current = self.behind_grad_fn(tensor, inner)
+        former = [n for n in nodes if n in inner and n not in current]
         return [n for n in nodes if n not in former], former
 
-    def near(self, start: int, inside: set[int]) -> set[int]:
-        """The nodes of a set that edges within the set lead to from ``start``: nearly always all of
-        them."""
-        found, todo = set[int](), [start]
-        while todo:
-            node = todo.pop()
-            if node not in found:
-                found.add(node)
-                todo += [
-                    e.next_node_id
-                    for e in self.graph.edges_from.get(node, ())
-                    if e.next_node_id in inside
-                ]
-        return found
+    def behind_grad_fn(self, tensor: Tensor, inner: set[int]) -> set[int]:
+        """Find the nodes of a card that the ``grad_fn`` of its tensor leads to, by ids among
+        others; all of them where its node is not in the graph."""
+        edge = tensor.gradient_edge
+        if edge is None:
+            return inner if tensor.is_leaf is False else set()
+        if inner <= {edge.node_id}:
+            return inner
+        # edges within the card nearly always lead to all of them
+        near = self.facts.reachable([edge.node_id], inside=inner)
+        return near if inner <= near else self.facts.reachable([edge.node_id])
 
     def is_used_outside(self, node_id: int, nodes: list[int]) -> bool:
+        """Tell whether a gradient comes to a node from one that is not among these."""
         return any(e.node_id not in nodes for e in self.facts.edges_into.get(node_id, ()))
 
     def former_rows(self, nodes: list[int]) -> list[Row]:
-        """An earlier ``grad_fn`` that gradients of other results still go through."""
+        """Tell an earlier ``grad_fn`` that gradients of other results still go through."""
         used = [n for n in nodes if self.is_used_outside(n, nodes)]
         if not used:
             return []
-        kept = [n for n in nodes if n in self.near(used[0], set(nodes)) or n in used]
+        kept = [
+            n for n in nodes if n in self.facts.reachable(used[:1], inside=set(nodes)) or n in used
+        ]
         return [
             Row("grad_fn", say("row.grad_fn_earlier", nodes=names(self.graph, kept))),
             *self.saved_rows(kept),
         ]
 
     def node_rows(self, nodes: list[int]) -> list[Row]:
-        """``grad_fn`` and the nodes behind it, in the order in which the gradient meets them."""
+        """Tell ``grad_fn`` and the nodes behind it, in the order in which the gradient meets
+        them."""
         inner = [n for n in nodes if n not in self.facts.leaf_at]
         if not inner:
             return []
@@ -277,7 +276,7 @@ class RowWriter:
         return rows
 
     def saved_rows(self, nodes: list[int]) -> list[Row]:
-        """Saved tensors that backward can no longer use, or uses wrongly."""
+        """Tell of saved tensors that backward can no longer use, or uses wrongly."""
         rows = []
         for node in (self.graph.node[n] for n in nodes):
             for s in node.saved:
@@ -293,6 +292,7 @@ class RowWriter:
         return rows
 
     def saved_name(self, saved: SavedTensor) -> str:
+        """Return what a saved tensor is called."""
         tensor = self.graph.tensor.get(saved.tensor_id)
         if saved.attribute == "result" or tensor is None or not tensor.name:
             return saved.attribute
@@ -306,7 +306,7 @@ class RowWriter:
         return say("row.stale") if now is None else say("row.stale_now", version=now)
 
     def start(self, node_id: int) -> str:
-        """What a backward that began at this node began with."""
+        """Tell what a backward that began at this node began with."""
         runs = self.facts.runs_started_at.get(node_id, [])
         if not runs:
             return ""
@@ -319,6 +319,7 @@ class RowWriter:
         return _starts(word, often) if value is None else _starts_with(word, often, value)
 
     def start_value(self, run: int, node_id: int) -> str | None:
+        """Return what one run began with, as it came to the node and what became of it."""
         value = self.facts.arrived_in_run.get((run, node_id))
         if value is None or self.sent_to(run, node_id):
             return value
@@ -326,15 +327,17 @@ class RowWriter:
         return next((way_of(c) for at, c in changes if at[:2] == (run, node_id)), value)
 
     def sent_to(self, run: int, node_id: int) -> list[tuple[Edge, str]]:
-        """What other nodes sent to a node in one run, by the edge."""
+        """List what other nodes sent to a node in one run, by the edge."""
         sent = self.facts.sent_in_run
         edges = self.facts.edges_into.get(node_id, ())
         slots = ((e, (run, e.node_id, e.next_index)) for e in edges)
         return [(e, sent[slot]) for e, slot in slots if slot in sent]
 
     def changed_rows(self, nodes: list[int], edge: GradientEdge | None) -> list[Row]:
-        """What was changed on its way to these nodes, or to one output, where no arrow has room for
-        it: a sum, and what went from one node of the card to the next."""
+        """Tell what was changed on its way to these nodes, or to one output, where no arrow has
+        room for it: a sum, and what went from one node of the card to the next."""
+        if not self.facts.changed:
+            return []
         rows = []
         for at, change in self.facts.changed.items():
             here = edge == at[1:] if edge else change.node_id in nodes
@@ -351,14 +354,14 @@ class RowWriter:
         return [Row("accumulate", text) for text in dict.fromkeys(rows)][-LISTED:]
 
     def as_it_came(self, run: int, edge: GradientEdge | None, value: str) -> str:
-        """A gradient, with what it was before the hooks there."""
+        """Return a gradient, with what it was before the hooks there."""
         change = self.facts.changed.get((run, *edge)) if edge else None
         return way_of(change) if change else value
 
     # --- leaves -----------------------------------------------------------------------------------
 
     def leaf_rows(self, tensor: Tensor) -> list[Row]:
-        """What AccumulateGrad did: the engine adds within one backward, AccumulateGrad across
+        """Tell what AccumulateGrad did: the engine adds within one backward, AccumulateGrad across
         backwards."""
         node = self.facts.accumulate_node.get(tensor.object_id, -1)
         done = self.facts.accumulations.get(node, [])
@@ -381,6 +384,7 @@ class RowWriter:
         return rows
 
     def one_run(self, event: Accumulated) -> list[Row]:
+        """Tell what the only backward brought to a leaf."""
         parts = [sent for _, sent in self.sent_to(event.run, event.node_id)]
         gradient = self.incoming(event)
         if len(parts) > 1:
@@ -394,9 +398,11 @@ class RowWriter:
         return [Row("accumulate", text) for text in rows]
 
     def incoming(self, event: Accumulated) -> str:
+        """Return the gradient that came to a leaf."""
         return self.as_it_came(event.run, GradientEdge(event.node_id, 0), event.incoming)
 
     def many_runs(self, done: list[Accumulated]) -> list[Row]:
+        """Tell what several backwards brought to a leaf, a line each."""
         lines = [
             say("row.backward", n=e.run + 1, gradient=self.incoming(e), stored=_stored(e))
             for e in done
@@ -410,7 +416,7 @@ class RowWriter:
         return [Row("accumulate", text) for text in (head, *lines)]
 
     def returned(self, tensor: Tensor) -> list[Row]:
-        """What ``autograd.grad`` gave back for this tensor: it fills no ``.grad``."""
+        """Tell what ``autograd.grad`` gave back for this tensor: it fills no ``.grad``."""
         values = self.given_back.get(tensor.object_id, [])
         if not values:
             return []
@@ -420,6 +426,7 @@ class RowWriter:
         return [Row("accumulate", say("row.returns", values=in_order))]
 
     def retained(self, tensor: Tensor) -> list[Row]:
+        """Tell the gradient that a result was asked to keep."""
         if not tensor.retains_grad:
             return []
         return [Row("accumulate", say("row.grad_kept", grad=tensor.grad))]
@@ -433,6 +440,7 @@ class CodeLine(NamedTuple):
 
 
 def _makes(call: Call, tensor: Tensor) -> bool:
+    """Tell whether a call made a state, and did not only hand it on."""
     return tensor.id in call.outputs and tensor.id not in call.inputs
 
 
@@ -485,6 +493,7 @@ def _starts_with(word: str, often: int, value: str) -> str:
 
 
 def _stored(event: Accumulated) -> str:
+    """Tell what a leaf stored."""
     if event.stored is None:
         return say("change.set_to_none", hooks=event.hooks)
     if event.added is not None:
@@ -494,6 +503,7 @@ def _stored(event: Accumulated) -> str:
 
 
 def _sum(parts: list[str]) -> str:
+    """Write a sum; where it is long, tell how many gradients it is of."""
     listed = " + ".join(parts if len(parts) <= LISTED else [*parts[:2], "…", parts[-1]])
     if len(listed) > LONG:
         return say("row.gradients", n=len(parts))
@@ -506,11 +516,12 @@ def wrong_use(facts: Facts, node: Node, saved: SavedTensor) -> str:
 
 
 def _word(run: Backward) -> str:
+    """Return what started a run, as code."""
     return "backward()" if run.kind == "backward" else "autograd.grad()"
 
 
 def names(graph: Graph, nodes: list[int]) -> str:
-    """Node names in gradient order, the middle of a long list counted."""
+    """List node names in gradient order, the middle of a long list counted."""
     listed = [graph.node[n].name for n in nodes if n in graph.node]
     if len(listed) > LISTED:
         listed = [*listed[:2], "…", say("row.nodes_in_all", node=listed[-1], n=len(nodes))]
@@ -518,10 +529,12 @@ def names(graph: Graph, nodes: list[int]) -> str:
 
 
 def error_text(event: Raised) -> str:
-    """Error and first line of its message; memory addresses differ from run to run, so they go."""
+    """Return an error and the first line of its message; memory addresses differ from run to run,
+    so they go."""
     message = re.sub(r"0x[0-9a-fA-F]{4,}", "0x…", event.message.strip().partition("\n")[0])
     return f"{event.error}: {message}" if message else event.error
 
 
 def _mentions(code: str, name: str) -> bool:
+    """Tell whether a variable stands in code."""
     return name in code and re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", code) is not None

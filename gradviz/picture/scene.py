@@ -40,6 +40,21 @@ class Card(NamedTuple):
         """Its first line."""
         return self.rows[0].text
 
+    @property
+    def members(self) -> tuple[Card, ...]:
+        """The cards that it stands for: itself, unless it is a fold."""
+        return self.inside or (self,)
+
+    @property
+    def all_tensor_ids(self) -> list[int]:
+        """The tensors of all its members."""
+        return [i for card in self.members for i in card.tensor_ids]
+
+    @property
+    def all_node_ids(self) -> list[int]:
+        """The nodes of all its members."""
+        return [i for card in self.members for i in card.node_ids]
+
 
 class Arrow(NamedTuple):
     """From the card whose value is read to the card that it makes. ``label`` is a gradient, a

@@ -53,7 +53,7 @@ def state(
     sentence: str | None = None,
     words: bool = True,
 ) -> dict[str, Any]:
-    """One state of a live picture.
+    """Describe one state of a live picture.
 
     Args:
         figure: the picture.
@@ -85,8 +85,8 @@ def state(
         problem = str(why)
     cards, arrows = (figure.scene.cards, figure.scene.arrows) if svg else ((), ())
     listed = table.rows(figure.graph, figure.whole.cards)
-    drawn = {i: f"n{c.id}" for c in reversed(cards) if c.kind != "tag" for i in _tensor_ids(c)}
-    found = {
+    drawn = {i: f"n{c.id}" for c in reversed(cards) if c.kind != "tag" for i in c.all_tensor_ids}
+    shown = {
         "svg": svg,
         "problem": problem,
         "alt": figure.alt,
@@ -103,11 +103,11 @@ def state(
         ],
         "lines": list(lines),
     }
-    return {**found, "text": text_of(figure, found)} if words or not svg else found
+    return {**shown, "text": text_of(figure, shown)} if words or not svg else shown
 
 
 def text_of(figure: Drawn, shown: Mapping[str, Any]) -> str:
-    """The text twin of a state of this figure: sentence, error, picture, table and what was
+    """Write the text twin of a state of this figure: sentence, error, picture, table and what was
     printed."""
     listed = table.text(
         [table.TableRow(row["key"], -1, tuple(row["cells"])) for row in shown["table"]]
@@ -117,20 +117,8 @@ def text_of(figure: Drawn, shown: Mapping[str, Any]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _whole(card: Card) -> tuple[Card, ...]:
-    return card.inside or (card,)
-
-
-def _tensor_ids(card: Card) -> list[int]:
-    return [i for c in _whole(card) for i in c.tensor_ids]
-
-
-def _node_ids(card: Card) -> list[int]:
-    return [i for c in _whole(card) for i in c.node_ids]
-
-
 def _name(card: Card) -> str:
-    """What it is called whatever made it: the variable, else the code, else the node."""
+    """Return what a card is called whatever made it: the variable, else the code, else the node."""
     assigned = re.match(r"([^\W\d]\w*) = ", card.title)
     return card.name or (assigned[1] if assigned else card.title)
 
@@ -146,15 +134,15 @@ class _Describer:
         self.cards, self.arrows, self.listing = cards, arrows, listing
         self.names = {c.id: _name(c) for c in cards}
         self.keys = self.unique_keys()
-        self.card_of: dict[int | None, int] = {n: c.id for c in cards for n in _node_ids(c)}
+        self.card_of: dict[int | None, int] = {n: c.id for c in cards for n in c.all_node_ids}
         self.memory: dict[int | None, list[Card]] = {}  # by storage
         for c in cards:
             for storage in self.storages_of(c):
                 self.memory.setdefault(storage, []).append(c)
 
     def unique_keys(self) -> dict[int, str]:
-        """Names, made unique. The name tag of a leaf is known by what reads it, a node by what it
-        belongs to."""
+        """Make the names of the cards unique. The name tag of a leaf is known by what reads it, a
+        node by what it belongs to."""
         key = table.Keys()
         readers = {a.tail: self.names[a.head] for a in self.arrows}
         keys = {}
@@ -170,14 +158,17 @@ class _Describer:
         return code_of(calls[0]).partition(" = ")[0] if calls else ""
 
     def storages_of(self, card: Card) -> set[int]:
-        found = {self.graph.tensor[i].storage_id for c in _whole(card) for i in c.tensor_ids[-1:]}
-        return {storage for storage in found if storage is not None}
+        """Return the blocks of memory in which the tensors of a card lie."""
+        last = (self.graph.tensor[i] for c in card.members for i in c.tensor_ids[-1:])
+        return {t.storage_id for t in last if t.storage_id is not None}
 
     def calls(self, card: Card) -> list[Call]:
+        """List the calls behind a card."""
         made = card.call_ids or [self.graph.node[n].call_id for n in card.node_ids[:1]]
         return [self.graph.call[i] for i in made if i in self.graph.call]
 
     def described(self) -> dict[str, Any]:
+        """Return cards and arrows as the front end draws them."""
         key = table.Keys()
         lit = _Lights(self.graph, self.cards, self.arrows, self.card_of)
         arrows = {}
@@ -214,7 +205,7 @@ class _Describer:
         return lines.pop() if len(lines) == 1 else None
 
     def known(self, card: Card, calls: list[Call]) -> Iterator[tuple[str, str]]:
-        """Everything known of what the card stands for, as labels and short values."""
+        """Tell everything known of what the card stands for, as labels and short values."""
         if card.inside:
             yield say("fact.inside"), _listed([_name(c) for c in card.inside])
         elif card.tensor_ids:
@@ -230,13 +221,13 @@ class _Describer:
                 )
 
     def tensor_facts(self, card: Card, t: Tensor) -> Iterator[tuple[str, str]]:
-        """What is known of a tensor. An attribute of torch's is called as torch calls it."""
+        """Tell what is known of a tensor. An attribute of torch's is called as torch calls it."""
         yield "shape", table.word(None if t.shape is None else list(t.shape))
         yield say("fact.values"), t.values or ""
         for name in ("dtype", "device", "requires_grad", "is_leaf", "retains_grad"):
             yield name, table.word(getattr(t, name))
         yield say("fact.version"), table.word(t.version)
-        yield "grad_fn", table.grad_fn(self.graph, t)
+        yield "grad_fn", table.grad_fn(self.facts, t)
         yield "grad", self.grad(t)
         if t.gradient_edge and card.kind != "tag":
             yield say("fact.arrived"), self.facts.arrived.get(t.gradient_edge, "")
@@ -262,10 +253,12 @@ class _Describer:
         return say("fact.shared", size=size, others=_listed(others)) if others else size
 
     def grad(self, t: Tensor) -> str:
+        """Return the ``.grad`` of a tensor as the table shows it."""
         now = self.facts.grads_now[t.object_id]
         return table.grad(t, now, t.object_id in self.facts.had_grad)
 
     def node_facts(self, card: Card, node: Node) -> Iterator[tuple[str, str]]:
+        """Tell what is known of a node: what arrived, what it sent, what it saved."""
         if not card.tensor_ids:
             yield say("fact.node"), node.name
             arrived = self.facts.arrived_at_outputs.get(node.id, ())
@@ -288,6 +281,7 @@ def _label(card: Card) -> tuple[str, ...]:
 
 
 def _listed(names: list[str]) -> str:
+    """Join names, the first of them where there are many."""
     listed = ", ".join(names[:LISTED])
     return say("fact.first_of", names=listed, n=len(names)) if len(names) > LISTED else listed
 
@@ -306,10 +300,10 @@ class _Lights:
         self.graph = graph
         self.names = [*(f"n{c.id}" for c in cards), *(f"e{i}" for i in range(len(arrows)))]
         # a card, and what lights up whenever it does
-        self.own = {c.id: 1 << i for i, c in enumerate(cards)}
+        self.lit_with = {c.id: 1 << i for i, c in enumerate(cards)}
         between = self.bind({c.id: c for c in cards}, arrows)
         along = self.along(between, self.ends(cards), card_of)
-        self.met = Facts.of(graph).met({n: self.own[i] for n, i in card_of.items()}, along)
+        self.met = Facts.of(graph).met({n: self.lit_with[i] for n, i in card_of.items()}, along)
 
     def bind(self, card: Mapping[int, Card], arrows: Sequence[Arrow]) -> dict[tuple[int, int], int]:
         """Bind to each card the arrows and pills that light up whenever it does.
@@ -320,7 +314,7 @@ class _Lights:
         between: dict[tuple[int, int], int] = {}
         for bit, a in enumerate(arrows, len(card)):
             if a.kind == "of" or (a.kind in WALKED and _is_output(card[a.tail], card[a.head])):
-                self.own[a.head] |= 1 << bit | self.own[a.tail]
+                self.lit_with[a.head] |= 1 << bit | self.lit_with[a.tail]
             elif a.kind in WALKED:
                 between[a.tail, a.head] = between.get((a.tail, a.head), 0) | 1 << bit
         return between
@@ -329,7 +323,9 @@ class _Lights:
         """Return the cards of the tensors that each (node, output) gave."""
         ends: dict[tuple[int | None, int], set[int]] = {}
         for c in cards:
-            for edge in filter(None, (self.graph.tensor[i].gradient_edge for i in _tensor_ids(c))):
+            for edge in filter(
+                None, (self.graph.tensor[i].gradient_edge for i in c.all_tensor_ids)
+            ):
                 ends.setdefault((edge.node_id, edge.output_nr), set()).add(c.id)
         return ends
 
@@ -348,14 +344,14 @@ class _Lights:
             for i in {tail, *ends.get((e.next_node_id, e.input_nr), ())}:
                 if (i, head) in between:
                     slot = (e.node_id, e.next_index)
-                    along[slot] = along.get(slot, 0) | between[i, head] | self.own[i]
+                    along[slot] = along.get(slot, 0) | between[i, head] | self.lit_with[i]
         return along
 
     def of(self, card: Card) -> list[str]:
-        """The ids that light up with a card."""
-        edges = (self.graph.tensor[i].gradient_edge for i in _tensor_ids(card))
-        bits = self.own[card.id]
-        for node in {*_node_ids(card), *(e.node_id for e in edges if e)}:
+        """Return the ids that light up with a card."""
+        edges = (self.graph.tensor[i].gradient_edge for i in card.all_tensor_ids)
+        bits = self.lit_with[card.id]
+        for node in {*card.all_node_ids, *(e.node_id for e in edges if e)}:
             bits |= self.met.get(node, 0)
         return [name for i, name in enumerate(self.names) if bits >> i & 1]
 
@@ -363,4 +359,4 @@ class _Lights:
 def _is_output(tail: Card, head: Card) -> bool:
     """Tell whether one card is the pill of a node with several outputs, and the other is one of
     them."""
-    return tail.kind == "node" and head.kind == "result" and not _node_ids(head)
+    return tail.kind == "node" and head.kind == "result" and not head.all_node_ids

@@ -43,7 +43,7 @@ class Keys:
 
 
 def rows(graph: Graph, cards: Iterable[Card]) -> list[TableRow]:
-    """The table of the tensors that ``cards`` stand for, in their order.
+    """Make the table of the tensors that ``cards`` stand for, in their order.
 
     Args:
         graph: what was recorded or captured.
@@ -66,32 +66,34 @@ def rows(graph: Graph, cards: Iterable[Card]) -> list[TableRow]:
             shown.setdefault(t.object_id, t.name or card.title)
     shared = sharing(last[i] for i in shown)
     key = Keys()
-    found = []
+    table = []
     for i in list(shown)[:LINES]:
         t = last[i]
         others = [shown[o.object_id] for o in shared.get(t.storage_id, ()) if o is not t]
         cells = (shown[i], *_cells(facts, t), _storage(t, others))
-        found.append(TableRow(key(visible(shown[i])), t.id, tuple(visible(c) for c in cells)))
+        table.append(TableRow(key(visible(shown[i])), t.id, tuple(visible(c) for c in cells)))
     if len(shown) > LINES:
         more = say("table.more", n=f"{len(shown) - LINES:,}")
-        found.append(TableRow(more, -1, (more, *[""] * (len(COLUMNS) - 1))))
-    return found
+        table.append(TableRow(more, -1, (more, *[""] * (len(COLUMNS) - 1))))
+    return table
 
 
 def _cells(facts: Facts, t: Tensor) -> tuple[str, ...]:
+    """Write what ``print`` would say of a tensor, column by column."""
     shape = word(None) if t.shape is None else say("label.shape", shape=list(t.shape))
     return (
         t.values or shape,
         grad(t, facts.grads_now[t.object_id], t.object_id in facts.had_grad),
         word(t.requires_grad),
         word(t.is_leaf),
-        grad_fn(facts.graph, t),
+        grad_fn(facts, t),
         word(t.version),
     )
 
 
 def word(value: object) -> str:
-    """
+    """Write a value, or that it is not known.
+
     >>> word(True), word(0), word(None)
     ('True', '0', 'unknown')
     """
@@ -99,7 +101,7 @@ def word(value: object) -> str:
 
 
 def grad(t: Tensor, now: str | None, had: bool) -> str:
-    """``.grad``, which is ``now``, and where there is none whether there could be one, or was
+    """Write ``.grad``, which is ``now``, and where there is none whether there could be one, or was
     (``had``)."""
     if now is not None:
         return now
@@ -110,15 +112,16 @@ def grad(t: Tensor, now: str | None, had: bool) -> str:
     return "None" if t.is_leaf or t.retains_grad else say("table.none_not_leaf")
 
 
-def grad_fn(graph: Graph, t: Tensor) -> str:
-    """The name of its ``grad_fn``, "None" where it has none, as ``print`` shows it."""
+def grad_fn(facts: Facts, t: Tensor) -> str:
+    """Return the name of its ``grad_fn``, "None" where it has none, as ``print`` shows it."""
     if t.is_leaf or t.requires_grad is False:
         return "None"
-    node = graph.node.get(t.gradient_edge.node_id) if t.gradient_edge else None
+    node = facts.grad_fn(t)
     return word(node.name if node else None)
 
 
 def _storage(t: Tensor, others: Sequence[str]) -> str:
+    """Tell with which other tensors a tensor shares its memory."""
     if t.storage_id is None:
         return word(None)
     names = list(dict.fromkeys(others))
@@ -128,7 +131,7 @@ def _storage(t: Tensor, others: Sequence[str]) -> str:
 
 
 def text(rows: Sequence[TableRow]) -> str:
-    """The table as lines of aligned columns.
+    """Write the table as lines of aligned columns.
 
     >>> cells = "a", "[1, 2]", "None", "True", "True", "None", "0", "not shared here"
     >>> print(text([TableRow("a", 0, cells)]))

@@ -147,8 +147,7 @@ class Story:
 
     def grad_fn(self, tensor: Tensor) -> str | None:
         """Return the name of a tensor's ``grad_fn``, where it has one that is known."""
-        edge = tensor.gradient_edge
-        node = None if tensor.is_leaf or not edge else self.graph.node.get(edge.node_id)
+        node = self.facts.grad_fn(tensor)
         return node.name if node else None
 
     def wrote(self, event: Wrote) -> str:

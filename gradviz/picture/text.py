@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import reduce
 
-from gradviz.graph.facts import Facts, code_of
+from gradviz.graph.facts import Facts, code_of, grouped
 from gradviz.graph.records import (
     Backward,
     Call,
@@ -29,7 +29,7 @@ SHOWN = 8  # cards that the alt text names
 
 
 def text(graph: Graph, scene: Scene, title: str | None = None) -> str:
-    """Everything that the picture shows and what it has no room for, in a fixed order.
+    """Tell everything that the picture shows and what it has no room for, in a fixed order.
 
     Args:
         graph: where saved tensors, runs and notes are looked up.
@@ -44,7 +44,7 @@ def text(graph: Graph, scene: Scene, title: str | None = None) -> str:
     frozen = [cut_text(graph, cut) for cut in facts.frozen_leaves]
     sections = [
         [visible(title)] if title else [],
-        _cards(graph, scene),
+        _cards(facts, scene),
         [say("text.cut_line", line=line) for line in _some(cuts)],
         [say("text.frozen_line", line=line) for line in _some(frozen)],
         [say("text.memory_line", line=line) for line in _some(_boxes(scene, "memory"))],
@@ -59,19 +59,18 @@ def text(graph: Graph, scene: Scene, title: str | None = None) -> str:
 
 def _some(lines: Iterable[str]) -> list[str]:
     """Return the lines of a section; where they are many, how many more there are."""
-    found = list(lines)
-    if len(found) <= LINES:
-        return found
-    return [*found[:LINES], say("text.more", n=f"{len(found) - LINES:,}")]
+    listed = list(lines)
+    if len(listed) <= LINES:
+        return listed
+    return [*listed[:LINES], say("text.more", n=f"{len(listed) - LINES:,}")]
 
 
 # --- cards ----------------------------------------------------------------------------------------
 
 
-def _cards(graph: Graph, scene: Scene) -> list[str]:
-    into: dict[int, list[Arrow]] = {}
-    for a in scene.arrows:
-        into.setdefault(a.head, []).append(a)
+def _cards(facts: Facts, scene: Scene) -> list[str]:
+    """Tell every card: its lines, what it was made of, and what its nodes hold."""
+    into = grouped((arrow.head, arrow) for arrow in scene.arrows)
     titles = _titles(scene)
     lines: list[str] = []
     for card in scene.cards[:LINES]:
@@ -79,7 +78,7 @@ def _cards(graph: Graph, scene: Scene) -> list[str]:
         below = [
             *(say("text.then", code=r.text) if r.kind == "code" else r.text for r in card.rows[1:]),
             *_reads(into.get(card.id, ()), titles),
-            *_node_details(graph, card),
+            *_node_details(facts, card),
         ]
         lines += [f"    {line}" for line in below]
     if len(scene.cards) > LINES:
@@ -88,11 +87,12 @@ def _cards(graph: Graph, scene: Scene) -> list[str]:
 
 
 def _titles(scene: Scene) -> dict[int, str]:
+    """Return what the cards are called, by id."""
     return {c.id: c.name or c.title for c in scene.cards}
 
 
 def _reads(arrows: Iterable[Arrow], titles: dict[int, str]) -> Iterator[str]:
-    """How a card was made of other cards, a line an arrow."""
+    """Tell how a card was made of other cards, a line an arrow."""
     for a in arrows:
         card = titles[a.tail]
         card = say("text.output_of", card=card, output=a.mark) if a.mark else card
@@ -112,9 +112,10 @@ def _reads(arrows: Iterable[Arrow], titles: dict[int, str]) -> Iterator[str]:
             yield say("text.of" if a.kind == "of" else "text.from", card=card)
 
 
-def _node_details(graph: Graph, card: Card) -> Iterator[str]:
-    """What the nodes of a card saved, and the slots of theirs that lead nowhere."""
-    for node in (graph.node[n] for n in Facts.of(graph).gradient_order(card.node_ids)):
+def _node_details(facts: Facts, card: Card) -> Iterator[str]:
+    """Tell what the nodes of a card saved, and which of their slots lead nowhere."""
+    graph = facts.graph
+    for node in (graph.node[n] for n in facts.gradient_order(card.node_ids)):
         if node.saved:
             saved = [saved_text(graph, s) for s in node.saved]
             yield say("text.saved", node=node.name, saved=saved)
@@ -125,12 +126,13 @@ def _node_details(graph: Graph, card: Card) -> Iterator[str]:
 
 
 def _empty_slots(graph: Graph, node: Node) -> list[str]:
+    """List the slots of a node that lead nowhere."""
     edges = graph.edges_from.get(node.id, ())
     return [str(e.next_index) for e in edges if e.next_node_id is None]
 
 
 def saved_text(graph: Graph, saved: SavedTensor) -> str:
-    """One saved tensor: what it is, at which version, and what has become of it."""
+    """Tell of one saved tensor what it is, at which version, and what has become of it."""
     tensor, what = graph.tensor.get(saved.tensor_id), saved.attribute
     if tensor and tensor.name and tensor.name != what:
         what = say("label.given_name", attribute=what, name=tensor.name)
@@ -142,8 +144,8 @@ def saved_text(graph: Graph, saved: SavedTensor) -> str:
 
 
 def cut_text(graph: Graph, cut: Cut) -> str:
-    """One cut in words: what it separates, why, and where it stands in the code. A frozen leaf is
-    not cut off."""
+    """Tell one cut: what it separates, why, and where it stands in the code. A frozen leaf is not
+    cut off."""
     words, call = Words(graph, TEXT_LIMIT), graph.call.get(cut.call_id)
     at = call.source if call else None
     fields = {"source": words.name(cut.input_id), "reason": reason_of(cut)}
@@ -163,6 +165,7 @@ def cut_text(graph: Graph, cut: Cut) -> str:
 
 
 def _boxes(scene: Scene, kind: str) -> Iterator[str]:
+    """Tell which cards the frames of one kind hold."""
     titles = _titles(scene)
     for box in scene.boxes:
         if box.kind == kind:
@@ -170,6 +173,7 @@ def _boxes(scene: Scene, kind: str) -> Iterator[str]:
 
 
 def _backwards(graph: Graph) -> Iterator[str]:
+    """Tell what every backward did, and what it raised."""
     raised = Facts.of(graph).error_of_call
     for run in graph.backwards:
         for line in _run(graph, run):
@@ -179,7 +183,7 @@ def _backwards(graph: Graph) -> Iterator[str]:
 
 
 def _raised(graph: Graph) -> Iterator[str]:
-    """Calls that raised, backward apart."""
+    """Tell the calls that raised, backward apart."""
     facts = Facts.of(graph)
     for event in facts.errors:
         if event.call_id not in facts.backward_calls:
@@ -189,7 +193,7 @@ def _raised(graph: Graph) -> Iterator[str]:
 
 
 def _run(graph: Graph, run: Backward) -> Iterator[str]:
-    """What one backward did, a line each."""
+    """Tell what one backward did, a line each."""
     call = graph.call.get(run.call_id)
     code = call.source.code if call and call.source else None
     what = _with_line(code or say("label.called", function=run.kind), call)
@@ -214,7 +218,7 @@ def _with_line(code: str, call: Call | None) -> str:
 
 
 def alt(graph: Graph, scene: Scene, title: str | None = None) -> str:
-    """The picture in one or two sentences, for screen readers."""
+    """Tell the picture in one or two sentences, for screen readers."""
     is_nodes = any(c.kind == "node" for c in scene.cards)
     head = visible(title) if title else say("text.alt_nodes" if is_nodes else "text.alt_cards")
     first = _alt_cards(head, [c for c in scene.cards if c.kind not in ("tag", "accumulate")])
@@ -254,5 +258,6 @@ def _alt_cut(graph: Graph, cut: Cut) -> str:
 
 
 def _leaves_with_grad(graph: Graph) -> list[Tensor]:
+    """List the named leaves that have a ``.grad``."""
     states = Facts.of(graph).latest_state.values()
     return [t for t in states if t.is_leaf and t.name and t.grad is not None]

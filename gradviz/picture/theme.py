@@ -330,7 +330,7 @@ _BOLD = (
 
 
 def text_width(text: str, *, size: float, bold: bool = False, mono: bool = False) -> float:
-    """Room in points that one line needs in the widest of the usual fonts.
+    """Measure the room in points that one line needs in the widest of the usual fonts.
 
     >>> text_width("abc", size=10, mono=True)
     18.1
@@ -343,6 +343,7 @@ def text_width(text: str, *, size: float, bold: bool = False, mono: bool = False
 
 
 def _columns(char: str) -> int:
+    """Count the columns that a character takes in a fixed-width font."""
     if unicodedata.combining(char):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1

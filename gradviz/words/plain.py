@@ -16,11 +16,12 @@ def visible(text: object, limit: int = TEXT_LIMIT) -> str:
     ('a\\\\nb\\\\x00\\\\u202e<&', 'xxxxxxxxx…')
     """
     text = str(text)
-    clipped = text if len(text) <= limit else text[: limit - 1] + "…"
-    if clipped.isprintable():
-        return clipped
+    if len(text) > limit:
+        text = text[: limit - 1] + "…"
+    if text.isprintable():
+        return text
     return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in clipped
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
     )
 
 

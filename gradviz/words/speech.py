@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from string import Formatter
 from typing import Any, NamedTuple
 
@@ -27,9 +27,9 @@ from gradviz.words.en import ENGLISH
 from gradviz.words.language import Language
 
 FEW = 3  # parts of a list that are all named
-Tell = Callable[[Any, str], str]
-# text, the field after it or "", the field's spec, and how it is told
-Part = tuple[str, str, str, Tell]
+Tell = Callable[[Any], str]
+# text, the field after it or "", and how that is told
+Part = tuple[str, str, Tell]
 
 
 class Phrase(str):
@@ -39,22 +39,42 @@ class Phrase(str):
     __slots__ = ()
 
 
-_spoken: list[Language] = [ENGLISH]
+class Voice:
+    """A language while it is spoken, and its sentences taken apart as far as they were said."""
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        self.forms: dict[str, Form] = {}  # by key
+
+    def form(self, key: str) -> Form:
+        """Return one sentence of the language, taken apart.
+
+        Raises:
+            KeyError: the language has no such sentence.
+        """
+        form = self.forms.get(key)
+        if form is None:
+            form = self.forms[key] = form_of(self.language.sentences[key])
+        return form
+
+
+_voices = [Voice(ENGLISH)]
 
 
 def language() -> Language:
     """Return the language that is spoken now."""
-    return _spoken[-1]
+    return _voices[-1].language
 
 
 @contextmanager
 def speaking(other: Language) -> Iterator[None]:
     """Speak another language inside the block."""
-    _spoken.append(other)
+    voice = Voice(other)
+    _voices.append(voice)
     try:
         yield
     finally:
-        _spoken.remove(other)
+        _voices.remove(voice)
 
 
 def say(key: str, /, **fields: Any) -> str:
@@ -71,9 +91,13 @@ def say(key: str, /, **fields: Any) -> str:
         >>> say("list.more_places", n=2)
         'and 2 more places'
     """
-    form = form_of(_spoken[-1].sentences[key])
-    text = filled(form, fields)
-    if form.first and not isinstance(fields[form.first], Phrase):
+    # a picture says hundreds of sentences, so the usual way is the short one
+    voice = _voices[-1]
+    whole, first, fill_in = voice.forms.get(key) or voice.form(key)
+    if whole is not None:
+        return whole
+    text = fill_in(fields)
+    if first and not isinstance(fields[first], Phrase):
         return text
     return Phrase(text)
 
@@ -90,50 +114,53 @@ def fill(sentence: str, fields: Mapping[str, Any]) -> str:
     >>> fill("{why:sentences}", {"why": ["It is a leaf.", "It is frozen."]})
     'It is a leaf. It is frozen.'
     """
-    return filled(form_of(sentence), fields)
-
-
-def filled(form: Form, fields: Mapping[str, Any]) -> str:
-    """Join the parts of a sentence, each field told as its spec says."""
-    if form.parts is None:
-        return form.sentence.format_map(fields)
-    told = []
-    for text, name, spec, tell in form.parts:
-        told.append(text)
-        if name:
-            told.append(tell(fields[name], spec))
-    return "".join(told)
+    return form_of(sentence).fill_in(fields)
 
 
 class Form(NamedTuple):
     """A sentence taken apart, once."""
 
-    sentence: str
+    whole: Phrase | None  # all of it, where it has no field
     first: str  # the field with which it begins, "" where it begins with words of its own
-    parts: tuple[Part, ...] | None  # None: no field has a spec, so that format_map fills it in
+    fill_in: Callable[[Mapping[str, Any]], str]
 
 
 @cache
 def form_of(sentence: str) -> Form:
-    """Take a sentence apart. Without specs Python's own ``format_map`` fills it in, which takes a
-    third of the time.
+    """Take a sentence apart.
 
-    >>> form_of("a view of {base}").first, form_of("{name} of {base}").first
-    ('', 'name')
-    >>> form_of("{n:one|#}").first
-    ''
+    Raises:
+        KeyError: a field has a spec that is none.
+
+    Example:
+        >>> form_of("a view of {base}").first, form_of("{name} of {base}").first
+        ('', 'name')
+        >>> form_of("{n:one|#}").first
+        ''
+        >>> form_of("It is a leaf.").whole
+        'It is a leaf.'
     """
-    parts = _parsed(sentence)
-    begin = parts[0] if parts else ("", "", "", _plain)
-    first = begin[1] if not begin[0] and begin[2] in TELL else ""
-    return Form(sentence, first, parts if any(spec for _, _, spec, _ in parts) else None)
+    pieces = [(text, name or "", spec or "") for text, name, spec, _ in Formatter().parse(sentence)]
+    begin, first, spec = pieces[0] if pieces else ("", "", "")
+    if begin or spec not in TELL:
+        first = ""
+    if not any(name for _, name, _ in pieces):
+        return Form(Phrase(sentence.format_map({})), "", sentence.format_map)
+    # without specs Python's own way takes a third of the time
+    if not any(spec for _, _, spec in pieces):
+        return Form(None, first, sentence.format_map)
+    parts = tuple((text, name, TELL.get(spec) or agreeing(spec)) for text, name, spec in pieces)
+    return Form(None, first, partial(_joined_parts, parts))
 
 
-def _parsed(sentence: str) -> tuple[Part, ...]:
-    return tuple(
-        (text, name or "", spec or "", TELL.get(spec or "", _agreeing))
-        for text, name, spec, _ in Formatter().parse(sentence)
-    )
+def _joined_parts(parts: Sequence[Part], fields: Mapping[str, Any]) -> str:
+    """Join the parts of a sentence, each field told as its spec says."""
+    told = []
+    for text, name, tell in parts:
+        told.append(text)
+        if name:
+            told.append(tell(fields[name]))
+    return "".join(told)
 
 
 def joined(parts: Sequence[str]) -> str:
@@ -183,29 +210,38 @@ def begun(words: Any) -> str:
     return words[:1].upper() + words[1:] if isinstance(words, Phrase) else str(words)
 
 
-def _plain(value: Any, spec: str) -> str:
-    return str(value)
+@cache
+def agreeing(spec: str) -> Tell:
+    """Return what chooses the form that agrees with a number, or with the length of a list.
 
+    Raises:
+        KeyError: these are neither two forms nor three.
 
-def _agreeing(value: int | Sized, spec: str) -> str:
-    """Choose the form that agrees with a number, or with the length of a list."""
-    n = value if isinstance(value, int) else len(value)
+    Example:
+        >>> agreeing("one leaf|# leaves")(["a", "b"]), agreeing("no leaf|one leaf|## leaves")(3)
+        ('2 leaves', 'three leaves')
+    """
     forms = spec.split("|")
     if len(forms) not in (2, 3):
         known = ", ".join(name for name in TELL if name)
         raise KeyError(f"a field's spec is {known}, or forms that agree with it, not {spec}")
     none, one, many = forms if len(forms) == 3 else (forms[1], *forms)
-    form = none if n == 0 else one if n == 1 else many
-    return form.replace("##", number(n)).replace("#", f"{n:,}")
+
+    def tell(value: int | Sized) -> str:
+        n = value if isinstance(value, int) else len(value)
+        form = none if n == 0 else one if n == 1 else many
+        return form.replace("##", number(n)).replace("#", f"{n:,}") if "#" in form else form
+
+    return tell
 
 
 # How a field is told, by its spec; every other spec is of forms that agree with it.
 TELL: dict[str, Tell] = {
-    "": _plain,
-    "list": lambda parts, _: joined(parts),
-    "few": lambda parts, _: several(parts),
-    "commas": lambda parts, _: enumerated(parts),
-    "sentences": lambda parts, _: language().between_sentences.join(parts),
-    "cap": lambda phrase, _: phrase[:1].upper() + phrase[1:],
-    "begin": lambda words, _: begun(words),
+    "": str,
+    "list": joined,
+    "few": several,
+    "commas": enumerated,
+    "sentences": lambda parts: language().between_sentences.join(parts),
+    "cap": lambda phrase: phrase[:1].upper() + phrase[1:],
+    "begin": begun,
 }

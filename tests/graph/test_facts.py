@@ -15,7 +15,7 @@ import torch
 
 import gradviz as gv
 from gradviz.graph.facts import Facts, How, after_all, code_of, sharing
-from gradviz.graph.records import Freed, Graph, NodeKind, NodeRan, Raised, Wrote
+from gradviz.graph.records import Edge, Freed, Graph, Node, NodeKind, NodeRan, Raised, Wrote
 from gradviz.picture import explaining, table
 from gradviz.picture.figure import Figure
 from gradviz.picture.state import state
@@ -272,3 +272,24 @@ def test_helpers() -> None:
         ["a", "b"]
     ]
     del b
+
+
+def test_a_walk_may_stay_inside_a_set_of_nodes() -> None:
+    kind = NodeKind.BACKWARD
+    nodes = [Node(i, "", kind, None, (), None, None, False) for i in range(4)]
+    facts = Facts.of(
+        Graph(nodes=nodes, edges=[Edge(3, 0, 2, 0), Edge(2, 0, 1, 0), Edge(1, 0, 0, 0)])
+    )
+    assert facts.reachable([3]) == {0, 1, 2, 3}
+    assert facts.reachable([3], inside={2, 0}) == {2, 3}  # 0 lies behind 1, which is not inside
+
+
+def test_a_grad_fn_is_a_node_of_the_graph_and_no_leaf_has_one() -> None:
+    with gv.record() as rec:
+        a = torch.ones(2, requires_grad=True)
+        b = a * 2
+        c = b.detach()
+    facts = Facts.of(rec.graph)
+    states = [facts.latest_state[rec.find(t).object_id] for t in (a, b, c)]
+    names = [node.name if (node := facts.grad_fn(t)) else None for t in states]
+    assert names == [None, "MulBackward0", None]
