@@ -11,6 +11,7 @@ sentence, by the spec behind the field's colon:
 - ``{reasons:sentences}``: whole sentences, one after the other.
 - ``{n:one leaf|# leaves}``: by a number, or by the length of a list. Three forms are for none, one
   and more. In a form ``#`` is the number in digits, ``##`` the number in words up to twelve.
+- ``{gradient:values}``: what a record keeps of a tensor's values; of a list, of each.
 - ``{phrase:cap}``: with its first letter upper case.
 - ``{name:begin}``: what begins the sentence: a phrase like that, a name or code as it is written.
 """
@@ -23,6 +24,7 @@ from functools import cache
 from string import Formatter
 from typing import Any, NamedTuple
 
+from gradviz.graph.preview import parts_of, unread
 from gradviz.words.en import ENGLISH
 from gradviz.words.language import Language
 
@@ -54,7 +56,9 @@ def speaking(other: Language) -> Iterator[None]:
     try:
         yield
     finally:
-        _spoken.remove(other)
+        # the last of that language: blocks of two languages may end in any order
+        last = max(at for at, spoken in enumerate(_spoken) if spoken is other)
+        del _spoken[last]
 
 
 def say(key: str, /, **fields: Any) -> str:
@@ -183,6 +187,25 @@ def begun(words: Any) -> str:
     return words[:1].upper() + words[1:] if isinstance(words, Phrase) else str(words)
 
 
+def values_of(preview: str | None) -> str:
+    """Return what a record keeps of a tensor's values, in words where they were not read.
+
+    >>> values_of("[1, 2]"), values_of("(32, 10)"), values_of("()"), values_of("(?)")
+    ('[1, 2]', '32×10 values', '1 value', 'values not known')
+    >>> values_of("(3, 4) ‖0.5‖")
+    '3×4 values of norm 0.5'
+    """
+    text = str(preview)
+    if not unread(text):
+        return text
+    shape, norm = parts_of(text)
+    if shape is None:
+        words = say("values.unknown")
+    else:
+        words = say("values.many", shape="×".join(map(str, shape))) if shape else say("values.one")
+    return say("values.of_norm", values=words, norm=norm) if norm else words
+
+
 def _plain(value: Any, spec: str) -> str:
     return str(value)
 
@@ -203,6 +226,9 @@ def _agreeing(value: int | Sized, spec: str) -> str:
 TELL: dict[str, Tell] = {
     "": _plain,
     "list": lambda parts, _: joined(parts),
+    "values": lambda preview, _: (
+        joined(list(map(values_of, preview))) if isinstance(preview, list) else values_of(preview)
+    ),
     "few": lambda parts, _: several(parts),
     "commas": lambda parts, _: enumerated(parts),
     "sentences": lambda parts, _: language().between_sentences.join(parts),
