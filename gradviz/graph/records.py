@@ -154,8 +154,8 @@ class Tensor(NamedTuple):
     requires_grad: bool | None
     is_leaf: bool | None
     retains_grad: bool | None
-    grad: str | None  # preview of .grad, None when .grad is None or was not read
-    values: str | None  # preview, at most 8 elements
+    grad: str | None  # graph.preview of .grad; None when .grad is None or was not read
+    values: str | None  # graph.preview, of at most 8 elements
     version: int | None
     storage_id: int | None
     base_id: int | None  # the tensor that this one is a view of

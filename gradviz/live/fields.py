@@ -12,6 +12,7 @@ from gradviz.picture import table
 from gradviz.picture.explaining import Listing, sentences
 from gradviz.picture.figure import Figure
 from gradviz.words.plain import visible
+from gradviz.words.speech import values_of
 
 
 class Left(Protocol):
@@ -134,7 +135,7 @@ def _same(event: Raised, error: str) -> bool:
 
 def _grad(tensor: Tensor, now: str | None) -> str:
     if now is not None:
-        return now
+        return values_of(now)
     return table.word(None) if tensor.requires_grad is None else "None"
 
 

@@ -11,7 +11,7 @@ from gradviz.picture import frames
 from gradviz.picture.rows import RowWriter, names
 from gradviz.picture.scene import Arrow, Card, Scene, describe
 from gradviz.words.notes import note_text
-from gradviz.words.speech import say
+from gradviz.words.speech import say, values_of
 from gradviz.words.words import Words
 
 Pair = tuple["_Draft", "_Draft"]  # the card of a value that is read, the card of what is made
@@ -483,7 +483,7 @@ class _Builder:
         output = self.output_of_card.get(head)
         shown = output and self.card_of_node[output[0]] is tail
         arrived = self.facts.arrived.get(output) if output and shown else None
-        return ("gradient", arrived, "") if arrived else ("forward", "", "")
+        return ("gradient", values_of(arrived), "") if arrived else ("forward", "", "")
 
 
 def _detail(tensor: Tensor | None, calls: list[Call]) -> str:

@@ -23,7 +23,7 @@ from gradviz.graph.records import (
     Tensor,
 )
 from gradviz.picture.scene import Row
-from gradviz.words.speech import say
+from gradviz.words.speech import say, values_of
 from gradviz.words.words import Words, way, way_of, with_version
 
 LISTED = 6  # nodes, contributions or runs of one card that are listed one by one
@@ -504,6 +504,7 @@ def _stored(event: Accumulated) -> str:
 
 def _sum(parts: list[str]) -> str:
     """Write a sum; where it is long, tell how many gradients it is of."""
+    parts = list(map(values_of, parts))
     listed = " + ".join(parts if len(parts) <= LISTED else [*parts[:2], "…", parts[-1]])
     if len(listed) > LONG:
         return say("row.gradients", n=len(parts))

@@ -13,7 +13,7 @@ from gradviz.picture import explaining, render, table, text
 from gradviz.picture.explaining import Listing
 from gradviz.picture.scene import Arrow, Card, Scene
 from gradviz.words.plain import visible
-from gradviz.words.speech import joined, say
+from gradviz.words.speech import joined, say, values_of
 from gradviz.words.words import Words
 
 FACT = 160  # characters
@@ -230,7 +230,7 @@ class _Describer:
         yield "grad_fn", table.grad_fn(self.facts, t)
         yield "grad", self.grad(t)
         if t.gradient_edge and card.kind != "tag":
-            yield say("fact.arrived"), self.facts.arrived.get(t.gradient_edge, "")
+            yield say("fact.arrived"), values_of(self.facts.arrived.get(t.gradient_edge, ""))
         yield say("fact.storage"), self.storage(card, t)
         if base := self.graph.tensor.get(t.base_id):
             yield say("fact.view_of"), base.name or say("label.unnamed")
@@ -262,7 +262,7 @@ class _Describer:
         if not card.tensor_ids:
             yield say("fact.node"), node.name
             arrived = self.facts.arrived_at_outputs.get(node.id, ())
-            yield say("fact.arrived"), ", ".join(arrived)
+            yield say("fact.arrived"), ", ".join(map(values_of, arrived))
         for e in self.graph.edges_from.get(node.id, ()):
             value = self.words.sent_labels.get((node.id, e.next_index))
             to = self.card_of.get(e.next_node_id)

@@ -11,7 +11,7 @@ from gradviz.graph.facts import Facts, sharing
 from gradviz.graph.records import Graph, Tensor
 from gradviz.picture.scene import LINES, Card
 from gradviz.words.plain import visible
-from gradviz.words.speech import FEW, say
+from gradviz.words.speech import FEW, say, values_of
 
 COLUMNS = ("name", "value", "grad", "requires_grad", "is_leaf", "grad_fn", "version", "storage")
 CELL = 60  # characters of a cell in the text
@@ -104,7 +104,7 @@ def grad(t: Tensor, now: str | None, had: bool) -> str:
     """Write ``.grad``, which is ``now``, and where there is none whether there could be one, or was
     (``had``)."""
     if now is not None:
-        return now
+        return values_of(now)
     if t.requires_grad is None or (t.requires_grad and t.is_leaf is None):
         return word(None)
     if not t.requires_grad:

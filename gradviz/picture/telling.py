@@ -22,7 +22,7 @@ from gradviz.graph.records import (
 )
 from gradviz.picture.rows import error_text
 from gradviz.words.plain import TEXT_LIMIT, visible
-from gradviz.words.speech import joined, say
+from gradviz.words.speech import joined, say, values_of
 from gradviz.words.words import Words, reason_of, way
 
 LISTED = 6  # nodes that one sentence names
@@ -228,7 +228,7 @@ class Story:
             if gradient is not None and nexts.get(slot) is not None
         ]
         node, nothing = self.words.node_by_id(event.node_id), say("change.nothing")
-        arrived = joined([gradient or nothing for gradient in event.arrived]) or nothing
+        arrived = joined([values_of(gradient or nothing) for gradient in event.arrived]) or nothing
         if sent:
             return say("event.node_sent", node=node, arrived=arrived, sent=sent)
         return say("event.node_ran", node=node, arrived=arrived)

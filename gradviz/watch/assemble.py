@@ -45,7 +45,6 @@ from gradviz.graph.records import (
 from gradviz.watch.functions import Role
 from gradviz.watch.stack import unfold
 from gradviz.watch.walk import without_collector
-from gradviz.words.speech import say
 
 if TYPE_CHECKING:
     from collections import deque
@@ -218,10 +217,7 @@ def _norms(run: Run, values: Any) -> tuple[str | None, ...]:
 def _with_norm(run: Run, value: Value) -> str:
     """A value; of a large one how large it is, because its shape alone never changes."""
     size = None if value[2] is None else run.norms[value[2]]
-    text = preview.of(*value[:2])
-    return (
-        say("small.of_norm", values=text, norm=f"{size:.4g}") if isinstance(size, float) else text
-    )
+    return preview.of(*value[:2], f"{size:.4g}" if isinstance(size, float) else None)
 
 
 class Replay:

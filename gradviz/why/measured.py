@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 
 from gradviz.graph.facts import Facts
+from gradviz.graph.preview import unread
 from gradviz.graph.records import Backward, Edge, Graph, NodeKind, NodeRan
 from gradviz.watch import torch_private
-from gradviz.words.speech import language, say, several
+from gradviz.words.speech import language, say, several, values_of
 from gradviz.words.words import Words
 
 if TYPE_CHECKING:
@@ -67,12 +68,12 @@ class Step(NamedTuple):
 def _gradients(texts: Sequence[str | None], norms: Sequence[str | None] | None) -> str:
     """Put the gradients on one side of a node into words.
 
-    >>> _gradients(["[1, 2]", None], None), _gradients(["4×4 values"] * 4, ["0.5"] * 4)
+    >>> _gradients(["[1, 2]", None], None), _gradients(["(4, 4)"] * 4, ["0.5"] * 4)
     ('[1, 2], None', '4×4 values of norm 0.5, 4×4 values of norm 0.5 and 2 more')
     """
     sizes = norms or (None,) * len(texts)
     told = [
-        say("small.of_norm", values=text, norm=norm) if norm else str(text)
+        say("values.of_norm", values=text, norm=norm) if norm else values_of(text)
         for text, norm in zip(texts, sizes, strict=True)
     ]
     if len(told) <= 2:
@@ -101,9 +102,9 @@ def _sizes(
 def _size(text: str | None, norm: str | None) -> float | None:
     """Return the norm of a gradient, from its preview where that has the elements.
 
-    >>> _size("[3, -4]", None), _size("4×4 values", "0.5"), _size("[nan, inf]", None)
+    >>> _size("[3, -4]", None), _size("(4, 4)", "0.5"), _size("[nan, inf]", None)
     (5.0, 0.5, nan)
-    >>> _size("4×4 values", None) is None
+    >>> _size("(4, 4)", None) is None
     True
     """
     values = numbers(text or "") if norm is None else [float(norm)]
@@ -334,15 +335,10 @@ def _measure(name: str, grads: list[tuple[str, torch.Tensor]], first: int) -> Bl
 def numbers(preview: str) -> list[float] | None:
     """Return the numbers of a preview; None where it holds only a shape.
 
-    >>> numbers("[[1, 0.5], [nan, -2e-07]]"), numbers("16×8 values")
+    >>> numbers("[[1, 0.5], [nan, -2e-07]]"), numbers("(16, 8)")
     ([1.0, 0.5, nan, -2e-07], None)
     """
-    if (
-        not preview
-        or "value" in preview
-        or "j" in preview
-        or "e" in re.sub(r"\de[-+]\d", "", preview)
-    ):
+    if not preview or unread(preview) or "j" in preview or "e" in re.sub(r"\de[-+]\d", "", preview):
         return None
     return [float(text) for text in _NUMBER.findall(preview)]
 

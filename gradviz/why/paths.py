@@ -314,7 +314,7 @@ def _uses(call: Call, gone: Call, name: str | None) -> bool:
 def all_zero(preview: str) -> bool:
     """Say whether a preview shows only zeros.
 
-    >>> all_zero("[0, 0]"), all_zero("[0, 0.1]"), all_zero("32×10 values")
+    >>> all_zero("[0, 0]"), all_zero("[0, 0.1]"), all_zero("(0, 10)")
     (True, False, False)
     """
     return re.fullmatch(r"[\[\]0, ]*0[\[\]0, ]*", preview) is not None and not re.search(

@@ -16,6 +16,7 @@ import torch
 
 from gradviz.graph.facts import NO_MEMORY, Facts
 from gradviz.graph.findings import Cause, Finding, Sure, Symptom
+from gradviz.graph.preview import unread
 from gradviz.graph.records import (
     Call,
     Called,
@@ -585,10 +586,10 @@ RULES: tuple[Callable[[_Asked], Iterator[Explanation]], ...] = (
 def _is_zero(preview: str | None) -> bool:
     """Say whether a gradient was not there, or is seen to be all zeros.
 
-    >>> _is_zero("[0, 0]"), _is_zero("[0, 1e-05]"), _is_zero("3×10 values")
+    >>> _is_zero("[0, 0]"), _is_zero("[0, 1e-05]"), _is_zero("(3, 10)")
     (True, False, False)
     """
-    return preview is None or ("values" not in preview and not set(preview) & set("123456789nif"))
+    return preview is None or (not unread(preview) and not set(preview) & set("123456789nif"))
 
 
 def _is_nonzero(tensor: torch.Tensor | None) -> bool:

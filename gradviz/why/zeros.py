@@ -9,6 +9,7 @@ from functools import cached_property, reduce
 from itertools import zip_longest
 
 from gradviz.graph.findings import Cause, Sure
+from gradviz.graph.preview import unread
 from gradviz.graph.records import Call, Edge, Node, NodeRan, Tensor
 from gradviz.why.explanation import Explanation
 from gradviz.why.paths import CHECKED_IN_LOSS, Asked, Paths, Slot, all_zero
@@ -722,9 +723,9 @@ def _some(texts: Sequence[str | None], norms: Sequence[str | None]) -> list[bool
     """Say of each gradient whether it is not all zeros; None where that is not known. One that is
     undefined counts as zeros.
 
-    >>> _some(["[0, 0]", "1e-09", None, "[]", "9 values"], [None] * 5)
+    >>> _some(["[0, 0]", "1e-09", None, "[]", "(9,)"], [None] * 5)
     [False, True, False, False, None]
-    >>> _some(["9 values", "9 values"], ["0", "0.5"])
+    >>> _some(["(9,)", "(9,)"], ["0", "0.5"])
     [False, True]
     """
     return [_is_some(text or "", norm) for text, norm in zip_longest(texts, norms)]
@@ -732,6 +733,6 @@ def _some(texts: Sequence[str | None], norms: Sequence[str | None]) -> list[bool
 
 def _is_some(text: str, norm: str | None) -> bool | None:
     """Say whether a gradient is not all zeros, from its preview or else its norm."""
-    if "value" not in text:
+    if not unread(text):
         return bool(re.search("[1-9ni]", text))
     return None if norm is None else norm != "0"

@@ -48,6 +48,14 @@ LIST = {
     "more_places": "and {n} more places",
 }
 
+# the values of a tensor that were not read: words/speech.py
+VALUES = {
+    "one": "1 value",
+    "many": "{shape} values",
+    "unknown": "values not known",
+    "of_norm": "{values:values} of norm {norm}",
+}
+
 # what a graph lacks, or what was out of the ordinary when it was recorded: by NoteKind
 NOTE = {
     "dropped": "the oldest {dropped} events were dropped: this recording keeps at most {kept} (record(max_events=...) keeps more)",
@@ -85,8 +93,8 @@ CUTTER = {
 
 # what became of a gradient on its way
 CHANGE = {
-    "way": "{before} → {hooks:unknown change|hook|# hooks} → {after}",
-    "to": "{before} → {after}",
+    "way": "{before:values} → {hooks:unknown change|hook|# hooks} → {after:values}",
+    "to": "{before:values} → {after:values}",
     "nothing": "nothing",
     "by": "{hooks:something unknown|a hook|# hooks}",
     "set_to_none": "set to None by {hooks:something unknown|a hook|# hooks}",
@@ -148,10 +156,10 @@ ROW = {
     "starts_twice": "{run} starts here both times",
     "starts_always": "{run} starts here all {n} times",
     "starts_often": "{run} starts here {n} times",
-    "starts_with": "{run} starts with {value}",
-    "starts_with_twice": "{run} starts with {value} both times",
-    "starts_with_always": "{run} starts with {value} all {n} times",
-    "starts_with_last": "{run} starts here {n} times, last with {value}",
+    "starts_with": "{run} starts with {value:values}",
+    "starts_with_twice": "{run} starts with {value:values} both times",
+    "starts_with_always": "{run} starts with {value:values} all {n} times",
+    "starts_with_last": "{run} starts here {n} times, last with {value:values}",
     "raises": "{run} raises here: {why}",
     "raises_one_of": "{run} of this and {others:one more tensor|## more tensors} raises: {why}",
     "no_grad_fn": "no grad_fn",
@@ -163,17 +171,17 @@ ROW = {
     "gradients_listed": "{n} gradients: {sum}",
     "never_reached": "AccumulateGrad · never reached",
     "not_reached_yet": "AccumulateGrad · not reached yet",
-    "arrives": "AccumulateGrad · arrives {gradient}",
-    "arrives_once": "AccumulateGrad · arrives once: {gradient}",
+    "arrives": "AccumulateGrad · arrives {gradient:values}",
+    "arrives_once": "AccumulateGrad · arrives once: {gradient:values}",
     "adds": "AccumulateGrad adds to what is stored",
     "backwards": "AccumulateGrad · {n:one backward|## backwards}",
-    "backward": "backward {n}: arrives {gradient} · .grad {stored}",
+    "backward": "backward {n}: arrives {gradient:values} · .grad {stored:values}",
     "more_backwards": "… {n} more …",
-    "grad": ".grad: {grad}",
-    "grad_still": ".grad is still {grad}",
-    "grad_kept": ".grad kept by retain_grad: {grad}",
-    "returns": "autograd.grad returns {values}",
-    "then": "{first}, then {second}",
+    "grad": ".grad: {grad:values}",
+    "grad_still": ".grad is still {grad:values}",
+    "grad_kept": ".grad kept by retain_grad: {grad:values}",
+    "returns": "autograd.grad returns {values:values}",
+    "then": "{first:values}, then {second:values}",
 }
 
 # the picture in words: picture/text.py
@@ -220,7 +228,7 @@ TEXT = {
     "not_watched": "{call} · not watched, so its gradients are not known",
     "nodes_ran": "{call} · nodes ran: {nodes}",
     "no_node_ran": "{call} · nodes ran: none",
-    "returned": "returned {value} for {name}, .grad unchanged",
+    "returned": "returned {value:values} for {name}, .grad unchanged",
     # for screen readers
     "alt": "{title}: {boxes:# box|# boxes}, {shown}.",
     "alt_more": "{title}: {boxes:# box|# boxes}, {shown} and {more} more.",
@@ -231,7 +239,7 @@ TEXT = {
     "alt_cards": "Picture of a computation and its gradients",
     "alt_cut": "{source} ✂ {result} · {reason}",
     "alt_frozen": "{source} · {reason}",
-    "alt_grad": "{name}.grad is {grad}",
+    "alt_grad": "{name}.grad is {grad:values}",
     "alt_error": "{error} is raised",
 }
 
@@ -289,7 +297,7 @@ EVENT = {
     "wrote_shared": "{call} changed {name}, which shares that memory: {changes:commas}.",
     "nothing_visible": "nothing visible",
     "version": "version {was} → {now}",
-    "grad": ".grad {was} → {now}",
+    "grad": ".grad {was:values} → {now:values}",
     "requires_grad": "requires_grad {was} → {now}",
     "retains_grad": "retains_grad {was} → {now}",
     "grad_fn": "grad_fn {was} → {now}",
@@ -303,9 +311,9 @@ EVENT = {
     # a backward
     "node_ran": "{node} ran: {arrived} arrived.",
     "node_sent": "{node} ran: {arrived} arrived, sent {sent:list}.",
-    "sent": "{gradient} to {node}",
-    "stored": "{node}: arrives {incoming}, was {before}, stored {stored}.",
-    "stored_changed": "{node}: arrives {incoming}, was {before}, stored {stored}: {change}.",
+    "sent": "{gradient:values} to {node}",
+    "stored": "{node}: arrives {incoming:values}, was {before:values}, stored {stored:values}.",
+    "stored_changed": "{node}: arrives {incoming:values}, was {before:values}, stored {stored:values}: {change}.",
     "freed": "{call} freed what {nodes} had saved.",
     "more_nodes": "{n:# more node|# more nodes}",
     "raised": "{call} raised {error}.",
@@ -348,27 +356,27 @@ SUMMARY = {
     "received_now": "{got} of the {n} leaves that require grad received a gradient; {now} have a .grad now.",
     "gradients": "{clauses}.",
     "and": "{first}; {second}",
-    "grad": "{grad} is {stored}",
-    "grad_since": "{grad} was {stored} after backward and is {now} now",
-    "grad_not_tracked": "{grad} is {stored}: {incoming} arrived, but {name} does not require grad any more",
-    "grad_set_to_none": "{grad} is {stored}: {incoming} arrived, and {by} set it to None",
-    "grad_added": "{grad} is {stored}: {incoming} arrived and was added to {before} from before",
-    "grad_added_changed": "{grad} is {stored}: {by} made {sent} {incoming}, which was added to {before} from before",
-    "grad_sum_of": "{grad} is {stored}: {n} gradients came back",
-    "grad_came_back": "{grad} is {stored}: it came back through {code}",
-    "grad_ways": "{grad} is {stored}: {ways:list}",
-    "first_way": "{gradients:list} came back through {code}",
-    "other_way": "{gradients:list} through {code}",
-    "made_that": "{clause}, and {by} made that {gradient}",
-    "changed": "The gradient of {name} was changed from {before} to {after} by {by}.",
-    "changed_one_of": "The gradient of {name} was changed from {before} to {after} by {by} (1 of {n} changes).",
-    "changed_unseen": "The gradient of {name} was changed from {before} to {after} on its way, it is not known by what.",
-    "changed_unseen_one_of": "The gradient of {name} was changed from {before} to {after} on its way, it is not known by what (1 of {n} changes).",
+    "grad": "{grad} is {stored:values}",
+    "grad_since": "{grad} was {stored:values} after backward and is {now:values} now",
+    "grad_not_tracked": "{grad} is {stored:values}: {incoming:values} arrived, but {name} does not require grad any more",
+    "grad_set_to_none": "{grad} is {stored:values}: {incoming:values} arrived, and {by} set it to None",
+    "grad_added": "{grad} is {stored:values}: {incoming:values} arrived and was added to {before:values} from before",
+    "grad_added_changed": "{grad} is {stored:values}: {by} made {sent:values} {incoming:values}, which was added to {before:values} from before",
+    "grad_sum_of": "{grad} is {stored:values}: {n} gradients came back",
+    "grad_came_back": "{grad} is {stored:values}: it came back through {code}",
+    "grad_ways": "{grad} is {stored:values}: {ways:list}",
+    "first_way": "{gradients:values} came back through {code}",
+    "other_way": "{gradients:values} through {code}",
+    "made_that": "{clause}, and {by} made that {gradient:values}",
+    "changed": "The gradient of {name} was changed from {before:values} to {after:values} by {by}.",
+    "changed_one_of": "The gradient of {name} was changed from {before:values} to {after:values} by {by} (1 of {n} changes).",
+    "changed_unseen": "The gradient of {name} was changed from {before:values} to {after:values} on its way, it is not known by what.",
+    "changed_unseen_one_of": "The gradient of {name} was changed from {before:values} to {after:values} on its way, it is not known by what (1 of {n} changes).",
     "returned": "autograd.grad returned {gradients} and filled no .grad.",
-    "returned_for": "{gradient} for {name}",
-    "kept": "{grad} is {value}: it is not a leaf, and retain_grad() kept it.",
-    "kept_by_flag": "{grad} is {value}: it is not a leaf, and its retains_grad is True.",
-    "passed": "{name} is not a leaf: its gradient {gradient} passed through and was not kept.",
+    "returned_for": "{gradient:values} for {name}",
+    "kept": "{grad} is {value:values}: it is not a leaf, and retain_grad() kept it.",
+    "kept_by_flag": "{grad} is {value:values}: it is not a leaf, and its retains_grad is True.",
+    "passed": "{name} is not a leaf: its gradient {gradient:values} passed through and was not kept.",
     # before backward
     "nothing_tracked": "Nothing here requires grad, so autograd records nothing.",
     "can_send": "{name} can send gradients to {leaves:few}.",
@@ -803,7 +811,7 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         for form, why in UNPROVEN.items()
     },
     (Cause.NOT_KNOWN, "in_checkpoint"): Answer(
-        verdict="{grad} is {value}; whether {loss} reaches it is not known.",
+        verdict="{grad} is {value:values}; whether {loss} reaches it is not known.",
         why="checkpoint(use_reentrant=True) builds the graph inside it only in backward.",
         mend="use_reentrant=False: then the graph can be read whole.",
     ),
@@ -820,10 +828,10 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         verdict="{health}: {it} had a gradient; it was cleared after the step.",
     ),
     (Cause.HEALTHY, "arrived"): Answer(
-        verdict="{health}: {grad} is {values}.",
+        verdict="{health}: {grad} is {values:values}.",
     ),
     (Cause.HEALTHY, "arrived_unseen"): Answer(
-        verdict="No fault is visible: {grad} is {values}. Without a recording no more than that is known.",
+        verdict="No fault is visible: {grad} is {values:values}. Without a recording no more than that is known.",
     ),
     (Cause.NAN, "not_finite"): Answer(
         verdict="{symptom}.",
@@ -917,7 +925,7 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     # it would get a gradient, and none has come
     (Cause.NO_BACKWARD_YET, "cleared"): Answer(
         verdict="{symptom}: it was cleared after the last backward.",
-        why="backward had stored {stored}; this took it away.",
+        why="backward had stored {stored:values}; this took it away.",
         mend="read .grad, and step, before zero_grad(); or call backward again.",
     ),
     (Cause.NO_BACKWARD_YET, "given_back"): Answer(
@@ -965,7 +973,7 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
 ZERO: dict[tuple[Cause, str], Answer] = {
     (Cause.ZERO_GRADIENT, "zeroed"): Answer(
         verdict="{symptom}: they were written after the last backward.",
-        why="backward had stored {stored}; this call wrote zeros over it.",
+        why="backward had stored {stored:values}; this call wrote zeros over it.",
         mend="step before zero_grad(): the order is zero_grad, backward, step.",
     ),
     (Cause.ZERO_GRADIENT, "zero"): Answer(
@@ -1417,7 +1425,6 @@ SMALL_PARTS = {
     "whole_model": "the model",
     "norms_from_loss": "norms of .grad, from the loss to the input:",
     "norms_by_definition": "norms of .grad, in reverse order of definition:",
-    "of_norm": "{values} of norm {norm}",
     # {broken}
     "modules_broken": "{bad} of {modules} modules have {value} in their .grad: {names:few}.",
     "loss_broken": "The loss is {value}, although the gradients are finite.",
@@ -1873,6 +1880,7 @@ PAGE = {
 SECTIONS = {
     "label": LABEL,
     "list": LIST,
+    "values": VALUES,
     "note": NOTE,
     "cutter": CUTTER,
     "change": CHANGE,

@@ -11,6 +11,7 @@ sentence, by the spec behind the field's colon:
 - ``{reasons:sentences}``: whole sentences, one after the other.
 - ``{n:one leaf|# leaves}``: by a number, or by the length of a list. Three forms are for none, one
   and more. In a form ``#`` is the number in digits, ``##`` the number in words up to twelve.
+- ``{gradient:values}``: what a record keeps of a tensor's values; of a list, of each.
 - ``{phrase:cap}``: with its first letter upper case.
 - ``{name:begin}``: what begins the sentence: a phrase like that, a name or code as it is written.
 """
@@ -23,6 +24,7 @@ from functools import cache, partial
 from string import Formatter
 from typing import Any, NamedTuple
 
+from gradviz.graph.preview import parts_of, unread
 from gradviz.words.en import ENGLISH
 from gradviz.words.language import Language
 
@@ -74,6 +76,7 @@ def speaking(other: Language) -> Iterator[None]:
     try:
         yield
     finally:
+        # the last of that language: blocks of two languages may end in any order
         _voices.remove(voice)
 
 
@@ -210,6 +213,32 @@ def begun(words: Any) -> str:
     return words[:1].upper() + words[1:] if isinstance(words, Phrase) else str(words)
 
 
+def values_of(preview: str | None) -> str:
+    """Return what a record keeps of a tensor's values, in words where they were not read.
+
+    >>> values_of("[1, 2]"), values_of("(32, 10)"), values_of("()"), values_of("(?)")
+    ('[1, 2]', '32×10 values', '1 value', 'values not known')
+    >>> values_of("(3, 4) ‖0.5‖")
+    '3×4 values of norm 0.5'
+    """
+    text = str(preview)
+    if not unread(text):
+        return text
+    shape, norm = parts_of(text)
+    if shape is None:
+        words = say("values.unknown")
+    else:
+        words = say("values.many", shape="×".join(map(str, shape))) if shape else say("values.one")
+    return say("values.of_norm", values=words, norm=norm) if norm else words
+
+
+def values_of_all(preview: str | list[str] | None) -> str:
+    """Return values in words; of a list of them, each."""
+    return (
+        joined(list(map(values_of, preview))) if isinstance(preview, list) else values_of(preview)
+    )
+
+
 @cache
 def agreeing(spec: str) -> Tell:
     """Return what chooses the form that agrees with a number, or with the length of a list.
@@ -239,6 +268,7 @@ def agreeing(spec: str) -> Tell:
 TELL: dict[str, Tell] = {
     "": str,
     "list": joined,
+    "values": values_of_all,
     "few": several,
     "commas": enumerated,
     "sentences": lambda parts: language().between_sentences.join(parts),

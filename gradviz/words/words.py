@@ -9,7 +9,7 @@ from functools import cached_property
 from gradviz.graph.facts import Facts, How, Label, code_of
 from gradviz.graph.records import Call, Changed, Cut, Graph, Node
 from gradviz.words.plain import visible
-from gradviz.words.speech import say
+from gradviz.words.speech import say, values_of
 
 NAME = 60  # characters of a name, or of code, in a sentence
 PLACES = 2  # places that are all told
@@ -95,8 +95,8 @@ class Words:
         """What the last run that used an edge sent along it, each with what became of it before it
         arrived, by ``(node_id, next_index)``."""
         changes = self.facts.changed_along
-        told = {edge: way_of(change) for edge, change in changes.items()}
-        return {**self.facts.sent, **told} if told else self.facts.sent
+        sent = {edge: values_of(gradient) for edge, gradient in self.facts.sent.items()}
+        return sent | {edge: way_of(change) for edge, change in changes.items()}
 
     def where(self, call: Call | None) -> str:
         """Return where a call stands: ``cell [4] line 3``; "" where that is not known."""

@@ -668,7 +668,9 @@ def transformed(named: Named) -> None:
 def shown(grad: torch.Tensor | None) -> str:
     if grad is None:
         return "None"
-    return preview.of(tuple(grad.shape), grad.tolist() if grad.numel() <= preview.LIMIT else None)
+    if grad.numel() <= preview.LIMIT:
+        return preview.values(grad.tolist())
+    return "×".join(map(str, grad.shape)) + " values"
 
 
 def is_leaf(t: torch.Tensor) -> bool:

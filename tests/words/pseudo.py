@@ -69,7 +69,7 @@ def outside(text: str) -> str:
     >>> outside("⟦A ⟧x⟦ b ⟦three⟧ c⟧"), outside("y ⟦and so …"), outside("y ⟦and s…⟦; ⟧z")
     (' x ', 'y ', 'y  z')
     """
-    text = re.sub(rf"{OPEN}[^{OPEN}{CLOSE}]*…(?={OPEN}|\n|$)", "", text)
+    text = re.sub(rf"{OPEN}[^{OPEN}{CLOSE}]*…(?=\s*{OPEN}|\n|$| [^{OPEN}{CLOSE}]*$)", "", text)
     found, opened = [], list[int]()
     for c in text:
         if c == OPEN:

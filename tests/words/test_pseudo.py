@@ -6,7 +6,6 @@ brackets has to be torch's, or the program's own.
 
 from __future__ import annotations
 
-import ast
 import html
 import io
 import linecache
@@ -14,7 +13,6 @@ import re
 import tokenize
 import warnings
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,20 +38,7 @@ from gradviz.picture.state import state
 from gradviz.words.en import ENGLISH
 from gradviz.words.speech import language, speaking
 
-PACKAGE = Path(gv.__file__).parent
-
 # --- what may stand outside -----------------------------------------------------------------------
-
-# modules whose sentences do not stand in the tables yet: a module goes off the list, and none comes
-# on it
-NOT_MOVED = ("graph/preview.py",)
-# what is told by the tables already, whatever is on the list
-STRICT = {
-    *("frame", "fold", "cut", "label", "title", "control", "problem", "reply", "printed", "error"),
-    "magic",
-}
-# of a gradient's way: what stands on arrows
-ON_ARROWS = {"graph/facts.py", "graph/preview.py"}
 
 # what torch calls its things, and Python
 TORCHS = set(
@@ -66,20 +51,6 @@ TORCHS = set(
 )
 PYTHONS_OWN = re.compile(r"\b[\w/]+\.py\b")  # names of files
 TORCHS_OWN = re.compile(r"\w+Backward\d*|\w+(Error|Warning|Interrupt|Exit)")
-
-
-@cache
-def words_of_module(path: str) -> frozenset[str]:
-    """The words of the literals of a module, docstrings apart."""
-    tree = ast.parse((PACKAGE / path).read_text(encoding="utf-8"))
-    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    texts = [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
-    ]
-    words = {word for text in texts for word in words_in(text) | words_in(text.replace("_", " "))}
-    return frozenset(words | {word[:1].upper() + word[1:] for word in words})
 
 
 def words_of_code(source: str) -> set[str]:
@@ -120,13 +91,6 @@ class Text(NamedTuple):
     text: str
 
 
-def waiting(kind: str) -> list[str]:
-    """The modules that may still speak English in what is shown."""
-    if kind in STRICT:
-        return []
-    return [path for path in NOT_MOVED if path in ON_ARROWS or kind not in ("arrow", "chip")]
-
-
 class Program(NamedTuple):
     """What a program may be quoted for: its words, and what torch said to it."""
 
@@ -136,8 +100,6 @@ class Program(NamedTuple):
     def strange(self, shown: Text) -> set[str]:
         """The words that nobody may have said."""
         own = self.words | TORCHS
-        for path in waiting(shown.kind):
-            own |= words_of_module(path)
         rest = PYTHONS_OWN.sub("", outside(without(shown.text, self.quotes)))
         rest = re.sub(r"(\w+)…", lambda cut: "" if begins_one(cut[1], own) else cut[0], rest)
         return {w for w in words_in(rest) - own if not TORCHS_OWN.fullmatch(w)}
@@ -271,6 +233,12 @@ def test_every_word_of_the_language_is_in_brackets() -> None:
     assert (PSEUDO.last_two, PSEUDO.others) == ("{}⟦ and ⟧{}", "{}⟦ more⟧")
 
 
+def test_a_language_spoken_inside_another_ends_first(pseudo: None) -> None:
+    with speaking(ENGLISH):
+        assert language() is ENGLISH
+    assert language() is PSEUDO
+
+
 @pytest.mark.parametrize(
     "text",
     ["never reached", f"{bracketed('made under')} no_grad and more", "[1, 2] to b", "leaf · 3"],
@@ -335,6 +303,27 @@ for i in range(8):
 loss = net(x).pow(2).mean()
 loss.backward()
 """,
+        "large": """
+a = torch.ones(3, 4, requires_grad=True)
+w = torch.ones(20, requires_grad=True)
+m = torch.ones((), device="meta", requires_grad=True)
+b = a * 2
+b.register_hook(lambda g: g * 2)
+def doubled(t):
+    t.grad.mul_(2)
+a.register_post_accumulate_grad_hook(doubled)
+b.retain_grad()
+c = b.exp() + a
+c.sum().backward(retain_graph=True)
+c.sum().backward(retain_graph=True)
+g, = torch.autograd.grad(c.sum(), a)
+(m * m).backward()
+c, d = w.view(-1, 10).unbind(0)
+w.grad = torch.ones(20)
+(c * 3 + d.sqrt() * 0).sum().backward()
+w.grad.zero_()
+w.grad = None
+""",
         "nothing": "pass",
         "many_names": """
 leaves = [torch.tensor(float(i), requires_grad=True) for i in range(9)]
@@ -385,6 +374,28 @@ def test_nothing_else_is_said_of_a_program(scenario: Scenario, pseudo: None) -> 
     figure.__dict__.setdefault("svg", "<svg/>")  # drawing takes longest, and says no more
     program.check(in_state(state(figure)))
     assert count > 5 or scenario.name == "nothing"
+
+
+def test_what_was_not_read_is_told_by_every_reader(pseudo: None) -> None:
+    with speaking(ENGLISH):  # what was recorded has no word of it
+        recording, names, _ = recorded(next(s for s in OWN if s.name == "large"))
+    kept = [value for event in recording.events for value in event if isinstance(value, str)]
+    kept += [gradient.preview for gradient in recording.graph.gradients]
+    assert any("‖" in value for value in kept)
+    assert {*kept} & {"(3, 4)", "()", "(20,)"} == {"(3, 4)", "()", "(20,)"}
+    assert not words_in(" ".join(kept))
+    figure = recording.figure()
+    shown = {
+        "cards": in_figure(figure),
+        "drawing": in_drawing(figure.svg),
+        "state": in_state(state(figure)),
+        "player": in_player(recording),
+        "why": iter([Text("why", str(recording.explain(names["a"])))]),
+    }
+    for name, texts in shown.items():
+        together = " ".join(text.text for text in texts)
+        assert "3×4⟦ values⟧" in together, name
+        assert not re.search(r"\(\d+, \d+\)|‖", together), name
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS[::3], ids=lambda s: s.name)
