@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gradviz.picture import theme
-from gradviz.picture.dot import escape
 from gradviz.picture.outline import looks
 from gradviz.picture.outline.looks import GAP, RAIL, STRIP, SpanLook
 from gradviz.picture.outline.scene import (
@@ -28,14 +27,29 @@ from gradviz.picture.outline.scene import (
     Span,
     Tone,
 )
+from gradviz.picture.outline.tables import (
+    RIGHT,
+    cell,
+    fixed,
+    font,
+    label,
+    line,
+    row,
+    shortened,
+    table,
+    width_of,
+)
 from gradviz.words.speech import say
 
 APART = 18  # points between columns
 HEAD_WIDTH = 560
 STRIP_WIDTH, SCISSORS = 520, 12
+MANY = 40  # parts of the strip that may be narrower
 BAR_WIDTH, BARS_HEIGHT = 40, 13
 MIDDLE, NUMBER = 62, 46  # points that the counts and the norms of a table's rows take
 SPINE, OTHER = 20, 3  # weights of arrows
+RIVERS = ("gradient", "can")
+ORDER = {"gradient": 0, "can": 0, "cut": 1, "forward": 2}  # of the arrows of one pair of cards
 
 
 class Slots(NamedTuple):
@@ -67,8 +81,9 @@ class Layout(NamedTuple):
     def width_of(self, card: Card) -> int:
         """Return the width of a card's rows."""
         if card.narrow:
-            spans = sum(_width(s.text, _look(s, card.rows[0].tone)) for s in card.rows[0].left)
-            return int(spans + _width(card.rows[0].right, looks.RIGHT)) + 30
+            title = card.rows[0]
+            spans = sum(width_of(span.text, _look(span, title.tone)) for span in title.left)
+            return int(spans + width_of(title.right, looks.RIGHT)) + 30
         n = self.columns.get(card.id, 1)
         return n * (self.width + self.around) + (n - 1) * APART - self.around
 
@@ -83,50 +98,45 @@ def dot(outline: Outline, layout: Layout) -> str:
     Returns:
         Text for Graphviz, ending in a newline.
     """
-    has_columns = bool(layout.columns)
-    as_node = not has_columns and not _starts_apart(outline)
-    lines = [
-        "digraph {",
-        f'  rankdir="TB"; newrank="true"; bgcolor="transparent"; nodesep={APART / 72:g};'
-        f' ranksep=0.22; pad=0.06; labelloc="b"; fontname="{theme.SANS}"; fontsize=10;'
-        f" label={_legend(outline)};",
-        '  ordering="out";' if has_columns else "",
-        f'  node [shape="plain" fontname="{theme.SANS}" fontsize=11];',
-        f'  edge [fontname="{theme.SANS}" fontsize=10 arrowsize=0.8];',
-    ]
+    # Above one column the headline is a node, which stands in its middle; above several a label,
+    # which is as wide as they are.
+    as_node = not layout.columns and len(_roots(outline)) == 1
+    body = [*_nodes(outline, layout), *_edges(outline, layout)]
+    body += [_level(cards) for cards in layout.levels if len(cards) > 1]
+    body += _column(outline) if layout.in_column else []
     if as_node:
-        lines.append(f'  head [id="headline" class="headline" label={_head(outline.headline)}];')
-        lines += [f'  head -> n{k} [style="invis"];' for k in _roots(outline)]
+        body = [*_head_node(outline), *body]
     else:
-        lines.append(
-            '  subgraph cluster_head { style="solid"; color="transparent"; penwidth=0; margin=2;'
-            f' labelloc="t"; labeljust="c"; label={_head(outline.headline)};'
-        )
-    lines += _nodes(outline, layout)
-    lines += _edges(outline, layout)
-    lines += [f"  {_level(cards)}" for cards in layout.levels if len(cards) > 1]
-    if layout.in_column:
-        lines += _column(outline)
-    if not as_node:
-        lines.append("  }")
-    return "\n".join([*(line for line in lines if line), "}"]) + "\n"
+        attributes = {"style": "solid", "color": "transparent", "penwidth": 0, "margin": 2}
+        attributes |= {"labelloc": "t", "labeljust": "c", "label": _head(outline.headline)}
+        body = _cluster("cluster_head", attributes, body)
+    lines = [*_defaults(outline, layout), *body]
+    return "\n".join(["digraph {", *(f"  {text}" for text in lines), "}"]) + "\n"
 
 
-def _level(cards: Sequence[int]) -> str:
-    """Keep cards side by side, in this order."""
-    flat = " ".join(f'n{a} -> n{b} [style="invis"];' for a, b in pairwise(cards))
-    return f"{{ rank=same; {flat} }}"
+def _defaults(outline: Outline, layout: Layout) -> list[str]:
+    page = {
+        "rankdir": "TB",
+        "newrank": "true",
+        "bgcolor": "transparent",
+        "nodesep": APART / 72,
+        "ranksep": 0.22,
+        "pad": 0.06,
+        "labelloc": "b",
+        "fontname": theme.SANS,
+        "fontsize": 10,
+        "label": _legend(outline),
+        "ordering": "out" if layout.columns else "",
+    }
+    node = {"shape": "plain", "fontname": theme.SANS, "fontsize": 11}
+    edge = {"fontname": theme.SANS, "fontsize": 10, "arrowsize": 0.8}
+    return [*_statements(page), f"node {_listed(node)};", f"edge {_listed(edge)};"]
 
 
-def _column(outline: Outline) -> list[str]:
-    """Keep all cards under each other, also where no arrow joins them."""
-    joined = {(arrow.tail, arrow.head) for arrow in outline.arrows}
-    ids = [card.id for card in outline.cards]
-    return [
-        f'  n{a} -> n{b} [style="invis" weight={SPINE}];'
-        for a, b in pairwise(ids)
-        if (a, b) not in joined
-    ]
+def _head_node(outline: Outline) -> list[str]:
+    attributes = {"id": "headline", "class": "headline", "label": _head(outline.headline)}
+    below = [f"head -> n{k} {_listed({'style': 'invis'})};" for k in _roots(outline)]
+    return [f"head {_listed(attributes)};", *below]
 
 
 def _roots(outline: Outline) -> list[int]:
@@ -134,9 +144,39 @@ def _roots(outline: Outline) -> list[int]:
     return [card.id for card in outline.cards if card.id not in heads]
 
 
-def _starts_apart(outline: Outline) -> bool:
-    """Say whether several cards stand at the top: the headline is then a label above them all."""
-    return len(_roots(outline)) > 1
+def _level(cards: Sequence[int]) -> str:
+    """Keep cards side by side, in this order."""
+    hidden = _listed({"style": "invis"})
+    flat = " ".join(f"n{a} -> n{b} {hidden};" for a, b in pairwise(cards))
+    return f"{{ rank=same; {flat} }}"
+
+
+def _column(outline: Outline) -> list[str]:
+    """Keep all cards under each other, also where no arrow joins them."""
+    joined = {(arrow.tail, arrow.head) for arrow in outline.arrows}
+    hidden = _listed({"style": "invis", "weight": SPINE})
+    pairs = pairwise(card.id for card in outline.cards)
+    return [f"n{a} -> n{b} {hidden};" for a, b in pairs if (a, b) not in joined]
+
+
+def _cluster(name: str, attributes: Mapping[str, Any], inside: Iterable[str]) -> list[str]:
+    lines = [*_statements(attributes), *inside]
+    return [f"subgraph {name} {{", *(f"  {text}" for text in lines), "}"]
+
+
+def _statements(attributes: Mapping[str, Any]) -> list[str]:
+    return [f"{key}={_value(value)};" for key, value in attributes.items() if value != ""]
+
+
+def _listed(attributes: Mapping[str, Any]) -> str:
+    pairs = (f"{key}={_value(value)}" for key, value in attributes.items() if value != "")
+    return f"[{' '.join(pairs)}]"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, (int, float)):
+        return f"{value:g}"
+    return str(value) if str(value).startswith("<") else f'"{value}"'
 
 
 # --- cards ----------------------------------------------------------------------------------------
@@ -151,72 +191,66 @@ def _nodes(outline: Outline, layout: Layout) -> list[str]:
     lines = [_node(c, layout) for c in outline.cards if c.id not in framed]
     cards = {card.id: card for card in outline.cards}
     for k, frame in enumerate(order):
-        inside = [cards[i] for i in frame.members if framed[i] == k]
-        if not inside:
-            continue
-        look = looks.FRAMES[frame.kind]
-        chip = _chip(frame.label, _frame_chip(frame), bold=True)
-        lines.append(
-            f'  subgraph cluster_{k} {{ class="frame {frame.kind}"; {look}; labeljust="r";'
-            f' labelloc="t"; margin=9; label={chip};'
-        )
-        lines += [f"  {_node(card, layout)}" for card in inside]
-        lines.append("  }")
+        inside = [_node(cards[i], layout) for i in frame.members if framed[i] == k]
+        if inside:
+            lines += _cluster(f"cluster_{k}", _frame(frame), inside)
     return lines
 
 
-def _frame_chip(frame: Frame) -> theme.ChipLook:
-    return theme.ChipLook("#333333", "#ececec" if frame.kind == "opened" else "#e4e4e4")
+def _frame(frame: Frame) -> dict[str, Any]:
+    look = looks.CHIP_OPENED if frame.kind == "opened" else looks.CHIP_CUT
+    return {
+        "class": f"frame {frame.kind}",
+        **looks.FRAMES[frame.kind],
+        "labeljust": "r",
+        "labelloc": "t",
+        "margin": 9,
+        "label": _chip(frame.label, look),
+    }
 
 
 def _node(card: Card, layout: Layout) -> str:
-    tones = dict.fromkeys(row.tone.value for row in card.rows)
+    tones = dict.fromkeys(each.tone.value for each in card.rows)
     kinds = " ".join(["card", "tracked" if card.tracked else "untracked", *tones])
-    return f'  n{card.id} [id="n{card.id}" class="{kinds}" label={_label(card, layout)}];'
+    attributes = {"id": f"n{card.id}", "class": kinds, "label": _label(card, layout)}
+    return f"n{card.id} {_listed(attributes)};"
 
 
 def _label(card: Card, layout: Layout) -> str:
-    look = looks.CARD_TRACKED if card.tracked else looks.CARD_UNTRACKED
-    width = layout.width_of(card)
     slots = layout.slots.get(card.id, Slots())
-    body = _strip_row(slots.above, "t", card, layout) if slots.above else ""
+    rows = [_strip_row(slots.above, "t", card, layout)] if slots.above else []
     if card.ends:
-        body += (
-            f'<tr><td colspan="3" width="{RAIL}" height="{looks.ENDS_HEIGHT}"'
-            f' bgcolor="{looks.STOP}" port="gt"></td><td></td></tr>'
-        )
-    body += _rows(card, width, has_top=card.ends)
-    body += _strip_row(slots.below, "b", card, layout) if slots.below else ""
-    return (
-        f'<<table border="1" cellborder="0" cellspacing="0" cellpadding="4" {look}><tr><td>'
-        f'<table border="0" cellborder="0" cellspacing="0" cellpadding="0">{body}</table>'
-        "</td></tr></table>>"
-    )
+        bar = fixed(RAIL, looks.ENDS_HEIGHT, colspan=3, bgcolor=looks.STOP, port="gt")
+        rows.append(row(bar, cell()))
+    rows += _rows(card, layout.width_of(card))
+    rows += [_strip_row(slots.below, "b", card, layout)] if slots.below else []
+    look = looks.TRACKED if card.tracked else looks.UNTRACKED
+    return label(table(row(cell(table(*rows))), border=1, cellpadding=4, **look))
 
 
-def _rows(card: Card, width: int, *, has_top: bool) -> str:
+def _rows(card: Card, width: int) -> list[str]:
     """Write the rows of a card, each run of equal rails as one cell."""
-    body = ""
-    runs = [(rail, list(rows)) for rail, rows in groupby(card.rows, key=lambda row: row.rail)]
-    for k, (rail, rows) in enumerate(runs):
-        ports = [] if has_top or k else ["gt"]
+    runs = [list(same) for _, same in groupby(card.rows, key=lambda each: each.rail)]
+    found = []
+    for k, same in enumerate(runs):
+        ports = [] if card.ends or k else ["gt"]
         ports += ["gb"] if k == len(runs) - 1 else []
-        for i, row in enumerate(rows):
-            bed = _rail(rail, len(rows), ports) if i == 0 else ""
-            body += f'<tr>{bed}<td width="{GAP}"></td><td align="left">{_row(row, width)}</td></tr>'
-    return body
+        port = "g" if len(ports) == 2 else "".join(ports)
+        for i, each in enumerate(same):
+            bed = _rail(same[0].rail, len(same), port) if i == 0 else ""
+            found.append(row(bed, cell(width=GAP), cell(_row(each, width), align="left")))
+    return found
 
 
-def _rail(rail: Rail, span: int, ports: list[str]) -> str:
-    port = f' port="{ports[0]}"' if len(ports) == 1 else ' port="g"' if ports else ""
+def _rail(rail: Rail, span: int, port: str, **size: Any) -> str:
     if rail is Rail.PASSES:
-        left, right = (looks.BED.format(side=side) for side in ("LTB", "RTB"))
+        size = {"width": 3, "rowspan": span, **size}
         return (
-            f'<td width="3" rowspan="{span}" {left}></td>'
-            f'<td width="3" rowspan="{span}" bgcolor="{looks.RIVER}"{port}></td>'
-            f'<td width="3" rowspan="{span}" {right}></td>'
+            cell(sides="LTB", **looks.BED, **size)
+            + cell(bgcolor=looks.RIVER, port=port, **size)
+            + cell(sides="RTB", **looks.BED, **size)
         )
-    return f'<td colspan="3" width="{RAIL}" rowspan="{span}" {looks.RAILS[rail]}{port}></td>'
+    return cell(colspan=3, width=RAIL, rowspan=span, port=port, **looks.RAILS[rail], **size)
 
 
 def _strip_row(neighbours: Sequence[int], edge: str, card: Card, layout: Layout) -> str:
@@ -228,119 +262,94 @@ def _strip_row(neighbours: Sequence[int], edge: str, card: Card, layout: Layout)
     exact = n == 1 or layout.columns.get(card.id) == n
     pitch = outer + APART if exact else whole // n
     middle = outer // 2 - inset - RAIL - 1 if exact else max(pitch // 2 - RAIL, 1)
-    river = card.rows[0 if edge == "t" else -1].rail in (Rail.COMES, Rail.CAN) and n > 1
+    rail = card.rows[0 if edge == "t" else -1].rail
+    river = looks.RIVER if rail in (Rail.COMES, Rail.CAN) and n > 1 else None
     height = STRIP if n > 1 else 1
-    cells = ""
+    cells = []
     for k in range(n):
         rest = (whole - (n - 1) * pitch if k == n - 1 else pitch) - RAIL - middle - 2
-        on = f' bgcolor="{looks.RIVER}"' if river and k < n - 1 else ""
-        fill = f' bgcolor="{looks.RIVER}"' if river else ""
-        cells += "".join(
-            f'<td fixedsize="true" width="{width}" height="{height}"{port}{colour}></td>'
-            for width, port, colour in (
-                (RAIL, f' port="{edge}{k}o"', fill),
-                (middle, "", on),
-                (2, f' port="{edge}{k}f"', on),
-                (max(rest, 1), "", on),
-            )
-        )
-    start = '<table border="0" cellborder="0" cellspacing="0" cellpadding="0">'
-    return f'<tr><td colspan="5" align="left">{start}<tr>{cells}</tr></table></td></tr>'
+        joined = river if k < n - 1 else None
+        cells += [
+            fixed(RAIL, height, port=f"{edge}{k}o", bgcolor=river),
+            fixed(middle, height, bgcolor=joined),
+            fixed(2, height, port=f"{edge}{k}f", bgcolor=joined),
+            fixed(max(rest, 1), height, bgcolor=joined),
+        ]
+    return row(cell(table(row(*cells)), colspan=5, align="left"))
 
 
-def _row(row: Row, width: int) -> str:
-    look = looks.TONES[row.tone]
-    fill = f' bgcolor="{look.fill}"' if look.fill else ""
-    right = _right_cells(row)
+def _row(each: Row, width: int) -> str:
+    right = _right_cells(each)
     room = width - sum(cell_width for cell_width, _ in right)
-    cells = f'<td align="left" width="{room}">{_spans(row, room - 6)}<br align="left"/></td>'
-    cells += "".join(cell for _, cell in right)
-    return (
-        '<table border="0" cellborder="0" cellspacing="0" cellpadding="2"'
-        f'{fill} width="{width}" style="rounded"><tr>{cells}<td width="1"></td></tr></table>'
-    )
+    cells = [cell(line(_spans(each, room - 6)), align="left", width=max(room, 1))]
+    cells += [text for _, text in right]
+    fill = looks.TONES[each.tone].fill
+    inside = row(*cells, cell(width=1))
+    return table(inside, cellpadding=2, bgcolor=fill, width=width, style="rounded")
 
 
-def _right_cells(row: Row) -> list[tuple[int, str]]:
+def _right_cells(each: Row) -> list[tuple[int, str]]:
     """Return the cells at the right of a row, each with its width."""
-    colour = looks.RIGHT_OF_TITLE if row.tone is Tone.TITLE else looks.TONES[row.tone].colour
+    is_title = each.tone is Tone.TITLE
+    colour = looks.RIGHT_OF_TITLE if is_title else looks.TONES[each.tone].colour
+    look = looks.RIGHT._replace(colour=colour)
     found = []
-    in_table = row.bar is not None
-    for text, least in ((row.middle, MIDDLE), (row.right, NUMBER)):
+    for text, least in ((each.middle, MIDDLE), (each.right, NUMBER)):
         if text:
-            width = max(int(_width(text, looks.RIGHT)) + 8, least if in_table else 0)
-            found.append((width, _right(text, width, colour)))
-    if row.bar is not None:
-        found.append((BAR_WIDTH + 6, _bar(row.bar)))
-    if row.bars:
-        found.append((7 * len(row.bars) + 6, _bars(row.bars)))
+            width = max(int(width_of(text, look)) + 8, least if each.bar is not None else 0)
+            found.append((width, cell(line(font(text, look), RIGHT), align="right", width=width)))
+    if each.bar is not None:
+        found.append((BAR_WIDTH + 6, _bar(each.bar)))
+    if each.bars:
+        found.append((7 * len(each.bars) + 6, _bars(each.bars)))
     return found
-
-
-def _right(text: str, width: int, colour: str) -> str:
-    font = _font(text, looks.RIGHT._replace(colour=colour))
-    return f'<td align="right" width="{width}">{font}<br align="right"/></td>'
 
 
 def _bar(share: float) -> str:
     full = max(1, round(share * BAR_WIDTH))
-    cell = '<td fixedsize="true" width="{}" height="7" bgcolor="{}"></td>'
-    cells = cell.format(full, looks.BAR)
+    cells = [fixed(full, 7, bgcolor=looks.BAR)]
     if full < BAR_WIDTH:
-        cells += cell.format(BAR_WIDTH - full, looks.BAR_BED)
-    table = (
-        f'<table border="0" cellborder="0" cellspacing="0" cellpadding="0"><tr>{cells}</tr></table>'
-    )
-    return f'<td width="{BAR_WIDTH + 6}">{table}</td>'
+        cells.append(fixed(BAR_WIDTH - full, 7, bgcolor=looks.BAR_BED))
+    return cell(table(row(*cells)), width=BAR_WIDTH + 6)
 
 
 def _bars(shares: Iterable[float]) -> str:
-    cells = ""
+    columns = []
     for share in shares:
         full = max(1, round(share * BARS_HEIGHT))
         rest = BARS_HEIGHT - full
-        cell = '<tr><td fixedsize="true" width="5" height="{}" bgcolor="{}"></td></tr>'
-        column = (cell.format(rest, looks.BAR_BED) if rest else "") + cell.format(full, looks.BAR)
-        cells += (
-            '<td><table border="0" cellborder="0" cellspacing="0" cellpadding="0">'
-            f"{column}</table></td>"
-        )
-    return (
-        '<td><table border="0" cellborder="0" cellspacing="1" cellpadding="0">'
-        f"<tr>{cells}</tr></table></td>"
-    )
+        above = [row(fixed(5, rest, bgcolor=looks.BAR_BED))] if rest else []
+        columns.append(cell(table(*above, row(fixed(5, full, bgcolor=looks.BAR)))))
+    return cell(table(row(*columns), cellspacing=1))
 
 
 # --- text -----------------------------------------------------------------------------------------
 
 
-def _spans(row: Row, room: int) -> str:
+def _spans(each: Row, room: int) -> str:
     """Write the text of a row in the longest wording that has room; what comes last gives way
     first."""
-    fonts = [_look(span, row.tone) for span in row.left]
-    texts = [span.text for span in row.left]
+    fonts = [_look(span, each.tone) for span in each.left]
+    texts = [span.text for span in each.left]
     for k in reversed(range(len(texts))):
-        for wording in (row.left[k].text, *row.left[k].shorter):
+        for wording in (each.left[k].text, *each.left[k].shorter):
             texts[k] = wording
             if _widths(texts, fonts) <= room:
                 return _joined(texts, fonts)
-        rest = _widths(texts, fonts) - _width(texts[k], fonts[k])
-        texts[k] = _shortened(texts[k], room - rest, fonts[k])
+        rest = _widths(texts, fonts) - width_of(texts[k], fonts[k])
+        texts[k] = shortened(texts[k], room - rest, fonts[k])
         if _widths(texts, fonts) <= room:
             break
     return _joined(texts, fonts)
 
 
 def _widths(texts: Sequence[str], fonts: Sequence[SpanLook]) -> float:
-    return sum(_width(text, font) + 6 for text, font in zip(texts, fonts, strict=True))
+    return sum(width_of(text, look) + 6 for text, look in zip(texts, fonts, strict=True))
 
 
 def _joined(texts: Sequence[str], fonts: Sequence[SpanLook]) -> str:
-    return "".join(
-        _font(("  " if k else "") + text, font)
-        for k, (text, font) in enumerate(zip(texts, fonts, strict=True))
-        if text
-    )
+    pairs = enumerate(zip(texts, fonts, strict=True))
+    return "".join(font(("  " if k else "") + text, look) for k, (text, look) in pairs if text)
 
 
 def _look(span: Span, tone: Tone) -> SpanLook:
@@ -350,33 +359,12 @@ def _look(span: Span, tone: Tone) -> SpanLook:
     return look if look.colour else look._replace(colour=looks.TONES[tone].colour)
 
 
-def _shortened(text: str, room: float, look: SpanLook) -> str:
-    if _width(text, look) <= room:
-        return text
-    while text and _width(text + "…", look) > room:
-        text = text[:-1]
-    return f"{text.rstrip()}…" if len(text) > 1 else ""
-
-
-def _width(text: str, look: SpanLook) -> float:
-    return theme.text_width(text, size=look.size, bold=look.bold, mono=look.mono)
-
-
-def _font(text: str, look: SpanLook) -> str:
-    face = theme.MONO if look.mono else theme.SANS
-    content = escape(text) or " "
-    content = f"<b>{content}</b>" if look.bold else content
-    return f'<font face="{face}" point-size="{look.size}" color="{look.colour}">{content}</font>'
-
-
-def _chip(lines: Sequence[str], look: theme.ChipLook, *, bold: bool) -> str:
-    font = SpanLook(theme.STATE_SIZE, bold=bold, colour=look.colour)
-    width = int(max(_width(line, font) for line in lines)) + 8
-    text = "<br/>".join(_font(line, font) for line in lines)
-    return (
-        '<<table border="0" cellborder="0" cellspacing="0" cellpadding="2"><tr><td width="2"></td>'
-        f'<td style="rounded" bgcolor="{look.fill}" width="{width}">{text}</td></tr></table>>'
-    )
+def _chip(lines: Sequence[str], look: theme.ChipLook) -> str:
+    text_look = SpanLook(theme.STATE_SIZE, bold=True, colour=look.colour)
+    width = int(max(width_of(text, text_look) for text in lines)) + 8
+    text = "<br/>".join(font(text, text_look) for text in lines)
+    chip = cell(text, style="rounded", bgcolor=look.fill, width=width)
+    return label(table(row(cell(width=2), chip), cellpadding=2))
 
 
 # --- arrows ---------------------------------------------------------------------------------------
@@ -384,187 +372,151 @@ def _chip(lines: Sequence[str], look: theme.ChipLook, *, bold: bool) -> str:
 
 def _edges(outline: Outline, layout: Layout) -> list[str]:
     """Write the arrows: by the card that makes, then as its users stand, gradients first."""
-    place = {"gradient": 0, "can": 0, "cut": 1, "forward": 2}
 
-    def order(arrow: Arrow) -> tuple[int, int, int, int]:
+    def order(numbered: tuple[int, Arrow]) -> tuple[int, int, int, int]:
+        arrow = numbered[1]
         below = layout.slots.get(arrow.tail, Slots()).below
         at = below.index(arrow.head) if arrow.head in below else len(below)
-        return arrow.tail, at, arrow.head, place[arrow.kind]
+        return arrow.tail, at, arrow.head, ORDER[arrow.kind]
 
     cards = {card.id: card for card in outline.cards}
-    numbered = sorted(enumerate(outline.arrows), key=lambda pair: order(pair[1]))
+    numbered = sorted(enumerate(outline.arrows), key=order)
     return [_edge(k, arrow, layout, cards) for k, arrow in numbered]
 
 
 def _edge(k: int, arrow: Arrow, layout: Layout, cards: Mapping[int, Card]) -> str:
-    river = arrow.kind in ("gradient", "can")
-    tail = _port(
-        arrow.tail, layout.slots.get(arrow.tail, Slots()).below, arrow.head, "b", river, cards
-    )
-    head = _port(
-        arrow.head, layout.slots.get(arrow.head, Slots()).above, arrow.tail, "t", river, cards
-    )
-    weight = SPINE if arrow.spine else OTHER
-    chip = _arrow_chip(arrow)
-    label = f" label={chip}" if chip else ""
-    kinds = f"{arrow.kind} loses" if arrow.loses else arrow.kind
-    return (
-        f'  n{arrow.tail}{tail} -> n{arrow.head}{head} [key="e{k}" id="e{k}" class="{kinds}"'
-        f" {looks.ARROWS[arrow.kind]} weight={weight}{label}];"
-    )
+    river = arrow.kind in RIVERS
+    below = layout.slots.get(arrow.tail, Slots()).below
+    above = layout.slots.get(arrow.head, Slots()).above
+    tail = _port(cards[arrow.tail], below, arrow.head, "b", river)
+    head = _port(cards[arrow.head], above, arrow.tail, "t", river)
+    attributes = {
+        "key": f"e{k}",
+        "id": f"e{k}",
+        "class": f"{arrow.kind} loses" if arrow.loses else arrow.kind,
+        **looks.ARROWS[arrow.kind],
+        "weight": SPINE if arrow.spine else OTHER,
+        "label": _arrow_chip(arrow),
+    }
+    return f"n{arrow.tail}{tail} -> n{arrow.head}{head} {_listed(attributes)};"
 
 
-def _port(
-    card: int,
-    neighbours: tuple[int, ...],
-    other: int,
-    edge: str,
-    river: bool,
-    cards: Mapping[int, Card],
-) -> str:
+def _port(card: Card, neighbours: tuple[int, ...], other: int, edge: str, river: bool) -> str:
+    """Return where an arrow meets a card: in its slot, at its rail, or anywhere."""
     side = "n" if edge == "t" else "s"
     if other in neighbours:
         return f":{edge}{neighbours.index(other)}{'o' if river else 'f'}:{side}"
     if not river:
         return ""
-    rails = len(list(groupby(row.rail for row in cards[card].rows)))
-    whole = rails == 1 and not cards[card].ends
-    if edge == "t" and cards[card].ends:
-        return f":gt:{side}"
-    return f":{'g' if whole else 'g' + edge}:{side}"
+    is_whole = len({each.rail for each in card.rows}) == 1 and not card.ends
+    return f":g:{side}" if is_whole else f":g{edge}:{side}"
 
 
 def _arrow_chip(arrow: Arrow) -> str:
     if not arrow.label:
         return ""
     if arrow.kind == "gradient":
-        return _chip(arrow.label, looks.CHIP_GRADIENT, bold=True)
-    return _chip(arrow.label, looks.CHIP_LOSES if arrow.loses else looks.CHIP_CUT, bold=True)
+        return _chip(arrow.label, looks.CHIP_GRADIENT)
+    return _chip(arrow.label, looks.CHIP_LOSES if arrow.loses else looks.CHIP_CUT)
 
 
 # --- headline and legend --------------------------------------------------------------------------
 
 
 def _head(headline: Headline) -> str:
-    rows = _head_row((Span(headline.title),), looks.HEAD)
+    rows = [_head_row((Span(headline.title),), looks.HEAD)]
     if headline.strip:
-        rows += f'<tr><td align="left">{_all_parameters(headline)}</td></tr>'
-    rows += "".join(_head_row(line, looks.HEAD_LINE) for line in headline.lines)
-    return (
-        '<<table border="0" cellborder="0" cellspacing="0" cellpadding="7" bgcolor="#f6f6f6"'
-        ' style="rounded"><tr><td><table border="0" cellborder="0" cellspacing="0" cellpadding="2"'
-        f' width="{HEAD_WIDTH}">{rows}</table></td></tr></table>>'
-    )
+        rows.append(row(cell(_all_parameters(headline), align="left")))
+    rows += [_head_row(spans, looks.HEAD_LINE) for spans in headline.lines]
+    inside = table(*rows, cellpadding=2, width=HEAD_WIDTH)
+    return label(table(row(cell(inside)), cellpadding=7, bgcolor=looks.PAPER, style="rounded"))
 
 
 def _head_row(spans: Sequence[Span], look: SpanLook) -> str:
-    fonts = []
+    room = HEAD_WIDTH - 10.0
+    cells = []
     for span in spans:
         style = looks.SPANS[span.look]
-        own = look if span.look == "plain" else style._replace(colour=style.colour or look.colour)
-        fonts.append((span.text, own))
-    room = HEAD_WIDTH - 10.0
-    cells = ""
-    for k, (text, font) in enumerate(fonts):
-        text = _shortened(text, room, font)
-        width = int(_width(text, font)) + 6
+        text_look = look if span.look == "plain" else style
+        text = shortened(span.text, room, text_look)
+        width = int(width_of(text, text_look)) + 6
         room -= width
-        last = f'<td width="{max(int(room), 1)}"></td>' if k == len(fonts) - 1 else ""
-        cells += (
-            f'<td align="left" width="{width}">{_font(text, font)}<br align="left"/></td>{last}'
-        )
-    return (
-        '<tr><td align="left"><table border="0" cellborder="0" cellspacing="0" cellpadding="0"><tr>'
-        f"{cells}</tr></table></td></tr>"
-    )
+        cells.append(cell(line(font(text, text_look)), align="left", width=width))
+    filler = cell(width=max(int(room), 1))
+    return row(cell(table(row(*cells, filler)), align="left"))
 
 
 def _all_parameters(headline: Headline) -> str:
     """Write the strip of all parameters, in module order."""
     total = sum(part.n for part in headline.strip)
     cuts = sum(part.rail is None for part in headline.strip)
-    room = STRIP_WIDTH - (12 * cuts if cuts <= SCISSORS else 0)
-    cells = ""
+    with_scissors = cuts <= SCISSORS
+    room = STRIP_WIDTH - (12 * cuts if with_scissors else 0)
+    least = 2 if len(headline.strip) > MANY else 4
+    cells = []
     for part in headline.strip:
-        if part.rail is None and cuts > SCISSORS:
-            continue
-        if part.rail is None:
-            scissors = _font("✂", SpanLook(12, bold=True, colour="#7a0012"))
-            cells += f"<td>{scissors}</td>"
-            continue
-        width = max(2 if len(headline.strip) > 40 else 4, round(room * part.n / total))
-        cells += (
-            f'<td fixedsize="true" width="{width}" height="{RAIL}" {looks.STRIPS[part.rail]}></td>'
-        )
-    return (
-        '<table border="0" cellborder="0" cellspacing="1" cellpadding="0"><tr>'
-        f'{cells}<td width="10"></td></tr></table>'
-    )
+        if part.rail is not None:
+            width = max(least, round(room * part.n / total))
+            cells.append(fixed(width, RAIL, **looks.STRIPS[part.rail]))
+        elif with_scissors:
+            cells.append(cell(font("✂", looks.SCISSORS)))
+    return table(row(*cells, cell(width=10)), cellspacing=1)
 
 
 def _legend(outline: Outline) -> str:
+    rows = [_legend_row(cells) for cells in (_strokes(outline), _signs(outline)) if cells]
+    return label(table(*rows, cellpadding=1))
+
+
+def _strokes(outline: Outline) -> str:
+    """Write the first line of the legend: arrows, cards and frames."""
     kinds = {arrow.kind for arrow in outline.arrows}
-    untracked = any(not card.tracked for card in outline.cards)
-    words: list[tuple[str, str]] = []
-    for kind, there in (
-        ("forward", "forward" in kinds),
-        ("gradient", "gradient" in kinds),
-        ("edge", "can" in kinds),
-        ("cut", "cut" in kinds),
-        ("untracked", untracked),
-        ("region", any(frame.kind == "no_grad" for frame in outline.frames)),
-    ):
-        if there:
-            colour = theme.LEGEND_STROKES.get(kind, "#333333")
-            words.append((say(f"legend.{kind}"), colour))
-    rails = {row.rail for card in outline.cards for row in card.rows}
-    signs = [
-        (Rail.COMES, rails, say("outline.sign_comes")),
-        (Rail.NONE, rails, say("outline.sign_none")),
-        (Rail.CAN, rails, say("outline.sign_can")),
-        (Rail.PASSES, rails, say("outline.sign_passes")),
-    ]
-    second = "".join(_sign(rail, text) for rail, there, text in signs if rail in there)
-    if any(card.ends for card in outline.cards):
-        second += _ends_sign(say("outline.sign_ends"))
-    if any(frame.kind == "opened" for frame in outline.frames):
-        second += _plain_sign(say("outline.sign_opened"))
-    if outline.measured:
-        second += _plain_sign(say("outline.sign_number"))
-    first = "".join(
-        f'<td width="5"></td><td>{_font(text, looks.RIGHT._replace(colour=colour))}</td>'
-        for text, colour in words
+    there = {
+        "forward": "forward" in kinds,
+        "gradient": "gradient" in kinds,
+        "edge": "can" in kinds,
+        "cut": "cut" in kinds,
+        "untracked": any(not card.tracked for card in outline.cards),
+        "region": any(frame.kind == "no_grad" for frame in outline.frames),
+    }
+    return "".join(
+        _words(say(f"legend.{kind}"), theme.LEGEND_STROKES.get(kind, "#333333"))
+        for kind, is_there in there.items()
+        if is_there
     )
-    rows = "".join(_legend_row(cells) for cells in (first, second) if cells)
-    return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="1">{rows}</table>>'
+
+
+def _signs(outline: Outline) -> str:
+    """Write the second line of the legend: rails and numbers."""
+    rails = {each.rail for card in outline.cards for each in card.rows}
+    signs = {
+        Rail.COMES: say("outline.sign_comes"),
+        Rail.NONE: say("outline.sign_none"),
+        Rail.CAN: say("outline.sign_can"),
+        Rail.PASSES: say("outline.sign_passes"),
+    }
+    size = {"height": 14, "fixedsize": "true"}
+    found = [_sign(_rail(r, 1, "", **size), text) for r, text in signs.items() if r in rails]
+    if any(card.ends for card in outline.cards):
+        bar = row(cell(width=RAIL, height=looks.ENDS_HEIGHT, bgcolor=looks.STOP))
+        bed = row(cell(width=RAIL, height=10, bgcolor=looks.RIVER))
+        found.append(_sign(cell(table(bar, bed), width=RAIL), say("outline.sign_ends")))
+    if any(frame.kind == "opened" for frame in outline.frames):
+        found.append(_words(say("outline.sign_opened")))
+    if outline.measured:
+        found.append(_words(say("outline.sign_number")))
+    return "".join(found)
 
 
 def _legend_row(cells: str) -> str:
-    return (
-        '<tr><td><table border="0" cellborder="0" cellspacing="0" cellpadding="2"'
-        f' bgcolor="#f6f6f6" style="rounded"><tr>{cells}<td width="5"></td></tr></table></td></tr>'
-    )
+    inside = table(row(cells, cell(width=5)), cellpadding=2, bgcolor=looks.PAPER, style="rounded")
+    return row(cell(inside))
 
 
-def _plain_sign(text: str) -> str:
-    return f'<td width="5"></td><td>{_font(text, looks.RIGHT._replace(colour="#333333"))}</td>'
+def _words(text: str, colour: str = "#333333") -> str:
+    return cell(width=5) + cell(font(text, looks.RIGHT._replace(colour=colour)))
 
 
-def _sign(rail: Rail, text: str) -> str:
-    bed = _rail(rail, 1, []).replace("<td", '<td height="14" fixedsize="true"', 1)
-    words = _font(text, looks.RIGHT._replace(colour="#333333"))
-    return (
-        '<td width="5"></td><td><table border="0" cellborder="0" cellspacing="0" cellpadding="0">'
-        f'<tr>{bed}<td width="4"></td><td>{words}</td></tr></table></td>'
-    )
-
-
-def _ends_sign(text: str) -> str:
-    cap = f'<tr><td width="{RAIL}" height="{looks.ENDS_HEIGHT}" bgcolor="{looks.STOP}"></td></tr>'
-    bed = f'<tr><td width="{RAIL}" height="10" bgcolor="{looks.RIVER}"></td></tr>'
-    words = _font(text, looks.RIGHT._replace(colour="#333333"))
-    table = f'<table border="0" cellborder="0" cellspacing="0" cellpadding="0">{cap}{bed}</table>'
-    return (
-        '<td width="5"></td><td><table border="0" cellborder="0" cellspacing="0" cellpadding="0">'
-        f'<tr><td width="{RAIL}">{table}</td><td width="4"></td><td>{words}</td></tr></table></td>'
-    )
+def _sign(bed: str, text: str) -> str:
+    words = cell(font(text, looks.RIGHT))
+    return cell(width=5) + cell(table(row(bed, cell(width=4), words)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from gradviz.picture import theme
 from gradviz.picture.outline.scene import Rail, Tone
@@ -14,6 +14,8 @@ ENDS_HEIGHT: Final = 4
 RIVER: Final = "#d4500c"
 LOST_LINE: Final = "#b3261e"
 STOP: Final = "#5a0010"
+GREY: Final = "#7f7f7f"
+PAPER: Final = "#f6f6f6"
 
 
 class ToneLook(NamedTuple):
@@ -54,46 +56,73 @@ SPANS: Final[dict[str, SpanLook]] = {
     "grey": SpanLook(theme.STATE_SIZE, colour="#444444"),
 }
 TITLE_NAME: Final = SpanLook(theme.CODE_SIZE, bold=True, mono=True, colour="#1f2328")
-RIGHT: Final = SpanLook(theme.STATE_SIZE)
+RIGHT: Final = SpanLook(theme.STATE_SIZE, colour="#333333")
 RIGHT_OF_TITLE: Final = "#444444"
 HEAD: Final = SpanLook(14, bold=True, colour="#1f2328")
 HEAD_LINE: Final = SpanLook(11, colour="#1f2328")
+SCISSORS: Final = SpanLook(12, bold=True, colour="#7a0012")
 
-# Cells of a rail: what stands there, from the left.
-RAILS: Final[dict[Rail, str]] = {
-    Rail.NO: "",
-    Rail.COMES: f'bgcolor="{RIVER}"',
-    Rail.NONE: f'border="1" style="dashed" color="{LOST_LINE}" bgcolor="#ffffff"',
-    Rail.CAN: f'border="1" color="{RIVER}" bgcolor="#ffffff"',
-    Rail.PASSES: "",  # three cells, see ``dot.py``
+_HOLLOW: Final[dict[str, Any]] = {"border": 1, "bgcolor": "#ffffff"}
+# The cell of a rail. What passes through is three cells: see ``dot.py``.
+RAILS: Final[dict[Rail, dict[str, Any]]] = {
+    Rail.NO: {},
+    Rail.COMES: {"bgcolor": RIVER},
+    Rail.NONE: {**_HOLLOW, "style": "dashed", "color": LOST_LINE},
+    Rail.CAN: {**_HOLLOW, "color": RIVER},
+    Rail.PASSES: {},
 }
-BED: Final = 'border="1" sides="{side}" style="dotted" color="#7f7f7f" bgcolor="#eef2f7"'
-STRIPS: Final[dict[Rail, str]] = {
-    Rail.NO: 'bgcolor="#d8d8d8" border="1" color="#7f7f7f" style="dotted"',
-    Rail.COMES: f'bgcolor="{RIVER}" border="1" color="{RIVER}"',
-    Rail.NONE: f'bgcolor="#ffffff" border="1" color="{LOST_LINE}" style="dashed"',
-    Rail.CAN: f'bgcolor="#ffffff" border="1" color="{RIVER}"',
-    Rail.PASSES: 'bgcolor="#c9d3df" border="1" color="#7f7f7f" style="dotted"',
+BED: Final[dict[str, Any]] = {"border": 1, "style": "dotted", "color": GREY, "bgcolor": "#eef2f7"}
+# The part of the strip of all parameters that stands for those of one rail.
+STRIPS: Final[dict[Rail, dict[str, Any]]] = {
+    Rail.NO: {"border": 1, "style": "dotted", "color": GREY, "bgcolor": "#d8d8d8"},
+    Rail.COMES: {"border": 1, "color": RIVER, "bgcolor": RIVER},
+    Rail.NONE: {**_HOLLOW, "style": "dashed", "color": LOST_LINE},
+    Rail.CAN: {**_HOLLOW, "color": RIVER},
+    Rail.PASSES: {"border": 1, "style": "dotted", "color": GREY, "bgcolor": "#c9d3df"},
 }
 
-CARD_TRACKED: Final = 'style="rounded" color="#7f7f7f" bgcolor="#ffffff"'
-CARD_UNTRACKED: Final = 'style="rounded,dashed" color="#7f7f7f" bgcolor="#f3f3f3"'
+TRACKED: Final[dict[str, Any]] = {"style": "rounded", "color": GREY, "bgcolor": "#ffffff"}
+UNTRACKED: Final[dict[str, Any]] = {"style": "rounded,dashed", "color": GREY, "bgcolor": "#f3f3f3"}
 BAR: Final = "#d4500c"
 BAR_BED: Final = "#f7ebe4"
 
-ARROWS: Final[dict[str, str]] = {
-    "forward": f'color="{theme.FORWARD.colour}" penwidth={theme.FORWARD.width:g}',
-    "gradient": f'dir=back arrowtail=vee arrowsize=0.9 color="{RIVER}" penwidth=2.4',
-    "can": f'dir=back arrowtail=vee color="{RIVER}" penwidth=1.3',
-    "cut": (
-        "dir=both arrowtail=tee arrowhead=normal style=dashed penwidth=1.8 arrowsize=1.1"
-        f' color="{theme.CUT.colour}"'
-    ),
+# Attributes of Graphviz's edges.
+ARROWS: Final[dict[str, dict[str, Any]]] = {
+    "forward": {"color": theme.FORWARD.colour, "penwidth": theme.FORWARD.width},
+    "gradient": {
+        "dir": "back",
+        "arrowtail": "vee",
+        "arrowsize": 0.9,
+        "color": RIVER,
+        "penwidth": 2.4,
+    },
+    "can": {"dir": "back", "arrowtail": "vee", "color": RIVER, "penwidth": 1.3},
+    "cut": {
+        "dir": "both",
+        "arrowtail": "tee",
+        "arrowhead": "normal",
+        "style": "dashed",
+        "penwidth": 1.8,
+        "arrowsize": 1.1,
+        "color": theme.CUT.colour,
+    },
 }
 CHIP_GRADIENT: Final = theme.ChipLook("#a83c00", "#fff4ec")
 CHIP_CUT: Final = theme.ChipLook("#333333", "#e4e4e4")
 CHIP_LOSES: Final = theme.ChipLook("#7a0012", "#f6c6c0")
-FRAMES: Final[dict[str, str]] = {
-    "opened": 'style="rounded"; color="#555555"; fillcolor="transparent"; penwidth=1.6',
-    "no_grad": 'style="rounded,filled"; color="#7f7f7f"; fillcolor="#7f7f7f30"; penwidth=1',
+CHIP_OPENED: Final = theme.ChipLook("#333333", "#ececec")
+# Attributes of Graphviz's clusters.
+FRAMES: Final[dict[str, dict[str, Any]]] = {
+    "opened": {
+        "style": "rounded",
+        "color": "#555555",
+        "fillcolor": "transparent",
+        "penwidth": 1.6,
+    },
+    "no_grad": {
+        "style": "rounded,filled",
+        "color": GREY,
+        "fillcolor": "#7f7f7f30",
+        "penwidth": 1,
+    },
 }
