@@ -25,8 +25,8 @@ class Recording(Recorded):
         super().__init__(max_events, values, Names)
 
     def explain(self, *subjects: Any, error: BaseException | None = None) -> Any:
-        """Why is a gradient None, zero or wrong, or why did this raise: ``gv.explain`` with this
-        recording.
+        """Explain why a gradient is None, zero or wrong, or why this raised: ``gv.explain`` with
+        this recording.
 
         Args:
             subjects: tensors, losses, modules, optimizers, and collections of them. Left out, every
@@ -53,7 +53,7 @@ class Recording(Recorded):
         return explain_at(sys._getframe(1), subjects, error=error, recording=self)
 
     def figure(self, view: str = "cards") -> Figure:
-        """The picture: ``"cards"`` or the raw ``"nodes"``."""
+        """Return the picture, of ``"cards"`` or of the raw ``"nodes"``."""
         return Figure(self.graph, view=view)  # type: ignore[arg-type]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:

@@ -55,6 +55,7 @@ def show(
 
 
 def _check(given: list[Any], view: Any) -> None:
+    """Refuse what cannot be drawn, and say what can."""
     import torch
 
     if view is not None:
@@ -73,7 +74,8 @@ def _check(given: list[Any], view: Any) -> None:
 
 
 def _behind_roots(graph: Graph) -> Graph:
-    """Without the caller's other variables, which have nothing to do with what she asked for."""
+    """Return the graph without the caller's other variables, which have nothing to do with what
+    she asked for."""
     roots = [graph.tensor[r].gradient_edge for r in graph.roots]
     nodes = Facts.of(graph).reachable([edge.node_id for edge in roots if edge])
     leaves = {n.leaf_id for n in graph.nodes if n.id in nodes}
@@ -91,6 +93,7 @@ def _behind_roots(graph: Graph) -> Graph:
 
 
 def _flat(tensors: Iterable[Any]) -> Iterable[Any]:
+    """Yield the tensors in lists and tuples of them, at any depth."""
     for t in tensors:
         if isinstance(t, (list, tuple)):
             yield from _flat(t)
@@ -99,7 +102,7 @@ def _flat(tensors: Iterable[Any]) -> Iterable[Any]:
 
 
 def _caller_names(frame: FrameType, given: tuple[Any, ...]) -> dict[str, Any]:
-    """Names of tensors at the call.
+    """Return the tensors at the call by their names.
 
     A function's ``f_locals`` would keep its tensors alive after ``del`` (Python 3.11), so only
     module-level variables are looked up; for the arguments themselves, the call's own words are
@@ -119,8 +122,8 @@ def _caller_names(frame: FrameType, given: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _argument_words(frame: FrameType) -> list[str]:
-    """The arguments of the call that the frame is in, where they are plain names; "" where they are
-    not."""
+    """Return the arguments of the call that the frame is in, where they are plain names; "" where
+    they are not."""
     call = locate(frame.f_code, frame.f_lasti).node
     return (
         [a.id if isinstance(a, ast.Name) else "" for a in call.args]

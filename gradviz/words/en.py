@@ -20,6 +20,7 @@ LABEL = {
     "unnamed": "an unnamed tensor",
     "parameter_of": "a parameter of {module}",
     "input_of": "an input of {code}",
+    "nth_input_of": "input {n} of {code}",
     "line": "line {line}",
     # a tensor whose variable is another one by now: known by the line where it was it, or not
     "former": "{name} (line {line})",
@@ -32,8 +33,6 @@ LABEL = {
     "earlier_call": "An earlier call",
     "at_line": "Line {line}: {code}",
     "in_line": "{code} in line {line}",
-    "leaf_node": "{node} of {leaf}",
-    "node_made": "{node} ({code})",
     "at_version": "{saved} at version {version}",
     "given_name": "{attribute} = {name}",
     "output": "output {n}",
@@ -45,7 +44,7 @@ LABEL = {
 
 LIST = {
     "times": "{place}, {n} times",
-    "more_places": "and {n} more places",
+    "more_places": "and {n:# more place|# more places}",
 }
 
 # the values of a tensor that were not read: words/speech.py
@@ -59,7 +58,7 @@ VALUES = {
 # what a graph lacks, or what was out of the ordinary when it was recorded: by NoteKind
 NOTE = {
     "dropped": "the oldest {dropped} events were dropped: this recording keeps at most {kept} (record(max_events=...) keeps more)",
-    "failed": "not recorded, {times} times: {error}",
+    "failed": "not recorded, {times:# time|# times}: {error}",
     "transformed": "inside torch.func transforms nothing is recorded",
     "elsewhere": "not recorded: {calls:# call|# calls} that other asyncio tasks, or other contexts, ran meanwhile on this thread",
     "compiled": 'torch.compile: the inside of a compiled function is one call (CompiledFunction.apply) or is not recorded; only backend="eager" runs ordinary calls',
@@ -71,7 +70,7 @@ NOTE = {
     "node_limit": "The graph has more than {limit:# node|# nodes}. The nearest {limit:#|#} were read; of the nodes next to them only the names, and the rest is left out.",
     "grad_fn_unreadable": "The grad_fn of {name} cannot be read: torch raises {error}.",
     "grad_fn_of_unnamed": "The grad_fn of tensor {tensor} cannot be read: torch raises {error}.",
-    "unknown_shapes": "{n} of {tensors} tensors do not tell their shape.",
+    "unknown_shapes": "{n} of {tensors:# tensor|# tensors} {n:does not tell its|do not tell their} shape.",
     "left_out": "shown is what the explanation points at; {n:## more tensor is|## more tensors are} left out",
 }
 
@@ -352,8 +351,8 @@ SUMMARY = {
     "waiting": "No gradient has arrived at {names:few}, though a path leads there.",
     # gradients that came
     "came": "{n:One gradient|# gradients} came.",
-    "received": "{got} of the {n} leaves that require grad received a gradient.",
-    "received_now": "{got} of the {n} leaves that require grad received a gradient; {now} have a .grad now.",
+    "received": "{got} of the {n} {n:leaf that requires|leaves that require} grad received a gradient.",
+    "received_now": "{got} of the {n} {n:leaf that requires|leaves that require} grad received a gradient; {now} {now:has|have} a .grad now.",
     "gradients": "{clauses}.",
     "and": "{first}; {second}",
     "grad": "{grad} is {stored:values}",
@@ -488,10 +487,10 @@ VERDICT = {
 
 # what the next step of an optimizer does: why/moving.py, why/trial.py
 MOVING = {
-    "verdict": "{optimizer}: of {all} parameters the next step() moves {moved}; {stay} stay.",
-    "verdict_frozen": "{optimizer}: of {all} parameters the next step() moves {moved} ({frozen} of them with requires_grad False); {stay} stay.",
-    "verdict_unknown": "{optimizer}: of {all} parameters the next step() moves {moved}; {stay} stay, {unknown} not known.",
-    "verdict_frozen_unknown": "{optimizer}: of {all} parameters the next step() moves {moved} ({frozen} of them with requires_grad False); {stay} stay, {unknown} not known.",
+    "verdict": "{optimizer}: of {all} {all:parameter|parameters} the next step() moves {moved}; {stay} stay.",
+    "verdict_frozen": "{optimizer}: of {all} {all:parameter|parameters} the next step() moves {moved} ({frozen} of them with requires_grad False); {stay} stay.",
+    "verdict_unknown": "{optimizer}: of {all} {all:parameter|parameters} the next step() moves {moved}; {stay} stay, {unknown} not known.",
+    "verdict_frozen_unknown": "{optimizer}: of {all} {all:parameter|parameters} the next step() moves {moved} ({frozen} of them with requires_grad False); {stay} stay, {unknown} not known.",
     "in_group": "parameter {position} of group {group}",
     # how large a gradient is
     "zero": "zero",
@@ -552,9 +551,9 @@ ENTRY = {
     "loss_can_send": "{loss} can send gradients to {leaves:few}",
     "loss_led_to": "the graph of {loss} leads to {leaves:few}; {reason}",
     # how many get a gradient
-    "numbers_reached": "{n} trainable parameters: {reached} reached, {rest} not{unknown:|, # not known|, # not known}{frozen:|, # frozen|, # frozen}.",
-    "numbers_with_gradient": "{n} trainable parameters: {reached} with a gradient, {rest} without{unknown:|, # not known|, # not known}{frozen:|, # frozen|, # frozen}.",
-    "none_reached": "{n} trainable parameters ({names}): 0 reached.",
+    "numbers_reached": "{n} trainable {n:parameter|parameters}: {reached} reached, {rest} not{unknown:|, # not known|, # not known}{frozen:|, # frozen|, # frozen}.",
+    "numbers_with_gradient": "{n} trainable {n:parameter|parameters}: {reached} with a gradient, {rest} without{unknown:|, # not known|, # not known}{frozen:|, # frozen|, # frozen}.",
+    "none_reached": "{n} trainable {n:parameter|parameters} ({names}): 0 reached.",
     # optimizers
     "not_held": "No optimizer that is known here holds {names}.",
     "does_not_hold": "{optimizers} does not hold {names}.",
@@ -569,8 +568,8 @@ ENTRY = {
 REACH = {
     "nth_loss": "loss {n}",
     "of_loss": "{loss}: {counts}",
-    "first_count": "{module}: {reached} of {all} parameters reached",
-    "first_count_unknown": "{module}: {reached} of {all} parameters reached ({unknown} not known)",
+    "first_count": "{module}: {reached} of {all} {all:parameter|parameters} reached",
+    "first_count_unknown": "{module}: {reached} of {all} {all:parameter|parameters} reached ({unknown} not known)",
     "count": "{module}: {reached} of {all}",
     "count_unknown": "{module}: {reached} of {all} ({unknown} not known)",
     "joined": "{parts:commas}",
@@ -637,7 +636,7 @@ RULED_OUT = {
     "cut_recorded": "a cut in this recording",
     "known_error": "the known errors of backward, of in-place writes, leaves, views and inference tensors",
     # of the sizes of gradients: why/small.py
-    "all_received": "cut or frozen ({received} of {total} parameters received gradient)",
+    "all_received": "cut or frozen ({received} of {total} {total:parameter|parameters} received gradient)",
     "not_finite": "NaN or inf",
     "underflow": "underflow ({zeros} exact zeros)",
 }
@@ -1228,7 +1227,7 @@ IN_RAISED = {
     "cut_there": "{names:few} {names:requires|require} grad, and the path was cut there: {reasons:few}.",
     "frozen_besides": "Frozen besides: {names:few}.",
     "frozen_there": "frozen there: {names:few}; nothing else behind it requires grad.",
-    "cut_before": "Before that, {n} more calls cut it too.",
+    "cut_before": "Before that, {n:# more call|# more calls} cut it too.",
     "nothing_tracked": "nothing that {root} was computed from requires grad.",
     "nothing_tracked_of": "nothing that {root} was computed from requires grad: {names:few}.",
     "older": "{root} is like this since before the recording; what made it was not recorded.",
@@ -1236,7 +1235,7 @@ IN_RAISED = {
     # what was saved and is written
     "saved": "{node} saved {name} for its gradient.",
     "saved_at": "{node} saved {name} for its gradient at version {saved}; it is at version {now} now.",
-    "written_besides": "It was written at {n} more places.",
+    "written_besides": "It was written at {n:# more place|# more places}.",
     "write_unrecorded": "The write was not recorded.",
 }
 
@@ -1274,7 +1273,7 @@ SILENT: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.SHARED_SNAPSHOT, "followed"): Answer(
         verdict="{it} is no snapshot: it shares its memory with {weight} and followed it.",
-        why="{maker} copies nothing, so {writer} wrote both ({writes} writes).",
+        why="{maker} copies nothing, so {writer} wrote both ({writes:# write|# writes}).",
         mend="copy.deepcopy(model.state_dict()), or tensor.detach().clone().",
     ),
     (Cause.SHARED_SNAPSHOT, "frozen_shares"): Answer(
@@ -1387,7 +1386,7 @@ SMALL: dict[tuple[Cause, str], Answer] = {
         verdict="The gradients of {unread} of {modules} modules cannot be read; the others show no fault in size.",
     ),
     (Cause.HEALTHY, "size"): Answer(
-        verdict="No fault in size: {received} of {total} parameters received gradient, and no norm vanishes or explodes ({limit}-fold), none is NaN.",
+        verdict="No fault in size: {received} of {total} {total:parameter|parameters} received gradient, and no norm vanishes or explodes ({limit}-fold), none is NaN.",
     ),
 }
 
@@ -1426,7 +1425,7 @@ SMALL_PARTS = {
     "norms_from_loss": "norms of .grad, from the loss to the input:",
     "norms_by_definition": "norms of .grad, in reverse order of definition:",
     # {broken}
-    "modules_broken": "{bad} of {modules} modules have {value} in their .grad: {names:few}.",
+    "modules_broken": "{bad} of {modules} {modules:module|modules} {bad:has|have} {value} in {bad:its|their} .grad: {names:few}.",
     "loss_broken": "The loss is {value}, although the gradients are finite.",
     # {why} it is not finite
     "in_backward": "in backward {nr} of {all}: {why}",
@@ -1457,7 +1456,9 @@ MANY: dict[tuple[Cause, str], Answer] = {
     (Cause.HEALTHY, "fine_unseen"): Answer(
         "No fault is visible: {what}. Without a recording no more than that is known.",
     ),
-    (Cause.FROZEN, "all_frozen"): Answer("All {n} parameters are frozen: none gets a gradient."),
+    (Cause.FROZEN, "all_frozen"): Answer(
+        "{n:The only parameter is frozen: it gets no|All # parameters are frozen: none gets a} gradient.",
+    ),
     # a loss
     (Cause.MODIFIED_IN_PLACE, "graph_of_loss"): Answer(
         verdict="The graph of {loss} leads to {leaves:few}; {reason}.",
@@ -1485,7 +1486,7 @@ MANY: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.NOT_MOVED, "replaced"): Answer(
         verdict="No optimizer that is known here holds {names}: no step moves them.",
-        why="{optimizer} holds {count} parameters of no module known here: were they replaced afterwards?",
+        why="{optimizer} holds {count} {count:parameter|parameters} of no module known here: {count:was it|were they} replaced afterwards?",
         mend="make the optimizer when the model is complete, or add_param_group().",
     ),
     (Cause.NOT_MOVED, "in_no_module"): Answer(
@@ -1500,7 +1501,7 @@ MANY: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.NOT_MOVED, "left_out"): Answer(
         verdict="No optimizer that is known here holds {names}: no step moves them.",
-        why="of {all} trainable parameters of {model} {held} are in an optimizer; these are in none that is alive, and get a gradient.",
+        why="of {all} trainable {all:parameter|parameters} of {model} {held} {held:is|are} in an optimizer; these are in none that is alive, and get a gradient.",
         mend="if they are to learn, give them to the optimizer; else requires_grad_(False).",
     ),
 }
@@ -1541,7 +1542,7 @@ CARD = {
     "gradients": "{n} gradients",
     "folded": "{n:1 box folded|# boxes folded}",
     "leaves_inside": "{n:1 leaf inside|# leaves inside}",
-    "more_kinds": "… {n} more kinds",
+    "more_kinds": "… {n:# more kind|# more kinds}",
     "more_leaves": "and {n} more",
     "note_folded": "Folded: {cards} boxes are drawn as {boxes}. The text lists what is inside.",
     "note_folded_first": "Folded: {cards} boxes are drawn as {boxes}. The text lists the first {n}.",
@@ -1573,7 +1574,7 @@ FACT = {
     "sent": "gradient sent",
     "sent_to": "{value} to {to}",
     "storage": "storage",
-    "bytes": "{n} bytes",
+    "bytes": "{n} {n:byte|bytes}",
     "shared": "{size}, shared with {others}",
     "view_of": "view of",
     "stride_and_offset": "stride, offset",

@@ -11,6 +11,6 @@ def note_text(note: Note) -> str:
 
     >>> from gradviz.graph.records import NoteKind
     >>> note_text(Note.of(NoteKind.UNKNOWN_SHAPES, n=1, tensors=3))
-    '1 of 3 tensors do not tell their shape.'
+    '1 of 3 tensors does not tell its shape.'
     """
     return say(f"note.{note.kind.name.lower()}", **dict(note.fields))

@@ -63,7 +63,25 @@ class Words:
         # a backward says nothing of what it was called on
         if label.reader is None or label.reader.id in self.facts.backward_calls:
             return say("label.unnamed")
-        return say("label.input_of", code=self.code(label.reader))
+        code, alike = self.code(label.reader), self._alike(label)
+        if len(alike) < 2:
+            return say("label.input_of", code=code)
+        return say("label.nth_input_of", n=alike[label.tensor.object_id], code=code)
+
+    def _alike(self, label: Label) -> dict[int, int]:
+        """Return the inputs of a tensor's reader that would all be called an input of it: where
+        each stands among the inputs, from 1, by object id."""
+        inputs = label.reader.inputs if label.reader else ()
+        objects = dict.fromkeys(self.graph.tensor[i].object_id for i in inputs)
+        places = {object_id: nr for nr, object_id in enumerate(objects, 1)}
+        alike: dict[int, int] = {}
+        for tensor_id in inputs:
+            other = self.facts.label(tensor_id)
+            unnamed = other.how is How.READ and not self._in_code(other)
+            if unnamed and other.reader is label.reader and not self._parameter_of(other):
+                object_id = self.graph.tensor[tensor_id].object_id
+                alike[object_id] = places[object_id]
+        return alike
 
     def code(self, call: Call | None) -> str:
         """Return the user's code of a call, on one line."""
@@ -78,12 +96,15 @@ class Words:
         return say("label.at_line", line=call.source.line, code=self.code(call))
 
     def node_by_id(self, node_id: int | None) -> str:
-        """Return a node's name, with its leaf or with the code that made it in brackets."""
-        node = self.graph.node[node_id]
+        """Return what the node with this id is called."""
+        return self.node(self.graph.node[node_id])
+
+    def node(self, node: Node) -> str:
+        """Return a node's name, with its leaf or the code that made it where that is known."""
         if node.leaf_id is not None:
-            return say("label.leaf_node", node=node.name, leaf=self.name(node.leaf_id))
-        call = self.graph.call.get(node.call_id)
-        return say("label.node_made", node=node.name, code=self.code(call)) if call else node.name
+            return say("label.node_of", node=node.name, code=self.name(node.leaf_id))
+        code = self.code(self.graph.call.get(node.call_id))
+        return say("label.node_of", node=node.name, code=code) if code else node.name
 
     def behind(self, node_id: int | None) -> str:
         """Return the code behind a node, or the node's name."""
@@ -103,11 +124,6 @@ class Words:
         if call is None or call.source is None:
             return ""
         return f"{file_of(call.source.file)}{say('label.line', line=call.source.line)}"
-
-    def node(self, node: Node) -> str:
-        """Return what a node is called, with the code that made it where that is known."""
-        code = self.code(self.graph.call.get(node.call_id))
-        return say("label.node_of", node=node.name, code=code) if code else node.name
 
     def place(self, call: Call | None) -> str:
         """Return where a call stands, and what it is: ``cell [4] line 3, b = a.detach()``."""

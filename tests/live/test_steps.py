@@ -323,14 +323,14 @@ def test_each_event_has_its_sentence() -> None:
     told = list(sentences(course()))
     assert told[0] == "Nothing has happened yet."
     assert "b = copy(a) made b, whose grad_fn is CloneBackward0." in told
-    assert "loss.backward() starts at SumBackward0 (loss = (c + d).sum())." in told
+    assert "loss.backward() starts at SumBackward0 of loss = (c + d).sum()." in told
     assert (
-        "MulBackward0 (c = a * 2) ran: [1, 1, 1] arrived, sent [2, 2, 2] to AccumulateGrad of a."
+        "MulBackward0 of c = a * 2 ran: [1, 1, 1] arrived, sent [2, 2, 2] to AccumulateGrad of a."
         in told
     )
     assert "AccumulateGrad of a: arrives [5, 5, 5], was None, stored [5, 5, 5]." in told
     assert (
-        "loss.backward() freed what MulBackward0 (c = a * 2) and MulBackward0 (d = b * 3) had"
+        "loss.backward() freed what MulBackward0 of c = a * 2 and MulBackward0 of d = b * 3 had"
         " saved." in told
     )
     assert told[-1] == "loss.backward() changed a: .grad None → [5, 5, 5]."
@@ -419,7 +419,7 @@ def test_an_error_has_its_sentence() -> None:
         "RuntimeError: one of the variables needed for gradient computation"
     )
     assert "loss.backward() raised RuntimeError" in last[0].sentence
-    assert "while ExpBackward0 (b = a.exp()) ran" in last[0].sentence
+    assert "while ExpBackward0 of b = a.exp() ran" in last[0].sentence
 
 
 def test_gradients_accumulate_over_two_backwards() -> None:
@@ -433,7 +433,7 @@ def test_a_step_stands_on_the_line_that_runs_and_on_the_line_whose_node_runs() -
     rec = course()
     by_sentence = {step.sentence: [s.code for s in step.sources] for step in steps.steps(rec)}
     assert next(v for k, v in by_sentence.items() if "made c" in k) == ["c = a * 2"]
-    assert next(v for k, v in by_sentence.items() if k.startswith("MulBackward0 (c")) == [
+    assert next(v for k, v in by_sentence.items() if k.startswith("MulBackward0 of c")) == [
         "loss.backward()",
         "c = a * 2",
     ]

@@ -489,7 +489,7 @@ def test_text_and_html() -> None:
     w = nn.Parameter(torch.ones(1))
     told = will_it_move(optim.SGD([w], lr=0.1), {"<b>&\n": w})
     assert str(told).splitlines() == [
-        "SGD: of 1 parameters the next step() moves 0; 1 stay.",
+        "SGD: of 1 parameter the next step() moves 0; 1 stay.",
         "group  name    requires_grad  grad  state  settings  verdict  why",
         "0      <b>&\\n  True           None         lr 0.1    stays    grad is None: skipped",
     ]

@@ -212,7 +212,7 @@ def written_through_a_view() -> None:
     loss.backward()
 
 
-@raises("modified_in_place", "1 more places")
+@raises("modified_in_place", "1 more place")
 def written_twice() -> None:
     a, w = leaf(), torch.ones(3)
     loss = (a * w).sum()  # saved

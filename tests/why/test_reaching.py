@@ -381,7 +381,7 @@ def test_lora_behind_frozen_embeddings_and_reentrant_checkpoint() -> None:
         loss = head(checkpoint(lora, emb(torch.tensor([1])), use_reentrant=True)).sum()
     model = {"emb": emb, "lora": lora, "head": head}
     told = reach(loss, model, recording=rec)
-    assert told.verdict == "emb: 0 of 1 parameters reached · lora: 0 of 4 · head: 2 of 2"
+    assert told.verdict == "emb: 0 of 1 parameter reached · lora: 0 of 4 · head: 2 of 2"
     row = next(r for r in told.rows if r.name == "lora.a")
     assert {c.reason for c in row.cuts} == {CutReason.NO_GRAD}
     assert "CheckpointFunction.apply" in row.why
@@ -389,7 +389,7 @@ def test_lora_behind_frozen_embeddings_and_reentrant_checkpoint() -> None:
     hidden = reach(head(checkpoint(lora, x, use_reentrant=True)).sum(), model)
     assert {r.verdict for r in hidden.rows if r.name in ("lora.a", "lora.b")} == {"not known"}
     assert hidden.verdict.startswith(
-        "emb: 0 of 1 parameters reached · lora: 0 of 4 (2 not known) · head: 2 of 2"
+        "emb: 0 of 1 parameter reached · lora: 0 of 4 (2 not known) · head: 2 of 2"
     )
 
 
@@ -450,7 +450,7 @@ def test_modules_and_shared_parameters() -> None:
     )
     net["net"]["head"].weight = net["net"]["emb"].weight  # type: ignore[index]
     loss = net["net"]["head"](torch.ones(1, 2)).sum()  # type: ignore[index]
-    assert reach(loss, net).verdict == "net.emb: 1 of 1 parameters reached · net.head: 1 of 1"
+    assert reach(loss, net).verdict == "net.emb: 1 of 1 parameter reached · net.head: 1 of 1"
     assert reach(loss, nn.Linear(2, 2)).verdict == "Linear: 0 of 2 parameters reached"
     assert reach(loss, nn.ReLU()).verdict == "no parameters"
 

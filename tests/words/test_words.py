@@ -8,12 +8,13 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz.graph.facts import Facts
+from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import CutReason, Graph, Tensor
 from gradviz.picture.explaining import LIMIT, sentences, summary
 from gradviz.picture.telling import Story
 from gradviz.picture.text import cut_text
 from gradviz.words.en import CUT
+from gradviz.words.speech import say
 from gradviz.words.words import Words, reason_of
 
 
@@ -53,6 +54,63 @@ def test_a_backward_says_nothing_of_what_it_was_called_on() -> None:
     assert Words(graph).name(read.id) == "an unnamed tensor"
     assert Words(graph).grad(read.id) == ".grad of an unnamed tensor"
     del gv_grads
+
+
+def test_inputs_that_would_read_alike_are_counted() -> None:
+    held = [leaf(), leaf(), leaf()]
+    with gv.record() as rec:
+        named = leaf() * 2
+        c = torch.stack([torch.ones(2), named, held[0], held[2], held[0]]).argmax(0)
+    words = Words(rec.graph)
+    call = next(call for call in rec.graph.calls if call.function == "stack")
+    told = [words.name(i) for i in call.inputs]
+    code = words.code(call)
+    assert told[:2] == ["torch.ones(2)", "named"]
+    assert told[2:4] == [f"input 3 of {code}", f"input 4 of {code}"]
+    assert told[4:] in ([], [f"input 3 of {code}"])
+    del c
+
+
+def test_one_input_without_a_name_is_not_counted() -> None:
+    held = [leaf()]
+    with gv.record() as rec:
+        c = torch.stack([held[0], held[0]]).sum()
+    (call,) = (call for call in rec.graph.calls if call.function == "stack")
+    assert {Words(rec.graph).name(i) for i in call.inputs} == {f"an input of {code_of(call)}"}
+    del c
+
+
+def test_a_node_is_called_the_same_by_its_id() -> None:
+    with gv.record() as rec:
+        a = leaf()
+        loss = (a * 2).sum()
+        loss.backward()
+    words = Words(rec.graph)
+    told = {node.name: words.node(node) for node in rec.graph.nodes}
+    assert told == {
+        "SumBackward0": "SumBackward0 of loss = (a * 2).sum()",
+        "MulBackward0": "MulBackward0 of a * 2",
+        "AccumulateGrad": "AccumulateGrad of a",
+    }
+    assert all(words.node_by_id(node.id) == words.node(node) for node in rec.graph.nodes)
+
+
+@pytest.mark.parametrize(
+    ("key", "fields", "one", "two"),
+    [
+        ("list.more_places", {}, "and 1 more place", "and 2 more places"),
+        ("raised.written_besides", {}, "It was written at 1 more place.", "2 more places."),
+        ("raised.cut_before", {}, "Before that, 1 more call cut it too.", "2 more calls"),
+        ("card.more_kinds", {}, "… 1 more kind", "2 more kinds"),
+        ("fact.bytes", {}, "1 byte", "2 bytes"),
+        ("summary.received", {"got": 1}, "1 of the 1 leaf that requires", "2 leaves that require"),
+    ],
+)
+def test_one_is_told_as_one(key: str, fields: dict[str, int], one: str, two: str) -> None:
+    told = say(key, n=1, **fields)
+    assert one in told
+    assert f"{one}s" not in told
+    assert two in say(key, n=2, **fields)
 
 
 def detach(a: torch.Tensor) -> object:
