@@ -310,16 +310,19 @@ class Operations:
     def _fate(self, object_id: int | None, requires_grad: bool) -> Fate:
         if not requires_grad:
             return Fate.FROZEN
-        node = None if object_id is None else self.facts.accumulate_node.get(object_id)
         if not self.ran_backward:
             reached = object_id is not None and self._is_reached(object_id)
             return Fate.REACHED if reached else Fate.UNREACHED
+        node = self.facts.accumulate_node.get(-1 if object_id is None else object_id)
         ran = node in self.facts.runs_of_node or node in self.facts.accumulations
         if node is None or not ran:
             return self._fate_unwatched(object_id)
-        norms = [self.arrived.get(key) for key in self._arrivals_at.get(node, ())]
-        last = [norm for norm in norms if norm is not None][-1:]
-        if last == [0.0]:
+        return self._fate_at(node)
+
+    def _fate_at(self, node: int) -> Fate:
+        """Tell what the last gradient was that arrived at an AccumulateGrad."""
+        norms = [self.arrived[key] for key in self._arrivals_at.get(node, ())]
+        if norms[-1:] == [0.0]:
             return Fate.ZERO
         stored = [e.stored or "" for e in self.facts.accumulations.get(node, ())][-1:]
         return Fate.NAN if "nan" in "".join(stored) else Fate.SOME

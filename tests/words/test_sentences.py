@@ -61,7 +61,7 @@ def fields_of(sentence: str) -> dict[str, str]:
 BY_NAME = {
     *("symptom", "ruled_out", "mend", "cause", "answer_column", "verdict", "obstacle"),
     *("cut", "card_kind", "legend", "belief", "note"),
-    *("cutter", "wrong_use", "saved", "column"),
+    *("cutter", "wrong_use", "saved", "column", "param_count"),
 }
 NAMES = {
     "symptom": {symptom.name.lower() for symptom in OF_A_GRADIENT},

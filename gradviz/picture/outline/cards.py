@@ -150,8 +150,10 @@ class Cards:
             number = sum(c.id <= first.id for c in others)
             grey = say("outline.call_of", kind=first.kind, k=number, n=len(others))
             short = say("outline.call_short", k=number, n=len(others))
+            counted = say("outline.k_of_n", k=number, n=len(others))
             title = code or self.short(first)
-            return self._titled(title, self._with_folded(grey, unit), shape, (grey, short))
+            grey_text = self._with_folded(grey, unit)
+            return self._titled(title, grey_text, shape, (grey, short, counted))
         name = self._written(first, unit) if not first.path else self.short(first)
         return self._titled(name, self._with_folded(grey, unit), shape, (grey,))
 
@@ -403,10 +405,17 @@ class Cards:
         links = [
             link for link in self.links.into[place] if self.units[link.tail].kind is not Kind.INPUT
         ]
-        cut = [link for link in links if link.is_cut]
-        untracked = [link for link in links if not link.tracked and not link.cuts]
-        if not links or any(link.tracked for link in links) or not (cut or untracked):
+        if not links or any(link.tracked for link in links):
             return None
+        cut = [link for link in links if link.is_cut]
+        if cut:
+            loses = any(self.losing(c) for link in cut for c in link.cuts)
+        else:
+            loses = any(self._is_quiet_loss(link.tail) for link in links)
+        return Row(Tone.LOST if loses else Tone.CUT, (self._why_ended(cut),), "", Rail.COMES)
+
+    def _why_ended(self, cut: list[Link]) -> Span:
+        """Tell why the gradient goes no further: what comes in is cut off, or not tracked."""
         reasons = {c.reason for link in cut for c in link.cuts}
         if not cut:
             text, why = say("outline.ends_untracked"), say("outline.why_untracked")
@@ -414,11 +423,7 @@ class Cards:
             text, why = say("outline.ends_detached"), say("outline.why_detached")
         else:
             text, why = say("outline.ends_cut"), say("outline.why_cut")
-        loses = any(self.losing(c) for link in cut for c in link.cuts) or (
-            not cut and any(self._is_quiet_loss(link.tail) for link in untracked)
-        )
-        span = Span(text, shorter=(say("outline.ends_short", why=why), why))
-        return Row(Tone.LOST if loses else Tone.CUT, (span,), "", Rail.COMES)
+        return Span(text, shorter=(say("outline.ends_short", why=why), why))
 
     def _is_quiet_loss(self, place: int) -> bool:
         return bool(self.states.of(self.units[place]).lost)

@@ -9,7 +9,7 @@ from gradviz.graph.operations import Operations
 from gradviz.graph.records import Graph
 from gradviz.picture import scene as pictures
 from gradviz.picture.outline.fit import Draw, Fitted, Fitting
-from gradviz.picture.outline.scene import Card, Outline, Row, Tone
+from gradviz.picture.outline.scene import Arrow, Card, Outline, Row, Tone
 from gradviz.words.plain import visible
 from gradviz.words.speech import say
 
@@ -109,26 +109,23 @@ class Drawn:
         return "\n".join(visible(line, 500) for line in lines)
 
     def _card_lines(self, card: Card) -> list[str]:
-        frames = [f for f in self.outline.frames if card.id in f.members]
-        indent = "    " * sum(f.kind == "opened" for f in frames)
-        lines = [text_of(card.rows[0])]
-        for frame in frames:
-            if frame.members[0] == card.id:
-                lines.insert(0, say("outline.joined", parts=frame.label))
-        names = {c.id: c.title for c in self.outline.cards}
+        frames = [frame for frame in self.outline.frames if card.id in frame.members]
+        begun = [frame for frame in frames if frame.members[0] == card.id]
+        indent = "    " * sum(frame.kind == "opened" for frame in frames)
+        lines = [say("outline.joined", parts=frame.label) for frame in begun]
+        lines.append(text_of(card.rows[0]))
         lines += [f"    {text_of(row)}" for row in card.rows[1:]]
-        into = [a for a in self.outline.arrows if a.head == card.id]
-        for tail in dict.fromkeys(a.tail for a in into):
-            gradient = [a for a in into if a.tail == tail and a.kind == "gradient"]
-            cut = [a for a in into if a.tail == tail and a.kind == "cut"]
-            label = say("outline.joined", parts=[p for a in (*gradient, *cut) for p in a.label])
-            if cut:
-                lines.append("    " + say("text.from_label", card=names[tail], label=label))
-            elif gradient:
-                lines.append("    " + say("text.from_gradient", card=names[tail], gradient=label))
-            else:
-                lines.append("    " + say("text.from", card=names[tail]))
+        lines += [f"    {line}" for line in self._lines_into(card)]
         return [indent + line for line in lines]
+
+    def _lines_into(self, card: Card) -> list[str]:
+        """Tell of the cards whose values come to a card, and of the gradients that go back."""
+        titles = {c.id: c.title for c in self.outline.cards}
+        into: dict[int, list[Arrow]] = {}
+        for arrow in self.outline.arrows:
+            if arrow.head == card.id:
+                into.setdefault(arrow.tail, []).append(arrow)
+        return [_line_from(titles[tail], arrows) for tail, arrows in into.items()]
 
     def alt(self, title: str | None = None) -> str:
         """Return what the picture shows in two sentences."""
@@ -136,6 +133,18 @@ class Drawn:
         names = [card.title for card in self.outline.cards]
         said = say("outline.alt", headline=headline, n=len(names), names=names)
         return f"{visible(title)}. {said}" if title else said
+
+
+def _line_from(title: str, arrows: list[Arrow]) -> str:
+    """Tell what goes between two cards: a cut, a gradient, or a value alone."""
+    kinds = {arrow.kind: arrow.label for arrow in arrows if arrow.label}
+    if any(arrow.kind == "cut" for arrow in arrows):
+        label = say("outline.joined", parts=kinds.get("cut", ()))
+        return say("text.from_label", card=title, label=label)
+    if "gradient" in kinds:
+        gradient = say("outline.joined", parts=kinds["gradient"])
+        return say("text.from_gradient", card=title, gradient=gradient)
+    return say("text.from", card=title)
 
 
 def text_of(row: Row) -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from gradviz.graph.operations import Operations
 from gradviz.graph.records import Graph
 from gradviz.picture.outline.cards import Cards
-from gradviz.picture.outline.dot import Layout, Slots, dot
+from gradviz.picture.outline.dot import RIVERS, Layout, Slots, dot
 from gradviz.picture.outline.fold import fold_one
 from gradviz.picture.outline.gather import Gathering
 from gradviz.picture.outline.headline import Heading
@@ -249,42 +249,41 @@ def _with_slots(outline: Outline, layout: Layout, places: dict[int, float], link
     the width of its columns."""
     slots: dict[int, Slots] = {}
     columns: dict[int, int] = {}
-    neighbours: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
-    carrying = {(a.tail, a.head) for a in outline.arrows if a.kind in ("gradient", "can")}
+    carrying = {(a.tail, a.head) for a in outline.arrows if a.kind in RIVERS}
     narrow = {card.id for card in outline.cards if card.narrow}
+    pairs_drawn = {(a.tail, a.head) for a in outline.arrows if a.tail not in narrow}
+    for card in outline.cards:
+        into = {pair for pair in pairs_drawn if pair[1] == card.id}
+        out = {pair for pair in pairs_drawn if pair[0] == card.id}
+        above, below = _ordered(into, 0, places, links), _ordered(out, 1, places, links)
+        wide = [
+            len(others)
+            for pairs, others in ((into, above), (out, below))
+            if len(others) > 1 and pairs & carrying and _independent(others, links)
+        ]
+        if wide:
+            columns[card.id] = max(wide)
+        slots[card.id] = _slots(above, below, is_wide=bool(wide))
+    return layout._replace(slots=slots, columns=columns)
+
+
+def _slots(above: tuple[int, ...], below: tuple[int, ...], *, is_wide: bool) -> Slots:
+    """Return slots for several neighbours; the only one of a wide card stands in its first
+    column."""
+    least = 1 if is_wide else 2
+    return Slots(above if len(above) >= least else (), below if len(below) >= least else ())
+
+
+def _ordered(pairs: set[Pair], end: int, places: dict[int, float], links: Links) -> tuple[int, ...]:
+    """Order the neighbours of a card as they stand; at a detour the way of the gradient stands
+    first."""
+    free = _independent([pair[end] for pair in pairs], links)
     spine = set(links.spine)
 
-    def ordered(pairs: list[Pair], end: int) -> tuple[int, ...]:
-        """Order neighbours as they stand; at a detour the way of the gradient stands first."""
-        free = _independent([pair[end] for pair in pairs], links)
-        pairs = sorted(
-            pairs, key=lambda p: (not free and p not in spine, places.get(p[end], 0.0), p[end])
-        )
-        return tuple(pair[end] for pair in pairs)
+    def order(pair: Pair) -> tuple[bool, float, int]:
+        return not free and pair not in spine, places.get(pair[end], 0.0), pair[end]
 
-    for card in outline.cards:
-        into = sorted({(a.tail, a.head) for a in outline.arrows if a.head == card.id})
-        out = sorted({(a.tail, a.head) for a in outline.arrows if a.tail == card.id})
-        into = [pair for pair in into if pair[0] not in narrow]
-        above, below = ordered(into, 0), ordered(out, 1)
-        neighbours[card.id] = above, below
-        if card.narrow:
-            continue
-        if len(above) > 1 or len(below) > 1:
-            slots[card.id] = Slots(above if len(above) > 1 else (), below if len(below) > 1 else ())
-        for pairs, others in ((into, above), (out, below)):
-            wide = len(others) > 1 and any(pair in carrying for pair in pairs)
-            if wide and _independent(others, links):
-                columns[card.id] = max(columns.get(card.id, 1), len(others))
-    for card in outline.cards:  # the only neighbour of a wide card stands in its first column
-        if columns.get(card.id, 1) > 1:
-            above, below = neighbours[card.id]
-            mine = slots.get(card.id, Slots())
-            slots[card.id] = Slots(
-                mine.above or above[:1] if len(above) == 1 else mine.above,
-                mine.below or below[:1] if len(below) == 1 else mine.below,
-            )
-    return layout._replace(slots=slots, columns=columns)
+    return tuple(pair[end] for pair in sorted(pairs, key=order))
 
 
 def _levels(outline: Outline, links: Links) -> tuple[tuple[int, ...], ...]:

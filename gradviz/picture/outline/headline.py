@@ -55,35 +55,37 @@ class Heading:
         return len({self.sort(w) for w in self.weights}) > 1
 
     def _title(self) -> str:
-        n = Counter(self.sort(w) for w in self.weights)
+        counts = Counter(self.sort(w) for w in self.weights)
         total = len(self.weights)
-        zero = sum(w.fate is Fate.ZERO for w in self.weights)
-        nan = sum(w.fate is Fate.NAN for w in self.weights)
-        if n[Rail.CAN] == total:
+        bad = self._bad_parts()
+        if counts[Rail.CAN] == total:
             return say("outline.all_can", total=total)
-        if n[Rail.COMES] == total and not zero and not nan:
+        if counts[Rail.COMES] == total and not bad:
             return say("outline.all_get", total=total)
-        parts = []
+        return say("outline.parameters", total=total, parts=[*self._parts(counts), *bad])
+
+    def _parts(self, counts: Counter[Rail]) -> list[str]:
+        """Count the parameters by what became of their gradient."""
         if self.operations.ran_backward:
-            parts.append(say("outline.part_gets", n=n[Rail.COMES]))
+            parts = [say("outline.part_gets", n=counts[Rail.COMES])]
         else:
-            parts.append(say("outline.part_can", n=n[Rail.CAN]))
-        if n[Rail.NONE]:
-            parts.append(say("outline.part_lost", n=n[Rail.NONE]))
-        if n[Rail.PASSES]:
-            parts.append(say("outline.part_frozen", n=n[Rail.PASSES]))
-        if n[Rail.NO]:
-            known = any(w.held is not None for w in self.weights)
-            parts.append(
-                say("outline.part_unheld", n=n[Rail.NO])
-                if known
-                else say("outline.part_without", n=n[Rail.NO])
-            )
-        if zero:
-            parts.append(say("outline.part_zero", n=zero))
-        if nan:
-            parts.append(say("outline.part_nan", n=nan))
-        return say("outline.parameters", total=total, parts=parts)
+            parts = [say("outline.part_can", n=counts[Rail.CAN])]
+        if counts[Rail.NONE]:
+            parts.append(say("outline.part_lost", n=counts[Rail.NONE]))
+        if counts[Rail.PASSES]:
+            parts.append(say("outline.part_frozen", n=counts[Rail.PASSES]))
+        if counts[Rail.NO] and self.operations.are_held():
+            parts.append(say("outline.part_unheld", n=counts[Rail.NO]))
+        elif counts[Rail.NO]:
+            parts.append(say("outline.part_without", n=counts[Rail.NO]))
+        return parts
+
+    def _bad_parts(self) -> list[str]:
+        """Count the parameters that get zeros alone, or NaN."""
+        fates = Counter(w.fate for w in self.weights)
+        zero, nan = fates[Fate.ZERO], fates[Fate.NAN]
+        parts = [say("outline.part_zero", n=zero)] if zero else []
+        return [*parts, say("outline.part_nan", n=nan)] if nan else parts
 
     # --- causes -----------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from gradviz.words.speech import say
 
 BARS = 12  # calls that get an upright bar each
 HAS = (Fate.SOME, Fate.ZERO, Fate.NAN)
-SHORT = ("gets", "lost_all")  # states that have a short wording
+SHORT = {"gets": "gets_short", "lost_all": "lost_all_short"}  # what has a short wording
 
 
 class State(NamedTuple):
@@ -102,18 +102,16 @@ class States:
         if weight.object_id is None or weight.fate not in HAS:
             return None
         by_op = self.operations.filled_from.get(weight.object_id)
+        uses = {*self.operations.uses.get(weight.object_id, ())}
         if by_op is None:  # this backward was not watched
-            uses = self.operations.uses.get(weight.object_id, ())
-            return math.nan if not uses or inside.intersection(uses) else None
-        used = set(self.operations.uses.get(weight.object_id, ()))
-        unknown = [at for at in by_op if at is None or at not in used]
-        mine = [s for at, sents in by_op.items() if at in inside for s in sents]
-        if not mine and (not used or inside & used):  # as a checkpoint does, out of sight
-            mine = [s for at in unknown for s in by_op[at]]
+            return math.nan if not uses or inside & uses else None
+        mine = [sent for at, sents in by_op.items() if at in inside for sent in sents]
+        if not mine and (not uses or inside & uses):
+            mine = _out_of_sight(by_op, uses)
         if not mine:
             return None
         run = mine[-1].run
-        return self.operations.norm_of_sent([s for s in mine if s.run == run])
+        return self.operations.norm_of_sent(s for s in mine if s.run == run)
 
     def sents_of(self, unit: Unit) -> list[Sent]:
         """List what the operations of a card sent into parameters."""
@@ -180,8 +178,10 @@ class States:
     ) -> Row:
         if key == "lost" and len(some) == total:
             key = "lost_all"
-        long = say(f"outline.{key}", n=len(some), total=total)
-        short = (say(f"outline.{key}_short", n=len(some), total=total),) if key in SHORT else ()
+        long = say(f"param_count.{key}", n=len(some), total=total)
+        short = ()
+        if key in SHORT:
+            short = (say(f"param_count.{SHORT[key]}", n=len(some), total=total),)
         return Row(tone, (Span(long, shorter=short),), right, rail, bars=bars)
 
     def _each(self, unit: Unit, state: State) -> str:
@@ -326,30 +326,37 @@ class States:
     def _named_rows(self, state: State, place: int) -> list[Row]:
         """Tell of parameters that a statement reads itself, by name."""
         found = []
-        for weights, key in ((state.lost, "lost"), (state.off, "off")):
-            if weights:
-                names = [w.name for w in weights]
-                text = say("outline.named_lost", names=names)
-                tone, rail = (Tone.LOST, Rail.NONE) if key == "lost" else (Tone.OFF, Rail.NO)
-                found.append(Row(tone, (Span(text),), "", rail))
+        if state.lost:
+            text = say("outline.named_lost", names=_names(state.lost))
+            found.append(Row(Tone.LOST, (Span(text),), "", Rail.NONE))
+        if state.off:
+            text = say("outline.named_lost", names=_names(state.off))
+            found.append(Row(Tone.OFF, (Span(text),)))
         if state.zero:
-            text = say("outline.named_zero", names=[w.name for w in state.zero])
+            text = say("outline.named_zero", names=_names(state.zero))
             found.append(Row(Tone.ALARM, (Span(text),), "", Rail.COMES))
         if state.nan:
-            text = say("outline.named_nan", names=[w.name for w in state.nan])
+            text = say("outline.named_nan", names=_names(state.nan))
             found.append(Row(Tone.ALARM, (Span(text),), "", Rail.COMES))
-        got = [*state.here, *state.reached]
-        if got:
-            key = "outline.named_gets" if state.here else "outline.named_reached"
-            text = say(key, n=len(got), total=len(got), names=[w.name for w in got])
-            norm = "" if state.norm is None else figure(state.norm)
-            rail = Rail.COMES if state.here else Rail.CAN
-            found.append(Row(Tone.GETS, (Span(text),), norm, rail))
-        if state.elsewhere:
-            text = say("outline.named_elsewhere", names=[w.name for w in state.elsewhere])
-            found.append(Row(Tone.OFF, (Span(text),)))
+        found += self._named_gets(state)
         if state.frozen and not found:
             found.append(self._frozen_row(state.frozen, place))
+        return found
+
+    def _named_gets(self, state: State) -> list[Row]:
+        """Tell by name of the parameters that get a gradient, here or through another card."""
+        found = []
+        if state.here:
+            names = _names(state.here)
+            text = say("outline.named_gets", n=len(names), total=len(names), names=names)
+            norm = "" if state.norm is None else figure(state.norm)
+            found.append(Row(Tone.GETS, (Span(text),), norm, Rail.COMES))
+        if state.reached:
+            text = say("outline.named_reached", names=_names(state.reached))
+            found.append(Row(Tone.GETS, (Span(text),), "", Rail.CAN))
+        if state.elsewhere:
+            text = say("outline.named_elsewhere", names=_names(state.elsewhere))
+            found.append(Row(Tone.OFF, (Span(text),)))
         return found
 
     def member_rows(self, members: list[Unit]) -> list[Row]:
@@ -405,6 +412,15 @@ class States:
     def is_after_cut(self, unit: Unit) -> bool:
         """Say whether a card is what follows a cut in an opened module."""
         return unit.kind is Kind.PIECE and unit.part in (Part.AFTER, Part.BETWEEN)
+
+
+def _out_of_sight(by_op: Mapping[int | None, list[Sent]], uses: Set[int]) -> list[Sent]:
+    """Return what operations sent that were not recorded as users, as those of a checkpoint."""
+    return [sent for at, sents in by_op.items() if at not in uses for sent in sents]
+
+
+def _names(weights: Iterable[Weight]) -> list[str]:
+    return [weight.name for weight in weights]
 
 
 def id_of(weight: Weight) -> int:
