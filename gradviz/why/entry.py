@@ -15,9 +15,9 @@ import torch
 from gradviz.names.position import locate
 from gradviz.watch import torch_private
 from gradviz.watch.recorded import Recorded
-from gradviz.why.answer import Case
 from gradviz.why.explanation import Explanation
 from gradviz.why.reaching import check
+from gradviz.why.rules.case import Case
 from gradviz.why.subjects import names_of
 
 

@@ -9,8 +9,8 @@ from itertools import takewhile
 
 from gradviz.graph.findings import Cause, Level
 from gradviz.why.explanation import Explanation, worded
-from gradviz.why.gradient import Gradients
 from gradviz.why.paths import Asked
+from gradviz.why.rules.gradient import Gradients
 from gradviz.words.speech import FEW, say, several
 from gradviz.words.words import Words
 

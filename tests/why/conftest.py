@@ -9,8 +9,8 @@ import pytest
 
 from gradviz.graph.findings import Cause, Sure
 from gradviz.why.explanation import Explanation, worded
-from gradviz.why.gradient import Gradients
 from gradviz.why.paths import Asked
+from gradviz.why.rules.gradient import Gradients
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -15,9 +15,9 @@ import torch
 import gradviz as gv
 from gradviz.graph.findings import Cause, Level, Symptom
 from gradviz.graph.records import CutReason
-from gradviz.why import answer, gradient, silent, small
 from gradviz.why.explanation import Explanation
-from gradviz.why.rules import Rule, first_proven, looked_at_again
+from gradviz.why.rules import case, gradient, silent, small
+from gradviz.why.rules.rule import Rule, first_proven, looked_at_again
 from gradviz.words.en import ENGLISH
 
 ROOT = Path(__file__).parents[2]
@@ -112,7 +112,7 @@ def test_whatever_makes_a_grad_none_explains_the_error_that_follows(case: str) -
     assert "w" in told.verdict
 
 
-@pytest.mark.parametrize("table", [gradient.RULES, small.RULES, answer.SECOND_LOOKS])
+@pytest.mark.parametrize("table", [gradient.RULES, small.RULES, case.SECOND_LOOKS])
 def test_a_table_has_no_row_twice(table: tuple[Rule[...], ...]) -> None:
     finds = [rule.find.__name__ for rule in table]
     assert len(finds) == len(set(finds)) > 5

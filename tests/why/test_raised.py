@@ -31,7 +31,7 @@ from gradviz.graph.records import Graph
 from gradviz.watch.capture import capture
 from gradviz.why.explanation import LINES, WIDTH, Explanation
 from gradviz.why.messages import _TEXTS, cause_of, read_error
-from gradviz.why.raised import explain_error
+from gradviz.why.rules.raised import explain_error
 
 Program = Callable[[], None]
 PROGRAMS: list[tuple[Program, str, str]] = []  # with the cause, and what the answer has to say

@@ -13,7 +13,7 @@ from torch import nn
 
 import gradviz as gv
 from gradviz.why.moving import will_it_move
-from gradviz.why.silent import silent_faults
+from gradviz.why.rules.silent import silent_faults
 
 
 def causes(recording: gv.Recording | None = None, **asked: dict) -> list[str]:

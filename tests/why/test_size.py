@@ -19,9 +19,9 @@ from gradviz.graph.records import Graph, NodeKind, NodeRan
 from gradviz.watch import backward
 from gradviz.watch.norms import norm, norm_there, read_there
 from gradviz.why.explanation import Explanation
-from gradviz.why.gradient import Gradients
 from gradviz.why.paths import Asked
-from gradviz.why.small import explain_small
+from gradviz.why.rules.gradient import Gradients
+from gradviz.why.rules.small import explain_small
 
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64]
 LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {

@@ -13,7 +13,7 @@ from torch import nn
 
 import gradviz as gv
 from gradviz.why.explanation import Explanation
-from gradviz.why.small import explain_small
+from gradviz.why.rules.small import explain_small
 
 
 def trained(

@@ -15,8 +15,8 @@ from torch.nn import functional
 import gradviz as gv
 from gradviz.graph.records import NodeRan
 from gradviz.why.explanation import Explanation
-from gradviz.why.gradient import Gradients
 from gradviz.why.paths import Asked
+from gradviz.why.rules.gradient import Gradients
 
 
 def both(

@@ -23,7 +23,7 @@ from gradviz.words.speech import say, several
 class Optimizers(Subjects):
     """The subjects, and the optimizers that may train them.
 
-    Each method that takes an answer may displace it: see ``SECOND_LOOKS`` in ``why/answer.py``.
+    Each method that takes an answer may displace it: see ``SECOND_LOOKS`` in ``why/rules/case.py``.
     """
 
     # --- what the next step does ------------------------------------------------------------------

@@ -42,7 +42,7 @@ from gradviz.why.messages import (
 )
 from gradviz.why.messages import read_error as read_error  # errors come in through here
 from gradviz.why.paths import Paths
-from gradviz.why.rules import Rule, first_proven
+from gradviz.why.rules.rule import Rule, first_proven
 from gradviz.words.plain import visible
 from gradviz.words.speech import say, several
 from gradviz.words.words import reason_of
@@ -919,7 +919,7 @@ def of(cause: Cause) -> Callable[[_Case], bool]:
 
 
 # Every answer about an error, of one cause from the surest to the last resort: see NOTE [one table]
-# in ``why/rules.py``.
+# in ``why/rules/rule.py``.
 RULES: tuple[Rule[[_Case]], ...] = (
     Rule(_Case.start_unseen, when=of(Cause.NO_GRAD_FN)),
     Rule(_Case.cut_off, when=of(Cause.NO_GRAD_FN)),

@@ -20,7 +20,7 @@ from gradviz.graph.records import Backward, Call, NodeKind
 from gradviz.watch import torch_private
 from gradviz.why.explanation import Explanation, worded
 from gradviz.why.measured import Block, Measured, Step, least_normal, numbers
-from gradviz.why.rules import Rule, first_proven
+from gradviz.why.rules.rule import Rule, first_proven
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

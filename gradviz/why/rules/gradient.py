@@ -16,8 +16,8 @@ from gradviz.why.doubts import unspent
 from gradviz.why.explanation import Explanation
 from gradviz.why.messages import in_reentrant_checkpoint, repair, usual_repair
 from gradviz.why.paths import CHECKED_IN_LOSS, Asked
-from gradviz.why.rules import Rule, first_proven
-from gradviz.why.zeros import Zeros
+from gradviz.why.rules.rule import Rule, first_proven
+from gradviz.why.rules.zeros import Zeros
 from gradviz.words.speech import say, several
 from gradviz.words.words import reason_of
 

@@ -10,16 +10,16 @@ from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import Called, CutReason, GradvizError, Graph, Hooked, Raised
 from gradviz.why.doubts import doubted, doubts, so_far, written_outside
 from gradviz.why.explanation import Explanation
-from gradviz.why.gradient import Gradients
 from gradviz.why.many import Told, grouped, pattern
 from gradviz.why.moving import MOVES
-from gradviz.why.optimizers import Optimizers
 from gradviz.why.paths import Asked, Paths
-from gradviz.why.raised import explain_error, read_error, recorded_error
 from gradviz.why.reaching import nth_loss, reach
-from gradviz.why.rules import Rule, looked_at_again
-from gradviz.why.silent import silent_faults
-from gradviz.why.small import explain_small
+from gradviz.why.rules.gradient import Gradients
+from gradviz.why.rules.optimizers import Optimizers
+from gradviz.why.rules.raised import explain_error, read_error, recorded_error
+from gradviz.why.rules.rule import Rule, looked_at_again
+from gradviz.why.rules.silent import silent_faults
+from gradviz.why.rules.small import explain_small
 from gradviz.why.subjects import held_by
 from gradviz.words.speech import say
 
