@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gradviz.graph.findings import Cause, Sure
+from gradviz.why import answer
 from gradviz.why.explanation import Explanation, worded
 from gradviz.why.paths import Asked
 from gradviz.why.rules.gradient import Gradients
@@ -17,21 +18,21 @@ from gradviz.why.rules.gradient import Gradients
 def every_answer_explains_its_symptom() -> Iterator[None]:
     """Refuse each answer about a gradient whose cause does not explain what that gradient is, that
     is surer than it says, or that cannot be told of several tensors at once."""
-    explain = Gradients.explain
+    explain = answer.explain_tensor
 
-    def explained(self: Gradients, asked: Asked) -> Explanation:
-        found = explain(self, asked)
-        symptom = (self.since_cleared(asked) or self).symptom(asked)
+    def explained(gradients: Gradients, asked: Asked) -> Explanation:
+        found = explain(gradients, asked)
+        symptom = (gradients.since_cleared(asked) or gradients).symptom(asked)
         assert symptom in found.cause.explains, f"{found.cause} does not explain {symptom}"
         finding = found.finding
         assert finding is not None, f"{found.verdict} is told without a finding"
         assert (finding.sure is not Sure.PROVEN) == ("not proven" in found.why), found.why
-        told_of_many = worded(finding, self.words, group="a and b").verdict
+        told_of_many = worded(finding, gradients.words, group="a and b").verdict
         assert told_of_many.startswith("a and b: "), told_of_many
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Gradients, "explain", explained)
+        patch.setattr(answer, "explain_tensor", explained)
         yield
 
 

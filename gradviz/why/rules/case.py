@@ -1,34 +1,60 @@
-"""Which answer is given to what was asked: an error first, then gradients, then whatever explains
-the same better."""
+"""What is proven of everything that was asked about: which of the answers about its gradients is
+the answer, and what explains more than that."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
-from gradviz.graph.findings import Cause, Level
+from gradviz.graph.findings import Cause, Level, Symptom
 from gradviz.graph.records import Called, CutReason, GradvizError, Graph, Hooked, Raised
 from gradviz.why.doubts import doubted, doubts, so_far, written_outside
 from gradviz.why.explanation import Explanation
-from gradviz.why.many import Told, grouped, pattern
+from gradviz.why.many import Many, Told, pattern
+from gradviz.why.messages import plain, read_error
 from gradviz.why.moving import MOVES
-from gradviz.why.paths import Asked, Paths
+from gradviz.why.paths import Asked
 from gradviz.why.reaching import nth_loss, reach
 from gradviz.why.rules.gradient import Gradients
 from gradviz.why.rules.optimizers import Optimizers
-from gradviz.why.rules.raised import explain_error, read_error, recorded_error
-from gradviz.why.rules.rule import Rule, looked_at_again
-from gradviz.why.rules.silent import silent_faults
-from gradviz.why.rules.small import explain_small
+from gradviz.why.rules.raised import Failure, recorded_error
+from gradviz.why.rules.rule import Stage
+from gradviz.why.rules.silent import Silent
+from gradviz.why.rules.small import Sizes
 from gradviz.why.subjects import held_by
 from gradviz.words.speech import say
 
+# torch's text about what has no gradient to start from
+UNTRACKED = "element 0 of tensors does not require grad"
+
+Prove = Callable[..., Iterator[Explanation]]  # as ``proven`` in ``why/answer.py``
+
 
 class Case(Optimizers):
-    """One question, and all that may answer it."""
+    """One question, and all that may answer it.
 
-    def raised(self, error: BaseException | None) -> Explanation | None:
-        """Explain an error that was given, or with which the recording ended."""
+    Args:
+        subjects, names, model, recording: what was asked about: see ``Subjects``.
+        prove: tries the rules of another stage: the table stands above its rules.
+    """
+
+    def __init__(
+        self,
+        subjects: tuple[Any, ...],
+        names: Mapping[str, Any],
+        model: Any,
+        recording: Any,
+        prove: Prove,
+    ) -> None:
+        super().__init__(subjects, names, model, recording)
+        self.prove = prove
+        self.told: Told = []  # the answer about each tensor
+
+    # --- an error ---------------------------------------------------------------------------------
+
+    def failure(self, error: BaseException | None) -> Failure | None:
+        """Return an error that was given, or with which the recording ended."""
         last = [e for e in self.graph.events if isinstance(e, (Raised, Called, Hooked))][-1:]
         event = last[0] if last and isinstance(last[0], Raised) else None
         if error is not None:
@@ -40,12 +66,12 @@ class Case(Optimizers):
             return None
         graph, parameters = self.where_it_raised(text)
         flags = {n: bool(p.requires_grad) for n, p in parameters}
-        found = explain_error(kind, text, graph, event, flags)
-        if found.cause is Cause.NOT_KNOWN and "NoneType" in text and self.asked_tensors:
-            # None where a gradient was expected: why it is None is the question
-            missing = self.explain()
-            return missing if missing.cause.of_none else found
-        return found
+        return Failure(kind, plain(text), graph, raised=event, flags=flags)
+
+    def expected_gradient(self, found: Explanation, failure: Failure) -> bool:
+        """Say whether None stood where a gradient was expected: why it is None is the question."""
+        unknown = found.cause is Cause.NOT_KNOWN and "NoneType" in failure.text
+        return unknown and bool(self.asked_tensors)
 
     def where_it_raised(self, text: str) -> tuple[Graph, list[tuple[str, Any]]]:
         """Return the graph in which an error was raised, and the parameters that belong to it."""
@@ -62,42 +88,38 @@ class Case(Optimizers):
             return self.renamed(recording), own
         return (self.graph if self.asked_tensors else recording.graph), parameters
 
-    def explain(self) -> Explanation:
-        """Tell of gradients first, then of what explains the same better."""
-        if not self.given:
-            return self.of_past_backward()
-        return looked_at_again(SECOND_LOOKS, self, self.of_gradients())
+    # --- gradients: what each rule needs ----------------------------------------------------------
 
-    # --- gradients --------------------------------------------------------------------------------
+    @cached_property
+    def targets_asked(self) -> list[Asked]:
+        """The tensors whose ``.grad`` is asked for, as they are now."""
+        return [self.asked(t, self.ids[id(t)]) for t in self.targets().values()]
 
-    def of_gradients(self) -> Explanation:
-        """Tell why each gradient that is asked about is what it is."""
-        asked = [self.asked(t, self.ids[id(t)]) for t in self.targets().values()]
-        gradients = Gradients(self.graph, self.loss_ids, *self.zeros(asked))
-        told = [(a, gradients.explain(a)) for a in self.weights(asked)]
-        untracked = [t for t in self.losses if not t.requires_grad]
-        if untracked:
-            return self.of_untracked(self.asked(untracked[0], self.ids[id(untracked[0])]), told)
-        if not asked:
-            return self.of_loss(gradients, self.loss_ids)
-        told = self.meant(told)
-        if len(told) == 1:
-            found = told[0][1]
-        else:
-            found = grouped(told, gradients, was_recorded=self.recording is not None)
-        return self.with_unused_recording(self.with_reached(found))
+    @cached_property
+    def gradients(self) -> Gradients:
+        """What is proven of them one by one."""
+        return Gradients(self.graph, self.loss_ids, *self.zeros(self.targets_asked))
 
-    def weights(self, asked: list[Asked]) -> list[Asked]:
-        """Return those that are to get a gradient; all where none is."""
+    @property
+    def weights(self) -> list[Asked]:
+        """Those that are to get a gradient; all where none is."""
+        asked = self.targets_asked
         # besides them, others are only values
         weights = [a for a in asked if a.parameter or a.requires_grad] or asked
         if self.modules:  # besides those of a module, so are results
             return [a for a in weights if a.is_leaf or a.retains_grad] or weights
         return weights
 
-    def meant(self, told: Told) -> Told:
-        """Return those answers that are to be told: where nothing was asked in particular, a
-        teacher under no_grad that no optimizer holds is no fault."""
+    @cached_property
+    def many(self) -> Many:
+        """The answers that are to be told."""
+        return Many(self.meant, self.gradients, was_recorded=self.recording is not None)
+
+    @cached_property
+    def meant(self) -> Told:
+        """Those answers that are to be told: where nothing was asked in particular, a teacher under
+        no_grad that no optimizer holds is no fault."""
+        told = self.told
         held = held_by(self.known_optimizers)
         if self.subjects or not held or not any(e.cause.level is Level.FINE for _, e in told):
             return told
@@ -109,15 +131,52 @@ class Case(Optimizers):
             if not (a.tensor_id in alone and e.cuts and {c.reason for c in e.cuts} <= off)
         ]
 
-    def of_untracked(self, loss: Asked, told: Told) -> Explanation:
+    @cached_property
+    def untracked(self) -> list[Any]:
+        """The losses that are not tracked themselves."""
+        return [t for t in self.losses if not t.requires_grad]
+
+    def nothing_is_alive(self) -> bool:
+        """Say whether nothing was given that is alive."""
+        return not self.given
+
+    def only_losses_asked(self) -> bool:
+        """Say whether no gradient is asked for."""
+        return not self.targets_asked
+
+    def tensors_asked(self, found: Explanation) -> bool:
+        """Say whether the answer is about gradients that are asked for."""
+        return bool(self.targets_asked) and not self.untracked
+
+    # --- which answer is the answer ---------------------------------------------------------------
+
+    def past_backward(self) -> Explanation:
+        """Tell of a backward that was seen, where nothing of it is alive."""
+        gradients = Gradients(self.graph)
+        if not gradients.losses:
+            given = ", ".join(self.given_words) or "nothing"
+            raise GradvizError(
+                f"explain() was given {given}: there is nothing to read there; expected a tensor, a"
+                " loss, a module or an optimizer (a generator can be read only once)"
+            )
+        found = self.of_loss(gradients, gradients.losses)
+        if found.cause is not Cause.HEALTHY:
+            return found
+        return self.with_doubts(found, Gradients(self.graph, gradients.losses), ())
+
+    def untracked_loss(self) -> Explanation | None:
         """Tell of a loss that is not tracked itself: nothing can train."""
-        error = "element 0 of tensors does not require grad"
-        found = explain_error("", error, self.graph, root_id=loss.tensor_id)
-        if any(a.grad == "some" for a, _ in told):  # then it is perhaps no loss, but a metric
-            verdict = self.answer(Cause.NO_GRAD_FN, "cannot_start", loss=loss.name)
+        if not self.untracked:
+            return None
+        loss = self.untracked[0]
+        asked = self.asked(loss, self.ids[id(loss)])
+        failure = Failure("", UNTRACKED, self.graph, root_id=asked.tensor_id)
+        found = next(self.prove(Stage.ERROR, Symptom.RAISED, failure))
+        if any(a.grad == "some" for a, _ in self.told):  # then it is perhaps no loss, but a metric
+            verdict = self.answer(Cause.NO_GRAD_FN, "cannot_start", loss=asked.name)
         else:
-            verdict = self.answer(Cause.NO_GRAD_FN, "nothing_trains", loss=loss.name)
-        wanted = [a.name for a, _ in told if a.requires_grad and a.is_leaf]
+            verdict = self.answer(Cause.NO_GRAD_FN, "nothing_trains", loss=asked.name)
+        wanted = [a.name for a, _ in self.told if a.requires_grad and a.is_leaf]
         more = [say("entry.none_reached", n=len(wanted), names=pattern(wanted))] if wanted else []
         return found._replace(
             verdict=verdict.verdict,
@@ -125,6 +184,26 @@ class Case(Optimizers):
             more=tuple(more),
             mend=found.mend or ("" if self.graph.calls else say("path.record")),
         )
+
+    def loss_alone(self) -> Explanation:
+        """Tell of a loss alone: what it can send gradients to."""
+        return self.of_loss(self.gradients, self.loss_ids)
+
+    def only_one(self) -> Explanation | None:
+        """Tell of the only tensor."""
+        return self.meant[0][1] if len(self.meant) == 1 else None
+
+    def all_frozen(self) -> Explanation | None:
+        """Tell that none of several is to get a gradient."""
+        return self.many.all_frozen()
+
+    def all_fine(self) -> Explanation | None:
+        """Tell that each of several has its gradient, or had it."""
+        return self.many.all_fine()
+
+    def gravest(self) -> Explanation:
+        """Tell of the gravest fault of several."""
+        return self.many.gravest()
 
     def of_loss(self, gradients: Gradients, losses: list[int]) -> Explanation:
         """Tell of a loss alone: what it can send gradients to."""
@@ -151,19 +230,7 @@ class Case(Optimizers):
             what=what,
         )
 
-    def of_past_backward(self) -> Explanation:
-        """Tell of a backward that was seen, where nothing of it is alive."""
-        gradients = Gradients(self.graph)
-        if not gradients.losses:
-            given = ", ".join(self.given_words) or "nothing"
-            raise GradvizError(
-                f"explain() was given {given}: there is nothing to read there; expected a tensor, a"
-                " loss, a module or an optimizer (a generator can be read only once)"
-            )
-        found = self.of_loss(gradients, gradients.losses)
-        if found.cause is not Cause.HEALTHY:
-            return found
-        return self.with_doubts(found, Gradients(self.graph, gradients.losses), ())
+    # --- second looks: each may displace the answer so far ----------------------------------------
 
     def with_reached(self, found: Explanation) -> Explanation:
         """Return the same answer, with what each loss reaches of several modules."""
@@ -180,12 +247,6 @@ class Case(Optimizers):
         note = say("entry.loss_not_recorded" if self.losses else "entry.nothing_recorded")
         return found._replace(more=(*found.more, note))
 
-    # --- second looks: each may displace the answer so far ----------------------------------------
-
-    def steps_asked(self, found: Explanation) -> bool:
-        """Say whether an optimizer was given."""
-        return bool(self.optimizers)
-
     def may_be_meant(self, found: Explanation) -> bool:
         """Say whether the answer so far is no fault that nobody can have meant."""
         return found.cause.level <= Level.SUSPECT
@@ -196,9 +257,7 @@ class Case(Optimizers):
 
     def wrong_numbers(self, found: Explanation) -> Explanation | None:
         """Tell what made numbers wrong: wrong ones may well be zeros."""
-        silent = self.silent()
-        wrong = (Cause.OVERWRITTEN, Cause.FUSED_STEP)
-        return silent if silent is not None and silent.cause in wrong else None
+        return next(self.prove(Stage.SILENT, Symptom.SOME, self.live_state()), None)
 
     def hides_more(self, found: Explanation) -> bool:
         """Say whether something graver may be behind the answer so far."""
@@ -208,8 +267,12 @@ class Case(Optimizers):
         # a tensor that asks for no gradient may be a snapshot
         return any(not t.requires_grad and i not in losses for i, (_, t) in self.tensors.items())
 
-    def silent(self, found: Explanation | None = None) -> Explanation | None:
+    def silent(self, found: Explanation) -> Explanation | None:
         """Tell what is wrong although nothing raises and gradients arrive."""
+        return next(self.prove(Stage.SILENT, None, self.live_state()), None)
+
+    def live_state(self) -> Silent:
+        """Return what is asked about as it is alive now."""
         tensors = {
             self.name(t, say("entry.nth_tensor", n=i + 1)): t
             for i, (_, t) in enumerate(self.tensors.values())
@@ -218,14 +281,7 @@ class Case(Optimizers):
             n: (self.held[n], row.reason if row.verdict == MOVES else "")
             for n, row in self.moves.items()
         }
-        faults = silent_faults(
-            self.recording, tensors=tensors, models=self.titled, held=held, graph=self.graph
-        )
-        return faults[0] if faults else None
-
-    def nothing_wrong(self, found: Explanation) -> bool:
-        """Say whether gradients are as they should be, or have not come yet."""
-        return found.cause.level is Level.FINE or found.cause is Cause.NO_BACKWARD_YET
+        return Silent(self.recording, tensors, self.titled, held, self.graph)
 
     def size_matters(self, found: Explanation) -> bool:
         """Say whether the size of gradients may explain more than the answer so far."""
@@ -242,7 +298,7 @@ class Case(Optimizers):
         """Tell of gradients that are too small, too large, or not numbers."""
         asked = [(self.asked(t, self.ids[id(t)]), t) for t in self.targets().values()]
         live = {a.name: t for a, t in asked if a.grad != "none"}
-        found = explain_small(live, self.recording)
+        found = next(self.prove(Stage.SIZE, Symptom.SOME, Sizes(live, self.recording)))
         if found.form == "large" or found.cause not in (Cause.HEALTHY, Cause.NOT_KNOWN):
             return found
         return None
@@ -254,7 +310,7 @@ class Case(Optimizers):
     def with_constants(self, found: Explanation) -> Explanation | None:
         """Return the same answer, with what went into the loss from autograd.grad and has no graph
         of its own."""
-        paths = Paths(self.graph, self.loss_ids)
+        paths = self.paths
         runs = [b for b in self.graph.backwards if b.kind == "grad"]
         made = [i for run in runs for i in self.graph.call[run.call_id].outputs]
         constants = [
@@ -288,19 +344,6 @@ class Case(Optimizers):
             paths, target_ids, self.recording.handed_out(), self.recording.read_last()
         )
         return so_far(healthy, outside) if outside else healthy
-
-
-# What may displace an answer about gradients, in this order: see NOTE [one table].
-SECOND_LOOKS: tuple[Rule[[Case, Explanation]], ...] = (
-    Rule(Case.stepped, when=Case.steps_asked),
-    Rule(Case.replaced, when=Case.may_be_meant),
-    Rule(Case.wrong_numbers, when=Case.numbers_are_bad),
-    Rule(Case.silent, when=Case.hides_more),
-    Rule(Case.unheld, when=Case.nothing_wrong),
-    Rule(Case.wrong_size, when=Case.size_matters),
-    Rule(Case.with_constants, when=Case.is_healthy),
-    Rule(Case.as_far_as_seen, when=Case.is_healthy),
-)
 
 
 def _all_zeros(found: Explanation) -> bool:

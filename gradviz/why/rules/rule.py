@@ -1,20 +1,48 @@
 """A rule: one possible answer, what it explains and where it may be. Knows no torch.
 
-NOTE [one table]: which of several answers is given is decided by the order of a table's rows and
-by nothing else. A rule that was not reached, or that proves nothing, leaves the word to the next.
+NOTE [one table]: which of several answers is given is decided by the order of the rows of ``TABLE``
+in ``why/table.py``. A rule that is not reached, or that proves nothing, leaves the word to the
+next. What stands between the rows is in ``why/answer.py``, which walks them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, ParamSpec, TypeVar
+from enum import Enum
+from typing import Any, Generic, ParamSpec
 
 from gradviz.graph.findings import Symptom
 from gradviz.why.explanation import Explanation
 
 Subject = ParamSpec("Subject")
-Case = TypeVar("Case")
+# what a rule proves; most prove one thing at most
+Proof = Explanation | Iterator[Explanation] | None
+
+
+class Scope(Enum):
+    """What a rule is asked about."""
+
+    ERROR = "error"  # one error
+    TENSOR = "tensor"  # one tensor that is to have a gradient
+    CASE = "case"  # everything that was asked about
+
+
+class Stage(Enum):
+    """When a rule is tried; of each stage its place in the table, and what its rules are asked
+    about."""
+
+    ERROR = 1, Scope.ERROR  # why a call raised
+    GRADIENT = 2, Scope.TENSOR  # why the .grad of one tensor is what it is
+    WHOLE = 3, Scope.CASE  # which of these answers is the answer
+    AGAIN = 4, Scope.CASE  # a second look at the answer so far: it may be displaced
+    SILENT = 5, Scope.CASE  # what goes wrong although nothing raises; a second look asks for it
+    SIZE = 6, Scope.CASE  # how large gradients are; a second look asks for it
+
+    @property
+    def scope(self) -> Scope:
+        """What the rules of this stage are asked about."""
+        return self.value[1]
 
 
 def always(*_: Any, **__: Any) -> bool:
@@ -24,39 +52,16 @@ def always(*_: Any, **__: Any) -> bool:
 
 @dataclass(frozen=True)
 class Rule(Generic[Subject]):
-    """One row of a table.
+    """One row of the table.
 
     Attributes:
-        find: gives the explanation where it is proven, and None where it is not.
-        explains: the symptoms for which the rule is tried.
-        when: whether the rule is tried on this subject at all.
+        stage: when it is tried, and so what it is asked about.
+        explains: the symptoms for which it is tried.
+        find: gives what is proven; None, or nothing, where nothing is.
+        when: whether it is tried on this subject at all.
     """
 
-    find: Callable[Subject, Explanation | None]
-    explains: frozenset[Symptom] = frozenset(Symptom)
+    stage: Stage
+    explains: frozenset[Symptom]
+    find: Callable[Subject, Proof]
     when: Callable[Subject, bool] = always
-
-
-def first_proven(
-    rules: Sequence[Rule[Subject]],
-    symptom: Symptom,
-    *subject: Subject.args,
-    **options: Subject.kwargs,
-) -> Explanation | None:
-    """Return what the first rule proves that explains the symptom, or None where none does."""
-    for rule in rules:
-        if symptom in rule.explains and rule.when(*subject, **options):
-            found = rule.find(*subject, **options)
-            if found is not None:
-                return found
-    return None
-
-
-def looked_at_again(
-    rules: Sequence[Rule[[Case, Explanation]]], case: Case, found: Explanation
-) -> Explanation:
-    """Return the answer after each rule has had its look at it, and may have displaced it."""
-    for rule in rules:
-        if rule.when(case, found):
-            found = rule.find(case, found) or found
-    return found
