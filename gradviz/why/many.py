@@ -4,8 +4,8 @@ torch."""
 from __future__ import annotations
 
 import math
-from collections import Counter
 from itertools import takewhile
+from typing import Any
 
 from gradviz.graph.findings import Cause, Level
 from gradviz.why.explanation import Explanation, worded
@@ -77,14 +77,14 @@ class Many:
         return say("entry.all_have", n=total, frozen=self.frozen)
 
     def gravest(self) -> Explanation:
-        """Tell of the fault that most of them share."""
-        group = _most_shared(self.faults)
+        """Tell of the gravest fault, and how many share it."""
+        group, *others = _gravest_first(self.faults)
         first = group[0][1]
-        others = sorted({e.verdict for _, e in self.faults} - {e.verdict for _, e in group})
+        next_verdicts = sorted(e.verdict for _, e in others[0]) if others else []
         return first._replace(
             verdict=_verdict_on(group, self.gradients.words),
             cuts=tuple(dict.fromkeys(c for _, e in group for c in e.cuts)),
-            more=(_numbers(self.trains, self.frozen, self.gradients), *others[:1]),
+            more=(_numbers(self.trains, self.frozen, self.gradients), *next_verdicts[:1]),
             ruled_out=_by_all(group),
         )
 
@@ -105,11 +105,20 @@ def _without_cancelled(trains: Told) -> Told:
     return [(a, e._replace(cause=Cause.HEALTHY) if e.form == "cancels" else e) for a, e in trains]
 
 
-def _most_shared(faults: Told) -> Told:
-    """Return those that share the most frequent fault; of equally frequent ones the first."""
-    keys = [(e.cause, e.where, e.cause is Cause.ZERO_GRADIENT and e.why) for _, e in faults]
-    shared = Counter(keys).most_common(1)[0][0]
-    return [fault for fault, key in zip(faults, keys, strict=True) if key == shared]
+def _gravest_first(faults: Told) -> list[Told]:
+    """Return the answers by what they share, the gravest first; of equally grave ones first what
+    points at something, then what most of them share, then the first."""
+    groups: dict[Any, Told] = {}
+    for asked, found in faults:
+        why = found.why if found.cause is Cause.ZERO_GRADIENT else ""
+        groups.setdefault((found.cause, found.where, why), []).append((asked, found))
+    return sorted(groups.values(), key=_weight, reverse=True)
+
+
+def _weight(group: Told) -> tuple[int, bool, int]:
+    """Return by what a group that shares one answer is ranked."""
+    found = group[0][1]
+    return found.cause.level, bool(found.cuts or found.lines or found.node_ids), len(group)
 
 
 def _numbers(trains: Told, frozen: int, gradients: Gradients) -> str:

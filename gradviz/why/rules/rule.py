@@ -56,7 +56,8 @@ class Rule(Generic[Subject]):
 
     Attributes:
         stage: when it is tried, and so what it is asked about.
-        explains: the symptoms for which it is tried.
+        explains: the symptoms for which it is tried; where the symptom is not known yet, those of
+            what it can find.
         find: gives what is proven; None, or nothing, where nothing is.
         when: whether it is tried on this subject at all.
     """
