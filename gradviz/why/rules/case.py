@@ -232,18 +232,18 @@ class Case(Optimizers):
 
     # --- second looks: each may displace the answer so far ----------------------------------------
 
-    def with_reached(self, found: Explanation) -> Explanation:
+    def with_reached(self, found: Explanation) -> Explanation | None:
         """Return the same answer, with what each loss reaches of several modules."""
         if len(self.modules) < 2 or not self.loss_ids:
-            return found
+            return None
         losses = {self.name(t, nth_loss(i)): t for i, t in enumerate(self.losses)}
         reached = reach(losses, self.titled).verdict
         return found._replace(more=(*reached.splitlines(), *found.more[1:]))
 
-    def with_unused_recording(self, found: Explanation) -> Explanation:
+    def with_unused_recording(self, found: Explanation) -> Explanation | None:
         """Return the same answer, with a recording that was of no use."""
         if not self.has_unused_recording:
-            return found
+            return None
         note = say("entry.loss_not_recorded" if self.losses else "entry.nothing_recorded")
         return found._replace(more=(*found.more, note))
 
@@ -288,19 +288,15 @@ class Case(Optimizers):
         return found.cause in (Cause.HEALTHY, Cause.NAN) or _all_zeros(found)
 
     def wrong_size(self, found: Explanation) -> Explanation | None:
-        """Tell of gradients that are too small or too large; of zeros only why they are."""
-        small = self.small()
-        if small is None or (_all_zeros(found) and small.cause is not Cause.UNDERFLOW):
-            return None
-        return small
-
-    def small(self) -> Explanation | None:
-        """Tell of gradients that are too small, too large, or not numbers."""
-        asked = [(self.asked(t, self.ids[id(t)]), t) for t in self.targets().values()]
+        """Tell of gradients that are too small, too large, or not numbers; of zeros only why they
+        are."""
+        asked = zip(self.targets_asked, self.targets().values(), strict=True)
         live = {a.name: t for a, t in asked if a.grad != "none"}
-        found = next(self.prove(Stage.SIZE, Symptom.SOME, Sizes(live, self.recording)))
-        if found.form == "large" or found.cause not in (Cause.HEALTHY, Cause.NOT_KNOWN):
-            return found
+        size = next(self.prove(Stage.SIZE, Symptom.SOME, Sizes(live, self.recording)))
+        if _all_zeros(found):
+            return size if size.cause is Cause.UNDERFLOW else None
+        if size.form == "large" or size.cause not in (Cause.HEALTHY, Cause.NOT_KNOWN):
+            return size
         return None
 
     def is_healthy(self, found: Explanation) -> bool:
