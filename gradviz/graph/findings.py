@@ -1,9 +1,10 @@
 """What an answer can find: every cause, what it explains, how grave it is, and one finding. Knows
 no torch.
 
-NOTE [priority]: two things decide which of several answers is given, and both are tables.
-Of the rules about one subject the first one that proves something (``RULES`` of that subject); of
-several answers the one whose cause has the higher ``Level``.
+NOTE [priority]: two things decide which of several answers is given. Of the rules about one
+subject the first one that proves something: the order of ``TABLE`` in ``why/table.py``. Of the
+answers about several subjects the one whose cause has the higher ``Level``, then the one that
+points at something, then the one that more of them share: ``why/many.py``.
 """
 
 from __future__ import annotations

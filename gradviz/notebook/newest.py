@@ -19,10 +19,10 @@ from gradviz.graph.records import GradvizError
 from gradviz.recording import Recording
 from gradviz.watch import torch_private
 from gradviz.watch.walk import walk
+from gradviz.why.answer import explain_error
 from gradviz.why.entry import explain
 from gradviz.why.explanation import Explanation
 from gradviz.why.messages import cause_of, read_error
-from gradviz.why.raised import explain_error
 from gradviz.why.subjects import held_by, names_of, parameters_of
 from gradviz.words.speech import say
 

@@ -236,10 +236,10 @@ def _check_modules(graph: Graph, paths: tuple[str, ...]) -> None:
     known |= {f"{m.name}.{path}" for m in graph.modules for path, _ in m.children}
     for path in paths:
         if path not in known:
-            some = ", ".join(sorted(known)[:5]) or "none: no module ran in what was recorded"
+            some = ", ".join(sorted(known)[:5])
             raise GradvizError(
                 f"focus= was given {given.shown(path)}; expected the path of a module of this graph"
-                f" ({some})"
+                f" ({some or 'it has none: no module ran'})"
             )
 
 

@@ -15,9 +15,10 @@ import torch
 from gradviz.names.position import locate
 from gradviz.watch import torch_private
 from gradviz.watch.recorded import Recorded
-from gradviz.why.answer import Case
+from gradviz.why.answer import explain_case, proven
 from gradviz.why.explanation import Explanation
 from gradviz.why.reaching import check
+from gradviz.why.rules.case import Case
 from gradviz.why.subjects import names_of
 
 
@@ -76,8 +77,7 @@ def explain_at(
     check("model", model, torch.nn.Module, "a torch.nn.Module, whose parameters are named")
     known = dict(names) if names is not None else _names_at(frame, subjects, recording is None)
     with torch_private.unobserved(), torch.no_grad():
-        case = Case(subjects, known, model, recording)
-        return case.raised(error) or case.explain()
+        return explain_case(Case(subjects, known, model, recording, proven), error)
 
 
 def _names_at(frame: FrameType, subjects: tuple[Any, ...], with_tensors: bool) -> dict[str, Any]:

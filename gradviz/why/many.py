@@ -4,13 +4,13 @@ torch."""
 from __future__ import annotations
 
 import math
-from collections import Counter
 from itertools import takewhile
+from typing import Any
 
 from gradviz.graph.findings import Cause, Level
 from gradviz.why.explanation import Explanation, worded
-from gradviz.why.gradient import Gradients
 from gradviz.why.paths import Asked
+from gradviz.why.rules.gradient import Gradients
 from gradviz.words.speech import FEW, say, several
 from gradviz.words.words import Words
 
@@ -19,30 +19,74 @@ NOBODY = Asked("", None, requires_grad=False, is_leaf=True)  # of what is told o
 WORDS = 4  # in one place of a pattern, numbers apart
 
 
-def grouped(told: Told, gradients: Gradients, was_recorded: bool) -> Explanation:
-    """Return one answer for many parameters: the fault that most of them share.
+class Many:
+    """The answers about many tensors, sorted.
 
     Args:
-        told: the parameters and their answers.
+        told: the tensors and their answers.
         gradients: what gave them.
         was_recorded: whether a recording saw what was asked about.
     """
-    trains = _without_cancelled([(a, e) for a, e in told if e.cause is not Cause.FROZEN])
-    if not trains:
-        return _all_frozen(told, gradients)
-    frozen = len(told) - len(trains)
-    faults = [(a, e) for a, e in trains if e.cause.level is not Level.FINE]
-    if not faults:
-        return _all_fine(trains, frozen, gradients, was_recorded)
-    group = _most_shared(faults)
-    first = group[0][1]
-    others = sorted({e.verdict for _, e in faults} - {e.verdict for _, e in group})
-    return first._replace(
-        verdict=_verdict_on(group, gradients.words),
-        cuts=tuple(dict.fromkeys(c for _, e in group for c in e.cuts)),
-        more=(_numbers(trains, frozen, gradients), *others[:1]),
-        ruled_out=_by_all(group),
-    )
+
+    def __init__(self, told: Told, gradients: Gradients, was_recorded: bool) -> None:
+        self.told = told
+        self.gradients = gradients
+        self.was_recorded = was_recorded
+        self.trains = _without_cancelled([(a, e) for a, e in told if e.cause is not Cause.FROZEN])
+        self.frozen = len(told) - len(self.trains)
+        self.faults = [(a, e) for a, e in self.trains if e.cause.level is not Level.FINE]
+
+    def all_frozen(self) -> Explanation | None:
+        """Tell that none of them is to get a gradient."""
+        if self.trains:
+            return None
+        first = self.told[0][1]
+        if all(e.form == "frozen_now" for _, e in self.told):
+            return first._replace(verdict=_verdict_on(self.told, self.gradients.words))
+        frozen = self.gradients.answer(NOBODY, Cause.FROZEN, "all_frozen", n=len(self.told))
+        return first._replace(verdict=frozen.verdict, finding=frozen.finding)
+
+    def all_fine(self) -> Explanation | None:
+        """Tell that each of them has its gradient, or had it."""
+        if self.faults:
+            return None
+        fine = self.gradients.answer(
+            NOBODY,
+            Cause.HEALTHY,
+            "fine" if self.was_recorded else "fine_unseen",
+            what=self.what_is_fine(),
+        )
+        zero = [e for _, e in self.trains if e.form in ("zero_factor", "cancels")]
+        first = zero[0] if zero else self.trains[0][1]
+        return first._replace(
+            verdict=fine.verdict,
+            finding=fine.finding,
+            tensor_ids=(),
+            more=tuple(e.verdict for e in zero[:1]),
+            ruled_out=_by_all(self.trains),
+        )
+
+    def what_is_fine(self) -> str:
+        """Say how many have their gradient, or had it."""
+        had = sum(e.form == "done" for _, e in self.trains)
+        total = f"{len(self.trains):,}"
+        if had == len(self.trains):
+            return say("entry.all_had", n=total, frozen=self.frozen)
+        if had:
+            return say("entry.all_have_or_had", n=total, frozen=self.frozen)
+        return say("entry.all_have", n=total, frozen=self.frozen)
+
+    def gravest(self) -> Explanation:
+        """Tell of the gravest fault, and how many share it."""
+        group, *others = _gravest_first(self.faults)
+        first = group[0][1]
+        next_verdicts = sorted(e.verdict for _, e in others[0]) if others else []
+        return first._replace(
+            verdict=_verdict_on(group, self.gradients.words),
+            cuts=tuple(dict.fromkeys(c for _, e in group for c in e.cuts)),
+            more=(_numbers(self.trains, self.frozen, self.gradients), *next_verdicts[:1]),
+            ruled_out=_by_all(group),
+        )
 
 
 def _verdict_on(group: Told, words: Words) -> str:
@@ -61,44 +105,20 @@ def _without_cancelled(trains: Told) -> Told:
     return [(a, e._replace(cause=Cause.HEALTHY) if e.form == "cancels" else e) for a, e in trains]
 
 
-def _all_frozen(told: Told, gradients: Gradients) -> Explanation:
-    """Tell that none of them is to get a gradient."""
-    first = told[0][1]
-    if all(e.form == "frozen_now" for _, e in told):
-        return first._replace(verdict=_verdict_on(told, gradients.words))
-    frozen = gradients.answer(NOBODY, Cause.FROZEN, "all_frozen", n=len(told))
-    return first._replace(verdict=frozen.verdict, finding=frozen.finding)
+def _gravest_first(faults: Told) -> list[Told]:
+    """Return the answers by what they share, the gravest first; of equally grave ones first what
+    points at something, then what most of them share, then the first."""
+    groups: dict[Any, Told] = {}
+    for asked, found in faults:
+        why = found.why if found.cause is Cause.ZERO_GRADIENT else ""
+        groups.setdefault((found.cause, found.where, why), []).append((asked, found))
+    return sorted(groups.values(), key=_weight, reverse=True)
 
 
-def _all_fine(trains: Told, frozen: int, gradients: Gradients, was_recorded: bool) -> Explanation:
-    """Tell that each of them has its gradient, or had it."""
-    had = sum(e.form == "done" for _, e in trains)
-    total = f"{len(trains):,}"
-    if had == len(trains):
-        what = say("entry.all_had", n=total, frozen=frozen)
-    elif had:
-        what = say("entry.all_have_or_had", n=total, frozen=frozen)
-    else:
-        what = say("entry.all_have", n=total, frozen=frozen)
-    fine = gradients.answer(
-        NOBODY, Cause.HEALTHY, "fine" if was_recorded else "fine_unseen", what=what
-    )
-    zero = [e for _, e in trains if e.form in ("zero_factor", "cancels")]
-    first = zero[0] if zero else trains[0][1]
-    return first._replace(
-        verdict=fine.verdict,
-        finding=fine.finding,
-        tensor_ids=(),
-        more=tuple(e.verdict for e in zero[:1]),
-        ruled_out=_by_all(trains),
-    )
-
-
-def _most_shared(faults: Told) -> Told:
-    """Return those that share the most frequent fault; of equally frequent ones the first."""
-    keys = [(e.cause, e.where, e.cause is Cause.ZERO_GRADIENT and e.why) for _, e in faults]
-    shared = Counter(keys).most_common(1)[0][0]
-    return [fault for fault, key in zip(faults, keys, strict=True) if key == shared]
+def _weight(group: Told) -> tuple[int, bool, int]:
+    """Return by what a group that shares one answer is ranked."""
+    found = group[0][1]
+    return found.cause.level, bool(found.cuts or found.lines or found.node_ids), len(group)
 
 
 def _numbers(trains: Told, frozen: int, gradients: Gradients) -> str:

@@ -630,7 +630,7 @@ RULED_OUT = {
     "nan": "NaN",
     "cut_recorded": "a cut in this recording",
     "known_error": "the known errors of backward, of in-place writes, leaves, views and inference tensors",
-    # of the sizes of gradients: why/small.py
+    # of the sizes of gradients: why/rules/small.py
     "all_received": "cut or frozen ({received} of {total} {total:parameter|parameters} received gradient)",
     "not_finite": "NaN or inf",
     "underflow": "underflow ({zeros} exact zeros)",
@@ -690,7 +690,7 @@ PATH = {
     "record": "Put %%gradviz above the cell, or run it in `with gv.record()`: that tells the call and the line.",
 }
 
-# phrases of the answers about a .grad that is None, or a gradient that is there: why/gradient.py
+# phrases of the answers about a .grad that is None, or a gradient that is there: why/rules/gradient.py
 GRADIENT_PHRASE = {
     "there": "there",
     "no_grad_fn": "{loss} ({loss} has no grad_fn)",
@@ -707,7 +707,7 @@ GRADIENT_PHRASE = {
     "saved_written": "what {node} saved was written in place, so backward() raises",
 }
 
-# phrases of the answers about a gradient of zeros: why/zeros.py
+# phrases of the answers about a gradient of zeros: why/rules/zeros.py
 ZERO_PHRASE = {
     "everywhere": "exactly 0 everywhere: {how}",
     "there": "there, and it is exactly 0 everywhere",
@@ -797,7 +797,7 @@ A_RESULT = Answer(
     mend="read .grad of {leaves}, or call {it}.retain_grad() before backward.",
 )
 
-# of a .grad that is None, or of a gradient that is there: why/gradient.py
+# of a .grad that is None, or of a gradient that is there: why/rules/gradient.py
 GRADIENT: dict[tuple[Cause, str], Answer] = {
     # nothing is proven
     **{
@@ -963,7 +963,7 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     ),
 }
 
-# of a gradient of zeros: why/zeros.py
+# of a gradient of zeros: why/rules/zeros.py
 ZERO: dict[tuple[Cause, str], Answer] = {
     (Cause.ZERO_GRADIENT, "zeroed"): Answer(
         verdict="{symptom}: they were written after the last backward.",
@@ -993,7 +993,7 @@ ZERO: dict[tuple[Cause, str], Answer] = {
     ),
 }
 
-# of a call that raised: why/raised.py
+# of a call that raised: why/rules/raised.py
 RAISED: dict[tuple[Cause, str], Answer] = {
     # {it} is the short name of {name}
     (Cause.LEAF_IN_PLACE, "raised"): Answer(
@@ -1244,7 +1244,7 @@ UNRECORDED = {
     "input": "This error was not recorded: %%gradviz on its cell would add its name, and where the path was cut.",
 }
 
-# of faults that nothing shows: why/silent.py
+# of faults that nothing shows: why/rules/silent.py
 SILENT: dict[tuple[Cause, str], Answer] = {
     (Cause.FUSED_STEP, "saved_before"): Answer(
         verdict="The gradient is wrong: {it} was overwritten after it was saved, and nothing raised.",
@@ -1320,7 +1320,7 @@ SILENT_PARTS = {
     "has_gradient": "it is a tensor, zeros or not",
 }
 
-# of gradients that shrink, grow or are NaN: why/small.py
+# of gradients that shrink, grow or are NaN: why/rules/small.py
 SMALL: dict[tuple[Cause, str], Answer] = {
     (Cause.NOT_KNOWN, "no_gradients"): Answer(
         verdict="No parameter here has a .grad that can be read, so nothing was measured.",

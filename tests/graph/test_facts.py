@@ -20,8 +20,9 @@ from gradviz.picture import explaining, table
 from gradviz.picture.figure import Figure
 from gradviz.picture.state import state
 from gradviz.picture.telling import Story
-from gradviz.why.gradient import Gradients
+from gradviz.why.answer import explain_tensor
 from gradviz.why.paths import Asked, Paths
+from gradviz.why.rules.gradient import Gradients
 
 LOOK_UPS = {n for n, v in vars(Facts).items() if isinstance(v, cached_property)}
 
@@ -110,7 +111,7 @@ def test_nobody_changes_what_a_look_up_returned(graphs: list[Graph]) -> None:
         why = Gradients(graph)
         for t in Facts.of(graph).latest_state.values():
             told = Asked(t.name or "x", t.id, bool(t.requires_grad), bool(t.is_leaf))
-            assert why.explain(told).cause
+            assert explain_tensor(why, told).cause
         fresh = Facts(graph)
         for name in vars(Facts.of(graph)).keys() & LOOK_UPS:
             asked.add(name)

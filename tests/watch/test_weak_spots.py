@@ -22,9 +22,8 @@ import gradviz as gv
 from gradviz.graph.records import Graph, NodeRan, SavedState, Wrote
 from gradviz.picture.cards import scene
 from gradviz.watch.capture import capture, shared_storages
+from gradviz.why.answer import explain_small, silent_faults
 from gradviz.why.moving import will_it_move
-from gradviz.why.silent import silent_faults
-from gradviz.why.small import explain_small
 
 # --- cuts -----------------------------------------------------------------------------------------
 

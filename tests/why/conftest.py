@@ -3,35 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
 
-from gradviz.graph.findings import Cause, Sure
+from gradviz.graph.findings import Cause, Sure, Symptom
+from gradviz.why import answer
 from gradviz.why.explanation import Explanation, worded
-from gradviz.why.gradient import Gradients
 from gradviz.why.paths import Asked
+from gradviz.why.rules.gradient import Gradients
+from gradviz.why.rules.rule import Proof, Rule, Stage
 
 
 @pytest.fixture(autouse=True, scope="module")
 def every_answer_explains_its_symptom() -> Iterator[None]:
     """Refuse each answer about a gradient whose cause does not explain what that gradient is, that
     is surer than it says, or that cannot be told of several tensors at once."""
-    explain = Gradients.explain
+    explain = answer.explain_tensor
 
-    def explained(self: Gradients, asked: Asked) -> Explanation:
-        found = explain(self, asked)
-        symptom = (self.since_cleared(asked) or self).symptom(asked)
+    def explained(gradients: Gradients, asked: Asked) -> Explanation:
+        found = explain(gradients, asked)
+        symptom = (gradients.since_cleared(asked) or gradients).symptom(asked)
         assert symptom in found.cause.explains, f"{found.cause} does not explain {symptom}"
         finding = found.finding
         assert finding is not None, f"{found.verdict} is told without a finding"
         assert (finding.sure is not Sure.PROVEN) == ("not proven" in found.why), found.why
-        told_of_many = worded(finding, self.words, group="a and b").verdict
+        told_of_many = worded(finding, gradients.words, group="a and b").verdict
         assert told_of_many.startswith("a and b: "), told_of_many
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Gradients, "explain", explained)
+        patch.setattr(answer, "explain_tensor", explained)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def every_rule_explains_what_its_row_says() -> Iterator[None]:
+    """Refuse each answer whose cause explains none of the symptoms in the row of its rule."""
+    rows = answer.rows
+
+    def checked(rule: Rule[...], found: Explanation) -> Explanation:
+        assert found.cause.explains & rule.explains, f"{rule}: {found.cause}"
+        return found
+
+    def checking(rule: Rule[...]) -> Rule[...]:
+        def find(*subject: Any) -> Proof:
+            proof = rule.find(*subject)
+            if proof is None or isinstance(proof, Explanation):
+                return proof and checked(rule, proof)
+            return (checked(rule, found) for found in proof)
+
+        return replace(rule, find=find)
+
+    @cache
+    def checked_rows(stage: Stage, symptom: Symptom | None = None) -> list[Rule[...]]:
+        return [checking(rule) for rule in rows(stage, symptom)]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(answer, "rows", checked_rows)
         yield
 
 

@@ -356,7 +356,7 @@ def test_memory_that_recorded_calls_changed_leaves_no_such_doubt() -> None:
 
 
 def test_norms_that_could_not_be_read_are_said() -> None:
-    from gradviz.why.small import explain_small
+    from gradviz.why.answer import explain_small
 
     good = torch.nn.Parameter(torch.ones(2))
     good.grad = torch.ones(2)

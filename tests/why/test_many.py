@@ -66,6 +66,59 @@ def test_some_of_them_are_frozen() -> None:
     assert told.more[0] == "4 trainable parameters: 2 reached, 2 not, 2 frozen."
 
 
+class Parts(nn.Module):
+    """A stem that is cut off, a head that trains, and layers that nobody calls."""
+
+    def __init__(self, spare: int) -> None:
+        super().__init__()
+        self.stem = nn.Linear(2, 2)
+        self.head = nn.Linear(2, 1)
+        self.spare = nn.ModuleList(nn.Linear(2, 2) for _ in range(spare))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.stem(x).detach())
+
+
+@pytest.mark.parametrize("spare", [1, 3, 9])
+def test_the_graver_fault_is_told_however_many_share_a_lighter_one(spare: int) -> None:
+    """A layer that is not called may be meant; a detach before the head cannot be."""
+    net = Parts(spare)
+    with gv.record() as rec:
+        loss = net(torch.ones(1, 2)).sum()
+        loss.backward()
+    told = rec.explain(net, loss)
+    assert told.cause is Cause.CUT
+    assert told.verdict.startswith("net.stem.{weight,bias}: ")
+    assert told.more[1].startswith("net.spare.0.bias.grad is None: no call")
+
+
+def test_of_equally_grave_faults_what_points_at_something_is_told_first() -> None:
+    """NaN in four parameters whose origin nobody saw, and a cut in two: the cut has a line."""
+    net = Parts(0)
+    with gv.record() as rec:
+        loss = net(torch.ones(1, 2)).sum()
+        loss.backward()
+    broken = [nn.Parameter(torch.ones(2)) for _ in range(4)]
+    for p in broken:
+        p.grad = torch.full((2,), torch.nan)
+    told = rec.explain([*broken, *net.stem.parameters()])
+    assert told.cause is Cause.CUT
+    assert told.lines
+
+
+def test_of_equally_grave_faults_the_one_that_more_share_is_told_first() -> None:
+    net = nn.ModuleDict({"a": nn.Linear(2, 2, bias=False), "b": nn.Linear(2, 2)})
+    head = nn.Linear(2, 1)
+    with gv.record() as rec:
+        one = net["a"](torch.ones(1, 2)).detach()
+        two = net["b"](torch.ones(1, 2)).detach()
+        loss = head(one + two).sum()
+        loss.backward()
+    told = rec.explain(net, loss)
+    assert told.verdict.startswith("net.b.{weight,bias}: ")
+    assert told.more[1].startswith("net.a.weight.grad is None: detach")
+
+
 @pytest.mark.parametrize(
     ("names", "together"),
     [

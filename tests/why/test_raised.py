@@ -29,9 +29,11 @@ import gradviz as gv
 from gradviz.graph.findings import Sure, Symptom
 from gradviz.graph.records import Graph
 from gradviz.watch.capture import capture
+from gradviz.why import messages
+from gradviz.why.answer import explain_error
 from gradviz.why.explanation import LINES, WIDTH, Explanation
 from gradviz.why.messages import _TEXTS, cause_of, read_error
-from gradviz.why.raised import explain_error
+from gradviz.why.rules import raised
 
 Program = Callable[[], None]
 PROGRAMS: list[tuple[Program, str, str]] = []  # with the cause, and what the answer has to say
@@ -1003,12 +1005,8 @@ def test_nothing_is_kept_alive_and_nothing_changes() -> None:
 
 
 def test_it_knows_no_torch() -> None:
-    for name in ("raised", "messages"):
-        source = (
-            Path(explain_error.__code__.co_filename)
-            .with_name(f"{name}.py")
-            .read_text(encoding="utf-8")
-        )
+    for module in (raised, messages):
+        source = Path(module.__file__).read_text(encoding="utf-8")
         assert not re.search(r"^\s*(import|from) torch", source, re.MULTILINE)
 
 

@@ -18,10 +18,10 @@ import gradviz as gv
 from gradviz.graph.records import Graph, NodeKind, NodeRan
 from gradviz.watch import backward
 from gradviz.watch.norms import norm, norm_there, read_there
+from gradviz.why.answer import explain_small, explain_tensor
 from gradviz.why.explanation import Explanation
-from gradviz.why.gradient import Gradients
 from gradviz.why.paths import Asked
-from gradviz.why.small import explain_small
+from gradviz.why.rules.gradient import Gradients
 
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64]
 LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -392,6 +392,6 @@ def test_all_parameters_together_cost_a_few_walks_of_the_graph(state: str, cut: 
         leaves = [n.leaf_id for n in graph.nodes if n.kind is NodeKind.ACCUMULATE_GRAD]
         table = graph.__dict__["edges_from"] = Counted(graph.edges_from)
         for i in leaves:
-            why.explain(Asked("w", i, True, True, grad=state, parameter=True))
+            explain_tensor(why, Asked("w", i, True, True, grad=state, parameter=True))
         visits.append(table.looked / len(leaves))
     assert visits[1] < 2 * visits[0]

@@ -14,9 +14,10 @@ from torch.nn import functional
 
 import gradviz as gv
 from gradviz.graph.records import NodeRan
+from gradviz.why.answer import explain_tensor
 from gradviz.why.explanation import Explanation
-from gradviz.why.gradient import Gradients
 from gradviz.why.paths import Asked
+from gradviz.why.rules.gradient import Gradients
 
 
 def both(
@@ -91,7 +92,7 @@ def test_what_was_not_measured_is_not_taken_for_something() -> None:
     weight = rec.find(model[2].bias)
     assert weight is not None
     asked = Asked("b", weight.id, True, True, grad="zero", parameter=True)
-    told = Gradients(rec.graph.replace(events=events)).explain(asked)
+    told = explain_tensor(Gradients(rec.graph.replace(events=events)), asked)
     assert told.cause == "not_known", told
     assert "was not zero" not in str(told)
 

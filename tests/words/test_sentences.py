@@ -128,7 +128,9 @@ def texts_in_code() -> set[str]:
 
 # The form is the last argument that has no name, and the cause the one before it.
 ANSWERED = [(at, call) for at, call in calls_of("answer", ast.Attribute) if len(call.args) > 1]
-ADDED = {"why/small.py": {"received", "total", "zeros", "limit"}}  # by a module to all its answers
+ADDED = {
+    "why/rules/small.py": {"received", "total", "zeros", "limit"}
+}  # by a module to all its answers
 
 
 @pytest.mark.parametrize(("at", "call"), ANSWERED, ids=[at for at, _ in ANSWERED])
@@ -224,7 +226,7 @@ NOT_OURS = {
     "picture/theme.py": {"SANS", "MONO"},  # fonts
     "live/widget.py": {"EXPECTED"},  # of errors about arguments
     "why/messages.py": {"_TEXTS", "_STALE"},  # by which torch's errors are known
-    "why/raised.py": {"DETACH_EACH"},  # code that a mend tells to write
+    "why/rules/raised.py": {"DETACH_EACH"},  # code that a mend tells to write
 }
 
 

@@ -256,14 +256,11 @@ def _with_slots(outline: Outline, layout: Layout, places: dict[int, float], link
         into = {pair for pair in pairs_drawn if pair[1] == card.id}
         out = {pair for pair in pairs_drawn if pair[0] == card.id}
         above, below = _ordered(into, 0, places, links), _ordered(out, 1, places, links)
-        wide = [
-            len(others)
-            for pairs, others in ((into, above), (out, below))
-            if len(others) > 1 and pairs & carrying and _independent(others, links)
-        ]
-        if wide:
-            columns[card.id] = max(wide)
-        slots[card.id] = _slots(above, below, is_wide=bool(wide))
+        sides = [others for pairs, others in ((into, above), (out, below)) if pairs & carrying]
+        wide = max((len(side) for side in sides if _independent(side, links)), default=1)
+        if wide > 1:
+            columns[card.id] = wide
+        slots[card.id] = _slots(above, below, is_wide=wide > 1)
     return layout._replace(slots=slots, columns=columns)
 
 

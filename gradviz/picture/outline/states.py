@@ -179,7 +179,7 @@ class States:
         if key == "lost" and len(some) == total:
             key = "lost_all"
         long = say(f"param_count.{key}", n=len(some), total=total)
-        short = ()
+        short: tuple[str, ...] = ()
         if key in SHORT:
             short = (say(f"param_count.{SHORT[key]}", n=len(some), total=total),)
         return Row(tone, (Span(long, shorter=short),), right, rail, bars=bars)

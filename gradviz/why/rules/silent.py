@@ -7,7 +7,7 @@ go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -50,56 +50,9 @@ _NORMS = (
     torch.nn.InstanceNorm2d,
     torch.nn.InstanceNorm3d,
 )
-# what each of these faults explains
-_SYMPTOMS = {
-    Cause.OVERWRITTEN: Symptom.SOME,
-    Cause.FUSED_STEP: Symptom.SOME,
-    Cause.SHARED_SNAPSHOT: Symptom.STAYS,
-    Cause.LEFTOVER_GRAD_MOVES: Symptom.STAYS,
-    Cause.BATCH_NORM_MOVES: Symptom.STAYS,
-    Cause.GRAPH_KEPT: Symptom.KEPT,
-}
 
 
-def silent_faults(
-    recording: Recorded | None = None,
-    *,
-    tensors: Mapping[str, torch.Tensor] | None = None,
-    models: Mapping[str, torch.nn.Module] | None = None,
-    held: Mapping[str, tuple[torch.Tensor, str]] | None = None,
-    graph: Graph | None = None,
-) -> list[Explanation]:
-    """Tell what goes wrong although nothing raises, the worst first; empty where nothing is proven.
-
-    Args:
-        recording: what ran. Without one, only what the live objects prove is told.
-        tensors: what is asked about, by name: losses, weights, snapshots, the members of a
-            ``state_dict``.
-        models: modules that are asked about.
-        held: parameters of the optimizers that are asked about, and why the next step moves them
-            ("": it does not).
-        graph: the recording's, where tensors got other names in it.
-
-    Returns:
-        Explanations with the causes ``overwritten``, ``fused_step``, ``shared_snapshot``,
-        ``leftover_grad_moves``, ``batch_norm_moves`` and ``graph_kept``.
-
-    Example:
-        >>> import gradviz as gv
-        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
-        >>> with gv.record() as rec:
-        ...     loss = (x ** 2).sum()
-        ...     x.data += 5
-        ...     loss.backward()
-        >>> [fault.cause for fault in silent_faults(rec, tensors={"x": x})]
-        ['overwritten']
-    """
-    asked = _Asked(recording, tensors or {}, models or {}, held or {}, graph)
-    with torch_private.unobserved(), torch.no_grad():
-        return [fault for rule in RULES for fault in rule(asked)]
-
-
-class _Asked:
+class Silent:
     """One question: what is asked about, and the recording. Lives only while it is answered."""
 
     def __init__(
@@ -156,7 +109,7 @@ class _Asked:
         finding = Finding(
             cause,
             form,
-            _SYMPTOMS[cause],
+            _symptom_of(cause),
             subject,
             fields=fields,
             calls=tuple(calls),
@@ -570,17 +523,9 @@ class _Asked:
         return not self.wanted or not self.wanted_nodes.isdisjoint(behind)
 
 
-# What goes wrong although nothing raises, in the order in which it is told. Each is asked, and each
-# may find several.
-RULES: tuple[Callable[[_Asked], Iterator[Explanation]], ...] = (
-    _Asked.overwritten,
-    _Asked.snapshots,
-    _Asked.shared_with_frozen,
-    _Asked.leftovers,
-    _Asked.statistics,
-    _Asked.sums_kept,
-    _Asked.lists_kept,
-)
+def _symptom_of(cause: Cause) -> Symptom:
+    """Return what such a fault is seen by: wrong numbers, or else all that it explains."""
+    return Symptom.SOME if Symptom.SOME in cause.explains else next(iter(cause.explains))
 
 
 def _is_zero(preview: str | None) -> bool:

@@ -8,23 +8,19 @@ the elements of small gradients, the norms of others. What was not measured is n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
-
-import torch
 
 from gradviz.graph.findings import Cause, Finding, Sure, Symptom
 from gradviz.graph.preview import number
 from gradviz.graph.records import Backward, Call, NodeKind
-from gradviz.watch import torch_private
 from gradviz.why.explanation import Explanation, worded
 from gradviz.why.measured import Block, Measured, Step, least_normal, numbers
-from gradviz.why.rules import Rule, first_proven
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:
-    from gradviz.watch.recorded import Recorded
+    pass
 
 # a change of the gradient's norm between first and last module that is called vanishing or
 # exploding
@@ -37,33 +33,7 @@ CHAIN = 4
 _UNSET = ("empty", "empty_like", "empty_strided", "new_empty")  # their values mean nothing
 
 
-def explain_small(
-    parameters: Mapping[str, torch.Tensor], recording: Recorded | None = None
-) -> Explanation:
-    """Tell whether the gradient vanishes, explodes, underflows or is NaN on its way.
-
-    Args:
-        parameters: ``dict(model.named_parameters())``; only their ``.grad`` is read.
-        recording: of the backward. It tells the order of the modules and, for small tensors, the
-            node to blame.
-
-    Returns:
-        An Explanation: ``vanishing``, ``exploding``, ``nan``, ``underflow``, ``healthy``, or
-        ``not_known`` where no parameter has a gradient, or where all are zero for a reason that was
-        not measured.
-
-    Example:
-        >>> net = torch.nn.Linear(2, 1)
-        >>> net(torch.ones(1, 2)).sum().backward()
-        >>> explain_small(dict(net.named_parameters())).cause
-        'healthy'
-    """
-    with torch_private.unobserved(), torch.no_grad():
-        seen = _Small(parameters, recording)
-    return first_proven(RULES, Symptom.SOME, seen) or seen.healthy()
-
-
-class _Small(Measured):
+class Sizes(Measured):
     """The answers to one question."""
 
     # --- words ------------------------------------------------------------------------------------
@@ -509,21 +479,6 @@ class _Small(Measured):
             if factor and node.kind is NodeKind.BACKWARD:
                 measured.setdefault(node.name, []).append(math.log(factor))
         return measured
-
-
-# What may be wrong with the size of gradients: see NOTE [one table].
-RULES: tuple[Rule[[_Small]], ...] = (
-    Rule(_Small.nothing),
-    Rule(_Small.broken),
-    Rule(_Small.broken_loss),
-    Rule(_Small.underflow),
-    Rule(_Small.falling),
-    Rule(_Small.growing),
-    Rule(_Small.uses),
-    Rule(_Small.chain),
-    Rule(_Small.large),
-    Rule(_Small.unreadable),
-)
 
 
 def _fades_steadily(sizes: Sequence[float]) -> bool:

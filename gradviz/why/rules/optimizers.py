@@ -23,7 +23,7 @@ from gradviz.words.speech import say, several
 class Optimizers(Subjects):
     """The subjects, and the optimizers that may train them.
 
-    Each method that takes an answer may displace it: see ``SECOND_LOOKS`` in ``why/answer.py``.
+    Each method that takes an answer is a second look: see ``TABLE`` in ``why/table.py``.
     """
 
     # --- what the next step does ------------------------------------------------------------------
@@ -63,9 +63,18 @@ class Optimizers(Subjects):
         """What the optimizers that were given are called."""
         return several(list(map(self.optimizer_name, self.optimizers)))
 
-    def stepped(self, found: Explanation) -> Explanation:
-        """Return the answer with what the optimizers do to the parameters."""
-        return self.holds_results(found) or self.left_in_place(found) or self.with_moves(found)
+    def steps_asked(self, found: Explanation) -> bool:
+        """Say whether an optimizer was given."""
+        return bool(self.optimizers)
+
+    def fine_step_asked(self, found: Explanation) -> bool:
+        """Say whether an optimizer was given, and its parameters have what they need to move."""
+        return bool(self.optimizers) and found.cause.level is Level.FINE
+
+    def step_untold(self, found: Explanation) -> bool:
+        """Say whether an optimizer was given, and the answer so far is not about its step."""
+        told = (Cause.NON_LEAF_IN_OPTIMIZER, Cause.NOT_MOVED)
+        return bool(self.optimizers) and found.cause not in told
 
     def holds_results(self, found: Explanation) -> Explanation | None:
         """Tell of a result in the place of a leaf."""
@@ -81,25 +90,33 @@ class Optimizers(Subjects):
 
     def left_in_place(self, found: Explanation) -> Explanation | None:
         """Tell of parameters that have a gradient, and that the next step does not move."""
-        if found.cause.level is not Level.FINE:
-            return None
-        optimizers = self.optimizer_names
         stays = [
             row
             for row in self.trained_moves
             if row.verdict == STAYS and row.group is not None and row.has_finite_grad
         ]
-        if stays:
-            names = pattern([row.name for row in stays])
-            why = stays[0].why
-            told = self.answer(
-                Cause.NOT_MOVED, "stays", optimizers=optimizers, names=names, reason=why
-            )
-        elif (outside := self.outside) and self.of_another_model(outside):
-            names = pattern([row.name for row in outside])
-            told = self.answer(Cause.NOT_MOVED, "holds_none", optimizers=optimizers, names=names)
-        else:
+        if not stays:
             return None
+        told = self.answer(
+            Cause.NOT_MOVED,
+            "stays",
+            optimizers=self.optimizer_names,
+            names=pattern([row.name for row in stays]),
+            reason=stays[0].why,
+        )
+        return _at_the_same(found, told)._replace(where="", more=())
+
+    def holds_another_model(self, found: Explanation) -> Explanation | None:
+        """Tell that the optimizers hold nothing of the one model that was given."""
+        outside = self.outside
+        if not outside or not self.of_another_model(outside):
+            return None
+        told = self.answer(
+            Cause.NOT_MOVED,
+            "holds_none",
+            optimizers=self.optimizer_names,
+            names=pattern([row.name for row in outside]),
+        )
         return _at_the_same(found, told)._replace(where="", more=())
 
     @property
@@ -131,7 +148,7 @@ class Optimizers(Subjects):
 
     # --- parameters that took the place of others -------------------------------------------------
 
-    def replaced(self, found: Explanation | None = None) -> Explanation | None:
+    def replaced(self, found: Explanation) -> Explanation | None:
         """Tell of parameters that took the place of some that an optimizer still holds."""
         modules = [*self.modules, *self.known_modules]
         optimizers = [*self.optimizers, *self.known_optimizers]
@@ -160,36 +177,48 @@ class Optimizers(Subjects):
 
     # --- parameters that no optimizer holds -------------------------------------------------------
 
-    def unheld(self, found: Explanation) -> Explanation | None:
-        """Tell of parameters that the loss reaches, and that no optimizer holds and no call
-        wrote."""
-        held = held_by([*self.optimizers, *self.known_optimizers])
-        if not held:
-            return None
-        if left := self.left_out(held):
-            return left
-        if not self.recording or found.cause.level is not Level.FINE:
-            return None
-        return self.never_written(found, held)
+    def nothing_wrong(self, found: Explanation) -> bool:
+        """Say whether gradients are as they should be, or have not come yet."""
+        return found.cause.level is Level.FINE or found.cause is Cause.NO_BACKWARD_YET
 
-    def never_written(self, found: Explanation, held: Mapping[int, Any]) -> Explanation | None:
-        """Tell of parameters that no recorded call wrote, where those of an optimizer were."""
-        paths = Paths(self.graph, self.loss_ids)
-        live = self.reached_leaves(paths)
-        rewritten = paths.facts.rewritten
+    def steps_seen(self, found: Explanation) -> bool:
+        """Say whether gradients are as they should be, and a recording may tell what the optimizers
+        moved."""
+        fine = found.cause.level is Level.FINE
+        return fine and bool(self.recording) and bool(self.held_by_any)
+
+    @cached_property
+    def held_by_any(self) -> dict[int, Any]:
+        """The parameters of all optimizers that are given or known, by identity."""
+        return held_by([*self.optimizers, *self.known_optimizers])
+
+    @cached_property
+    def never_written(self) -> dict[int, Tensor]:
+        """The states of parameters that the loss reaches, and that no optimizer holds and no call
+        wrote, where a step of the optimizers was recorded."""
+        live = self.reached_leaves(self.paths)
+        rewritten = self.paths.facts.rewritten
         stepped = {i for i, (_, state) in live.items() if state.storage_id in rewritten}
-        if stepped.isdisjoint(held):
-            return None  # no step of theirs was recorded
-        new = {
+        if stepped.isdisjoint(self.held_by_any):
+            return {}
+        return {
             i: state
             for i, (p, state) in live.items()
-            if i not in held and i not in stepped and _is_learning_parameter(p)
+            if i not in self.held_by_any and i not in stepped and _is_learning_parameter(p)
         }
-        if outside := _in_none_of([*self.modules, *self.known_modules], new):
-            return self.in_no_module(outside, paths)
+
+    @cached_property
+    def paths(self) -> Paths:
+        """The ways from the losses that were given."""
+        return Paths(self.graph, self.loss_ids)
+
+    def with_unheld(self, found: Explanation) -> Explanation | None:
+        """Return the same answer, with the parameters that no call wrote."""
+        new = self.never_written
         if not new or self.optimizers:  # left out by intention?
             return None
-        names = [self.called.get(i) or paths.words.name(state.id) for i, state in new.items()]
+        name = self.paths.words.name
+        names = [self.called.get(i) or name(state.id) for i, state in new.items()]
         note = say("entry.not_held", names=pattern(names))
         return found._replace(more=(*found.more, note))
 
@@ -205,8 +234,12 @@ class Optimizers(Subjects):
             and paths.facts.accumulate_node.get(state.object_id) in reached
         }
 
-    def in_no_module(self, new: Mapping[int, Tensor], paths: Paths) -> Explanation:
+    def in_no_module(self, found: Explanation) -> Explanation | None:
         """Tell of parameters that no module lists, such as those in plain lists."""
+        new = _in_none_of([*self.modules, *self.known_modules], self.never_written)
+        if not new:
+            return None
+        name = self.paths.words.name
         places = {
             i: place
             for m in (*self.modules, *self.known_modules)
@@ -214,7 +247,7 @@ class Optimizers(Subjects):
         }
         names = pattern(
             [
-                places[i][0] if i in places else self.called.get(i) or paths.words.name(state.id)
+                places[i][0] if i in places else self.called.get(i) or name(state.id)
                 for i, state in new.items()
             ]
         )
@@ -224,9 +257,12 @@ class Optimizers(Subjects):
             return self.answer(Cause.NOT_MOVED, "in_no_module", tensor_ids=ids, names=names)
         return self.answer(Cause.NOT_MOVED, "in_list", tensor_ids=ids, names=names, lists=lists)
 
-    def left_out(self, held: Mapping[int, Any]) -> Explanation | None:
+    def left_out(self, found: Explanation) -> Explanation | None:
         """Tell what gets a gradient of a model, another part of which is in an optimizer, while no
         optimizer has this."""
+        held = self.held_by_any
+        if not held:
+            return None
         paths = Paths(self.graph)
         for title, module in self.titled.items():
             trained = {id(p): p for p in module.parameters() if p.requires_grad and p.is_leaf}

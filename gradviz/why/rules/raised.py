@@ -40,9 +40,7 @@ from gradviz.why.messages import (
     usual_repair,
     versions,
 )
-from gradviz.why.messages import read_error as read_error  # errors come in through here
 from gradviz.why.paths import Paths
-from gradviz.why.rules import Rule, first_proven
 from gradviz.words.plain import visible
 from gradviz.words.speech import say, several
 from gradviz.words.words import reason_of
@@ -66,39 +64,6 @@ _COPIES = (
 )
 
 
-def explain_error(
-    error_type: str,
-    message: str,
-    graph: Graph | None = None,
-    raised: Raised | None = None,
-    parameters: Mapping[str, bool] | None = None,
-    *,
-    root_id: int | None = None,
-) -> Explanation:
-    """Why a backward, or another call, raised.
-
-    Args:
-        error_type: name of the error's class, e.g. "RuntimeError".
-        message: its text; torch's own may stand anywhere in it.
-        graph: what was recorded, or captured from the loss. Without one only the message speaks.
-        raised: the event of this error in ``graph``; found by its text where it is left out.
-        parameters: the model's parameters, and whether they require grad.
-        root_id: the tensor in ``graph`` that backward was called on, where the error itself was not
-            recorded; of a captured graph the first root, where it is left out.
-
-    Returns:
-        The explanation. Its cause is "not_known" for a message that is not one of autograd's.
-
-    Example:
-        >>> explain_error("RuntimeError", "Can't call numpy() on Tensor that requires grad.").cause
-        'numpy_on_tracked'
-    """
-    text = plain(message)
-    case = _Case(text, graph or Graph(), raised, root_id, dict(parameters or {}))
-    found = first_proven(RULES, Symptom.RAISED, case)
-    return found or case.unknown(f"{error_type}: {text}")
-
-
 def recorded_error(graph: Graph, message: str) -> Raised | None:
     """Return the last recorded error whose text stands in this one's."""
     text = plain(message)
@@ -117,21 +82,34 @@ class Carried(NamedTuple):
     reader: Call
 
 
-class _Case:
-    """One error, and the graph in which it happened."""
+class Failure:
+    """One error, and the graph in which it happened.
+
+    Args:
+        kind: name of the error's class, e.g. "RuntimeError".
+        text: its message, on one line.
+        graph: what was recorded, or captured from the loss.
+        raised: the event of this error in ``graph``; found by its text where it is left out.
+        root_id: the tensor in ``graph`` that backward was called on, where the error itself was not
+            recorded; of a captured graph the first root, where it is left out.
+        flags: of each parameter, whether it requires grad.
+    """
 
     def __init__(
         self,
+        kind: str,
         text: str,
         graph: Graph,
-        raised: Raised | None,
-        root_id: int | None,
-        flags: dict[str, bool],
+        *,
+        raised: Raised | None = None,
+        root_id: int | None = None,
+        flags: Mapping[str, bool] | None = None,
     ) -> None:
+        self.kind = kind
         self.text = text
         self.cause = cause_of(text)
         self.graph = graph
-        self.flags = flags  # of each parameter: does it require grad?
+        self.flags = flags or {}  # of each parameter: does it require grad?
         self.paths = Paths(graph)
         self.facts = self.paths.facts
         self.words = self.paths.words
@@ -237,14 +215,14 @@ class _Case:
 
     # --- none of autograd's, or one that is about one input of the call ---------------------------
 
-    def unknown(self, error: str) -> Explanation:
+    def unknown(self) -> Explanation:
         """Tell of an error that is not known here; its traceback says where it was raised."""
         return self.answer(
             Cause.NOT_KNOWN,
             "raised",
             checked=("known_error",),
             more=(),
-            error=at_a_word(visible(error, 1000), ERROR),
+            error=at_a_word(visible(f"{self.kind}: {self.text}", 1000), ERROR),
         )
 
     def about_an_input(self) -> Explanation | None:
@@ -913,38 +891,13 @@ class _Case:
         return next((t for t in self.twins(tensor, used) if t.values is not None), None)
 
 
-def of(cause: Cause) -> Callable[[_Case], bool]:
-    """Let a rule be tried on the errors of one cause."""
-    return lambda case: case.cause is cause
-
-
-# Every answer about an error, of one cause from the surest to the last resort: see NOTE [one table]
-# in ``why/rules.py``.
-RULES: tuple[Rule[[_Case]], ...] = (
-    Rule(_Case.start_unseen, when=of(Cause.NO_GRAD_FN)),
-    Rule(_Case.cut_off, when=of(Cause.NO_GRAD_FN)),
-    Rule(_Case.left_torch, when=of(Cause.NO_GRAD_FN)),
-    Rule(_Case.from_grad, when=of(Cause.NO_GRAD_FN)),
-    Rule(_Case.untracked, when=of(Cause.NO_GRAD_FN)),
-    Rule(_Case.modified_in_place, when=of(Cause.MODIFIED_IN_PLACE)),
-    Rule(_Case.carried_over, when=of(Cause.SECOND_BACKWARD)),
-    Rule(_Case.run_twice, when=of(Cause.SECOND_BACKWARD)),
-    Rule(_Case.freed_unseen, when=of(Cause.SECOND_BACKWARD)),
-    Rule(_Case.input_unseen, when=of(Cause.UNUSED_INPUT)),
-    Rule(_Case.input_cut_off, when=of(Cause.UNUSED_INPUT)),
-    Rule(_Case.input_of_another, when=of(Cause.UNUSED_INPUT)),
-    Rule(_Case.results_like_parameters, when=of(Cause.NON_LEAF_IN_OPTIMIZER)),
-    Rule(_Case.about_an_input),
-)
-
-
 # Which inputs an error can be about, where that is not simply the first.
-BLAMED: dict[Cause, Callable[[_Case], list[Tensor]]] = {
-    Cause.REQUIRES_GRAD_NON_FLOAT: _Case.inputs_of_switch,
-    Cause.NON_LEAF_IN_OPTIMIZER: _Case.no_inputs,
-    Cause.NOT_SCALAR: _Case.roots_of_many_numbers,
-    Cause.NEVER_TRACKED: _Case.untracked_inputs,
-    Cause.INFERENCE_TENSOR: _Case.inference_inputs,
+BLAMED: dict[Cause, Callable[[Failure], list[Tensor]]] = {
+    Cause.REQUIRES_GRAD_NON_FLOAT: Failure.inputs_of_switch,
+    Cause.NON_LEAF_IN_OPTIMIZER: Failure.no_inputs,
+    Cause.NOT_SCALAR: Failure.roots_of_many_numbers,
+    Cause.NEVER_TRACKED: Failure.untracked_inputs,
+    Cause.INFERENCE_TENSOR: Failure.inference_inputs,
 }
 
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Set
 from functools import cached_property
 
-from gradviz.graph.findings import Cause, Sure, Symptom
+from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.flow import is_deepcopy
 from gradviz.graph.records import Call, Cut, CutReason, Node, NodeKind, SavedState, Tensor, Wrote
 from gradviz.why.doubts import unspent
 from gradviz.why.explanation import Explanation
 from gradviz.why.messages import in_reentrant_checkpoint, repair, usual_repair
 from gradviz.why.paths import CHECKED_IN_LOSS, Asked
-from gradviz.why.rules import Rule, first_proven
-from gradviz.why.zeros import Zeros
+from gradviz.why.rules.zeros import Zeros
 from gradviz.words.speech import say, several
 from gradviz.words.words import reason_of
 
@@ -45,20 +44,7 @@ WITH_GRADIENTS = ("float", "bfloat", "complex")  # dtypes, by how their names st
 
 
 class Gradients(Zeros):
-    """Answers for many tensors of one graph.
-
-    Example:
-        >>> from gradviz.graph.records import Graph
-        >>> Gradients(Graph()).explain(Asked("x", None, False, True)).cause
-        'never_tracked'
-    """
-
-    def explain(self, asked: Asked) -> Explanation:
-        """Return the first cause that the table proves, or that none of it is proven."""
-        if (since := self.since_cleared(asked)) is not None:
-            return since.explain(asked)
-        found = first_proven(RULES, self.symptom(asked), self, asked)
-        return found or self.no_cause(asked)
+    """What is proven of the gradients of one graph; each rule is asked about one tensor."""
 
     def since_cleared(self, asked: Asked) -> Gradients | None:
         """Ask of the backwards after the call that cleared its .grad, where no loss was given:
@@ -70,22 +56,6 @@ class Gradients(Zeros):
         ]
         losses = [i for call in later for i in call.inputs[:1]]
         return Gradients(self.graph, losses, self.zeros, self.still) if later else None
-
-    # --- nothing is proven ------------------------------------------------------------------------
-
-    def no_cause(self, asked: Asked) -> Explanation:
-        """Tell that no rule proves anything."""
-        return self.answer(
-            asked,
-            Cause.NOT_KNOWN,
-            "no_cause",
-            checked=self.checked_of_unknown(asked),
-            record=self.record,
-        )
-
-    def checked_of_unknown(self, asked: Asked) -> tuple[str, ...]:
-        """Return the keys of what its flags rule out."""
-        return ("requires_grad", "non_leaf") if asked.is_leaf else ("requires_grad",)
 
     # --- there is a gradient ----------------------------------------------------------------------
 
@@ -790,49 +760,18 @@ class Gradients(Zeros):
         runs = (e for e in self.facts.nodes_ran if node[e.node_id].kind is kind)
         return {(e.node_id, i) for e in runs for i, sent in enumerate(e.sent) if sent is None}
 
+    # --- nothing is proven ------------------------------------------------------------------------
 
-_HERE = frozenset({Symptom.ZERO, Symptom.NAN, Symptom.SOME})
-_ZERO = frozenset({Symptom.ZERO})
-_MISSING = frozenset({Symptom.NONE, Symptom.ELSEWHERE})
+    def no_cause(self, asked: Asked) -> Explanation:
+        """Tell that no rule proves anything."""
+        return self.answer(
+            asked,
+            Cause.NOT_KNOWN,
+            "no_cause",
+            checked=self.checked_of_unknown(asked),
+            record=self.record,
+        )
 
-# Every answer about one tensor, from the nearest cause to the farthest: see NOTE [one table].
-RULES: tuple[Rule[[Gradients, Asked]], ...] = (
-    Rule(Gradients.unreadable, frozenset({Symptom.UNREADABLE})),
-    Rule(Gradients.leftover, _HERE, when=Gradients.not_tracked),
-    Rule(Gradients.used_then_zeroed, _ZERO, when=Gradients.emptied),
-    Rule(Gradients.zeroed, _ZERO, when=Gradients.emptied),
-    Rule(Gradients.became_zeros, _ZERO),
-    Rule(Gradients.stopped, _ZERO),
-    Rule(Gradients.cancels, _ZERO),
-    Rule(Gradients.zero_unproven, _ZERO),
-    Rule(Gradients.not_finite, frozenset({Symptom.NAN})),
-    Rule(Gradients.arrived, frozenset({Symptom.SOME})),
-    Rule(Gradients.cut_behind, _MISSING, when=Gradients.not_tracked),
-    Rule(Gradients.made_in_inference, _MISSING, when=Gradients.not_tracked),
-    Rule(Gradients.not_asking, _MISSING, when=Gradients.not_tracked),
-    Rule(Gradients.asked_too_late, _MISSING),
-    Rule(Gradients.in_checkpoint, _MISSING, when=Gradients.unreached),
-    Rule(Gradients.unread, _MISSING, when=Gradients.unread_path),
-    Rule(Gradients.severed, _MISSING, when=Gradients.cut_off),
-    Rule(Gradients.aliased, _MISSING, when=Gradients.should_be_filled),
-    Rule(Gradients.left_torch, _MISSING, when=Gradients.should_be_filled),
-    Rule(Gradients.only_copied, _MISSING, when=Gradients.should_be_filled),
-    Rule(Gradients.mixed, _MISSING, when=Gradients.should_be_filled),
-    Rule(Gradients.not_whole, _MISSING, when=Gradients.should_be_filled),
-    Rule(Gradients.twin_used, _MISSING, when=Gradients.should_be_filled),
-    Rule(Gradients.never_read, _MISSING, when=Gradients.should_be_filled),
-    Rule(Gradients.made_a_leaf, _MISSING, when=Gradients.should_be_filled),
-    Rule(Gradients.leads_elsewhere, _MISSING, when=Gradients.should_be_filled),
-    Rule(Gradients.rebound, _MISSING, when=Gradients.not_kept),
-    Rule(Gradients.made_non_leaf, _MISSING, when=Gradients.not_kept),
-    Rule(Gradients.is_a_result, _MISSING, when=Gradients.not_kept),
-    Rule(Gradients.used_then_cleared, _MISSING),
-    Rule(Gradients.cleared_unused, _MISSING),
-    Rule(Gradients.given_back, _MISSING),
-    Rule(Gradients.none_returned, _MISSING),
-    Rule(Gradients.used_up_graph, _MISSING, when=Gradients.not_run),
-    Rule(Gradients.no_backward_from_loss, _MISSING, when=Gradients.not_run),
-    Rule(Gradients.no_backward_at_all, _MISSING),
-    Rule(Gradients.custom_above, _MISSING, when=Gradients.unseen_path),
-    Rule(Gradients.not_run_or_cleared, _MISSING, when=Gradients.unseen_path),
-)
+    def checked_of_unknown(self, asked: Asked) -> tuple[str, ...]:
+        """Return the keys of what its flags rule out."""
+        return ("requires_grad", "non_leaf") if asked.is_leaf else ("requires_grad",)
