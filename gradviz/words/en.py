@@ -1651,6 +1651,7 @@ OUTLINE = {
     "after": "{kind}, after {after:commas}",
     "then": "{kind}, then {then:commas}",
     "after_and_then": "{kind}, after {after:commas}, then {then:commas}",
+    "line_times": "line {line}, ×{n}",
     "lines": "lines {first} – {last}",
     "of": "of {names:few}",
     "sends": "sends {norm}",

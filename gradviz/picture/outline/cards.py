@@ -17,6 +17,7 @@ from gradviz.words.words import Words, reason_of
 
 CODE = 40  # characters of code in a title
 FUNCTIONS = 3  # that are named of those folded into a card
+LOOP = 6  # operations of one line that are told as a loop
 TERMS = 8  # rows of a loss
 
 
@@ -245,7 +246,11 @@ class Cards:
                 name, say("outline.lines", first=min(lines), last=max(lines)), shape
             )
         code = self.words.code(calls[-1]) or function_of(self.operations.all[unit.ops[-1]])
-        grey = say("label.line", line=lines[-1]) if lines else ""
+        times = sum(call.function == calls[-1].function for call in calls)
+        if lines and times > 1 and len(unit.ops) >= LOOP:
+            grey = say("outline.line_times", line=lines[-1], n=times)
+        else:
+            grey = say("label.line", line=lines[-1]) if lines else ""
         return self._titled(code, grey, shape)
 
     def _shape(self, tensor_id: int | None) -> str:

@@ -88,10 +88,10 @@ class Drawn:
         """Say whether a card stands for a tensor: its operations made it, or it is a parameter that
         they read."""
         operations = self.fitting.operations
+        if self.graph.tensor[tensor_id].object_id in operations.weight:
+            return True
         at = operations.made_by.get(tensor_id)
-        if at is not None:
-            return operations.all[at].call.id in card.calls
-        return self.graph.tensor[tensor_id].object_id in operations.weight
+        return at is not None and operations.all[at].call.id in card.calls
 
     # --- words ------------------------------------------------------------------------------------
 

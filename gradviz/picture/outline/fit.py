@@ -256,12 +256,17 @@ def _with_slots(outline: Outline, layout: Layout, places: dict[int, float], link
         into = {pair for pair in pairs_drawn if pair[1] == card.id}
         out = {pair for pair in pairs_drawn if pair[0] == card.id}
         above, below = _ordered(into, 0, places, links), _ordered(out, 1, places, links)
-        sides = [others for pairs, others in ((into, above), (out, below)) if pairs & carrying]
-        wide = max((len(side) for side in sides if _independent(side, links)), default=1)
+        rivers = [side for pairs, side in ((into, above), (out, below)) if pairs & carrying]
+        wide = _columns(rivers, links)
         if wide > 1:
             columns[card.id] = wide
         slots[card.id] = _slots(above, below, is_wide=wide > 1)
     return layout._replace(slots=slots, columns=columns)
+
+
+def _columns(sides: list[tuple[int, ...]], links: Links) -> int:
+    """Return how many columns wide a card is that has these neighbours at its edges."""
+    return max((len(side) for side in sides if _independent(side, links)), default=1)
 
 
 def _slots(above: tuple[int, ...], below: tuple[int, ...], *, is_wide: bool) -> Slots:
