@@ -115,6 +115,8 @@ class Figure:
         """What is drawn."""
         if self.outlined is not None:
             return self.outlined.scene()
+        if not self._folded:
+            return arrange.arranged(self.whole)
         return arrange.arranged(folding.fold(self.whole, self.graph))
 
     @cached_property

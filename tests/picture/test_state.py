@@ -172,6 +172,8 @@ def test_selecting_a_tensor_lights_the_leaves_to_which_torch_sends_gradients(
         for name in names & {n for n, t in made.items() if t.is_leaf and t.requires_grad}:
             of_leaf.setdefault(name, set()).add(f"n{card.id}")
     rows = {row["key"]: row["card"] for row in shown["table"]}
+    if figure.outlined:  # a leaf has no card of its own there: it stands on that of its reader
+        of_leaf = {n: {rows[n]} for n, t in made.items() if t.is_leaf and t.requires_grad}
     for name, t in made.items():
         if not t.requires_grad or name not in rows:
             continue

@@ -233,25 +233,26 @@ class Cards:
     def _statement_title(self, unit: Unit, shape: str) -> Row:
         calls = [self.operations.all[at].call for at in unit.ops]
         lines = [c.source.line for c in calls if c.source]
-        made = [
-            self.operations.graph.tensor[i].code_name
-            for at in unit.ops
-            for i in self.operations.all[at].makes[-1:]
-        ]
-        named = [name for name in made if name.isidentifier()]
+        made = (self.operations.all[at].makes[-1] for at in unit.ops)
+        names = [self.operations.graph.tensor[i].code_name for i in made]
+        named = [name for name in names if name.isidentifier()]
         if len({*lines}) > 1 and named:
             first, last = named[0], named[-1]
             name = first if first == last else say("card.from_to", first=first, last=last)
-            return self._titled(
-                name, say("outline.lines", first=min(lines), last=max(lines)), shape
-            )
+            grey = say("outline.lines", first=min(lines), last=max(lines))
+            return self._titled(name, grey, shape)
         code = self.words.code(calls[-1]) or function_of(self.operations.all[unit.ops[-1]])
+        return self._titled(code, self._line_of(calls), shape)
+
+    def _line_of(self, calls: list[Call]) -> str:
+        """Return the line of a statement, and how often it ran where that is a loop."""
+        source = calls[-1].source
+        if source is None:
+            return ""
         times = sum(call.function == calls[-1].function for call in calls)
-        if lines and times > 1 and len(unit.ops) >= LOOP:
-            grey = say("outline.line_times", line=lines[-1], n=times)
-        else:
-            grey = say("label.line", line=lines[-1]) if lines else ""
-        return self._titled(code, grey, shape)
+        if times > 1 and len(calls) >= LOOP:
+            return say("outline.line_times", line=source.line, n=times)
+        return say("label.line", line=source.line)
 
     def _shape(self, tensor_id: int | None) -> str:
         tensor = self.operations.graph.tensor.get(tensor_id)
