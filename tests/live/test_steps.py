@@ -276,7 +276,8 @@ def test_folded_steps_fold_alike() -> None:
         net(torch.ones(1, 2)).sum().backward()
     every = steps.steps(rec)
     assert any(c.inside for c in every[-1].figure.scene.cards)
-    assert every[-1].figure.scene.cards == rec.figure().scene.cards
+    folded = fold.fold(cards.scene(rec.graph), rec.graph)
+    assert every[-1].figure.scene.cards == arrange.arranged(folded).cards
     some = every[len(every) // 4].figure
     told = {
         i

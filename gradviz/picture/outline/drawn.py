@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradviz.graph.operations import Operations
-from gradviz.graph.records import Graph
+from gradviz.graph.records import Graph, NoteKind
 from gradviz.picture import scene as pictures
 from gradviz.picture.outline.fit import Draw, Fitted, Fitting
 from gradviz.picture.outline.scene import Arrow, Card, Outline, Row, Tone
@@ -20,8 +20,10 @@ KINDS = {"gradient": "gradient", "can": "edge", "cut": "cut", "forward": "forwar
 
 def is_wanted(graph: Graph) -> bool:
     """Say whether a graph is drawn as an outline: a recording of more than a dozen operations,
-    those that only make a tensor out of nothing apart."""
-    if len(graph.calls) <= TOY:
+    those that only make a tensor out of nothing apart. The part of a recording that an explanation
+    points at is not: it shows why, operation by operation."""
+    is_part = any(note.kind is NoteKind.LEFT_OUT for note in graph.notes)
+    if len(graph.calls) <= TOY or is_part:
         return False
     return sum(bool(op.reads) for op in Operations(graph).all) > TOY
 
