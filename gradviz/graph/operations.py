@@ -18,6 +18,10 @@ from gradviz.graph.facts import NO_MEMORY, Facts, grouped
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call, Cut, CutReason, Graph, NodeRan
 
+CUTS = 6  # first cuts on the ways of one parameter that are told at most
+# Below this norm, and not zero, a gradient counts as vanished: Adam's eps is 100 times larger.
+VANISHING = 1e-10
+
 
 class Operation(NamedTuple):
     """One recorded call that made or wrote tensors.
@@ -44,6 +48,7 @@ class Fate(Enum):
     SOME = "some"
     NONE = "none"
     ZERO = "zero"
+    VANISHED = "vanished"  # not zero, and too small to move anything
     NAN = "nan"
     FROZEN = "frozen"  # requires_grad is False
     REACHED = "reached"  # no backward has run yet, and a gradient can come
@@ -117,6 +122,10 @@ class Operations:
         written = (e.after_id for e in self.facts.writes_by_call.get(call.id, ()) if not e.alias)
         results = (i for i in call.outputs if i not in call.inputs)
         return tuple(dict.fromkeys((*results, *written)))
+
+    def source_of(self, tensor_id: int) -> int | None:
+        """Return the operation that made a state; None for a leaf, or what is older."""
+        return self._source(self.made_by, tensor_id)
 
     def _source(self, made_by: dict[int, int], tensor_id: int | None) -> int | None:
         """Find the operation that made a state; what only got another flag or ``.grad`` since was
@@ -263,11 +272,19 @@ class Operations:
                 state = self.graph.tensor[i]
                 if state.object_id in seen or not (state.is_leaf and state.requires_grad):
                     continue
+                if self.graph.modules and self._is_computed(i):
+                    continue
                 seen.add(state.object_id)
                 name = self.facts.latest_state[state.object_id].name or ""
                 fate = self._fate(state.object_id, True)
                 found.append(Weight(state.object_id, name, None, fate, None, state.shape))
         return found
+
+    def _is_computed(self, tensor_id: int) -> bool:
+        """Say whether a leaf was computed from other tensors, and made one by a flag: beside a
+        model such a leaf is an input of it, not a parameter."""
+        at = self.source_of(tensor_id)
+        return at is not None and bool(self.all[at].reads)
 
     @cached_property
     def weight(self) -> dict[int, Weight]:
@@ -324,6 +341,8 @@ class Operations:
         norms = [self.arrived[key] for key in self._arrivals_at.get(node, ())]
         if norms[-1:] == [0.0]:
             return Fate.ZERO
+        if norms and 0.0 < norms[-1] < VANISHING:
+            return Fate.VANISHED
         stored = [e.stored or "" for e in self.facts.accumulations.get(node, ())][-1:]
         return Fate.NAN if "nan" in "".join(stored) else Fate.SOME
 
@@ -345,49 +364,69 @@ class Operations:
     # --- causes -----------------------------------------------------------------------------------
 
     @cached_property
-    def cause_of(self) -> dict[int, Cut]:
-        """The first cut on the ways of a parameter that gets no gradient, by the id of its object.
+    def causes_of(self) -> dict[int, tuple[Cut, ...]]:
+        """The first cuts on the ways of a parameter that gets no gradient, by the id of its object.
 
-        Of several ways the one that fed a loss counts; a parameter that no operation read, or whose
-        values no loss used, has no cut.
+        Where some of them fed a loss, the others are left out. A parameter that no operation read,
+        or whose values no loss used, has none.
         """
         lost = (Fate.NONE, Fate.UNREACHED)
         found = {}
         for object_id, weight in self.weight.items():
             if weight.fate not in lost:
                 continue
-            cuts = [
-                cut
-                for at in self.uses.get(object_id, ())
-                if (cut := self._cut_from(at, object_id)) is not None
-            ]
-            if cuts:
-                found[object_id] = min(cuts, key=self._gravity)
+            met = (cut for at in self.uses.get(object_id, ()) for cut in self._from(at, object_id))
+            if cuts := self._gravest(met):
+                found[object_id] = cuts
         return found
 
-    def _cut_from(self, at: int, object_id: int) -> Cut | None:
-        """Find the first cut on the way of a parameter that this operation reads."""
+    @cached_property
+    def cause_of(self) -> dict[int, Cut]:
+        """The first of those, by the id of the parameter's object."""
+        return {object_id: cuts[0] for object_id, cuts in self.causes_of.items()}
+
+    def _from(self, at: int, object_id: int) -> tuple[Cut, ...]:
+        """Find the first cuts on the ways of a parameter that this operation reads."""
         op = self.all[at]
         states = [i for i in op.reads if self.graph.tensor[i].object_id == object_id]
         here = [self.facts.cut_of.get((op.call.id, i)) for i in states]
-        cuts = [cut for cut in here if cut is not None and cut.reason is not CutReason.FLAG_OFF]
-        return cuts[0] if cuts else self._cut_ahead[at]
+        cuts = tuple(cut for cut in here if cut and cut.reason is not CutReason.FLAG_OFF)
+        return cuts or self._cuts_ahead[at]
 
     @cached_property
-    def _cut_ahead(self) -> list[Cut | None]:
-        """For each operation, the first cut that its results meet."""
-        ahead: list[Cut | None] = [None] * len(self.all)
+    def _cuts_ahead(self) -> list[tuple[Cut, ...]]:
+        """For each operation, the first cuts that its results meet, on any way."""
+        ahead: list[tuple[Cut, ...]] = [()] * len(self.all)
         for op in reversed(self.all):
-            met: list[Cut] = []
+            met = list(self._copied_out.get(op.at, ()))
             for user in self.users[op.at]:
-                cut_here = self._cuts_between(op, self.all[user])
-                if cut_here:
-                    met += cut_here
-                elif (further := ahead[user]) is not None:
-                    met.append(further)
-            if met:
-                ahead[op.at] = min(met, key=self._gravity)
+                met += self._cuts_between(op, self.all[user]) or ahead[user]
+            ahead[op.at] = self._gravest(met)
         return ahead
+
+    @cached_property
+    def _copied_out(self) -> dict[int, list[Cut]]:
+        """The cuts by which values left torch, by the operation that made them."""
+        pairs = (
+            (self.source_of(cut.input_id), cut)
+            for cut in self.facts.real_cuts
+            if cut.reason is CutReason.COPIED_OUT and cut.call_id not in self.of_call
+        )
+        return grouped((at, cut) for at, cut in pairs if at is not None)
+
+    def _gravest(self, met: Iterable[Cut]) -> tuple[Cut, ...]:
+        """Return the cuts that fed a loss, or else all, in order; a few of many."""
+        cuts = sorted(set(met), key=self._gravity)
+        feeding = [cut for cut in cuts if not self._gravity(cut)[0]]
+        return tuple((feeding or cuts)[:CUTS])
+
+    @cached_property
+    def dead_end(self) -> list[int]:
+        """For each operation, the last one that its values went into."""
+        ends = list(range(len(self.all)))
+        for op in reversed(self.all):
+            ends[op.at] = max((ends[user] for user in self.users[op.at]), default=op.at)
+        return ends
 
     def _cuts_between(self, maker: Operation, user: Operation) -> list[Cut]:
         """List the cuts by which an operation separated what another one made."""

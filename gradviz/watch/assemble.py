@@ -210,7 +210,7 @@ def _norms(run: Run, values: Any) -> tuple[str | None, ...]:
     places = [None if v is None else v[2] for v in values]
     sizes = [None if at is None else run.norms[at] for at in places]
     # a tensor is not read yet
-    found = [f"{size:.4g}" if isinstance(size, float) else None for size in sizes]
+    found = [f"{size:.8g}" if isinstance(size, float) else None for size in sizes]
     return tuple(found) if any(found) else ()
 
 

@@ -1602,7 +1602,29 @@ PARAM_COUNT = {
     "lost": "✗ {n} of {total} {total:param|params} {n:gets|get} no gradient",
     "nan": "! {n} of {total} {total:param gets|params get} NaN",
     "zero": "! {n} of {total} {total:param gets|params get} only zeros",
+    "vanished": "! {n} of {total} {total:param gets|params get} next to nothing",
     "reached": "{n} of {total} {total:param|params} can be reached",
+}
+
+# rows and headlines of outlines whose key is computed: picture/outline/
+ALARM_COUNT = {
+    "zero": "{n} of {total} zeros",
+    "vanished": "{n} of {total} vanish",
+    "nan": "{n} of {total} NaN",
+}
+ALARM_PART = {
+    "zero": "{n} of these only zeros",
+    "nan": "{n} of these NaN",
+    "vanished": "{n} of these next to nothing",
+    "unheld": "{n} of these in no optimizer",
+}
+STATE_OF = {
+    "frozen": "frozen, requires_grad False:",
+    "unheld": "gets a gradient, and no optimizer has it:",
+}
+FADES = {
+    "zero": "{n:1 param gets|# params get} only zeros:",
+    "vanished": "{n:1 gradient vanishes|# gradients vanish}, below 1e-10:",
 }
 
 # pictures of models: picture/outline/
@@ -1619,6 +1641,10 @@ OUTLINE = {
     "no_optimizer": "– {n:# param|# params}, in no optimizer",
     "no_gradient": "– {n:# param gets|# params get} no gradient",
     "frozen": "{n:# param|# params} frozen: requires_grad False",
+    "frozen_short": "{n:# param|# params} frozen",
+    "moved": "! running stats moved, though frozen",
+    "moved_short": "! running stats moved",
+    "batch_norms": "{n:# BatchNorm|# BatchNorms}",
     "lets_through": "lets the gradient through",
     "all_frozen": "frozen",
     "named_lost": "✗ {names:few}: no gradient",
@@ -1630,8 +1656,8 @@ OUTLINE = {
     "count_gets": "{n} of {total} ✓",
     "count_lost": "{n} of {total} ✗",
     "count_off": "0 of {total} –",
-    "count_zero": "{n} only zeros",
-    "count_nan": "{n} NaN",
+    "count_elsewhere": "from {names:few}",
+    "named_vanished": "! {names:few}: next to nothing",
     "never_called": "✗ {path}: never called, 0 of {n} {n:param|params}",
     "not_called": "never called",
     "first_to_last": "{first} … {last}",
@@ -1694,8 +1720,16 @@ OUTLINE = {
     "part_frozen": "{n:1 is frozen|# are frozen}",
     "part_unheld": "{n:1 gets none: no optimizer has it|# get none: no optimizer has them}",
     "part_without": "{n:1 gets none|# get none}",
-    "part_zero": "{n} of these only zeros",
-    "part_nan": "{n} of these NaN",
+    "goes": "{first} → {last}",
+    "behind": "after {name}",
+    "ahead": "before {name}",
+    "way": "· {way}",
+    "frozen_in": "since {place}",
+    "made_in": "made in {place}",
+    "line_way": "{place}, {way}",
+    "on_another_way": "and on another way:",
+    "names": "{names:few}",
+    "batch_norms_moved": "frozen, yet {n:# BatchNorm moved its|# BatchNorms moved their} running stats: train() does that",
     "one_cause": "one cause:",
     "n_params": "{n:1 param:|# params:}",
     "more_causes": "and {n:1 more cause|# more causes}",
@@ -1912,6 +1946,10 @@ SECTIONS = {
     "fact": FACT,
     "legend": LEGEND,
     "param_count": PARAM_COUNT,
+    "alarm_count": ALARM_COUNT,
+    "alarm_part": ALARM_PART,
+    "state_of": STATE_OF,
+    "fades": FADES,
     "outline": OUTLINE,
     "picture": PICTURE,
     "page": WITHOUT_SCRIPTS,

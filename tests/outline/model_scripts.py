@@ -123,8 +123,10 @@ def run(
     source: str,
     filename: str,
     around: Callable[[], AbstractContextManager[Any]] = nullcontext,
+    names: Namespace | None = None,
 ) -> Namespace:
-    """Run the setup, then the cell inside ``around()``. Return the names that the script has made.
+    """Run the setup, then the cell inside ``around()``. Return the names that the script has made:
+    ``names``, if given, so that ``around`` can look into them.
 
     Both parts are compiled under ``filename`` with the line numbers of the whole script, and
     ``linecache`` knows the text.
@@ -138,7 +140,8 @@ def run(
         for in_cell in (False, True)
     ]
     setup, cell = (compile(part, filename, "exec") for part in parts)
-    namespace: Namespace = {"__name__": "__main__", "__file__": filename}
+    namespace: Namespace = {} if names is None else names
+    namespace |= {"__name__": "__main__", "__file__": filename}
     with torch.random.fork_rng():
         exec(setup, namespace)
         with around():

@@ -62,6 +62,7 @@ BY_NAME = {
     *("symptom", "ruled_out", "mend", "cause", "answer_column", "verdict", "obstacle"),
     *("cut", "card_kind", "legend", "belief", "note"),
     *("cutter", "wrong_use", "saved", "column", "param_count"),
+    *("alarm_count", "alarm_part", "state_of", "fades"),
 }
 NAMES = {
     "symptom": {symptom.name.lower() for symptom in OF_A_GRADIENT},

@@ -174,6 +174,9 @@ class Cards:
         return all(self._same_module(call, calls[0]) for call in calls)
 
     def _side_title(self, calls: list[ModuleCall]) -> Row:
+        if self._are_one_module(calls):
+            grey = say("outline.called_times", kind=calls[0].kind, n=len(calls))
+            return self._titled(self.short(calls[0]), grey, "")
         around = {c.path.rpartition(".")[0] for c in calls}
         names = [c.path.rpartition(".")[2] for c in calls]
         prefix = around.pop() if len(around) == 1 else ""
@@ -212,10 +215,20 @@ class Cards:
             for i in self.expansion.is_open
             if self.tree.call[i].module_id == module_id and self.tree.call[i].path
         ]
-        framed = {self.tree.call[i].path for i in self.expansion.frames}
-        around = [p for p in inside if path.startswith(f"{p}.") and (p in framed or p)]
-        prefix = max(around, key=len, default="")
-        return path.removeprefix(f"{prefix}.") if prefix else path
+        around = [p for p in inside if path.startswith(f"{p}.")]
+        for prefix in sorted(around, key=len, reverse=True):
+            short = path.removeprefix(f"{prefix}.")
+            if not self._means_another(module_id, short, path, inside):
+                return short
+        return path
+
+    def _means_another(self, module_id: int, short: str, path: str, inside: list[str]) -> bool:
+        """Say whether a shortened path is also what another module is called."""
+        called = self.tree.called
+        return any(
+            other != path and (module_id, other) in called
+            for other in (short, *(f"{prefix}.{short}" for prefix in inside))
+        )
 
     def _with_folded(self, grey: str, unit: Unit) -> str:
         """Add the functions that were folded into a card to its class."""
@@ -435,17 +448,19 @@ class Cards:
         return bool(self.states.of(self.units[place]).lost)
 
     @cached_property
-    def loses(self) -> dict[Cut, int]:
-        """How many parameters lost their gradient by a cut, those that should get one."""
-        found: dict[Cut, int] = {}
-        for object_id, cut in self.operations.cause_of.items():
+    def loses(self) -> dict[Cut, set[int]]:
+        """Which parameters lost their gradient by a cut, of those that should get one, by the ids
+        of their objects. Where several cuts stand side by side, each of them costs it."""
+        found: dict[Cut, set[int]] = {}
+        for object_id, cuts in self.operations.causes_of.items():
             if self.states.should_get(self.operations.weight[object_id]):
-                found[cut] = found.get(cut, 0) + 1
+                for cut in cuts:
+                    found.setdefault(cut, set()).add(object_id)
         return found
 
-    def losing(self, cut: Cut) -> int:
-        """Return how many parameters lost their gradient by a cut."""
-        return self.loses.get(cut, 0)
+    def losing(self, *cuts: Cut) -> int:
+        """Return how many parameters lost their gradient by cuts."""
+        return len(set[int]().union(*(self.loses.get(cut, ()) for cut in cuts)))
 
     def _said(self, place: int) -> list[Row]:
         """Tell of the links of a card that are not drawn."""
@@ -465,8 +480,10 @@ class Cards:
         name = self.name_of(link.tail)
         if link.is_cut:
             cut = link.cuts[0]
-            text = say("outline.skip_cut", name=name, reason=reason_of(cut), place=self.where(cut))
-            return Row(Tone.CUT, (Span(text),), say("outline.no_gradient_back"))
+            place = self.where(cut)
+            text = say("outline.skip_cut", name=name, reason=reason_of(cut), place=place)
+            span = Span(text, shorter=self._cut_shorter(cut))
+            return Row(Tone.CUT, (span,), say("outline.no_gradient_back"))
         norm = self.links.norm(link)
         right = "" if norm is None or math.isnan(norm) else say("outline.sends", norm=figure(norm))
         return Row(Tone.SAID, (Span(say("outline.skip", name=name)),), right)
@@ -475,12 +492,22 @@ class Cards:
         name = self.name_of(link.head)
         if link.is_cut:
             text = say("outline.also_cut", name=name, place=self.where(link.cuts[0]))
-            return Row(Tone.CUT, (Span(text),), say("outline.gets_nothing"))
+            span = Span(text, shorter=self._cut_shorter(link.cuts[0]))
+            return Row(Tone.CUT, (span,), say("outline.gets_nothing"))
         norm = self.links.norm(link)
         right = (
             "" if norm is None or math.isnan(norm) else say("outline.gets_norm", norm=figure(norm))
         )
         return Row(Tone.SAID, (Span(say("outline.also_goes", name=name)),), right)
+
+    def _cut_shorter(self, cut: Cut) -> tuple[str, ...]:
+        """Return the words of a cut for where there is less room: its line goes last."""
+        place, call = self.where(cut), self.operations.graph.call[cut.call_id]
+        if not place or call.source is None:
+            return (say("outline.cut", reason=reason_of(cut)),)
+        line = say("label.line", line=call.source.line)
+        long = say("outline.cut_at", reason=reason_of(cut), place=place)
+        return long, say("outline.cut_at", reason=reason_of(cut), place=line), f"✂ {line}"
 
     def where(self, cut: Cut) -> str:
         """Return where a cut stands: "line 7", with its file where that is not the notebook's."""
@@ -510,17 +537,21 @@ class Cards:
         return found
 
     def _cut_label(self, cuts: list[Cut]) -> tuple[tuple[str, ...], bool]:
-        cut = max(cuts, key=self.losing)
-        place = self.where(cut)
-        first = (
-            say("outline.cut_at", reason=reason_of(cut), place=place)
+        first = max(cuts, key=self.losing)
+        told = {self.expansion.told(cut): cut for cut in (first, *cuts)}
+        by_place: dict[str, list[str]] = {}
+        for cut in told.values():
+            by_place.setdefault(self.where(cut), []).append(reason_of(cut))
+        chips = tuple(
+            say("outline.cut_at", reason=_commas(reasons), place=place)
             if place
-            else say("outline.cut", reason=reason_of(cut))
+            else say("outline.cut", reason=_commas(reasons))
+            for place, reasons in by_place.items()
         )
-        lost = sum(self.losing(c) for c in cuts)
+        lost = self.losing(*cuts)
         if not lost:
-            return (first,), False
-        return (first, say("outline.params_lost", n=lost)), True
+            return chips, False
+        return (*chips, say("outline.params_lost", n=lost)), True
 
     @cached_property
     def frames(self) -> tuple[Frame, ...]:
@@ -562,7 +593,7 @@ class Cards:
     def _quiet_frame(self, members: list[int]) -> Frame:
         first = self.operations.all[self.units[members[0]].ops[0]]
         mode = say("cut.inference_mode") if first.call.inference_mode else say("cut.no_grad")
-        lost = sum(self.losing(c) for k in members for c in self._cuts_in(self.units[k]))
+        lost = self.losing(*(c for k in members for c in self._cuts_in(self.units[k])))
         place = self.place_of_region(first.at)
         label = [say("outline.region", mode=mode, place=place) if place else mode]
         if lost:

@@ -9,7 +9,7 @@ Text of the user's only ever stands in HTML-like labels, through ``escape``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
@@ -46,6 +46,7 @@ HEAD_WIDTH = 560
 STRIP_WIDTH, SCISSORS = 520, 12
 MANY = 40  # parts of the strip that may be narrower
 BAR_WIDTH, BARS_HEIGHT = 40, 13
+ENOUGH = "transformer"  # as much of a text is left, whatever else stands in its row
 MIDDLE, NUMBER = 62, 46  # points that the counts and the norms of a table's rows take
 SPINE, OTHER = 20, 3  # weights of arrows
 RIVERS = ("gradient", "can")
@@ -281,11 +282,34 @@ def _strip_row(neighbours: Sequence[int], edge: str, card: Card, layout: Layout)
 def _row(each: Row, width: int) -> str:
     right = _right_cells(each)
     room = width - sum(cell_width for cell_width, _ in right)
+    for less in _with_less(each):  # a name matters more than a bar, a number more than words
+        if room - 6 >= _least(each):
+            break
+        right = _right_cells(less)
+        room = width - sum(cell_width for cell_width, _ in right)
     cells = [cell(line(_spans(each, room - 6)), align="left", width=max(room, 1))]
     cells += [text for _, text in right]
     fill = looks.TONES[each.tone].fill
     inside = row(*cells, cell(width=1))
     return table(inside, cellpadding=2, bgcolor=fill, width=width, style="rounded")
+
+
+def _with_less(row: Row) -> Iterator[Row]:
+    """Go through a row with less and less at its right."""
+    row = row._replace(bars=(), bar=None)
+    yield row
+    if row.right and not any(c.isdigit() for c in row.right):
+        row = row._replace(right="")
+        yield row
+    yield row._replace(right="")
+
+
+def _least(row: Row) -> float:
+    """Return the room that the beginning of a row takes at least: its shortest wording, or enough
+    of it to tell which it is."""
+    span = row.left[0]
+    font = _look(span, row.tone)
+    return min(_widths([text], [font]) for text in (*span.shorter, span.text, ENOUGH))
 
 
 def _right_cells(each: Row) -> list[tuple[int, str]]:

@@ -118,7 +118,11 @@ class Fitting:
             if self.guess(plan) > HEIGHT:
                 continue
             yield from self._narrower(plan)
-        yield replace(self._low_enough(replace(plan, in_column=True)), width=0)
+        plan = replace(self._low_enough(replace(plan, in_column=True)), width=0)
+        yield plan
+        while (units := fold_one(self.cards(plan), even_if_it_matters=True)) is not None:
+            plan = replace(plan, units=units)
+            yield plan
 
     def _low_enough(self, plan: Plan) -> Plan:
         """Fold until the guessed height fits; before, drop inputs and say less."""

@@ -99,7 +99,7 @@ def _matters(cards: Cards, place: int) -> bool:
     unit = cards.units[place]
     cut = any(link.cuts for link in (*cards.links.into[place], *cards.links.out_of[place]))
     state = cards.states.of(unit)
-    alarms = bool(state.zero or state.nan or unit.unused)
+    alarms = bool(state.zero or state.vanished or state.nan or unit.unused)
     return cut or alarms
 
 

@@ -4,7 +4,7 @@ statements join their neighbours, equal neighbours become one."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from functools import cached_property
 from itertools import groupby
 
@@ -61,25 +61,26 @@ class Gathering:
         """Find the statements whose every user is in the loss that this operation made."""
         through = self.expansion.looked_through
         for run in reversed(runs):
-            ops = [unit.ops[0] for unit in run]
+            ops = self._not_cut_off([unit.ops[0] for unit in run])
             if start in ops:
                 ops = [at for at in ops if at <= start]
                 loss_of.update(dict.fromkeys(ops, start))
                 continue
             inside = {*ops}
-            users = {user for at in ops for user in self._users(at)} - inside - through
+            users = {user for at in ops for user in self.operations.users[at]} - inside - through
             if not users or any(loss_of.get(user) != start for user in users):
                 continue
             if self._may_join_loss(ops):
                 loss_of.update(dict.fromkeys(ops, start))
 
-    def _users(self, at: int) -> Iterator[int]:
-        """Go through the operations that use a result, also through what stands on an arrow."""
-        for user in self.operations.users[at]:
-            if user in self.expansion.looked_through:
-                yield from self._users(user)
-            else:
-                yield user
+    def _not_cut_off(self, ops: list[int]) -> list[int]:
+        """Leave out what goes into cuts alone: an arrow leads from there to the loss."""
+        gone: set[int] = set()
+        for at in reversed(ops):
+            users = self.operations.users[at]
+            if users and all(u in gone or u in self.expansion.looked_through for u in users):
+                gone.add(at)
+        return [at for at in ops if at not in gone]
 
     def _may_join_loss(self, ops: list[int]) -> bool:
         """Say whether a statement is part of a loss: it reads no parameter, and without modules it
@@ -312,6 +313,7 @@ class _Folding:
     def card(self, unit: Unit) -> None:
         """Place a card, and what waited for it."""
         taken = [w for w in self.waiting if w.parent == unit.parent or unit.kind is Kind.LOSS]
+        taken = self._with_what_they_use(unit, taken)
         rest = [w for w in self.waiting if w not in taken]
         for statement in taken:
             unit.ops = sorted([*statement.ops, *unit.ops])
@@ -319,6 +321,22 @@ class _Folding:
                 unit.after += self._functions(statement)
         self.waiting = rest
         self.done.append(unit)
+
+    def _with_what_they_use(self, unit: Unit, taken: list[Unit]) -> list[Unit]:
+        """Add what a card, or what it takes, reads: no later card may make it."""
+        wanted = self._behind({at for one in (unit, *taken) for at in one.ops})
+        return [w for w in self.waiting if w in taken or wanted & {*w.ops}]
+
+    def _behind(self, places: set[int]) -> set[int]:
+        """Return operations, and those that they read, as far back as what waits goes."""
+        waiting = {at for w in self.waiting for at in w.ops} | self.expansion.looked_through
+        found, todo = {*places}, [*places]
+        while todo:
+            for source in self.operations.all[todo.pop()].sources:
+                if source is not None and source in waiting and source not in found:
+                    found.add(source)
+                    todo.append(source)
+        return found
 
     def statement(self, unit: Unit) -> None:
         """Place a statement: a card of its own, with the card before it, or with the next one."""
@@ -329,6 +347,8 @@ class _Folding:
             self._own_card(unit)
         elif self._follows_last(unit):
             self._append(unit)
+        elif (maker := self._maker_of_what_is_cut_off(unit)) is not None:
+            self._append(unit, maker)
         else:
             self.waiting.append(unit)
 
@@ -354,10 +374,24 @@ class _Folding:
         else:
             self.card(unit)
 
-    def _append(self, unit: Unit) -> None:
-        last = self.done[-1]
-        last.ops = sorted([*last.ops, *unit.ops])
-        last.then += self._functions(unit)
+    def _append(self, unit: Unit, to: Unit | None = None) -> None:
+        card = to or self.done[-1]
+        card.ops = sorted([*card.ops, *unit.ops])
+        card.then += self._functions(unit)
+
+    def _maker_of_what_is_cut_off(self, unit: Unit) -> Unit | None:
+        """Return the card that made everything which a statement reads, where the result goes into
+        cuts alone: the arrow that is cut begins there."""
+        inside = {*unit.ops}
+        users = {u for at in unit.ops for u in self.operations.users[at]} - inside
+        sources = {
+            s for at in unit.ops for s in self.operations.all[at].sources if s is not None
+        } - inside
+        if not users or not users <= self.expansion.looked_through:
+            return None
+        makers = [card for card in self.done if sources & {*card.ops}]
+        alone = len(makers) == 1 and sources <= {*makers[0].ops}
+        return makers[0] if alone and makers[0].kind is not Kind.LOSS else None
 
     def _follows_last(self, unit: Unit) -> bool:
         """Say whether all that a statement reads was made in the card before it."""

@@ -8,16 +8,19 @@ from functools import cached_property
 from itertools import groupby
 
 from gradviz.graph.operations import Fate, Weight
-from gradviz.graph.records import Cut, CutReason, ModuleCall
+from gradviz.graph.records import Call, Cut, CutReason, ModuleCall
 from gradviz.picture.outline.cards import Cards
+from gradviz.picture.outline.places import Places
 from gradviz.picture.outline.scene import Headline, Part, Rail, Span
 from gradviz.picture.outline.states import HAS, id_of
+from gradviz.picture.outline.units import function_of
 from gradviz.words.speech import say
 from gradviz.words.words import reason_of
 
 CAUSES = 3  # that are told, by how many parameters they cost
 QUIET = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE)
 HARMLESS = 2  # cuts that cost nothing, and are told
+NAMES = 3  # modules that a line names at most
 
 
 class Heading:
@@ -31,13 +34,15 @@ class Heading:
         self.cards = cards
         self.operations = cards.operations
         self.weights = cards.operations.weights
+        self.places = Places(cards.tree)
+        self.fading = cards.expansion.fading
 
     def headline(self) -> Headline:
         """Return title, causes and strip."""
         if not self.weights:
             return Headline(say("outline.no_parameters"))
         lost = [w for w in self.weights if self.sort(w) is Rail.NONE]
-        lines = [*self._backwards(), *self._causes(lost), *self._harmless()]
+        lines = [*self._backwards(), *self._causes(lost), *self._states(), *self._harmless()]
         strip = self._strip() if self._is_uneven() else ()
         return Headline(self._title(), tuple(lines), strip)
 
@@ -81,11 +86,17 @@ class Heading:
         return parts
 
     def _bad_parts(self) -> list[str]:
-        """Count the parameters that get zeros alone, or NaN."""
+        """Count the parameters that get zeros alone, NaN or next to nothing, and those that get a
+        gradient which no optimizer will use."""
         fates = Counter(w.fate for w in self.weights)
-        zero, nan = fates[Fate.ZERO], fates[Fate.NAN]
-        parts = [say("outline.part_zero", n=zero)] if zero else []
-        return [*parts, say("outline.part_nan", n=nan)] if nan else parts
+        unheld = sum(self.sort(w) is Rail.COMES and w.held is False for w in self.weights)
+        counts = {
+            "zero": fates[Fate.ZERO],
+            "nan": fates[Fate.NAN],
+            "vanished": fates[Fate.VANISHED],
+            "unheld": unheld,
+        }
+        return [say(f"alarm_part.{key}", n=n) for key, n in counts.items() if n]
 
     # --- causes -----------------------------------------------------------------------------------
 
@@ -138,6 +149,8 @@ class Heading:
             n = len(weights)
             start = say("outline.one_cause") if alone else say("outline.n_params", n=n)
             lines.append((Span(start), *self.cause(weights)))
+            if other := self._other_cut(weights):
+                lines.append(other)
         if len(ranked) > CAUSES:
             lines.append((Span(say("outline.more_causes", n=len(ranked) - CAUSES)),))
         return lines
@@ -151,8 +164,12 @@ class Heading:
         cut = self._cut_of(weight)
         if cut is None:
             unused = self._unused_above(weight)
-            used = bool(self.operations.uses.get(id_of(weight)))
-            return unused or used, weight.name.rpartition(".")[0] if not unused else ""
+            end = unused or self.places.dead_end(weight) or weight.name.rpartition(".")[0]
+            return bool(unused), end
+        return self._mark(cut)
+
+    def _mark(self, cut: Cut) -> Hashable:
+        """Return what cuts that are one cause have in common."""
         if cut.reason in QUIET:
             return self._region.get(self.operations.of_call.get(cut.call_id, -1))
         return self.cards.expansion.told(cut)
@@ -176,7 +193,7 @@ class Heading:
         cuts = [cut for w in weights if (cut := self._cut_of(w)) is not None]
         if cuts:
             return self._cut(cuts)
-        path = weight.name.rpartition(".")[0]
+        path = self.places.dead_end(weight) or weight.name.rpartition(".")[0]
         unused = self._unused_above(weight)
         if unused:
             return Span(unused, "name"), Span(say("outline.was_never_called"), "strong")
@@ -199,26 +216,139 @@ class Heading:
         for child in self.cards.tree.children.get(call_id, ()):
             yield from self._below(child)
 
+    def _other_cut(self, weights: list[Weight]) -> tuple[Span, ...]:
+        """Tell of another cut that all of these parameters meet first on another way."""
+        met = [self.operations.causes_of.get(id_of(w), ()) for w in weights]
+        others = {self._mark(cut): cut for cut in reversed(met[0])}
+        for cuts in met:
+            first, *_ = [*cuts, None]
+            here = {self._mark(cut) for cut in cuts if first and cut is not first}
+            others = {mark: cut for mark, cut in others.items() if mark in here}
+        if not others:
+            return ()
+        cut = list(others.values())[-1]
+        return Span(say("outline.on_another_way")), *self._cut([cut])
+
+    def _place(self, cut: Cut) -> str:
+        """Return the line of a cut, or that of the region where no gradient is recorded."""
+        if cut.reason in QUIET:
+            at = self._region[self.operations.of_call[cut.call_id]]
+            return self.cards.place_of_region(at)
+        return self.cards.where(cut)
+
     def _cut(self, cuts: list[Cut]) -> tuple[Span, ...]:
         cut = cuts[0]
         calls = [self.operations.graph.call[c.call_id] for c in cuts]
         first = Span(say("outline.cut", reason=reason_of(cut)), "strong")
+        place = self._place(cut)
         if cut.reason in QUIET:
-            at = self._region[self.operations.of_call[cut.call_id]]
-            return first, Span(self.cards.place_of_region(at))
-        place = self.cards.where(cut)
+            return first, Span(place)
         inside = list(dict.fromkeys(self._inside(call.module_call) for call in calls))
         if not place:
             return (first,)
         if len(inside) > 1:
             return first, Span(say("outline.line_inside_many", place=place, n=len(inside)))
-        if not inside[0]:
-            return first, Span(place)
-        return first, Span(say("outline.line_inside", place=place)), Span(inside[0], "name")
+        ways = {self.places.between(c) for c in cuts}
+        way = ways.pop() if len(ways) == 1 else ""
+        return first, *self._at(place, inside[0], way)
+
+    def _at(self, place: str, inside: str, way: str) -> tuple[Span, ...]:
+        """Tell a line with the module that it stands in, and the modules beside it."""
+        if inside and way:
+            start, name = Span(say("outline.line_inside", place=place)), Span(inside, "name")
+            return start, name, Span(say("outline.way", way=way))
+        if inside:
+            return Span(say("outline.line_inside", place=place)), Span(inside, "name")
+        return (Span(say("outline.line_way", place=place, way=way) if way else place),)
 
     def _inside(self, call_id: int | None) -> str:
         """Return the path of the module that a cut stands in; "" outside, or in the root."""
-        return "" if call_id is None else self.cards.tree.call[call_id].path
+        return self.places.inside(call_id)
+
+    # --- flags, optimizers, and gradients that fade -----------------------------------------------
+
+    def _states(self) -> list[tuple[Span, ...]]:
+        """Name the modules that are frozen, in no optimizer, or that get nothing to learn from."""
+        frozen = [w for w in self.weights if w.fate is Fate.FROZEN]
+        unheld = [w for w in self.weights if self.sort(w) is Rail.COMES and w.held is False]
+        lines = []
+        for weights, key in ((frozen, "frozen"), (unheld, "unheld")):
+            names = self.places.of_weights(weights)
+            if names and len(names) <= NAMES and len(weights) < len(self.weights):
+                spans = [Span(say(f"state_of.{key}")), Span(_commas(names), "name")]
+                line = self._line_of(weights)
+                lines.append((*spans, *([Span(line)] if line else [])))
+        return [*lines, *self._faded(), *self._moved()]
+
+    def _line_of(self, weights: list[Weight]) -> str:
+        """Return the line of the recording in which all of these parameters were frozen, or were
+        given their first values."""
+        found = set()
+        for weight in weights:
+            call = self._first_change.get(id_of(weight))
+            found.add((self.cards.words.where(call), weight.fate) if call else None)
+        one = found.pop() if len(found) == 1 else None
+        if not one or not one[0]:
+            return ""
+        frozen = one[1] is Fate.FROZEN
+        return say("outline.frozen_in" if frozen else "outline.made_in", place=one[0])
+
+    @cached_property
+    def _first_change(self) -> dict[int, Call]:
+        """The call that froze a parameter, or that wrote to it before any other one read it, by the
+        id of its object."""
+        facts, tensor = self.operations.facts, self.operations.graph.tensor
+        found = {
+            tensor[cut.input_id].object_id: self.operations.graph.call[cut.call_id]
+            for cut in facts.frozen_leaves
+        }
+        for call in self.operations.graph.calls:
+            for write in facts.writes_by_call.get(call.id, ()):
+                object_id = tensor[write.after_id].object_id
+                uses = self.operations.uses.get(object_id)
+                if uses and self.operations.all[uses[0]].call.id > call.id:
+                    found.setdefault(object_id, call)
+        return found
+
+    def _faded(self) -> list[tuple[Span, ...]]:
+        """Tell where gradients become zero or vanish."""
+        lines = []
+        for fate, key in ((Fate.ZERO, "zero"), (Fate.VANISHED, "vanished")):
+            groups: dict[int | None, list[Weight]] = {}
+            for weight in self.weights:
+                if weight.fate is fate:
+                    groups.setdefault(self.fading.faded_at(weight), []).append(weight)
+            ranked = sorted(groups.items(), key=lambda pair: -len(pair[1]))
+            for at, weights in ranked[:CAUSES]:
+                start = Span(say(f"fades.{key}", n=len(weights)), "strong")
+                lines.append((start, *self._faded_at(at, weights)))
+        return lines
+
+    def _faded_at(self, at: int | None, weights: list[Weight]) -> tuple[Span, ...]:
+        if at is None:
+            names = self.places.of_weights(weights)
+            return (Span(say("outline.names", names=names), "name"),)
+        op = self.operations.all[at]
+        code = function_of(op)
+        place = self.cards.words.where(op.call)
+        inside = self.places.inside(op.call.module_call)
+        return Span(code, "name"), *self._at(place, inside, self.places.around(at))
+
+    def _moved(self) -> list[tuple[Span, ...]]:
+        """Tell of frozen BatchNorms whose running statistics moved."""
+        moved = self.fading.moved
+        if not moved:
+            return []
+        weights = [
+            self.operations.weight[i] for at in moved for i in self.operations.reads_weights[at]
+        ]
+        names = self.places.of_weights(weights)
+        frozen = [w for w in self.weights if w.fate is Fate.FROZEN]
+        around = self.places.of_weights(frozen)
+        if len(names) > NAMES and len(around) <= NAMES:
+            names = around
+        start = Span(say("outline.names", names=names), "name")
+        return [(start, Span(say("outline.batch_norms_moved", n=len(moved)), "strong"))]
 
     def _harmless(self) -> list[tuple[Span, ...]]:
         """Tell of cuts that are drawn or said though no parameter is left without by them."""
@@ -261,3 +391,7 @@ class Heading:
         rail = self.sort(weight)
         lost_to_cut = rail is Rail.NONE and self._cut_of(weight) is not None
         return rail, self.cause_key(weight) if lost_to_cut else None
+
+
+def _commas(names: list[str]) -> str:
+    return ", ".join(names)

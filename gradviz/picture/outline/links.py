@@ -122,13 +122,14 @@ class Links:
             yield self.input_of[object_id], cut
         elif source is None:
             return
+        elif source in self.owner:  # also what only cuts, where a module is nothing else
+            if source not in self.expansion.data:
+                yield self.owner[source], cut
         elif source in self.expansion.looked_through:
             through = self.operations.all[source]
             for further, before in zip(through.reads, through.sources, strict=True):
                 for tail, cut_before in self._origins(through, further, before):
                     yield tail, cut_before or cut
-        elif source in self.owner and source not in self.expansion.data:
-            yield self.owner[source], cut
 
     def _add_gradients(self, found: dict[Pair, Link]) -> None:
         leaf = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from functools import cached_property
 from typing import NamedTuple
@@ -11,10 +12,13 @@ from gradviz.graph.operations import Fate, Sent, Weight, root_of_squares
 from gradviz.picture.outline.links import Links
 from gradviz.picture.outline.scene import Rail, Row, Span, Tone
 from gradviz.picture.outline.units import Kind, Merged, Part, Unit
+from gradviz.words.plain import visible
 from gradviz.words.speech import say
 
+CODE = 24  # characters of a call as written
 BARS = 12  # calls that get an upright bar each
-HAS = (Fate.SOME, Fate.ZERO, Fate.NAN)
+HAS = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN)
+ALARMS = {Fate.ZERO: "zero", Fate.VANISHED: "vanished", Fate.NAN: "nan"}
 SHORT = {"gets": "gets_short", "lost_all": "lost_all_short"}  # what has a short wording
 
 
@@ -25,6 +29,7 @@ class State(NamedTuple):
     here: list[Weight]  # got one from this card
     elsewhere: list[Weight]  # got one, and not from here
     zero: list[Weight]  # got zeros alone
+    vanished: list[Weight]  # got next to nothing
     nan: list[Weight]
     lost: list[Weight]
     off: list[Weight]  # got none, and nothing says that they should
@@ -77,7 +82,7 @@ class States:
         if fate in HAS:
             if norm is None:
                 return "elsewhere"
-            return {Fate.ZERO: "zero", Fate.NAN: "nan"}.get(fate, "here")
+            return ALARMS.get(fate, "here")
         return "lost" if self.should_get(weight) else "off"
 
     def should_get(self, weight: Weight) -> bool:
@@ -153,6 +158,11 @@ class States:
             found.append(self._count("nan", Tone.ALARM, Rail.COMES, state.nan, total))
         if state.zero:
             found.append(self._count("zero", Tone.ALARM, Rail.COMES, state.zero, total))
+        if state.vanished:
+            right = "" if state.norm is None else figure(state.norm)
+            found.append(
+                self._count("vanished", Tone.ALARM, Rail.COMES, state.vanished, total, right=right)
+            )
         if state.elsewhere:
             found += self._elsewhere_rows(unit, state, total)
         if state.here:
@@ -163,7 +173,15 @@ class States:
             found.append(self._off_row(state.off))
         if state.frozen and not state.here:
             found.append(self._frozen_row(state.frozen, place))
-        return found
+        return [*found, *self._moved_rows(unit)]
+
+    def _moved_rows(self, unit: Unit) -> list[Row]:
+        """Tell of BatchNorms that are frozen and moved their running statistics."""
+        n = len({*unit.ops}.intersection(self.expansion.fading.moved))
+        if not n:
+            return []
+        span = Span(say("outline.moved"), shorter=(say("outline.moved_short"),))
+        return [Row(Tone.ALARM, (span,), say("outline.batch_norms", n=n))]
 
     def _count(
         self,
@@ -320,8 +338,11 @@ class States:
         above = any(self.links.carries(link) for link in self.links.into[place])
         right = say("outline.lets_through") if passes and above else ""
         rail = Rail.PASSES if passes else Rail.NO
-        text = say("outline.frozen", n=len(frozen))
-        return Row(Tone.FROZEN, (Span(text),), right, rail)
+        span = Span(
+            say("outline.frozen", n=len(frozen)),
+            shorter=(say("outline.frozen_short", n=len(frozen)),),
+        )
+        return Row(Tone.FROZEN, (span,), right, rail)
 
     def _named_rows(self, state: State, place: int) -> list[Row]:
         """Tell of parameters that a statement reads itself, by name."""
@@ -334,6 +355,9 @@ class States:
             found.append(Row(Tone.OFF, (Span(text),)))
         if state.zero:
             text = say("outline.named_zero", names=_names(state.zero))
+            found.append(Row(Tone.ALARM, (Span(text),), "", Rail.COMES))
+        if state.vanished:
+            text = say("outline.named_vanished", names=[w.name for w in state.vanished])
             found.append(Row(Tone.ALARM, (Span(text),), "", Rail.COMES))
         if state.nan:
             text = say("outline.named_nan", names=_names(state.nan))
@@ -363,14 +387,17 @@ class States:
         """Tell of each module of a card in a row of its own."""
         states = [self.of(member) for member in members]
         most = max((state.norm or 0.0 for state in states), default=0.0)
+        names = Counter(self._member_name(member) for member in members)
         return [
-            self._member_row(member, state, most)
+            self._member_row(member, state, most, names)
             for member, state in zip(members, states, strict=True)
         ]
 
-    def _member_row(self, member: Unit, state: State, most: float) -> Row:
+    def _member_row(self, member: Unit, state: State, most: float, names: Counter[str]) -> Row:
         call = self.expansion.tree.call[member.calls[0]]
-        name = call.path.rpartition(".")[2] or self.operations.graph.modules[call.module_id].name
+        name = self._member_name(member)
+        if names[name] > 1:
+            name = self._member_name(member, beside=True)
         left = (Span(name, "name"), Span(call.kind, "grey"))
         total = len(state.all) - len(state.frozen)
         if not state.all:
@@ -380,9 +407,13 @@ class States:
         if state.lost:
             middle = say("outline.count_lost", n=len(state.here), total=total)
             return Row(Tone.LOST, left, "", Rail.NONE, middle)
-        if state.zero or state.nan:
-            bad = say("outline.count_zero" if state.zero else "outline.count_nan", n=total)
-            return Row(Tone.ALARM, left, "", Rail.COMES, bad)
+        for key in ("nan", "zero", "vanished"):
+            weights: list[Weight] = getattr(state, key)
+            if weights:
+                bad = say(f"alarm_count.{key}", n=len(weights), total=total)
+                return Row(Tone.ALARM, left, "", Rail.COMES, bad)
+        if state.elsewhere and not state.here:
+            return Row(Tone.OFF, left, "", Rail.NO, self._elsewhere_short(state.elsewhere, member))
         if state.off:
             return Row(Tone.OFF, left, "", Rail.NO, say("outline.count_off", total=total))
         if state.reached:
@@ -392,6 +423,23 @@ class States:
         norm = "" if state.norm is None else figure(state.norm)
         bar = None if state.norm is None or not most else state.norm / most
         return Row(Tone.GETS, left, norm, Rail.COMES, middle, bar)
+
+    def _member_name(self, member: Unit, beside: bool = False) -> str:
+        """Return the name of a module below that of its card: "h.5", or "attn"; the call as written
+        where another call of it stands beside it."""
+        call = self.expansion.tree.call[member.calls[0]]
+        if beside and call.code:
+            return visible(call.code, CODE)
+        outer = None if member.parent is None else self.expansion.tree.call[member.parent]
+        start = f"{outer.path}." if outer is not None and outer.path else ""
+        if start and call.path.startswith(start):
+            return call.path.removeprefix(start)
+        return call.path.rpartition(".")[2] or self.operations.graph.modules[call.module_id].name
+
+    def _elsewhere_short(self, weights: list[Weight], member: Unit) -> str:
+        """Tell where parameters get their gradient that get none through a module."""
+        others = self._others(weights, member)
+        return say("outline.count_elsewhere", names=others) if others else ""
 
     def _unused_rows(self, unit: Unit) -> list[Row]:
         found = []

@@ -15,14 +15,16 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
+from gradviz.graph.fading import Fading
 from gradviz.graph.module_tree import ModuleTree
 from gradviz.graph.operations import Fate, Operation, Operations, Weight
 from gradviz.graph.records import Cut, CutReason
 
 REPEATS = 3  # equal calls in a row in which the same happens, and that stay closed for it
-NOT_LOST = (Fate.SOME, Fate.ZERO, Fate.NAN, Fate.REACHED)
+# Under no_grad a whole stretch is cut off, which is drawn as a frame; a flag is no way of values.
+NOT_ON_AN_ARROW = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE, CutReason.FLAG_OFF)
+NOT_LOST = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN, Fate.REACHED)
 LOST = (Fate.NONE, Fate.UNREACHED)
-CUT_HERE = (CutReason.DETACH, CutReason.DETACH_IN_PLACE, CutReason.DATA)
 
 
 class Kind(Enum):
@@ -123,9 +125,14 @@ class Expansion:
         return table
 
     @cached_property
+    def fading(self) -> Fading:
+        """Where gradients became zero, and what moved though it is frozen."""
+        return Fading(self.operations)
+
+    @cached_property
     def looked_through(self) -> set[int]:
-        """The operations that stand on an arrow, not in a card: a detach, and what has one
-        untracked input after it."""
+        """The operations that stand on an arrow, not in a card: a detach, an argmax, a cast to
+        integers, and what has one untracked input after it."""
         found: set[int] = set()
         tracked = self.operations.tracked
         for op in self.operations.all:
@@ -133,7 +140,7 @@ class Expansion:
             if tracked[op.at] or len(op.reads) != 1:
                 continue
             cut = self.facts.cut_of.get((op.call.id, op.reads[0]))
-            here = cut is not None and cut.reason in CUT_HERE
+            here = cut is not None and cut.reason not in NOT_ON_AN_ARROW
             if here or (sources and sources[0] in found):
                 found.add(op.at)
         return found

@@ -1,0 +1,95 @@
+"""Where gradients become zero or vanish, and which running statistics moved though their module is
+frozen. Knows no torch."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+from gradviz.graph.facts import grouped
+from gradviz.graph.operations import VANISHING, Fate, Operation, Operations, Sent, Weight
+from gradviz.graph.records import ModuleCall
+
+SUDDEN = 1e-3  # a gradient that one operation makes smaller than this, of 1, vanishes there
+
+
+class Fading:
+    """What became of gradients on their way.
+
+    Args:
+        operations: of a recording.
+    """
+
+    def __init__(self, operations: Operations) -> None:
+        self.operations = operations
+
+    def faded_at(self, weight: Weight) -> int | None:
+        """Return the operation at which the gradient of a parameter became zero, or vanished.
+
+        None where several operations made it small together, or where it is not known. Of several
+        ways that of the last operation counts: it is the first that a gradient meets.
+        """
+        node = self.operations.facts.accumulate_node.get(
+            -1 if weight.object_id is None else weight.object_id
+        )
+        if node is None or weight.fate not in (Fate.ZERO, Fate.VANISHED):
+            return None
+        least = VANISHING if weight.fate is Fate.VANISHED else 0.0
+        found: set[int | None] = set()
+        seen, todo = {node}, [node]
+        while todo:
+            for sent in self._into.get(todo.pop(), ()):
+                came = self._came(sent)
+                if sent.norm > least or math.isnan(came):
+                    continue
+                if came > least:
+                    sudden = not least or sent.norm < SUDDEN * came
+                    found.add(self.operations.of_node.get(sent.node_id) if sudden else None)
+                elif sent.node_id not in seen:
+                    seen.add(sent.node_id)
+                    todo.append(sent.node_id)
+        known = [at for at in found if at is not None]
+        return max(known) if known else None
+
+    @cached_property
+    def _last_run(self) -> int:
+        return max((sent.run for sent in self.operations.sent), default=0)
+
+    @cached_property
+    def _into(self) -> dict[int, list[Sent]]:
+        """The gradients of the last run, by the node that they went to."""
+        last = (sent for sent in self.operations.sent if sent.run == self._last_run)
+        return grouped((sent.next_node_id, sent) for sent in last)
+
+    def _came(self, sent: Sent) -> float:
+        """Return the norm of what arrived at the node that sent something."""
+        norms = self._arrived.get((sent.run, sent.node_id), ())
+        return max(norms, default=math.nan)
+
+    @cached_property
+    def _arrived(self) -> dict[tuple[int, int], list[float]]:
+        items = self.operations.arrived.items()
+        return grouped(((run, node_id), norm) for (run, node_id, _), norm in items)
+
+    @cached_property
+    def moved(self) -> list[int]:
+        """The calls of BatchNorms that moved their running statistics though every parameter of
+        theirs is frozen: ``train()`` moves them, and ``requires_grad`` does not stop it."""
+        return [op.at for op in self.operations.all if self._moved(op)]
+
+    def _moved(self, op: Operation) -> bool:
+        """Ask the mode of the module: torch moves no version counter for these writes."""
+        call = self._module_call.get(-1 if op.call.module_call is None else op.call.module_call)
+        if call is None or not call.training or "batch_norm" not in op.call.function:
+            return False
+        weights = [self.operations.weight[i] for i in self.operations.reads_weights[op.at]]
+        statistics = len(op.call.inputs) - 1 - len(weights)
+        return (
+            statistics >= 2
+            and bool(weights)
+            and all(weight.fate is Fate.FROZEN for weight in weights)
+        )
+
+    @cached_property
+    def _module_call(self) -> dict[int, ModuleCall]:
+        return {call.id: call for call in self.operations.graph.module_calls}
