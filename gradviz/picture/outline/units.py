@@ -282,13 +282,20 @@ class Expansion:
         alone = is_outer and self._root_calls == [call_id]
         inner = any(self._is_opened(child) for child in self.tree.children.get(call_id, ()))
         own_cuts = [at for at in self.tree.own.get(call_id, ()) if at in self.cuts_at]
-        if own_cuts and not alone and not inner:
+        if own_cuts and not alone and not inner and self._is_block(call_id):
             return self._pieces(call_id)
         units = self._level(call_id, is_outer=False)
         self._add_unused(call_id, units)
         if not alone and not inner:
             self.frames[call_id] = units
         return units
+
+    def _is_block(self, call_id: int) -> bool:
+        """Say whether a module stands among others of its class, as a block of a model does: cut in
+        two it stays in the line of those. What is alone of its kind is opened module by module."""
+        call = self.tree.call[call_id]
+        beside = (self.tree.call[i] for i in self.tree.children.get(call.parent_id, ()))
+        return any(other.kind == call.kind and other.path != call.path for other in beside)
 
     def _pieces(self, call_id: int) -> list[Unit]:
         """Split a module call at its cuts: one card before, one after."""
