@@ -10,12 +10,13 @@ DEV    := $(VENV)/.dev
 PIP    := $(PY) -m pip install --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help lab site test notebooks frontend lint format clean mutants soak
+.PHONY: help lab site test notebooks gallery frontend lint format clean mutants soak
 
 help:
 	@echo "make lab       open JupyterLab at the course's start page"
 	@echo "make test      run every test: unit, golden, property, doctest, notebooks, browser"
 	@echo "make notebooks run the notebooks alone, in random order"
+	@echo "make gallery   draw the pictures of models: docs/gallery.md"
 	@echo "make site      write the live scenarios as pages, with handouts for a class"
 	@echo "make frontend  build the scripts that the browser is given from frontend/src"
 	@echo "make lint      ruff and mypy"
@@ -31,6 +32,10 @@ lab: $(LAB)
 # Every live scenario as a page that opens from disk, with an index and what a class needs: build/site/index.html
 site: $(LAB)
 	$(PY) -m course.site
+
+# Pictures of the small models in tests/outline: docs/gallery.md
+gallery: $(DEV)
+	PYTHONPATH=tests/outline $(PY) tests/outline/gallery.py
 
 # loadscope keeps the cells of one notebook, and the tests of one module, in order on one worker.
 PYTEST = $(PY) -m pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout 120 \

@@ -60,7 +60,7 @@ class Recording(Recorded):
         return self.figure()._repr_mimebundle_(include, exclude)
 
 
-def record(*misplaced: Any, max_events: int = 10_000, values: bool = False) -> Recording:
+def record(*misplaced: Any, max_events: int = 100_000, values: bool = False) -> Recording:
     """Record what autograd does in a block, and what it leaves no trace of.
 
     Args:
@@ -89,6 +89,6 @@ def record(*misplaced: Any, max_events: int = 10_000, values: bool = False) -> R
             " tensor's graph"
         )
         raise given.refused("record()", misplaced[0], expected)
-    given.count("max_events=", max_events, "10_000")
+    given.count("max_events=", max_events, "100_000")
     given.flag("values=", values)
     return Recording(max_events, values)

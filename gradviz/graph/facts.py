@@ -505,8 +505,10 @@ class Facts:
         """List the states whose values the results of a call hold."""
         wrote = self.writes_by_call.get(call.id, ())
         keeps = call.function.endswith("_") and call.function not in OVERWRITING
-        # out=, or written from end to end
-        gone = set() if keeps else {e.before_id for e in wrote if not e.alias}
+        # out=, or written from end to end; relu(x, inplace=True) reads what it writes
+        read_first = () if call.function in OVERWRITING else call.inputs[:1]
+        written = {e.before_id for e in wrote if not e.alias}
+        gone = set() if keeps else written.difference(read_first)
         # A base keeps what lies outside of the view that was written.
         kept = (e.before_id for e in wrote if e.alias)
         return [i for i in (*read_by(call), *kept) if i not in gone]
