@@ -88,8 +88,7 @@ def _behind_roots(graph: Graph) -> Graph:
             for t in graph.tensors
             if t.id in graph.roots
             or t.id in leaves
-            or (edge := t.gradient_edge)
-            and (edge.node_id < n or edge.node_id in behind)
+            or ((edge := t.gradient_edge) and (edge.node_id < n or edge.node_id in behind))
         ],
     )
 
