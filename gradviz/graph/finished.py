@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from functools import cached_property
 from heapq import heapify, heappop, heappush
-from itertools import pairwise
 from typing import NamedTuple
 
 from gradviz.graph.operations import Fate, Weight
@@ -169,17 +168,36 @@ class Finished:
         module that has them all. "" where it uses none, or one without a name."""
         name = {w.object_id: w.name for w in self.weights}
         found = [""] * len(self.ids)
+        tied: dict[str, list[int]] = {}
         for k, used in self.uses.items():
             names = [name[i] for i in used if name.get(i)]
-            if names and k not in self.turned:
-                found[k] = names[0] if len(names) == 1 else _in_one_module(names)
-        for first, names in self.aliases.items():
-            places = [k for k, anchor in enumerate(found) if anchor == first]
-            for k, one in zip(places, self._tied(places, names, found), strict=True):
+            if not names or k in self.turned:
+                continue
+            if len(names) == 1 and names[0] in self.aliases:
+                tied.setdefault(names[0], []).append(k)
+            else:
+                found[k] = self._in_one_module(names)
+        taken = {*found}
+        for first, places in sorted(tied.items()):
+            names = [n for n in self.aliases[first] if n not in taken] or self.aliases[first]
+            for k, one in zip(
+                sorted(places), self._tied(sorted(places), names, found), strict=True
+            ):
                 found[k] = one
         for k in self.turned:
             found[k] = found[self.user(k)]
         return found
+
+    def _in_one_module(self, names: list[str]) -> str:
+        """Return the name of the first of these parameters in the module that has all of them, by
+        whatever name; or the path of the innermost module around them, with a dot at its end."""
+        options = [self.aliases.get(name, [name]) for name in names]
+        around = [{one.rpartition(".")[0] for one in some} for some in options]
+        shared = around[0].intersection(*around[1:])
+        if shared:
+            path = min(shared, key=lambda p: (self.module_order.get(p, -1), p))
+            return next(one for one in options[0] if one.rpartition(".")[0] == path)
+        return _around(names)
 
     @cached_property
     def kinds(self) -> dict[str, str]:
@@ -261,18 +279,14 @@ def _numbers_fall(ids: list[int], sources: list[tuple[int, ...]], number: list[i
     return True
 
 
-def _in_one_module(names: list[str]) -> str:
-    """Return the name of the first of these parameters where all stand in one module, or else the
-    path of the innermost module around them, with a dot at its end.
+def _around(names: list[str]) -> str:
+    """Return the path of the innermost module around some parameters, with a dot at its end.
 
-    >>> _in_one_module(["a.b.weight", "a.b.bias"]), _in_one_module(["a.b.w", "a.c.w"])
-    ('a.b.weight', 'a.')
+    >>> _around(["a.b.w", "a.c.w"]), _around(["a.w", "b.w"])
+    ('a.', '.')
     """
-    paths = [name.split(".")[:-1] for name in names]
-    if all(one == other for one, other in pairwise(paths)):
-        return names[0]
     common = []
-    for parts in zip(*paths, strict=False):
+    for parts in zip(*(name.split(".")[:-1] for name in names), strict=False):
         if len({*parts}) > 1:
             break
         common.append(parts[0])

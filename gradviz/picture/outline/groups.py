@@ -96,13 +96,30 @@ class Groups:
         return found
 
     def names_of(self, keys: Iterable[str]) -> list[str]:
-        """List the names of the parameters below some paths."""
-        return [name for key in keys for name in self._below.get(key.removesuffix("."), ())]
+        """List the names of the parameters below some paths; of an opened module, written with a
+        dot at its end, those that its own nodes use."""
+        tables = ((key, self._used_in if key.endswith(".") else self._below) for key in keys)
+        return [name for key, table in tables for name in table.get(key, ())]
+
+    @cached_property
+    def _used_in(self) -> dict[str, list[str]]:
+        """The names of the parameters that nodes of opened modules use, by path and dot."""
+        name = {w.object_id: w.name for w in self.finished.weights if w.name}
+        found: dict[str, dict[str, None]] = {}
+        for k, used in self.finished.uses.items():
+            anchor = self.finished.anchors[k]
+            if anchor.endswith("."):
+                some = found.setdefault(anchor, {})
+                some.update(dict.fromkeys(name[i] for i in used if i in name))
+        return {anchor: list(names) for anchor, names in found.items()}
 
     def weights_of(self, keys: Iterable[str]) -> list[Weight]:
-        """List the parameters below some paths, each once."""
-        found = {id(w): w for w in map(self.by_name.__getitem__, self.names_of(keys))}
-        return list(found.values())
+        """List the parameters below some paths, each once: those that have their first name there,
+        or, where there are none, those that are tied."""
+        names = self.names_of(keys)
+        found = {id(w): w for w in map(self.by_name.__getitem__, names)}
+        own = {id(w): w for name in names if (w := self.by_name[name]).name == name}
+        return list((own or found).values())
 
     def children(self, path: str) -> list[str]:
         """List the paths directly below a module that have parameters, those in lists too."""

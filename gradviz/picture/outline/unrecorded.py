@@ -519,15 +519,19 @@ class Unrecorded:
         return cards, (Frame("outside", label, members, question),)
 
     def _absent(self) -> list[list[str]]:
-        """List the closed modules of which no parameter can be reached, equal neighbours
-        together; what a card has a row for is not listed."""
+        """List the closed modules that have no card though some of their parameters cannot be
+        reached, or all are frozen; equal neighbours together."""
         keys: dict[str, None] = {}
         for weight in self.finished.weights:
             if weight.fate is not Fate.REACHED and weight.name:
                 keys[self.groups.key(weight.name, self.groups.open)] = None
         shown = {key for group in self.groups.all for key in group.keys}
-        absent = [k for k in keys if k not in shown and Fate.REACHED not in self.groups.fates(k)]
-        return self._alike([key for key in absent if not any(s == "." for s in shown)])
+        without_card = [key for key in keys if key not in shown]
+        return self._alike([key for key in without_card if self._is_absent(key)])
+
+    def _is_absent(self, key: str) -> bool:
+        fates = self.groups.fates(key)
+        return Fate.UNREACHED in fates or Fate.REACHED not in fates
 
     def _absent_card(self, place: int, run: list[str]) -> Card:
         name = self._range_name(run) if run[1:] else self.short(run[0])
@@ -536,8 +540,8 @@ class Unrecorded:
         rows = [self._titled(name, grey), *self._counts(self.groups.weights_of(run))]
         if run[1:]:
             total = len(self.groups.weights_of(run[:1]))
-            lost = rows[1].tone is Tone.LOST
-            right = say("outline.none_each", total=total) if lost else ""
+            whole = {w.fate for w in self.groups.weights_of(run)} == {Fate.UNREACHED}
+            right = say("outline.none_each", total=total) if whole else ""
             rows[1] = rows[1]._replace(right=right)
         rows[0] = rows[0]._replace(rail=rows[1].rail)
         return Card(place, True, tuple(rows), narrow=True)
@@ -554,6 +558,8 @@ class Unrecorded:
             kind = self.groups.kind(run[0])
             weights = self.groups.weights_of(run)
             frozen = all(w.fate is Fate.FROZEN for w in weights)
+            reached = sum(w.fate is Fate.REACHED for w in weights)
+            total = sum(w.fate is not Fate.FROZEN for w in weights)
             left = (
                 Span(visible(name if frozen else f"✗ {name}", NAME), "name"),
                 Span(say("outline.times_kind", n=len(run), kind=kind) if run[1:] else kind, "grey"),
@@ -561,7 +567,7 @@ class Unrecorded:
             if frozen:
                 rows.append(Row(Tone.FROZEN, left, say("outline.all_frozen")))
             else:
-                right = say("outline.count", n=0, total=len(weights))
+                right = say("outline.count", n=reached, total=total)
                 rows.append(Row(Tone.LOST, left, right, Rail.NONE))
         if len(shown) < len(runs):
             more = say("outline.more_modules", n=modules - sum(len(run) for run in shown))
