@@ -180,9 +180,8 @@ class Finished:
         taken = {*found}
         for first, places in sorted(tied.items()):
             names = [n for n in self.aliases[first] if n not in taken] or self.aliases[first]
-            for k, one in zip(
-                sorted(places), self._tied(sorted(places), names, found), strict=True
-            ):
+            places.sort()
+            for k, one in zip(places, self._tied(places, names, found), strict=True):
                 found[k] = one
         for k in self.turned:
             found[k] = found[self.user(k)]

@@ -63,16 +63,17 @@ class Groups:
 
     Args:
         finished: the graph.
+        most: how many there may be.
     """
 
-    def __init__(self, finished: Finished) -> None:
+    def __init__(self, finished: Finished, most: int = MANY) -> None:
         self.finished = finished
         self.open = self._with_lists({""})
         self._open_modules()
         groups, self.last = self._scan(self.open)
         groups = self._without_returns(groups)
         groups = self._ranges(groups)
-        self.all = self._folded(groups)
+        self.all = self._folded(groups, most)
 
     # --- parameters -------------------------------------------------------------------------------
 
@@ -296,10 +297,10 @@ class Groups:
         )
         return key.rpartition(".")[0], self.kind(key), weights, nodes
 
-    def _folded(self, groups: list[Group]) -> list[Group]:
+    def _folded(self, groups: list[Group], most: int) -> list[Group]:
         """Fold neighbours with fewest parameters until few enough are left; first those where
         nothing ends."""
-        while len(groups) > MANY:
+        while len(groups) > most:
             size = [len(self.names_of(group.keys)) for group in groups]
             matters = [bool(self.ends(g)) or self._is_uneven(g) for g in groups]
             pairs = range(len(groups) - 1)

@@ -13,7 +13,7 @@ from gradviz.graph.operations import Fate, Weight
 from gradviz.graph.records import Graph
 from gradviz.picture.outline.dot import Layout
 from gradviz.picture.outline.fit import WIDTHS, Draw, Fitted, laid_out
-from gradviz.picture.outline.groups import LISTS, Group, Groups
+from gradviz.picture.outline.groups import LISTS, MANY, Group, Groups
 from gradviz.picture.outline.scene import (
     Arrow,
     Card,
@@ -34,6 +34,7 @@ FUNCTIONS = 3  # nodes that are named of those taken into a card
 LISTED = 5  # sorts of nodes that hovering names
 BESIDE = 2  # cards that stand side by side in the frame; more are rows of one
 LOST_ROWS = 12
+FEWER = (MANY, 9, 7, 5)  # cards, one after the other, until the picture fits
 CONSTANTS = 2  # sums with one operand that are told of in one card
 ROOM = 30  # rows of all cards together, up to which closed modules get a row for each of theirs
 
@@ -46,16 +47,18 @@ def outline_of(graph: Graph) -> Outline:
 
 
 def fitted(graph: Graph, draw: Draw) -> Fitted:
-    """Return the outline of a captured graph, laid out so that it fits a page if it can."""
-    unrecorded = Unrecorded(graph)
+    """Return the outline of a captured graph, laid out so that it fits a page if it can: with ever
+    fewer cards, and under each other where arrows would cross."""
     found: list[Fitted] = []
-    for in_column in (False, True):
-        outline = unrecorded.outline(in_column=in_column)
-        for width in WIDTHS if not in_column else WIDTHS[:1]:
-            layout = Layout(width, in_column=in_column)
-            found.append(laid_out(outline, unrecorded, layout, draw))
-            if found[-1].fits and not found[-1].crossings:
-                return found[-1]
+    for most in FEWER:
+        unrecorded = Unrecorded(graph, most)
+        for in_column in (False, True):
+            outline = unrecorded.outline(in_column=in_column)
+            for width in WIDTHS[:1] if in_column else WIDTHS:
+                layout = Layout(width, in_column=in_column)
+                found.append(laid_out(outline, unrecorded, layout, draw))
+                if found[-1].fits and not found[-1].crossings:
+                    return found[-1]
     return min(found, key=lambda one: (not one.fits, one.crossings, one.width, one.height))
 
 
@@ -64,12 +67,13 @@ class Unrecorded:
 
     Args:
         graph: of ``capture``.
+        most: cards that its groups may become.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, most: int = MANY) -> None:
         self.graph = graph
         self.finished = Finished(graph)
-        self.groups = Groups(self.finished)
+        self.groups = Groups(self.finished, most)
         self.lost = [w for w in self.finished.weights if w.fate is Fate.UNREACHED]
 
     def outline(self, *, in_column: bool = False) -> Outline:
