@@ -1717,6 +1717,7 @@ OUTLINE = {
     # of a graph that was not recorded: picture/outline/unrecorded.py
     "leaf": "leaf",
     "parameter": "parameter",
+    "joined_names": "{names:commas}",
     "use_of": "{kind}, use {k} of {n}",
     "reached_short": "{n} of {total} can be reached",
     "frozen_only": "frozen: no node tells where they ran",

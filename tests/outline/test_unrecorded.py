@@ -233,8 +233,7 @@ def test_a_healthy_model_has_no_red() -> None:
         (),
     )
     assert [card.title for card in outline.cards] == [
-        "wte",
-        "wpe",
+        "wte, wpe",
         "h.0 – 11",
         "ln_f",
         "lm_head",
@@ -243,6 +242,16 @@ def test_a_healthy_model_has_no_red() -> None:
     tones = {row.tone for card in outline.cards for row in card.rows}
     assert tones == {Tone.TITLE, Tone.CAN, Tone.GRAD_FN}
     assert outline.frames == ()
+
+
+def test_heads_side_by_side_are_one_card() -> None:
+    loss, model = loss_and_model(run(without_backward(read("multi_task")), "multi_task.py"))
+    outline = outline_of(shown(loss, model))
+    (heads,) = [card for card in outline.cards if card.title == "heads"]
+    assert texts(heads) == [
+        "heads  5 side by side",
+        *(f"{name}  Linear  2 of 2" for name in ("age", "mood", "pose", "depth", "gaze")),
+    ]
 
 
 # --- what is not known ----------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 
 from gradviz.graph.finished import Finished
 from gradviz.graph.operations import Fate, Weight
@@ -47,6 +48,7 @@ class Group:
         after: the nodes above these that were taken in.
         members: the groups that were merged into it.
         is_range: whether these are all equal.
+        is_side: whether they use what the same groups make, and the same groups use them.
     """
 
     keys: list[str]
@@ -56,6 +58,7 @@ class Group:
     after: list[int] = field(default_factory=list)
     members: list[Group] = field(default_factory=list)
     is_range: bool = False
+    is_side: bool = False
 
 
 class Groups:
@@ -72,7 +75,7 @@ class Groups:
         self._open_modules()
         groups, self.last = self._scan(self.open)
         groups = self._without_returns(groups)
-        groups = self._ranges(groups)
+        groups = self._sides(self._ranges(groups))
         self.all = self._folded(groups, most)
 
     # --- parameters -------------------------------------------------------------------------------
@@ -281,6 +284,35 @@ class Groups:
                 found[-1] = merged([*run, group], is_range=True)
             else:
                 found.append(group)
+        return found
+
+    def _sides(self, groups: list[Group]) -> list[Group]:
+        """Merge neighbours that stand side by side: with the same groups above, and below."""
+        owner = {node: k for k, group in enumerate(groups) for node in group.nodes}
+        above: list[set[int]] = [set() for _ in groups]
+        below: list[set[int]] = [set() for _ in groups]
+        for node, sources in enumerate(self.finished.sources):
+            head = owner.get(node, len(groups))
+            for tail in {owner.get(j, len(groups)) for j in sources} - {head}:
+                below[tail].add(head)
+                if head < len(groups):
+                    above[head].add(tail)
+
+        def place(k: int) -> Hashable:
+            group = groups[k]
+            is_one = len(group.keys) == 1 and not group.members and not self.ends(group)
+            return (frozenset(above[k]), frozenset(below[k])) if is_one else k
+
+        found: list[Group] = []
+        for _, run in groupby(range(len(groups)), key=place):
+            same = [groups[k] for k in run]
+            fates = [{w.fate for w in self.weights_of(group.keys)} for group in same]
+            alike = all(one == fates[0] for one in fates)
+            if 1 < len(same) <= ROWS and alike:
+                found.append(merged(same))
+                found[-1].is_side = True
+            else:
+                found += same
         return found
 
     def _looks(self, group: Group) -> Hashable:

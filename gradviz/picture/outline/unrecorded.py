@@ -199,7 +199,10 @@ class Unrecorded:
             return self._titled(kinds[0][0], grey)
         if len(group.keys) == 1:
             return self._titled(self.short(group.keys[0]), self._folded_in(group))
-        return self._titled(self._names(group), self._many_told(group))
+        if group.is_side:
+            grey = say("outline.side_by_side", n=len(group.keys))
+            return self._titled(self._side_name(group.keys), grey)
+        return self._titled(self._range_name(group.keys), self._many_told(group))
 
     def _many_told(self, group: Group) -> str:
         kind = self.groups.kind(group.keys[0])
@@ -210,11 +213,16 @@ class Unrecorded:
             return say("outline.modules", n=modules)
         return say("outline.nodes", n=len(group.nodes))
 
-    def _names(self, group: Group) -> str:
-        """Return the name of several modules: "h.0 – 4", or the first and the last."""
-        return self._range_name(group.keys)
+    def _side_name(self, keys: list[str]) -> str:
+        """Return the name of what has all these modules, or theirs."""
+        around = {key.rpartition(".")[0] for key in keys}
+        only = around.pop() if len(around) == 1 else ""
+        if only and self.groups.children(only) == keys:
+            return self.short(only)
+        return say("outline.joined_names", names=[_last(key) for key in keys])
 
     def _range_name(self, keys: list[str]) -> str:
+        """Return the name of several modules: "h.0 – 4", or the first and the last."""
         names = [self.short(key) for key in keys]
         start, _, first = names[0].rpartition(".")
         ends = [name.rpartition(".")[2] for name in names]
@@ -324,6 +332,8 @@ class Unrecorded:
     def _children(self, place: int, group: Group) -> list[str]:
         """List the modules below a card's that get a row each: where something ends or some cannot
         be reached, and where there is room."""
+        if group.is_side:
+            return group.keys
         if len(group.keys) != 1 or group.members:
             return []
         children = self.groups.children(group.keys[0])
