@@ -308,6 +308,31 @@ def test_what_a_reentrant_checkpoint_hides_is_not_called_lost_without_a_word() -
     assert model.middle.weight.grad is not None
 
 
+class Fused(torch.autograd.Function):
+    """One node for several modules, as a compiled model has."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, *weights: torch.Tensor) -> torch.Tensor:
+        ctx.shapes = [weight.shape for weight in weights]
+        return x + sum(weight.sum() for weight in weights)
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, ...]:  # type: ignore[override]
+        return grad, *(grad.sum().expand(shape) for shape in ctx.shapes)
+
+
+def test_a_node_of_several_modules_is_a_card_of_the_model() -> None:
+    model = nn.Sequential(*(nn.Linear(1, 1) for _ in range(4)))
+    weights = [p for module in model[1:3] for p in module.parameters()]
+    loss = Fused.apply(model[0](torch.ones(1, 1)), *weights).sum()
+    outline = check_graph(shown(loss, model), reached_by_torch(loss, model), model)
+    assert [texts(card)[:2] for card in outline.cards[1:-1]] == [
+        ["0  Linear", "2 of 2 params can be reached"],
+        ["Sequential  Sequential", "4 of 4 params can be reached"],
+    ]
+    assert texts(outline.cards[0]) == ["3  Linear", "✗ 0 of 2 params can be reached"]
+
+
 def test_what_was_not_read_is_not_called_unreachable() -> None:
     model = nn.Sequential(*(nn.Linear(2, 2) for _ in range(8)))
     graph = capture(model(torch.ones(1, 2)).sum(), model=model, limit=9)

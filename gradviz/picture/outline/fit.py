@@ -283,7 +283,7 @@ def _with_slots(outline: Outline, layout: Layout, places: dict[int, float], link
     return layout._replace(slots=slots, columns=columns)
 
 
-def _columns(sides: list[tuple[int, ...]], links: Links) -> int:
+def _columns(sides: list[tuple[int, ...]], links: Ways) -> int:
     """Return how many columns wide a card is that has these neighbours at its edges."""
     return max((len(side) for side in sides if _independent(side, links)), default=1)
 
@@ -295,7 +295,7 @@ def _slots(above: tuple[int, ...], below: tuple[int, ...], *, is_wide: bool) -> 
     return Slots(above if len(above) >= least else (), below if len(below) >= least else ())
 
 
-def _ordered(pairs: set[Pair], end: int, places: dict[int, float], links: Links) -> tuple[int, ...]:
+def _ordered(pairs: set[Pair], end: int, places: dict[int, float], links: Ways) -> tuple[int, ...]:
     """Order the neighbours of a card as they stand; at a detour the way of the gradient stands
     first."""
     free = _independent([pair[end] for pair in pairs], links)

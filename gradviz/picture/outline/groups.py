@@ -288,32 +288,39 @@ class Groups:
 
     def _sides(self, groups: list[Group]) -> list[Group]:
         """Merge neighbours that stand side by side: with the same groups above, and below."""
-        owner = {node: k for k, group in enumerate(groups) for node in group.nodes}
-        above: list[set[int]] = [set() for _ in groups]
-        below: list[set[int]] = [set() for _ in groups]
-        for node, sources in enumerate(self.finished.sources):
-            head = owner.get(node, len(groups))
-            for tail in {owner.get(j, len(groups)) for j in sources} - {head}:
-                below[tail].add(head)
-                if head < len(groups):
-                    above[head].add(tail)
+        if sum(len(group.keys) == 1 for group in groups) < 2:
+            return groups
+        above, below = self._neighbours(groups)
 
         def place(k: int) -> Hashable:
             group = groups[k]
-            is_one = len(group.keys) == 1 and not group.members and not self.ends(group)
-            return (frozenset(above[k]), frozenset(below[k])) if is_one else k
+            if len(group.keys) != 1 or group.members or self.ends(group):
+                return k
+            fates = frozenset(w.fate for w in self.weights_of(group.keys))
+            return frozenset(above[k]), frozenset(below[k]), fates
 
         found: list[Group] = []
         for _, run in groupby(range(len(groups)), key=place):
             same = [groups[k] for k in run]
-            fates = [{w.fate for w in self.weights_of(group.keys)} for group in same]
-            alike = all(one == fates[0] for one in fates)
-            if 1 < len(same) <= ROWS and alike:
+            if 1 < len(same) <= ROWS:
                 found.append(merged(same))
                 found[-1].is_side = True
             else:
                 found += same
         return found
+
+    def _neighbours(self, groups: list[Group]) -> tuple[list[set[int]], list[set[int]]]:
+        """Return the groups above and below each; the result is the last."""
+        last = len(groups)
+        owner = {node: k for k, group in enumerate(groups) for node in group.nodes}
+        above: list[set[int]] = [set() for _ in range(last + 1)]
+        below: list[set[int]] = [set() for _ in range(last + 1)]
+        for node, sources in enumerate(self.finished.sources):
+            head = owner.get(node, last)
+            for tail in {owner.get(j, last) for j in sources} - {head}:
+                below[tail].add(head)
+                above[head].add(tail)
+        return above, below
 
     def _looks(self, group: Group) -> Hashable:
         """Return what equal groups have in common: class, parameters, nodes, and which inputs are

@@ -310,7 +310,7 @@ class Unrecorded:
                 span = Span(say("outline.reached_none", total=total))
             rows.append(Row(Tone.LOST, (span,), "", Rail.NONE))
         if reached:
-            text = say("outline.reached", n=reached, total=total)
+            text = say("param_count.reached", n=reached, total=total)
             if tied and len(tied) == total:
                 text = say("outline.reached_tied", n=reached, total=total, names=tied)
             elif frozen:
@@ -567,28 +567,27 @@ class Unrecorded:
         rows = [title._replace(left=(Span(title.left[0].text, "grey"),))]
         rows += self._counts(lost)
         shown = runs if len(runs) <= LOST_ROWS else runs[: LOST_ROWS - 1]
-        for run in shown:
-            name = self._range_name(run) if run[1:] else self.short(run[0])
-            kind = self.groups.kind(run[0])
-            weights = self.groups.weights_of(run)
-            frozen = all(w.fate is Fate.FROZEN for w in weights)
-            reached = sum(w.fate is Fate.REACHED for w in weights)
-            total = sum(w.fate is not Fate.FROZEN for w in weights)
-            left = (
-                Span(visible(name if frozen else f"✗ {name}", NAME), "name"),
-                Span(say("outline.times_kind", n=len(run), kind=kind) if run[1:] else kind, "grey"),
-            )
-            if frozen:
-                rows.append(Row(Tone.FROZEN, left, say("outline.all_frozen")))
-            else:
-                right = say("outline.count", n=reached, total=total)
-                rows.append(Row(Tone.LOST, left, right, Rail.NONE))
+        rows += map(self._absent_row, shown)
         if len(shown) < len(runs):
             more = say("outline.more_modules", n=modules - sum(len(run) for run in shown))
             rows.append(Row(Tone.NOTHING, (Span(more),)))
         rail = Rail.NONE if self.lost else Rail.NO
         rows[0] = rows[0]._replace(rail=rail)
         return Card(place, True, tuple(rows))
+
+    def _absent_row(self, run: list[str]) -> Row:
+        name = self._range_name(run) if run[1:] else self.short(run[0])
+        kind = self.groups.kind(run[0])
+        weights = self.groups.weights_of(run)
+        total = sum(w.fate is not Fate.FROZEN for w in weights)
+        grey = Span(say("outline.times_kind", n=len(run), kind=kind) if run[1:] else kind, "grey")
+        if not total:
+            left = Span(visible(name, NAME), "name")
+            return Row(Tone.FROZEN, (left, grey), say("outline.all_frozen"))
+        reached = sum(w.fate is Fate.REACHED for w in weights)
+        right = say("outline.count", n=reached, total=total)
+        left = Span(visible(f"✗ {name}", NAME), "name")
+        return Row(Tone.LOST, (left, grey), right, Rail.NONE)
 
     # --- headline ---------------------------------------------------------------------------------
 
