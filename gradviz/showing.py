@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
 
-from gradviz.graph.facts import Facts
-from gradviz.graph.records import GradvizError, Graph
+from gradviz.graph.records import GradvizError, Graph, Node, NoteKind, Rows
 from gradviz.names.position import locate
 from gradviz.picture.figure import Figure
 from gradviz.watch.capture import capture
@@ -76,20 +76,36 @@ def _check(given: list[Any], view: Any) -> None:
 def _behind_roots(graph: Graph) -> Graph:
     """Return the graph without the caller's other variables, which have nothing to do with what
     she asked for."""
-    roots = [graph.tensor[r].gradient_edge for r in graph.roots]
-    nodes = Facts.of(graph).reachable([edge.node_id for edge in roots if edge])
-    leaves = {n.leaf_id for n in graph.nodes if n.id in nodes}
+    n = _followed(graph)
+    stubs = _led_to(graph, n)
+    behind = {stub.id for stub in stubs}
+    leaves = {stub.leaf_id for stub in stubs}
+    followed = graph.nodes.first(n) if isinstance(graph.nodes, Rows) else graph.nodes[:n]
     return graph.replace(
-        nodes=[n for n in graph.nodes if n.id in nodes],
-        edges=[e for e in graph.edges if e.node_id in nodes],
+        nodes=[*followed, *stubs] if stubs else followed,
         tensors=[
             t
             for t in graph.tensors
             if t.id in graph.roots
             or t.id in leaves
-            or (t.gradient_edge and t.gradient_edge.node_id in nodes)
+            or ((edge := t.gradient_edge) and (edge.node_id < n or edge.node_id in behind))
         ],
     )
+
+
+def _led_to(graph: Graph, n: int) -> list[Node]:
+    """List the nodes that others lead to though they were not followed: there were too many."""
+    if all(note.kind is not NoteKind.NODE_LIMIT for note in graph.notes):
+        return []
+    heads = {edge.next_node_id for edge in graph.edges}
+    return [stub for stub in graph.nodes[n:] if stub.id in heads]
+
+
+def _followed(graph: Graph) -> int:
+    """Count the nodes that were followed. They come first, by number; the stubs of what was only
+    named follow."""
+    stubs = takewhile(lambda node: node.stub, reversed(graph.nodes))
+    return len(graph.nodes) - sum(1 for _ in stubs)
 
 
 def _flat(tensors: Iterable[Any]) -> Iterable[Any]:

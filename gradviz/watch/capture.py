@@ -21,10 +21,12 @@ from gradviz.graph.records import (
     GradientEdge,
     GradvizError,
     Graph,
+    Module,
     Node,
     NodeKind,
     Note,
     NoteKind,
+    Parameter,
     Rows,
     SavedTensor,
     Storage,
@@ -50,7 +52,8 @@ def capture(
         names: what to call which tensor. Every named tensor gets a record, also where no path leads
             to it: what it shares memory with is then known, while the graph behind it is not
             followed (its node is a stub).
-        model: its parameters are called as ``model.named_parameters()`` does, e.g. ``"fc.weight"``.
+        model: its parameters are called as ``model.named_parameters()`` does, e.g. ``"fc.weight"``,
+            and ``Graph.modules`` lists all of them, also those that no path leads to.
         limit: read at most this many nodes, the nearest to the tensors. ``Graph.notes`` says so
             when it was reached.
 
@@ -223,6 +226,7 @@ class _Capture:
         self.tensor_ids: dict[int, int] = {}  # by id(): every tensor here is held by self.tensors
         self.notes: list[Note] = []
         # held, so that id() stays theirs
+        self.model = model
         self.parameters = [] if model is None else list(model.named_parameters())
         given: dict[int, str] = {}
         for name, tensor in names.items():
@@ -399,8 +403,38 @@ class _Capture:
             edges=Rows(Edge, self.edges),
             tensors=Rows(Tensor, self.read_tensors(storage_ids)),
             storages=storages,
+            modules=[] if self.model is None else [self.module()],
             notes=self.notes,
         )
+
+    def module(self) -> Module:
+        """The model: what stands below it, and all its parameters, with their ids where the graph
+        leads to them."""
+        behind = set(self.leaf_ids.values())
+        parameters = []
+        for name, parameter in self.parameters:
+            found = self.tensor_ids.get(id(parameter))
+            object_id = found if found in behind else None
+            shape = read(lambda p=parameter: _ints(p.shape))  # type: ignore[misc]
+            requires_grad = bool(read(lambda p=parameter: p.requires_grad))  # type: ignore[misc]
+            parameters.append(Parameter(name, object_id, shape, requires_grad, None))
+        kind = type(self.model).__name__
+        children, tied = _below(self.model)
+        return Module(0, kind, kind, children, tuple(parameters), tied)
+
+
+def _below(model: Any) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
+    """Every module below a model as (path, class), and the other names of tied parameters as (name,
+    first name). What only has ``named_parameters()`` tells neither."""
+    if not isinstance(model, torch.nn.Module):
+        return (), ()
+    children = tuple((path, type(one).__name__) for path, one in model.named_modules() if path)
+    first: dict[int, str] = {}
+    tied = []
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        if first.setdefault(id(parameter), name) != name:
+            tied.append((name, first[id(parameter)]))
+    return children, tuple(tied)
 
 
 def _kind(node: TorchNode) -> NodeKind:

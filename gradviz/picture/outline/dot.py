@@ -82,11 +82,14 @@ class Layout(NamedTuple):
     def width_of(self, card: Card) -> int:
         """Return the width of a card's rows."""
         if card.narrow:
-            title = card.rows[0]
-            spans = sum(width_of(span.text, _look(span, title.tone)) for span in title.left)
-            return int(spans + width_of(title.right, looks.RIGHT)) + 30
+            return int(max(map(_text_width, card.rows))) + 30
         n = self.columns.get(card.id, 1)
         return n * (self.width + self.around) + (n - 1) * APART - self.around
+
+
+def _text_width(each: Row) -> float:
+    left = sum(width_of(span.text, _look(span, each.tone)) for span in each.left)
+    return left + width_of(each.right, looks.RIGHT)
 
 
 def dot(outline: Outline, layout: Layout) -> str:
@@ -109,7 +112,7 @@ def dot(outline: Outline, layout: Layout) -> str:
         body = [*_head_node(outline), *body]
     else:
         attributes = {"style": "solid", "color": "transparent", "penwidth": 0, "margin": 2}
-        attributes |= {"labelloc": "t", "labeljust": "c", "label": _head(outline.headline)}
+        attributes |= {"labelloc": "t", "labeljust": "c", "label": _head(outline)}
         body = _cluster("cluster_head", attributes, body)
     lines = [*_defaults(outline, layout), *body]
     return "\n".join(["digraph {", *(f"  {text}" for text in lines), "}"]) + "\n"
@@ -135,7 +138,7 @@ def _defaults(outline: Outline, layout: Layout) -> list[str]:
 
 
 def _head_node(outline: Outline) -> list[str]:
-    attributes = {"id": "headline", "class": "headline", "label": _head(outline.headline)}
+    attributes = {"id": "headline", "class": "headline", "label": _head(outline)}
     below = [f"head -> n{k} {_listed({'style': 'invis'})};" for k in _roots(outline)]
     return [f"head {_listed(attributes)};", *below]
 
@@ -195,7 +198,25 @@ def _nodes(outline: Outline, layout: Layout) -> list[str]:
         inside = [_node(cards[i], layout) for i in frame.members if framed[i] == k]
         if inside:
             lines += _cluster(f"cluster_{k}", _frame(frame), inside)
+            lines += _below(frame, outline)
     return lines
+
+
+def _below(frame: Frame, outline: Outline) -> list[str]:
+    """Write what stands between a frame that no arrow leaves and the cards below it."""
+    if frame.kind != "outside":
+        return []
+    unseen = _listed({"style": "invis"})
+    tails = [f"n{i}" for i in frame.members]
+    lines = []
+    if frame.below:
+        chip = {"class": "gap", "label": _chip((frame.below,), looks.CHIP_LOSES)}
+        lines = [f"gap {_listed(chip)};", *(f"{tail} -> gap {unseen};" for tail in tails)]
+        tails = ["gap"]
+    heads = [i for i in _roots(outline) if i not in frame.members]
+    lines += [f"{tail} -> n{i} {unseen};" for tail in tails for i in heads]
+    level = " ".join(f"n{i};" for i in frame.members)
+    return [*lines, f"{{ rank=same; {level} }}"]
 
 
 def _frame(frame: Frame) -> dict[str, Any]:
@@ -265,7 +286,7 @@ def _strip_row(neighbours: Sequence[int], edge: str, card: Card, layout: Layout)
     middle = outer // 2 - inset - RAIL - 1 if exact else max(pitch // 2 - RAIL, 1)
     rail = card.rows[0 if edge == "t" else -1].rail
     river = looks.RIVER if rail in (Rail.COMES, Rail.CAN) and n > 1 else None
-    height = STRIP if n > 1 else 1
+    height = 1 if n == 1 else 2 if rail is Rail.CAN else STRIP
     cells = []
     for k in range(n):
         rest = (whole - (n - 1) * pitch if k == n - 1 else pitch) - RAIL - middle - 2
@@ -447,10 +468,12 @@ def _arrow_chip(arrow: Arrow) -> str:
 # --- headline and legend --------------------------------------------------------------------------
 
 
-def _head(headline: Headline) -> str:
+def _head(outline: Outline) -> str:
+    headline = outline.headline
+    mark = "✂" if outline.is_recorded else "?"
     rows = [_head_row((Span(headline.title),), looks.HEAD)]
     if headline.strip:
-        rows.append(row(cell(_all_parameters(headline), align="left")))
+        rows.append(row(cell(_all_parameters(headline, mark), align="left")))
     rows += [_head_row(spans, looks.HEAD_LINE) for spans in headline.lines]
     inside = table(*rows, cellpadding=2, width=HEAD_WIDTH)
     return label(table(row(cell(inside)), cellpadding=7, bgcolor=looks.PAPER, style="rounded"))
@@ -470,8 +493,8 @@ def _head_row(spans: Sequence[Span], look: SpanLook) -> str:
     return row(cell(table(row(*cells, filler)), align="left"))
 
 
-def _all_parameters(headline: Headline) -> str:
-    """Write the strip of all parameters, in module order."""
+def _all_parameters(headline: Headline, mark: str) -> str:
+    """Write the strip of all parameters, in module order; the mark stands where a cut is."""
     total = sum(part.n for part in headline.strip)
     cuts = sum(part.rail is None for part in headline.strip)
     with_scissors = cuts <= SCISSORS
@@ -483,12 +506,13 @@ def _all_parameters(headline: Headline) -> str:
             width = max(least, round(room * part.n / total))
             cells.append(fixed(width, RAIL, **looks.STRIPS[part.rail]))
         elif with_scissors:
-            cells.append(cell(font("✂", looks.SCISSORS)))
+            cells.append(cell(font(mark, looks.SCISSORS)))
     return table(row(*cells, cell(width=10)), cellspacing=1)
 
 
 def _legend(outline: Outline) -> str:
-    rows = [_legend_row(cells) for cells in (_strokes(outline), _signs(outline)) if cells]
+    last = "" if outline.is_recorded else _words(say("outline.not_recorded"))
+    rows = [_legend_row(cells) for cells in (_strokes(outline), _signs(outline), last) if cells]
     return label(table(*rows, cellpadding=1))
 
 
@@ -513,9 +537,13 @@ def _strokes(outline: Outline) -> str:
 def _signs(outline: Outline) -> str:
     """Write the second line of the legend: rails and numbers."""
     rails = {each.rail for card in outline.cards for each in card.rows}
+    none, end, comes = say("outline.sign_none"), say("outline.sign_ends"), Rail.COMES
+    if not outline.is_recorded:
+        none, end = say("outline.sign_unreached"), say("outline.sign_can_end")
+        comes = Rail.CAN
     signs = {
         Rail.COMES: say("outline.sign_comes"),
-        Rail.NONE: say("outline.sign_none"),
+        Rail.NONE: none,
         Rail.CAN: say("outline.sign_can"),
         Rail.PASSES: say("outline.sign_passes"),
     }
@@ -523,8 +551,8 @@ def _signs(outline: Outline) -> str:
     found = [_sign(_rail(r, 1, "", **size), text) for r, text in signs.items() if r in rails]
     if any(card.ends for card in outline.cards):
         bar = row(cell(width=RAIL, height=looks.ENDS_HEIGHT, bgcolor=looks.STOP))
-        bed = row(cell(width=RAIL, height=10, bgcolor=looks.RIVER))
-        found.append(_sign(cell(table(bar, bed), width=RAIL), say("outline.sign_ends")))
+        bed = row(cell(width=RAIL, height=10, **looks.RAILS[comes]))
+        found.append(_sign(cell(table(bar, bed), width=RAIL), end))
     if any(frame.kind == "opened" for frame in outline.frames):
         found.append(_words(say("outline.sign_opened")))
     if outline.measured:

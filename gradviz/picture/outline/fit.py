@@ -8,10 +8,10 @@ the columns above or below it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from gradviz.graph.operations import Operations
 from gradviz.graph.records import Graph
@@ -30,6 +30,21 @@ ROW, TITLE, BETWEEN, HEADING = 15.5, 30, 27, 130  # points, to guess a height be
 WIDTHS = (330, 280, 262, 240, 210, 178, 150)  # of the rows of a card, in points
 Draw = Callable[[str], str]  # from DOT to DOT with positions
 Box = tuple[float, float]
+
+
+class Ways(Protocol):
+    """What a layout asks of the links between cards."""
+
+    @property
+    def rank(self) -> Sequence[int]:
+        """For each card, on which level it stands."""
+
+    @property
+    def spine(self) -> Sequence[Pair]:
+        """The way of the gradient that meets most parameters, from a loss up."""
+
+    def below(self, place: int) -> Iterable[int]:
+        """Go through the cards that use what a card makes."""
 
 
 class Fitted(NamedTuple):
@@ -210,22 +225,26 @@ class Fitting:
             cards.frames,
             measured=any(arrow.kind == "gradient" for arrow in cards.arrows),
         )
-        first = Layout(WIDTHS[plan.width], in_column=plan.in_column)
-        drawn = self.draw(dot(outline, first))
-        boxes = boxes_in(drawn)
-        first = first._replace(around=_around(outline, first, boxes))
-        tries: list[Fitted] = []
-        for by_place in (True, False):
-            places = {k: box[0] for k, box in boxes.items()} if by_place else {}
-            layout = _with_slots(outline, first, places, cards.links)
-            if not by_place and layout.columns:
-                layout = layout._replace(levels=_levels(outline, cards.links))
-            source = dot(outline, layout)
-            if any(source == other.source for other in tries):
-                continue
-            drawn = self.draw(source)
-            tries.append(Fitted(outline, source, *size_of(drawn), crossings(drawn)))
-        return min(tries, key=_flaws)
+        layout = Layout(WIDTHS[plan.width], in_column=plan.in_column)
+        return laid_out(outline, cards.links, layout, self.draw)
+
+
+def laid_out(outline: Outline, links: Ways, first: Layout, draw: Draw) -> Fitted:
+    """Lay out an outline: see NOTE [twice]."""
+    boxes = boxes_in(draw(dot(outline, first)))
+    first = first._replace(around=_around(outline, first, boxes))
+    tries: list[Fitted] = []
+    for by_place in (True, False):
+        places = {k: box[0] for k, box in boxes.items()} if by_place else {}
+        layout = _with_slots(outline, first, places, links)
+        if not by_place and layout.columns:
+            layout = layout._replace(levels=_levels(outline, links))
+        source = dot(outline, layout)
+        if any(source == other.source for other in tries):
+            continue
+        drawn = draw(source)
+        tries.append(Fitted(outline, source, *size_of(drawn), crossings(drawn)))
+    return min(tries, key=_flaws)
 
 
 def _flaws(fitted: Fitted) -> tuple[float, int, float]:
@@ -248,7 +267,7 @@ def _around(outline: Outline, layout: Layout, boxes: dict[int, tuple[float, floa
     return round(min(wider)) if wider else layout.around
 
 
-def _with_slots(outline: Outline, layout: Layout, places: dict[int, float], links: Links) -> Layout:
+def _with_slots(outline: Outline, layout: Layout, places: dict[int, float], links: Ways) -> Layout:
     """Give each card with several neighbours a slot for each, in the order in which they stand, and
     the width of its columns."""
     slots: dict[int, Slots] = {}
@@ -268,7 +287,7 @@ def _with_slots(outline: Outline, layout: Layout, places: dict[int, float], link
     return layout._replace(slots=slots, columns=columns)
 
 
-def _columns(sides: list[tuple[int, ...]], links: Links) -> int:
+def _columns(sides: list[tuple[int, ...]], links: Ways) -> int:
     """Return how many columns wide a card is that has these neighbours at its edges."""
     return max((len(side) for side in sides if _independent(side, links)), default=1)
 
@@ -280,7 +299,7 @@ def _slots(above: tuple[int, ...], below: tuple[int, ...], *, is_wide: bool) -> 
     return Slots(above if len(above) >= least else (), below if len(below) >= least else ())
 
 
-def _ordered(pairs: set[Pair], end: int, places: dict[int, float], links: Links) -> tuple[int, ...]:
+def _ordered(pairs: set[Pair], end: int, places: dict[int, float], links: Ways) -> tuple[int, ...]:
     """Order the neighbours of a card as they stand; at a detour the way of the gradient stands
     first."""
     free = _independent([pair[end] for pair in pairs], links)
@@ -292,7 +311,7 @@ def _ordered(pairs: set[Pair], end: int, places: dict[int, float], links: Links)
     return tuple(pair[end] for pair in sorted(pairs, key=order))
 
 
-def _levels(outline: Outline, links: Links) -> tuple[tuple[int, ...], ...]:
+def _levels(outline: Outline, links: Ways) -> tuple[tuple[int, ...], ...]:
     """Return the cards of each rank in call order, inputs apart."""
     narrow = {card.id for card in outline.cards if card.narrow}
     ranks: dict[int, list[int]] = {}
@@ -302,18 +321,18 @@ def _levels(outline: Outline, links: Links) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(cards) for _, cards in sorted(ranks.items()))
 
 
-def _independent(others: Iterable[int], links: Links) -> bool:
+def _independent(others: Iterable[int], links: Ways) -> bool:
     """Say whether no way leads from one of these cards to another."""
     wanted = {*others}
     for start in wanted:
-        seen, todo = set[int](), [link.head for link in links.out_of[start]]
+        seen, todo = set[int](), [*links.below(start)]
         while todo:
             k = todo.pop()
             if k in wanted:
                 return False
             if k not in seen:
                 seen.add(k)
-                todo += [link.head for link in links.out_of[k]]
+                todo += [*links.below(k)]
     return True
 
 

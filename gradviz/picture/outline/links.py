@@ -158,6 +158,10 @@ class Links:
         """For each card, the links by which its values go on."""
         return self._by(0)
 
+    def below(self, place: int) -> Iterator[int]:
+        """Go through the cards that use what a card makes."""
+        return (link.head for link in self.out_of[place])
+
     def _by(self, end: int) -> list[list[Link]]:
         table: list[list[Link]] = [[] for _ in self.units]
         for link in self.all.values():

@@ -28,6 +28,7 @@ class ToneLook(NamedTuple):
 TONES: Final[dict[Tone, ToneLook]] = {
     Tone.TITLE: ToneLook("#1f2328", None),
     Tone.GETS: ToneLook("#8a2f00", "#fbe3d6"),
+    Tone.CAN: ToneLook("#8a2f00", "#fff4ec"),
     Tone.LOST: ToneLook("#7a0012", "#f6c6c0"),
     Tone.OFF: ToneLook("#333333", "#e4e4e4"),
     Tone.FROZEN: ToneLook("#2f3f5c", "#dde5ef"),
@@ -118,6 +119,12 @@ FRAMES: Final[dict[str, dict[str, Any]]] = {
         "color": "#555555",
         "fillcolor": "transparent",
         "penwidth": 1.6,
+    },
+    "outside": {
+        "style": "rounded",
+        "color": "#9a9a9a",
+        "fillcolor": "transparent",
+        "penwidth": 1.2,
     },
     "no_grad": {
         "style": "rounded,filled",

@@ -12,6 +12,7 @@ class Tone(Enum):
 
     TITLE = "title"
     GETS = "gets"  # a gradient, or can get one
+    CAN = "can"  # get one: nothing was recorded
     LOST = "lost"  # gets none, though it should
     OFF = "off"  # gets none, and no optimizer has it
     FROZEN = "frozen"
@@ -112,11 +113,13 @@ class Arrow(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A frame around cards. ``kind``: opened or no_grad; ``label``: lines of its words."""
+    """A frame around cards. ``kind``: opened, no_grad or outside, of what no arrow leads to;
+    ``label``: lines of its words; ``below``: what stands between it and the cards below."""
 
     kind: str
     label: tuple[str, ...]
     members: tuple[int, ...]
+    below: str = ""
 
 
 class Part(NamedTuple):
@@ -142,3 +145,4 @@ class Outline(NamedTuple):
     arrows: tuple[Arrow, ...]
     frames: tuple[Frame, ...] = ()
     measured: bool = False  # whether numbers on it are norms of gradients
+    is_recorded: bool = True
