@@ -235,6 +235,7 @@ class CustomFunctions:
     def _begin(self, run: torch_private.FunctionRun, place: tuple[int, Site]) -> Custom:
         call = CallRecord(f"{run.name}.apply", Role.OPERATION, self.grad_mode)
         call.site, call.direct, call.bookkeeping, call.run_of_module = self.frames.look(run.caller)
+        call.custom = True
         call.inference_mode = torch.is_inference_mode_enabled()
         call.arity = len(run.given)
         for at, value in enumerate(run.given):

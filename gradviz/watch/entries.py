@@ -224,6 +224,7 @@ class CallRecord:
     run_of_module: ModuleRun | None = None  # the innermost call of a module that was under way
     run_inside: ModuleRun | None = None  # the one that it made, where all of it ran in that
     direct = True  # the user's own code made the call
+    custom = False  # it is what ``apply`` of a custom Function does
     bookkeeping = False
     returned: int | None = None  # length of the tuple or list that it returned
     run: Any = None  # backward.Run of a backward
