@@ -439,6 +439,8 @@ def entry(
                 return None  # memory that is known, and yet no view
     elif block is None or viewed.state.block is not block:
         return None
+    if not any(states) and torch_private.is_foreign(t):
+        return None
     state.values = t.tolist() if t.numel() <= LIMIT else None
     made: list[Any] = []
     reached: set[Key] = set()

@@ -77,11 +77,14 @@ def _plain(read_sizes: Callable[[], Any]) -> tuple[int, ...] | None:
 def _is_same_state(state: State, before: State) -> bool:
     """Tell whether nothing has changed. Equal numbers become the very same: a nan equals
     nothing."""
-    if state != before and same_values(state.values, before.values):
-        state.values = before.values
+    if state == before:
+        return True
+    exchanged = False
+    if before.values is not None and same_values(state.values, before.values):
+        state.values, exchanged = before.values, True
     if state.grad is not None and before.grad is not None and same_values(state.grad, before.grad):
-        state.grad = before.grad
-    return state == before
+        state.grad, exchanged = before.grad, True
+    return exchanged and state == before
 
 
 class Objects:
@@ -94,6 +97,7 @@ class Objects:
         self.deferred = False  # was any grad_fn ever left unread?
         # memory that others than torch can write, see NOTE [writes without a version]
         self.exposed: set[Block] = set()
+        self.foreign = False  # was any memory met that is not torch's own?
         self.by_id: dict[int, Object] = {}
         self.blocks: dict[int, Block] = {}
         # id of a .grad tensor -> the object whose .grad it is
@@ -205,6 +209,7 @@ class Objects:
         state = self.refresh(added, tensor)
         block = state.block
         if not call.inputs and block is not None and torch_private.is_foreign(tensor):
+            self.foreign = True
             self.exposed.add(block)  # as_tensor(array)
         if state.base is not None:
             added.counter = state.base.counter
@@ -329,7 +334,9 @@ class Objects:
                     return block
         if not found.made:
             # A tensor of unknown origin may look at memory we know through another storage (numpy).
-            for other in self.blocks.values():
+            # One of the two is not torch's own then.
+            self.foreign = self.foreign or torch_private.is_foreign(t)
+            for other in self.blocks.values() if self.foreign else ():
                 inside = other.start < start + nbytes and start < other.start + other.nbytes
                 if inside and other.device == t.device and other.alive():
                     self.blocks[start] = other
