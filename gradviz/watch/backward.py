@@ -4,7 +4,6 @@ raise."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
@@ -40,6 +39,10 @@ class Log(Protocol):
 
     def note(self, kind: str, *what: Any) -> None:
         """Write down one event."""
+        ...
+
+    def add(self, entry: tuple[Any, ...]) -> None:
+        """Write down one event, whose kind comes first."""
         ...
 
     def failed(self, error: Exception) -> None:
@@ -140,7 +143,7 @@ class Watch:
             else:
                 # What a full log has dropped is recorded again.
                 self.serials.append(nodes.record(node, [], again=recorder.dropped > 0))
-        self.probes = [torch_private.release_probe(node) for node in self.graph.nodes]
+        self.probes = torch_private.release_probes(self.graph.nodes)
         run.roots = [self.serials[self.graph.index[node]] for node in starts]
         call.found = [*call.found, *nodes.collect()]
         recorder.note("called", call)
@@ -160,65 +163,77 @@ class Watch:
         for node, own in zip(self.graph.nodes, self.serials, strict=True):
             if torch_private.is_accumulate_grad(node):
                 leaf = torch_private.leaf_of(node)
-                before = partial(self._quietly, self._before_leaf, own, leaf)
-                after = partial(self._quietly, self._after_leaf, own, leaf)
+                before = partial(self._before_leaf, own, leaf)
+                after = partial(self._after_leaf, own, leaf)
             else:
-                before = partial(self._quietly, self._before, own, None)
-                after = partial(self._quietly, self._after, own, None)
+                before, after = partial(self._before, own), partial(self._after, own)
             self.handles.append(node.register_prehook(before))
             self.handles.append(node.register_hook(after))
 
-    def _quietly(
-        self, hook: Callable[..., None], own: int, leaf: torch.Tensor | None, *grads: Any
-    ) -> None:
-        """A hook that raises would abort the user's backward. No mode of hers sees what it does."""
-        thread = 0 if get_ident() == self.thread else self._other_thread()
-        if thread is None:
-            return
-        try:
-            with _unobserved():
-                hook(own, leaf, thread, *grads)
-        except Exception as error:
-            self.recorder.failed(error)
-
-    # --- hooks: return None, so that nothing changes ----------------------------------------------
+    # --- hooks: return None, so that nothing changes, and never raise: that would abort the user's
+    # backward. No mode of hers sees what they do. -----------------------------------------------
 
     def _other_thread(self) -> int | None:
         """1 on one of the engine's own threads, None on another one of the user's."""
         own = get_ident()
         return None if any(t.ident == own for t in threading.enumerate()) else 1
 
-    def _before(self, own: int, leaf: None, thread: int, grads: Any) -> None:
+    def _before(self, own: int, grads: Any) -> None:
+        if get_ident() != self.thread and self._other_thread() is None:
+            return
         self.current = own
-        self.arrived[own] = self._arriving(own, grads)
+        try:
+            with _unobserved():
+                self.arrived[own] = self._arriving(own, grads)
+        except Exception as error:
+            self.recorder.failed(error)
 
-    def _before_leaf(self, own: int, leaf: torch.Tensor | None, thread: int, grads: Any) -> None:
+    def _before_leaf(self, own: int, leaf: torch.Tensor | None, grads: Any) -> None:
+        if get_ident() != self.thread and self._other_thread() is None:
+            return
         self.current = own
-        self.arrived[own] = self._arriving(own, grads)
-        self.before[own] = None if leaf is None else self._value(leaf.grad)
+        try:
+            with _unobserved():
+                self.arrived[own] = self._arriving(own, grads)
+                self.before[own] = None if leaf is None else self._value(leaf.grad)
+        except Exception as error:
+            self.recorder.failed(error)
 
-    def _after(self, own: int, leaf: None, thread: int, sent: Any, arrived: Any) -> None:
+    def _after(self, own: int, sent: Any, arrived: Any) -> None:
+        thread = 0 if get_ident() == self.thread else self._other_thread()
+        if thread is None:
+            return
         self.current = None
-        self.run.ran.append(own)
-        values = self._measured(sent)
-        self.sums.add(own, sent, values)
-        self.recorder.note("ran", self.run, own, self.arrived.pop(own), values, thread)
+        try:
+            self.run.ran.append(own)
+            with _unobserved():
+                values = self._leaving(own, sent)
+            self.recorder.add(("ran", self.run, own, self.arrived.pop(own), values, thread))
+        except Exception as error:
+            self.recorder.failed(error)
 
-    def _after_leaf(
-        self, own: int, leaf: torch.Tensor | None, thread: int, sent: Any, arrived: Any
-    ) -> None:
+    def _after_leaf(self, own: int, leaf: torch.Tensor | None, sent: Any, arrived: Any) -> None:
+        thread = 0 if get_ident() == self.thread else self._other_thread()
+        if thread is None:
+            return
         self.current = None
-        self.run.ran.append(own)
-        incoming = self.arrived.pop(own)
-        self.recorder.note("ran", self.run, own, incoming, (), thread)
-        if incoming[0] is not None:  # an undefined gradient is not added
-            stored = None if leaf is None else self._value(leaf.grad)
-            before, dtype = self.before.get(own), torch.float32 if leaf is None else leaf.dtype
-            total = None if leaf is None else put_in(incoming[0], before, stored, dtype)
-            hooks = self.hooks_after.get(own, ())
-            self.recorder.note(
-                "accumulated", self.run, own, incoming[0], before, stored, total, hooks
-            )
+        try:
+            self.run.ran.append(own)
+            incoming = self.arrived.pop(own)
+            self.recorder.add(("ran", self.run, own, incoming, (), thread))
+            if incoming[0] is not None:  # an undefined gradient is not added
+                with _unobserved():
+                    self._accumulated(own, leaf, incoming[0])
+        except Exception as error:
+            self.recorder.failed(error)
+
+    def _accumulated(self, own: int, leaf: torch.Tensor | None, incoming: Value) -> None:
+        """What has become of the leaf's ``.grad``."""
+        stored = None if leaf is None else self._value(leaf.grad)
+        before, dtype = self.before.get(own), torch.float32 if leaf is None else leaf.dtype
+        total = None if leaf is None else put_in(incoming, before, stored, dtype)
+        hooks = self.hooks_after.get(own, ())
+        self.recorder.add(("accumulated", self.run, own, incoming, before, stored, total, hooks))
 
     def _arriving(self, own: int, grads: Any) -> tuple[Value | None, ...]:
         """What arrives at a node, and what was changed on its way there."""
@@ -236,6 +251,12 @@ class Watch:
             found.append(value)
         return tuple(found)
 
+    def _leaving(self, own: int, sent: Any) -> tuple[Value | None, ...]:
+        """What a node sends, with norms."""
+        values = [self._measure(g) if isinstance(g, torch.Tensor) else None for g in sent]
+        self.sums.add(own, sent, values)
+        return tuple(values)
+
     def _compare(self, slot: tuple[int, int], grad: torch.Tensor, value: Value) -> None:
         hooks = self.hooks.get(slot, [])
         if not self.sums_known:
@@ -244,21 +265,11 @@ class Watch:
         if found is not None:
             self.recorder.note("changed", self.run, slot, found[0], value, hooks)
 
-    def _measured(self, grads: Any) -> tuple[Value | None, ...]:
-        """What is sent, with norms."""
-        return tuple(
-            [self._measure(g) if isinstance(g, torch.Tensor) else None for g in grads]
-        )
-
     def _measure(self, grad: torch.Tensor) -> Value | None:
         """A gradient with its norm. What one node sends arrives as the same object where it is the
         only one, and nothing wrote into it: then it is not measured again."""
         last = self.measured.get(id(grad))
-        if (
-            last is not None
-            and last[0]() is grad
-            and last[1] == torch_private.raw_version(grad)
-        ):
+        if last is not None and last[0]() is grad and last[1] == torch_private.raw_version(grad):
             return last[2]
         size = self._norm(grad)
         if size is None:

@@ -193,7 +193,6 @@ class Nodes:
         self.unplaced = self.unplaced or attribute not in _NEVER_RESULTS
         return Saved(attribute, None, start, kin, version, status)
 
-
     # --- the nodes of a usual call, see below ---
 
     def take_few(
@@ -261,7 +260,8 @@ class Nodes:
     def _new_slot(self, child: Any) -> Slot:
         number = _raw_number(child)
         if number == _NO_NUMBER:
-            return serial(child), 0, "AccumulateGrad", number
+            child.metadata[SLOT] = slot = new_serial(), 0, "AccumulateGrad", number
+            return slot
         return new_serial(), 0, self.kind(child)[0], number
 
     def keep_few(self, made: list[Any]) -> None:
@@ -284,25 +284,32 @@ class Nodes:
                     return None
                 saved.append(_row(Saved, (short, owner.state, None, None, version, _AVAILABLE)))
                 continue
-            base = torch_private.base_of(data)
-            if base is None and short in _NEVER_RESULTS and not data.requires_grad:
-                saved.append(_row(Saved, (short, None, None, None, version, _AVAILABLE)))
-                continue
-            span = torch_private.storage_range(data)
-            at = None if span is None else span[0]
-            if result is not None and at == start:
-                if short in _NEVER_RESULTS:
-                    return None
-                # the result, as another object
-                saved.append(_row(Saved, (short, result, None, None, version, _AVAILABLE)))
-                continue
-            kin = None
-            if base is not None and (known := self.known(base)) is not None:
-                kin = known.state
-            elif at is not None and data.requires_grad:
-                kin = self.kin(at)
-            saved.append(_row(Saved, (short, None, at, kin, version, _AVAILABLE)))
+            found = self._saved_unknown(short, data, version, result, start)
+            if found is None:
+                return None
+            saved.append(found)
         return tuple(saved)
+
+    def _saved_unknown(
+        self, short: str, data: torch.Tensor, version: int, result: State | None, start: int
+    ) -> Saved | None:
+        """The same of one tensor that is no object we know, as ``_saved_other`` has it; of those
+        that lie in the memory of the result, only the result itself."""
+        base = torch_private.base_of(data)
+        if base is None and short in _NEVER_RESULTS and not data.requires_grad:
+            return _row(Saved, (short, None, None, None, version, _AVAILABLE))
+        span = torch_private.storage_range(data)
+        at = None if span is None else span[0]
+        if result is not None and at == start:
+            if short in _NEVER_RESULTS:
+                return None
+            return _row(Saved, (short, result, None, None, version, _AVAILABLE))
+        kin = None
+        if base is not None and (known := self.known(base)) is not None:
+            kin = known.state
+        elif at is not None and data.requires_grad:
+            kin = self.kin(at)
+        return _row(Saved, (short, None, at, kin, version, _AVAILABLE))
 
 
 def tie_results(nodes: list[NodeRecord], outputs: list[State]) -> None:
@@ -323,14 +330,14 @@ def tie_results(nodes: list[NodeRecord], outputs: list[State]) -> None:
 
 
 # --- the usual call -------------------------------------------------------------------------------
-#  Tensors in, one new tensor out, a few new nodes that lead to all of them: nearly every call is like
-# that, and then nothing has to be proven. So it is noted in one straight line.
-# Everything is read before anything is changed: whatever turns out to be unusual is left to the
-# general way, as if nothing had been tried. Both give the same graph.
+# Tensors in, one new tensor out, a few new nodes that lead to all of them: nearly every call is
+# like that, and then nothing has to be proven. So it is noted in one straight line. Everything is
+# read before anything is changed, but for leaves and guards, which the general way would have noted
+# too: whatever turns out to be unusual is left to it. Both give the same graph.
 
-# Logged as one tuple, which costs the garbage collector less than records do; ``stack.unfold`` makes
-# these of it: "usual", function, site, module's call, did the user's own code make it, keywords of the
-# last arguments, result, its nodes, then the state or None of each argument.
+# Logged as one tuple, which costs the garbage collector less than records do; ``stack.unfold``
+# makes these of it: "usual", function, site, module's call, did the user's own code make it,
+# keywords of the last arguments, result, its nodes, then the state or None of each argument.
 Entry = tuple[Any, ...]
 # The fields of a NodeRecord that a quick look at a node found: serial, name, sequence number,
 # edges, saved tensors. A leaf that was not met before is a NodeRecord.

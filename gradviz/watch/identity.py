@@ -120,6 +120,10 @@ class Objects:
 
     def see(self, tensor: torch.Tensor) -> Object:
         """The object of ``tensor``, its state up to date."""
+        own = self.by_id.get(id(tensor))
+        if own is not None and own() is tensor:
+            self.look(own, tensor)
+            return own
         return self.states([tensor])[0].object
 
     def states(self, tensors: list[torch.Tensor]) -> list[State]:
@@ -336,14 +340,21 @@ class Objects:
             # A tensor of unknown origin may look at memory we know through another storage (numpy).
             # One of the two is not torch's own then.
             self.foreign = self.foreign or torch_private.is_foreign(t)
-            for other in self.blocks.values() if self.foreign else ():
-                inside = other.start < start + nbytes and start < other.start + other.nbytes
-                if inside and other.device == t.device and other.alive():
-                    self.blocks[start] = other
-                    return other
+            other = self._overlapping(start, nbytes, t.device) if self.foreign else None
+            if other is not None:
+                self.blocks[start] = other
+                return other
         if len(self.blocks) > self.sweep_at:
             self.blocks = {at: b for at, b in self.blocks.items() if b.alive()}
             self.sweep_at = max(1024, 2 * len(self.blocks))
         self.blocks[start] = block = Block()
         block.start, block.nbytes, block.device = start, nbytes, t.device
         return block
+
+    def _overlapping(self, start: int, nbytes: int, device: torch.device) -> Block | None:
+        """A known block that shares bytes with these."""
+        for other in self.blocks.values():
+            inside = other.start < start + nbytes and start < other.start + other.nbytes
+            if inside and other.device == device and other.alive():
+                return other
+        return None

@@ -200,6 +200,11 @@ def release_probe(node: Node) -> Any:
     return None if names else False
 
 
+def release_probes(nodes: Sequence[Node]) -> list[Any]:
+    """``release_probe`` of each node."""
+    return [release_probe(node) for node in nodes]
+
+
 def has_released(node: Node, probe: Any) -> bool:
     """Has a node released what it saved? ``probe`` is what ``release_probe`` gave before."""
     if probe is None:
