@@ -97,6 +97,8 @@ class Objects:
         self.deferred = False  # was any grad_fn ever left unread?
         # memory that others than torch can write, see NOTE [writes without a version]
         self.exposed: set[Block] = set()
+        # by id, what wants to know that a recorded call has met a parameter
+        self.awaited: dict[int, Callable[[torch.Tensor, Object], None]] = {}
         self.foreign = False  # was any memory met that is not torch's own?
         self.by_id: dict[int, Object] = {}
         self.blocks: dict[int, Block] = {}
@@ -204,6 +206,8 @@ class Objects:
         found = Object(tensor, self.died)
         found.key, found.made, found.counter = id(tensor), made, object()
         self.by_id[found.key] = found
+        if self.awaited and (meets := self.awaited.pop(found.key, None)) is not None:
+            meets(tensor, found)
         return found
 
     def make(self, tensor: torch.Tensor, call: CallRecord) -> Object:
