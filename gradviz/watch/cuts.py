@@ -212,6 +212,7 @@ class Nodes:
             False where more care is needed.
         """
         pending: dict[int, Slot] = {}
+        held: list[Any] = []  # up to torch 2.12 the id() of a node that nobody holds is used again
         met, first, todo, taken = self.met, self.start, [top], 0
         while todo:
             node = todo.pop()
@@ -235,6 +236,7 @@ class Nodes:
                         if slot[3] < first or len(pending) > _FEW_NODES:
                             return False
                         pending[id(child)] = slot
+                        held.append(child)
                         todo.append(child)
                 own, _, name, below = slot
                 if own not in met:

@@ -191,10 +191,10 @@ def release_probe(node: Node) -> Any:
     try:
         for attribute, _ in names:
             raw: Any = getattr(node, attribute)
-            if raw.unpack_hook is not None:
-                return None
-            if raw.data is not None:
-                return raw
+            found = _saved_state(raw, node, attribute, False)
+            if found is not None:
+                data, state, _ = found
+                return None if data is None or state is SavedState.UNKNOWN else raw
     except Exception:  # a list of saved tensors, or an older torch
         return None
     return None if names else False
