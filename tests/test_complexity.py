@@ -20,6 +20,10 @@ NAMED = {
         "the quick way of nearly every recorded call, in one straight line: in four steps of their"
         " own it made each call 3.4 % slower, paired and alternating"
     ),
+    "gradviz/watch/cuts.py Nodes.take_few": (
+        "a part of the same straight line: each node is read, guarded and noted in one round of the"
+        " loop, and a call for each of its edges would cost more than what is read of it"
+    ),
     "gradviz/watch/stack.py Frames.look": (
         "the one pass up the stack of every recorded call: what a frame tells depends on what was"
         " passed before it, eight facts that steps of their own would hand to and fro"

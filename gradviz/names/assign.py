@@ -285,14 +285,17 @@ class Names:
         """``"net.fc"``: the variable of the root module where it is known, else its class, and the
         path below it. None for what the user's own code calls."""
         run = call.run_of_module
-        if run is None or call.direct:
+        if run is None or (call.direct and not call.custom):
             return None
-        owner, path = self.root(run.outermost.root), run.below_outermost
+        owner, path = self._called(run.outermost.site, run.outermost.root), run.below_outermost
         return f"{owner}.{path}" if path else owner
 
     def root(self, root: Root) -> str:
         """Return the variable of a module that ran, as it was called first, else its class."""
-        return getattr(self._of_module[root.site], "callee", None) or root.kind
+        return self._called(root.site, root)
+
+    def _called(self, site: Site, root: Root) -> str:
+        return getattr(self._of_module[site], "callee", None) or root.kind
 
     def module_call(self, run: ModuleRun) -> tuple[Source | None, str | None]:
         """Tell which statement called a module, and how the call is written there."""

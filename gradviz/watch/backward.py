@@ -4,8 +4,8 @@ raise."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from functools import partial
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ref
 
@@ -13,7 +13,6 @@ import torch
 from torch.autograd.graph import get_gradient_edge
 
 from gradviz.graph.preview import LIMIT
-from gradviz.graph.records import SavedState
 from gradviz.watch import torch_private
 from gradviz.watch.entries import Object, State
 from gradviz.watch.functions import Role
@@ -42,11 +41,16 @@ class Log(Protocol):
         """Write down one event."""
         ...
 
+    def add(self, entry: tuple[Any, ...]) -> None:
+        """Write down one event, whose kind comes first."""
+        ...
+
     def failed(self, error: Exception) -> None:
         """Keep a failure of our own for the notes."""
         ...
 
 
+_unobserved = torch_private.unobserved
 WATCH_LIMIT = 20_000  # nodes; hooks on more would be felt
 
 
@@ -117,7 +121,7 @@ class Watch:
         given: list[Any] | None,
     ) -> None:
         self.recorder, self.call, self.run = recorder, call, run
-        self.thread = threading.get_ident()
+        self.thread = get_ident()
         self.handles: list[Any] = []
         self.current: int | None = None
         self.before: dict[int, Value | None] = {}
@@ -139,6 +143,7 @@ class Watch:
             else:
                 # What a full log has dropped is recorded again.
                 self.serials.append(nodes.record(node, [], again=recorder.dropped > 0))
+        self.probes = torch_private.release_probes(self.graph.nodes)
         run.roots = [self.serials[self.graph.index[node]] for node in starts]
         call.found = [*call.found, *nodes.collect()]
         recorder.note("called", call)
@@ -156,112 +161,123 @@ class Watch:
 
     def _start(self) -> None:
         for node, own in zip(self.graph.nodes, self.serials, strict=True):
-            leaf = torch_private.is_accumulate_grad(node)
-            before, after = (
-                (self._before_leaf, self._after_leaf) if leaf else (self._before, self._after)
-            )
-            self.handles.append(node.register_prehook(partial(self._quietly, before, own, node)))
-            self.handles.append(node.register_hook(partial(self._quietly, after, own, node)))
+            if torch_private.is_accumulate_grad(node):
+                leaf = torch_private.leaf_of(node)
+                before = partial(self._before_leaf, own, leaf)
+                after = partial(self._after_leaf, own, leaf)
+            else:
+                before, after = partial(self._before, own), partial(self._after, own)
+            self.handles.append(node.register_prehook(before))
+            self.handles.append(node.register_hook(after))
 
-    def _quietly(self, hook: Callable[..., None], own: int, node: Any, *grads: Any) -> None:
-        """A hook that raises would abort the user's backward."""
+    # --- hooks: return None, so that nothing changes, and never raise: that would abort the user's
+    # backward. No mode of hers sees what they do. -----------------------------------------------
+
+    def _other_thread(self) -> int | None:
+        """1 on one of the engine's own threads, None on another one of the user's."""
+        own = get_ident()
+        return None if any(t.ident == own for t in threading.enumerate()) else 1
+
+    def _before(self, own: int, grads: Any) -> None:
+        if get_ident() != self.thread and self._other_thread() is None:
+            return
+        self.current = own
         try:
-            hook(own, node, *grads)
+            with _unobserved():
+                self.arrived[own] = self._arriving(own, grads)
         except Exception as error:
             self.recorder.failed(error)
 
-    # --- hooks: return None, so that nothing changes ----------------------------------------------
+    def _before_leaf(self, own: int, leaf: torch.Tensor | None, grads: Any) -> None:
+        if get_ident() != self.thread and self._other_thread() is None:
+            return
+        self.current = own
+        try:
+            with _unobserved():
+                self.arrived[own] = self._arriving(own, grads)
+                self.before[own] = None if leaf is None else self._value(leaf.grad)
+        except Exception as error:
+            self.recorder.failed(error)
 
-    def _mine(self) -> int | None:
-        """0 on the thread that called backward, 1 on one of the engine's own, None on another one
-        of the user's."""
-        own = threading.get_ident()
-        if own == self.thread:
-            return 0
-        return None if any(t.ident == own for t in threading.enumerate()) else 1
-
-    def _before(self, own: int, node: Any, grads: Any) -> None:
-        if self._mine() is not None:
-            self.current = own
-            self.arrived[own] = self._arriving(own, grads)
-
-    def _before_leaf(self, own: int, node: Any, grads: Any) -> None:
-        if self._mine() is not None:
-            self.current = own
-            self.arrived[own] = self._arriving(own, grads)
-            leaf = torch_private.leaf_of(node)
-            self.before[own] = None if leaf is None else self._value(leaf.grad)
-
-    def _after(self, own: int, node: Any, sent: Any, arrived: Any) -> None:
-        thread = self._mine()
-        if thread is not None:
-            self.current = None
+    def _after(self, own: int, sent: Any, arrived: Any) -> None:
+        thread = 0 if get_ident() == self.thread else self._other_thread()
+        if thread is None:
+            return
+        self.current = None
+        try:
             self.run.ran.append(own)
-            values = self._measured(sent)
-            self.sums.add(own, sent, values)
-            self.recorder.note("ran", self.run, own, self.arrived.pop(own), values, thread)
+            with _unobserved():
+                values = self._leaving(own, sent)
+            self.recorder.add(("ran", self.run, own, self.arrived.pop(own), values, thread))
+        except Exception as error:
+            self.recorder.failed(error)
 
-    def _after_leaf(self, own: int, node: Any, sent: Any, arrived: Any) -> None:
-        thread = self._mine()
-        if thread is not None:
-            self.current = None
+    def _after_leaf(self, own: int, leaf: torch.Tensor | None, sent: Any, arrived: Any) -> None:
+        thread = 0 if get_ident() == self.thread else self._other_thread()
+        if thread is None:
+            return
+        self.current = None
+        try:
             self.run.ran.append(own)
             incoming = self.arrived.pop(own)
-            leaf = torch_private.leaf_of(node)
-            self.recorder.note("ran", self.run, own, incoming, (), thread)
+            self.recorder.add(("ran", self.run, own, incoming, (), thread))
             if incoming[0] is not None:  # an undefined gradient is not added
-                stored = None if leaf is None else self._value(leaf.grad)
-                before, dtype = self.before.get(own), torch.float32 if leaf is None else leaf.dtype
-                total = None if leaf is None else put_in(incoming[0], before, stored, dtype)
-                hooks = self.hooks_after.get(own, ())
-                self.recorder.note(
-                    "accumulated", self.run, own, incoming[0], before, stored, total, hooks
-                )
+                with _unobserved():
+                    self._accumulated(own, leaf, incoming[0])
+        except Exception as error:
+            self.recorder.failed(error)
+
+    def _accumulated(self, own: int, leaf: torch.Tensor | None, incoming: Value) -> None:
+        """What has become of the leaf's ``.grad``."""
+        stored = None if leaf is None else self._value(leaf.grad)
+        before, dtype = self.before.get(own), torch.float32 if leaf is None else leaf.dtype
+        total = None if leaf is None else put_in(incoming, before, stored, dtype)
+        hooks = self.hooks_after.get(own, ())
+        self.recorder.add(("accumulated", self.run, own, incoming, before, stored, total, hooks))
 
     def _arriving(self, own: int, grads: Any) -> tuple[Value | None, ...]:
         """What arrives at a node, and what was changed on its way there."""
-        values = self._measured(grads)
-        for nr, (grad, value) in enumerate(zip(grads, values, strict=True)):
-            if value is not None:
-                self._compare((own, nr), grad, value)
-        return values
+        found: list[Value | None] = []
+        for nr, grad in enumerate(grads):
+            if not isinstance(grad, torch.Tensor):
+                found.append(None)
+                continue
+            slot = own, nr
+            value = self.sums.take_as_sent(slot, grad) if self.sums_known else None
+            if value is None:
+                value = self._measure(grad)
+                if value is not None:
+                    self._compare(slot, grad, value)
+            found.append(value)
+        return tuple(found)
+
+    def _leaving(self, own: int, sent: Any) -> tuple[Value | None, ...]:
+        """What a node sends, with norms."""
+        values = [self._measure(g) if isinstance(g, torch.Tensor) else None for g in sent]
+        self.sums.add(own, sent, values)
+        return tuple(values)
 
     def _compare(self, slot: tuple[int, int], grad: torch.Tensor, value: Value) -> None:
         hooks = self.hooks.get(slot, [])
         if not self.sums_known:
             return
-        with torch_private.unobserved():
-            found = self.sums.changed(slot, grad, value, self.run.norms, bool(hooks))
+        found = self.sums.changed(slot, grad, value, self.run.norms, bool(hooks))
         if found is not None:
             self.recorder.note("changed", self.run, slot, found[0], value, hooks)
 
-    def _measured(self, grads: Any) -> tuple[Value | None, ...]:
-        """What arrives or is sent, with norms. What one node sends arrives as the same object where
-        it is the only one,
-        and nothing wrote into it: then it is not measured again."""
-        found: list[Value | None] = []
-        with torch_private.unobserved():
-            for grad in grads:
-                if not isinstance(grad, torch.Tensor):
-                    found.append(None)
-                    continue
-                last = self.measured.get(id(grad))
-                if (
-                    last is not None
-                    and last[0]() is grad
-                    and last[1] == torch_private.raw_version(grad)
-                ):
-                    found.append(last[2])
-                    continue
-                size = self._norm(grad)
-                if size is None:
-                    found.append(self._value(grad))
-                    continue
-                value = tuple(grad.shape), None, len(self.run.norms)
-                self.run.norms.append(size)
-                self.measured[id(grad)] = ref(grad), torch_private.raw_version(grad), value
-                found.append(value)
-        return tuple(found)
+    def _measure(self, grad: torch.Tensor) -> Value | None:
+        """A gradient with its norm. What one node sends arrives as the same object where it is the
+        only one, and nothing wrote into it: then it is not measured again."""
+        last = self.measured.get(id(grad))
+        if last is not None and last[0]() is grad and last[1] == torch_private.raw_version(grad):
+            return last[2]
+        size = self._norm(grad)
+        if size is None:
+            return self._value(grad)
+        value = tuple(grad.shape), None, len(self.run.norms)
+        self.run.norms.append(size)
+        self.measured[id(grad)] = ref(grad), torch_private.raw_version(grad), value
+        return value
 
     def _norm(self, grad: torch.Tensor) -> Any:
         """The 2-norm. Reading another device would wait for each node: there it stays a tensor
@@ -278,7 +294,9 @@ class Watch:
     def _value(self, grad: Any) -> Value | None:
         if not isinstance(grad, torch.Tensor):
             return None
-        with torch_private.unobserved():
+        try:
+            return tuple(grad.shape), self.recorder.objects.values(grad), None
+        except Exception:
             return (
                 read(lambda: tuple(grad.shape)),
                 read(lambda: self.recorder.objects.values(grad)),
@@ -327,13 +345,14 @@ class Watch:
 
     def _released(self) -> list[int]:
         """Return the serials of the nodes that ran and no longer hold what they had saved."""
-        freed = []
         done = set(self.run.ran)
-        for node, own in zip(self.graph.nodes, self.serials, strict=True):
-            if own in done and any(
-                state is SavedState.FREED for _, _, state, _ in torch_private.saved_tensors(node)
-            ):
-                freed.append(own)
+        nodes = zip(self.graph.nodes, self.serials, self.probes, strict=True)
+        freed = [
+            own
+            for node, own, probe in nodes
+            if own in done and torch_private.has_released(node, probe)
+        ]
+        self.probes.clear()  # they are safe only while the graph lives
         return freed
 
     def _read_gradients(self) -> None:

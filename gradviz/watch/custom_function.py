@@ -44,7 +44,9 @@ class Custom:
         if 0 < self.next_number == torch_private.next_sequence_nr():
             return False
         alive = [t for t in (o() for o in self.inside) if t is not None]
-        return any(t.requires_grad and torch_private.base_of(t) is None for t in alive)
+        # A leaf was made inside; what ``apply`` returns has a node.
+        tracked = [t for t in alive if t.requires_grad and torch_private.base_of(t) is None]
+        return any(not t.is_leaf for t in tracked)
 
     def ran_in(self, run: ModuleRun | None) -> None:
         """One call inside ``forward`` ran in this call of a module: a reentrant checkpoint calls
@@ -233,6 +235,7 @@ class CustomFunctions:
     def _begin(self, run: torch_private.FunctionRun, place: tuple[int, Site]) -> Custom:
         call = CallRecord(f"{run.name}.apply", Role.OPERATION, self.grad_mode)
         call.site, call.direct, call.bookkeeping, call.run_of_module = self.frames.look(run.caller)
+        call.custom = True
         call.inference_mode = torch.is_inference_mode_enabled()
         call.arity = len(run.given)
         for at, value in enumerate(run.given):

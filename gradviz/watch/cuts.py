@@ -28,6 +28,8 @@ _raw_number, _NO_NUMBER = torch_private.raw_number, torch_private.RAW_NO_NUMBER
 _NEVER_RESULTS = frozenset(
     {"self", "other", "exponent", "input", "weight", "mat1", "mat2", "mask", "condition"}
 )
+_AVAILABLE, _raw_version = SavedState.AVAILABLE, torch_private.raw_version
+_FEW_NODES = 16  # of one usual call
 
 
 def constant(attribute: str, data: torch.Tensor) -> bool:
@@ -191,6 +193,126 @@ class Nodes:
         self.unplaced = self.unplaced or attribute not in _NEVER_RESULTS
         return Saved(attribute, None, start, kin, version, status)
 
+    # --- the nodes of a usual call, see below ---
+
+    def take_few(
+        self, top: Any, result: State, start: int, made: list[Any], reached: set[tuple[Any, int]]
+    ) -> bool:
+        """Read the nodes of a call that has few of them, all plain ones: the same nodes in the same
+        order as ``meet`` has them. ``keep_few`` records them.
+
+        Args:
+            top: the node of the result.
+            result: the state of the result.
+            start: where its memory begins.
+            made: the nodes are added to it.
+            reached: the gradient edges that they lead to are added to it.
+
+        Returns:
+            False where more care is needed.
+        """
+        pending: dict[int, Slot] = {}
+        held: list[Any] = []  # up to torch 2.12 the id() of a node that nobody holds is used again
+        met, first, todo, taken = self.met, self.start, [top], 0
+        while todo:
+            node = todo.pop()
+            metadata, number = node.metadata, _raw_number(node)
+            if SLOT in metadata and id(node) in pending:
+                continue  # two edges led there
+            kind = self.kinds.get(type(node)) or self.kind(node)
+            if SLOT in metadata or kind[1] or not first <= number < _NO_NUMBER:
+                return False
+            functions = node.next_functions
+            behind: list[Slot] = []
+            guarded, lowest = False, number - number % _BLOCK
+            for child, input_nr in functions:
+                if child is None:
+                    behind.append((None, input_nr, "", 0))
+                    continue
+                slot = child.metadata.get(SLOT) or pending.get(id(child))
+                if slot is None:
+                    slot = self._new_slot(child)
+                    if slot[3] != _NO_NUMBER:
+                        if slot[3] < first or len(pending) > _FEW_NODES:
+                            return False
+                        pending[id(child)] = slot
+                        held.append(child)
+                        todo.append(child)
+                own, _, name, below = slot
+                if own not in met:
+                    if below == _NO_NUMBER:
+                        own = self.accumulate_grad(child)
+                        slot = own, input_nr, name, below
+                    elif below >= first and id(child) not in pending:
+                        return False
+                guarded = guarded or not (lowest <= below < number or below == _NO_NUMBER)
+                reached.add((own, input_nr))
+                behind.append((own, input_nr, name, below) if input_nr else slot)
+            saved = self._plainly_saved(node, kind[2], result if node is top else None, start)
+            if saved is None:
+                return False
+            metadata[SLOT] = slot = pending.get(id(node)) or (new_serial(), 0, kind[0], number)
+            if guarded:
+                _guard(node, functions)
+            made += self.new[taken:]
+            taken = len(self.new)
+            made.append((slot[0], kind[0], number, tuple(behind), saved))
+        return True
+
+    def _new_slot(self, child: Any) -> Slot:
+        number = _raw_number(child)
+        if number == _NO_NUMBER:
+            child.metadata[SLOT] = slot = new_serial(), 0, "AccumulateGrad", number
+            return slot
+        return new_serial(), 0, self.kind(child)[0], number
+
+    def keep_few(self, made: list[Any]) -> None:
+        """Record what ``take_few`` has read."""
+        self.new.clear()
+        self.met.update([node[0] for node in made if type(node) is tuple])
+
+    def _plainly_saved(
+        self, node: Any, attributes: Any, result: State | None, start: int
+    ) -> tuple[Saved, ...] | None:
+        """What a node has just saved; None, or an error, where more care is needed."""
+        saved = []
+        for attribute, short in attributes:
+            data = torch_private.plainly_saved(node, attribute)
+            if data is None:
+                continue
+            version, owner = _raw_version(data), self.known(data)
+            if owner is not None:
+                if owner.state.version != version:
+                    return None
+                saved.append(_row(Saved, (short, owner.state, None, None, version, _AVAILABLE)))
+                continue
+            found = self._saved_unknown(short, data, version, result, start)
+            if found is None:
+                return None
+            saved.append(found)
+        return tuple(saved)
+
+    def _saved_unknown(
+        self, short: str, data: torch.Tensor, version: int, result: State | None, start: int
+    ) -> Saved | None:
+        """The same of one tensor that is no object we know, as ``_saved_other`` has it; of those
+        that lie in the memory of the result, only the result itself."""
+        base = torch_private.base_of(data)
+        if base is None and short in _NEVER_RESULTS and not data.requires_grad:
+            return _row(Saved, (short, None, None, None, version, _AVAILABLE))
+        span = torch_private.storage_range(data)
+        at = None if span is None else span[0]
+        if result is not None and at == start:
+            if short in _NEVER_RESULTS:
+                return None
+            return _row(Saved, (short, result, None, None, version, _AVAILABLE))
+        kin = None
+        if base is not None and (known := self.known(base)) is not None:
+            kin = known.state
+        elif at is not None and data.requires_grad:
+            kin = self.kin(at)
+        return _row(Saved, (short, None, at, kin, version, _AVAILABLE))
+
 
 def tie_results(nodes: list[NodeRecord], outputs: list[State]) -> None:
     """The nodes' saved results tied to the outputs: same memory, made by this very node."""
@@ -210,47 +332,54 @@ def tie_results(nodes: list[NodeRecord], outputs: list[State]) -> None:
 
 
 # --- the usual call -------------------------------------------------------------------------------
-#  Known tensors in, one new tensor out, one new node that leads straight to all of them: nearly
-# every call is like that, and then nothing has to be proven. So it is noted in one straight line.
-# Everything is read before anything is changed: whatever turns out to be unusual is left to the
-# general way, as if nothing had been tried. Both give the same graph.
+# Tensors in, one new tensor out, a few new nodes that lead to all of them: nearly every call is
+# like that, and then nothing has to be proven. So it is noted in one straight line. Everything is
+# read before anything is changed, but for leaves and guards, which the general way would have noted
+# too: whatever turns out to be unusual is left to it. Both give the same graph.
 
-# Logged as one flat tuple, which costs the garbage collector less than records do; ``calls.unfold``
-# makes these of it: "usual", function, site, result, slot of its node, edges, saved tensors, then
-# the state or None of each argument.
+# Logged as one tuple, which costs the garbage collector less than records do; ``stack.unfold``
+# makes these of it: "usual", function, site, module's call, did the user's own code make it,
+# keywords of the last arguments, result, its nodes, then the state or None of each argument.
 Entry = tuple[Any, ...]
+# The fields of a NodeRecord that a quick look at a node found: serial, name, sequence number,
+# edges, saved tensors. A leaf that was not met before is a NodeRecord.
+QuickNode = tuple[int, str, int, tuple[Slot, ...], tuple[Saved, ...]]
 
 _TENSOR, _PARAMETER = torch.Tensor, torch.nn.Parameter
 _NO_TENSORS = frozenset(
     {int, float, bool, complex, str, NoneType, torch.Size, torch.dtype, torch.device}
+    | {slice, type(...), torch.layout, torch.memory_format}
 )
-_AVAILABLE, _raw_version = SavedState.AVAILABLE, torch_private.raw_version
 
 
 def given(objects: Objects, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
-    """For each positional argument its state, None for a number. None if any is a list, or a new or
-    changed tensor."""
+    """For each argument, those by keyword last, its state, up to date, None for a number. None if
+    any may hold tensors in another way, or is a view whose ``grad_fn`` is left unread."""
     by_id: dict[int, Any] = objects.by_id
-    exposed, states = objects.exposed, []
+    exposed = objects.exposed
+    states: list[Any] = []
     wary = objects.deferred or exposed
-    for value in args:
+    for value in (*args, *kwargs.values()) if kwargs else args:
         kind = type(value)
         if kind is _TENSOR or kind is _PARAMETER:
             own = by_id.get(id(value))
             if own is None or own() is not value or (wary and _needs_a_look(own, exposed)):
-                return None
-            state = own.state
-            if (
-                _raw_version(value) != state.version
-                or value.requires_grad is not state.requires_grad
-            ):
-                return None
+                state = objects.states([value])[0]
+                if state.object.deferred:
+                    return None
+            else:
+                state = own.state
+                if (
+                    _raw_version(value) != state.version
+                    or value.requires_grad is not state.requires_grad
+                ):
+                    return None
             states.append(state)
-        elif kind in _NO_TENSORS:
+        elif kind in _NO_TENSORS or _holds_no_tensors(kind, value):
             states.append(None)
         else:
             return None
-    return states if not kwargs or _hold_no_tensors(kwargs.values()) else None
+    return states
 
 
 def _needs_a_look(own: Object, exposed: set[Block]) -> bool:
@@ -259,8 +388,14 @@ def _needs_a_look(own: Object, exposed: set[Block]) -> bool:
     return own.deferred or (state.values is not None and state.block in exposed)
 
 
-def _hold_no_tensors(values: Iterable[Any]) -> bool:
-    return all(type(value) in _NO_TENSORS for value in values)
+def _holds_no_tensors(kind: type, value: Any) -> bool:
+    return (kind is tuple or kind is list) and all(type(one) in _NO_TENSORS for one in value)
+
+
+def _shared_counter(states: Sequence[State | None], block: Block) -> Any:
+    """How those arguments count their versions that lie in this memory; None if none does."""
+    shared = (s.object.counter for s in states if s is not None and s.block is block)
+    return next(shared, None)
 
 
 def entry(
@@ -269,13 +404,15 @@ def entry(
     name: str,
     site: Any,
     run: Any,
+    direct: bool,
+    keywords: tuple[str, ...],
     states: Sequence[State | None],
     args: Any,
     t: Any,
 ) -> Entry | None:
-    """The log's entry for a usual call that has just returned ``t``; None, and nothing changed, for
-    any other call."""
-    key, by_id, met = id(t), objects.by_id, nodes.met
+    """The log's entry for a usual call that has just returned ``t``. None for any other call, and
+    then nothing has changed but that leaves were met and nodes are safe to free."""
+    key, by_id = id(t), objects.by_id
     if (
         type(t) is not _TENSOR
         or ((own := by_id.get(key)) is not None and own() is t)
@@ -303,67 +440,43 @@ def entry(
         return None
     block: Any = objects.blocks.get(start)
     viewed: Any = None if base is None else by_id.get(id(base))
-    if base is None:
-        for member in block or ():
-            if member() is not None:
+    if viewed is None or viewed() is not base:
+        viewed, counter = None, None  # of nothing, or of what a call made inside of it
+        if any(member() is not None for member in block or ()):
+            counter = None if base is None else _shared_counter(states, block)
+            if counter is None:
                 return None  # memory that is known, and yet no view
-    elif viewed is None or viewed() is not base or block is None or viewed.state.block is not block:
+    elif block is None or viewed.state.block is not block:
+        return None
+    if not any(states) and torch_private.is_foreign(t):
         return None
     state.values = t.tolist() if t.numel() <= LIMIT else None
-    slot: Any = None
-    behind, reached, saved, guarded = [], [], [], False
-    if tracked:
-        metadata, functions, number = grad_fn.metadata, grad_fn.next_functions, _raw_number(grad_fn)
-        kind = nodes.kinds.get(type(grad_fn)) or nodes.kind(grad_fn)
-        if SLOT in metadata or kind[1] or not nodes.start <= number < _NO_NUMBER:
-            return None
-        lowest = number - number % _BLOCK
-        for child, input_nr in functions:
-            if child is None:
-                behind.append((None, input_nr, "", 0))
-                continue
-            below = child.metadata.get(SLOT)
-            if input_nr or below is None or (below[0] not in met and below[3] >= nodes.start):
-                return None
-            guarded = guarded or not (lowest <= below[3] < number or below[3] == _NO_NUMBER)
-            reached.append(below[0])
-            behind.append(below)
-        for attribute, short in kind[2]:
-            data = torch_private.plainly_saved(
-                grad_fn, attribute
-            )  # raises where more care is needed
-            if data is not None:
-                own, version = by_id.get(id(data)), _raw_version(data)
-                if own is not None and own() is data and own.state.version == version:
-                    known: Any = own.state
-                elif own is None and constant(short, data):
-                    known = None
-                elif torch_private.storage_range(data) == (start, nbytes) and base is None:
-                    known = state  # the result, as another object
-                else:
-                    return None
-                saved.append(_row(Saved, (short, known, None, None, version, _AVAILABLE)))
+    made: list[Any] = []
+    reached: set[Key] = set()
+    if tracked and not nodes.take_few(grad_fn, state, start, made, reached):
+        return None
     for before in states:
         if before is not None and before.tracked:
             node = before.object.accumulate_grad if before.node is None else before.node
-            if node not in reached or before.output_nr:
+            if (node, before.output_nr) not in reached:
                 return None
     # It is a usual call. Nothing below can fail.
     if tracked:
-        metadata[SLOT] = slot = (new_serial(), 0, kind[0], number)
-        met.add(slot[0])
-        if guarded:
-            _guard(grad_fn, functions)
-    state.is_leaf, state.tracked, state.node = not tracked, tracked, slot and slot[0]
+        nodes.keep_few(made)
+    state.is_leaf, state.tracked = not tracked, tracked
+    state.node = grad_fn.metadata[SLOT][0] if tracked else None
     state.grad, state.base = None, viewed
     state.object = by_id[key] = found = Object(t, objects.died)
     found.key, found.made, found.state = key, True, state
-    if base is None:
+    if viewed is not None:
+        counter = viewed.counter
+    elif counter is None:
         objects.blocks[start] = block = Block()
         block.start, block.nbytes, block.device = start, nbytes, state.device
-    found.counter, state.block = object() if base is None else viewed.counter, block
+        counter = object()
+    found.counter, state.block = counter, block
     block.append(found)
-    return ("usual", name, site, run, state, slot, tuple(behind), tuple(saved), *states)
+    return ("usual", name, site, run, direct, keywords, state, tuple(made), *states)
 
 
 Key = tuple[Any, int]  # a gradient edge: (node serial, output_nr), or (leaf object, 0)

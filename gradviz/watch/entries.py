@@ -123,6 +123,9 @@ class Root:
         # what stands below it: by id, for as long as the object lives
         self.paths: dict[int, tuple[str, weakref.ref[Any]]] = {}
         self.tree = Tree((), (), ())
+        # by name, as it was when the root was called first: for a root that dies before the end
+        self.parameters: dict[str, weakref.ref[Any]] = {}
+        self.met: dict[str, Object] = {}  # those of them that a recorded call met
 
     def path_of(self, what: Any, *, anew: bool = False) -> str | None:
         """Path of a module or parameter below this root; looked up anew when it is not found."""
@@ -132,7 +135,10 @@ class Root:
         module = self.module()
         if anew or module is None:
             return None
-        named: list[tuple[str, Any]] = [*module.named_modules(), *module.named_parameters()]
+        try:
+            named: list[tuple[str, Any]] = [*module.named_modules(), *module.named_parameters()]
+        except Exception:  # of a class that lists them in a way of its own
+            return None
         self.paths = {id(one): (name, weakref.ref(one)) for name, one in named}
         return self.path_of(what, anew=True)
 
@@ -224,6 +230,7 @@ class CallRecord:
     run_of_module: ModuleRun | None = None  # the innermost call of a module that was under way
     run_inside: ModuleRun | None = None  # the one that it made, where all of it ran in that
     direct = True  # the user's own code made the call
+    custom = False  # it is what ``apply`` of a custom Function does
     bookkeeping = False
     returned: int | None = None  # length of the tuple or list that it returned
     run: Any = None  # backward.Run of a backward

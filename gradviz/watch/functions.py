@@ -83,6 +83,16 @@ _IN_PLACE_OPERATORS = frozenset(
     __ipow__ __iand__ __ior__ __ixor__ __ilshift__ __irshift__ __imatmul__""".split()
 )
 
+
+def writes_itself(name: str) -> bool:
+    """Is it a method that writes into its tensor, by its name?
+
+    >>> writes_itself("add_"), writes_itself("__iadd__"), writes_itself("__getitem__")
+    (True, True, False)
+    """
+    return name in _IN_PLACE_OPERATORS if name.endswith("__") else name.endswith("_")
+
+
 # attributes that make a tensor
 _ATTRIBUTE_VIEWS = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 

@@ -59,10 +59,16 @@ class Hooks(deque[Hook]):
         return on, after
 
 
-class _Sent(NamedTuple):
+class Sent(NamedTuple):
+    """What a node sent along one edge."""
+
     value: Value | None
     tensor: ref[torch.Tensor] | None
     version: int | None
+
+
+_row = tuple.__new__  # quicker than calling the class
+_NOTHING = Sent(None, None, None)
 
 
 class Sums:
@@ -73,7 +79,7 @@ class Sums:
     ) -> None:
         self.to: dict[int, list[Slot | None]] = {}
         self.wanted: Counter[Slot] = Counter()
-        self.sent: dict[Slot, list[_Sent]] = {}
+        self.sent: dict[Slot, list[Sent]] = {}
         for own, functions in zip(serials, graph.next, strict=True):
             self.to[own] = to = [
                 None if n is None else (serials[graph.index[n]], nr) for n, nr in functions
@@ -82,20 +88,36 @@ class Sums:
         for slot, value in roots:
             self.wanted[slot] += 1
             if value is not None:  # else what is known is never complete there
-                self.sent.setdefault(slot, []).append(_Sent(value, None, None))
+                self.sent.setdefault(slot, []).append(Sent(value, None, None))
 
     def add(self, own: int, grads: Sequence[Any], values: Sequence[Value | None]) -> None:
         """A node has run."""
         # a user's hook may return fewer
         for slot, grad, value in zip(self.to[own], grads, values):  # noqa: B905
-            if slot is not None:
-                here = value is not None
-                sent = _Sent(
-                    value,
-                    ref(grad) if here else None,
-                    torch_private.version(grad) if here else None,
-                )
-                self.sent.setdefault(slot, []).append(sent)
+            if slot is None:
+                continue
+            one = _NOTHING
+            if value is not None:
+                one = _row(Sent, (value, ref(grad), torch_private.version(grad)))
+            before = self.sent.get(slot)
+            if before is None:
+                self.sent[slot] = [one]
+            else:
+                before.append(one)
+
+    def take_as_sent(self, slot: Slot, grad: torch.Tensor) -> Value | None:
+        """The value of a large gradient that arrives as the one node sent it that sends any there:
+        the very tensor, unwritten since. None where more has to be asked."""
+        sent = self.sent.get(slot)
+        if sent is None or len(sent) != 1 or self.wanted[slot] != 1:
+            return None
+        value, tensor, version = sent[0]
+        if value is None or value[2] is None or tensor is None or tensor() is not grad:
+            return None
+        if version != torch_private.raw_version(grad):
+            return None
+        del self.sent[slot]
+        return value
 
     def changed(
         self, slot: Slot, grad: torch.Tensor, value: Value, norms: Sequence[Any], hooked: bool
@@ -122,7 +144,7 @@ class Sums:
         return (before,) if hooked or _differ_in_size(before, value, norms) else None
 
 
-def _is_as_sent(sent: Sequence[_Sent], grad: torch.Tensor) -> bool:
+def _is_as_sent(sent: Sequence[Sent], grad: torch.Tensor) -> bool:
     """Tell whether what arrives is the very tensor that one node sent, unwritten since."""
     there = [s for s in sent if s.value is not None]
     if len(there) != 1:

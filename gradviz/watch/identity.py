@@ -77,11 +77,14 @@ def _plain(read_sizes: Callable[[], Any]) -> tuple[int, ...] | None:
 def _is_same_state(state: State, before: State) -> bool:
     """Tell whether nothing has changed. Equal numbers become the very same: a nan equals
     nothing."""
-    if state != before and same_values(state.values, before.values):
-        state.values = before.values
+    if state == before:
+        return True
+    exchanged = False
+    if before.values is not None and same_values(state.values, before.values):
+        state.values, exchanged = before.values, True
     if state.grad is not None and before.grad is not None and same_values(state.grad, before.grad):
-        state.grad = before.grad
-    return state == before
+        state.grad, exchanged = before.grad, True
+    return exchanged and state == before
 
 
 class Objects:
@@ -94,6 +97,9 @@ class Objects:
         self.deferred = False  # was any grad_fn ever left unread?
         # memory that others than torch can write, see NOTE [writes without a version]
         self.exposed: set[Block] = set()
+        # by id, what wants to know that a recorded call has met a parameter
+        self.awaited: dict[int, Callable[[torch.Tensor, Object], None]] = {}
+        self.foreign = False  # was any memory met that is not torch's own?
         self.by_id: dict[int, Object] = {}
         self.blocks: dict[int, Block] = {}
         # id of a .grad tensor -> the object whose .grad it is
@@ -116,6 +122,10 @@ class Objects:
 
     def see(self, tensor: torch.Tensor) -> Object:
         """The object of ``tensor``, its state up to date."""
+        own = self.by_id.get(id(tensor))
+        if own is not None and own() is tensor:
+            self.look(own, tensor)
+            return own
         return self.states([tensor])[0].object
 
     def states(self, tensors: list[torch.Tensor]) -> list[State]:
@@ -196,6 +206,8 @@ class Objects:
         found = Object(tensor, self.died)
         found.key, found.made, found.counter = id(tensor), made, object()
         self.by_id[found.key] = found
+        if self.awaited and (meets := self.awaited.pop(found.key, None)) is not None:
+            meets(tensor, found)
         return found
 
     def make(self, tensor: torch.Tensor, call: CallRecord) -> Object:
@@ -205,6 +217,7 @@ class Objects:
         state = self.refresh(added, tensor)
         block = state.block
         if not call.inputs and block is not None and torch_private.is_foreign(tensor):
+            self.foreign = True
             self.exposed.add(block)  # as_tensor(array)
         if state.base is not None:
             added.counter = state.base.counter
@@ -329,14 +342,23 @@ class Objects:
                     return block
         if not found.made:
             # A tensor of unknown origin may look at memory we know through another storage (numpy).
-            for other in self.blocks.values():
-                inside = other.start < start + nbytes and start < other.start + other.nbytes
-                if inside and other.device == t.device and other.alive():
-                    self.blocks[start] = other
-                    return other
+            # One of the two is not torch's own then.
+            self.foreign = self.foreign or torch_private.is_foreign(t)
+            other = self._overlapping(start, nbytes, t.device) if self.foreign else None
+            if other is not None:
+                self.blocks[start] = other
+                return other
         if len(self.blocks) > self.sweep_at:
             self.blocks = {at: b for at, b in self.blocks.items() if b.alive()}
             self.sweep_at = max(1024, 2 * len(self.blocks))
         self.blocks[start] = block = Block()
         block.start, block.nbytes, block.device = start, nbytes, t.device
         return block
+
+    def _overlapping(self, start: int, nbytes: int, device: torch.device) -> Block | None:
+        """A known block that shares bytes with these."""
+        for other in self.blocks.values():
+            inside = other.start < start + nbytes and start < other.start + other.nbytes
+            if inside and other.device == device and other.alive():
+                return other
+        return None

@@ -27,6 +27,7 @@ from gradviz.watch.identity import read
 if TYPE_CHECKING:
     from types import FrameType
 
+    from gradviz.watch.entries import Object
     from gradviz.watch.identity import Objects
 
 
@@ -116,7 +117,31 @@ class Modules:
             found = Root(module)
             found.site = site
             self.roots.append(found)
+            self._read_first(found, module)
         return found
+
+    def _read_first(self, root: Root, module: torch.nn.Module) -> None:
+        try:
+            root.tree = self._tree(module, None)
+            for name, parameter in module.named_parameters():
+                self._await(root, name, parameter)
+        except Exception:  # of a class that lists its parameters in a way of its own
+            return
+
+    def _await(self, root: Root, name: str, parameter: torch.Tensor) -> None:
+        """Note which object a parameter of a new root is, now or when a recorded call meets it."""
+        root.parameters[name] = weakref.ref(parameter)
+        known = self.objects.known(parameter)
+        if known is not None:
+            root.met[name] = known
+            return
+
+        def meets(tensor: torch.Tensor, own: Object) -> None:
+            ref = root.parameters[name]
+            if ref() is tensor:
+                root.met[name] = own
+
+        self.objects.awaited[id(parameter)] = meets
 
     # --- the modules ------------------------------------------------------------------------------
 
@@ -132,7 +157,13 @@ class Modules:
         for root in list(self.roots):
             module = root.module()
             if module is not None:
-                root.tree = self._tree(module, held)
+                try:
+                    root.tree = self._tree(module, held)
+                except Exception:
+                    continue
+            else:
+                parameters = tuple(self._of_dead(root, p, held) for p in root.tree.parameters)
+                root.tree = root.tree._replace(parameters=parameters)
 
     def inside(self) -> dict[Root, tuple[Root, str]]:
         """The roots that stand below another one: it, and the path from there."""
@@ -157,6 +188,14 @@ class Modules:
             first[id(parameter)] = name
             parameters.append(self._parameter(name, parameter, held))
         return Tree(tuple(children), tuple(parameters), tuple(tied))
+
+    def _of_dead(self, root: Root, before: OwnParameter, held: set[int] | None) -> OwnParameter:
+        """A parameter of a root that is gone: as it is now if it lives on, else as it was."""
+        ref = root.parameters.get(before.name)
+        parameter = None if ref is None else ref()
+        if parameter is None:
+            return before._replace(known=root.met.get(before.name))
+        return self._parameter(before.name, parameter, held)
 
     def _parameter(self, name: str, parameter: Any, held: set[int] | None) -> OwnParameter:
         shape = read(lambda: tuple(parameter.shape))

@@ -26,14 +26,18 @@ def norm(grad: torch.Tensor) -> float | None:
     """
     if torch_private.dispatch_modes() or type(grad) is not torch.Tensor or grad.is_nested:
         return None
-    if grad.dtype in _REAL and not grad.requires_grad and grad.is_contiguous():  # as nearly always
-        plain, times, flat = grad, 1.0, grad.view(-1)
+    dense = grad if grad.dim() != 2 or grad.is_contiguous() else grad.t()
+    if dense.dtype in _REAL and not dense.requires_grad and dense.is_contiguous():
+        plain, times, flat = dense, 1.0, dense.view(-1)  # as nearly always
         found = math.sqrt(torch.dot(flat, flat).item())  # the quickest way through memory
     else:
         plain, times = _plain(grad)
         found = float(torch.linalg.vector_norm(plain, dtype=_WIDER.get(plain.dtype)))
     if _SQUARES[0] < found < _SQUARES[1] or math.isnan(found):
         return found * times
+    if plain.dtype is torch.float32:  # its squares float64 holds, all of them
+        wide = plain.reshape(-1).to(torch.float64)
+        return math.sqrt(torch.dot(wide, wide).item()) * times
     sizes = plain.abs().to(torch.float64)
     largest = float(sizes.max())
     if largest == 0 or not math.isfinite(largest):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Any
@@ -33,7 +33,7 @@ from gradviz.watch.entries import (
     State,
     Write,
 )
-from gradviz.watch.functions import SHARING, Role, describe, told_to_write
+from gradviz.watch.functions import SHARING, Role, describe, told_to_write, writes_itself
 from gradviz.watch.hooks import Hooks
 from gradviz.watch.identity import Objects
 from gradviz.watch.modules import Modules
@@ -43,6 +43,9 @@ ALIAS_LIMIT = 64  # tensors over one block of memory whose state is read again a
 
 _TENSOR = torch.Tensor
 _NESTED = (tuple, list, dict)
+# The site of a call that may become a usual one, the module's call, did the user's own code make
+# it, its keywords and its inputs.
+Usual = tuple[Site, "ModuleRun | None", bool, tuple[str, ...], list[Any]]
 Given = tuple[tuple[Any, ...], dict[str, Any]]  # args and kwargs of a call
 # Looked up once: every recorded call asks them.
 _is_compiling, _functorch_active, _outer_modes = (
@@ -92,6 +95,13 @@ class _Mark:
 
 _marks: ContextVar[tuple[_Mark, ...]] = ContextVar("gradviz_recordings", default=())
 _marks_here = _marks.get
+
+
+def _in_a_mode() -> bool:
+    """Does anything change what a call means, or would it see what we read?"""
+    return (
+        not _grad_enabled() or _inference_enabled() or _functorch_active() or bool(_outer_modes())
+    )
 
 
 class Recorder(TorchFunctionMode):
@@ -263,18 +273,31 @@ class Recorder(TorchFunctionMode):
         if self.ended:  # while the call ran
             return result
         if usual is not None:
-            try:
-                entry = cuts.entry(self.objects, self.nodes, name, *usual, args, result)
-            except Exception:
-                entry = None  # a sparse tensor, for example: read with more care below
-            if entry is not None:
-                self._log(entry)
+            if self._note_usual(name, usual, args, kwargs, result):
                 return result
             call = usual_call(name, *usual)
-            tensors_in(args, inputs)
+            tensors_in((args, kwargs), inputs)
         if call is not None:
             self._after(call, watching, inputs, result, (args, kwargs))
         return result
+
+    def _note_usual(
+        self,
+        name: str,
+        usual: Usual,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        result: Any,
+    ) -> bool:
+        """Note a call that has turned out to be usual. Else it is read with more care."""
+        try:
+            given = (*args, *kwargs.values()) if kwargs else args
+            entry = cuts.entry(self.objects, self.nodes, name, *usual, given, result)
+        except Exception:  # a sparse tensor, for example
+            return False
+        if entry is not None:
+            self.add(entry)
+        return entry is not None
 
     def _described(self, func: Callable[..., Any]) -> tuple[str, Role]:
         """Return a function's name and role; none of interest where that fails."""
@@ -315,22 +338,20 @@ class Recorder(TorchFunctionMode):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         frame: FrameType,
-    ) -> tuple[Site, ModuleRun | None, list[Any]] | None:
-        """The site and the inputs of what may become a usual call: by the user's code, in no
-        mode."""
+    ) -> Usual | None:
+        """What may become a usual call: no bookkeeping of torch's, in no mode."""
         try:
-            if role is not _OPERATION or name[-1] == "_":
+            if role is not _OPERATION or (name[-1] == "_" and writes_itself(name)):
                 return None
-            mode = (
-                not _grad_enabled() or _inference_enabled() or _functorch_active() or _outer_modes()
-            )
-            if mode or self.customs.running is not None or self.nodes.new:
+            if _in_a_mode() or self.customs.running is not None or self.nodes.new:
                 return None
-            states = cuts.given(self.objects, args, kwargs)
-            if states is None:
+            site, direct, bookkeeping, run = self.frames.look(frame)
+            states = None if bookkeeping else cuts.given(self.objects, args, kwargs)
+            if states is None or self.nodes.new:
                 return None
-            site, direct, _, run = self.frames.look(frame)
-            return (site, run, states) if direct else None
+            if run is not None and not direct:
+                self._name_parameters((*args, *kwargs.values()), states, run)
+            return site, run, direct, tuple(kwargs), states
         except Exception:
             return None  # an inference tensor counts no versions
 
@@ -365,7 +386,7 @@ class Recorder(TorchFunctionMode):
         self,
         call: CallRecord | None,
         name: str,
-        usual: tuple[Site, ModuleRun | None, list[Any]] | None,
+        usual: Usual | None,
         watching: Watch | None,
     ) -> None:
         """Record that a call of the user's raised. Runs while the exception passes through; leaves
@@ -447,12 +468,22 @@ class Recorder(TorchFunctionMode):
                     )
         if run is None:
             return
-        root = run.outermost.root
         for tensor in found:
             if isinstance(tensor, torch.nn.Parameter):
-                own = self.objects.see(tensor)
-                if own.parameter is None and (name := root.path_of(tensor)) is not None:
-                    own.parameter = name, root
+                self._name_parameter(self.objects.see(tensor), tensor, run)
+
+    def _name_parameters(self, args: Sequence[Any], states: list[Any], run: ModuleRun) -> None:
+        """Name the parameters that torch's own code inside of a module is given."""
+        for tensor, state in zip(args, states, strict=True):
+            if type(tensor) is torch.nn.Parameter and state.object.parameter is None:
+                self._name_parameter(state.object, tensor, run)
+
+    def _name_parameter(self, own: Object, tensor: torch.Tensor, run: ModuleRun) -> None:
+        if own.parameter is None:
+            root = run.outermost.root
+            name = root.path_of(tensor)
+            if name is not None:
+                own.parameter = name, root
 
     # --- after ------------------------------------------------------------------------------------
 
@@ -508,9 +539,9 @@ class Recorder(TorchFunctionMode):
         elif writes or call.cuts or len(returned) == 1 or _returns_others(call):
             # Several inputs that came back as they were (broadcast_tensors) are no event: nothing
             # happened.
-            self._log(("called", call))
+            self.add(("called", call))
         for write in writes:
-            self._log(("wrote", call, *write))
+            self.add(("wrote", call, *write))
 
     def _take_results(
         self,
@@ -689,11 +720,11 @@ class Recorder(TorchFunctionMode):
 
     def note(self, kind: str, *what: Any) -> None:
         """Add an entry to the log."""
-        self._log((kind, *what))
+        self.add((kind, *what))
 
-    def _log(self, entry: cuts.Entry) -> None:
-        """A full log drops its oldest call with all that belongs to it. A recording that is over
-        takes nothing."""
+    def add(self, entry: cuts.Entry) -> None:
+        """Add an entry to the log. A full one drops its oldest call with all that belongs to it; a
+        recording that is over takes nothing."""
         if self.ended:
             return
         self.log.append(entry)

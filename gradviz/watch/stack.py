@@ -49,12 +49,20 @@ _New = list[Any]
 
 
 def usual_call(
-    name: str, site: Site, run: ModuleRun | None, states: Sequence[State | None]
+    name: str,
+    site: Site,
+    run: ModuleRun | None,
+    direct: bool,
+    keywords: tuple[str, ...],
+    states: Sequence[State | None],
 ) -> CallRecord:
     """The record of a usual call, as the general way has it before the call runs."""
     call = CallRecord(name, Role.OPERATION, True)
-    call.site, call.run_of_module, call.arity = site, run, len(states)
-    call.args_at = tuple(at for at, state in enumerate(states) if state is not None)
+    call.site, call.run_of_module, call.direct = site, run, direct
+    call.arity = len(states) - len(keywords)
+    places = (*range(call.arity), *keywords)
+    pairs = zip(places, states, strict=True)
+    call.args_at = tuple(at for at, state in pairs if state is not None)
     call.inputs = [state for state in states if state is not None]
     return call
 
@@ -63,12 +71,18 @@ def unfold(logged: tuple[Any, ...]) -> tuple[Any, ...]:
     """An entry of the log as the general way would have made it."""
     if logged[0] != "usual":
         return logged
-    _, name, site, run, output, slot, behind, saved, *states = logged
-    call = usual_call(name, site, run, states)
+    _, name, site, run, direct, keywords, output, nodes, *states = logged
+    call = usual_call(name, site, run, direct, keywords, states)
     call.outputs = [output]
-    if slot is not None:
-        call.nodes = [NodeRecord(slot[0], slot[2], sequence_nr=slot[3], next=behind, saved=saved)]
+    call.nodes = [_unfolded(node) for node in nodes]
     return "called", call
+
+
+def _unfolded(node: Any) -> NodeRecord:
+    if isinstance(node, NodeRecord):
+        return node
+    serial, name, number, behind, saved = node
+    return NodeRecord(serial, name, sequence_nr=number, next=behind, saved=saved)
 
 
 def _is_standard(name: str) -> bool:

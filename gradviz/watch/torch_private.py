@@ -180,6 +180,38 @@ def _saved_state(
     return data, SavedState.AVAILABLE, current
 
 
+def release_probe(node: Node) -> Any:
+    """What will tell whether a node has released what it saved: all of it is released together.
+
+    Returns:
+        A raw saved tensor, whose ``data`` is None once it is released; it is safe only while the
+        node lives. False for a node that saves nothing. None where more has to be asked.
+    """
+    names = raw_names(type(node))
+    try:
+        for attribute, _ in names:
+            raw: Any = getattr(node, attribute)
+            found = _saved_state(raw, node, attribute, False)
+            if found is not None:
+                data, state, _ = found
+                return None if data is None or state is SavedState.UNKNOWN else raw
+    except Exception:  # a list of saved tensors, or an older torch
+        return None
+    return None if names else False
+
+
+def release_probes(nodes: Sequence[Node]) -> list[Any]:
+    """``release_probe`` of each node."""
+    return [release_probe(node) for node in nodes]
+
+
+def has_released(node: Node, probe: Any) -> bool:
+    """Has a node released what it saved? ``probe`` is what ``release_probe`` gave before."""
+    if probe is None:
+        return any(state is SavedState.FREED for _, _, state, _ in saved_tensors(node))
+    return probe is not False and probe.data is None
+
+
 def plainly_saved(node: Node, attribute: str) -> torch.Tensor | None:
     """The tensor that a node has just saved; None for a slot that the forward left empty. Raises
     for anything else: a list, what a pack hook made, an older torch."""

@@ -143,7 +143,9 @@ def recorded(graph: Graph) -> list[tuple[str, Any]]:
         path = one.path if one.module_id == main else "not below"
         return path, one.kind, one.number, one.training, chain(one.parent_id)
 
-    names = [(c.function.split(".")[-1].strip("_"), c.module_call) for c in graph.calls]
+    # up to torch 2.11 a checkpoint that is not reentrant makes a call for itself
+    calls = [c for c in graph.calls if not c.bookkeeping]
+    names = [(c.function.split(".")[-1].strip("_"), c.module_call) for c in calls]
     names = [(name.removeprefix("i"), around) for name, around in names]
     return [(name, chain(around)) for name, around in names if name in {*OPERATIONS, "apply"}]
 
@@ -652,6 +654,54 @@ def test_a_module_is_not_kept():
         assert len(calls_of(rec)) == 2
     finally:
         gc.enable()
+
+
+def test_a_module_that_is_gone_is_told_as_it_was():
+    def local(kept: list[Any]) -> torch.Tensor:
+        class Own(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.weight, self.unused = (nn.Parameter(torch.ones(2)) for _ in range(2))
+                self.fc = nn.Linear(2, 2)
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return self.fc(x * self.weight)
+
+        net = Own()
+        kept.append(torch.optim.SGD([net.fc.weight, net.unused], lr=0.1))
+        return net(torch.ones(2)).sum().detach()
+
+    kept: list[Any] = []
+    with gv.recording.record().look_into({}) as rec:
+        local(kept)
+        kept[0].step()
+        gc.collect()
+    (model,) = rec.graph.modules
+    assert model.children == (("fc", "Linear"),)
+    objects = {t.name: t.object_id for t in rec.graph.tensors if t.name}
+    found = [(p.name, p.object_id, p.held) for p in model.parameters]
+    names = ["weight", "unused", "fc.weight", "fc.bias"]
+    assert [name for name, _, _ in found] == names
+    known = [objects[f"net.fc.{n}"] for n in ("weight", "bias")]
+    assert [o for _, o, _ in found[2:]] == known
+    assert found[0][1] is not None
+    assert found[1][1] is None
+    # what is gone is in no optimizer that anybody knows of
+    assert [held for _, _, held in found] == [None, True, True, None]
+
+
+def test_a_module_that_cannot_list_its_parameters_disturbs_nothing():
+    class Refusing(nn.Linear):
+        def named_parameters(self, *args: Any, **kwargs: Any) -> Any:
+            raise ValueError("not now")
+
+    net = Refusing(2, 2)
+    with gv.record() as rec:
+        net(torch.ones(2)).sum()
+    assert [c.function for c in rec.graph.calls] == ["ones", "linear", "sum"]
+    assert [(m.path, m.kind) for m in calls_of(rec)] == [("", "Refusing")]
+    assert rec.graph.modules[0].parameters == ()
+    assert not rec.notes
 
 
 def test_a_traceback_shows_what_it_shows_without_a_recording():

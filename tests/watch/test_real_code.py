@@ -272,7 +272,7 @@ def test_a_failure_of_ours_inside_a_hook_does_not_stop_the_backward(
     a = leaf()
     with gv.record() as rec:
         loss = (a * 2).sum()
-        monkeypatch.setattr(backward.Watch, "_measured", fail)
+        monkeypatch.setattr(backward.Watch, "_measure", fail)
         loss.backward()
     assert a.grad is not None
     assert a.grad.tolist() == [2, 2]

@@ -98,4 +98,4 @@ def test_a_call_that_raises(without, monkeypatch):
             k = k + h
         return rec
 
-    assert compared(run, without, monkeypatch) == 3
+    assert compared(run, without, monkeypatch) == 4

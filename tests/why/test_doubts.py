@@ -59,6 +59,7 @@ def old_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     """No state of a saved tensor is known; the quick way of recording, which reads them itself,
     gives up there."""
     monkeypatch.setattr(torch_private, "saved_tensors", states_of_an_old_torch)
+    monkeypatch.setattr(torch_private, "release_probe", lambda node: None)
     monkeypatch.setattr(cuts, "entry", lambda *_: None)
 
 
@@ -163,6 +164,7 @@ def test_one_unknown_state_on_the_way_is_enough(
         return states_of_an_old_torch(node) if type(node).__name__ == unreadable else known(node)
 
     monkeypatch.setattr(torch_private, "saved_tensors", hidden)
+    monkeypatch.setattr(torch_private, "release_probe", lambda node: None)
     monkeypatch.setattr(cuts, "entry", lambda *_: None)
     with gv.record() as rec:
         x = torch.tensor([1.0, 2.0], requires_grad=True)
