@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from gradviz.graph.records import GradvizError, Graph, Node, NoteKind, Rows
 from gradviz.names.position import locate
 from gradviz.picture.figure import Figure
+from gradviz.picture.outline.drawn import is_wanted
 from gradviz.watch.capture import capture
 from gradviz.words import given as arguments
 
@@ -31,8 +32,11 @@ def show(
         tensors: where to start; lists and tuples of tensors are taken apart.
         names: what to call which tensor. Left out, the module-level variables of the caller are
             used, and the words of the call itself: ``show(loss)`` names ``loss``.
-        model: its parameters are called by their names in the model.
-        view: "nodes" (the default), torch's own nodes one by one, or "cards", one card a result.
+        model: its parameters are called by their names in the model, and those that the graph does
+            not reach are told too.
+        view: "nodes", torch's own nodes one by one, or "cards", one card a result; with a ``model``
+            of more than a dozen nodes "cards" is an outline of its modules. Left out, that outline
+            where there is one, else "nodes".
 
     Returns:
         A Figure. It holds no tensor. A graph that is too large to draw shows as text and says so.
@@ -49,9 +53,14 @@ def show(
     given = list(_flat(tensors))
     _check(given, view)
     if names is not None:
-        return Figure(capture(*given, names=names, model=model), view=view or "nodes")
+        return _figure(capture(*given, names=names, model=model), view)
     graph = capture(*given, names=_caller_names(sys._getframe(1), tensors), model=model)
-    return Figure(_behind_roots(graph), view=view or "nodes")
+    return _figure(_behind_roots(graph), view)
+
+
+def _figure(graph: Graph, view: Literal["cards", "nodes"] | None) -> Figure:
+    """Draw a captured graph: a model as an outline, everything else node by node."""
+    return Figure(graph, view=view or ("cards" if is_wanted(graph) else "nodes"))
 
 
 def _check(given: list[Any], view: Any) -> None:

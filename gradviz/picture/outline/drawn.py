@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from gradviz.graph.operations import Operations
 from gradviz.graph.records import Graph, NoteKind
 from gradviz.picture import scene as pictures
+from gradviz.picture.outline import unrecorded
 from gradviz.picture.outline.fit import Draw, Fitted, Fitting
 from gradviz.picture.outline.scene import Arrow, Card, Outline, Row, Tone
 from gradviz.words.plain import visible
@@ -20,8 +21,10 @@ KINDS = {"gradient": "gradient", "can": "edge", "cut": "cut", "forward": "forwar
 
 def is_wanted(graph: Graph) -> bool:
     """Say whether a graph is drawn as an outline: a recording of more than a dozen operations,
-    those that only make a tensor out of nothing apart. The part of a recording that an explanation
-    points at is not: it shows why, operation by operation."""
+    those that only make a tensor out of nothing apart, or a model that was not recorded. The part
+    of a recording that an explanation points at is not: it shows why, operation by operation."""
+    if not graph.calls:
+        return bool(graph.modules) and len(graph.nodes) > TOY
     is_part = any(note.kind is NoteKind.LEFT_OUT for note in graph.notes)
     if len(graph.calls) <= TOY or is_part:
         return False
@@ -29,10 +32,10 @@ def is_wanted(graph: Graph) -> bool:
 
 
 class Drawn:
-    """The outline of one recording.
+    """The outline of one graph.
 
     Args:
-        graph: of a recording.
+        graph: of a recording, or of a model that was not recorded.
         draw: lays out DOT text.
         opened: names of modules that are opened whatever happens in them.
         closed: names of modules that stay closed.
@@ -42,8 +45,11 @@ class Drawn:
         self, graph: Graph, draw: Draw, opened: Iterable[str] = (), closed: Iterable[str] = ()
     ) -> None:
         self.graph = graph
-        self.fitting = Fitting(graph, draw, opened, closed)
-        self.fitted: Fitted = self.fitting.fitted()
+        self.operations = Operations(graph)
+        if graph.calls:
+            self.fitted: Fitted = Fitting(graph, draw, opened, closed).fitted()
+        else:
+            self.fitted = unrecorded.fitted(graph, draw)
 
     @property
     def outline(self) -> Outline:
@@ -89,7 +95,7 @@ class Drawn:
     def _is_own(self, tensor_id: int, card: Card) -> bool:
         """Say whether a card stands for a tensor: its operations made it, or it is a parameter that
         they read."""
-        operations = self.fitting.operations
+        operations = self.operations
         if self.graph.tensor[tensor_id].object_id in operations.weight:
             return True
         at = operations.made_by.get(tensor_id)
@@ -118,6 +124,7 @@ class Drawn:
         lines.append(text_of(card.rows[0]))
         lines += [f"    {text_of(row)}" for row in card.rows[1:]]
         lines += [f"    {line}" for line in self._lines_into(card)]
+        lines += [frame.below for frame in frames if frame.below and frame.members[-1] == card.id]
         return [indent + line for line in lines]
 
     def _lines_into(self, card: Card) -> list[str]:
