@@ -1,0 +1,233 @@
+"""Single properties of outlines, each on the shortest model that shows it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+import torch
+from drawn import Drawn, drawn
+from model_scripts import MARKER
+from svg_text import Picture
+
+from gradviz.picture.outline.scene import Tone
+
+HEAD = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n"
+STEP = "opt = torch.optim.SGD(model.parameters(), lr=0.1)\nx = torch.randn(4, 8)\n" + MARKER + "\n"
+
+
+def of(model: str, step: str) -> Drawn:
+    """Draw a model, given as code, and one step of it."""
+    return drawn(f"{HEAD}torch.manual_seed(0)\n{model}\n{STEP}{step}\n", "case.py")
+
+
+def headline(picture: Drawn) -> str:
+    return Picture(picture.svg).headline.text
+
+
+def rows(picture: Drawn, tone: Tone) -> list[str]:
+    cards = picture.fitted.outline.cards
+    return [row.left[0].text for card in cards for row in card.rows if row.tone is tone]
+
+
+def net(
+    *lines: str, modules: str = "a=nn.Linear(8, 8), b=nn.Linear(8, 8), c=nn.Linear(8, 8)"
+) -> str:
+    """Write a model of some modules with these lines in its forward."""
+    body = "\n        ".join(lines)
+    return (
+        "class Net(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        f"        for name, module in dict({modules}).items():\n"
+        "            setattr(self, name, module)\n"
+        f"    def forward(self, x):\n        {body}\n"
+        "model = Net()"
+    )
+
+
+def test_what_works_in_place_reads_what_it_writes() -> None:
+    picture = of(
+        "model = nn.Sequential(*(m for _ in range(4) for m in (nn.Linear(8, 8), nn.ReLU(inplace=True))))",
+        "model(x).sum().backward()",
+    )
+    arrows = picture.fitted.outline.arrows
+    joined = {(a.tail, a.head) for a in arrows if a.kind == "gradient"}
+    places = [card.id for card in picture.fitted.outline.cards if card.tracked]
+    assert joined == set(pairwise(places))
+
+
+@pytest.mark.parametrize("cut", ["v.long().float()", "v.argmax(1, keepdim=True) * 1.0", "v.data"])
+def test_a_cut_between_two_modules_is_an_arrow(cut: str) -> None:
+    picture = of(
+        net("v = self.a(x) * 2", f"v = ({cut}).expand(4, 8)", "return self.c(self.b(v))"),
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()",
+    )
+    cuts = Picture(picture.svg).of("cut", "loses")
+    assert len(cuts) == 1
+    assert "2 params get no gradient" in cuts[0].text
+
+
+def test_a_cut_in_the_statement_of_a_loss_leads_to_it() -> None:
+    picture = of(
+        net("return self.a(x), self.b(self.c(x))"),
+        "one, other = model(x)\n"
+        "loss = F.mse_loss(one[:, 0].long().float(), x[:, 0]) + other.mean() + other.std()\n"
+        "loss.backward()\nopt.step()\nopt.zero_grad()",
+    )
+    (cut,) = Picture(picture.svg).of("cut", "loses")
+    cards = {card.title: card.lines[0] for card in Picture(picture.svg).cards}
+    assert [cards[end].split()[0] for end in cut.ends] == ["a", "loss"]
+
+
+def test_both_cuts_of_a_parameter_are_told() -> None:
+    """Mending one of two ways would give it a gradient, whichever: none of them is harmless."""
+    picture = of(
+        net("v = self.a(x)", "w = self.b(v.detach())", "return w + self.c((v > 0).float())"),
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()",
+    )
+    told = headline(picture)
+    assert "no parameter is left without" not in told
+    assert "detach" in told
+    assert "and on another way: ✂ non-differentiable function" in told
+    chips = [cut.text for cut in Picture(picture.svg).of("cut", "loses")]
+    assert "detach" in "".join(chips)
+    assert "non-differentiable function" in "".join(chips)
+
+
+def test_what_left_torch_is_a_cause() -> None:
+    picture = of(
+        net("v = self.a(x)", "return self.c(self.b(torch.tensor(v.tolist())))"),
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()",
+    )
+    assert "✂ value copied out case.py line 12, after a" in headline(picture)
+
+
+def test_what_no_loss_uses_is_one_cause() -> None:
+    picture = of(
+        net("self.c(self.b(x))", "return self.a(x)"),
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()",
+    )
+    assert "one cause: c the loss does not use what it made" in headline(picture)
+
+
+def test_zeros_are_told_with_the_line_that_makes_them() -> None:
+    picture = of(
+        net("v = self.a(x)", "v = 0.0 * v", "return self.c(self.b(x) + v)"),
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()",
+    )
+    told = headline(picture)
+    assert "2 of these only zeros" in told
+    assert "2 params get only zeros: mul case.py line 12" in told
+    assert "! 2 of 2 params get only zeros" in rows(picture, Tone.ALARM)
+
+
+def test_vanishing_is_told_with_the_line_that_does_it() -> None:
+    picture = of(
+        net("v = self.a(x)", "v = 1e-13 * v", "return self.c(self.b(x) + v)"),
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()",
+    )
+    assert "2 gradients vanish, below 1e-10: mul case.py line 12" in headline(picture)
+    assert rows(picture, Tone.ALARM)
+
+
+def test_what_fades_slowly_has_no_line() -> None:
+    picture = of(
+        net("v = self.a(x)", *["v = 0.01 * v"] * 7, "return self.c(self.b(x) + v)"),
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()",
+    )
+    (line,) = [t for t in Picture(picture.svg).headline.lines if "vanish" in t]
+    assert "line" not in line
+    assert line.endswith("a")
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_frozen_batch_norms_that_move_are_told_as_torch_has_them(training: bool) -> None:
+    model = net(
+        "return self.c(self.bn(self.a(self.b(x))))",
+        modules="a=nn.Linear(8, 8), b=nn.Linear(8, 8), bn=nn.BatchNorm1d(8), c=nn.Linear(8, 8)",
+    )
+    picture = of(
+        f"{model}\nmodel.bn.requires_grad_(False)\nmodel.train({training})\n"
+        "before = model.bn.running_mean.clone()",
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()\nloss.item()\n"
+        "y = x + 1\ny = y * 2\ny = y - 1\ny = y / 2",
+    )
+    names = picture.names
+    moved = not torch.equal(names["before"], names["model"].bn.running_mean)
+    assert moved is training
+    assert ("1 BatchNorm moved its running stats" in headline(picture)) is moved
+    assert bool(rows(picture, Tone.ALARM)) is moved
+
+
+def test_what_no_optimizer_has_is_told_and_not_in_red() -> None:
+    picture = of(
+        net("return self.c(self.b(self.a(x)))"),
+        "model.b = nn.Linear(8, 8)\nloss = model(x).pow(2).mean()\n"
+        "loss.backward()\nopt.step()\nopt.zero_grad()",
+    )
+    told = headline(picture)
+    assert "2 of these in no optimizer" in told
+    assert "no optimizer has it: b made in case.py line" in told
+    assert not Picture(picture.svg).of("lost")
+
+
+def test_a_leaf_that_was_computed_is_no_parameter_of_a_model() -> None:
+    picture = of(
+        net("v = self.a(x).detach().requires_grad_()", "return self.c(self.b(v))"),
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()",
+    )
+    assert headline(picture).startswith("6 parameters: 4 get a gradient ✓, 2 get none ✗")
+
+
+def test_two_modules_never_have_one_name() -> None:
+    inner = (
+        "class Inner(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.one, self.c = nn.Linear(8, 8), nn.Linear(8, 8)\n"
+        "    def forward(self, x):\n"
+        "        return self.c(self.one(x).detach())\n"
+    )
+    picture = of(
+        inner
+        + net(
+            "return self.c(self.b(self.a(x)))",
+            modules="a=nn.Linear(8, 8), b=Inner(), c=nn.Linear(8, 8)",
+        ),
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()",
+    )
+    names = [
+        row.left[0].text
+        for card in picture.fitted.outline.cards
+        for row in card.rows
+        if row.left[0].look == "name"
+    ]
+    assert len(names) - len(set(names)) <= 1  # both parts of b
+    assert "c" in names
+
+
+def test_no_card_comes_before_what_it_reads() -> None:
+    """A statement between two modules, the second of which is opened, belongs to what reads it."""
+    inner = (
+        "class Inner(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.one, self.two = nn.Linear(8, 8), nn.Linear(8, 8)\n"
+        "        self.three = nn.Linear(8, 8)\n"
+        "    def forward(self, x):\n"
+        "        self.three(x)\n"
+        "        return self.two(self.one(x))\n"
+    )
+    picture = of(
+        inner
+        + net(
+            "v = self.a(x)",
+            "w = v + v.detach()",
+            "u = self.b(w)",
+            "return self.c(w + u)",
+            modules="a=nn.Linear(8, 8), b=Inner(), c=nn.Linear(8, 8)",
+        ),
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()",
+    )
+    assert picture.cards.links.is_acyclic
