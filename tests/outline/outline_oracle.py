@@ -215,15 +215,18 @@ def counts_in_rows_add_up(drawn: Drawn, bare: Namespace) -> list[str]:
 
 @contextmanager
 def outputs_kept(names: Namespace, kept: dict[tuple[str, int], torch.Tensor]) -> Iterator[None]:
-    """Keep what each call of each module returns, and its gradient, without gradviz."""
+    """Keep what each call of each module returns, and its gradient, without gradviz. What is
+    written later is left out: torch then keeps the gradient of what was written."""
     handles = []
+    versions: dict[tuple[str, int], int] = {}
     for root, module in modules_of(names).items():
         for path, part in module.named_modules(prefix=root):
 
             def keep(_m: object, _i: object, output: object, path: str = path) -> None:
                 if isinstance(output, torch.Tensor) and output.requires_grad:
                     output.retain_grad()
-                    kept[path, sum(one == path for one, _ in kept)] = output
+                    key = path, sum(one == path for one, _ in kept)
+                    kept[key], versions[key] = output, output._version
 
             handles.append(part.register_forward_hook(keep))
     try:
@@ -231,6 +234,9 @@ def outputs_kept(names: Namespace, kept: dict[tuple[str, int], torch.Tensor]) ->
     finally:
         for handle in handles:
             handle.remove()
+        for key, version in versions.items():
+            if kept[key]._version != version:
+                del kept[key]
 
 
 def bare_run(source: str, filename: str) -> tuple[Namespace, dict[tuple[str, int], torch.Tensor]]:
@@ -439,3 +445,9 @@ def report(made: RandomModules) -> list[str]:
     wrong += [sentence for check in OF_COUNTS for sentence in check(picture, bare)]
     wrong += norms_on_arrows(picture, kept)[0] + norms_of_parameters(picture, bare)[0]
     return wrong + costly_cuts_are_told(picture, made, bare)
+
+
+def sizes(made: RandomModules) -> Counter[str]:
+    """Count what is no fault of an outline and yet not as good as it could be."""
+    fitted = drawn(made.source, made.filename).fitted
+    return Counter(fits=int(fitted.fits), crossed=int(fitted.crossings > 0))

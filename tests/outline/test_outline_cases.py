@@ -10,7 +10,7 @@ from drawn import Drawn, drawn
 from model_scripts import MARKER
 from svg_text import Picture
 
-from gradviz.picture.outline.scene import Tone
+from gradviz.picture.outline.scene import Card, Tone
 
 HEAD = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n"
 STEP = "opt = torch.optim.SGD(model.parameters(), lr=0.1)\nx = torch.randn(4, 8)\n" + MARKER + "\n"
@@ -26,8 +26,11 @@ def headline(picture: Drawn) -> str:
 
 
 def rows(picture: Drawn, tone: Tone) -> list[str]:
-    cards = picture.fitted.outline.cards
-    return [row.left[0].text for card in cards for row in card.rows if row.tone is tone]
+    return [text for card in picture.fitted.outline.cards for text in rows_of(card, tone)]
+
+
+def rows_of(card: Card, tone: Tone) -> list[str]:
+    return [row.left[0].text for row in card.rows if row.tone is tone]
 
 
 def net(
@@ -231,3 +234,37 @@ def test_no_card_comes_before_what_it_reads() -> None:
         "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()",
     )
     assert picture.cards.links.is_acyclic
+
+
+def test_a_part_that_gets_only_zeros_is_opened_however_deep_it_stands() -> None:
+    inner = (
+        "class Inner(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.one, self.two = nn.Linear(8, 8), nn.Linear(8, 8)\n"
+        "    def forward(self, x):\n"
+        "        return self.two(x) + 0.0 * self.one(x)\n"
+        "class Outer(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.first, self.inner = nn.Linear(8, 8), Inner()\n"
+        "    def forward(self, x):\n"
+        "        return self.inner(self.first(x))\n"
+    )
+    picture = of(
+        inner + net("return self.c(self.b(self.a(x)))", modules="a=Outer(), b=Outer(), c=Inner()"),
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()",
+    )
+    alarms = [card for card in picture.fitted.outline.cards if rows_of(card, Tone.ALARM)]
+    assert [card.title.rpartition(".")[2] for card in alarms] == ["one", "one", "one"]
+
+
+def test_the_shape_of_a_card_is_that_of_its_result() -> None:
+    """A BatchNorm writes its statistics after it has made what it returns."""
+    picture = of(
+        "model = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.Linear(8, 8))",
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()\n"
+        "y = x + 1\ny = y * 2\ny = y - 1\ny = y / 2",
+    )
+    shapes = [card.rows[0].right for card in picture.fitted.outline.cards]
+    assert "[8]" not in shapes

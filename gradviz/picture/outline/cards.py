@@ -103,7 +103,7 @@ class Cards:
             return self._titled(name, "", self._shape(unit.tensor_id))
         if unit.kind is Kind.UNUSED:
             return self._titled(unit.unused[0], say("outline.not_called"), "")
-        shape = self._shape(self.operations.all[unit.ops[-1]].makes[-1])
+        shape = self._shape(self.operations.all[unit.ops[-1]].makes[0])  # the others were written
         if unit.kind is Kind.STATEMENT:
             return self._statement_title(unit, shape)
         if unit.kind is Kind.LOSS:

@@ -159,7 +159,7 @@ class States:
         if state.zero:
             found.append(self._count("zero", Tone.ALARM, Rail.COMES, state.zero, total))
         if state.vanished:
-            right = "" if state.norm is None else figure(state.norm)
+            right = "" if state.norm is None or state.here else figure(state.norm)
             found.append(
                 self._count("vanished", Tone.ALARM, Rail.COMES, state.vanished, total, right=right)
             )

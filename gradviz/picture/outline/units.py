@@ -25,6 +25,7 @@ REPEATS = 3  # equal calls in a row in which the same happens, and that stay clo
 NOT_ON_AN_ARROW = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE, CutReason.FLAG_OFF)
 NOT_LOST = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN, Fate.REACHED)
 LOST = (Fate.NONE, Fate.UNREACHED)
+FADED = (Fate.ZERO, Fate.VANISHED, Fate.NAN)
 
 
 class Kind(Enum):
@@ -168,9 +169,10 @@ class Expansion:
     @cached_property
     def interesting(self) -> dict[int, bool]:
         """Whether something happens inside a module call that its card could not show."""
-        table: dict[int, bool] = {}
+        table = dict.fromkeys(self.tree.below, False)
         for call_id, ops in self.tree.below.items():
-            table[call_id] = self._is_cut_inside(ops) or self._is_uneven(call_id)
+            if self._is_cut_inside(ops) or self._is_uneven(call_id):
+                table.update(dict.fromkeys(self.tree.around(call_id), True))
         return table
 
     def _is_cut_inside(self, ops: list[int]) -> bool:
@@ -187,7 +189,9 @@ class Expansion:
         unused = bool(self.tree.never_called(self.tree.call[call_id]))
         only_lost = any(fate & {*LOST} and not fate & {*NOT_LOST} for fate in fates)
         only_got = any(fate & {*NOT_LOST} and not fate & {*LOST} for fate in fates)
-        return only_got and (only_lost or unused)
+        only_bad = any(fate and fate <= {*FADED} for fate in fates)
+        some_good = any(Fate.SOME in fate for fate in fates)
+        return (only_got and (only_lost or unused)) or (only_bad and some_good)
 
     def _fates_below(self, call_id: int) -> set[Fate]:
         call = self.tree.call[call_id]
