@@ -34,22 +34,29 @@ class Fading:
         )
         if node is None or weight.fate not in (Fate.ZERO, Fate.VANISHED):
             return None
-        least = VANISHING if weight.fate is Fate.VANISHED else 0.0
-        found: set[int | None] = set()
+        found = self._faded_behind(node, VANISHING if weight.fate is Fate.VANISHED else 0.0)
+        return max(found) if found else None
+
+    def _faded_behind(self, node: int, least: float) -> set[int]:
+        """Find the operations that sent no more than ``least`` though more arrived at them, on the
+        ways by which no more came to a node."""
+        found: set[int] = set()
         seen, todo = {node}, [node]
         while todo:
             for sent in self._into.get(todo.pop(), ()):
                 came = self._came(sent)
-                if sent.norm > least or math.isnan(came):
-                    continue
-                if came > least:
-                    sudden = not least or sent.norm < SUDDEN * came
-                    found.add(self.operations.of_node.get(sent.node_id) if sudden else None)
-                elif sent.node_id not in seen:
+                if sent.norm <= least < came:
+                    found |= self._sudden(sent, came, least)
+                elif sent.norm <= least and came <= least and sent.node_id not in seen:
                     seen.add(sent.node_id)
                     todo.append(sent.node_id)
-        known = [at for at in found if at is not None]
-        return max(known) if known else None
+        return found
+
+    def _sudden(self, sent: Sent, came: float, least: float) -> set[int]:
+        """Return the operation that sent a gradient, if it alone made it small."""
+        at = self.operations.of_node.get(sent.node_id)
+        alone = not least or sent.norm < SUDDEN * came
+        return {at} if alone and at is not None else set()
 
     @cached_property
     def _last_run(self) -> int:

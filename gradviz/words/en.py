@@ -1705,6 +1705,7 @@ OUTLINE = {
     "no_gradient_back": "no gradient back",
     "gets_nothing": "gets nothing",
     "cut_at": "✂ {reason} · {place}",
+    "cut_in_line": "✂ {line}: {reason}",
     "cut": "✂ {reason}",
     "params_lost": "{n:# param gets|# params get} no gradient",
     "opened": "{name}, {kind}, opened",

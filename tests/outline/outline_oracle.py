@@ -26,7 +26,9 @@ from gradviz.picture.outline.units import Merged, Unit
 
 Check = Callable[[Drawn], list[str]]
 CountCheck = Callable[[Drawn, Namespace], list[str]]
-CLOSE = 1e-5  # by how much two ways to compute a norm may differ before it is rounded
+# By how much a norm may differ before it is rounded: of a tensor of at most eight numbers those
+# numbers are recorded, with four digits each, and no norm.
+CLOSE = 1e-4
 
 
 # --- cards ----------------------------------------------------------------------------------------
@@ -186,7 +188,10 @@ def cards_counts_add_up(drawn: Drawn, bare: Namespace) -> list[str]:
     if said_got != got:
         more, less = sorted(said_got - got), sorted(got - said_got)
         wrong.append(f"get a gradient: cards {more}, torch {less}")
+    # what nothing read, of a module of which another parameter was read, stands above all cards
     lost = {*parameters} - got - frozen
+    told = Picture(drawn.svg).headline.text
+    said_lost |= {name for name in lost if f"{name} never used" in told}
     if said_lost - frozen != lost:
         more, less = sorted(said_lost - lost), sorted(lost - said_lost)
         wrong.append(f"get none: cards {more}, torch {less}")
@@ -353,10 +358,18 @@ def costly_cuts_are_told(drawn: Drawn, made: RandomModules, bare: Namespace) -> 
     expected = made.expect(bare)
     picture = Picture(drawn.svg)
     operations = drawn.fitting.operations
-    feeding = {
-        operations.all[at].call.source.line
+    tree = drawn.fitting.expansion.tree
+    cut_lines = {
+        call.source.line
+        for cut in operations.facts.real_cuts
+        if operations.of_call.get(cut.call_id) in operations.feeding
+        and (call := drawn.graph.call[cut.call_id]).source
+    }
+    quiet_lines = {
+        source.line
         for at in operations.feeding
-        if operations.all[at].call.source
+        for call_id in tree.around(operations.all[at].call.module_call)
+        if not operations.all[at].call.grad_mode and (source := tree.call[call_id].source)
     }
     told = " | ".join(seen.text for seen in picture.all)
     wrong = []
@@ -365,9 +378,13 @@ def costly_cuts_are_told(drawn: Drawn, made: RandomModules, bare: Namespace) -> 
         lines = {*range(cut.line - above, cut.line + 1)}
         if (
             expected.costs(cut)
-            and lines & feeding
+            and lines & (quiet_lines if cut.word == "no_grad" else cut_lines)
             and not any(
-                re.search(rf"{re.escape(cut.word)}[^|]*line {line}\b", told) for line in lines
+                re.search(
+                    rf"{re.escape(cut.word)}[^|]*line {line}\b|line {line}: {re.escape(cut.word)}",
+                    told,
+                )
+                for line in lines
             )
         ):
             n = len(expected.costs(cut))

@@ -501,13 +501,13 @@ class Cards:
         return Row(Tone.SAID, (Span(say("outline.also_goes", name=name)),), right)
 
     def _cut_shorter(self, cut: Cut) -> tuple[str, ...]:
-        """Return the words of a cut for where there is less room: its line goes last."""
+        """Return the words of a cut for where there is less room. What comes first is left."""
         place, call = self.where(cut), self.operations.graph.call[cut.call_id]
         if not place or call.source is None:
             return (say("outline.cut", reason=reason_of(cut)),)
         line = say("label.line", line=call.source.line)
         long = say("outline.cut_at", reason=reason_of(cut), place=place)
-        return long, say("outline.cut_at", reason=reason_of(cut), place=line), f"✂ {line}"
+        return long, say("outline.cut_in_line", line=line, reason=reason_of(cut))
 
     def where(self, cut: Cut) -> str:
         """Return where a cut stands: "line 7", with its file where that is not the notebook's."""
