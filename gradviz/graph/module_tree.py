@@ -102,7 +102,8 @@ class ModuleTree:
 
     def never_called(self, call: ModuleCall) -> list[tuple[str, list[Weight]]]:
         """List the modules below a called one that were never called, and of which no parameter
-        was read: (path, parameters). Those below another called module are its own."""
+        was read: (path, parameters that are not frozen). Those below another called module are
+        its own."""
         return self._unused.get((call.module_id, call.path), [])
 
     @cached_property
@@ -116,9 +117,10 @@ class ModuleTree:
                 weights = self.weights_below(module.id, path)
                 if around in dead or (weights and not self._is_alive(module.id, path, weights)):
                     dead.add(path)
-                    if around not in dead:
+                    trained = [w for w in weights if w.fate is not Fate.FROZEN]
+                    if around not in dead and trained:
                         at = module.id, self._nearest_called(module.id, around)
-                        table.setdefault(at, []).append((path, weights))
+                        table.setdefault(at, []).append((path, trained))
         return table
 
     def _nearest_called(self, module_id: int, path: str) -> str:
@@ -142,5 +144,5 @@ class ModuleTree:
         if (module_id, path) in self._called_around:
             return True
         uses = self.operations.uses
-        got = (Fate.SOME, Fate.ZERO, Fate.NAN)
+        got = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN)
         return any(w.fate in got or w.object_id in uses for w in weights)

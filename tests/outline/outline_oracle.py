@@ -177,7 +177,11 @@ def cards_counts_add_up(drawn: Drawn, bare: Namespace) -> list[str]:
                 by_state.setdefault(key, set()).add(prefix + weight.name)
     for unit in cards.units:
         for path in unit.unused:
-            found = {name for name in parameters if name.startswith(f"{path}.")}
+            found = {
+                name
+                for name, p in parameters.items()
+                if name.startswith(f"{path}.") and p.requires_grad
+            }
             by_state.setdefault("lost", set()).update(found)
     got = {name for name, p in parameters.items() if p.grad is not None}
     frozen = {name for name, p in parameters.items() if not p.requires_grad} - got

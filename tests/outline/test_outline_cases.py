@@ -268,3 +268,12 @@ def test_the_shape_of_a_card_is_that_of_its_result() -> None:
     )
     shapes = [card.rows[0].right for card in picture.fitted.outline.cards]
     assert "[8]" not in shapes
+
+
+def test_a_frozen_module_that_is_never_called_is_no_loss() -> None:
+    picture = of(
+        net("return self.c(self.a(x))") + "\nmodel.b.requires_grad_(False)",
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()",
+    )
+    assert headline(picture).startswith("6 parameters: 4 get a gradient ✓, 2 are frozen")
+    assert not Picture(picture.svg).of("lost")

@@ -445,7 +445,8 @@ class States:
         found = []
         for path in unit.unused:
             root = self._root_of(unit)
-            n = len(self.expansion.tree.weights_below(root, path))
+            below = self.expansion.tree.weights_below(root, path)
+            n = sum(weight.fate is not Fate.FROZEN for weight in below)
             text = say("outline.never_called", path=self._short(path), n=n)
             found.append(Row(Tone.LOST, (Span(text),), "", Rail.NONE))
         return found
