@@ -407,7 +407,8 @@ class Cards:
                 if self.expansion.told(other) == self.expansion.told(cut)
             )
             tone = Tone.LOST if loses else Tone.CUT
-            rows.append(Row(tone, (Span(text),), "", Rail.NONE if loses else Rail.NO))
+            span = Span(text, shorter=self._cut_shorter(cut))
+            rows.append(Row(tone, (span,), "", Rail.NONE if loses else Rail.NO))
         return rows
 
     def _is_between_own(self, cut: Cut, unit: Unit) -> bool:

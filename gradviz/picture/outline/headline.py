@@ -221,8 +221,7 @@ class Heading:
         met = [self.operations.causes_of.get(id_of(w), ()) for w in weights]
         others = {self._mark(cut): cut for cut in reversed(met[0])}
         for cuts in met:
-            first, *_ = [*cuts, None]
-            here = {self._mark(cut) for cut in cuts if first and cut is not first}
+            here = {self._mark(cut) for cut in cuts} - {self._mark(cuts[0])} if cuts else set()
             others = {mark: cut for mark, cut in others.items() if mark in here}
         if not others:
             return ()
