@@ -147,6 +147,7 @@ def headline_counts_are_torchs(drawn: Drawn, bare: Namespace) -> list[str]:
 
 def counted(title: str) -> dict[str, int]:
     """Read the numbers of a headline."""
+    title = re.sub(r"(?<=\d),(?=\d{3})", "", title)
     numbers = {
         "all": r"^(\d+) parameter",
         "get": r"(?:(\d+) gets? a gradient|all (\d+) get)",
