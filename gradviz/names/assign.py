@@ -42,10 +42,10 @@ def _not_last(calls: list[CallRecord]) -> set[int]:
 
 
 def _same_module(run: ModuleRun, other: ModuleRun | None) -> bool:
-    """Say whether two calls of modules run the same one, called at the same place."""
+    """Say whether two calls of modules run alike ones, called at the same place."""
     return (
         other is not None
-        and run.root is other.root
+        and run.outermost.root.kind == other.outermost.root.kind
         and run.below_outermost == other.below_outermost
         and run.outermost.site == other.outermost.site
     )
