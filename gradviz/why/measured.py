@@ -73,7 +73,7 @@ def _gradients(texts: Sequence[str | None], norms: Sequence[str | None] | None) 
     """
     sizes = norms or (None,) * len(texts)
     told = [
-        say("values.of_norm", values=text, norm=norm) if norm else values_of(text)
+        say("values.of_norm", values=text, norm=f"{float(norm):.4g}") if norm else values_of(text)
         for text, norm in zip(texts, sizes, strict=True)
     ]
     if len(told) <= 2:

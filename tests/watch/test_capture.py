@@ -325,7 +325,7 @@ def test_inside_functorch_transforms():
 def test_unreadable_is_said():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert notes(capture(nested(torch.strided))) == ["1 of 1 tensors do not tell their shape."]
+        assert notes(capture(nested(torch.strided))) == ["1 of 1 tensor does not tell its shape."]
     view = stale_view()
     graph = capture(view, names={"v": view})
     assert notes(graph) == ["The grad_fn of v cannot be read: torch raises RuntimeError."]
