@@ -100,7 +100,8 @@ def _matters(cards: Cards, place: int) -> bool:
     cut = any(link.cuts for link in (*cards.links.into[place], *cards.links.out_of[place]))
     state = cards.states.of(unit)
     alarms = bool(state.zero or state.vanished or state.nan or unit.unused)
-    return cut or alarms
+    asked = unit.parent is not None and cards.expansion.is_asked_for(unit.parent)
+    return cut or alarms or asked
 
 
 def _distances(cards: Cards) -> list[int]:

@@ -244,8 +244,7 @@ class Expansion:
     def _what_happens(self, call_id: int) -> Hashable:
         """Return what calls in which the same happens have in common; None: nothing happens."""
         call = self.tree.call[call_id]
-        name = self.tree.name(call)
-        if not self.interesting[call_id] or name in self.opened or call.path in self.opened:
+        if not self.interesting[call_id] or self.is_asked_for(call_id):
             return None
         start = f"{call.path}."
         weights = self.tree.weights_below(call.module_id, call.path)
@@ -254,6 +253,17 @@ class Expansion:
             self.told(cut) for at in self.tree.below[call_id] for cut in self.cuts_at.get(at, ())
         }
         return call.kind, call.training, state, frozenset(cuts)
+
+    def is_asked_for(self, call_id: int) -> bool:
+        """Say whether the reader opened a module, or one below it."""
+        call = self.tree.call[call_id]
+        names = self.tree.name(call), call.path
+        return any(
+            asked == name or asked.startswith(f"{name}.")
+            for asked in self.opened
+            for name in names
+            if name
+        )
 
     def told(self, cut: Cut) -> tuple[CutReason, Hashable]:
         """Return what cuts that are told as one have in common: reason and line."""
@@ -273,7 +283,7 @@ class Expansion:
         if name in self.closed:
             return False
         alone = call.parent_id is None and self._root_calls == [call_id]
-        forced = name in self.opened or call.path in self.opened
+        forced = self.is_asked_for(call_id)
         return forced or alone or self.interesting[call_id]
 
     @cached_property
