@@ -22,18 +22,35 @@ LISTED = 60
 
 
 def book(recording: Recording, *, title: str | None = None, start: int = 0) -> dict[str, Any]:
-    """All steps of a recording as precomputed states, with one control that steps through them.
+    """Return all steps of a recording as precomputed states, with one control that steps through
+    them.
 
     Args:
         recording: a finished recording.
-        title: a heading.
-        start: as for ``play``.
+        title: a heading; by default it says that this is a recording.
+        start: after how many events to begin, as for ``play``.
+
+    Returns:
+        Plain data for the player and the exported page: "title", "code", "controls", "states".
+
+    Raises:
+        GradvizError: it is not a recording, or it has no step ``start``.
+
+    Example:
+        >>> import torch, gradviz
+        >>> with gradviz.record() as rec:
+        ...     b = torch.ones(2, requires_grad=True).clone()
+        >>> pages = book(rec)
+        >>> [control["name"] for control in pages["controls"]]
+        ['step']
+        >>> len(pages["states"]) == len(rec.events) + 1
+        True
     """
     return book_of(recording, steps_of(recording, start), title)
 
 
 def steps_of(recording: Recording, start: int) -> list[Step]:
-    """The steps of what has to be a recording."""
+    """Return the steps of a recording from ``start`` on; refuse what is not a recording."""
     if not isinstance(recording, Recording):
         raise GradvizError(
             f"play() shows a recording, not {given.said(recording)}: with gradviz.record() as rec:"
@@ -43,7 +60,7 @@ def steps_of(recording: Recording, start: int) -> list[Step]:
 
 
 def book_of(recording: Recording, shown: Sequence[Step], title: str | None) -> dict[str, Any]:
-    """The book of some steps of a recording."""
+    """Return the book of some steps of a recording, as ``book`` does."""
     listing = _listing(recording)
     code = {} if listing is None else {"text": listing.text, "first": listing.first}
     control = {
@@ -77,8 +94,8 @@ def _title(title: str, shown: Sequence[Step], total: int) -> str:
 
 
 def _keep_keys(states: list[dict[str, Any]]) -> None:
-    """Key by key as in the last state that has the card: among more cards of one name, it was "#2"
-    there."""
+    """Give each card or arrow the key that it has in the last state with it: among more cards of
+    one name, it was "#2" there."""
     keys: dict[str, str] = {}
     unique = Keys()
     for things in reversed(states):
@@ -87,19 +104,19 @@ def _keep_keys(states: list[dict[str, Any]]) -> None:
 
 
 def _state(step: Step, listing: Listing | None) -> dict[str, Any]:
-    """The step as a front end draws it, with the ids that its picture has."""
+    """Return the step as a front end draws it, with the ids that its picture has."""
     lines = [s.line for s in step.sources if listing and s.file == listing.file]
     shown = state(
         step.figure, error=step.error, lines=lines, listing=listing, sentence=step.sentence
     )
     ids = step.ids or {i: i for i in (*shown["cards"], *shown["arrows"])}
 
-    def card(one: dict[str, Any]) -> dict[str, Any]:
-        return {**one, **{key: [ids[i] for i in one[key]] for key in ("lit", "memory")}}
+    def renumbered(card: dict[str, Any]) -> dict[str, Any]:
+        return {**card, **{key: [ids[i] for i in card[key]] for key in ("lit", "memory")}}
 
     shown |= {
-        "cards": {ids[i]: card(one) for i, one in shown["cards"].items()},
-        "arrows": {ids[i]: one for i, one in shown["arrows"].items()},
+        "cards": {ids[i]: renumbered(card) for i, card in shown["cards"].items()},
+        "arrows": {ids[i]: arrow for i, arrow in shown["arrows"].items()},
         "table": [{**row, "card": ids.get(row["card"], "")} for row in shown["table"]],
         "active": list(step.active),
     }
@@ -109,17 +126,21 @@ def _state(step: Step, listing: Listing | None) -> dict[str, Any]:
 
 
 def _listing(recording: Recording) -> Listing | None:
-    """The code of the recorded block, where its cell or file can still be read. Of a file no more
-    than that: what stands around it may be nobody's business.
+    """Return the code of the recorded block, or None where its cell or file cannot be read any
+    more. Of a file no more than that: what stands around it may be nobody's business.
     """
     home = recording._recorder.home
     path = home.co_filename if home else ""
-    file, lines = display_name(path), linecache.getlines(path)
-    used = sorted(
+    file = display_name(path)
+    lines = linecache.getlines(path)
+    recorded_lines = sorted(
         {c.source.line for c in recording.graph.calls if c.source and c.source.file == file}
     )
-    if not used or used[-1] > len(lines):
+    if not recorded_lines or recorded_lines[-1] > len(lines):
         return None
-    whole = len(lines) <= LISTED and (file == "cell" or file.startswith("cell ["))
-    first, last = (1, len(lines)) if whole else (used[0], min(used[-1], used[0] + 3 * LISTED))
+    if len(lines) <= LISTED and (file == "cell" or file.startswith("cell [")):
+        first, last = 1, len(lines)
+    else:
+        first = recorded_lines[0]
+        last = min(recorded_lines[-1], first + 3 * LISTED)
     return Listing(file, first, textwrap.dedent("".join(lines[first - 1 : last])).rstrip())

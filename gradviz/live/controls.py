@@ -52,13 +52,16 @@ class Button(NamedTuple):
 
 
 def button(label: str) -> Button:
-    """A button whose value is the number of clicks since the start or the last Reset.
+    """Describe a button whose value is the number of clicks since the start or the last Reset.
 
     Args:
         label: what stands on it.
 
     Returns:
         An abbreviation for ``gv.explore``.
+
+    Raises:
+        GradvizError: the label is blank, or no text.
 
     Example:
         >>> import gradviz as gv
@@ -93,7 +96,10 @@ class Control:
     """
 
     def __init__(self, name: str, kind: str, widget: Any, choices: dict[str, Any]) -> None:
-        self.name, self.kind, self.widget, self.choices = name, kind, widget, choices
+        self.name = name
+        self.kind = kind
+        self.widget = widget
+        self.choices = choices
         self.ours = True
         # A selection is told by its index: values may be tensors, whose == is no answer.
         self.trait = "value" if isinstance(getattr(widget, "index", ()), tuple) else "index"
@@ -112,7 +118,7 @@ class Control:
         setattr(self.widget, self.trait, raw)
 
     def in_page(self, raw: Any) -> tuple[str, Any]:
-        """The trait that the page knows in this state of the widget, and what it is then."""
+        """Return the trait that the page knows in this state of the widget, and what it is then."""
         if self.kind == "counter":  # the page counts nothing; it shows the count
             return "description", _counted(self.label, raw)
         return self.trait, raw
@@ -124,24 +130,25 @@ class Control:
         return self.start or 0 if self.trait == "index" else labels.index(_say(self.start))
 
     def read(self) -> tuple[str, Any]:
-        """Label and value now. The widget is asked once, since another thread may change it."""
+        """Return label and value now. The widget is asked once, since another thread may change
+        it."""
         return self.at(self.raw)
 
     def at(self, raw: Any) -> tuple[str, Any]:
-        """Label and value of one of the widget's states."""
+        """Return label and value of one of the widget's states."""
         if self.trait == "value":
             return _say(raw), raw
         return ("None", None) if raw is None else list(self.choices.items())[raw]
 
     def find(self, wanted: Any) -> Any:
-        """The widget's state for a label or a value, as ``put`` takes it.
+        """Return the widget's state for a label or a value, as ``put`` takes it.
 
         Raises:
             GradvizError: there is no such label and no such value.
         """
-        choice = self._index_of(wanted)
-        if choice is not None:
-            return choice if self.trait == "index" else list(self.choices.values())[choice]
+        index = self._index_of(wanted)
+        if index is not None:
+            return index if self.trait == "index" else list(self.choices.values())[index]
         if not self.choices:
             return wanted  # its widget has the last word
         if self.kind == "counter" and isinstance(wanted, int) and wanted >= 0:
@@ -150,7 +157,8 @@ class Control:
 
     def _index_of(self, wanted: Any) -> int | None:
         """Return which choice has this label, is this value or, at last, equals it."""
-        labels, values = list(self.choices), list(self.choices.values())
+        labels = list(self.choices)
+        values = list(self.choices.values())
         if isinstance(wanted, str) and wanted in labels:
             return labels.index(wanted)
         for i, value in enumerate(values):
@@ -162,7 +170,7 @@ class Control:
         return None
 
     def _no_such_state(self, wanted: Any) -> GradvizError:
-        """Say which states there are."""
+        """Return the error that says which states there are."""
         labels = list(self.choices)
         shown_labels = [*labels[:3], "…", labels[-1]] if len(labels) > 12 else labels
         wanted_text = wanted[:LETTERS] if type(wanted) is str else given.shown(wanted)
@@ -181,24 +189,35 @@ def control(name: str, abbreviation: Any, default: Any = NONE) -> Control:
         abbreviation: ipywidgets' own, a widget, a ``range``, or one of this module's.
         default: the parameter's default: the state at the start.
 
+    Returns:
+        A control at its start.
+
     Raises:
         GradvizError: no control can be made of it, or it has no such state.
+
+    Example:
+        >>> copy = control("copy", ["clone", "detach"], "detach")
+        >>> copy.kind, copy.read()
+        ('buttons', ('detach', 'detach'))
     """
     given.text("control()", name, "the parameter's name, as a text")
-    made = _control(name, abbreviation)
-    if default is not NONE:
-        widget = made.widget
-        if made.kind == "slider" and _is_number(default) and widget.min <= default <= widget.max:
-            widget.value = default
-            ours = made.ours
-            made = _of_widget(name, widget)  # which lists it, between two steps as well
-            made.ours = ours
-        made.put(made.find(default))
-        made.start = made.raw
-    return made
+    new_control = _control(name, abbreviation)
+    if default is NONE:
+        return new_control
+    widget = new_control.widget
+    is_slider = new_control.kind == "slider"
+    if is_slider and _is_number(default) and widget.min <= default <= widget.max:
+        widget.value = default
+        ours = new_control.ours
+        new_control = _of_widget(name, widget)  # which lists it, between two steps as well
+        new_control.ours = ours
+    new_control.put(new_control.find(default))
+    new_control.start = new_control.raw
+    return new_control
 
 
 def _control(name: str, abbreviation: Any) -> Control:
+    """Make a control of an abbreviation, at the start that this gives it."""
     import ipywidgets
 
     if isinstance(abbreviation, Button):
@@ -272,7 +291,7 @@ def _fit_steps(slider: Any, abbreviation: Any) -> None:
 
 
 def _of_widget(name: str, widget: Any) -> Control:
-    """A control around a widget as it is."""
+    """Make a control around a widget as it is."""
     import ipywidgets
 
     if (
@@ -295,25 +314,25 @@ def _of_widget(name: str, widget: Any) -> Control:
 
 
 def _choices(name: str, offered: Iterable[Any]) -> dict[str, Any]:
-    """Label -> value. Callables are called by their names."""
-    found: dict[str, Any] = {}
+    """Return label -> value of what is offered. Callables are called by their names."""
+    choices: dict[str, Any] = {}
     mapping = isinstance(offered, Mapping)
     for item in offered.items() if isinstance(offered, Mapping) else offered:
         pair = mapping or (isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str))
         label, value = item if pair else (getattr(item, "__name__", None) or _say(item), item)
-        if str(label) in found:
+        if str(label) in choices:
             raise GradvizError(
                 f"{name} has two choices called {label!r:.80}; give a dict: {name}={{'a name':"
                 " value, …}"
             )
-        found[str(label)] = value
-    if not found:
+        choices[str(label)] = value
+    if not choices:
         raise GradvizError(f"{name} has nothing to choose from; expected at least one choice")
-    return found
+    return choices
 
 
 def _choice(name: str, choices: dict[str, Any]) -> Control:
-    """Buttons where they are few and short, else a dropdown list."""
+    """Make a control of choices: buttons where they are few and short, else a dropdown list."""
     import ipywidgets
 
     labels = list(choices)
@@ -322,17 +341,17 @@ def _choice(name: str, choices: dict[str, Any]) -> Control:
         return Control(name, "dropdown", ipywidgets.Dropdown(options=labels, style=style), choices)
     style["button_width"] = "auto"
     # a screen reader hears what a button is for
-    says = [say("panel.choice", control=name, choice=label) for label in labels]
+    tooltips = [say("panel.choice", control=name, choice=label) for label in labels]
     return Control(
         name,
         "buttons",
-        ipywidgets.ToggleButtons(options=labels, tooltips=says, style=style),
+        ipywidgets.ToggleButtons(options=labels, tooltips=tooltips, style=style),
         choices,
     )
 
 
 def _counter(label: str) -> Any:
-    """A button that counts its clicks and shows the count."""
+    """Make a button that counts its clicks and shows the count."""
     import ipywidgets
     from traitlets import CInt
 
@@ -351,19 +370,22 @@ def _counter(label: str) -> Any:
 
 
 def _counted(label: str, clicks: int) -> str:
-    """What stands on a counter."""
+    """Return what stands on a counter."""
     return say("panel.counter", label=label, n=clicks) if clicks else label
 
 
 def _say(value: Any) -> str:
+    """Return what a value without a name is called."""
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def _is_number(value: Any) -> bool:
+    """Tell whether a value is a number that a slider can stand at."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _same(a: Any, b: Any) -> bool:
+    """Tell whether two values are one, or say that they are equal."""
     try:
         return a is b or bool(a == b)
     except Exception:  # tensors of several elements, arrays

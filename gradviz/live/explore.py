@@ -72,10 +72,17 @@ _one_at_a_time = threading.RLock()
 
 
 def ambient() -> Callable[[], None]:
-    """What a scenario may change outside of itself: random states, grad mode, default dtype.
+    """Note what a scenario may change outside of itself: random states, grad mode, default dtype.
 
     Returns:
         A function that sets everything back to what it is now.
+
+    Example:
+        >>> restore = ambient()
+        >>> torch.set_default_dtype(torch.float64)
+        >>> restore()
+        >>> torch.get_default_dtype()
+        torch.float32
     """
     cuda = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
     numpy = sys.modules.get("numpy")
@@ -102,8 +109,8 @@ class Turns:
         self._wanted = self._busy = False
 
     def want(self) -> None:
-        """Something has changed: run now, if this is the main thread and nothing runs, else as soon
-        as may be."""
+        """Run now, if this is the main thread and nothing runs, else as soon as may be: something
+        has changed."""
         with self._lock:
             self._wanted = True
             if self._busy:
@@ -120,6 +127,7 @@ class Turns:
             done.wait(HAND_OVER)
 
     def _take(self) -> None:
+        """Run until nothing newer waits for a run."""
         while self._begins():
             try:
                 self._run()
@@ -136,14 +144,17 @@ class Turns:
             return self._wanted or self._busy
 
     def _begins(self) -> bool:
+        """Tell whether a run begins now; then it is noted as running, and no more as wanted."""
         with self._lock:
-            if begins := self._wanted and not self._busy:
-                self._wanted, self._busy = False, True
+            begins = self._wanted and not self._busy
+            if begins:
+                self._wanted = False
+                self._busy = True
             return begins
 
     def _take_queued(self, done: threading.Event) -> None:
-        """A turn from the event loop, where an interrupt would otherwise be ignored, and an exit
-        end the kernel."""
+        """Take a turn from the event loop, where an interrupt would otherwise be ignored, and an
+        exit end the kernel."""
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             # the panel shows it as the scenario's error
@@ -174,37 +185,38 @@ class Run(Fields):
 
     @classmethod
     def of(cls, recording: Recording) -> Run:
-        """The same of a recording that is there already."""
+        """Return a run of no controls that left this recording."""
         run = cls({}, None)
         run.recording = recording
         return run
 
     @property
     def _left(self) -> Run:
+        """The run itself."""
         return self
 
     @property
     def settings(self) -> str:
-        """The controls in words."""
+        """The controls in words: "keep=True copy=clone"."""
         return " ".join(f"{name}={visible(label)}" for name, label in self.labels.items())
 
     def take_over(self, before: Run) -> None:
-        """Picture and state of an earlier run, where that left the same; else how its picture is
-        arranged, where only numbers differ. Making them is most of the work."""
-        left, then = ((r.settings, r.error, r.printed, r.lines) for r in (self, before))
-        if left == then and self.graph.same_but_numbered(before.graph):
+        """Take picture and state of an earlier run, where that left the same; else how its picture
+        is arranged, where only numbers differ. Making them is most of the work."""
+        left, left_before = ((r.settings, r.error, r.printed, r.lines) for r in (self, before))
+        if left == left_before and self.graph.same_but_numbered(before.graph):
             self.figure, self.state = before.figure.of(self.graph), before.state
         else:
             self.figure.arrange_like(before.figure)
 
     @cached_property
     def figure(self) -> Figure:
-        """The picture."""
+        """The picture of what was recorded."""
         return self.recording.figure()
 
     @cached_property
     def state(self) -> dict[str, Any]:
-        """Everything that is shown."""
+        """Everything that is shown, as plain data, without the text twin of a picture."""
         shown = state(
             self.figure,
             error=self.error,
@@ -217,12 +229,12 @@ class Run(Fields):
 
     @cached_property
     def whole(self) -> dict[str, Any]:
-        """The same with its text twin."""
+        """The state with its text twin."""
         return {**self.state, "text": text_of(self.figure, self.state)}
 
     @property
     def graph(self) -> Graph:
-        """The graph."""
+        """The graph of what was recorded."""
         return self.recording.graph
 
     @property
@@ -238,16 +250,25 @@ class Run(Fields):
         }
 
     def perform(self, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
-        """Run the scenario. What it raises is shown; what ends programs is passed on as well."""
-        printed, code = io.StringIO(), getattr(inspect.unwrap(function), "__code__", None)
+        """Run the scenario, and keep what it records, prints and raises.
 
-        def warned(message: Warning | str, category: type[Warning], *_: Any) -> None:
+        Args:
+            function: the scenario.
+            arguments: parameter -> value.
+
+        Raises:
+            BaseException: only what ends programs (an interrupt, an exit); it is kept as well.
+        """
+        printed = io.StringIO()
+        code = getattr(inspect.unwrap(function), "__code__", None)
+
+        def print_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
             print(f"{category.__name__}: {message}", file=printed)
 
         try:
             with contextlib.redirect_stdout(printed), warnings.catch_warnings():
                 warnings.simplefilter("always")
-                warnings.showwarning = warned  # type: ignore[assignment]
+                warnings.showwarning = print_warning  # type: ignore[assignment]
                 with self.recording.look_into(getattr(function, "__globals__", {}), code):
                     function(**arguments)
         except BaseException as error:
@@ -262,10 +283,10 @@ class Run(Fields):
         traceback."""
         kind = type(error).__name__
         try:
-            said = f"{kind}: {error}".rstrip(": ")
+            text = f"{kind}: {error}".rstrip(": ")
         except Exception:
-            said = say("live.unreadable_error", error=kind)
-        self.error = visible(said, 2000)
+            text = say("live.unreadable_error", error=kind)
+        self.error = visible(text, 2000)
         trace = error.__traceback__
         while trace is not None:
             if trace.tb_frame.f_code is code:
@@ -279,6 +300,18 @@ class Exploration(Fields):
     Attributes:
         code: the function's source: ``{"text": …, "first": its first line's number, "file": …}``;
             empty when there is none.
+
+    Example:
+        >>> @explore(factor=[0, 2])
+        ... def scenario(factor):
+        ...     a = torch.ones(1, requires_grad=True)
+        ...     (a * factor).sum().backward()
+        >>> scenario.set(factor=2).grads["a"], scenario.reset().grads["a"]
+        ('[2]', '[0]')
+        >>> scenario.run(factor=2).grads["a"], scenario.values
+        ('[2]', {'factor': '0'})
+        >>> [labels for labels, state in scenario.states()]
+        [{'factor': '0'}, {'factor': '2'}]
     """
 
     def __init__(self, function: Callable[..., Any], abbreviations: dict[str, Any]) -> None:
@@ -347,7 +380,7 @@ class Exploration(Fields):
         return self
 
     def _find(self, states: dict[str, Any]) -> dict[str, Any]:
-        """Control -> its widget's state for these labels or values."""
+        """Return the widget's state of each named control, for these labels or values."""
         given.mapping(
             f"{self._name}", states, "control=label or control=value, e.g. {'copy': 'clone'}"
         )
@@ -361,12 +394,17 @@ class Exploration(Fields):
 
     def reset(self) -> Exploration:
         """Set every control to its start. The scenario runs once, and nothing is marked as
-        changed."""
+        changed.
+
+        Returns:
+            The exploration.
+        """
         self._afresh = True
         self._put([(control, control.start) for control in self._controls.values()])
         return self
 
     def _put(self, states: list[tuple[Control, Any]]) -> None:
+        """Set widgets to their states, or none of them where one refuses its own; then run once."""
         from traitlets import TraitError  # comes with ipywidgets
 
         self._setting = threading.get_ident()
@@ -383,6 +421,7 @@ class Exploration(Fields):
             self._turns.want()
 
     def _changed(self, _: Any) -> None:
+        """Ask for a run, since a control has changed."""
         if self._closed:
             # a widget of the reader's own moves: who asks for the state gets it run
             self._run = None
@@ -392,6 +431,7 @@ class Exploration(Fields):
     # --- runs -------------------------------------------------------------------------------------
 
     def _rerun(self) -> None:
+        """Run the scenario with the controls as they are, and show what it left."""
         # once: another thread may change it
         raw = {name: control.raw for name, control in self._controls.items()}
         chosen = {name: control.at(raw[name]) for name, control in self._controls.items()}
@@ -406,14 +446,16 @@ class Exploration(Fields):
                 # a pass over all of torch's objects would come between click and picture
                 with without_collector():
                     with self._graph_widget.hold_sync():
-                        shown = {**run.state, "afresh": True} if self._afresh else run.state
-                        self._graph_widget.figure, self._graph_widget.state = run.figure, shown
+                        state_shown = {**run.state, "afresh": True} if self._afresh else run.state
+                        self._graph_widget.figure = run.figure
+                        self._graph_widget.state = state_shown
                         self._graph_widget.belongs_to(self._in_page())
                     time.sleep(SENDING)
             self._afresh = False
 
     def _recall(self, run: Run, last: Run | None) -> None:
-        """Readers come back to the settings that they were in, and move a slider a step further."""
+        """Keep a run, and let it take over what it can of the last one of its settings or, else, of
+        the last one: readers come back, and move a slider a step further."""
         before = self._runs.pop(run.settings, last)
         self._runs[run.settings] = run
         if before is not None:
@@ -422,6 +464,8 @@ class Exploration(Fields):
             del self._runs[next(iter(self._runs))]
 
     def _perform(self, run: Run, chosen: dict[str, tuple[str, Any]]) -> None:
+        """Run the scenario from the random states and modes of the beginning; set back those that
+        were there."""
         with _one_at_a_time:
             restore = ambient()
             try:
@@ -434,6 +478,7 @@ class Exploration(Fields):
 
     @property
     def _last(self) -> Run:
+        """The last run; the first one runs when it is asked for."""
         if self._run is None:
             self._turns.want()
         if self._run is None:
@@ -442,6 +487,7 @@ class Exploration(Fields):
 
     @property
     def _left(self) -> Run:
+        """The last run."""
         return self._last
 
     @property
@@ -481,13 +527,17 @@ class Exploration(Fields):
 
     @property
     def text(self) -> str:
-        """The same in words: controls, picture, table, sentence, error."""
+        """Everything that is shown of the last run, in words: controls, picture, table, sentence,
+        error."""
         parts = (self._last.settings, str(self.state["text"]))
         return "\n\n".join(part for part in parts if part)
 
     def choose(self, states: dict[str, Any]) -> dict[str, tuple[str, Any]]:
-        """Label and value of every control with these states, labels or values; the others at their
+        """Return label and value of every control with these labels or values; the others at their
         start.
+
+        Args:
+            states: control -> label or value.
 
         Raises:
             GradvizError: there is no such control or state.
@@ -513,12 +563,13 @@ class Exploration(Fields):
         return self._fresh(self.choose(states))
 
     def _fresh(self, chosen: dict[str, tuple[str, Any]]) -> Run:
+        """Return a new run, which is neither shown nor kept."""
         run = Run(chosen, self._listing)
         self._perform(run, chosen)
         return run
 
     def states(self) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
-        """Labels and state for every combination of the controls; the last control changes fastest.
+        """Run every combination of the controls, the last control changing fastest.
 
         Yields:
             Control -> label, and what ``state`` is then. Neither the controls nor the last run
@@ -535,7 +586,11 @@ class Exploration(Fields):
             yield run.labels, run.whole
 
     def book(self) -> dict[str, Any]:
-        """All states and the controls that choose one, as plain data for an exported page."""
+        """Return all states and the controls that choose one, as plain data for an exported page.
+
+        Raises:
+            GradvizError: a control's states cannot be listed.
+        """
         states = [state for _, state in self.states()]
         return {"title": self._name, "code": self.code, "controls": self.controls, "states": states}
 
@@ -543,6 +598,7 @@ class Exploration(Fields):
 
     @property
     def _name(self) -> str:
+        """What the scenario is called."""
         return str(getattr(self._function, "__name__", "scenario"))
 
     @cached_property
@@ -555,14 +611,14 @@ class Exploration(Fields):
         for widget in controls:
             lifetime.reopen(widget)
         self._closed = False
-        shown = GraphWidget(self.figure, state=self._last.state, code=self.code)
-        shown.busy = lambda: self._turns.busy
-        shown.belongs_to(self._in_page())
-        self._graph_widget = shown
-        return panel(controls, shown, self.reset)
+        graph_widget = GraphWidget(self.figure, state=self._last.state, code=self.code)
+        graph_widget.busy = lambda: self._turns.busy
+        graph_widget.belongs_to(self._in_page())
+        self._graph_widget = graph_widget
+        return panel(controls, graph_widget, self.reset)
 
     def _in_page(self) -> list[Shown]:
-        """What the controls show in the page where the last run's picture is true."""
+        """Return what the controls show in the page where the last run's picture is true."""
         from gradviz.live.widget import Shown
 
         in_page = [(c.widget, *c.in_page(self._raw[name])) for name, c in self._controls.items()]
@@ -586,6 +642,7 @@ class Exploration(Fields):
         return None if self._graph_widget is None else self._graph_widget.selection
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """Return the panel, the picture for pages without a kernel, and everything in words."""
         bundle = self.widget._repr_mimebundle_()
         view = {
             kind: data
@@ -606,6 +663,7 @@ class Exploration(Fields):
             lifetime.note_shown(self)
 
     def __repr__(self) -> str:
+        """Return the scenario's name and the controls in words."""
         controls = " ".join(f"{name}={visible(label)}" for name, label in self.values.items())
         return say("live.exploration", name=self._name, controls=controls)
 
@@ -650,13 +708,13 @@ def explore(function: Any = None, /, **abbreviations: Any) -> Any:
     if absent := missing():
         raise GradvizError(say("live.missing", missing=absent))
 
-    def made(function: Callable[..., Any]) -> Exploration:
+    def explored(function: Callable[..., Any]) -> Exploration:
         exploration = Exploration(function, abbreviations)
         if _kernel() is not None:
             exploration._ipython_display_()
         return exploration
 
-    return made if function is None else made(function)
+    return explored if function is None else explored(function)
 
 
 def missing() -> list[str]:
@@ -673,25 +731,26 @@ def _shortened(text: str) -> str:
 
 
 def _kernel() -> Any:
-    """The notebook kernel that this process is, if it is one."""
+    """Return the notebook kernel that this process is; None where it is none."""
     return getattr(shell(), "kernel", None)
 
 
 def _controls(function: Callable[..., Any], abbreviations: dict[str, Any]) -> dict[str, Control]:
+    """Make the control of each parameter of a scenario; refuse what cannot have one."""
     others = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
-    wanted = "an ordinary function (def scenario(…): …)"
+    expected = "an ordinary function (def scenario(…): …)"
     if (
         not callable(function)
         or isinstance(function, type)
         or any(is_other(function) for is_other in others)
     ):
-        raise GradvizError(f"gv.explore got {given.shown(function)}; expected {wanted}")
+        raise GradvizError(f"gv.explore got {given.shown(function)}; expected {expected}")
     try:
         parameters = inspect.signature(function).parameters
     except Exception:  # a builtin, or a callable object whose own code is asked
         raise GradvizError(
             f"gv.explore got {given.shown(function)}, whose parameters are not known; expected"
-            f" {wanted}"
+            f" {expected}"
         ) from None
     unknown = abbreviations.keys() - parameters.keys()
     if unknown:
@@ -700,7 +759,7 @@ def _controls(function: Callable[..., Any], abbreviations: dict[str, Any]) -> di
             f"no parameter for {', '.join(sorted(unknown))}=; the function's parameters are:"
             f" {known}"
         )
-    found = {}
+    controls = {}
     for name, parameter in parameters.items():
         default = NONE if parameter.default is parameter.empty else parameter.default
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
@@ -708,19 +767,20 @@ def _controls(function: Callable[..., Any], abbreviations: dict[str, Any]) -> di
                 f"parameter {parameter} cannot have a control; expected one that is called {name}=…"
             )
         if name in abbreviations:
-            found[name] = make_control(name, abbreviations[name], default)
+            controls[name] = make_control(name, abbreviations[name], default)
         elif default is not NONE:
-            found[name] = make_control(name, default)
+            controls[name] = make_control(name, default)
         else:
             raise GradvizError(
                 f"parameter {name} has no control; give one, e.g. gv.explore({name}=[1, 2]), or a"
                 " default"
             )
-    return found
+    return controls
 
 
 def _listing(function: Callable[..., Any]) -> dict[str, Any]:
-    """The source below the decorators, numbered as the recorded calls number it."""
+    """Return the source below the decorators, numbered as the recorded calls number it; empty
+    where there is none."""
     try:
         lines, first = inspect.getsourcelines(inspect.unwrap(function))
         text = textwrap.dedent("".join(lines))

@@ -55,6 +55,7 @@ def export(
 
 
 def _book(what: Any, limit: int) -> dict[str, Any]:
+    """Return the states and controls of what is exported; refuse what has none or too many."""
     if isinstance(what, Figure):
         return what.book()
     if isinstance(what, Recording):
@@ -76,6 +77,7 @@ def _book(what: Any, limit: int) -> dict[str, Any]:
 
 
 def _refuse_too_many(controls: list[dict[str, Any]], limit: int) -> None:
+    """Raise where the controls have more than ``limit`` states together."""
     sizes = {control["name"]: len(control["options"]) for control in controls}
     if math.prod(sizes.values()) > limit:
         product = " × ".join(f"{name} {size}" for name, size in sizes.items())

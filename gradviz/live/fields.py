@@ -53,6 +53,7 @@ class Fields:
 
     @property
     def _left(self) -> Left:
+        """The run that the fields are of."""
         raise NotImplementedError
 
     @property
@@ -76,8 +77,11 @@ class Fields:
     def grads(self) -> dict[str, str]:
         """Name -> what ``.grad`` is at the end: its numbers, "None", or "unknown" where that was
         not read."""
-        now = Facts.of(self._left.graph).grads_now
-        return {name: _grad(tensor, now[tensor.object_id]) for name, tensor in self.records.items()}
+        grads_now = Facts.of(self._left.graph).grads_now
+        return {
+            name: _grad(tensor, grads_now[tensor.object_id])
+            for name, tensor in self.records.items()
+        }
 
     @property
     def raised_line(self) -> int | None:
@@ -126,16 +130,17 @@ class Fields:
 
 
 def _same(event: Raised, error: str) -> bool:
-    """Whether a run's error is what this call raised. Either text may be cut short."""
+    """Tell whether a run's error is what this call raised. Either text may be cut short."""
     kind, _, message = error.partition(": ")
     raised = visible(event.message, 2000)
     shortest = min(len(message), len(raised), 40)
     return kind == event.error and message[:shortest] == raised[:shortest]
 
 
-def _grad(tensor: Tensor, now: str | None) -> str:
-    if now is not None:
-        return values_of(now)
+def _grad(tensor: Tensor, grad_now: str | None) -> str:
+    """Return the numbers of a tensor's ``.grad``, or the word for none and for not known."""
+    if grad_now is not None:
+        return values_of(grad_now)
     return table.word(None) if tensor.requires_grad is None else "None"
 
 

@@ -58,7 +58,7 @@ def note_shown(thing: HasViews) -> None:
 
 
 def _running() -> Run | None:
-    """The run of a cell that this code belongs to, as far as the kernel tells."""
+    """Return the run of a cell that this code belongs to; None where the kernel tells of none."""
     get_parent = getattr(getattr(shell(), "kernel", None), "get_parent", None)
     parent = get_parent() if get_parent is not None else None
     if not parent or parent["header"].get("msg_type") != "execute_request":
@@ -76,6 +76,13 @@ def close(root: Any, *, but: tuple[Any, ...] = ()) -> bool:
 
     Returns:
         Whether it was closed: not while it stands in another open widget.
+
+    Example:
+        >>> import ipywidgets
+        >>> slider = ipywidgets.IntSlider()
+        >>> box = ipywidgets.VBox([slider])
+        >>> close(slider), close(box)
+        (False, True)
     """
     # All open widgets. The public name, Widget.widgets, warns that it will go.
     from ipywidgets.widgets.widget import _instances
@@ -98,7 +105,7 @@ def reopen(root: Any) -> None:
 
 
 def _family(widget: Any, but: tuple[Any, ...]) -> Iterator[Any]:
-    """The widget and what it refers to, itself first."""
+    """Yield the widget and what it refers to, itself first."""
     from ipywidgets import Widget
 
     if any(widget is other for other in but):

@@ -30,7 +30,15 @@ def panel(controls: Sequence[Any], graph_widget: Any, reset: Callable[[], Any]) 
 
 
 def room(controls: Sequence[Any], graph_widget: Any) -> Any:
-    """The same without a Reset button."""
+    """Lay out controls and graph widget as ``panel`` does, without a Reset button.
+
+    Args:
+        controls: ipywidgets.
+        graph_widget: shows picture, sentence, error, code and table, each in its place.
+
+    Returns:
+        An ipywidgets Box.
+    """
     import ipywidgets
 
     column = ipywidgets.VBox(controls).add_class("gradviz-controls")

@@ -46,7 +46,7 @@ def play(recording: Recording, *, title: str | None = None, start: int = 0) -> P
 
 
 class Player(GraphWidget):
-    """What ``play`` returns. Holds plain data only.
+    """A recording that is shown step by step: what ``play`` returns. Holds plain data only.
 
     Attributes:
         step: which of ``states`` is shown; may be set.
@@ -68,7 +68,10 @@ class Player(GraphWidget):
         return list(self.book["states"])
 
     def text_at(self, step: int) -> str:
-        """Everything that one of ``states`` shows, in words.
+        """Return everything that one of ``states`` shows, in words.
+
+        Args:
+            step: which of ``states``, counted from 0.
 
         Raises:
             GradvizError: there is no such step.
@@ -82,18 +85,19 @@ class Player(GraphWidget):
 
     @observe("step")
     def _go(self, change: Any) -> None:
+        """Take the figure of the step, or of the one nearest to it that there is."""
         self.figure = self._figure(min(max(self.step, 0), len(self._scenes) - 1))
 
     def _figure(self, step: int) -> Figure:
-        """One of the steps, with the ids that its picture has."""
+        """Return the figure of a step, with the ids that its picture has."""
         figure = Figure(graph_at(self._recording, self._numbers[step]))
         if svg := self.states[step]["svg"]:
             figure.__dict__ |= {"scene": self._scenes[step], "svg": svg}
         return figure
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The player, the last picture for pages without a kernel, and every step in a line of
-        text."""
+        """Return the player, the last picture for pages without a kernel, and every step in a line
+        of text."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is None:
             return None
@@ -111,9 +115,13 @@ class Player(GraphWidget):
 
 
 def _renamed(step: Step) -> Scene:
-    """The scene of a step with the ids that its picture has."""
+    """Return the scene of a step with the ids that its picture has."""
     scene = step.figure.scene
-    ids = {int(i[1:]): int(to[1:]) for i, to in step.ids.items() if i[0] == "n"}
+    ids = {
+        int(scene_id[1:]): int(svg_id[1:])
+        for scene_id, svg_id in step.ids.items()
+        if scene_id[0] == "n"
+    }
     if not ids:
         return scene
     return scene._replace(

@@ -34,9 +34,16 @@ Key = tuple[int, int, bool, int]  # tail, head, whether it is a cut, which of se
 class Step(NamedTuple):
     """One moment of a recording.
 
-    ``sources``: where in the code it stands. ``active``: ids in the SVG of what the event is about.
-    ``ids``: by the id of a card or arrow of the figure's scene, its id in the SVG, which is the
-    same at every step. ``problem``: why there is no picture.
+    Attributes:
+        number: how many events there were by then.
+        figure: the picture of them.
+        problem: why there is no picture, or "".
+        sentence: what the last event did.
+        error: what it raised, or "".
+        sources: where in the code it stands.
+        active: ids in the SVG of what the event is about.
+        ids: by the id of a card or arrow of the figure's scene, its id in the SVG, which is the
+            same at every step.
     """
 
     number: int
@@ -50,8 +57,8 @@ class Step(NamedTuple):
 
 
 def steps(recording: Recording, start: int = 0) -> list[Step]:
-    """Every step from ``start``, at most ``LIMIT`` events further, and fewer where each one is
-    large.
+    """Return every step from ``start``, at most ``LIMIT`` events further, and fewer where each one
+    is large.
 
     Args:
         recording: a finished recording.
@@ -59,25 +66,35 @@ def steps(recording: Recording, start: int = 0) -> list[Step]:
 
     Raises:
         GradvizError: there is no such step.
+
+    Example:
+        >>> import torch, gradviz
+        >>> with gradviz.record() as rec:
+        ...     b = torch.ones(2, requires_grad=True).clone()
+        >>> [step.number for step in steps(rec)]
+        [0, 1, 2]
     """
     recording.at(start)  # or it says what is wrong with it
     last = min(start + LIMIT, len(recording.events))
     last = min(last, start + max(LEAST, WORK // max(last, 1)))
     graphs = [graph_at(recording, k) for k in range(start, last + 1)]
-    over = {
+    last_events = {
         e.run: k
         for k, e in enumerate(recording.events)
         if isinstance(e, (Changed, NodeRan, Accumulated, Freed))
     }
     wholes = [
-        _so_far(cards.scene(graph), any(over.get(b.run, 0) >= start + k for b in graph.backwards))
+        _so_far(
+            cards.scene(graph), any(last_events.get(b.run, 0) >= start + k for b in graph.backwards)
+        )
         for k, graph in enumerate(graphs)
     ]
     scenes = _drawn_alike(wholes, graphs[-1])
     svgs, problem = _svgs(scenes)
-    found = []
+    drawn_steps = []
     for k, (graph, whole, scene) in enumerate(zip(graphs, wholes, scenes, strict=True)):
-        figure, ids = Figure(graph), dict[str, str]()
+        figure = Figure(graph)
+        ids: dict[str, str] = {}
         figure.__dict__["whole"] = whole
         if svgs:
             figure.__dict__["svg"] = svgs[k]
@@ -86,7 +103,7 @@ def steps(recording: Recording, start: int = 0) -> list[Step]:
             figure.__dict__["scene"] = Scene()
         story = Story(graph)
         active = _active(graph, scene, scenes[k - 1]) if k and svgs else ()
-        found.append(
+        drawn_steps.append(
             Step(
                 start + k,
                 figure,
@@ -98,25 +115,29 @@ def steps(recording: Recording, start: int = 0) -> list[Step]:
                 ids,
             )
         )
-    return found
+    return drawn_steps
 
 
 def graph_at(recording: Recording, step: int) -> Graph:
-    """With the ``.grad`` that a running backward has filled already; its leaves get a new state
-    when it is over."""
+    """Return the graph after ``step`` events, with the ``.grad`` that a running backward has filled
+    already; its leaves get a new state when it is over.
+
+    Raises:
+        GradvizError: there is no such step.
+    """
     graph = recording.at(step)
     facts = Facts.of(graph)
     grads = facts.grads_now
-    now = {
+    filled = {
         t.id: t._replace(grad=grads[t.object_id])
         for t in facts.latest_state.values()
         if t.grad != grads[t.object_id]
     }
-    return graph.replace(tensors=[now.get(t.id, t) for t in graph.tensors]) if now else graph
+    return graph.replace(tensors=[filled.get(t.id, t) for t in graph.tensors]) if filled else graph
 
 
 def _so_far(scene: Scene, running: bool) -> Scene:
-    """What a running backward has not reached, it may reach yet."""
+    """Return a scene that says "not reached yet" for "never reached" while a backward runs."""
     if not running:
         return scene
     never = Row("accumulate", say("row.never_reached"))
@@ -132,14 +153,13 @@ def _so_far(scene: Scene, running: bool) -> Scene:
 
 
 def _drawn_alike(scenes: Sequence[Scene], graph: Graph) -> list[Scene]:
-    """The scenes with the same cards, arrows and frames; what a step lacks is absent there."""
+    """Return the scenes with the same cards, arrows and frames; what a step lacks is absent
+    there."""
     union, padded = _laid_over(scenes)
     groups = fold.groups(union, graph)
     if groups:
-        union, padded = (
-            fold.contract(union, groups),
-            [_told(fold.contract(s, groups), s) for s in padded],
-        )
+        union = fold.contract(union, groups)
+        padded = [_with_fold_note(fold.contract(s, groups), s) for s in padded]
     alike = [arranged(scene, like=union) for scene in padded]
     rooms: dict[int, dict[tuple[Row, ...], None]] = {}
     for card in (c for scene in alike for c in scene.cards if not c.absent):
@@ -148,61 +168,66 @@ def _drawn_alike(scenes: Sequence[Scene], graph: Graph) -> list[Scene]:
     return [s._replace(cards=tuple(c._replace(room=room[c.id]) for c in s.cards)) for s in alike]
 
 
-def _told(small: Scene, whole: Scene) -> Scene:
+def _with_fold_note(small: Scene, whole: Scene) -> Scene:
+    """Return a folded scene with a note that says so, where fewer boxes are there than cards."""
     many, few = (sum(not c.absent for c in scene.cards) for scene in (whole, small))
     note = say("card.note_folded", cards=many, boxes=few)
     return small._replace(notes=(*small.notes, *([note] if many > few else [])))
 
 
 def _laid_over(scenes: Sequence[Scene]) -> tuple[Scene, list[Scene]]:
-    """A scene of everything that is ever there, and each scene in its terms. The last one decides
-    about order."""
+    """Return a scene of everything that is ever there, and each scene in its terms. The last one
+    decides about order."""
     placed = _placed(scenes)
-    there: dict[int, Card] = {}
+    latest_cards: dict[int, Card] = {}
     arrows: dict[Key, Arrow] = {}
     boxes: list[Box] = []
     for scene in reversed(placed):
-        there = {c.id: c for c in scene.cards} | there
+        latest_cards = {c.id: c for c in scene.cards} | latest_cards
         arrows = arrows | {key: a for key, a in _keyed(scene.arrows) if key not in arrows}
         for box in scene.boxes:
             if not any(_is(u, box, scene) for u in boxes) and all(_nested(u, box) for u in boxes):
                 boxes.append(box)
-    union = Scene(tuple(there[i] for i in sorted(there)), tuple(arrows.values()), tuple(boxes))
+    union = Scene(
+        tuple(latest_cards[i] for i in sorted(latest_cards)), tuple(arrows.values()), tuple(boxes)
+    )
     return union, [_in_terms_of(union, list(arrows), scene) for scene in placed]
 
 
 def _placed(scenes: Sequence[Scene]) -> list[Scene]:
-    """With the same id for whatever is the same tensor, node or call."""
+    """Return the scenes with the same id for whatever is the same tensor, node or call."""
     owner: dict[tuple[str, int], int] = {}
-    count, found = 0, []
+    count = 0
+    renumbered = []
     for scene in reversed(scenes):
-        place: dict[int, int] = {}
+        new_ids: dict[int, int] = {}
         for card in scene.cards:
             things = [
                 *(("tensor", i) for i in card.tensor_ids),
                 *(("node", i) for i in card.node_ids),
             ]
             things = things or [(card.kind, i) for i in card.call_ids]
-            free = (owner[t] for t in things if t in owner and owner[t] not in place.values())
-            place[card.id] = next(free, count)
-            count = max(count, place[card.id] + 1)
+            free = (owner[t] for t in things if t in owner and owner[t] not in new_ids.values())
+            new_ids[card.id] = next(free, count)
+            count = max(count, new_ids[card.id] + 1)
             for thing in things:
-                owner.setdefault(thing, place[card.id])
-        found.append(
+                owner.setdefault(thing, new_ids[card.id])
+        renumbered.append(
             scene._replace(
-                cards=tuple(c._replace(id=place[c.id]) for c in scene.cards),
+                cards=tuple(c._replace(id=new_ids[c.id]) for c in scene.cards),
                 arrows=tuple(
-                    a._replace(tail=place[a.tail], head=place[a.head]) for a in scene.arrows
+                    a._replace(tail=new_ids[a.tail], head=new_ids[a.head]) for a in scene.arrows
                 ),
                 boxes=tuple(
-                    b._replace(members=tuple(place[m] for m in b.members)) for b in scene.boxes
+                    b._replace(members=tuple(new_ids[m] for m in b.members)) for b in scene.boxes
                 ),
             )
         )
-    return found[::-1]
+    return renumbered[::-1]
 
 
 def _keyed(arrows: Iterable[Arrow]) -> Iterator[tuple[Key, Arrow]]:
+    """Yield each arrow after the key that it has in every scene with it."""
     alike: Counter[tuple[int, int, bool]] = Counter()
     for a in arrows:
         ends = (a.tail, a.head, a.kind == "cut")
@@ -211,13 +236,14 @@ def _keyed(arrows: Iterable[Arrow]) -> Iterator[tuple[Key, Arrow]]:
 
 
 def _is(whole: Box, box: Box, scene: Scene) -> bool:
-    """Whether a frame of the whole, as far as its cards are there, is this frame of a step."""
+    """Tell whether a frame of the whole, as far as its cards are there, is this frame of a step."""
     return whole.kind == box.kind and {*whole.members} & {c.id for c in scene.cards} == {
         *box.members
     }
 
 
 def _nested(one: Box, other: Box) -> bool:
+    """Tell whether one of two frames can stand within the other, or beside it."""
     a, b = {*one.members}, {*other.members}
     return a <= b or b <= a or not a & b
 
@@ -260,8 +286,8 @@ def _notes_on_frames_left_out(union: Scene, scene: Scene) -> Iterator[str]:
 
 
 def _svgs(scenes: Sequence[Scene]) -> tuple[list[str] | None, str]:
-    """One SVG a step, or None where each step has to be laid out for itself, and why there is
-    none."""
+    """Return one SVG a step, or None where each step has to be laid out for itself, and why there
+    is none."""
     if not render.keeps_places() or not scenes[-1].cards:
         return None, ""
     if len(scenes[-1].cards) > fold.LIMIT:
@@ -269,15 +295,15 @@ def _svgs(scenes: Sequence[Scene]) -> tuple[list[str] | None, str]:
     whole = _whole(scenes)
     try:
         source, how, _ = render.best(whole, WIDTH)
-        wanted = [dot.pieces(scene, how) for scene in scenes]
-        start, drawn, end = render.pieces(source, (piece for step in wanted for piece in step))
+        pieces = [dot.pieces(scene, how) for scene in scenes]
+        start, drawn, end = render.pieces(source, (piece for step in pieces for piece in step))
     except render.CannotDraw as why:
         return None, str(why)
-    return [start + "".join(drawn.get(piece, "") for piece in step) + end for step in wanted], ""
+    return [start + "".join(drawn.get(piece, "") for piece in step) + end for step in pieces], ""
 
 
 def _whole(scenes: Sequence[Scene]) -> Scene:
-    """What is laid out: every card and frame, and every arrow with its largest chip."""
+    """Return what is laid out: every card and frame, and every arrow with its largest chip."""
     last = scenes[-1]
     arrows = []
     for i, a in enumerate(last.arrows):
@@ -290,12 +316,12 @@ def _whole(scenes: Sequence[Scene]) -> Scene:
         for i in range(len(last.boxes))
     ]
     notes = tuple(dict.fromkeys(note for s in scenes for note in s.notes))
-    some = [
+    cards_present = [
         max((s.cards[i] for s in scenes), key=lambda c: not c.absent)
         for i in range(len(last.cards))
     ]
     return Scene(
-        tuple(c._replace(rows=c.room[-1], absent=False) for c in some),
+        tuple(c._replace(rows=c.room[-1], absent=False) for c in cards_present),
         tuple(arrows),
         tuple(boxes),
         notes,

@@ -52,14 +52,15 @@ class WrongTrait(GradvizError, TraitError):
 
 
 class _Checked:
-    """Says of a wrong value what every other function here says; traitlets' own words show its
-    ``repr``."""
+    """A trait that says of a wrong value what every other function here says; traitlets' own words
+    show its ``repr``."""
 
     name: str
 
     def error(
         self, obj: Any, value: Any, error: Exception | None = None, info: str | None = None
     ) -> None:
+        """Refuse a wrong value."""
         raise WrongTrait(
             f"{self.name} was given {given.said(value)}; expected {EXPECTED[self.name]}"
         )
@@ -78,21 +79,23 @@ class _Unicode(_Checked, Unicode):  # type: ignore[misc, type-arg]
 
 
 def _state_sent(state: dict[str, Any], widget: Any) -> str:
-    """As text, which ipywidgets neither walks through nor compares; the text twin only in the place
-    of a picture.
+    """Return a state as text, which ipywidgets neither walks through nor compares; with its text
+    twin only in the place of a picture.
 
     A message that does not fill a segment can wait 40 ms behind the small ones before it (TCP's
     delayed acknowledgements), as long as all the rest takes: blanks at the end make a picture's
     fill one on the reader's own machine.
     """
-    return (
-        json.dumps({**state, "text": ""}).ljust(SEGMENT) if state.get("svg") else json.dumps(state)
-    )
+    if not state.get("svg"):
+        return json.dumps(state)
+    return json.dumps({**state, "text": ""}).ljust(SEGMENT)
 
 
 def _book_sent(book: dict[str, Any], widget: Any) -> dict[str, Any]:
-    """Deflated: the states of a book repeat each other."""
-    return {"packed": zlib.compress(json.dumps(book).encode(), 6)} if book.get("states") else {}
+    """Return a book deflated: its states repeat each other."""
+    if not book.get("states"):
+        return {}
+    return {"packed": zlib.compress(json.dumps(book).encode(), 6)}
 
 
 class Shown(NamedTuple):
@@ -110,7 +113,7 @@ class Shown(NamedTuple):
 
     @classmethod
     def of(cls, widget: Any, trait: str, raw: Any) -> Shown:
-        """The trait with this value, as it is sent."""
+        """Return the trait with this value, as it is sent."""
         to_json = widget.trait_metadata(trait, "to_json")
         return cls(widget, trait, to_json(raw, widget) if to_json else raw)
 
@@ -185,12 +188,16 @@ class GraphWidget(anywidget.AnyWidget):
 
     def belongs_to(self, controls: Sequence[Shown]) -> None:
         """Say what the controls show where ``state`` is true: NOTE [how the page knows that a
-        picture is old]."""
+        picture is old].
+
+        Args:
+            controls: what each of them shows; it is sent to the page as ``drawn_for``.
+        """
         self._controls = controls
         self.drawn_for = [control.sent for control in controls]
 
     def _answer(self, _: Any, content: Any, buffers: Any) -> None:
-        """The page asks whether anybody is there."""
+        """Answer the page, which asks whether anybody is there."""
         if not isinstance(content, dict) or "ask" not in content:
             return
         busy = self.busy()
@@ -211,16 +218,31 @@ class GraphWidget(anywidget.AnyWidget):
 
         Args:
             shown: a Figure, a Recording or a Graph.
-            extras: ``error``, ``printed`` and ``lines``, as ``picture.state.state`` takes them.
+            extras: ``error``, ``printed``, ``lines``, ``listing``, ``sentence`` or ``words``, as
+                ``picture.state.state`` takes them.
+
+        Raises:
+            GradvizError: ``shown`` is none of these, or there is no such extra; the page shows
+                what it showed then.
+
+        Example:
+            >>> import torch, gradviz
+            >>> a = torch.ones(2, requires_grad=True)
+            >>> with gradviz.record() as rec:
+            ...     b = a.clone()
+            >>> live = GraphWidget()
+            >>> live.show(rec)
+            >>> [card["key"] for card in live.shown["cards"].values()]
+            ['a', 'b']
         """
         self.figure = _figure(shown)
         if unknown := [name for name in extras if name not in EXTRAS]:
             raise GradvizError(
                 f"show() has no {unknown[0]}=; expected {', '.join(EXTRAS)}, or nothing"
             )
-        new = state(self.figure, **extras)
+        new_state = state(self.figure, **extras)
         with self.hold_sync():
-            self.state = new
+            self.state = new_state
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -235,34 +257,36 @@ class GraphWidget(anywidget.AnyWidget):
         card = cards.get(self.selected)
         if card is None or self.figure is None:
             return None
-        graph, whole = self.figure.graph, card.inside or (card,)
+        graph = self.figure.graph
+        parts = card.inside or (card,)
         return Selection(
             card,
-            tuple(graph.tensor[i] for c in whole for i in c.tensor_ids if i in graph.tensor),
-            tuple(graph.node[i] for c in whole for i in c.node_ids if i in graph.node),
-            tuple(graph.call[i] for c in whole for i in c.call_ids if i in graph.call),
+            tuple(graph.tensor[i] for c in parts for i in c.tensor_ids if i in graph.tensor),
+            tuple(graph.node[i] for c in parts for i in c.node_ids if i in graph.node),
+            tuple(graph.call[i] for c in parts for i in c.call_ids if i in graph.call),
         )
 
     @validate("selected")
     def _known(self, proposal: Any) -> str:
+        """Return the id of a card that is to be selected; "" where no such card is shown."""
         return str(proposal["value"]) if proposal["value"] in self.shown["cards"] else ""
 
     @observe("selected", "state", "book", "step")
     def _keep_selection(self, change: Any) -> None:
-        """Ids are numbers within one picture; what stays selected in the next one is the card of
-        the same key."""
+        """Select in the next picture the card of the same key: ids are numbers within one
+        picture."""
         cards = self.shown["cards"]
-        here = cards.get(self.selected, {}).get("key", "")
+        key = cards.get(self.selected, {}).get("key", "")
         if change["name"] == "selected" or not self._selected_key:
-            self._selected_key = here
-        elif here != self._selected_key:
+            self._selected_key = key
+        elif key != self._selected_key:
             self.selected = next(
                 (i for i, c in cards.items() if c["key"] == self._selected_key), ""
             )
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The widget, the picture for pages without a kernel, and the text for screen readers and
-        ``nbval``."""
+        """Return the widget, the picture for pages without a kernel, and the text for screen
+        readers and ``nbval``."""
         if self.comm is None:
             lifetime.reopen(self)
         lifetime.note_shown(self)
@@ -279,12 +303,13 @@ class GraphWidget(anywidget.AnyWidget):
 
 
 def _figure(shown: Any) -> Figure:
+    """Return the figure of what a live picture can show; refuse anything else."""
     if isinstance(shown, Graph):
         return Figure(shown)
     # a Recording makes its figure
-    made = shown.figure() if callable(getattr(shown, "figure", None)) else shown
-    if not isinstance(made, Figure):
+    figure = shown.figure() if callable(getattr(shown, "figure", None)) else shown
+    if not isinstance(figure, Figure):
         raise GradvizError(
             f"a live picture shows a Figure, a Recording or a Graph, not {given.said(shown)}"
         )
-    return made
+    return figure
