@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 def _not_last(calls: list[CallRecord]) -> set[int]:
-    """Calls that torch or a module made before the last one at a site: ``y = net(x)`` names what
-    the last returned."""
-    found: set[int] = set()
+    """Return, by id, the calls that torch or a module made before the last one at a site: ``y =
+    net(x)`` names what the last returned."""
+    earlier_calls: set[int] = set()
     for call, following in pairwise(calls):
         if call.direct or following.direct or call.site != following.site:
             continue
@@ -37,8 +37,8 @@ def _not_last(calls: list[CallRecord]) -> set[int]:
         run, other = call.run_of_module, following.run_of_module
         once = run is not None and not run.below_outermost and _same_module(run, other)
         if not (once and call.function == following.function):
-            found.add(id(call))
-    return found
+            earlier_calls.add(id(call))
+    return earlier_calls
 
 
 def _same_module(run: ModuleRun, other: ModuleRun | None) -> bool:
@@ -52,14 +52,15 @@ def _same_module(run: ModuleRun, other: ModuleRun | None) -> bool:
 
 
 def _line_of(name: str, statement: Any, scope: Any) -> int:
-    """The line by which a variable that a statement reads is known: its own, or where the variable
-    was bound before, if the statement gives it to another object (``t = t + 1``)."""
-    bound = [other for other_name, other in bindings(scope) if other_name == name]
-    before = [other.lineno for other in bound if other.lineno < statement.lineno]
-    return int(max(before) if before and statement in bound else statement.lineno)
+    """Return the line by which a variable that a statement reads is known: its own, or where the
+    variable was bound before, if the statement gives it to another object (``t = t + 1``)."""
+    binders = [other for other_name, other in bindings(scope) if other_name == name]
+    before = [other.lineno for other in binders if other.lineno < statement.lineno]
+    return int(max(before) if before and statement in binders else statement.lineno)
 
 
 def _pairs(site: Site) -> resolve.Site:
+    """Return a site with each code object and its position as one pair."""
     return tuple(zip(site[::2], site[1::2], strict=True))
 
 
@@ -100,12 +101,13 @@ class Names:
         self._first: dict[Object, str] = {}
         self._outer: set[Object] = set()  # named where the recording began, not inside a helper
         self._inner: set[int] = set()  # by id: states whose own name is one inside of a helper
-        self._own: dict[int, str] = {}
+        self._state_names: dict[int, str] = {}
         self._unbound = _not_last(calls)
         is_module = recorder.home_at is None or (
             recorder.home and recorder.home.co_name == "<module>"
         )
-        self._home, self._globals = recorder.home, recorder.globals if is_module else None
+        self._home = recorder.home
+        self._globals = recorder.globals if is_module else None
         self._block = self._block_of(recorder)
         # The last proof of what a variable of a scope is: the object, the statement, did it bind
         # the name, outermost?
@@ -126,45 +128,45 @@ class Names:
         return entered if isinstance(entered, (ast.With, ast.AsyncWith)) else None
 
     def _inputs(self, call: CallRecord) -> None:
-        """Names that the call's arguments are written with. The user's outermost code knows best, a
-        helper's parameter stands for what its caller passed."""
+        """Note the names that the call's arguments are written with. The user's outermost code
+        knows best, a helper's parameter stands for what its caller passed."""
         named = self.of_call[id(call)]
         given: dict[int | str, str | None] = {}
         if named is not None and call.direct:
             tensors = [i in call.args_at for i in range(call.arity)]
             given.update(enumerate(named.inputs(tensors)))
             given.update(named.keywords)
-        for state, at in zip(call.inputs, call.args_at, strict=False):
-            own = state.object
-            self._prove(call.site, given.get(at), own)
-            if own in self._outer:
+        for state, argument in zip(call.inputs, call.args_at, strict=False):
+            tensor = state.object
+            name, site = given.get(argument), call.site
+            self._prove(site, name, tensor)
+            if tensor in self._outer:
                 continue
-            name, site = given.get(at), call.site
-            if own.parameter is not None:
-                name = f"{self.root(own.parameter[1])}.{own.parameter[0]}"
-            elif name is not None and not own.made:
+            if tensor.parameter is not None:
+                name = f"{self.root(tensor.parameter[1])}.{tensor.parameter[0]}"
+            elif name is not None and not tensor.made:
                 name, site = self._as_the_caller_says(name, site)
-                self._prove(site, name, own)
-            if name and (own not in self._first or self._is_users(site)):
-                self._first[own] = name
+                self._prove(site, name, tensor)
+            if name and (tensor not in self._first or self._is_users(site)):
+                self._first[tensor] = name
                 if self._is_users(site):
-                    self._outer.add(own)
+                    self._outer.add(tensor)
 
     def _is_outer(self, site: Site) -> bool:
-        """The user's top level, or the code that entered the recording."""
+        """Tell whether a site is the user's top level, or the code that entered the recording."""
         return bool(site) and (site[0] is self._home or site[0].co_name == "<module>")
 
     def _is_users(self, site: Site) -> bool:
-        """The same, where the variable is one that outlives its expression: not that of a
-        comprehension."""
+        """Tell whether a site is outermost, and its variables outlive their expression: not those
+        of a comprehension."""
         node = self._node(site) if self._is_outer(site) else None
         return self._is_outer(site) and not (
             node is not None and isinstance(scope_of(node), COMPREHENSIONS)
         )
 
     def _as_the_caller_says(self, name: str, site: Site) -> tuple[str, Site]:
-        """A helper's parameter under the name that its caller passed, as far out as the site
-        tells."""
+        """Return a helper's parameter under the name that its caller passed, as far out as the site
+        tells, and the site of that name."""
         here, slot = site, None
         while len(here) > 2 and not self._is_outer(here):
             code, caller = here[0], here[2:]
@@ -182,22 +184,22 @@ class Names:
                 give, caller = callers.passed_to_checkpoint, caller[2:]
             self._node(caller)
             place = self._places[id(caller[0]), caller[1]]
-            found = give(code, slot, place, caller[0])
-            if found is None:
+            argument = give(code, slot, place, caller[0])
+            if argument is None:
                 break
             here, slot = caller, None
-            if isinstance(found, callers.Slot):  # a wrapper hands on what it got
-                slot = found
+            if isinstance(argument, callers.Slot):  # a wrapper hands on what it got
+                slot = argument
                 continue
-            outer_name = dotted(found)
+            outer_name = dotted(argument)
             if outer_name is None:
                 break
             name, site = outer_name, here
         return name, site
 
     def _outputs(self, call: CallRecord) -> None:
-        """Names that the results are bound to. What a library makes of a result before it returns
-        is not known."""
+        """Note the names that the results are bound to. What a library makes of a result before it
+        returns is not known."""
         named = self.of_call[id(call)]
         if named is None or call.bookkeeping or not (call.direct or call.run_of_module):
             return
@@ -209,7 +211,7 @@ class Names:
             )
             if not name or (id(state) in given and state.object in self._first):
                 continue
-            self._own.setdefault(id(state), name)
+            self._state_names.setdefault(id(state), name)
             self._first.setdefault(state.object, name)
             if not self._is_users(call.site[2 * named.depth :]):
                 self._inner.add(id(state))
@@ -217,6 +219,7 @@ class Names:
                 self._outer.add(state.object)
 
     def _node(self, site: Site) -> Any:
+        """Return the syntax node that runs in the innermost frame of a site; None if unknown."""
         key = (id(site[0]), site[1])
         if key not in self._places:
             self._places[key] = locate(*site[:2])
@@ -226,13 +229,20 @@ class Names:
         self,
         site: Site,
         name: str | None,
-        own: Object,
+        tensor: Object,
         *,
         binds: bool = False,
         always: bool = False,
     ) -> None:
-        """Here the variable ``name`` is ``own``. ``always``: whenever this binds it, a recorded
-        call does."""
+        """Note that the variable ``name`` is ``tensor`` here.
+
+        Args:
+            site: where that was seen.
+            name: as written there.
+            tensor: what it holds.
+            binds: the statement binds the name; else it reads it.
+            always: whenever this statement binds it, a recorded call does.
+        """
         node = self._node(site) if name else None
         if not name or node is None:
             return
@@ -240,50 +250,54 @@ class Names:
         scope = scope_of(statement if binds else node)
         outer = self._is_outer(site) and not isinstance(scope, COMPREHENSIONS)
         self._proofs.pop((scope, name), None)  # the newest stands last
-        self._proofs[scope, name] = own, statement, binds, outer
+        self._proofs[scope, name] = tensor, statement, binds, outer
         if outer:
-            self._proven.add((own, name))
-        self._recorded |= {(statement, name)} if always and not is_conditional(statement) else set()
+            self._proven.add((tensor, name))
+        if always and not is_conditional(statement):
+            self._recorded.add((statement, name))
         self._lines.setdefault(
-            (own, name), statement.lineno if binds else _line_of(name, statement, scope)
+            (tensor, name), statement.lineno if binds else _line_of(name, statement, scope)
         )
 
     @cached_property
     def _held(self) -> dict[str, Object | None]:
-        """Which object every variable is at the end; None where that is not certain."""
-        found: dict[str, Object | None] = {}
+        """The object that every variable is at the end; None where that is not certain."""
+        held: dict[str, Object | None] = {}
         # the outermost code has the last word
         proofs = sorted(self._proofs.items(), key=lambda p: p[1][3])
-        for (scope, name), (own, statement, binds, _) in proofs:
+        for (scope, name), (tensor, statement, binds, _) in proofs:
             block = (
                 self._block if self._block is not None and scope_of(self._block) is scope else None
             )
             lost = is_bound_since(scope, name, statement, binds, self._recorded, block)
-            found[name] = None if lost else own
+            held[name] = None if lost else tensor
             if self._globals is not None and isinstance(scope, ast.Module) and name.isidentifier():
-                found[name] = self._globals.get(name)
-        return found
+                held[name] = self._globals.get(name)
+        return held
 
     def at_the_end(
-        self, name: str | None, own: Object, *, whole: bool
+        self, name: str | None, tensor: Object, *, whole: bool
     ) -> tuple[str | None, Former | None]:
         """Return ``name`` where that is still this object, else another variable that is, else with
         the line where it was; and that line."""
-        if name is None or self._held.get(name, own) is own:
+        if name is None or self._held.get(name, tensor) is tensor:
             return name, None
         others = [
-            n for n, o in self._held.items() if o is own and whole and (own, n) in self._proven
+            n
+            for n, held in self._held.items()
+            if held is tensor and whole and (tensor, n) in self._proven
         ]
         if others:
             return others[-1], None
-        line = self._lines.get((own, name))
+        line = self._lines.get((tensor, name))
         if line is None:
             return say("label.another", name=name), Former(name, None)
         return say("label.former", name=name, line=line), Former(name, line)
 
     def module(self, call: CallRecord) -> str | None:
-        """``"net.fc"``: the variable of the root module where it is known, else its class, and the
-        path below it. None for what the user's own code calls."""
+        """Return the module that a call runs in, as ``"net.fc"``: the variable of the root module
+        where it is known, else its class, and the path below it. None for what the user's own code
+        calls."""
         run = call.run_of_module
         if run is None or (call.direct and not call.custom):
             return None
@@ -295,6 +309,7 @@ class Names:
         return self._called(root.site, root)
 
     def _called(self, site: Site, root: Root) -> str:
+        """Return what a site calls a root module: the variable there, else its class."""
         return getattr(self._of_module[site], "callee", None) or root.kind
 
     def module_call(self, run: ModuleRun) -> tuple[Source | None, str | None]:
@@ -303,9 +318,9 @@ class Names:
         if named is None:
             return None, None
         place = self._places[id(run.site[0]), run.site[1]]
-        own = run.direct and resolve.is_written_call(place)
-        code = place.text(place.node) if own else None
-        return Source(named.file, named.line, named.code if own else None), code
+        is_written = run.direct and resolve.is_written_call(place)
+        code = place.text(place.node) if is_written else None
+        return Source(named.file, named.line, named.code if is_written else None), code
 
     def source(self, call: CallRecord) -> Source | None:
         """Tell where the call stands, and what made its result."""
@@ -338,7 +353,7 @@ class Names:
     def _code_with_result_name(self, call: CallRecord, named: resolve.Named) -> str | None:
         """Return what is written at the site, behind the name of the result where it lacks it."""
         code = named.code
-        result_name = self._own.get(id(call.outputs[0])) if len(call.outputs) == 1 else None
+        result_name = self._state_names.get(id(call.outputs[0])) if len(call.outputs) == 1 else None
         if code is None or result_name is None or call.function.endswith("_"):
             return code
         if named.targets != (result_name,) or _is_called(result_name, code):
@@ -347,9 +362,9 @@ class Names:
         return f"{result_name} = {code}"
 
     def of_state(self, state: State, current: dict[Object, str]) -> str | None:
-        """Its own name, else the name that the object had before; a .grad that nobody read is named
-        by its tensor."""
-        name = self._own.get(id(state))
+        """Return a state's own name, else the name that the object had before; a .grad that nobody
+        read is named by its tensor."""
+        name = self._state_names.get(id(state))
         if name is not None and id(state) in self._inner:
             name = self._users_own(state.object) or name
         if name is not None:
@@ -360,10 +375,11 @@ class Names:
             return name and f"{name}.grad"
         return name
 
-    def _latest(self, own: Object, current: dict[Object, str]) -> str | None:
-        return current.get(own) or self._users_own(own) or self._first.get(own)
+    def _latest(self, tensor: Object, current: dict[Object, str]) -> str | None:
+        """Return the name that a tensor has by now."""
+        return current.get(tensor) or self._users_own(tensor) or self._first.get(tensor)
 
-    def _users_own(self, own: Object) -> str | None:
-        """The user's own name of what a helper calls otherwise: her code's, else that of a variable
-        that holds it."""
-        return self._first[own] if own in self._outer else own.hint
+    def _users_own(self, tensor: Object) -> str | None:
+        """Return the user's own name of what a helper calls otherwise: her code's, else that of a
+        variable that holds it."""
+        return self._first[tensor] if tensor in self._outer else tensor.hint

@@ -25,7 +25,7 @@ _SCOPES = (
 
 
 def scope_of(node: Any) -> Any:
-    """The function, class, module or comprehension whose variables a node reads and binds."""
+    """Return the function, class, module or comprehension that has the variables of a node."""
     while not isinstance(node, _SCOPES):
         node = node.parent
     return node
@@ -33,8 +33,9 @@ def scope_of(node: Any) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def bindings(scope: Any) -> list[tuple[str, Any]]:
-    """The names that the statements of a scope bind or delete."""
-    found, todo = [], list(ast.iter_child_nodes(scope))
+    """Return the names that a scope binds or deletes, each with the statement that does it."""
+    bound = []
+    todo = list(ast.iter_child_nodes(scope))
     for node in todo:  # which grows
         is_target = isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del))
         name = (
@@ -42,22 +43,24 @@ def bindings(scope: Any) -> list[tuple[str, Any]]:
             if is_target
             else getattr(node, "asname", None) or getattr(node, "name", None)
         )
-        found += [(name, statement_of(node))] if isinstance(name, str) else []
-        todo += [] if isinstance(node, _SCOPES) else ast.iter_child_nodes(node)
-    return found
+        if isinstance(name, str):
+            bound.append((name, statement_of(node)))
+        if not isinstance(node, _SCOPES):
+            todo += ast.iter_child_nodes(node)
+    return bound
 
 
 @functools.lru_cache(maxsize=1024)
 def is_conditional(statement: Any) -> bool:
-    """Whether a part of the statement may be left out when it runs."""
+    """Tell whether a part of the statement may be left out when it runs."""
     return any(isinstance(part, (ast.IfExp, ast.BoolOp)) for part in ast.walk(statement))
 
 
 def is_bound_since(
     scope: Any, name: str, here: Any, binds: bool, recorded: set[tuple[Any, str]], block: Any
 ) -> bool:
-    """Whether a variable may have been given to another object since the last proof of what it
-    holds.
+    """Tell whether a variable may have been given to another object since the last proof of what
+    it holds.
 
     Args:
         scope: whose variable it is.
@@ -68,12 +71,12 @@ def is_bound_since(
             proof.
         block: no statement outside of this one counts; None for all that the scope does.
     """
-    own = [(n, at) for n, at in bindings(scope) if f"{name}.".startswith((f"{n}.", f"{n}["))]
-    for bound, other in own:
+    binders = [(n, at) for n, at in bindings(scope) if f"{name}.".startswith((f"{n}.", f"{n}["))]
+    for bound, other in binders:
         is_out = block is not None and not block.lineno <= other.lineno <= block.end_lineno
         # w -= 1 leaves w.grad what it was
         target = bound if isinstance(other, ast.AugAssign) else name
-        once = own.count((bound, other)) == 1 and not isinstance(other, (ast.For, ast.AsyncFor))
+        once = binders.count((bound, other)) == 1 and not isinstance(other, (ast.For, ast.AsyncFor))
         if is_out or (once and (other, target) in recorded):
             continue
         is_proof = once and binds and other is here
@@ -84,8 +87,8 @@ def is_bound_since(
 
 
 def _comes_again(here: Any, other: Any, block: Any) -> bool:
-    """Whether another round of a loop that both stand in passes ``here`` after ``other``, which
-    stands before it."""
+    """Tell whether another round of a loop that both stand in passes ``here`` after ``other``,
+    which stands before it."""
     top = loop = here
     while isinstance(top.parent, (ast.With, ast.AsyncWith)):
         top = top.parent

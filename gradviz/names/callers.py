@@ -30,7 +30,7 @@ class Slot(NamedTuple):
 
 
 def slot_of(code: CodeType, name: str) -> Slot | None:
-    """The parameter of a function that is called so.
+    """Return the parameter of a function that has this name; None where it has none.
 
     >>> slot_of((lambda a, *, b: 0).__code__, "b"), slot_of((lambda a: 0).__code__, "c")
     (Slot(position=None, keyword='b'), None)
@@ -38,13 +38,13 @@ def slot_of(code: CodeType, name: str) -> Slot | None:
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     if name not in parameters:
         return None
-    at = parameters.index(name)
-    return Slot(at if at < code.co_argcount else None, name)
+    position = parameters.index(name)
+    return Slot(position if position < code.co_argcount else None, name)
 
 
 def is_rebound(name: str, node: Any) -> bool:
-    """Whether the function around ``node`` may have given its parameter to another object before it
-    runs ``node``."""
+    """Tell whether the function around ``node`` may have given its parameter to another object
+    before it runs ``node``."""
     here = statement_of(node)
     for bound, other in bindings(scope_of(node)):
         if bound == name and (other.lineno < here.lineno or _in_loop(other)):
@@ -53,6 +53,7 @@ def is_rebound(name: str, node: Any) -> bool:
 
 
 def _in_loop(statement: Any) -> bool:
+    """Tell whether a loop of the same function runs a statement."""
     while not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
         if isinstance(statement, (ast.For, ast.AsyncFor, ast.While)):
             return True
@@ -61,7 +62,7 @@ def _in_loop(statement: Any) -> bool:
 
 
 def passed(code: CodeType, slot: Slot, caller: Place, outside: CodeType) -> ast.expr | Slot | None:
-    """What a call gave for a parameter of the code that it runs.
+    """Return what a call gave for a parameter of the code that it runs.
 
     Args:
         code: of the helper.
@@ -73,7 +74,8 @@ def passed(code: CodeType, slot: Slot, caller: Place, outside: CodeType) -> ast.
         The expression; the slot of ``outside`` where that only hands on what it got (``f(*args,
         **kwargs)``); None where it is not certain.
     """
-    call, through_checkpoint = caller.node, outside is CHECKPOINT
+    call = caller.node
+    through_checkpoint = outside is CHECKPOINT
     if through_checkpoint or not isinstance(call, ast.Call):
         return None
     shift = _shift(code, call, caller)
@@ -83,8 +85,8 @@ def passed(code: CodeType, slot: Slot, caller: Place, outside: CodeType) -> ast.
 
 
 def _element_of_map(code: CodeType, call: ast.Call, slot: Slot) -> ast.expr | None:
-    """What ``list(map(f, [w]))`` gives ``f``: of several elements nobody can tell which one it
-    is."""
+    """Return what ``list(map(f, [w]))`` gives ``f``; None where there are several elements, as
+    nobody can tell which one it is."""
     inner = call.args[0] if len(call.args) == 1 and isinstance(call.args[0], ast.Call) else call
     if callee_of(inner.func) != "map" or not inner.args or callee_of(inner.args[0]) != code.co_name:
         return None
@@ -94,9 +96,11 @@ def _element_of_map(code: CodeType, call: ast.Call, slot: Slot) -> ast.expr | No
         return None
     if slot.position is None or not 0 <= slot.position < len(inner.args) - 1:
         return None
-    given = inner.args[1 + slot.position]
-    one = given.elts if isinstance(given, (ast.List, ast.Tuple)) else []
-    return one[0] if len(one) == 1 and not isinstance(one[0], ast.Starred) else None
+    mapped = inner.args[1 + slot.position]
+    elements = mapped.elts if isinstance(mapped, (ast.List, ast.Tuple)) else []
+    if len(elements) != 1 or isinstance(elements[0], ast.Starred):
+        return None
+    return elements[0]
 
 
 def _given_to_partial(code: CodeType, function: ast.expr, slot: Slot) -> ast.expr | None:
@@ -159,11 +163,12 @@ def _is_bound_behind(
 def passed_to_checkpoint(
     code: CodeType, slot: Slot, caller: Place, outside: CodeType
 ) -> ast.expr | Slot | None:
-    """The same where ``checkpoint(function, *args)`` called the code."""
+    """Return the same as ``passed`` where ``checkpoint(function, *args)`` called the code."""
     call = caller.node
     if not isinstance(call, ast.Call) or callee_of(call.func) != "checkpoint" or not call.args:
         return None
-    function, name = call.args[0], code.co_name
+    function = call.args[0]
+    name = code.co_name
     same = isinstance(function, ast.Lambda) if name == "<lambda>" else callee_of(function) == name
     if not same and not (name == "forward" and dotted(function)):
         return None
@@ -171,9 +176,10 @@ def passed_to_checkpoint(
 
 
 def _shift(code: CodeType, call: ast.Call, place: Place) -> int | None:
-    """How many of the code's parameters stand before the call's arguments; None where it may call
-    something else."""
-    callee, is_method = callee_of(call.func), code.co_varnames[:1] in _METHOD
+    """Return how many of the code's parameters stand before the call's arguments; None where it may
+    call something else."""
+    callee = callee_of(call.func)
+    is_method = code.co_varnames[:1] in _METHOD
     if _hands_on(call):
         return 0
     if callee == code.co_name and not (is_method and isinstance(call.func, ast.Name)):
@@ -189,18 +195,20 @@ def _shift(code: CodeType, call: ast.Call, place: Place) -> int | None:
 
 
 def _hands_on(call: ast.Call) -> bool:
-    """``f(*args, **kwargs)``: a wrapper's call of what it wraps."""
+    """Tell whether a call is ``f(*args, **kwargs)``: a wrapper's, of what it wraps."""
     only = call.args[0] if len(call.args) == 1 else None
     named = all(keyword.arg is None for keyword in call.keywords)
     return isinstance(call.func, ast.Name) and isinstance(only, ast.Starred) and named
 
 
 def _shift_of_alias(code: CodeType, name: ast.Name) -> int | None:
-    """The same for a variable that holds the function, as the one statement says that binds it."""
+    """Return the shift for a variable that holds the function, as the one statement says that binds
+    it."""
     binders = _binders_of(name)
     if len(binders) != 1:
         return None
-    binder, is_wrapper = binders[0], bool(code.co_flags & inspect.CO_VARARGS)
+    binder = binders[0]
+    is_wrapper = bool(code.co_flags & inspect.CO_VARARGS)
     if isinstance(binder, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return 0 if binder.decorator_list and is_wrapper else None
     value = binder.value if isinstance(binder, ast.Assign) else None
@@ -208,7 +216,7 @@ def _shift_of_alias(code: CodeType, name: ast.Name) -> int | None:
 
 
 def _shift_of_assigned(code: CodeType, value: ast.expr | None) -> int | None:
-    """The same for what was assigned to such a variable."""
+    """Return the shift for what was assigned to such a variable."""
     is_wrapper = bool(code.co_flags & inspect.CO_VARARGS)
     if isinstance(value, ast.Lambda):
         return 0 if code.co_name == "<lambda>" else None
@@ -233,8 +241,8 @@ def _binders_of(name: ast.Name) -> list[Any]:
 
 
 def _shift_of_value(code: CodeType, value: ast.Name | ast.Attribute) -> int | None:
-    """``run = holder.run`` gives ``self``; whether ``run = Holder.run`` does, only what ``Holder``
-    is could tell."""
+    """Return the shift for an assigned name: ``run = holder.run`` gives ``self``; whether ``run =
+    Holder.run`` does, only what ``Holder`` is could tell."""
     if callee_of(value) != code.co_name:
         return None
     if code.co_varnames[:1] not in _METHOD:
@@ -244,8 +252,8 @@ def _shift_of_value(code: CodeType, value: ast.Name | ast.Attribute) -> int | No
 
 
 def _is_made_here(receiver: ast.expr) -> bool:
-    """Is it an object by what the code says: ``self``, ``Holder()``, or a variable that a call was
-    assigned to?"""
+    """Tell whether it is an object by what the code says: ``self``, ``Holder()``, or a variable
+    that a call was assigned to."""
     if isinstance(receiver, ast.Call):
         return True
     if not isinstance(receiver, ast.Name):
@@ -258,6 +266,7 @@ def _is_made_here(receiver: ast.expr) -> bool:
 
 
 def _parameters_of(scope: Any) -> set[str]:
+    """Return the names of a function's parameters; none for a scope that is no function."""
     arguments = getattr(scope, "args", None)
     return (
         {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)}
@@ -269,9 +278,9 @@ def _parameters_of(scope: Any) -> set[str]:
 def _argument(call: ast.Call, slot: Slot, shift: int, outside: CodeType) -> ast.expr | Slot | None:
     """Return what stands at a slot of the called code; ``shift`` of its parameters stand before the
     call's arguments."""
-    for given in call.keywords:
-        if given.arg == slot.keyword:
-            return given.value
+    for keyword in call.keywords:
+        if keyword.arg == slot.keyword:
+            return keyword.value
     position = None if slot.position is None else slot.position - shift
     plain = _arguments_before_star(call)
     if position is not None and 0 <= position < len(plain):
@@ -291,7 +300,7 @@ def _slot_handed_on(
     """Return the slot of the calling code whose argument it hands on in ``*args`` or ``**kwargs``;
     None where it is not certain."""
     rest_name, mapping_name = _variadic_parameters(outside)
-    mappings = [given.value for given in call.keywords if given.arg is None]
+    mappings = [argument.value for argument in call.keywords if argument.arg is None]
     if not all(_is_untouched(mapping, mapping_name) for mapping in mappings):
         return None  # the argument may be in there
     if not mappings:
@@ -317,8 +326,8 @@ def _hands_on_rest(call: ast.Call, rest_name: str | None) -> bool:
 
 
 def _is_untouched(node: ast.expr, name: str | None) -> bool:
-    """Is it the parameter of that name as the function got it: neither rebound, nor written by the
-    way?"""
+    """Tell whether it is the parameter of that name as the function got it: neither rebound, nor
+    written by the way."""
     if not isinstance(node, ast.Name) or name is None or node.id != name or is_rebound(name, node):
         return False
     body = ast.walk(scope_of(node))
@@ -327,7 +336,8 @@ def _is_untouched(node: ast.expr, name: str | None) -> bool:
 
 
 def _may_change(use: ast.Name) -> bool:
-    """May this use of a dict change it: ``kw["x"] = b``, ``kw.pop("x")``, ``change(kw)``?"""
+    """Tell whether this use of a dict may change it: ``kw["x"] = b``, ``kw.pop("x")``,
+    ``change(kw)``."""
     parent = use.parent  # type: ignore[attr-defined]
     if isinstance(parent, ast.Subscript):
         return not isinstance(parent.ctx, ast.Load)

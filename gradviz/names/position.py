@@ -38,14 +38,14 @@ class Place(NamedTuple):
 
     @property
     def is_store(self) -> bool:
-        """A setter runs: ``y[0] = 5``, ``x.data = y``."""
+        """Say whether a setter runs: ``y[0] = 5``, ``x.data = y``."""
         return self.opname.startswith("STORE_") and isinstance(
             self.node, (ast.Subscript, ast.Attribute)
         )
 
     @property
     def is_test(self) -> bool:
-        """The node's value is made a bool: ``if t:``, ``not t``, ``a or b``."""
+        """Say whether the node's value is made a bool: ``if t:``, ``not t``, ``a or b``."""
         return "JUMP" in self.opname or self.opname in ("TO_BOOL", "UNARY_NOT")
 
     @property
@@ -54,7 +54,7 @@ class Place(NamedTuple):
         return int((_f_string(self.node) or self.node).lineno) if self.node else self.line
 
     def text(self, node: Any) -> str:
-        """The source of ``node`` on one line, at most ``WIDTH`` characters."""
+        """Return the source of ``node`` on one line, at most ``WIDTH`` characters."""
         if node.lineno == node.end_lineno and not _f_string(node):
             line = self.source.lines[node.lineno - 1].encode()
             text = line[node.col_offset : node.end_col_offset].decode()
@@ -66,7 +66,7 @@ class Place(NamedTuple):
 
 @functools.lru_cache(maxsize=1024)  # a live picture asks for the same ones at every click
 def _instruction(code: CodeType, lasti: int) -> tuple[int, str, int]:
-    """Where the instruction itself stands, its name and its line."""
+    """Return where the instruction itself stands, its name and its line."""
     while dis.opname[code.co_code[lasti]] in ("CACHE", "EXTENDED_ARG"):
         lasti += -2 if dis.opname[code.co_code[lasti]] == "CACHE" else 2
     if dis.opname[code.co_code[lasti]] == "PRECALL":
@@ -79,22 +79,23 @@ def _instruction(code: CodeType, lasti: int) -> tuple[int, str, int]:
 
 
 def locate(code: CodeType, lasti: int) -> Place:
-    """The place of one (code object, ``f_lasti``) pair."""
+    """Return the place of one (code object, ``f_lasti``) pair."""
     lasti, opname, line = _instruction(code, lasti)
     # executing reads these four attributes of a frame and nothing else.
     frame: Any = types.SimpleNamespace(f_code=code, f_lasti=lasti, f_lineno=line, f_globals={})
     try:
-        found = Source.executing(frame)
+        execution = Source.executing(frame)
     except RecursionError:  # its own walk does not survive an expression some hundred levels deep
         return Place(code, opname, line, None, Source(code.co_filename, []))
-    node: Any = found.node or _by_opname(opname, found.statements or set())
-    if node is None and len(found.statements or ()) > 1:
-        node = _by_position(code, lasti, opname, found.source)
+    node: Any = execution.node or _by_opname(opname, execution.statements or set())
+    if node is None and len(execution.statements or ()) > 1:
+        node = _by_position(code, lasti, opname, execution.source)
     can_call = isinstance(node, (ast.expr, ast.AugAssign, ast.For, ast.With))
     is_loop = isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
-    if not can_call or is_loop or found.decorator is not None or _edited(code, found.source):
+    is_decorator = execution.decorator is not None
+    if not can_call or is_loop or is_decorator or _edited(code, execution.source):
         node = None
-    return Place(code, opname, line, node, found.source)
+    return Place(code, opname, line, node, execution.source)
 
 
 _NODES_OF: dict[str, Any] = {
@@ -112,14 +113,15 @@ _NODES_OF: dict[str, Any] = {
 
 
 def _by_position(code: CodeType, lasti: int, opname: str, source: Source) -> Any:
-    """A line of several statements: IPython compiles them one by one, and executing finds none."""
+    """Return the node on a line of several statements: IPython compiles them one by one, and
+    executing finds none."""
     kinds = _NODES_OF.get(opname)
     if kinds is None or source.tree is None or not hasattr(code, "co_positions"):
         return None
-    at = next(itertools.islice(code.co_positions(), lasti // 2, None))
+    span = next(itertools.islice(code.co_positions(), lasti // 2, None))
     candidates = _parts(source.tree, kinds)
     return _only_one(
-        [n for n in candidates if at == (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset)]
+        [n for n in candidates if span == (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset)]
     )
 
 
@@ -173,14 +175,15 @@ def _only_one(nodes: list[Any]) -> Any:
 
 @functools.lru_cache(maxsize=256)
 def _edited(code: CodeType, source: Source) -> bool:
-    """Whether the text is no longer what the code was compiled from: names differ at the code's own
-    positions."""
+    """Tell whether the text is no longer what the code was compiled from: names differ at the
+    code's own positions."""
     before: Any = None
     for instruction in dis.get_instructions(code):
         before, previous = instruction, before
-        at: Any = getattr(instruction, "positions", None)  # Python 3.11 and newer
+        span: Any = getattr(instruction, "positions", None)  # Python 3.11 and newer
         name = instruction.argval
-        if not at or at.lineno is None or at.lineno != at.end_lineno or not isinstance(name, str):
+        is_on_one_line = span and span.lineno is not None and span.lineno == span.end_lineno
+        if not is_on_one_line or not isinstance(name, str):
             continue
         if not instruction.opname.startswith(
             ("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "STORE_FAST", "STORE_NAME")
@@ -189,8 +192,8 @@ def _edited(code: CodeType, source: Source) -> bool:
         if previous and previous.opname == "LOAD_CONST" and previous.argval is None:
             # the end of an except clause sets its name to None, at the position of something else
             continue
-        line = source.lines[at.lineno - 1] if at.lineno <= len(source.lines) else ""
-        text = line.encode()[at.col_offset : at.end_col_offset].decode(errors="replace")
+        line = source.lines[span.lineno - 1] if span.lineno <= len(source.lines) else ""
+        text = line.encode()[span.col_offset : span.end_col_offset].decode(errors="replace")
         text = unicodedata.normalize("NFKC", text)  # as Python itself reads a name
         # A mangled name ends with what was written; names that pytest and Python make up have none.
         if (
@@ -203,8 +206,8 @@ def _edited(code: CodeType, source: Source) -> bool:
 
 
 def _f_string(node: Any) -> Any:
-    """The f-string around the node, where Python (before 3.12) does not know positions inside
-    it."""
+    """Return the f-string around the node, where Python (before 3.12) does not know positions
+    inside it."""
     while (
         sys.version_info < (3, 12)
         and isinstance(node, ast.expr)
@@ -215,8 +218,12 @@ def _f_string(node: Any) -> Any:
 
 
 def dotted(node: ast.AST) -> str | None:
-    """``net.fc.weight`` or ``hs[0]`` as written; None for what is not a name. ``_`` is nobody's
-    name."""
+    """Return a name as it is written, with its attributes and literal indices; None for what is not
+    a name. ``_`` is nobody's name.
+
+    >>> [dotted(ast.parse(text, mode="eval").body) for text in ("net.fc.weight", "hs[0]", "f(x)")]
+    ['net.fc.weight', 'hs[0]', None]
+    """
     if isinstance(node, ast.Name):
         return node.id if node.id != "_" else None
     if isinstance(node, ast.Attribute):
@@ -229,22 +236,29 @@ def dotted(node: ast.AST) -> str | None:
 
 
 def is_literal(node: ast.AST) -> bool:
-    """A constant, or one with a sign."""
+    """Tell whether a node is a constant, or one with a sign.
+
+    >>> [is_literal(ast.parse(text, mode="eval").body) for text in ("2", "-2", "n")]
+    [True, True, False]
+    """
     return isinstance(node, ast.Constant) or (
         isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
     )
 
 
 def statement_of(node: Any) -> Any:
-    """The statement around an expression."""
+    """Return the statement around an expression."""
     while not isinstance(node, ast.stmt):
         node = node.parent
     return node
 
 
 def callee_of(function: ast.AST) -> str | None:
-    """The last word of what is called: ``relu`` in ``F.relu(x)``; None where that is an
-    expression."""
+    """Return the last word of what is called; None where that is an expression.
+
+    >>> [callee_of(ast.parse(text, mode="eval").body) for text in ("F.relu", "layers[0]", "f()")]
+    ['relu', 'layers', None]
+    """
     if isinstance(function, ast.Subscript):
         return callee_of(function.value)
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
@@ -252,18 +266,19 @@ def callee_of(function: ast.AST) -> str | None:
 
 @functools.lru_cache(maxsize=64)
 def _imported(source: Source) -> frozenset[str]:
-    found: set[str] = set()
+    """Return the names that a file imports, and those of its classes."""
+    names: set[str] = set()
     for node in ast.walk(source.tree or ast.Module([], [])):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            found |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+            names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ClassDef):
-            found.add(node.name)
-    return frozenset(found)
+            names.add(node.name)
+    return frozenset(names)
 
 
 def is_module(receiver: Any, source: Source) -> bool:
-    """Whether ``receiver.f(x)`` calls a function of a module or class, so that the receiver is not
-    an argument.
+    """Tell whether ``receiver.f(x)`` calls a function of a module or class, so that the receiver is
+    not an argument.
 
     The same for the function itself, where it was imported by its name.
     """
@@ -278,12 +293,12 @@ def is_module(receiver: Any, source: Source) -> bool:
 
 
 def shell() -> Any:
-    """The running IPython shell; IPython is not imported for it."""
+    """Return the running IPython shell; None without one. IPython is not imported for it."""
     return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
 
 
 def display_name(filename: str) -> str:
-    """The file's base name or ``cell [3]``: the same in every process.
+    """Return the file's base name or ``cell [3]``: the same in every process.
 
     Example:
         >>> display_name("/home/me/train.py"), display_name("<ipython-input-3-0123456789ab>")

@@ -69,7 +69,7 @@ class Named(NamedTuple):
     depth: int = 0  # which of the site's frames has the statement that binds ``targets``
 
     def outputs(self, count: int | None) -> tuple[str | None, ...]:
-        """Names of the tensors that the call returned.
+        """Return the names of the tensors that the call returned.
 
         Args:
             count: None where it returned one tensor, else the length of the tuple or list that it
@@ -94,7 +94,7 @@ class Named(NamedTuple):
         return _names_of_elements(names, count)
 
     def inputs(self, tensors: Sequence[bool]) -> tuple[str | None, ...]:
-        """Names of the call's positional arguments, only where they are certain.
+        """Return the names of the call's positional arguments, only where they are certain.
 
         Holds for a call that user code makes directly, without frames of torch in between. What it
         gets beyond the source's arguments (``dim``) has no name; when it gets less, it is another
@@ -136,7 +136,7 @@ def _names_of_elements(names: tuple[str | None, ...], count: int) -> tuple[str |
 def resolve(
     sites: Iterable[Site], located: dict[tuple[int, int], Place] | None = None
 ) -> list[Named | None]:
-    """Names, lines and source text for the calls of one recording.
+    """Return names, lines and source text for the calls of one recording.
 
     Give all sites of a recording at once: that ``y[0] = a * 2`` is followed by a recorded
     ``__setitem__`` proves that ``a * 2`` was copied into ``y`` and is not itself ``y[0]``.
@@ -156,23 +156,25 @@ def resolve(
     """
     sites = list(sites)
     # By id: equal code objects may stand in different cells.
-    found = {} if located is None else located
+    places = {} if located is None else located
     label = functools.cache(display_name)
     for site in sites:
         for code, lasti in site:
-            if (id(code), lasti) not in found:
-                found[id(code), lasti] = locate(code, lasti)
+            if (id(code), lasti) not in places:
+                places[id(code), lasti] = locate(code, lasti)
     chains = [tuple((id(code), lasti) for code, lasti in site) for site in sites]
-    firsts = [found[chain[0]] for chain in dict.fromkeys(chains) if chain]
+    firsts = [places[chain[0]] for chain in dict.fromkeys(chains) if chain]
     written = {p.node for p in firsts if p.is_store}
     named: dict[tuple[tuple[int, int], ...], Named | None] = {(): None}
     for chain in chains:
         if chain not in named:
-            named[chain] = _describe([found[key] for key in chain], written, label)
+            named[chain] = _describe([places[key] for key in chain], written, label)
     return [named[chain] for chain in chains]
 
 
 class _Binding(NamedTuple):
+    """What a call's result is bound to; the fields are those of ``Named``."""
+
     targets: tuple[str | None, ...] = ()
     unpacked: bool = False
     each: bool = False
@@ -181,7 +183,15 @@ class _Binding(NamedTuple):
 
 
 def _describe(places: list[Place], written: set[Any], label: Callable[[str], str]) -> Named:
-    first, node = places[0], places[0].node
+    """Return what the source says about a call, given the places of its frames.
+
+    Args:
+        places: of the call and of its callers, the innermost first.
+        written: the nodes that a recorded call writes into.
+        label: makes a file's name what is shown.
+    """
+    first = places[0]
+    node = first.node
     file = label(first.code.co_filename)
     if node is None:
         return Named(file, first.line, None, None, False, (), {})
@@ -205,6 +215,7 @@ def _describe(places: list[Place], written: set[Any], label: Callable[[str], str
 
 
 def _own_expression(node: Any) -> Any:
+    """Return what is shown of a node: of a ``with`` or ``for`` its expression, else all of it."""
     if isinstance(node, ast.With):
         return node.items[0].context_expr
     return node.iter if isinstance(node, ast.For) else node
@@ -298,6 +309,7 @@ def _is_plain_assignment(binder: Any, targets: list[Any], written: set[Any]) -> 
 
 
 def _bind(walrus: list[Any], targets: list[Any], path: _Path, written: set[Any]) -> _Binding:
+    """Return what the targets, those of ``:=`` first, bind a result to."""
     named = [_names_of(t, (), written) for t in walrus] + [
         _names_of(t, path, written) for t in targets
     ]
@@ -308,8 +320,8 @@ def _bind(walrus: list[Any], targets: list[Any], path: _Path, written: set[Any])
 
 
 def _climb(node: Any, path: _Path) -> tuple[Any, _Path, list[ast.NamedExpr]]:
-    """Out of whatever only hands the value on: tuple, list and dict literals, ``if`` expressions,
-    ``:=``, ``await``."""
+    """Follow a value out of whatever only hands it on: tuple, list and dict literals, ``if``
+    expressions, ``:=``, ``await``."""
     walrus: list[ast.NamedExpr] = []
     while True:
         up = node.parent
@@ -320,7 +332,8 @@ def _climb(node: Any, path: _Path) -> tuple[Any, _Path, list[ast.NamedExpr]]:
         elif isinstance(up, ast.Dict) and (key := _key_of(up, node)):
             path = ((key.value, -1), *path)
         elif isinstance(up, ast.NamedExpr):
-            walrus += [] if path else [up]
+            if not path:
+                walrus.append(up)
         elif not (
             (isinstance(up, ast.IfExp) and node is not up.test)
             or (isinstance(up, ast.BoolOp) and node is up.values[-1])
@@ -331,13 +344,14 @@ def _climb(node: Any, path: _Path) -> tuple[Any, _Path, list[ast.NamedExpr]]:
 
 
 def _key_of(literal: ast.Dict, value: Any) -> ast.Constant | None:
+    """Return the key of a value in a dict literal, where it is a constant."""
     key = literal.keys[literal.values.index(value)] if value in literal.values else None
     return key if isinstance(key, ast.Constant) else None
 
 
 def _targets(binder: Any, value: Any) -> list[Any]:
-    """Targets that ``binder`` assigns ``value`` to; a statement is its own value where it calls
-    itself (``x += y``)."""
+    """Return the targets that ``binder`` assigns ``value`` to; a statement is its own value where
+    it calls itself (``x += y``)."""
     if isinstance(getattr(value, "ctx", None), ast.Store):  # q, k = t iterates over t
         return [value]
     if isinstance(binder, (ast.Assign, ast.AnnAssign)) and value is binder.value:
@@ -352,8 +366,8 @@ def _targets(binder: Any, value: Any) -> list[Any]:
 
 
 def _names_of(target: Any, path: _Path, written: set[Any]) -> tuple[tuple[str | None, ...], bool]:
-    """Names that ``target`` gives to what stands at ``path`` of the assigned value, and whether it
-    unpacks it."""
+    """Return the names that ``target`` gives to what stands at ``path`` of the assigned value, and
+    whether it unpacks it."""
     while path and isinstance(target, (ast.Tuple, ast.List)):
         index, length = path[0]
         elements: list[Any] = target.elts
@@ -373,18 +387,19 @@ def _names_of(target: Any, path: _Path, written: set[Any]) -> tuple[tuple[str | 
 
 
 def _bindable(target: ast.expr, written: set[Any]) -> str | None:
-    """The target's name, unless a recorded call shows that the assignment copied the value into a
-    tensor."""
+    """Return the target's name; None where a recorded call shows that the assignment copied the
+    value into a tensor."""
     return None if target in written else dotted(target)
 
 
 def _element(target: ast.expr, written: set[Any]) -> str | None:
+    """Return the name of one of the targets of an unpacking: ``"*rest"`` of a starred one."""
     name = _bindable(target.value if isinstance(target, ast.Starred) else target, written)
     return f"*{name}" if name and isinstance(target, ast.Starred) else name
 
 
 def _by_builtin(call: ast.Call) -> bool:
-    """Whether something written in C makes the recorded call on behalf of ``call``: sum, map,
+    """Tell whether something written in C makes the recorded call on behalf of ``call``: sum, map,
     sorted, reduce."""
     return (isinstance(call.func, ast.Name) and call.func.id in _BUILTINS) or callee_of(
         call.func
@@ -392,7 +407,7 @@ def _by_builtin(call: ast.Call) -> bool:
 
 
 def _is_direct(place: Place) -> bool:
-    """Whether the node's value is the recorded call's own result."""
+    """Tell whether the node's value is the recorded call's own result."""
     node = place.node
     if isinstance(node, ast.Call):
         return not _by_builtin(node) or callee_of(node.func) in _PASS_ON
@@ -443,11 +458,12 @@ def is_written_call(place: Place) -> bool:
 
 
 def _object_called(place: Place) -> str | None:
+    """Return the object that a call calls, as written; None where it calls what a module holds."""
     node = place.node
     if not isinstance(node, ast.Call) or _by_builtin(node) or is_module(node.func, place.source):
         return None
-    made = node.func.value if isinstance(node.func, ast.Attribute) else None
-    maker = callee_of(made.func) if isinstance(made, ast.Call) else None
+    receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
+    maker = callee_of(receiver.func) if isinstance(receiver, ast.Call) else None
     return f"{maker}(…).{callee_of(node.func)}" if maker else dotted(node.func)
 
 

@@ -135,21 +135,26 @@ class Question:
             GradvizError: it is none of the answers.
         """
         if _read(answer) not in self.answers:
-            told = (
+            answer_text = (
                 f"{button_text(answer)!r:.80}"
                 if type(answer) in given.PLAIN
                 else given.shown(answer)
             )
-            raise GradvizError(f"{told} is not one of the answers: {' | '.join(self.answers)}")
+            raise GradvizError(
+                f"{answer_text} is not one of the answers: {' | '.join(self.answers)}"
+            )
         return self._take(self.answers.index(_read(answer)))
 
     def reveal(self) -> str:
-        """Show what is true without an answer, as "Just show me" does; the sentence that says
-        it."""
+        """Show what is true without an answer, as "Just show me" does.
+
+        Returns:
+            The sentence that says it.
+        """
         return self._take(None)
 
     def check(self) -> str:
-        """Whether the question can be answered, for tests.
+        """Check that the question can be answered, for tests.
 
         Returns:
             The answer that is right now.
@@ -157,6 +162,20 @@ class Question:
         Raises:
             GradvizError: ``truth`` fails, none of the answers is right, or there is no card of a
                 name that lights up.
+
+        Example:
+            >>> import torch
+            >>> def double():
+            ...     a = torch.ones(2, requires_grad=True)
+            ...     (a * 2).sum().backward()
+            >>> asked = question(
+            ...     "What is `a.grad`?",
+            ...     double,
+            ...     truth=lambda run: run.tensors["a"]["grad"],
+            ...     answers={"[1, 1]": Wrong("a factor is lost", "a is doubled."), "[2, 2]": None},
+            ... )
+            >>> asked.check()
+            '[2, 2]'
         """
         run = self._look()
         try:
@@ -175,38 +194,41 @@ class Question:
                 )
         return truth
 
-    def _take(self, place: int | None) -> str:
-        self._given = place
+    def _take(self, position: int | None) -> str:
+        """Take an answer by its position, None for none of them, and return the reply."""
+        self._given = position
         self._turns.want()
         # none while a cell runs that holds the main thread
         return self.reply.sentence if self.reply else ""
 
     def _judge(self) -> None:
-        place = self._given
+        """Run what is asked about, and reply to the answer that was given."""
+        position = self._given
         self._run = run = self._look()
-        self.reply = self._reply(run, place)
+        self.reply = self._reply(run, position)
         if "widget" in self.__dict__:
-            self._show(run, self.reply, place)
+            self._show(run, self.reply, position)
 
     def _reply(self, run: Run, given: int | None) -> Reply:
+        """Return what is said to an answer after a run; ``given`` is the answer's position."""
         try:
             truth = button_text(self._truth(run))
         except Exception as error:
             return Reply(say("question.unanswerable", error=_error(error)), None)
         if truth not in self.answers:
             return Reply(_joined(self._verdict(truth, given), say("question.none_right")), None)
-        place = self.answers.index(truth)
-        wrong = None if given is None or given == place else self._replies[given]
+        position = self.answers.index(truth)
+        wrong = None if given is None or given == position else self._replies[given]
         if wrong is None:
             why = _sentence(self._right or (run.sentence if run.graph.calls else ""))
-            return Reply(_joined(self._verdict(truth, given), why), place)
+            return Reply(_joined(self._verdict(truth, given), why), position)
         verdict = say(
             "question.said_wrong",
             answer=self.answers[given or 0],
             truth=truth,
             why=_sentence(wrong.sentence),
         )
-        return Reply(f"{verdict}\n{wrong.remark}", place, wrong.card)
+        return Reply(f"{verdict}\n{wrong.remark}", position, wrong.card)
 
     def _verdict(self, truth: str, given: int | None) -> str:
         """Return what is true, beside what was said."""
@@ -243,15 +265,15 @@ class Question:
         self._graph_widget = GraphWidget(code=self.code)
         self._graph_widget.busy = lambda: self._turns.busy
         self._graph_widget.belongs_to([Shown.of(self._buttons, "index", None)])
-        made = room([self._buttons, self._reveal], self._graph_widget)
-        self._panel = made.children[0].add_class("gradviz-question")
+        box = room([self._buttons, self._reveal], self._graph_widget)
+        self._panel = box.children[0].add_class("gradviz-question")
         self._buttons.observe(self._clicked, "index")
         self._reveal.on_click(lambda _: self.reveal())
         _shown.add(self)
         if self._run and self.reply:
             self._show(self._run, self.reply, self._given)
         self._dress()
-        return made
+        return box
 
     def close_views(self) -> None:
         """Close it in the page: the cell that showed it was run again. It can be answered, and
@@ -261,10 +283,12 @@ class Question:
             del self.widget
 
     def _clicked(self, change: Any) -> None:
+        """Take the answer that was clicked, unless it is the one that was given."""
         if change.new != self._given:
             self._take(change.new)
 
     def _show(self, run: Run, reply: Reply, given: int | None) -> None:
+        """Show a reply and the picture of its run in the widget."""
         from gradviz.live.widget import Shown
 
         state = {**run.state, "sentence": reply.sentence}
@@ -277,16 +301,17 @@ class Question:
         self._dress()
 
     def _dress(self) -> None:
-        """The panel's classes say how far it is: ``static/question.css`` draws that."""
-        right = self.reply.place if self.reply else None
+        """Set the panel's classes, which say how far it is: ``static/question.css`` draws that."""
+        right_position = self.reply.place if self.reply else None
         marks = {"gradviz-open": self.reply is None, "gradviz-present": _presenting}
-        marks |= {f"gradviz-truth-{place}": place == right for place in range(MOST)}
+        marks |= {f"gradviz-truth-{i}": i == right_position for i in range(MOST)}
         with self._panel.hold_sync():
             for mark, on in marks.items():
                 (self._panel.add_class if on else self._panel.remove_class)(mark)
         self._reveal.description = say("question.reveal" if _presenting else "question.just_show")
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """Return the question as text and HTML and, where it can be shown, as a widget."""
         bundle = {"text/plain": repr(self), "text/html": self.html}
         if _missing():
             return bundle
@@ -311,27 +336,27 @@ class Question:
             f" {html.escape(self.settings)}</p>{code}<ul>{answers}</ul>"
         ]
         if self._run and self.reply:
-            said = html.escape(self.reply.sentence).replace("\n", "<br>")
-            parts += [f"<p>{said}</p>", self._run.figure.html]
+            reply = html.escape(self.reply.sentence).replace("\n", "<br>")
+            parts += [f"<p>{reply}</p>", self._run.figure.html]
         else:
-            asked = _missing() or say("question.run_first")
-            parts.append(f"<p><em>{html.escape(asked)}</em></p>")
+            request = _missing() or say("question.run_first")
+            parts.append(f"<p><em>{html.escape(request)}</em></p>")
         return "\n".join(parts)
 
     def __repr__(self) -> str:
-        """The same in words; what is true only after an answer."""
+        """Return the same in words; what is true only after an answer."""
         code = "\n".join(f"    {line}" for line in self.code.get("text", "").splitlines())
         marks = ["(x)" if i == self._given else "( )" for i in range(len(self.answers))]
         answers = "\n".join(
             f"{mark} {answer}" for mark, answer in zip(marks, self.answers, strict=True)
         )
-        asked = "\n".join(part for part in (self.text, self.settings) if part)
+        heading = "\n".join(part for part in (self.text, self.settings) if part)
         after = (
             (self.reply.sentence, self._run.figure.text)
             if self._run and self.reply
             else (_missing(),)
         )
-        return "\n\n".join(part for part in (asked, code, answers, *after) if part)
+        return "\n\n".join(part for part in (heading, code, answers, *after) if part)
 
 
 def question(
@@ -409,17 +434,17 @@ def question(
     if isinstance(scenario, Recording):
         return Question(text, lambda: Run.of(scenario), truth, _checked(answers), right)
     asked = scenario if isinstance(scenario, Exploration) else Exploration(scenario, {})
-    made = Question(text, lambda: asked.run(**settings), truth, _checked(answers), right)
-    made.code = asked.code
-    made.settings = " ".join(
+    new_question = Question(text, lambda: asked.run(**settings), truth, _checked(answers), right)
+    new_question.code = asked.code
+    new_question.settings = " ".join(
         f"{name}={visible(label)}" for name, (label, _) in asked.choose(settings).items()
     )
-    return made
+    return new_question
 
 
 def present(on: bool = True) -> None:
-    """For a class: questions are larger, letters stand beside the answers, and keys work while one
-    has the focus.
+    """Show questions for a class: larger, with letters beside the answers, and keys that work while
+    one has the focus.
 
     A to D answer, R reveals what is true; a click into a question gives it the focus. All questions
     of the notebook change, also those that are shown already. The browser's own zoom enlarges
@@ -428,6 +453,9 @@ def present(on: bool = True) -> None:
     Args:
         on: False goes back.
 
+    Raises:
+        GradvizError: ``on`` is no flag.
+
     Example:
         >>> present()
         >>> present(False)
@@ -435,8 +463,8 @@ def present(on: bool = True) -> None:
     global _presenting
     given.flag("present()", on)
     _presenting = bool(on)
-    for asked in list(_shown):
-        asked._dress()
+    for shown_question in list(_shown):
+        shown_question._dress()
 
 
 def button_text(value: Any) -> str:
@@ -449,7 +477,7 @@ def button_text(value: Any) -> str:
 
 
 def _read(value: Any) -> str:
-    """The same of what a caller gives as an answer; "" for what cannot be said."""
+    """Return the text of what a caller gives as an answer; "" for what cannot be said."""
     try:
         return button_text(value)
     except Exception:  # code of the value's own
@@ -507,23 +535,35 @@ def _has_its_texts(wrong: Wrong) -> bool:
 
 
 def _missing() -> str:
-    """What to install, or ""."""
+    """Say what to install; "" where nothing is missing."""
     absent = missing()
     return say("question.missing", missing=absent) if absent else ""
 
 
 def _marked_up(text: str) -> str:
+    """Return a text as HTML, with code for what stands between backticks.
+
+    >>> _marked_up("Is `a < b`?")
+    'Is <code>a &lt; b</code>?'
+    """
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
 def _sentence(text: str) -> str:
+    """Return a text with a full stop, unless it has an end already.
+
+    >>> _sentence("a is cut "), _sentence("Why?"), _sentence("")
+    ('a is cut.', 'Why?', '')
+    """
     text = text.strip()
     return text if not text or text[-1] in ".!?" else f"{text}."
 
 
 def _joined(*sentences: str) -> str:
+    """Join sentences as the language does, without the empty ones."""
     return language().between_sentences.join(sentence for sentence in sentences if sentence)
 
 
 def _error(error: Exception) -> str:
+    """Return an error's type and text on one line."""
     return visible(f"{type(error).__name__}: {error}".rstrip(": "), 300)

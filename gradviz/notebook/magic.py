@@ -34,7 +34,7 @@ VIEWS = ("cards", "nodes")
 
 
 def options(first_line: str) -> dict[str, str]:
-    """The options that stand behind ``%%gradviz``.
+    """Return the options that stand behind ``%%gradviz``.
 
     Args:
         first_line: the cell's first line.
@@ -49,7 +49,7 @@ def options(first_line: str) -> dict[str, str]:
         >>> options("%%gradviz view=nodes")
         {'view': 'nodes'}
     """
-    found = {}
+    chosen = {}
     for word in first_line.split()[1:]:
         name, _, value = word.partition("=")
         if name != "view" or value not in VIEWS:
@@ -57,15 +57,20 @@ def options(first_line: str) -> dict[str, str]:
                 f"{MARK} got {word!r}, expected {' or '.join(f'view={v}' for v in VIEWS)}, or"
                 " nothing"
             )
-        found[name] = value
-    return found
+        chosen[name] = value
+    return chosen
 
 
 def blank_first_line(lines: list[str]) -> list[str]:
-    """Input transformer: ``%%gradviz`` becomes a comment, so that line numbers stay as the reader
-    sees them.
+    """Turn ``%%gradviz`` into a comment, so that line numbers stay as the reader sees them.
 
-    IPython may call it several times a cell, so it only transforms.
+    IPython may call this input transformer several times a cell, so it only transforms.
+
+    Args:
+        lines: of a cell, each with its end.
+
+    Returns:
+        The lines that IPython is to compile.
 
     Example:
         >>> blank_first_line(["%%gradviz\\n", "b = a * 2\\n"])
@@ -79,8 +84,8 @@ def blank_first_line(lines: list[str]) -> list[str]:
 
 
 def _marked(cell: str) -> dict[str, str] | None:
-    """The options when ``%%gradviz`` is among the cell magics at the top of the cell and well
-    formed, else None."""
+    """Return the options where ``%%gradviz`` is among the cell magics at the top of the cell and
+    well formed, else None."""
     for line in cell.lstrip().splitlines():
         if not line.startswith("%%"):
             break
@@ -93,6 +98,8 @@ def _marked(cell: str) -> dict[str, str] | None:
 
 
 class _Running(NamedTuple):
+    """A marked cell that runs."""
+
     cell: str
     recording: Recording
     options: dict[str, str]
@@ -115,18 +122,22 @@ class _Cells:
         self.asked = False
 
     def before(self, info: ExecutionInfo) -> None:
-        """IPython event ``pre_run_cell``."""
+        """Start to record a marked cell, on IPython's event ``pre_run_cell``."""
         if self.running is not None:  # a cell run by a cell that is being recorded belongs to it
             return
         self.asked = False
-        found = _marked(info.raw_cell)
-        if found is not None:
+        cell_options = _marked(info.raw_cell)
+        if cell_options is not None:
             recording = record().look_into(self.namespace)
             recording.__enter__()
-            self.running = _Running(info.raw_cell, recording, found)
+            self.running = _Running(info.raw_cell, recording, cell_options)
 
     def after(self, result: ExecutionResult | None) -> None:
-        """IPython event ``post_run_cell``. ``result`` is None when the run was cancelled."""
+        """End a recording and show its picture, on IPython's event ``post_run_cell``.
+
+        Args:
+            result: None when the run was cancelled.
+        """
         running = self.running
         if running is not None and result is not None and result.info.raw_cell != running.cell:
             return
@@ -147,7 +158,8 @@ class _Cells:
 
     def _display(self, running: _Running) -> None:
         """Show the picture of a recorded cell, and below it why the cell raised."""
-        figure, explanation = running.recording.figure(**running.options), self.notebook.told
+        figure = running.recording.figure(**running.options)
+        explanation = self.notebook.told
         display(figure if explanation is None else _Explained(figure, explanation))
 
     @no_var_expand  # type: ignore[untyped-decorator]  # {…} and $ are the reader's
@@ -177,14 +189,16 @@ class _Cells:
 class _Explained:
     """A picture, and below it why the cell raised."""
 
-    def __init__(self, figure: Figure, told: Explanation) -> None:
-        self.figure, self.told = figure, told
+    def __init__(self, figure: Figure, explanation: Explanation) -> None:
+        self.figure = figure
+        self.explanation = explanation
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Return both as text and as HTML, for Jupyter."""
         bundle = self.figure._repr_mimebundle_()
         return {
-            "text/plain": f"{bundle['text/plain']}\n\n{self.told}",
-            "text/html": bundle["text/html"] + self.told.html,
+            "text/plain": f"{bundle['text/plain']}\n\n{self.explanation}",
+            "text/html": bundle["text/html"] + self.explanation.html,
         }
 
 

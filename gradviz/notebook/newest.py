@@ -41,7 +41,7 @@ class _Failed(NamedTuple):
     text: str
     functions: set[str]  # of the user's, on its way
     names: set[str]  # of what could be trained then
-    told: Explanation | None  # where it was recorded: nothing more will be known of it
+    explanation: Explanation | None  # where it was recorded: nothing more will be known of it
 
 
 class Notebook:
@@ -72,7 +72,7 @@ class Notebook:
     def after(
         self, source: str, error: BaseException | None, recording: Recording | None, asks: bool
     ) -> None:
-        """A cell has ended.
+        """Take in what a cell that has ended did.
 
         Args:
             source: its text.
@@ -133,38 +133,47 @@ class Notebook:
     @property
     def told(self) -> Explanation | None:
         """What is said of the last cell's error at once."""
-        return self.error.told if self.error and self.error.cell == self.cell else None
+        return self.error.explanation if self.error and self.error.cell == self.cell else None
 
     def note_births(self) -> None:
-        """In which cell each number got its name."""
+        """Note in which cell each number got its name."""
         old, self.born = self.born, {}
         for name, t in _numbers(self.namespace).items():
-            own = weakref.ref(t)  # the same object as last time, if it is the same tensor
-            was, cell = old.get(name, (None, self.cell))
-            self.born[name] = own, cell if was is own else self.cell
+            reference = weakref.ref(t)  # the same object as last time, if it is the same tensor
+            last_reference, cell = old.get(name, (None, self.cell))
+            self.born[name] = reference, cell if last_reference is reference else self.cell
 
     def fail(self, error: BaseException, recording: Recording | None) -> None:
         """Note an error; a recorded one is explained at once."""
         kind, text = read_error(error)
         functions = {f.f_code.co_name for f in _frames(error.__traceback__)} - {"<module>"}
-        known, told = cause_of(text) is not None, None
+        known = cause_of(text) is not None
+        explanation = None
         if recording is not None and (known or "NoneType" in text):  # may be a .grad that is None
-            told = self.explained(error, recording)
-            known = told.cause != "not_known"
-        found = _Failed(self.cell, kind, text, functions, {n for _, n in self.traces}, told)
-        self.error, self.other = (found, None) if known else (self.error, found)
+            explanation = self.explained(error, recording)
+            known = explanation.cause != "not_known"
+        names = {n for _, n in self.traces}
+        failed = _Failed(self.cell, kind, text, functions, names, explanation)
+        self.error, self.other = (failed, None) if known else (self.error, failed)
 
     def about(self, words: str) -> Explanation:
-        """What ``gv.explain`` says of some expressions."""
+        """Return what ``gv.explain`` says of some expressions.
+
+        Args:
+            words: the expressions, over the notebook's names, apart by blanks or commas.
+
+        Raises:
+            GradvizError: these are no expressions, one of them raised, or they cannot be explained.
+        """
         parts = _expressions(words)
         try:
             subjects = [
                 eval(compile(ast.Expression(part), MAGIC, "eval"), self.namespace) for part in parts
             ]
         except Exception as error:
-            said = f"{type(error).__name__}: {error}"
+            error_text = f"{type(error).__name__}: {error}"
             wanted = say("magic.wanted")
-            text = say("magic.raised", words=repr(words), error=said, wanted=wanted)
+            text = say("magic.raised", words=repr(words), error=error_text, wanted=wanted)
             raise GradvizError(text) from None
         recording = self.recording
         if recording and self.backwards[1] > self.recorded_in and recording.graph.backwards:
@@ -173,17 +182,20 @@ class Notebook:
         return explain(*subjects, recording=recording, names=known)
 
     def why(self) -> Explanation:
-        """Post-mortem, like ``%debug``. The error and its frames are read and let go."""
+        """Explain the error that stands, post-mortem like ``%debug``, or what the newest loss does.
+
+        The error and its frames are read and let go.
+        """
         failed, other, last = self.error, self.other, _last()
         if failed is not None:
             live = last if last and read_error(last) == (failed.kind, failed.text) else None
-            told = failed.told or (
+            explanation = failed.explanation or (
                 self.explained(live, None) if live else explain_error(failed.kind, failed.text)
             )
             notes = [say("magic.older_error", kind=other.kind)] if other else []
             if self.backwards[1] > failed.cell:
                 notes.append(say("magic.ran_since"))
-            return told._replace(more=(*told.more, *notes))
+            return explanation._replace(more=(*explanation.more, *notes))
         if (
             other
             and other.cell == self.cell
@@ -194,7 +206,7 @@ class Notebook:
         return self.newest()
 
     def explained(self, error: BaseException, recording: Recording | None) -> Explanation:
-        """An error, in the words of the frames that it went through."""
+        """Explain an error, by the names of the frames that it went through."""
         inside: dict[str, Any] = {}
         for frame in _frames(error.__traceback__):
             if frame.f_locals is not frame.f_globals:
@@ -208,35 +220,36 @@ class Notebook:
     def newest(self) -> Explanation:
         """Explain what the newest loss does, in the recording where that is as new (NOTE [what is
         newest])."""
-        loss, made, note = self.loss()
-        recording, (before, last) = self.recording, self.backwards
+        loss, loss_cell, note = self.loss()
+        recording = self.recording
+        before, last = self.backwards
         if recording is not None:
             seen = loss is not None and recording.find(loss) is not None
-            if self._is_outdated(recording, made, seen):
+            if self._is_outdated(recording, loss_cell, seen):
                 # a later backward was not recorded, or it saw nothing of this loss
                 recording = None
             elif not seen:
                 # of an earlier cell: what this one called backward on has no name
                 loss, note = None, ""
-        if recording is None and loss is not None and made < last and before >= made:
+        if recording is None and loss is not None and loss_cell < last and before >= loss_cell:
             loss, note = None, say("magic.loss_lost")
         explanation = _asked(self.namespace, loss, recording, None)
         return explanation._replace(more=(*explanation.more, note)) if note else explanation
 
-    def _is_outdated(self, recording: Recording, made: int, seen: bool) -> bool:
+    def _is_outdated(self, recording: Recording, loss_cell: int, seen: bool) -> bool:
         """Tell whether the newest loss is not what the last recording is about.
 
         Args:
             recording: the last one.
-            made: in which cell the loss was made.
+            loss_cell: in which cell the loss was made.
             seen: whether the recording saw the loss.
         """
         has_backward = bool(recording.graph.backwards)
         before, last = self.backwards
         is_later = last > self.recorded_in
-        if is_later and (has_backward or not seen or before >= made):
+        if is_later and (has_backward or not seen or before >= loss_cell):
             return True
-        return not seen and (made > self.recorded_in or not has_backward)
+        return not seen and (loss_cell > self.recorded_in or not has_backward)
 
     def loss(self) -> tuple[Any, int, str]:
         """Return the newest loss among the notebook's names, in which cell it was made, and what
@@ -263,22 +276,23 @@ class Notebook:
 
 
 def _last() -> BaseException | None:
-    """What ``%debug`` would take."""
+    """Return the error that ``%debug`` would take; None without one."""
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     return error if isinstance(error, BaseException) else None
 
 
 def _frames(trace: TracebackType | None) -> list[FrameType]:
-    """The user's frames behind an error, the outermost first."""
-    found = []
+    """Return the user's frames behind an error, the outermost first."""
+    frames = []
     while trace is not None:
-        found += [] if trace.tb_frame.f_code.co_filename.startswith(NOT_HERS) else [trace.tb_frame]
+        if not trace.tb_frame.f_code.co_filename.startswith(NOT_HERS):
+            frames.append(trace.tb_frame)
         trace = trace.tb_next
-    return found
+    return frames
 
 
 def _expressions(words: str) -> list[ast.expr]:
-    """``w, loss`` and ``w loss``: what stands behind ``why``, apart.
+    """Split what stands behind ``why`` into its expressions: ``w, loss`` or ``w loss``.
 
     >>> [ast.unparse(e) for e in _expressions('net["a"].weight  loss')]
     ["net['a'].weight", 'loss']
@@ -297,38 +311,36 @@ def _expressions(words: str) -> list[ast.expr]:
 
 
 def _trainable(names: dict[str, Any]) -> Iterator[tuple[str, bool, torch.Tensor]]:
-    """The leaves that names lead to: (name, whether an optimizer's, leaf)."""
+    """Yield the leaves that names lead to: (name, whether an optimizer's, leaf)."""
     for n, v in list(names.items()):
         kind = object if n.startswith("_") else type(v)
         if issubclass(kind, (torch.nn.Module, torch.optim.Optimizer)):
-            own = issubclass(kind, torch.optim.Optimizer)
-            yield from (
-                (n, own, p)
-                for p in (held_by([v]).values() if own else parameters_of(v))
-                if p.is_leaf
-            )
+            of_optimizer = issubclass(kind, torch.optim.Optimizer)
+            tensors = held_by([v]).values() if of_optimizer else parameters_of(v)
+            yield from ((n, of_optimizer, p) for p in tensors if p.is_leaf)
         elif issubclass(kind, torch.Tensor) and v.is_leaf and v.requires_grad:
             yield n, False, v
 
 
 def _traces(names: dict[str, Any]) -> dict[tuple[Any, str], tuple[Any, ...]]:
-    """What a backward or a step changes: by leaf and name its gradient, and the versions of both.
-    Holds none."""
+    """Return what a backward or a step changes: by leaf and name its gradient, and the versions of
+    both. Holds none."""
     with torch_private.unobserved():
         return {
             (weakref.ref(p), n): (
                 None if p.grad is None else weakref.ref(p.grad),
                 None if p.grad is None else torch_private.version(p.grad),
-                own and torch_private.version(p),
+                of_optimizer and torch_private.version(p),
             )
-            for n, own, p in _trainable(names)
+            for n, of_optimizer, p in _trainable(names)
         }
 
 
 def _trained(
     old: dict[tuple[Any, str], tuple[Any, ...]], new: dict[tuple[Any, str], tuple[Any, ...]]
 ) -> set[str]:
-    """Names of what got a gradient, or was stepped by an optimizer that took the gradients away."""
+    """Return the names of what got a gradient, or was stepped by an optimizer that took the
+    gradients away."""
     grads = {leaf: state for (leaf, _), state in old.items()}
     return {
         key[1]
@@ -344,6 +356,11 @@ def _trained(
 def _asked(
     names: dict[str, Any], loss: Any, recording: Recording | None, error: BaseException | None
 ) -> Explanation:
+    """Explain an error, or without one what a loss does to the models.
+
+    Raises:
+        GradvizError: there is neither an error, nor a loss, nor a model.
+    """
     models = _models(names, loss, recording)
     subjects: list[Any] = [models] if models else []  # a mapping, so that each has its name
     subjects += [] if loss is None else [loss]
@@ -405,13 +422,13 @@ def _modules_with(leaf_ids: set[int], models: dict[str, Any]) -> dict[str, Any]:
 
 
 def _leaves(loss: Any) -> list[Any]:
-    """The leaves that a backward from this loss would reach."""
+    """Return the leaves that a backward from this loss would reach."""
     nodes = [] if loss is None or loss.grad_fn is None else walk([loss.grad_fn]).nodes
     return [torch_private.leaf_of(node) for node in nodes]
 
 
 def _numbers(names: dict[str, Any]) -> dict[str, torch.Tensor]:
-    """The variables that hold a single number."""
+    """Return the variables that hold a single number."""
     with torch_private.unobserved():
         return {
             n: t
