@@ -190,15 +190,14 @@ class _Explained:
     """A picture, and below it why the cell raised."""
 
     def __init__(self, figure: Figure, explanation: Explanation) -> None:
-        self.figure = figure
-        self.explanation = explanation
+        self.figure, self.told = figure, explanation
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """Return both as text and as HTML, for Jupyter."""
         bundle = self.figure._repr_mimebundle_()
         return {
-            "text/plain": f"{bundle['text/plain']}\n\n{self.explanation}",
-            "text/html": bundle["text/html"] + self.explanation.html,
+            "text/plain": f"{bundle['text/plain']}\n\n{self.told}",
+            "text/html": bundle["text/html"] + self.told.html,
         }
 
 
