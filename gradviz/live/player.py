@@ -90,7 +90,7 @@ class Player(GraphWidget):
 
     def _figure(self, step: int) -> Figure:
         """Return the figure of a step, with the ids that its picture has."""
-        figure = Figure(graph_at(self._recording, self._numbers[step]))
+        figure = Figure(graph_at(self._recording, self._numbers[step]), fold=False)
         if svg := self.states[step]["svg"]:
             figure.__dict__ |= {"scene": self._scenes[step], "svg": svg}
         return figure

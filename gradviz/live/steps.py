@@ -93,7 +93,7 @@ def steps(recording: Recording, start: int = 0) -> list[Step]:
     svgs, problem = _svgs(scenes)
     drawn_steps = []
     for k, (graph, whole, scene) in enumerate(zip(graphs, wholes, scenes, strict=True)):
-        figure = Figure(graph)
+        figure = Figure(graph, fold=False)
         ids: dict[str, str] = {}
         figure.__dict__["whole"] = whole
         if svgs:
