@@ -66,7 +66,6 @@ class Figure:
         self._opened = given.texts("focus=", focus, "a module's path, as in 'transformer.h.5'")
         given.flag("fold=", fold)
         _check_modules(graph, self._opened)
-        self._closed: tuple[str, ...] = ()
         self._folded = fold
         self._like: render.Arranged | None = None
 
@@ -108,7 +107,7 @@ class Figure:
         """
         if self.view != "cards" or not self._folded or not is_wanted(self.graph):
             return None
-        return Drawn(self.graph, render.laid_out, self._opened, self._closed)
+        return Drawn(self.graph, render.laid_out, self._opened)
 
     @cached_property
     def scene(self) -> Scene:

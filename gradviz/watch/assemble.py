@@ -151,8 +151,8 @@ class Assembled:
         return Facts.of(self.graph).latest_state
 
     def place(self, run: ModuleRun) -> tuple[Root, str]:
-        """The root that a call of a module belongs to, and the path below it: a root that stands
-        below another one is none in the end."""
+        """Return the root that a call of a module belongs to, and the path below it: a root that
+        stands below another one is none in the end."""
         root, path = self._inside.get(run.root, (run.root, ""))
         return root, f"{path}.{run.path}" if path and run.path else path or run.path
 

@@ -174,7 +174,7 @@ class Watch:
     # backward. No mode of hers sees what they do. -----------------------------------------------
 
     def _other_thread(self) -> int | None:
-        """1 on one of the engine's own threads, None on another one of the user's."""
+        """Return 1 on one of the engine's own threads, None on another one of the user's."""
         own = get_ident()
         return None if any(t.ident == own for t in threading.enumerate()) else 1
 
@@ -228,7 +228,7 @@ class Watch:
             self.recorder.failed(error)
 
     def _accumulated(self, own: int, leaf: torch.Tensor | None, incoming: Value) -> None:
-        """What has become of the leaf's ``.grad``."""
+        """Read what has become of the leaf's ``.grad``."""
         stored = None if leaf is None else self._value(leaf.grad)
         before, dtype = self.before.get(own), torch.float32 if leaf is None else leaf.dtype
         total = None if leaf is None else put_in(incoming, before, stored, dtype)
@@ -252,7 +252,7 @@ class Watch:
         return tuple(found)
 
     def _leaving(self, own: int, sent: Any) -> tuple[Value | None, ...]:
-        """What a node sends, with norms."""
+        """Read what a node sends, with norms."""
         values = [self._measure(g) if isinstance(g, torch.Tensor) else None for g in sent]
         self.sums.add(own, sent, values)
         return tuple(values)
@@ -266,8 +266,8 @@ class Watch:
             self.recorder.note("changed", self.run, slot, found[0], value, hooks)
 
     def _measure(self, grad: torch.Tensor) -> Value | None:
-        """A gradient with its norm. What one node sends arrives as the same object where it is the
-        only one, and nothing wrote into it: then it is not measured again."""
+        """Read a gradient with its norm. What one node sends arrives as the same object where it is
+        the only one, and nothing wrote into it: then it is not measured again."""
         last = self.measured.get(id(grad))
         if last is not None and last[0]() is grad and last[1] == torch_private.raw_version(grad):
             return last[2]

@@ -408,8 +408,8 @@ class _Capture:
         )
 
     def module(self) -> Module:
-        """The model: what stands below it, and all its parameters, with their ids where the graph
-        leads to them."""
+        """Read the model: what stands below it, and all its parameters, with their ids where the
+        graph leads to them."""
         behind = set(self.leaf_ids.values())
         parameters = []
         for name, parameter in self.parameters:
@@ -424,8 +424,8 @@ class _Capture:
 
 
 def _below(model: Any) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
-    """Every module below a model as (path, class), and the other names of tied parameters as (name,
-    first name). What only has ``named_parameters()`` tells neither."""
+    """List every module below a model as (path, class), and the other names of tied parameters as
+    (name, first name). What only has ``named_parameters()`` tells neither."""
     if not isinstance(model, torch.nn.Module):
         return (), ()
     children = tuple((path, type(one).__name__) for path, one in model.named_modules() if path)

@@ -49,8 +49,8 @@ class Custom:
         return any(not t.is_leaf for t in tracked)
 
     def ran_in(self, run: ModuleRun | None) -> None:
-        """One call inside ``forward`` ran in this call of a module: a reentrant checkpoint calls
-        modules."""
+        """Note that one call inside ``forward`` ran in this call of a module: a reentrant
+        checkpoint calls modules."""
         around = []
         while run is not None:
             around.append(run)

@@ -274,7 +274,7 @@ class Nodes:
     def _plainly_saved(
         self, node: Any, attributes: Any, result: State | None, start: int
     ) -> tuple[Saved, ...] | None:
-        """What a node has just saved; None, or an error, where more care is needed."""
+        """Read what a node has just saved; None, or an error, where more care is needed."""
         saved = []
         for attribute, short in attributes:
             data = torch_private.plainly_saved(node, attribute)
@@ -295,8 +295,8 @@ class Nodes:
     def _saved_unknown(
         self, short: str, data: torch.Tensor, version: int, result: State | None, start: int
     ) -> Saved | None:
-        """The same of one tensor that is no object we know, as ``_saved_other`` has it; of those
-        that lie in the memory of the result, only the result itself."""
+        """Read the same of one tensor that is no object we know, as ``_saved_other`` has it; of
+        those that lie in the memory of the result, only the result itself."""
         base = torch_private.base_of(data)
         if base is None and short in _NEVER_RESULTS and not data.requires_grad:
             return _row(Saved, (short, None, None, None, version, _AVAILABLE))
@@ -393,7 +393,7 @@ def _holds_no_tensors(kind: type, value: Any) -> bool:
 
 
 def _shared_counter(states: Sequence[State | None], block: Block) -> Any:
-    """How those arguments count their versions that lie in this memory; None if none does."""
+    """Tell how those arguments count their versions that lie in this memory; None if none does."""
     shared = (s.object.counter for s in states if s is not None and s.block is block)
     return next(shared, None)
 

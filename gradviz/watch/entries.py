@@ -128,7 +128,8 @@ class Root:
         self.met: dict[str, Object] = {}  # those of them that a recorded call met
 
     def path_of(self, what: Any, *, anew: bool = False) -> str | None:
-        """Path of a module or parameter below this root; looked up anew when it is not found."""
+        """Return the path of a module or parameter below this root; looked up anew when it is not
+        found."""
         found = self.paths.get(id(what))
         if found is not None and found[1]() is what:
             return found[0]

@@ -85,7 +85,7 @@ _IN_PLACE_OPERATORS = frozenset(
 
 
 def writes_itself(name: str) -> bool:
-    """Is it a method that writes into its tensor, by its name?
+    """Tell whether it is a method that writes into its tensor, by its name?
 
     >>> writes_itself("add_"), writes_itself("__iadd__"), writes_itself("__getitem__")
     (True, True, False)

@@ -106,8 +106,8 @@ class Sums:
                 before.append(one)
 
     def take_as_sent(self, slot: Slot, grad: torch.Tensor) -> Value | None:
-        """The value of a large gradient that arrives as the one node sent it that sends any there:
-        the very tensor, unwritten since. None where more has to be asked."""
+        """Take the value of a large gradient that arrives as the one node sent it that sends any
+        there: the very tensor, unwritten since. None where more has to be asked."""
         sent = self.sent.get(slot)
         if sent is None or len(sent) != 1 or self.wanted[slot] != 1:
             return None

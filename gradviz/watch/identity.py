@@ -356,7 +356,7 @@ class Objects:
         return block
 
     def _overlapping(self, start: int, nbytes: int, device: torch.device) -> Block | None:
-        """A known block that shares bytes with these."""
+        """Find a known block that shares bytes with these."""
         for other in self.blocks.values():
             inside = other.start < start + nbytes and start < other.start + other.nbytes
             if inside and other.device == device and other.alive():

@@ -46,7 +46,8 @@ class Modules:
     # --- the calls --------------------------------------------------------------------------------
 
     def under_way(self, frame: FrameType) -> ModuleRun | None:
-        """The call of a module that this frame of ``MODULE_CALL`` runs, if it was met before."""
+        """Find the call of a module that this frame of ``MODULE_CALL`` runs, if it was met
+        before."""
         mark = frame.f_trace
         if type(mark) is not torch_private.Mark:
             if mark is None and not self.marked_elsewhere:
@@ -75,8 +76,8 @@ class Modules:
         return run
 
     def _put_away(self, frame: FrameType, parent: ModuleRun | None, site: Site) -> ModuleRun | None:
-        """The call of this frame, where a debugger has put its mark away since: it begins to trace
-        all frames on the stack."""
+        """Find the call of this frame, where a debugger has put its mark away since: it begins to
+        trace all frames on the stack."""
         if frame.f_trace is None:
             return None
         last = self.last if parent is None else parent.last
@@ -92,8 +93,8 @@ class Modules:
     def _place(
         self, module: torch.nn.Module, called: Called, parent: ModuleRun | None, site: Site
     ) -> tuple[Root, str]:
-        """The root that has this module below it, of those that are under way, and the path; else
-        it is a root itself."""
+        """Find the root that has this module below it, of those that are under way, and the path;
+        else it is a root itself."""
         around = None if parent is None else parent.root
         found = called.places.get(around)
         if found is None:
@@ -146,7 +147,7 @@ class Modules:
     # --- the modules ------------------------------------------------------------------------------
 
     def note_step(self, optimizer: Any) -> None:
-        """An optimizer steps."""
+        """Note that an optimizer steps."""
         if id(optimizer) not in self.optimizers:
             self.optimizers[id(optimizer)] = weakref.ref(optimizer)
 
@@ -166,7 +167,7 @@ class Modules:
                 root.tree = root.tree._replace(parameters=parameters)
 
     def inside(self) -> dict[Root, tuple[Root, str]]:
-        """The roots that stand below another one: it, and the path from there."""
+        """Find the roots that stand below another one: it, and the path from there."""
         found: dict[Root, tuple[Root, str]] = {}
         for root in self.roots:
             module = root.module()
@@ -190,7 +191,7 @@ class Modules:
         return Tree(tuple(children), tuple(parameters), tuple(tied))
 
     def _of_dead(self, root: Root, before: OwnParameter, held: set[int] | None) -> OwnParameter:
-        """A parameter of a root that is gone: as it is now if it lives on, else as it was."""
+        """Read a parameter of a root that is gone: as it is now if it lives on, else as it was."""
         ref = root.parameters.get(before.name)
         parameter = None if ref is None else ref()
         if parameter is None:
@@ -211,7 +212,7 @@ class Modules:
 
 
 def _parameters_of(optimizers: list[Any]) -> set[int] | None:
-    """Ids of what these optimizers hold; None where there is no optimizer."""
+    """Return the ids of what these optimizers hold; None where there is no optimizer."""
     if not optimizers:
         return None
     groups = [group for one in optimizers for group in one.param_groups]

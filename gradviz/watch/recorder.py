@@ -98,7 +98,7 @@ _marks_here = _marks.get
 
 
 def _in_a_mode() -> bool:
-    """Does anything change what a call means, or would it see what we read?"""
+    """Ask: does anything change what a call means, or would it see what we read?"""
     return (
         not _grad_enabled() or _inference_enabled() or _functorch_active() or bool(_outer_modes())
     )

@@ -56,7 +56,7 @@ def usual_call(
     keywords: tuple[str, ...],
     states: Sequence[State | None],
 ) -> CallRecord:
-    """The record of a usual call, as the general way has it before the call runs."""
+    """Make the record of a usual call, as the general way has it before the call runs."""
     call = CallRecord(name, Role.OPERATION, True)
     call.site, call.run_of_module, call.direct = site, run, direct
     call.arity = len(states) - len(keywords)
@@ -219,7 +219,7 @@ class Frames:
         return site, direct, bookkeeping, known
 
     def _further_out(self, frame: FrameType | None, new: list[_New]) -> ModuleRun | None:
-        """The innermost call of a module that was met before, from where the site is known."""
+        """Find the innermost call of a module that was met before, from where the site is known."""
         kinds, waiting = self._kinds, list(new)
         while frame is not None and id(frame) != self._home:
             code = frame.f_code

@@ -181,7 +181,8 @@ def _saved_state(
 
 
 def release_probe(node: Node) -> Any:
-    """What will tell whether a node has released what it saved: all of it is released together.
+    """Return what will tell whether a node has released what it saved: all of it is released
+    together.
 
     Returns:
         A raw saved tensor, whose ``data`` is None once it is released; it is safe only while the
@@ -201,12 +202,12 @@ def release_probe(node: Node) -> Any:
 
 
 def release_probes(nodes: Sequence[Node]) -> list[Any]:
-    """``release_probe`` of each node."""
+    """Return ``release_probe`` of each node."""
     return [release_probe(node) for node in nodes]
 
 
 def has_released(node: Node, probe: Any) -> bool:
-    """Has a node released what it saved? ``probe`` is what ``release_probe`` gave before."""
+    """Ask: has a node released what it saved? ``probe`` is what ``release_probe`` gave before."""
     if probe is None:
         return any(state is SavedState.FREED for _, _, state, _ in saved_tensors(node))
     return probe is not False and probe.data is None
@@ -473,8 +474,8 @@ _ENTERING = ("BEFORE_WITH", "SETUP_WITH", "LOAD_SPECIAL")
 
 
 def enters_block(frame: FrameType) -> bool:
-    """Does a ``with`` statement of this frame enter its block just now, and is it the frame of a
-    plain function or of a module? That of a generator may stand on other stacks later."""
+    """Ask: does a ``with`` statement of this frame enter its block just now, and is it the frame of
+    a plain function or of a module? That of a generator may stand on other stacks later."""
     code, at = frame.f_code, frame.f_lasti
     if code.co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR):
         return False
@@ -500,7 +501,7 @@ class Mark:
         return False
 
     def of(self, owner: object) -> Any:
-        """What a recording has noted here."""
+        """Return what a recording has noted here."""
         if self.owner is owner:
             return self.run
         return None if self.more is None else self.more.get(id(owner), (None, None))[1]
@@ -522,7 +523,7 @@ _HIDDEN_MARK = "gradviz.mark"  # no name that code could have for a variable
 
 
 def hidden_mark(frame: FrameType) -> Mark | None:
-    """The mark that stands among the local variables of a frame of torch's."""
+    """Find the mark that stands among the local variables of a frame of torch's."""
     return frame.f_locals.get(_HIDDEN_MARK)
 
 
@@ -863,7 +864,8 @@ def _has_step_hooks(optimizer: Any) -> bool:
 
 
 def stepping(frame: FrameType, name: str) -> Any:
-    """The optimizer that begins a step with this call of a torch function; None for other calls.
+    """Return the optimizer that begins a step with this call of a torch function; None for other
+    calls.
 
     Args:
         frame: that called the function.

@@ -74,7 +74,7 @@ def text(argument: str, value: Any, expected: str, *, none: bool = False) -> Non
 
 
 def texts(argument: str, value: Any, expected: str) -> tuple[str, ...]:
-    """One text, or several in a collection, as a tuple.
+    """Return one text, or several in a collection, as a tuple.
 
     >>> texts("focus=", "a", "a name"), texts("focus=", ["a", "b"], "a name")
     (('a',), ('a', 'b'))

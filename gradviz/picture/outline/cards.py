@@ -12,7 +12,7 @@ from gradviz.picture.outline.scene import Arrow, Card, Frame, Rail, Row, Span, T
 from gradviz.picture.outline.states import States, figure
 from gradviz.picture.outline.units import Kind, Merged, Part, Unit, function_of
 from gradviz.words.plain import visible
-from gradviz.words.speech import say
+from gradviz.words.speech import enumerated, say
 from gradviz.words.words import Words, reason_of
 
 CODE = 40  # characters of code in a title
@@ -182,7 +182,7 @@ class Cards:
         prefix = around.pop() if len(around) == 1 else ""
         outer = prefix and self._relative(calls[0].module_id, prefix)
         grey = say("outline.side_by_side", n=len(calls))
-        return self._titled(outer or _commas(names), grey, "")
+        return self._titled(outer or enumerated(names), grey, "")
 
     def _range(self, calls: list[ModuleCall]) -> str:
         """Return the name of several modules: "h.0 – 4", or "experts.0, 1, 3"."""
@@ -196,7 +196,7 @@ class Cards:
         numbers = [int(end) for end in ends if end.isdigit()]
         if len(numbers) == len(ends) and numbers == list(range(numbers[0], numbers[0] + len(ends))):
             return before + say("outline.from_to", first=first, last=ends[-1])
-        return before + _commas(ends)
+        return before + enumerated(ends)
 
     def _end_name(self, unit: Unit, end: int) -> str:
         if unit.calls:
@@ -296,7 +296,7 @@ class Cards:
             function_of(self.operations.all[at]) for at in unit.ops if self.operations.tracked[at]
         ]
         terms = self._terms(unit)
-        grey = written if terms else _commas(self._few(functions[-FUNCTIONS:]))
+        grey = written if terms else enumerated(self._few(functions[-FUNCTIONS:]))
         return self._titled(name or code or grey, visible(grey, CODE), state.values or "")
 
     def _terms(self, unit: Unit) -> list[int]:
@@ -544,9 +544,9 @@ class Cards:
         for cut in told.values():
             by_place.setdefault(self.where(cut), []).append(reason_of(cut))
         chips = tuple(
-            say("outline.cut_at", reason=_commas(reasons), place=place)
+            say("outline.cut_at", reason=enumerated(reasons), place=place)
             if place
-            else say("outline.cut", reason=_commas(reasons))
+            else say("outline.cut", reason=enumerated(reasons))
             for place, reasons in by_place.items()
         )
         lost = self.losing(*cuts)
@@ -616,7 +616,3 @@ class Cards:
                 break
             source = self.tree.call[call_id].source or source
         return self.words.where(call._replace(source=source))
-
-
-def _commas(names: Sequence[str]) -> str:
-    return ", ".join(names)

@@ -38,16 +38,13 @@ class Drawn:
         graph: of a recording, or of a model that was not recorded.
         draw: lays out DOT text.
         opened: names of modules that are opened whatever happens in them.
-        closed: names of modules that stay closed.
     """
 
-    def __init__(
-        self, graph: Graph, draw: Draw, opened: Iterable[str] = (), closed: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, graph: Graph, draw: Draw, opened: Iterable[str] = ()) -> None:
         self.graph = graph
         self.operations = Operations(graph)
         if graph.calls:
-            self.fitted: Fitted = Fitting(graph, draw, opened, closed).fitted()
+            self.fitted: Fitted = Fitting(graph, draw, opened).fitted()
         else:
             self.fitted = unrecorded.fitted(graph, draw)
 

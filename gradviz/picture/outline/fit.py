@@ -90,7 +90,6 @@ class Fitting:
         graph: of a recording.
         draw: lays out DOT text.
         opened: paths of modules that the reader opened.
-        closed: paths of modules that the reader closed.
         apart: paths of modules that an earlier picture had in cards of their own.
     """
 
@@ -99,11 +98,10 @@ class Fitting:
         graph: Graph,
         draw: Draw,
         opened: Iterable[str] = (),
-        closed: Iterable[str] = (),
         apart: Iterable[str] = (),
     ) -> None:
         self.operations = Operations(graph)
-        self.expansion = Expansion(self.operations, frozenset(opened), frozenset(closed))
+        self.expansion = Expansion(self.operations, frozenset(opened))
         self.gathering = Gathering(self.expansion, frozenset(apart))
         self.draw = draw
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gradviz.graph.operations import Fate, Sent, Weight, root_of_squares
 from gradviz.picture.outline.links import Links
 from gradviz.picture.outline.scene import Rail, Row, Span, Tone
-from gradviz.picture.outline.units import Kind, Merged, Part, Unit
+from gradviz.picture.outline.units import Kind, Merged, Unit
 from gradviz.words.plain import visible
 from gradviz.words.speech import say
 
@@ -457,10 +457,6 @@ class States:
 
     def _short(self, path: str) -> str:
         return ".".join(path.split(".")[-2:])
-
-    def is_after_cut(self, unit: Unit) -> bool:
-        """Say whether a card is what follows a cut in an opened module."""
-        return unit.kind is Kind.PIECE and unit.part in (Part.AFTER, Part.BETWEEN)
 
 
 def _out_of_sight(by_op: Mapping[int | None, list[Sent]], uses: Set[int]) -> list[Sent]:

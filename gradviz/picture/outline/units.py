@@ -95,17 +95,13 @@ class Expansion:
     Args:
         operations: of the recording.
         opened: module paths that the reader opened.
-        closed: module paths that the reader closed.
     """
 
-    def __init__(
-        self, operations: Operations, opened: Set[str] = frozenset(), closed: Set[str] = frozenset()
-    ) -> None:
+    def __init__(self, operations: Operations, opened: Set[str] = frozenset()) -> None:
         self.operations = operations
         self.facts = operations.facts
         self.tree = ModuleTree(operations)
         self.opened = opened
-        self.closed = closed
         self._known_weights: dict[Hashable, tuple[Unit, list[Weight]]] = {}
         # What ``States`` found out about units, which many tries have in common.
         self.known_states: dict[Hashable, tuple[Unit, Any]] = {}
@@ -279,9 +275,6 @@ class Expansion:
 
     def _is_opened(self, call_id: int) -> bool:
         call = self.tree.call[call_id]
-        name = self.tree.name(call)
-        if name in self.closed:
-            return False
         alone = call.parent_id is None and self._root_calls == [call_id]
         forced = self.is_asked_for(call_id)
         return forced or alone or self.interesting[call_id]
