@@ -46,14 +46,18 @@ class Card(NamedTuple):
         return self.inside or (self,)
 
     @property
-    def all_tensor_ids(self) -> list[int]:
+    def all_tensor_ids(self) -> tuple[int, ...]:
         """The tensors of all its members."""
-        return [i for card in self.members for i in card.tensor_ids]
+        if not self.inside:
+            return self.tensor_ids
+        return tuple(i for card in self.inside for i in card.tensor_ids)
 
     @property
-    def all_node_ids(self) -> list[int]:
+    def all_node_ids(self) -> tuple[int, ...]:
         """The nodes of all its members."""
-        return [i for card in self.members for i in card.node_ids]
+        if not self.inside:
+            return self.node_ids
+        return tuple(i for card in self.inside for i in card.node_ids)
 
 
 class Arrow(NamedTuple):

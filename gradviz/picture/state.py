@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
 from typing import Any, Protocol
 
 from gradviz.graph.facts import Facts, code_of
@@ -353,7 +354,8 @@ class _Lights:
         bits = self.lit_with[card.id]
         for node in {*card.all_node_ids, *(e.node_id for e in edges if e)}:
             bits |= self.met.get(node, 0)
-        return [name for i, name in enumerate(self.names) if bits >> i & 1]
+        lowest_first = reversed(f"{bits:b}")
+        return list(compress(self.names, map("1".__eq__, lowest_first)))
 
 
 def _is_output(tail: Card, head: Card) -> bool:
