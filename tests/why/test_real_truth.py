@@ -23,6 +23,7 @@ import re
 import sys
 import traceback
 import warnings
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,8 +69,13 @@ class Outcome(NamedTuple):
     error: BaseException | None
     raised_in_the_last_cell: bool
 
+    def value(self, expression: str) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # .grad of a non-leaf warns, and that is asked about
+            return eval(expression, self.names)
+
     def has(self, symptom: str) -> bool:
-        return bool(eval(symptom, self.names))
+        return bool(self.value(symptom))
 
 
 def questions(folder: str) -> list[Question]:
@@ -89,8 +95,7 @@ def cells(program: str) -> list[str]:
     """Split a program at its marks; each part keeps its line numbers."""
     starts = [0, *(mark.start() for mark in CELL.finditer(program)), len(program)]
     return [
-        "\n" * program[:start].count("\n") + program[start:end]
-        for start, end in zip(starts, starts[1:], strict=False)
+        "\n" * program[:start].count("\n") + program[start:end] for start, end in pairwise(starts)
     ]
 
 
@@ -138,7 +143,7 @@ def test_the_mend_takes_the_symptom_away(question: Question) -> None:
 def test_what_is_asked_about_can_be_named(question: Question) -> None:
     outcome = run(question.program, question.fields["file"])
     for subject in question.fields["subjects"]:
-        eval(subject, outcome.names)
+        outcome.value(subject)
 
 
 @each_question
