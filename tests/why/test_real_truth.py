@@ -23,6 +23,8 @@ import re
 import sys
 import traceback
 import warnings
+from collections import Counter
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -99,13 +101,14 @@ def cells(program: str) -> list[str]:
     ]
 
 
+@cache
 def run(program: str, filename: str) -> Outcome:
     """Run a program cell by cell until its end or its first error."""
     linecache.cache[filename] = (len(program), None, program.splitlines(True), filename)
     names: dict[str, Any] = {"__name__": "__main__"}
     parts = cells(program)
-    torch.manual_seed(0)
     with torch.random.fork_rng(), contextlib.redirect_stdout(io.StringIO()):
+        torch.manual_seed(0)
         for number, part in enumerate(parts):
             try:
                 with warnings.catch_warnings(), torch.enable_grad():
@@ -161,3 +164,15 @@ def test_no_thread_is_asked_twice() -> None:
     assert len(set(links)) == len(links)
     ids = [question.fields["id"] for question in ALL]
     assert len(set(ids)) == len(ids)
+
+
+def test_the_questions_are_many_and_a_third_is_kept_aside() -> None:
+    assert len(ALL) >= 120
+    assert len(OPEN) >= 80
+    assert len(BLIND) >= 40
+    kinds = Counter(question.kind for question in ALL)
+    assert kinds["silent"] * 2 >= len(ALL)
+    assert kinds["healthy"] >= 15
+    for kind, number in kinds.items():
+        kept_aside = sum(question.kind == kind for question in BLIND)
+        assert abs(kept_aside / number - len(BLIND) / len(ALL)) < 0.05
