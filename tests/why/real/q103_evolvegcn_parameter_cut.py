@@ -3,9 +3,13 @@ import torch
 from torch.nn import GRU
 
 
-class GCNConv_Fixed_W(torch.nn.Module):
-    def forward(self, W, x):
-        return x @ W
+class GCNConv(torch.nn.Module):
+    def __init__(self, in_channels):
+        super().__init__()
+        self.register_parameter('weight', None)
+
+    def forward(self, x, weight=None):
+        return x @ (self.weight if weight is None else weight)
 
 
 class EvolveGCNO(torch.nn.Module):
@@ -13,13 +17,13 @@ class EvolveGCNO(torch.nn.Module):
         super().__init__()
         self.initial_weight = torch.nn.Parameter(torch.randn(1, in_channels, in_channels))
         self.recurrent_layer = GRU(in_channels, in_channels, num_layers=1)
-        self.conv_layer = GCNConv_Fixed_W()
+        self.conv_layer = GCNConv(in_channels)
         self.linear = torch.nn.Linear(in_channels, 1)
 
     def forward(self, X):
         _, W = self.recurrent_layer(self.initial_weight, self.initial_weight)
-        W = torch.nn.Parameter(W)
-        return self.linear(torch.relu(self.conv_layer(W.squeeze(0), X)))
+        self.conv_layer.weight = torch.nn.Parameter(W.squeeze(0))
+        return self.linear(torch.relu(self.conv_layer(X)))
 
 
 # %%
