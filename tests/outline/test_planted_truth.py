@@ -32,9 +32,15 @@ from model_scripts import (
 )
 from planted import OPEN
 from planted_blind import BLIND
+from planted_blind2 import BLIND2
 
-ALL = [*OPEN, *BLIND]
-NAMES = [*map(str, OPEN), *(f"blind-{number:02}" for number in range(len(BLIND)))]
+FIRST = [*OPEN, *BLIND]
+ALL = [*FIRST, *BLIND2]
+NAMES = [
+    *map(str, OPEN),
+    *(f"blind-{number:02}" for number in range(len(BLIND))),
+    *(f"blind2-{number:02}" for number in range(len(BLIND2))),
+]
 each_fault = pytest.mark.parametrize("planted", ALL, ids=NAMES)
 
 
@@ -194,14 +200,24 @@ def test_hooks_see_no_call_of_a_module_that_is_never_called(planted: Planted) ->
 
 
 def test_twelve_kinds_in_four_scripts_each() -> None:
-    kinds = Counter(planted.kind for planted in ALL)
+    kinds = Counter(planted.kind for planted in FIRST)
     assert set(kinds.values()) == {4}
     assert len(kinds) == 12
-    assert len({(planted.kind, planted.script) for planted in ALL}) == 48
+    assert len({(planted.kind, planted.script) for planted in FIRST}) == 48
 
 
 def test_a_seeded_sample_chose_the_blind_third() -> None:
-    pairs = sorted((planted.kind, planted.script) for planted in ALL)
+    pairs = sorted((planted.kind, planted.script) for planted in FIRST)
     chosen = random.Random(2026).sample(pairs, 16)
     assert {(planted.kind, planted.script) for planted in BLIND} == set(chosen)
     assert len(OPEN) == 32
+
+
+def test_the_second_blind_set_has_every_kind_and_faults_of_its_own() -> None:
+    assert len(BLIND2) == 16
+    assert {planted.kind for planted in BLIND2} == {planted.kind for planted in FIRST}
+    assert len({planted.script for planted in BLIND2}) == 16
+    known = {(planted.script, change) for planted in FIRST for change in planted.changes}
+    assert not known & {
+        (planted.script, change) for planted in BLIND2 for change in planted.changes
+    }

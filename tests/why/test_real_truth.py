@@ -1,0 +1,178 @@
+"""What is written of the real questions is so: torch alone runs each program, with and without its mend.
+
+Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
+work with) and ``real_blind`` (run once, at the end) has for each:
+
+``link``, ``title``, ``source``, ``asked``: where it stands, and words of the asker.
+``kind``: ``silent`` (wrong without an error), ``raises``, or ``healthy`` (autograd did as it should).
+``subjects``: expressions that the asker is about, to be named in ``why``.
+``cause``, ``cause_kind``, ``blame``: the true cause, a word for it, the numbers of its lines.
+``answer``, ``answered_by``: the mend, and whether it was read in the thread.
+``stand_ins``: what of the asker's program was replaced, so that torch on the CPU is enough.
+``symptom``: an expression that is true while the symptom is there; of a healthy program what was
+feared, which is false. ``error``: a part of the error's text, where one is raised.
+``fixed``: pairs of old and new text, with which the symptom is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import linecache
+import re
+import sys
+import traceback
+import warnings
+from collections import Counter
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    tomllib = pytest.importorskip("tomli")
+
+HERE = Path(__file__).parent
+FIELDS = {"link", "title", "source", "asked", "subjects", "cause", "cause_kind", "answer"} | {
+    "answered_by"
+}
+CELL = re.compile(r"^# %%", re.MULTILINE)
+
+
+class Question(NamedTuple):
+    """One question of an index, and the text of its program."""
+
+    fields: dict[str, Any]
+    program: str
+
+    @property
+    def kind(self) -> str:
+        return self.fields["kind"]
+
+    @property
+    def fixed(self) -> str:
+        """The program with its mend."""
+        text = self.program
+        for old, new in self.fields.get("fixed", []):
+            assert text.count(old) == 1, old
+            text = text.replace(old, new)
+        return text
+
+
+class Outcome(NamedTuple):
+    """The names that a program has made, the error that ended it, and the cell that raised it."""
+
+    names: dict[str, Any]
+    error: BaseException | None
+    raised_in_the_last_cell: bool
+
+    def value(self, expression: str) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # .grad of a non-leaf warns, and that is asked about
+            return eval(expression, self.names)
+
+    def has(self, symptom: str) -> bool:
+        return bool(self.value(symptom))
+
+
+def questions(folder: str) -> list[Question]:
+    index = (HERE / folder / "questions.toml").read_text(encoding="utf-8")
+    return [
+        Question(fields, (HERE / folder / fields["file"]).read_text(encoding="utf-8"))
+        for fields in tomllib.loads(index).get("question", [])
+    ]
+
+
+OPEN, BLIND = questions("real"), questions("real_blind")
+ALL = [*OPEN, *BLIND]
+each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
+
+
+def cells(program: str) -> list[str]:
+    """Split a program at its marks; each part keeps its line numbers."""
+    starts = [0, *(mark.start() for mark in CELL.finditer(program)), len(program)]
+    return [
+        "\n" * program[:start].count("\n") + program[start:end] for start, end in pairwise(starts)
+    ]
+
+
+@cache
+def run(program: str, filename: str) -> Outcome:
+    """Run a program cell by cell until its end or its first error."""
+    linecache.cache[filename] = (len(program), None, program.splitlines(True), filename)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    parts = cells(program)
+    with torch.random.fork_rng(), contextlib.redirect_stdout(io.StringIO()):
+        torch.manual_seed(0)
+        for number, part in enumerate(parts):
+            try:
+                with warnings.catch_warnings(), torch.enable_grad():
+                    warnings.simplefilter("ignore")
+                    exec(compile(part, filename, "exec"), names)
+            except Exception as error:
+                return Outcome(names, error, number == len(parts) - 1)
+    return Outcome(names, None, False)
+
+
+@each_question
+def test_the_program_has_the_symptom(question: Question) -> None:
+    outcome = run(question.program, question.fields["file"])
+    if question.kind == "raises":
+        assert outcome.error is not None
+        assert question.fields["error"] in f"{type(outcome.error).__name__}: {outcome.error}"
+        assert outcome.raised_in_the_last_cell
+    else:
+        assert outcome.error is None, "".join(traceback.format_exception(outcome.error))
+        assert outcome.has(question.fields["symptom"]) == (question.kind == "silent")
+
+
+@each_question
+def test_the_mend_takes_the_symptom_away(question: Question) -> None:
+    if question.kind == "healthy":
+        assert "fixed" not in question.fields
+        return
+    assert question.fields["fixed"]
+    outcome = run(question.fixed, question.fields["file"])
+    assert outcome.error is None, "".join(traceback.format_exception(outcome.error))
+    assert "symptom" not in question.fields or not outcome.has(question.fields["symptom"])
+
+
+@each_question
+def test_what_is_asked_about_can_be_named(question: Question) -> None:
+    outcome = run(question.program, question.fields["file"])
+    for subject in question.fields["subjects"]:
+        outcome.value(subject)
+
+
+@each_question
+def test_every_field_is_filled_in(question: Question) -> None:
+    assert all(question.fields[name] for name in FIELDS)
+    assert question.kind in {"silent", "raises", "healthy"}
+    assert question.program.startswith(f"# {question.fields['link']}\n")
+    lines = question.program.splitlines()
+    assert question.fields["blame"] or question.kind == "healthy"
+    assert all(lines[number - 1].strip() for number in question.fields["blame"])
+
+
+def test_no_thread_is_asked_twice() -> None:
+    links = [question.fields["link"] for question in ALL]
+    assert len(set(links)) == len(links)
+    ids = [question.fields["id"] for question in ALL]
+    assert len(set(ids)) == len(ids)
+
+
+def test_the_questions_are_many_and_a_third_is_kept_aside() -> None:
+    assert len(ALL) >= 120
+    assert len(OPEN) >= 80
+    assert len(BLIND) >= 40
+    kinds = Counter(question.kind for question in ALL)
+    assert kinds["silent"] * 2 >= len(ALL)
+    assert kinds["healthy"] >= 15
+    for kind, number in kinds.items():
+        kept_aside = sum(question.kind == kind for question in BLIND)
+        assert abs(kept_aside / number - len(BLIND) / len(ALL)) < 0.05
