@@ -36,7 +36,8 @@ class Compared:
         self.counted: Counter[str] = Counter()
         self.run = exploration._fresh(chosen)  # what the panel, a page and the player get
         self.outlined = self.run.figure.outlined
-        if self.outlined is not None:  # its cards are modules: tensors are compared one by one below
+        # the cards of an outline are modules: its tensors are compared one by one
+        if self.outlined is not None:
             self.run.figure = Figure(self.run.graph, fold=False)
             self.run.__dict__.pop("state", None)
         self.shown: dict[str, Any] = self.run.state
