@@ -11,6 +11,7 @@ from witness.compared import Compared
 
 import gradviz as gv
 from gradviz.graph import preview
+from gradviz.graph.operations import Fate, Operations, Weight
 from gradviz.live import explore as exploring
 from gradviz.picture import cards, explaining, state, table
 from gradviz.picture.figure import Figure
@@ -46,6 +47,14 @@ def written_last() -> None:
     b[0] = 9.0
 
 
+@gv.explore
+def model_step() -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(*(torch.nn.Linear(2, 2) for _ in range(14)))
+    out = model(torch.ones(1, 2))
+    out.sum().backward()
+
+
 def complaints(exploration: Any) -> list[str]:
     return list(Compared(exploration, exploration.choose({})).complaints())
 
@@ -55,7 +64,9 @@ def without_layout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Figure, "svg", "<svg></svg>")
 
 
-@pytest.mark.parametrize("exploration", [two_ways, written, written_last], ids=lambda e: e.__name__)
+@pytest.mark.parametrize(
+    "exploration", [two_ways, written, written_last, model_step], ids=lambda e: e.__name__
+)
 def test_nothing_is_said_of_what_is_right(exploration: Any) -> None:
     assert complaints(exploration) == []
 
@@ -275,3 +286,17 @@ def test_a_value_that_is_stale_after_a_write_through_an_alias_is_told(
     stale_alias(monkeypatch)
     found = complaints(written_last)
     assert "'a' (card 0): values: shown [1, 2], torch ['[9, 2]']" in found, found
+
+
+def test_a_parameter_that_an_outline_counts_wrongly_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    right = Operations.weights.func  # type: ignore[attr-defined]
+
+    def wrong(operations: Operations) -> list[Weight]:
+        first, *others = right(operations)
+        return [first._replace(fate=Fate.NONE), *others]
+
+    monkeypatch.setattr(Operations.weights, "func", wrong)
+    said = complaints(model_step)
+    assert said == ["parameter 0.weight: counted as none, torch some"], said

@@ -527,7 +527,8 @@ class Variables:
             grad = value.grad if tried(lambda: value.is_leaf or value.retains_grad) else None
             if grad is not None:
                 self.hold(f"{name}.grad", grad)
-        elif isinstance(value, torch.nn.Module):
+        # before its __init__ it has no parameters to ask for
+        elif isinstance(value, torch.nn.Module) and "_parameters" in vars(value):
             for path, parameter in value.named_parameters():
                 self.hold(f"{name}.{path}", parameter)
 

@@ -13,8 +13,10 @@ from typing import Any
 
 import torch
 
+from gradviz.graph.operations import VANISHING, Fate
 from gradviz.graph.records import Graph
 from gradviz.live import explore as exploring
+from gradviz.picture.figure import Figure
 from gradviz.picture.scene import Arrow, Card
 from witness import bare
 from witness.bare import Moment, tried
@@ -33,6 +35,11 @@ class Compared:
         self.arguments = {name: value for name, (_, value) in chosen.items()}
         self.counted: Counter[str] = Counter()
         self.run = exploration._fresh(chosen)  # what the panel, a page and the player get
+        self.outlined = self.run.figure.outlined
+        # the cards of an outline are modules: its tensors are compared one by one
+        if self.outlined is not None:
+            self.run.figure = Figure(self.run.graph, fold=False)
+            self.run.__dict__.pop("state", None)
         self.shown: dict[str, Any] = self.run.state
         self.graph = self.run.graph
         self.cards: dict[int, Card] = {c.id: c for c in self.run.figure.scene.cards}
@@ -177,6 +184,19 @@ class Compared:
         yield from self.flow()
         yield from self.cuts()
         yield from self.sentence()
+        yield from self.parameters()
+
+    def parameters(self) -> Iterator[str]:
+        """What an outline counts of each parameter is what ``.grad`` of the bare run says."""
+        for weight in self.outlined.operations.weights if self.outlined else ():
+            k = None if weight.object_id is None else self.ids.get(weight.object_id)
+            if k is None:
+                yield f"parameter {weight.name}: no tensor of the bare run"
+                continue
+            self.counted["parameters of outlines"] += 1
+            true = fate(self.calls.tensors[k])
+            if weight.fate is not true:
+                yield f"parameter {weight.name}: counted as {weight.fate.value}, torch {true.value}"
 
     def bare_agrees(self) -> Iterator[str]:
         """The run with nothing in it ended as the one that was read call by call."""
@@ -826,3 +846,13 @@ def last_part(name: str) -> str:
 
 def bare_key(key: str) -> str:
     return re.sub(r"#\d+$", "", key)
+
+
+def fate(parameter: torch.Tensor) -> Fate:
+    """What torch says became of a parameter's gradient."""
+    if parameter.grad is None:
+        return Fate.NONE if parameter.requires_grad else Fate.FROZEN
+    norm = float(parameter.grad.double().norm())
+    if norm != norm:
+        return Fate.NAN
+    return Fate.ZERO if norm == 0 else Fate.VANISHED if norm < VANISHING else Fate.SOME
