@@ -68,6 +68,7 @@ class Figure:
         _check_modules(graph, self._opened)
         self._folded = fold
         self._like: render.Arranged | None = None
+        self._before: Figure | None = None  # in whose picture a reader opened modules
 
     def of(self, graph: Graph) -> Figure:
         """Return the figure of a graph that is ``same_but_numbered``; what was made for this one is
@@ -76,6 +77,38 @@ class Figure:
             raise given.refused("of()", graph, "a Graph, e.g. rec.graph")
         figure = copy.copy(self)
         figure.graph = graph
+        return figure
+
+    def opening(self, paths: str | Iterable[str]) -> Figure:
+        """Return the figure with these modules of its outline opened, as a click opens them: the
+        other cards stay as they are, and the picture may become higher than a page. What ``focus=``
+        opened is closed. A picture that is no outline stays as it is.
+
+        Args:
+            paths: of modules, "transformer.h.5"; of a module with nothing inside, its card is kept
+                apart.
+
+        Raises:
+            GradvizError: there is no such module; the picture cannot be drawn.
+
+        Example:
+            >>> Figure(Graph()).opening(()).text
+            'An empty graph: no tensor, no node.'
+        """
+        wanted = given.texts("opening()", paths, "a module's path, as in 'transformer.h.5'")
+        before = self._before or self
+        if before._opened:
+            before = before._changed(_opened=())
+        return before._changed(_opened=wanted, _before=before) if wanted else before
+
+    def _changed(self, **attributes: Any) -> Figure:
+        """Return a figure of the same graph with these attributes, to be drawn anew."""
+        figure = copy.copy(self)
+        made = [n for n, v in vars(type(self)).items() if isinstance(v, cached_property)]
+        for name in made:
+            if name != "whole":
+                figure.__dict__.pop(name, None)
+        figure.__dict__.update(attributes)
         return figure
 
     def arrange_like(self, other: Figure) -> None:
@@ -107,6 +140,8 @@ class Figure:
         """
         if self.view != "cards" or not self._folded or not is_wanted(self.graph):
             return None
+        if self._before is not None and self._before.outlined is not None:
+            return self._before.outlined.opening(self._opened)
         return Drawn(self.graph, render.laid_out, self._opened)
 
     @cached_property
