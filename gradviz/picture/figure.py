@@ -243,10 +243,13 @@ class Figure:
         write(place_of(target), self._bytes(suffix))
 
     def book(self) -> dict[str, Any]:
-        """Return what a page holds of this picture: no controls, one state."""
-        from gradviz.picture.state import state
+        """Return what a page holds of this picture: no controls, and a state for each way that a
+        reader may open in an outline."""
+        from gradviz.picture.openings import opened_states
 
-        return {"title": self.title, "code": {}, "controls": [], "states": [state(self)]}
+        states, places = opened_states(self)
+        book = {"title": self.title, "code": {}, "controls": [], "states": states}
+        return {**book, "openings": places} if places else book
 
     def _bytes(self, suffix: str) -> bytes:
         """Write the picture in one of ``SUFFIXES``."""

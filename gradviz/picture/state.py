@@ -4,7 +4,7 @@ dict."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from gradviz.graph.facts import Facts, code_of
@@ -30,6 +30,8 @@ class Drawn(Protocol):
 
     @property
     def outlined(self) -> outlines.Drawn | None: ...
+
+    def opening(self, paths: str | Iterable[str]) -> Drawn: ...
 
     @property
     def scene(self) -> Scene: ...

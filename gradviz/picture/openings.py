@@ -1,0 +1,90 @@
+"""The states of a page on which a reader opens the cards of an outline: no kernel makes them
+there, so they are made before.
+
+NOTE [how many]: one way is open at a time, and the states are those that clicks lead to, the
+nearest first and red cards before others, until there are ``STATES`` of them or ``LETTERS`` of
+JSON. Deflated that is about a tenth: half a megabyte. What lies beyond says so on the page.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from typing import Any
+
+from gradviz.picture.state import Drawn, state
+
+STATES = 60
+LETTERS = 5_000_000
+FEW = 20  # red cards that are opened together
+
+
+def opened_states(figure: Drawn) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Return the states of a page, the figure's own first, and which of them a module opens.
+
+    Args:
+        figure: what the page shows at first.
+
+    Returns:
+        The states, and the place of each by the names of the modules that are open in it, joined by
+        a blank; "" is the place of the one in which nothing is.
+
+    Example:
+        >>> from gradviz.graph.records import Graph
+        >>> from gradviz.picture.figure import Figure
+        >>> shown, places = opened_states(Figure(Graph()))
+        >>> len(shown), places
+        (1, {})
+    """
+    first = state(figure)
+    if first["outline"] is None:
+        return [first], {}
+    states, places = [first], {key_of(first): 0}
+    letters = len(json.dumps(first))
+    closed = first
+    if first["outline"]["opened"]:
+        closed = opened(figure, first, [])
+        places[""] = len(states)
+        states.append(closed)
+    todo = deque(_asked(closed))
+    seen = {*map(tuple, todo)}
+    while todo and len(states) < STATES and letters < LETTERS:
+        shown = opened(figure, first, todo.popleft())
+        if key_of(shown) not in places:
+            places[key_of(shown)] = len(states)
+            states.append(shown)
+            letters += len(json.dumps(shown))
+        for paths in _asked(shown):
+            if len(paths) == 1 and tuple(paths) not in seen:
+                seen.add(tuple(paths))
+                todo.append(paths)
+    return states, places
+
+
+def opened(figure: Drawn, like: dict[str, Any], paths: list[str]) -> dict[str, Any]:
+    """Return the state with these modules opened; what is said around the picture stays.
+
+    Args:
+        figure: of the same graph.
+        like: the state that is shown now.
+        paths: of modules.
+
+    Raises:
+        GradvizError: there is no such module.
+    """
+    fresh = state(figure.opening(paths), sentence=like["sentence"], words=False)
+    kept = {name: like[name] for name in ("error", "printed", "lines")}
+    return {**fresh, **kept, "afresh": True}
+
+
+def key_of(shown: dict[str, Any]) -> str:
+    """Return the names of the modules that are open in a state, joined by a blank."""
+    return " ".join(shown["outline"]["opened"])
+
+
+def _asked(shown: dict[str, Any]) -> list[list[str]]:
+    """List what a reader may open in a state: everything red, then card by card, red ones first."""
+    red = shown["outline"]["red"]
+    every = dict.fromkeys([*red, *(card["opens"] for card in shown["cards"].values())])
+    together = [red] if 1 < len(red) <= FEW and not shown["outline"]["opened"] else []
+    return [*together, *([path] for path in every if path)]
