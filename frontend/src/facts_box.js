@@ -1,6 +1,7 @@
 // The box with all that is known of a card, beside the card that the reader points at.
 
 import { makeElement } from "./dom.js";
+import { sentence } from "./words.js";
 
 /** @import { Card } from "./types.d.ts" */
 
@@ -42,6 +43,7 @@ export function makeFactsBox(root, prefix) {
       list.append(makeElement("dt", {}, label), makeElement("dd", {}, String(value)));
     }
     box.replaceChildren(makeElement("p", { className: "gv-facts-title" }, card.key), list);
+    if (card.opens) box.append(makeElement("p", { className: "gv-facts-opens" }, sentence("opens", { name: card.opens })));
     box.scrollTop = 0;
     if (!box.matches(":popover-open")) {
       box.showPopover?.();

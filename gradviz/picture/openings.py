@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
+from gradviz.picture.explaining import Listing
 from gradviz.picture.state import Drawn, state
 
 STATES = 60
@@ -39,17 +41,17 @@ def opened_states(figure: Drawn) -> tuple[list[dict[str, Any]], dict[str, int]]:
     first = state(figure)
     if first["outline"] is None:
         return [first], {}
-    states, places = [first], {key_of(first): 0}
+    states, places = [{**first, "afresh": True}], {key_of(first): 0}
     letters = len(json.dumps(first))
     closed = first
     if first["outline"]["opened"]:
-        closed = opened(figure, first, [])
+        closed = opened_state(figure.opening(()), first)
         places[""] = len(states)
         states.append(closed)
     todo = deque(_asked(closed))
     seen = {*map(tuple, todo)}
     while todo and len(states) < STATES and letters < LETTERS:
-        shown = opened(figure, first, todo.popleft())
+        shown = opened_state(figure.opening(todo.popleft()), first)
         if key_of(shown) not in places:
             places[key_of(shown)] = len(states)
             states.append(shown)
@@ -61,20 +63,27 @@ def opened_states(figure: Drawn) -> tuple[list[dict[str, Any]], dict[str, int]]:
     return states, places
 
 
-def opened(figure: Drawn, like: dict[str, Any], paths: list[str]) -> dict[str, Any]:
-    """Return the state with these modules opened; what is said around the picture stays.
+def opened_state(
+    figure: Drawn, like: Mapping[str, Any], listing: Listing | None = None
+) -> dict[str, Any]:
+    """Return the state of a figure in which a reader opened something; what is said around the
+    picture stays.
 
     Args:
-        figure: of the same graph.
-        like: the state that is shown now.
-        paths: of modules.
-
-    Raises:
-        GradvizError: there is no such module.
+        figure: as ``Figure.opening`` made it.
+        like: the state that she saw before.
+        listing: the code that stands beside it.
     """
-    fresh = state(figure.opening(paths), sentence=like["sentence"], words=False)
-    kept = {name: like[name] for name in ("error", "printed", "lines")}
-    return {**fresh, **kept, "afresh": True}
+    shown = state(
+        figure,
+        error=like["error"],
+        printed=like["printed"],
+        lines=like["lines"],
+        listing=listing,
+        sentence=like["sentence"],
+        words=False,
+    )
+    return {**shown, "afresh": True}
 
 
 def key_of(shown: dict[str, Any]) -> str:

@@ -75,9 +75,14 @@ class Contents:
         return steps
 
     def inside(self, name: str) -> list[int]:
-        """List the cards of what ran inside a module."""
-        ops = {at for i in self.modules.calls[name] for at in self.tree.below[i]}
-        return [k for k, unit in enumerate(self.units) if ops.issuperset(unit.ops) and unit.ops]
+        """List the cards of what ran inside a module, or its own card."""
+        calls = {*self.modules.calls[name]}
+        return [
+            k
+            for k, unit in enumerate(self.units)
+            if calls.intersection(self.tree.around(unit.parent))
+            or (unit.calls and calls.issuperset(unit.calls))
+        ]
 
     # --- names ------------------------------------------------------------------------------------
 

@@ -71,7 +71,8 @@ class Modules:
             for name in (root.name, *(f"{root.name}.{child}" for child, _ in root.children)):
                 if path in (name, name.removeprefix(f"{root.name}.")):
                     return name
-        some = ", ".join([name for name in self.calls if self.can_open(name)][:NAMED])
+        others = (n for n in self.calls if self.can_open(n) and n not in self.open_anyway)
+        some = ", ".join([*others][:NAMED])
         raise GradvizError(
             f"opened was given {given.shown(path)}; expected {KNOWN} ({some or 'it has none'})"
         )
