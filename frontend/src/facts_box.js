@@ -42,8 +42,9 @@ export function makeFactsBox(root, prefix) {
     for (const [label, value] of card.facts ?? []) {
       list.append(makeElement("dt", {}, label), makeElement("dd", {}, String(value)));
     }
-    box.replaceChildren(makeElement("p", { className: "gv-facts-title" }, card.key), list);
-    if (card.opens) box.append(makeElement("p", { className: "gv-facts-opens" }, sentence("opens", { name: card.opens })));
+    const title = makeElement("p", { className: "gv-facts-title" }, card.key);
+    const opens = card.opens ? sentence("opens", { name: card.opens }) : "";
+    box.replaceChildren(title, makeElement("p", { className: "gv-facts-opens", hidden: !opens }, opens), list);
     box.scrollTop = 0;
     if (!box.matches(":popover-open")) {
       box.showPopover?.();

@@ -1,4 +1,5 @@
-// The bar above an outline: what is open, the way to what is red, and a search by name.
+// The bar above an outline: what is open, the way to what is red, and a search by name. It has a line for what it
+// says, so that the picture below it stays where it is.
 
 import { makeElement, writeText } from "./dom.js";
 import { findNames } from "./opening.js";

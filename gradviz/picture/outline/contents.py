@@ -41,7 +41,7 @@ class Contents:
         """Return everything as plain data: names of modules, and ids of cards as in the SVG."""
         return {
             "opened": [*self.opened],
-            "crumbs": [self._trail(name) for name in self._innermost()],
+            "crumbs": [self._trail(name) for name in self._innermost() or self._roots[:1]],
             "inside": {name: [f"n{k}" for k in self.inside(name)] for name in self.opened},
             "red": [*dict.fromkeys(c.path for c in self.red_cards if c.path)],
             "alarms": [f"n{card.id}" for card in self.red_cards],
@@ -65,6 +65,10 @@ class Contents:
             for name in self.opened
             if not any(other.startswith(f"{name}.") for other in self.opened)
         ]
+
+    @property
+    def _roots(self) -> list[str]:
+        return [module.name for module in self.tree.graph.modules]
 
     def _trail(self, name: str) -> list[list[str]]:
         """Return the way to a module as a label and a name for each step, from its root."""
