@@ -188,6 +188,7 @@ class GraphWidget(anywidget.AnyWidget):
                 " widget's own"
             )
         self._selected_key = ""
+        self._next: tuple[list[str], Figure | None] = [], None  # what is opened now
         if self.figure is not None:
             traits.setdefault("state", state(self.figure))
             traits.setdefault("opened", _opened_in(traits["state"]))
@@ -294,7 +295,12 @@ class GraphWidget(anywidget.AnyWidget):
                 )
             return []
         try:
-            return [*outlined.modules.asked(paths)]
+            names = [*outlined.modules.asked(paths)]
+            if names != _opened_in(self.state):
+                figure = self.figure.opening(names)
+                _ = figure.outlined  # drawn now: what cannot be drawn is refused
+                self._next = names, figure
+            return names
         except GradvizError as why:
             raise WrongTrait(str(why)) from None  # traitlets puts the old value back for its own
 
@@ -303,7 +309,10 @@ class GraphWidget(anywidget.AnyWidget):
         """Show the picture in which just these modules are open."""
         if self.figure is None or self.opened == _opened_in(self.state):
             return
-        self.figure = self.figure.opening(self.opened)
+        names, figure = self._next
+        is_drawn = figure is not None and names == self.opened
+        self.figure = figure if is_drawn else self.figure.opening(self.opened)
+        self._next = [], None
         self.state = {**self.state, **opened_state(self.figure, self.state, self._listing)}
 
     @observe("state")

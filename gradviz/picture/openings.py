@@ -3,7 +3,7 @@ there, so they are made before.
 
 NOTE [how many]: one way is open at a time, and the states are those that clicks lead to, the
 nearest first and red cards before others, until there are ``STATES`` of them or ``LETTERS`` of
-JSON. Deflated that is about a tenth: half a megabyte. What lies beyond says so on the page.
+JSON. Deflated that is about a tenth: under half a megabyte. What lies beyond says so on the page.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradviz.picture.explaining import Listing
+from gradviz.picture.render import CannotDraw
 from gradviz.picture.state import Drawn, state
 
-STATES = 60
-LETTERS = 5_000_000
+STATES = 40
+LETTERS = 4_000_000
 FEW = 20  # red cards that are opened together
 
 
@@ -51,7 +52,10 @@ def opened_states(figure: Drawn) -> tuple[list[dict[str, Any]], dict[str, int]]:
     todo = deque(_asked(closed))
     seen = {*map(tuple, todo)}
     while todo and len(states) < STATES and letters < LETTERS:
-        shown = opened_state(figure.opening(todo.popleft()), first)
+        try:
+            shown = opened_state(figure.opening(todo.popleft()), first)
+        except CannotDraw:
+            continue
         if key_of(shown) not in places:
             places[key_of(shown)] = len(states)
             states.append(shown)

@@ -88,7 +88,7 @@ class Cards:
             return self.tree.name(self.tree.call[unit.parent])
         if unit.kind is not Kind.CALL:
             return ""
-        with_others = [i for i in unit.calls if self.tree.children.get(i)]
+        with_others = [i for i in unit.calls if self.tree.can_open(i)]
         if unit.merged is Merged.FOLD:
             with_others = [i for i in unit.calls if i not in with_others] or with_others
         return self.tree.name(self.tree.call[with_others[0]]) if with_others else ""

@@ -43,15 +43,10 @@ class Contents:
             "opened": [*self.opened],
             "crumbs": [self._trail(name) for name in self._innermost() or self._roots[:1]],
             "inside": {name: [f"n{k}" for k in self.inside(name)] for name in self.opened},
-            "red": [*dict.fromkeys(c.path for c in self.red_cards if c.path)],
-            "alarms": [f"n{card.id}" for card in self.red_cards],
+            "red": [*dict.fromkeys(c.path for c in self.cards if c.path and _is_red(c))],
+            "alarms": [f"n{c.id}" for c in self.cards if c.ends or _is_red(c)],
             "names": self.names,
         }
-
-    @cached_property
-    def red_cards(self) -> list[Card]:
-        """The cards that tell of a lost gradient, or that something else is wrong."""
-        return [c for c in self.cards if c.ends or any(row.tone in ALARMING for row in c.rows)]
 
     # --- opening ----------------------------------------------------------------------------------
 
@@ -143,4 +138,11 @@ class Contents:
             for one in self.modules.around(name)
             if one in alone or any(one.startswith(f"{other}.") for other in alone)
         ]
-        return closed[-1] if closed else ""
+        return next((one for one in reversed(closed) if self.modules.can_open(one)), "")
+
+
+def _is_red(card: Card) -> bool:
+    """Say whether a card tells of a lost gradient inside it, or that something else is wrong there;
+    that the gradient ends at it is about what stands above it."""
+    rows = [*card.rows[:1], *card.rows[2:]] if card.ends else card.rows
+    return any(row.tone in ALARMING for row in rows)

@@ -19,8 +19,11 @@ from gradviz.picture.outline.fit import WIDTH, Fitted, Fitting, Plan, without_in
 from gradviz.picture.outline.fold import MAY_FOLD, folded
 from gradviz.picture.outline.gather import Gathering
 from gradviz.picture.outline.units import Expansion, Kind, Merged, Unit
+from gradviz.picture.render import CannotDraw
 from gradviz.words import given
+from gradviz.words.speech import say
 
+CARDS = 120  # of one picture
 NAMED = 5  # modules that an error gives as examples
 KNOWN = "paths of modules of this picture"
 
@@ -41,8 +44,8 @@ class Modules:
         self.open_anyway = {tree.name(tree.call[i]) for i in open_anyway}
 
     def can_open(self, name: str) -> bool:
-        """Say whether modules ran inside a module."""
-        return any(self.tree.children.get(i) for i in self.calls.get(name, ()))
+        """Say whether the modules inside a module can be drawn in its place."""
+        return name in self.calls and self.tree.can_open(self.calls[name][0])
 
     def around(self, name: str) -> list[str]:
         """List the modules around one that were called, from the outside."""
@@ -52,7 +55,7 @@ class Modules:
 
     def asked(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Return the whole names of what was asked for, each behind those around it that it opens
-        too.
+        too; what stands inside something that cannot be opened does not count.
 
         Raises:
             GradvizError: there is no such module.
@@ -63,6 +66,8 @@ class Modules:
             for one in (*self.around(name), name):
                 if one in self.calls and one not in self.open_anyway:
                     found[one] = None
+                if not self.can_open(one):
+                    break
         return tuple(found)
 
     def _known(self, path: str) -> str:
@@ -105,8 +110,15 @@ class Opening:
 
     def fitted(self) -> Fitted:
         """Return the first layout that is no wider than a page and that crosses nothing, or the
-        best one."""
+        best one.
+
+        Raises:
+            CannotDraw: there are too many cards.
+        """
         best: tuple[Plan, Fitted] | None = None
+        n = len(self.fitting.gathering.units)
+        if n > CARDS:
+            raise CannotDraw(say("picture.too_many_boxes", n=n))
         for plan in self._plans():
             fitted = self.fitting.laid_out(plan)
             if best is None or _flaws(fitted) < _flaws(best[1]):
