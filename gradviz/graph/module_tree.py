@@ -14,7 +14,6 @@ from gradviz.graph.facts import grouped
 from gradviz.graph.operations import Fate, Operations, Weight
 from gradviz.graph.records import ModuleCall
 
-
 CALLS = 6  # of one module that is drawn with what is inside it, in each of them
 
 
@@ -75,8 +74,8 @@ class ModuleTree:
         return grouped(((self.call[i].module_id, self.call[i].path), i) for i in self.below)
 
     def can_open(self, call_id: int) -> bool:
-        """Say whether the modules inside a called one can be drawn in its place: there are some, and
-        it was not called so often that they would be all that is seen."""
+        """Say whether the modules inside a called one can be drawn in its place: there are some,
+        and it was not called so often that they would be all that is seen."""
         call = self.call[call_id]
         calls = self.calls_of[call.module_id, call.path]
         return len(calls) <= CALLS and any(self.children.get(i) for i in calls)

@@ -151,8 +151,8 @@ class GraphWidget(anywidget.AnyWidget):
         traits: ``state`` (made by ``picture.state.state``), ``code`` (a listing), ``book``
             (precomputed states, shown instead of ``state``), ``step`` (which of them), ``selected``
             (id of a card, or ""), ``opened`` (which modules of an outline the reader opened, the
-            newest last; may be set), ``drawn_for`` (the controls' values that ``state`` belongs to, as
-            ``belongs_to`` writes them).
+            newest last; may be set), ``drawn_for`` (the controls' values that ``state`` belongs
+            to, as ``belongs_to`` writes them).
 
     Raises:
         GradvizError: ``shown`` is none of these.
@@ -286,8 +286,9 @@ class GraphWidget(anywidget.AnyWidget):
     def _openable(self, proposal: Any) -> list[str]:
         """Return the whole names of modules that are to be opened, each behind those around it."""
         paths = proposal["value"]
-        outlined = None if self.figure is None else self.figure.outlined
-        if outlined is None or outlined.contents is None:
+        figure = self.figure
+        outlined = figure.outlined if figure is not None else None
+        if figure is None or outlined is None or outlined.contents is None:
             if paths:
                 raise WrongTrait(
                     f"opened was given {given.said(paths)}; expected [], for nothing can be opened"
@@ -297,7 +298,7 @@ class GraphWidget(anywidget.AnyWidget):
         try:
             names = [*outlined.modules.asked(paths)]
             if names != _opened_in(self.state):
-                figure = self.figure.opening(names)
+                figure = figure.opening(names)
                 _ = figure.outlined  # drawn now: what cannot be drawn is refused
                 self._next = names, figure
             return names
@@ -310,10 +311,10 @@ class GraphWidget(anywidget.AnyWidget):
         if self.figure is None or self.opened == _opened_in(self.state):
             return
         names, figure = self._next
-        is_drawn = figure is not None and names == self.opened
-        self.figure = figure if is_drawn else self.figure.opening(self.opened)
-        self._next = [], None
-        self.state = {**self.state, **opened_state(self.figure, self.state, self._listing)}
+        if figure is None or names != self.opened:
+            figure = self.figure.opening(self.opened)
+        self.figure, self._next = figure, ([], None)
+        self.state = {**self.state, **opened_state(figure, self.state, self._listing)}
 
     @observe("state")
     def _keep_opened(self, change: Any) -> None:

@@ -248,8 +248,8 @@ class Figure:
         from gradviz.picture.openings import opened_states
 
         states, places = opened_states(self)
-        book = {"title": self.title, "code": {}, "controls": [], "states": states}
-        return {**book, "openings": places} if places else book
+        openings = {"openings": places} if places else {}
+        return {"title": self.title, "code": {}, "controls": [], "states": states, **openings}
 
     def _bytes(self, suffix: str) -> bytes:
         """Write the picture in one of ``SUFFIXES``."""

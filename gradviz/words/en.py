@@ -1923,7 +1923,7 @@ PAGE = {
     "found_of": "{name} is in this card. Enter: the next of {total} names with “{text}”.",
     "found_nowhere": "{name} has no card here: it was never called.",
     "not_found": "No module or parameter has “{text}” in its name.",
-    "not_on_page": "This page was saved without {name} opened. In Python, Figure(graph, focus=\"{name}\") opens it.",
+    "not_on_page": 'This page was saved without {name} opened. In Python, Figure(graph, focus="{name}") opens it.',
     # marks in the picture
     "new": "new",
     "changed": "changed",

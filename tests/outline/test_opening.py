@@ -182,7 +182,8 @@ def test_what_was_folded_gets_its_own_cards() -> None:
     """Neighbours that share a card for lack of room are told apart when a reader asks for one."""
     figure = Figure(recorded("unet"))
     shown = state(figure)
-    assert figure.outlined is not None and figure.outlined.fitting is not None
+    assert figure.outlined is not None
+    assert figure.outlined.fitting is not None
     folded = [
         (f"n{k}", unit)
         for k, unit in enumerate(figure.outlined.fitting.plan.units)
@@ -224,7 +225,8 @@ def test_what_is_red_is_what_lost_its_gradient() -> None:
     of_lost = {outline["names"][f"model.{name}"][0] for name in lost}
     ends = {i for i, card in shown["cards"].items() if "the gradient ends here" in card["look"]}
     assert {*outline["alarms"]} == of_lost | ends
-    assert of_lost and ends
+    assert of_lost
+    assert ends
     assert outline["red"] == ["model.h.0", "model.h.3"]
     unharmed, lost = trained(None)
     outline = state(Figure(unharmed))["outline"]

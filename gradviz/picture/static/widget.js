@@ -934,7 +934,7 @@ function makeOutlineBar(prefix, actions) {
       if (!outline) return;
       const hadFocus = crumbs.contains(document.activeElement);
       crumbs.replaceChildren(...outline.crumbs.map((trail) => makeTrail(trail, actions.closeInside)));
-      if (hadFocus) crumbs.querySelector("ol:last-child li:last-child button")?.focus();
+      if (hadFocus) [...crumbs.querySelectorAll("button")].at(-1)?.focus();
       openRed.hidden = nextRed.hidden = !outline.alarms.length;
       openRed.disabled = !outline.red.length;
       listNames(Object.keys(outline.names));
