@@ -1,5 +1,7 @@
 // Which state of a book the controls choose, and the address of it.
 
+import { openingIndex, shortKey } from "./opening.js";
+
 /** @import { Book } from "./types.d.ts" */
 
 const OPEN = "open"; // what stands in an address before the names of modules
@@ -37,7 +39,7 @@ export function choicesOf(book, index) {
  * @param {number} index
  */
 export function writeAddress(book, index) {
-  if (book.openings) return `#${OPEN}=${encode(openedAt(book, index))}`;
+  if (book.openings) return `#${OPEN}=${encode(shortKey(openedAt(book, index)))}`;
   const choices = choicesOf(book, index);
   const parts = book.controls.map(({ name, options }, i) => `${encode(name)}=${encode(options[choices[i]])}`);
   return `#${parts.join("&")}`;
@@ -77,7 +79,8 @@ function openedAt(book, index) {
  */
 function readOpening(book, address, index) {
   const [name, value] = address.replace(/^#/, "").split("=").map(decode);
-  return name === OPEN && value !== undefined ? book.openings?.[value] ?? index : index;
+  const found = name === OPEN ? openingIndex(book, value ? value.split("\n") : []) : -1;
+  return found < 0 ? index : found;
 }
 
 /**

@@ -101,11 +101,21 @@ export function findNames(outline, text) {
  */
 export function openingIndex(book, opened) {
   const openings = book.openings ?? {};
-  const exact = opened.join(" ");
+  const exact = opened.join("\n");
   if (Object.hasOwn(openings, exact)) return openings[exact];
   const last = opened.at(-1) ?? "";
-  const key = Object.keys(openings).find((one) => one.endsWith(last) && isWayTo(one.split(" "), last));
+  const key = Object.keys(openings).find((one) => one.endsWith(last) && isWayTo(one.split("\n"), last));
   return key === undefined ? -1 : openings[key];
+}
+
+/**
+ * Returns how an address writes what is open in a state: the last module, where the others stand around it.
+ *
+ * @param {string} key of `openings`
+ */
+export function shortKey(key) {
+  const names = key.split("\n");
+  return isWayTo(names, names[names.length - 1]) ? names[names.length - 1] : key;
 }
 
 /**

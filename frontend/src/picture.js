@@ -70,7 +70,7 @@ export function mountPicture(el, { prefix, onSelect, opener }) {
   let isPlacing = false; // the focus goes to a card that the reader did not ask for
 
   function firstCard() {
-    return drawing.cards.values().next().value;
+    return drawing.headline ?? drawing.cards.values().next().value;
   }
   /** @param {boolean} isPartHidden */
   function onMove(isPartHidden) {

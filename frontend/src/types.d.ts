@@ -87,7 +87,7 @@ export interface Book {
   code: Code;
   controls: Control[];
   states: State[];
-  /** Of an outline: which state has these modules open, by their names joined by a blank. */
+  /** Of an outline: which state has these modules open, by their names, one a line. */
   openings?: Record<string, number>;
   /** Sentences in another language. */
   words?: Partial<Words>;

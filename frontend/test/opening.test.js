@@ -57,7 +57,7 @@ test("a search finds whole names first, then ends, then parts", () => {
 });
 
 test("a book opens one way, and several only where it has just these", () => {
-  const book = { openings: { "": 0, "m.a m.b": 1, "m.b": 2, "m.b m.b.x": 3 }, states: [], controls: [], title: "", code: {} };
+  const book = { openings: { "": 0, "m.a\nm.b": 1, "m.b": 2, "m.b\nm.b.x": 3 }, states: [], controls: [], title: "", code: {} };
   assert.equal(openingIndex(book, []), 0);
   assert.equal(openingIndex(book, ["m.a", "m.b"]), 1);
   assert.equal(openingIndex(book, ["m.c", "m.b"]), 2);

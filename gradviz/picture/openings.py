@@ -29,8 +29,8 @@ def opened_states(figure: Drawn) -> tuple[list[dict[str, Any]], dict[str, int]]:
         figure: what the page shows at first.
 
     Returns:
-        The states, and the place of each by the names of the modules that are open in it, joined by
-        a blank; "" is the place of the one in which nothing is.
+        The states, and the place of each by the names of the modules that are open in it, one a
+        line; "" is the place of the one in which nothing is.
 
     Example:
         >>> from gradviz.graph.records import Graph
@@ -91,8 +91,8 @@ def opened_state(
 
 
 def key_of(shown: dict[str, Any]) -> str:
-    """Return the names of the modules that are open in a state, joined by a blank."""
-    return " ".join(shown["outline"]["opened"])
+    """Return the names of the modules that are open in a state, one a line."""
+    return "\n".join(shown["outline"]["opened"])
 
 
 def _asked(shown: dict[str, Any]) -> list[list[str]]:

@@ -299,11 +299,11 @@ def test_a_page_has_the_states_that_clicks_lead_to() -> None:
     assert len(states) == len(places) <= STATES
     assert states[0]["svg"] == figure.svg
     for key, place in places.items():
-        assert states[place]["outline"]["opened"] == [*filter(None, key.split(" "))]
-    ways = [key.split(" ")[-1] for key in places]
+        assert states[place]["outline"]["opened"] == [*filter(None, key.split("\n"))]
+    ways = [key.split("\n")[-1] for key in places]
     for shown in states:
         assert {*openable(shown)} <= {*ways}
-    assert " ".join(states[0]["outline"]["red"]) in places
+    assert "\n".join(states[0]["outline"]["red"]) in places
 
 
 def test_a_page_of_a_large_model_stays_small() -> None:

@@ -1,5 +1,60 @@
 // Built from frontend/src by `make frontend`: change it there.
 
+// src/opening.js
+function isInside(inner, outer) {
+  return inner.startsWith(`${outer}.`);
+}
+function closed(opened, name) {
+  return opened.filter((one) => one !== name && !isInside(one, name));
+}
+function closedInside(opened, name) {
+  return opened.filter((one) => !isInside(one, name));
+}
+function cardOf(outline, name) {
+  return outline.inside[name]?.[0] ?? outline.names[name]?.[0] ?? "";
+}
+function findMoved(before, after) {
+  if (!before || !after) return null;
+  const isOpening = after.opened.some((name2) => !before.opened.includes(name2));
+  const [more, less] = isOpening ? [after, before] : [before, after];
+  const name = more.opened.find((one) => !less.opened.includes(one));
+  if (name === void 0 || less.names[name] === void 0) return null;
+  const [inside, around] = [more.inside[name] ?? [], [less.names[name][0]].filter(Boolean)];
+  return isOpening ? { name, before: around, after: inside } : { name, before: inside, after: around };
+}
+function nextAlarm(alarms, order, selected) {
+  const place = order.indexOf(selected);
+  return alarms.find((cardId) => order.indexOf(cardId) > place) ?? alarms[0] ?? "";
+}
+function findNames(outline, text) {
+  const wanted = text.trim().toLowerCase();
+  if (!wanted) return [];
+  const rank = (name) => {
+    const lower = name.toLowerCase();
+    if (lower === wanted || lower.slice(lower.indexOf(".") + 1) === wanted) return 0;
+    if (lower.endsWith(`.${wanted}`)) return 1;
+    return lower.includes(wanted) ? 2 : 3;
+  };
+  const names = Object.keys(outline.names).map((name) => ({ name, rank: rank(name) }));
+  const found = names.filter((one) => one.rank < 3).sort((a, b) => a.rank - b.rank);
+  return found.map(({ name }) => name);
+}
+function openingIndex(book, opened) {
+  const openings = book.openings ?? {};
+  const exact = opened.join("\n");
+  if (Object.hasOwn(openings, exact)) return openings[exact];
+  const last = opened.at(-1) ?? "";
+  const key = Object.keys(openings).find((one) => one.endsWith(last) && isWayTo(one.split("\n"), last));
+  return key === void 0 ? -1 : openings[key];
+}
+function shortKey(key) {
+  const names = key.split("\n");
+  return isWayTo(names, names[names.length - 1]) ? names[names.length - 1] : key;
+}
+function isWayTo(names, last) {
+  return names.at(-1) === last && names.every((name, i) => i === 0 || isInside(name, names[i - 1]));
+}
+
 // src/address.js
 var OPEN = "open";
 function stateIndex(book, choices) {
@@ -14,7 +69,7 @@ function choicesOf(book, index) {
   return choices;
 }
 function writeAddress(book, index) {
-  if (book.openings) return `#${OPEN}=${encode(openedAt(book, index))}`;
+  if (book.openings) return `#${OPEN}=${encode(shortKey(openedAt(book, index)))}`;
   const choices = choicesOf(book, index);
   const parts = book.controls.map(({ name, options }, i) => `${encode(name)}=${encode(options[choices[i]])}`);
   return `#${parts.join("&")}`;
@@ -35,7 +90,8 @@ function openedAt(book, index) {
 }
 function readOpening(book, address, index) {
   const [name, value] = address.replace(/^#/, "").split("=").map(decode);
-  return name === OPEN && value !== void 0 ? book.openings?.[value] ?? index : index;
+  const found = name === OPEN ? openingIndex(book, value ? value.split("\n") : []) : -1;
+  return found < 0 ? index : found;
 }
 function encode(text) {
   return encodeURIComponent(text.toWellFormed?.() ?? text.replace(/[\ud800-\udfff]/g, "�"));
@@ -338,57 +394,6 @@ function makeCaption({ kind, label }, id) {
   return makeElement("label", { id: `${id}-label`, htmlFor: id }, label);
 }
 
-// src/opening.js
-function isInside(inner, outer) {
-  return inner.startsWith(`${outer}.`);
-}
-function closed(opened, name) {
-  return opened.filter((one) => one !== name && !isInside(one, name));
-}
-function closedInside(opened, name) {
-  return opened.filter((one) => !isInside(one, name));
-}
-function cardOf(outline, name) {
-  return outline.inside[name]?.[0] ?? outline.names[name]?.[0] ?? "";
-}
-function findMoved(before, after) {
-  if (!before || !after) return null;
-  const isOpening = after.opened.some((name2) => !before.opened.includes(name2));
-  const [more, less] = isOpening ? [after, before] : [before, after];
-  const name = more.opened.find((one) => !less.opened.includes(one));
-  if (name === void 0 || less.names[name] === void 0) return null;
-  const [inside, around] = [more.inside[name] ?? [], [less.names[name][0]].filter(Boolean)];
-  return isOpening ? { name, before: around, after: inside } : { name, before: inside, after: around };
-}
-function nextAlarm(alarms, order, selected) {
-  const place = order.indexOf(selected);
-  return alarms.find((cardId) => order.indexOf(cardId) > place) ?? alarms[0] ?? "";
-}
-function findNames(outline, text) {
-  const wanted = text.trim().toLowerCase();
-  if (!wanted) return [];
-  const rank = (name) => {
-    const lower = name.toLowerCase();
-    if (lower === wanted || lower.slice(lower.indexOf(".") + 1) === wanted) return 0;
-    if (lower.endsWith(`.${wanted}`)) return 1;
-    return lower.includes(wanted) ? 2 : 3;
-  };
-  const names = Object.keys(outline.names).map((name) => ({ name, rank: rank(name) }));
-  const found = names.filter((one) => one.rank < 3).sort((a, b) => a.rank - b.rank);
-  return found.map(({ name }) => name);
-}
-function openingIndex(book, opened) {
-  const openings = book.openings ?? {};
-  const exact = opened.join(" ");
-  if (Object.hasOwn(openings, exact)) return openings[exact];
-  const last = opened.at(-1) ?? "";
-  const key = Object.keys(openings).find((one) => one.endsWith(last) && isWayTo(one.split(" "), last));
-  return key === void 0 ? -1 : openings[key];
-}
-function isWayTo(names, last) {
-  return names.at(-1) === last && names.every((name, i) => i === 0 || isInside(name, names[i - 1]));
-}
-
 // src/changes.js
 var COLUMNS = ["name", "value", "grad", "requires_grad", "is_leaf", "grad_fn", "version", "storage"];
 var SAID = ["grad", "requires_grad", "grad_fn", "is_leaf", "value", "version"];
@@ -570,6 +575,9 @@ var Drawing = class {
   /** @type {Map<string, SVGElement>} */
   cards = /* @__PURE__ */ new Map();
   // by id
+  /** @type {SVGElement | null} */
+  headline = null;
+  // above the cards of an outline
   /** @type {SVGElement[]} */
   groups = [];
   // cards, arrows and boxes around cards
@@ -598,7 +606,9 @@ var Drawing = class {
     this.page.append(...svg.childNodes);
     this.groups = [...this.graph.querySelectorAll(".gv-node, .gv-edge, .gv-cluster")].map(asSvg);
     for (const group of this.groups) {
-      if (group.classList.contains("gv-node")) this.cards.set(group.dataset.gv ?? "", group);
+      const isNode = group.classList.contains("gv-node");
+      if (isNode && group.dataset.gv) this.cards.set(group.dataset.gv, group);
+      else if (isNode) this.headline = group;
       else group.setAttribute("aria-hidden", "true");
     }
   }
@@ -1375,7 +1385,7 @@ function mountPicture(el, { prefix, onSelect, opener }) {
   let wanted = "";
   let isPlacing = false;
   function firstCard() {
-    return drawing.cards.values().next().value;
+    return drawing.headline ?? drawing.cards.values().next().value;
   }
   function onMove(isPartHidden) {
     toolbar.showHint(isPartHidden && drawing.cards.size > 0);
