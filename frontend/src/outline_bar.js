@@ -111,7 +111,8 @@ function makeTrail(trail, closeInside) {
  * @param {() => void} act
  */
 function makeTool(label, title, act) {
-  const button = makeElement("button", { type: "button", className: "gv-tool", title, "aria-label": `${label}: ${title}` }, label);
+  const properties = { type: "button", className: "gv-tool", title, "aria-label": `${label}: ${title}` };
+  const button = makeElement("button", properties, label);
   button.addEventListener("click", act);
   return button;
 }

@@ -94,7 +94,8 @@ export function mountPicture(el, { prefix, onSelect, opener }) {
     if (!svg) return stage.replaceChildren();
     focusRing.replaceChildren();
     drawing.graph.append(marks, focusRing, handles);
-    (isKept ? view.keep : view.show)(drawing.size); // before what is in it: else the browser lays out all the text twice
+    const showSize = isKept ? view.keep : view.show;
+    showSize(drawing.size); // before what is in it: else the browser lays out all the text twice
     stage.replaceChildren(drawing.page);
     if (frame.dataset.more) view.refit(); // now that its first card has a place
   }

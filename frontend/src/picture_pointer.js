@@ -1,4 +1,5 @@
-// The mouse in a picture: a drag moves it, a click selects, a second one opens, a card that is pointed at shows its facts.
+// The mouse in a picture: a drag moves it, a click selects, a second one opens; a card that is pointed at shows its
+// facts.
 
 import { targetOf } from "./dom.js";
 import { cardAround } from "./drawing.js";

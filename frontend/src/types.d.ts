@@ -40,7 +40,7 @@ export interface Outline {
   red: string[];
   /** These cards themselves, from top to bottom. */
   alarms: string[];
-  /** For each module and parameter the card that contains it, or "", and the module to open before it has its own, or "". */
+  /** For each module and parameter the card that contains it, and what must be opened before it has its own; or "". */
   names: Record<string, [cardId: string, closed: string]>;
 }
 

@@ -57,7 +57,8 @@ test("a search finds whole names first, then ends, then parts", () => {
 });
 
 test("a book opens one way, and several only where it has just these", () => {
-  const book = { openings: { "": 0, "m.a\nm.b": 1, "m.b": 2, "m.b\nm.b.x": 3 }, states: [], controls: [], title: "", code: {} };
+  const openings = { "": 0, "m.a\nm.b": 1, "m.b": 2, "m.b\nm.b.x": 3 };
+  const book = { openings, states: [], controls: [], title: "", code: {} };
   assert.equal(openingIndex(book, []), 0);
   assert.equal(openingIndex(book, ["m.a", "m.b"]), 1);
   assert.equal(openingIndex(book, ["m.c", "m.b"]), 2);
@@ -79,7 +80,8 @@ beforeEach(() => {
   el = document.createElement("div");
   document.body.append(el);
   [asked, picked, missing] = [[], [], []];
-  const opener = { open: (opened) => asked.push(opened), has: (opened) => !opened.some((one) => missing.includes(one)) };
+  const has = (opened) => !opened.some((one) => missing.includes(one));
+  const opener = { open: (opened) => asked.push(opened), has };
   panel = mountPanel(el, { onSelect: (cardId) => picked.push(cardId), opener, prefix: "p" });
 });
 

@@ -65,7 +65,7 @@ class Figure:
         self.title = title
         self._opened = given.texts("focus=", focus, "a module's path, as in 'transformer.h.5'")
         given.flag("fold=", fold)
-        _check_modules(graph, self._opened)
+        _check_modules("focus=", graph, self._opened)
         self._folded = fold
         self._like: render.Arranged | None = None
         self._before: Figure | None = None  # in whose picture a reader opened modules
@@ -96,6 +96,7 @@ class Figure:
             'An empty graph: no tensor, no node.'
         """
         wanted = given.texts("opening()", paths, "a module's path, as in 'transformer.h.5'")
+        _check_modules("opening()", self.graph, wanted)
         before = self._before or self
         if before._opened:
             before = before._changed(_opened=())
@@ -268,7 +269,7 @@ class Figure:
         return render.render(self._drawn.source, suffix)
 
 
-def _check_modules(graph: Graph, paths: tuple[str, ...]) -> None:
+def _check_modules(argument: str, graph: Graph, paths: tuple[str, ...]) -> None:
     """Refuse a module that the graph does not have."""
     names = {module.name for module in graph.modules}
     known = {path for module in graph.modules for path, _ in module.children} | names
@@ -277,8 +278,8 @@ def _check_modules(graph: Graph, paths: tuple[str, ...]) -> None:
         if path not in known:
             some = ", ".join(sorted(known)[:5])
             raise GradvizError(
-                f"focus= was given {given.shown(path)}; expected the path of a module of this graph"
-                f" ({some or 'it has none: no module ran'})"
+                f"{argument} was given {given.shown(path)}; expected the path of a module of this"
+                f" graph ({some or 'it has none: no module ran'})"
             )
 
 

@@ -281,7 +281,7 @@ def test_what_was_not_recorded_opens_nothing() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ("h.77", "opened was given 'h.77'; expected paths of modules of this picture ("),
+        ("h.77", "opening() was given 'h.77'; expected the path of a module of this graph ("),
         (7, "opening() was given the int 7; expected a module's path, as in 'transformer.h.5'"),
     ],
 )

@@ -962,7 +962,8 @@ function makeTrail(trail, closeInside) {
   return makeElement("ol", {}, ...steps);
 }
 function makeTool(label, title, act) {
-  const button = makeElement("button", { type: "button", className: "gv-tool", title, "aria-label": `${label}: ${title}` }, label);
+  const properties = { type: "button", className: "gv-tool", title, "aria-label": `${label}: ${title}` };
+  const button = makeElement("button", properties, label);
   button.addEventListener("click", act);
   return button;
 }
@@ -1401,7 +1402,8 @@ function mountPicture(el, { prefix, onSelect, opener }) {
     if (!svg) return stage.replaceChildren();
     focusRing.replaceChildren();
     drawing.graph.append(marks, focusRing, handles);
-    (isKept ? view.keep : view.show)(drawing.size);
+    const showSize = isKept ? view.keep : view.show;
+    showSize(drawing.size);
     stage.replaceChildren(drawing.page);
     if (frame.dataset.more) view.refit();
   }
