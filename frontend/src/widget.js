@@ -28,7 +28,7 @@ function render({ model, el }) {
   const opener = {
     /** @param {string[]} opened */
     open(opened) {
-      if (tell("opened", opened)) kernel?.press();
+      if (tell("opened", opened)) queueMicrotask(() => kernel?.press()); // behind what was told
     },
     has: () => true,
   };

@@ -2195,7 +2195,7 @@ function render({ model, el }) {
   const opener = {
     /** @param {string[]} opened */
     open(opened) {
-      if (tell("opened", opened)) kernel?.press();
+      if (tell("opened", opened)) queueMicrotask(() => kernel?.press());
     },
     has: () => true
   };
