@@ -25,7 +25,6 @@ from gradviz.words.speech import say
 
 CARDS = 120  # of one picture
 NAMED = 5  # modules that an error gives as examples
-KNOWN = "paths of modules of this picture"
 
 
 class Modules:
@@ -79,7 +78,8 @@ class Modules:
         others = (n for n in self.calls if self.can_open(n) and n not in self.open_anyway)
         some = ", ".join([*others][:NAMED])
         raise GradvizError(
-            f"opened was given {given.shown(path)}; expected {KNOWN} ({some or 'it has none'})"
+            f"opened was given {given.shown(path)}; expected paths of modules of this picture"
+            f" ({some or 'it has none'})"
         )
 
 
