@@ -165,6 +165,32 @@ def test_what_was_cut_in_two_opens_module_by_module() -> None:
     assert sum(title.endswith("mlp") for title in titles) == 1
 
 
+class Written(nn.Module):
+    """A block without modules inside."""
+
+    def __init__(self, cut: bool) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(8, 8))
+        self.cut = cut
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x @ self.weight
+        return (y.detach() if self.cut else y).relu() @ self.weight
+
+
+def test_what_was_cut_in_two_and_has_no_modules_inside_does_not_open() -> None:
+    model = nn.Sequential(*(Written(i == 3) for i in range(6)))
+    with gv.record() as rec:
+        model(torch.randn(5, 8)).sum().backward()
+    figure = rec.figure()
+    assert figure.outlined is not None
+    assert figure.outlined.fitting is not None
+    kinds = [unit.kind.value for unit in figure.outlined.fitting.plan.units]
+    assert kinds.count("piece") == 2
+    assert openable(state(figure)) == []
+    assert figure.opening("3").svg == figure.svg
+
+
 def test_a_range_opens_its_first_and_the_others_stay_together() -> None:
     shown = state(Figure(blocks()).opening("h.0"))
     titles = [card["key"] for card in shown["cards"].values()]

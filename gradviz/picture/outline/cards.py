@@ -85,7 +85,8 @@ class Cards:
         """Return the name of the module that opens a card; "" where nothing does. Of several equal
         ones it is the first; neighbours that were folded for lack of room get their own cards."""
         if unit.kind is Kind.PIECE and unit.parent is not None:
-            return self.tree.name(self.tree.call[unit.parent])
+            around = unit.parent
+            return self.tree.name(self.tree.call[around]) if self.tree.can_open(around) else ""
         if unit.kind is not Kind.CALL:
             return ""
         with_others = [i for i in unit.calls if self.tree.can_open(i)]
