@@ -174,6 +174,7 @@ TABLE: dict[str, tuple[Callable[[World, Any], Any], set[str]]] = {
     "Figure(view)": (lambda w, v: gv.Figure(w.rec.graph, view=v), set()),
     "Figure(title)": (lambda w, v: gv.Figure(w.rec.graph, title=v), {"text", "none"}),
     "Figure.save(path)": (lambda w, v: w.figure.save(v), set()),
+    "Figure.opening(paths)": (lambda w, v: w.figure.opening(v), set()),
     "Figure.of(graph)": (lambda w, v: w.figure.of(v), set()),
     "Figure.arrange_like(other)": (lambda w, v: w.figure.arrange_like(v), set()),
     "Graph.from_json(text)": (lambda w, v: gv.Graph.from_json(v), set()),

@@ -1,6 +1,10 @@
 // Which state of a book the controls choose, and the address of it.
 
+import { openingIndex, shortKey } from "./opening.js";
+
 /** @import { Book } from "./types.d.ts" */
+
+const OPEN = "open"; // what stands in an address before the names of modules
 
 /**
  * Returns the index of the state that these options choose. States stand in mixed-radix order: the last control varies
@@ -29,12 +33,13 @@ export function choicesOf(book, index) {
 }
 
 /**
- * Returns the address of a state, as "#copy=clone&k=3".
+ * Returns the address of a state, as "#copy=clone&k=3", or "#open=model.h.5" where modules are opened.
  *
  * @param {Book} book
  * @param {number} index
  */
 export function writeAddress(book, index) {
+  if (book.openings) return `#${OPEN}=${encode(shortKey(openedAt(book, index)))}`;
   const choices = choicesOf(book, index);
   const parts = book.controls.map(({ name, options }, i) => `${encode(name)}=${encode(options[choices[i]])}`);
   return `#${parts.join("&")}`;
@@ -48,6 +53,7 @@ export function writeAddress(book, index) {
  * @param {number} index of the state to start from
  */
 export function readAddress(book, address, index) {
+  if (book.openings) return readOpening(book, address, index);
   const choices = choicesOf(book, index);
   for (const part of address.replace(/^#/, "").split("&")) {
     const [name, value] = part.split("=").map(decode);
@@ -56,6 +62,25 @@ export function readAddress(book, address, index) {
     if (choice >= 0) choices[i] = choice;
   }
   return stateIndex(book, choices);
+}
+
+/**
+ * @param {Book} book
+ * @param {number} index
+ */
+function openedAt(book, index) {
+  return Object.entries(book.openings ?? {}).find(([, place]) => place === index)?.[0] ?? "";
+}
+
+/**
+ * @param {Book} book
+ * @param {string} address
+ * @param {number} index
+ */
+function readOpening(book, address, index) {
+  const [name, value] = address.replace(/^#/, "").split("=").map(decode);
+  const found = name === OPEN ? openingIndex(book, value ? value.split("\n") : []) : -1;
+  return found < 0 ? index : found;
 }
 
 /**

@@ -3,6 +3,7 @@
 import { choicesOf, readAddress, stateIndex, writeAddress } from "./address.js";
 import { makeControlRow } from "./controls.js";
 import { makeElement, makePrefix, targetOf } from "./dom.js";
+import { openingIndex } from "./opening.js";
 import { mountPanel } from "./panel.js";
 import { sentence } from "./words.js";
 
@@ -41,7 +42,13 @@ export function mountBook(el, book, { onSelect, onState, start, hasAddresses = f
   }));
   const player = rows.find((row) => row.pause);
   el.append(room);
-  const panel = mountPanel(root, { onSelect, prefix });
+  const opener = {
+    /** @param {string[]} opened */
+    open: (opened) => show(openingIndex(book, opened)),
+    /** @param {string[]} opened */
+    has: (opened) => openingIndex(book, opened) >= 0,
+  };
+  const panel = mountPanel(root, { onSelect, opener, prefix });
   if (rows.length) root.prepend(makeControls());
   panel.setCode(book.code ?? {});
 
@@ -55,7 +62,7 @@ export function mountBook(el, book, { onSelect, onState, start, hasAddresses = f
   /** @param {number} next */
   function show(next) {
     index = next;
-    choicesOf(book, index).forEach((choice, i) => rows[i].set(choice));
+    if (!book.openings) choicesOf(book, index).forEach((choice, i) => rows[i].set(choice));
     if (shown === index) return;
     panel.show(scalePicture(book.states[index], scale), book.states[shown]);
     const isFirst = shown < 0;
@@ -96,7 +103,7 @@ export function mountBook(el, book, { onSelect, onState, start, hasAddresses = f
   function present(event) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
     const turn = { PageUp: -1, PageDown: 1 }[event.key];
-    if (turn && book.states.length > 1 && !needsPageKeys(targetOf(event))) {
+    if (turn && book.states.length > 1 && !book.openings && !needsPageKeys(targetOf(event))) {
       event.preventDefault();
       turnPage(turn);
     } else if (event.target === document.body) player?.press?.(event);

@@ -8,6 +8,8 @@ import { makeSvgElement } from "./dom.js";
 export class Drawing {
   /** @type {Map<string, SVGElement>} */
   cards = new Map(); // by id
+  /** @type {SVGElement | null} */
+  headline = null; // above the cards of an outline
   /** @type {SVGElement[]} */
   groups = []; // cards, arrows and boxes around cards
   /** The upper end of the picture in the numbers of its shapes. */
@@ -37,7 +39,9 @@ export class Drawing {
     this.page.append(...svg.childNodes);
     this.groups = [...this.graph.querySelectorAll(".gv-node, .gv-edge, .gv-cluster")].map(asSvg);
     for (const group of this.groups) {
-      if (group.classList.contains("gv-node")) this.cards.set(group.dataset.gv ?? "", group);
+      const isNode = group.classList.contains("gv-node");
+      if (isNode && group.dataset.gv) this.cards.set(group.dataset.gv, group);
+      else if (isNode) this.headline = group;
       else group.setAttribute("aria-hidden", "true"); // the alt text and the cards' labels say it in words
     }
   }

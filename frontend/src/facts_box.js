@@ -1,6 +1,7 @@
 // The box with all that is known of a card, beside the card that the reader points at.
 
 import { makeElement } from "./dom.js";
+import { sentence } from "./words.js";
 
 /** @import { Card } from "./types.d.ts" */
 
@@ -41,7 +42,9 @@ export function makeFactsBox(root, prefix) {
     for (const [label, value] of card.facts ?? []) {
       list.append(makeElement("dt", {}, label), makeElement("dd", {}, String(value)));
     }
-    box.replaceChildren(makeElement("p", { className: "gv-facts-title" }, card.key), list);
+    const title = makeElement("p", { className: "gv-facts-title" }, card.key);
+    const opens = card.opens ? sentence("opens", { name: card.opens }) : "";
+    box.replaceChildren(title, makeElement("p", { className: "gv-facts-opens", hidden: !opens }, opens), list);
     box.scrollTop = 0;
     if (!box.matches(":popover-open")) {
       box.showPopover?.();

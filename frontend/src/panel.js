@@ -15,15 +15,22 @@ const NO_STATE = {
   cards: {}, arrows: {}, table: [], lines: [],
 };
 
+/** @type {import("./picture.js").Opener} */
+const NO_OPENER = { open() {}, has: () => false };
+
 /** @typedef {ReturnType<typeof mountPanel>} Panel */
 
 /**
  * Builds the areas of a state in `el`; a page or a notebook lays them out.
  *
  * @param {HTMLElement} el
- * @param {{ onSelect?: (cardId: string) => void, prefix?: string }} [given]
+ * @param {{
+ *   onSelect?: (cardId: string) => void,
+ *   opener?: import("./picture.js").Opener,
+ *   prefix?: string,
+ * }} [given]
  */
-export function mountPanel(el, { onSelect = () => {}, prefix = makePrefix() } = {}) {
+export function mountPanel(el, { onSelect = () => {}, opener = NO_OPENER, prefix = makePrefix() } = {}) {
   el.classList.add("gv-root");
   el.setAttribute("data-lm-suppress-shortcuts", "true"); // keys pressed in here are not the notebook's
   const live = { "aria-live": "polite", "aria-atomic": "true" };
@@ -48,7 +55,7 @@ export function mountPanel(el, { onSelect = () => {}, prefix = makePrefix() } = 
   let listed = ""; // the code, as JSON
   let isOld = false; // what is shown belongs to other controls
   const listing = makeListing(areas.code);
-  const picture = mountPicture(areas.picture, { prefix, onSelect: choose });
+  const picture = mountPicture(areas.picture, { prefix, onSelect: choose, opener });
   const table = makeTable(areas.table, choose);
 
   /** @param {string} cardId */

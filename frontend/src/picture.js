@@ -4,7 +4,10 @@ import { makeElement, makeSvgElement } from "./dom.js";
 import { Drawing } from "./drawing.js";
 import { makeFactsBox } from "./facts_box.js";
 import { growBox } from "./geometry.js";
+import { drawHandles } from "./handles.js";
 import { drawMarks, makeOutline } from "./marks.js";
+import { cardOf, closed, closedInside, findMoved, nextAlarm } from "./opening.js";
+import { makeOutlineBar } from "./outline_bar.js";
 import { listenToKeys } from "./picture_keys.js";
 import { listenToPointer } from "./picture_pointer.js";
 import { makeCleaner } from "./safe_svg.js";
@@ -12,28 +15,45 @@ import { makeToolbar } from "./toolbar.js";
 import { makeView } from "./view.js";
 import { sentence } from "./words.js";
 
-/** @import { Card, Marks, State } from "./types.d.ts" */
+/** @import { Card, Marks, Outline, State } from "./types.d.ts" */
 
 /** @typedef {ReturnType<typeof mountPicture>} Picture */
+
+/**
+ * Opens modules of an outline, by their names: shows the picture in which just these are open, at once or later. `has`
+ * tells whether there is one.
+ *
+ * @typedef {{ open(opened: string[]): void, has(opened: string[]): boolean }} Opener
+ */
 
 /**
  * Draws the pictures of states into `el`. Returns {show, select, destroy}.
  *
  * @param {HTMLElement} el
- * @param {{ prefix: string, onSelect: (cardId: string) => void }} given `onSelect` is called when the reader selects a
- *   card ("n3") or nothing ("")
+ * @param {{
+ *   prefix: string,
+ *   onSelect: (cardId: string) => void,
+ *   opener: Opener,
+ * }} given `onSelect` is called when the reader selects a card ("n3") or nothing ("")
  */
-export function mountPicture(el, { prefix, onSelect }) {
+export function mountPicture(el, { prefix, onSelect, opener }) {
   const frame = makeElement("div", { className: "gv-view", tabIndex: 0, role: "group" });
   const stage = makeSvgElement("g");
   const marks = makeSvgElement("g", { class: "gv-marks", "aria-hidden": "true" });
   const focusRing = makeSvgElement("g", { class: "gv-marks", "aria-hidden": "true" });
+  const handles = makeSvgElement("g", { class: "gv-handles" });
+  const bar = makeOutlineBar(prefix, {
+    closeInside: (name) => outline && showOpened(closedInside(outline.opened, name), name),
+    openRed,
+    goToNextRed: () => goTo(nextAlarm(outline?.alarms ?? [], [...drawing.cards.keys()], selected)),
+    goToName,
+  });
   const standIn = makeElement("div", { className: "gv-plain" }); // where there is no picture
   const canvas = { class: "gv-canvas", width: "100%", height: "100%", focusable: "false" };
   frame.append(makeSvgElement("svg", canvas, stage));
   const view = makeView(frame, stage, { onMove, firstCard: () => firstCard()?.getBoundingClientRect() });
   const toolbar = makeToolbar(view);
-  el.append(standIn, frame, toolbar.element);
+  el.append(bar.element, standIn, frame, toolbar.element);
   const factsBox = makeFactsBox(el, prefix);
   const clean = makeCleaner(prefix);
 
@@ -44,9 +64,13 @@ export function mountPicture(el, { prefix, onSelect }) {
   let cards = {}; // what is known of each card of the state
   /** @type {Marks} */
   let changes = new Map();
+  /** @type {Outline | null} */
+  let outline = null;
+  let wanted = ""; // a name that is gone to as soon as its module is open
+  let isPlacing = false; // the focus goes to a card that the reader did not ask for
 
   function firstCard() {
-    return drawing.cards.values().next().value;
+    return drawing.headline ?? drawing.cards.values().next().value;
   }
   /** @param {boolean} isPartHidden */
   function onMove(isPartHidden) {
@@ -56,8 +80,11 @@ export function mountPicture(el, { prefix, onSelect }) {
 
   // ---- drawing
 
-  /** @param {State} state */
-  function redraw(state) {
+  /**
+   * @param {State} state
+   * @param {boolean} isKept whether the reader looks at the same thing
+   */
+  function redraw(state, isKept) {
     const svg = state.svg ? clean(state.svg) : null;
     drawnSvg = state.svg;
     drawing = new Drawing(svg);
@@ -66,8 +93,9 @@ export function mountPicture(el, { prefix, onSelect }) {
     standIn.replaceChildren(...(svg ? [] : describe(state)));
     if (!svg) return stage.replaceChildren();
     focusRing.replaceChildren();
-    drawing.graph.append(marks, focusRing);
-    view.show(drawing.size); // before what is in it: else the browser lays out all the text twice
+    drawing.graph.append(marks, focusRing, handles);
+    const showSize = isKept ? view.keep : view.show;
+    showSize(drawing.size); // before what is in it: else the browser lays out all the text twice
     stage.replaceChildren(drawing.page);
     if (frame.dataset.more) view.refit(); // now that its first card has a place
   }
@@ -79,6 +107,7 @@ export function mountPicture(el, { prefix, onSelect }) {
     const label = change ? sentence("marked_card", { card, mark: sentence(change) }) : card;
     drawing.cards.get(cardId)?.setAttribute("aria-label", label);
     drawing.cards.get(cardId)?.setAttribute("aria-pressed", String(cardId === selected));
+    if (cards[cardId]?.opens) drawing.cards.get(cardId)?.setAttribute("aria-expanded", "false");
   }
 
   function redrawMarks() {
@@ -99,9 +128,12 @@ export function mountPicture(el, { prefix, onSelect }) {
    *
    * @param {State} state
    * @param {string | undefined} key of the card that has the focus
+   * @param {ReturnType<typeof findMoved>} moved what was opened or closed
    */
-  function showPicture(state, key) {
-    redraw(state);
+  function showPicture(state, key, moved) {
+    const before = moved && boundsOf(moved.before);
+    const isInside = frame !== document.activeElement && frame.contains(document.activeElement);
+    redraw(state, Boolean(moved));
     frame.setAttribute("aria-label", state.alt || sentence("picture"));
     for (const group of drawing.cards.values()) {
       group.setAttribute("role", "button");
@@ -109,8 +141,22 @@ export function mountPicture(el, { prefix, onSelect }) {
     }
     const cardIds = [...drawing.cards.keys()];
     const same = key && cardIds.find((cardId) => state.cards[cardId]?.key === key);
-    putInTabOrder(same || cardIds[0]);
-    if (key) tabStop().focus({ preventScroll: true });
+    putInTabOrder(same || moved?.after[0] || cardIds[0]);
+    const after = moved && boundsOf(moved.after);
+    if (before && after) view.pan(before.left - after.left, before.top - after.top);
+    isPlacing = Boolean(moved);
+    if (key || (moved && isInside)) tabStop().focus({ preventScroll: true });
+    isPlacing = false;
+  }
+  /**
+   * Returns where the upper left corner of cards is on the screen.
+   *
+   * @param {string[]} cardIds
+   */
+  function boundsOf(cardIds) {
+    const boxes = cardIds.flatMap((cardId) => drawing.cards.get(cardId)?.getBoundingClientRect() ?? []);
+    if (!boxes.length) return null;
+    return { left: Math.min(...boxes.map((b) => b.left)), top: Math.min(...boxes.map((b) => b.top)) };
   }
 
   /**
@@ -121,11 +167,15 @@ export function mountPicture(el, { prefix, onSelect }) {
     factsBox.close();
     toolbar.showSettings(state.settings ?? "");
     const key = focusedKey();
-    [cards, changes] = [state.cards, nextChanges];
-    if (state.svg !== drawnSvg || !state.svg) showPicture(state, key);
+    const moved = findMoved(outline, state.outline);
+    [cards, changes, outline] = [state.cards, nextChanges, state.outline ?? null];
+    if (state.svg !== drawnSvg || !state.svg) showPicture(state, key, moved);
     for (const cardId of drawing.cards.keys()) labelCard(cardId);
     if (!drawing.cards.has(selected)) selected = "";
+    bar.show(drawing.cards.size ? outline : null);
+    drawHandles(handles, drawing, cards, outline, (name) => opener.has(withOpened(name)));
     redrawMarks();
+    if (wanted) queueMicrotask(arrive); // whoever shows this state selects a card afterwards
   }
 
   // ---- selection
@@ -154,6 +204,78 @@ export function mountPicture(el, { prefix, onSelect }) {
     onSelect(selected);
   }
 
+  // ---- opening
+
+  /** @param {string} name */
+  function withOpened(name) {
+    return [...(outline?.opened ?? []).filter((one) => one !== name), name];
+  }
+  /**
+   * Asks for the picture in which these modules are open; returns false where there is none.
+   *
+   * @param {string[]} opened
+   * @param {string} name of the module that it is about
+   * @param {string} next the name to go to in it
+   */
+  function showOpened(opened, name, next = "") {
+    wanted = next;
+    const isThere = opener.has(opened);
+    bar.say(isThere ? "" : sentence("not_on_page", { name }));
+    factsBox.close();
+    if (isThere) opener.open(opened);
+    return isThere;
+  }
+  /** @param {string} cardId */
+  function open(cardId) {
+    const name = cards[cardId]?.opens;
+    if (name) showOpened(withOpened(name), name);
+    return Boolean(name);
+  }
+  /** @param {string} name */
+  function close(name) {
+    showOpened(closed(outline?.opened ?? [], name), name);
+  }
+  function openRed() {
+    if (!outline) return;
+    const red = outline.red;
+    const all = red.reduce((opened, name) => (opened.includes(name) ? opened : [...opened, name]), outline.opened);
+    showOpened(opener.has(all) ? all : withOpened(red[0]), red[0]);
+  }
+  /** @param {{ name: string, isOpen: boolean }} handle */
+  function turn({ name, isOpen }) {
+    showOpened(isOpen ? closed(outline?.opened ?? [], name) : withOpened(name), name);
+    return true;
+  }
+  /**
+   * Selects a card, and brings it into sight.
+   *
+   * @param {string} cardId
+   */
+  function goTo(cardId) {
+    if (!drawing.cards.has(cardId)) return;
+    if (cardId !== selected) {
+      select(cardId, false);
+      onSelect(selected);
+    }
+    const card = drawing.cards.get(cardId);
+    if (card && frame.dataset.more) view.reveal(card.getBoundingClientRect());
+  }
+  /** @param {string} name of a module or a parameter */
+  function goToName(name) {
+    const [, around] = outline?.names[name] ?? ["", ""];
+    const said = bar.said;
+    if (around && showOpened(withOpened(around), around, name)) return bar.say(said);
+    wanted = name;
+    arrive();
+  }
+  /** Goes to the name that is wanted: its card is there now, or the one that contains it. */
+  function arrive() {
+    const cardId = outline && wanted ? cardOf(outline, wanted) : "";
+    if (wanted && outline && !cardId) bar.say(sentence("found_nowhere", { name: wanted }));
+    wanted = "";
+    goTo(cardId);
+  }
+
   // ---- focus: one card at a time is in the tab order
 
   /** @returns {SVGElement | HTMLElement} */
@@ -173,17 +295,32 @@ export function mountPicture(el, { prefix, onSelect }) {
   }
   function closeOrLetGo() {
     if (factsBox.about) factsBox.close();
-    else choose("");
+    else if (selected) choose("");
+    else if (outline?.opened.length) close(outline.opened[outline.opened.length - 1]);
+  }
+  /**
+   * Does what a click on a card does: the second one opens it. Returns whether it did.
+   *
+   * @param {string} cardId
+   */
+  function press(cardId) {
+    if (cardId && cardId === selected && open(cardId)) return true;
+    choose(cardId);
+    return false;
+  }
+  /** @param {string} cardId */
+  function openOrChoose(cardId) {
+    if (!open(cardId)) choose(cardId);
   }
   frame.addEventListener("focusin", ({ target }) => {
     if (!(target instanceof SVGElement) || !target.matches(":focus-visible")) return;
     const cardId = target.dataset.gv ?? "";
     const [card, box] = [cards[cardId], drawing.boxOf(cardId)];
     if (!card || !box) return;
-    view.reveal(target.getBoundingClientRect());
+    if (!isPlacing) view.reveal(target.getBoundingClientRect());
     target.setAttribute("aria-describedby", `${prefix}-facts`);
     focusRing.replaceChildren(makeOutline("gv-mark-focus", growBox(box, 6)));
-    factsBox.open(target, card);
+    if (!isPlacing) factsBox.open(target, card);
   });
   frame.addEventListener("focusout", () => {
     focusRing.replaceChildren();
@@ -191,10 +328,12 @@ export function mountPicture(el, { prefix, onSelect }) {
   });
   listenToKeys(frame, view, {
     choose,
+    openOrChoose,
+    turn,
     closeOrLetGo,
     goTo: (from, key) => focusCard(drawing.neighbourOf(from, key)),
   });
-  listenToPointer(frame, view, { choose, factsBox, cardOf: (cardId) => cards[cardId] });
+  listenToPointer(frame, view, { press, open, turn, factsBox, cardOf: (cardId) => cards[cardId] });
 
   const observer = new ResizeObserver(() => view.resize());
   observer.observe(frame);

@@ -1,6 +1,7 @@
-// The keys of a picture: arrows go from card to card or move the picture, Enter selects, + and - zoom.
+// The keys of a picture: arrows go from card to card or move the picture, Enter opens or selects, + and - zoom.
 
 import { cardAround } from "./drawing.js";
+import { handleAround } from "./handles.js";
 import { ZOOM_IN, ZOOM_OUT } from "./toolbar.js";
 
 const FAR = 48; // CSS pixels that an arrow key moves the picture
@@ -16,6 +17,8 @@ const PANS = { ArrowLeft: [FAR, 0], ArrowRight: [-FAR, 0], ArrowUp: [0, FAR], Ar
  * @param {View} view
  * @param {{
  *   choose(cardId: string): void,
+ *   openOrChoose(cardId: string): void,
+ *   turn(handle: { name: string, isOpen: boolean }): void,
  *   closeOrLetGo(): void,
  *   goTo(from: string, key: string): void,
  * }} actions
@@ -39,7 +42,8 @@ export function listenToKeys(frame, view, actions) {
    */
   function actOnCard(key, cardId) {
     if (Object.hasOwn(PANS, key) || key === "Home" || key === "End") actions.goTo(cardId, key);
-    else if (key === "Enter" || key === " ") actions.choose(cardId);
+    else if (key === "Enter") actions.openOrChoose(cardId);
+    else if (key === " ") actions.choose(cardId);
     else return false;
     return true;
   }
@@ -47,8 +51,10 @@ export function listenToKeys(frame, view, actions) {
   function act({ key, target, shiftKey, ctrlKey, metaKey, altKey }) {
     if (ctrlKey || metaKey || altKey) return false;
     const cardId = cardAround(target)?.dataset.gv;
+    const handle = handleAround(target);
     const isPan = Object.hasOwn(PANS, key) && (shiftKey || !cardId);
-    if (isPan) view.pan(...PANS[key]);
+    if (handle && (key === "Enter" || key === " ")) actions.turn(handle);
+    else if (isPan) view.pan(...PANS[key]);
     else if (cardId && actOnCard(key, cardId)) return true;
     else if (Object.hasOwn(ofPicture, key)) ofPicture[key]();
     else return false;

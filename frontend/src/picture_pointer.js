@@ -1,7 +1,9 @@
-// The mouse in a picture: a drag moves it, a click selects, a card that is pointed at shows its facts.
+// The mouse in a picture: a drag moves it, a click selects, a second one opens; a card that is pointed at shows its
+// facts.
 
 import { targetOf } from "./dom.js";
 import { cardAround } from "./drawing.js";
+import { handleAround } from "./handles.js";
 
 /** @import { Card } from "./types.d.ts" */
 /** @import { View } from "./picture_keys.js" */
@@ -12,12 +14,14 @@ const SLACK = 4; // CSS pixels that a pointer may move in a click
  * @param {HTMLElement} frame
  * @param {View} view
  * @param {{
- *   choose(cardId: string): void,
+ *   press(cardId: string): boolean,
+ *   open(cardId: string): boolean,
+ *   turn(handle: { name: string, isOpen: boolean }): boolean,
  *   cardOf(cardId: string): Card | undefined,
  *   factsBox: ReturnType<typeof import("./facts_box.js").makeFactsBox>,
  * }} given
  */
-export function listenToPointer(frame, view, { choose, cardOf, factsBox }) {
+export function listenToPointer(frame, view, { press, open, turn, cardOf, factsBox }) {
   /** @type {{ x: number, y: number, isFar: boolean } | null} */
   let drag = null;
   frame.addEventListener("pointerdown", (event) => {
@@ -35,12 +39,27 @@ export function listenToPointer(frame, view, { choose, cardOf, factsBox }) {
   for (const end of ["pointerup", "pointercancel"]) {
     frame.addEventListener(end, () => frame.classList.remove("gv-dragging"));
   }
+  let pressed = ""; // the card that the first click of a double click selected
   frame.addEventListener("click", (event) => {
-    if (drag?.isFar || event.detail > 1) return; // the second click of a double click says nothing new
-    choose(cardAround(targetOf(event))?.dataset.gv ?? "");
+    if (drag?.isFar || event.detail > 1) return; // a double click has its own event
+    const handle = handleAround(event.target);
+    const cardId = cardAround(targetOf(event))?.dataset.gv ?? "";
+    pressed = "";
+    const isOpened = handle ? turn(handle) : press(cardId);
+    if (isOpened) still = { x: event.clientX, y: event.clientY };
+    else pressed = cardId;
+  });
+  frame.addEventListener("dblclick", (event) => {
+    const cardId = cardAround(targetOf(event))?.dataset.gv ?? "";
+    if (!pressed || cardId !== pressed || !open(cardId)) return; // another picture is there by now
+    still = { x: event.clientX, y: event.clientY };
   });
 
-  frame.addEventListener("pointerover", ({ target, buttons }) => {
+  /** @type {{ x: number, y: number } | null} */
+  let still = null; // where a click opened something: what then lies under the pointer was not pointed at
+  frame.addEventListener("pointerover", ({ target, buttons, clientX, clientY }) => {
+    if (still?.x === clientX && still.y === clientY) return;
+    still = null;
     const element = cardAround(target);
     const card = cardOf(element?.dataset.gv ?? "");
     if (!element || !card) factsBox.closeSoon();

@@ -21,7 +21,8 @@ const WIDE = 70; // letters a line: a table, which goes across both columns
  */
 export function makePrintMenu(book, mounted, asked) {
   const least = firstNumber(book);
-  const most = least + book.states.length - 1;
+  const count = book.openings ? 1 : book.states.length; // what a reader may open is not all of a row
+  const most = least + count - 1;
   const placeholder = `${least}-${Math.min(most, least + 2)}`;
   const label = sentence("print_numbers");
   const list = makeElement("input", { type: "text", value: asked ?? "", size: 12, placeholder, ariaLabel: label });
@@ -33,7 +34,7 @@ export function makePrintMenu(book, mounted, asked) {
   const form = makeElement(
     "form", { className: "gv-print-form" },
     makeElement("label", {}, radios.this, sentence("print_this")),
-    makeElement("label", {}, radios.all, sentence("print_all", { n: book.states.length })),
+    makeElement("label", {}, radios.all, sentence("print_all", { n: count })),
     makeElement("div", {}, makeElement("label", {}, radios.list, sentence("print_list")), list),
     makeElement("button", { type: "submit" }, sentence("print")),
   );

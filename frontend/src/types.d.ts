@@ -24,6 +24,24 @@ export interface State {
   settings?: string;
   /** Nothing is to be marked as changed. */
   afresh?: boolean;
+  /** What of an outline is open, and what can be gone to; null where nothing can be opened. */
+  outline?: Outline | null;
+}
+
+/** Modules have their whole names, "model.transformer.h.5"; cards have their ids in the SVG. */
+export interface Outline {
+  /** What the reader opened, the newest last, each behind those around it. */
+  opened: string[];
+  /** For each module that is open the way to it, from its root: label and name of each step. */
+  crumbs: [label: string, name: string][][];
+  /** The cards of what ran inside each of `opened`. */
+  inside: Record<string, string[]>;
+  /** What opens the cards that tell of a lost gradient, or that something else is wrong. */
+  red: string[];
+  /** These cards themselves, from top to bottom. */
+  alarms: string[];
+  /** For each module and parameter the card that contains it, and what must be opened before it has its own; or "". */
+  names: Record<string, [cardId: string, closed: string]>;
 }
 
 /** A card or an arrow is the same one in two states if its `key` is; it has changed if its `look` has. */
@@ -43,6 +61,8 @@ export interface Card extends Arrow {
   lit: string[];
   /** Ids of the cards that share its memory, itself among them; empty where it shares none. */
   memory: string[];
+  /** The module that opens it, or "". */
+  opens?: string;
 }
 
 /** A tensor in the table. `cells` stand in the order of `COLUMNS`; `card` is the id of its card, or "". */
@@ -67,6 +87,8 @@ export interface Book {
   code: Code;
   controls: Control[];
   states: State[];
+  /** Of an outline: which state has these modules open, by their names, one a line. */
+  openings?: Record<string, number>;
   /** Sentences in another language. */
   words?: Partial<Words>;
 }

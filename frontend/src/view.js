@@ -125,6 +125,16 @@ export function makeView(frame, stage, { onMove, firstCard }) {
       picture = next;
       refit();
     },
+    /**
+     * Shows a picture in which the reader looks at the same thing: with the same zoom, and wherever she moved it.
+     *
+     * @param {PictureSize} next
+     */
+    keep(next) {
+      if (mode !== "zoomed") mode = "panned";
+      picture = next;
+      refit();
+    },
     fit() {
       if (picture !== NO_PICTURE) settle("fit", wholeScale());
     },

@@ -11,7 +11,7 @@ import { sentence, useWords } from "./words.js";
 
 /** @import { Book, BookTrait, Model, Notice, NoticeKind, State } from "./types.d.ts" */
 
-const TRAITS = ["state", "code", "book", "selected", "step"];
+const TRAITS = ["state", "code", "book", "selected", "step"]; // `opened` comes with a state
 
 /**
  * Draws the newest traits at once, and then at most once a frame, however many changes came. All state is in traits, so
@@ -25,6 +25,13 @@ function render({ model, el }) {
   const tell = makeTeller(model);
   const onSelect = (/** @type {string} */ cardId) => isDrawing || tell("selected", cardId);
   const onState = (/** @type {number} */ step) => isDrawing || tell("step", step);
+  const opener = {
+    /** @param {string[]} opened */
+    open(opened) {
+      if (tell("opened", opened)) queueMicrotask(() => kernel?.press()); // behind what was told
+    },
+    has: () => true,
+  };
   let isDrawing = false; // what Python says is not said back to it
   let isWaiting = false; // to be drawn
   let frame = 0;
@@ -37,7 +44,7 @@ function render({ model, el }) {
 
   /** @param {Book | null} book */
   function mount(book) {
-    if (!book) return { book, panel: mountPanel(el, { onSelect }), mountedBook: null };
+    if (!book) return { book, panel: mountPanel(el, { onSelect, opener }), mountedBook: null };
     const host = makeElement("div");
     el.replaceChildren(host);
     return { book, panel: null, mountedBook: mountBook(host, book, { onSelect, onState, start: model.get("step") }) };
@@ -113,17 +120,19 @@ function makeTeller(model) {
 
   /**
    * @param {string} trait
-   * @param {string | number} value
+   * @param {string | number | string[]} value
+   * @returns {boolean} whether it was another one
    */
   return function tell(trait, value) {
-    if (value === model.get(trait)) return;
+    if (JSON.stringify(value) === JSON.stringify(model.get(trait))) return false;
     model.set(trait, value);
-    if (isTelling) return;
+    if (isTelling) return true;
     isTelling = true;
     queueMicrotask(() => {
       isTelling = false;
       model.save_changes();
     });
+    return true;
   };
 }
 

@@ -75,6 +75,27 @@ test("what the reader selects is sent once", async () => {
   assert.deepEqual(model.saved, [{ selected: "n1" }]);
 });
 
+test("what the reader opens is sent, and waits for its state", async () => {
+  const outline = {
+    opened: [], crumbs: [[["m", "m"]]], inside: {}, red: [], alarms: [], names: { m: ["n0", ""], "m.b": ["n1", ""] },
+  };
+  const state = makeState(["a", "b"], { outline });
+  state.cards.n1.opens = "m.b";
+  const model = makeModel({ state: asText(state), opened: [] });
+  widget.render({ model, el });
+  press(find("[data-gv=n1]"), "Enter");
+  await nextFrame();
+  assert.deepEqual(model.saved, [{ opened: ["m.b"] }]);
+  assert.equal(said(), "sentence of a,b");
+  const opened = { ...outline, opened: ["m.b"], inside: { "m.b": ["n1", "n2"] } };
+  model.receive({ state: asText(makeState(["a", "x", "y"], { outline: opened })) });
+  await nextFrame();
+  assert.equal(said(), "sentence of a,x,y");
+  press(find("[data-gv=n1]"), "Escape");
+  await nextFrame();
+  assert.deepEqual(model.saved.at(-1), { opened: [] });
+});
+
 test("a packed book is drawn once it is unpacked; its steps go both ways", async () => {
   const packed = deflateSync(JSON.stringify(makeBook("zero", "one", "two")));
   const model = makeModel({ book: { packed } });

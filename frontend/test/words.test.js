@@ -59,6 +59,16 @@ function textsOf(root) {
   return [...texts].map((text) => text.trim()).filter(Boolean);
 }
 
+/** Returns a book in which "m.b" opens, and "m.a" would if it were there. */
+function makeOutlineBook() {
+  const names = { m: ["n0", ""], "m.a": ["n0", ""], "m.b": ["n1", ""], "m.never": ["", ""] };
+  const shut = { opened: [], crumbs: [[["m", "m"]]], inside: {}, red: ["m.b"], alarms: ["n1"], names };
+  const open = { ...shut, opened: ["m.b"], crumbs: [[["m", "m"], ["b", "m.b"]]], inside: { "m.b": ["n1"] } };
+  const states = [makeState(["a", "b"], { outline: shut }), makeState(["a", "x"], { outline: open })];
+  [states[0].cards.n0.opens, states[0].cards.n1.opens] = ["m.a", "m.b"];
+  return { title: "t", code: {}, controls: [], states, openings: { "": 0, "m.b": 1 } };
+}
+
 test("all that is said comes from the table, the state or the code", () => {
   openPage();
   // What a sentence says stands in brackets, and what is filled into it in others: between the two there is no prose.
@@ -96,7 +106,25 @@ test("all that is said comes from the table, the state or the code", () => {
   press(steps.querySelector(".gv-range"), " ");
   textsOf(steps).forEach((text) => texts.add(text));
 
-  const given = JSON.stringify([book, "True", "False", "None", "grad", "requires_grad", "is_leaf", "grad_fn"]);
+  const outlineBook = makeOutlineBook();
+  const outline = document.createElement("div");
+  document.body.append(outline);
+  mountBook(outline, outlineBook);
+  const lookAround = () => textsOf(outline).forEach((text) => texts.add(text));
+  outline.querySelector("[data-gv=n1]").focus(); // its facts say how it opens
+  const typed = ["m.a", "m.", "m.never", "nothing", "m.b"];
+  for (const name of typed) {
+    outline.querySelector(".gv-search").value = name;
+    press(outline.querySelector(".gv-search"), "Enter");
+    lookAround();
+  }
+  press(outline.querySelector("[data-gv=n0]"), "Enter");
+  lookAround();
+  press(outline.querySelector("[data-gv=n1]"), "Enter");
+  lookAround();
+
+  const names = ["True", "False", "None", "grad", "requires_grad", "is_leaf", "grad_fn"];
+  const given = JSON.stringify([book, outlineBook, typed, names]);
   const prose = [...texts].flatMap(listProse);
   const strange = prose.filter((text) => !given.includes(text) && !/^[\d\s-]*$/.test(text));
   assert.deepEqual(strange, []);

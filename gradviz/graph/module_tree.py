@@ -14,6 +14,8 @@ from gradviz.graph.facts import grouped
 from gradviz.graph.operations import Fate, Operations, Weight
 from gradviz.graph.records import ModuleCall
 
+CALLS = 6  # of one module that is drawn with what is inside it, in each of them
+
 
 class ModuleTree:
     """The module calls of a recording that computed something.
@@ -65,6 +67,18 @@ class ModuleTree:
                 return inside
             inside = one
         return inside
+
+    @cached_property
+    def calls_of(self) -> dict[tuple[int, str], list[int]]:
+        """The calls of each module that computed something, by root and path."""
+        return grouped(((self.call[i].module_id, self.call[i].path), i) for i in self.below)
+
+    def can_open(self, call_id: int) -> bool:
+        """Say whether the modules inside a called one can be drawn in its place: there are some,
+        and it was not called so often that they would be all that is seen."""
+        call = self.call[call_id]
+        calls = self.calls_of[call.module_id, call.path]
+        return len(calls) <= CALLS and any(self.children.get(i) for i in calls)
 
     def name(self, call: ModuleCall) -> str:
         """Return the name of a module with its root: "model.transformer.h.5"."""

@@ -18,10 +18,12 @@ from typing import Any, NamedTuple
 
 from gradviz.graph.records import Call, GradvizError, Graph, Node, Tensor
 from gradviz.live import lifetime
+from gradviz.picture.explaining import Listing
 from gradviz.picture.figure import Figure
+from gradviz.picture.openings import opened_state
 from gradviz.picture.page import static
 from gradviz.picture.scene import Card
-from gradviz.picture.state import state
+from gradviz.picture.state import state, text_of
 from gradviz.words import given
 from gradviz.words.en import ENGLISH
 from gradviz.words.speech import language, say
@@ -41,6 +43,7 @@ EXPECTED = {
     "book": "what gradviz.live.book.book() made of a recording",
     "step": "a whole number, the place of one of the book's states",
     "selected": "the id of a card, as 'n3', or ''",
+    "opened": "paths of modules, as ['model.transformer.h.5']",
 }
 # what state() takes beside the figure
 EXTRAS = ("error", "printed", "lines", "listing", "sentence", "words")
@@ -75,6 +78,10 @@ class _Int(_Checked, Int):  # type: ignore[misc, type-arg]
 
 
 class _Unicode(_Checked, Unicode):  # type: ignore[misc, type-arg]
+    pass
+
+
+class _Texts(_Checked, List):  # type: ignore[misc, type-arg]
     pass
 
 
@@ -143,8 +150,9 @@ class GraphWidget(anywidget.AnyWidget):
         shown: a Figure, a Recording or a Graph. Left out: nothing yet, or what the traits say.
         traits: ``state`` (made by ``picture.state.state``), ``code`` (a listing), ``book``
             (precomputed states, shown instead of ``state``), ``step`` (which of them), ``selected``
-            (id of a card, or ""), ``drawn_for`` (the controls' values that ``state`` belongs to, as
-            ``belongs_to`` writes them).
+            (id of a card, or ""), ``opened`` (which modules of an outline the reader opened, the
+            newest last; may be set), ``drawn_for`` (the controls' values that ``state`` belongs
+            to, as ``belongs_to`` writes them).
 
     Raises:
         GradvizError: ``shown`` is none of these.
@@ -163,6 +171,7 @@ class GraphWidget(anywidget.AnyWidget):
     book = _Dict().tag(sync=True, to_json=_book_sent)
     step = _Int(0).tag(sync=True)
     selected = _Unicode("").tag(sync=True)
+    opened: List[Any] = _Texts(Unicode()).tag(sync=True)
     drawn_for: List[Any] = List().tag(sync=True)
     # what the page itself says; empty in the language that its script speaks anyway
     words = Dict().tag(sync=True)
@@ -179,8 +188,10 @@ class GraphWidget(anywidget.AnyWidget):
                 " widget's own"
             )
         self._selected_key = ""
+        self._next: tuple[list[str], Figure | None] = [], None  # what is opened now
         if self.figure is not None:
             traits.setdefault("state", state(self.figure))
+            traits.setdefault("opened", _opened_in(traits["state"]))
         if language() is not ENGLISH:
             traits.setdefault("words", dict(language().page))
         super().__init__(**traits)
@@ -271,6 +282,61 @@ class GraphWidget(anywidget.AnyWidget):
         """Return the id of a card that is to be selected; "" where no such card is shown."""
         return str(proposal["value"]) if proposal["value"] in self.shown["cards"] else ""
 
+    @validate("opened")
+    def _openable(self, proposal: Any) -> list[str]:
+        """Return the whole names of modules that are to be opened, each behind those around it."""
+        paths = proposal["value"]
+        figure = self.figure
+        outlined = figure.outlined if figure is not None else None
+        if figure is None or outlined is None or outlined.contents is None:
+            if paths:
+                raise WrongTrait(
+                    f"opened was given {given.said(paths)}; expected [], for nothing can be opened"
+                    " in this picture"
+                )
+            return []
+        try:
+            names = [*outlined.modules.asked(paths)]
+            if names != _opened_in(self.state):
+                figure = figure.opening(names)
+                _ = figure.outlined  # drawn now: what cannot be drawn is refused
+                self._next = names, figure
+            return names
+        except GradvizError as why:
+            raise WrongTrait(str(why)) from None  # traitlets puts the old value back for its own
+
+    @observe("opened")
+    def _open(self, change: Any) -> None:
+        """Show the picture in which just these modules are open."""
+        if self.figure is None or self.opened == _opened_in(self.state):
+            return
+        names, figure = self._next
+        if figure is None or names != self.opened:
+            figure = self.figure.opening(self.opened)
+        self.figure, self._next = figure, ([], None)
+        self.state = {**self.state, **opened_state(figure, self.state, self._listing)}
+
+    @observe("state")
+    def _keep_opened(self, change: Any) -> None:
+        """Open in another picture what was open, as far as it is there."""
+        opened = _opened_in(self.state)
+        if self.opened == opened:
+            return
+        names = (self.state.get("outline") or {}).get("names", {})
+        still = [path for path in self.opened if path in names]
+        if still != self.opened:
+            self.opened = still
+        else:
+            self._open(change)
+
+    @property
+    def _listing(self) -> Listing | None:
+        """The code beside the picture."""
+        code = self.code
+        if not code.get("text"):
+            return None
+        return Listing(code.get("file", ""), code.get("first", 1), code["text"])
+
     @observe("selected", "state", "book", "step")
     def _keep_selection(self, change: Any) -> None:
         """Select in the next picture the card of the same key: ids are numbers within one
@@ -295,11 +361,19 @@ class GraphWidget(anywidget.AnyWidget):
             return None
         data, metadata = bundle
         html = {"text/html": self.figure.html} if self.figure is not None else {}
+        text = self.shown.get("text")
+        if not text and self.figure is not None and self.shown["svg"]:
+            text = text_of(self.figure, self.shown)
         return {
             **data,
-            "text/plain": self.shown.get("text") or say("picture.empty"),
+            "text/plain": text or say("picture.empty"),
             **html,
         }, metadata
+
+
+def _opened_in(state: dict[str, Any]) -> list[str]:
+    """Return what is open in a state."""
+    return [*(state.get("outline") or {}).get("opened", ())]
 
 
 def _figure(shown: Any) -> Figure:

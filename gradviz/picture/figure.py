@@ -65,9 +65,10 @@ class Figure:
         self.title = title
         self._opened = given.texts("focus=", focus, "a module's path, as in 'transformer.h.5'")
         given.flag("fold=", fold)
-        _check_modules(graph, self._opened)
+        _check_modules("focus=", graph, self._opened)
         self._folded = fold
         self._like: render.Arranged | None = None
+        self._before: Figure | None = None  # in whose picture a reader opened modules
 
     def of(self, graph: Graph) -> Figure:
         """Return the figure of a graph that is ``same_but_numbered``; what was made for this one is
@@ -76,6 +77,39 @@ class Figure:
             raise given.refused("of()", graph, "a Graph, e.g. rec.graph")
         figure = copy.copy(self)
         figure.graph = graph
+        return figure
+
+    def opening(self, paths: str | Iterable[str]) -> Figure:
+        """Return the figure with these modules of its outline opened, as a click opens them: the
+        other cards stay as they are, and the picture may become higher than a page. What ``focus=``
+        opened is closed. A picture that is no outline stays as it is.
+
+        Args:
+            paths: of modules, "transformer.h.5"; of a module with nothing inside, its card is kept
+                apart.
+
+        Raises:
+            GradvizError: there is no such module; the picture cannot be drawn.
+
+        Example:
+            >>> Figure(Graph()).opening(()).text
+            'An empty graph: no tensor, no node.'
+        """
+        wanted = given.texts("opening()", paths, "a module's path, as in 'transformer.h.5'")
+        _check_modules("opening()", self.graph, wanted)
+        before = self._before or self
+        if before._opened:
+            before = before._changed(_opened=())
+        return before._changed(_opened=wanted, _before=before) if wanted else before
+
+    def _changed(self, **attributes: Any) -> Figure:
+        """Return a figure of the same graph with these attributes, to be drawn anew."""
+        figure = copy.copy(self)
+        made = [n for n, v in vars(type(self)).items() if isinstance(v, cached_property)]
+        for name in made:
+            if name != "whole":
+                figure.__dict__.pop(name, None)
+        figure.__dict__.update(attributes)
         return figure
 
     def arrange_like(self, other: Figure) -> None:
@@ -107,6 +141,8 @@ class Figure:
         """
         if self.view != "cards" or not self._folded or not is_wanted(self.graph):
             return None
+        if self._before is not None and self._before.outlined is not None:
+            return self._before.outlined.opening(self._opened)
         return Drawn(self.graph, render.laid_out, self._opened)
 
     @cached_property
@@ -208,10 +244,13 @@ class Figure:
         write(place_of(target), self._bytes(suffix))
 
     def book(self) -> dict[str, Any]:
-        """Return what a page holds of this picture: no controls, one state."""
-        from gradviz.picture.state import state
+        """Return what a page holds of this picture: no controls, and a state for each way that a
+        reader may open in an outline."""
+        from gradviz.picture.openings import opened_states
 
-        return {"title": self.title, "code": {}, "controls": [], "states": [state(self)]}
+        states, places = opened_states(self)
+        openings = {"openings": places} if places else {}
+        return {"title": self.title, "code": {}, "controls": [], "states": states, **openings}
 
     def _bytes(self, suffix: str) -> bytes:
         """Write the picture in one of ``SUFFIXES``."""
@@ -230,7 +269,7 @@ class Figure:
         return render.render(self._drawn.source, suffix)
 
 
-def _check_modules(graph: Graph, paths: tuple[str, ...]) -> None:
+def _check_modules(argument: str, graph: Graph, paths: tuple[str, ...]) -> None:
     """Refuse a module that the graph does not have."""
     names = {module.name for module in graph.modules}
     known = {path for module in graph.modules for path, _ in module.children} | names
@@ -239,8 +278,8 @@ def _check_modules(graph: Graph, paths: tuple[str, ...]) -> None:
         if path not in known:
             some = ", ".join(sorted(known)[:5])
             raise GradvizError(
-                f"focus= was given {given.shown(path)}; expected the path of a module of this graph"
-                f" ({some or 'it has none: no module ran'})"
+                f"{argument} was given {given.shown(path)}; expected the path of a module of this"
+                f" graph ({some or 'it has none: no module ran'})"
             )
 
 

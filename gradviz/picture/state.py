@@ -4,7 +4,7 @@ dict."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any, Protocol
 
@@ -12,6 +12,7 @@ from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Graph, Node, Tensor
 from gradviz.picture import explaining, render, table, text
 from gradviz.picture.explaining import Listing
+from gradviz.picture.outline import drawn as outlines
 from gradviz.picture.scene import Arrow, Card, Scene
 from gradviz.words.plain import visible
 from gradviz.words.speech import joined, say, values_of
@@ -27,6 +28,11 @@ class Drawn(Protocol):
 
     graph: Graph
     title: str | None
+
+    @property
+    def outlined(self) -> outlines.Drawn | None: ...
+
+    def opening(self, paths: str | Iterable[str]) -> Drawn: ...
 
     @property
     def scene(self) -> Scene: ...
@@ -69,7 +75,8 @@ def state(
     Returns:
         Plain data for JSON: the SVG, its words, and for every card and arrow what it is, what is
         known of it and what lights up with it. ``problem`` says why there is no picture where
-        ``svg`` is empty.
+        ``svg`` is empty. ``outline`` says what of an outline is open and what can be gone to; it is
+        None where nothing can be opened.
 
     Example:
         >>> from gradviz.graph.records import Graph
@@ -85,6 +92,8 @@ def state(
     except render.CannotDraw as why:
         problem = str(why)
     cards, arrows = (figure.scene.cards, figure.scene.arrows) if svg else ((), ())
+    outline = figure.outlined if svg else None
+    opens = {} if outline is None else outline.opens
     listed = table.rows(figure.graph, figure.whole.cards)
     drawn = {i: f"n{c.id}" for c in reversed(cards) if c.kind != "tag" for i in c.all_tensor_ids}
     shown = {
@@ -97,7 +106,8 @@ def state(
         ),
         "error": error,
         "printed": printed,
-        **_Describer(figure.graph, cards, arrows, listing).described(),
+        **_Describer(figure.graph, cards, arrows, listing, opens).described(),
+        "outline": outline.contents.described() if outline and outline.contents else None,
         "table": [
             {"key": r.key, "card": drawn.get(r.tensor_id, ""), "cells": list(r.cells)}
             for r in listed
@@ -129,10 +139,16 @@ class _Describer:
     once."""
 
     def __init__(
-        self, graph: Graph, cards: Sequence[Card], arrows: Sequence[Arrow], listing: Listing | None
+        self,
+        graph: Graph,
+        cards: Sequence[Card],
+        arrows: Sequence[Arrow],
+        listing: Listing | None,
+        opens: Mapping[int, str],
     ) -> None:
         self.graph, self.facts, self.words = graph, Facts.of(graph), Words(graph)
         self.cards, self.arrows, self.listing = cards, arrows, listing
+        self.opens = opens  # the module that opens a card
         self.names = {c.id: _name(c) for c in cards}
         self.keys = self.unique_keys()
         self.card_of: dict[int | None, int] = {n: c.id for c in cards for n in c.all_node_ids}
@@ -193,6 +209,7 @@ class _Describer:
             "facts": facts,
             "line": self.line(card, calls),
             "lit": lit,
+            "opens": self.opens.get(card.id, ""),
             "memory": [f"n{i}" for i in sorted(same)] if len(same) > 1 else [],
         }
 

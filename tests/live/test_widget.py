@@ -147,3 +147,85 @@ def test_without_anywidget_it_says_what_to_install_and_pictures_still_work() -> 
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "pip install anywidget" in done.stdout, done.stderr
+
+
+# --- opening modules of an outline ----------------------------------------------------------------
+
+
+def model_recorded() -> gv.Recording:
+    model = torch.nn.Sequential(
+        *(torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU()) for _ in range(9))
+    )
+    with gv.record() as rec:
+        model(torch.ones(2, 3)).sum().backward()
+    return rec
+
+
+def test_what_is_opened_is_the_picture_of_opening_it(sent: list[dict[str, Any]]) -> None:
+    rec = model_recorded()
+    widget = GraphWidget(rec)
+    sent.clear()
+    widget.opened = ["model.4"]
+    figure = rec.figure().opening("4")
+    assert widget.state["svg"] == figure.svg
+    assert widget.figure is not None
+    assert widget.figure.text == figure.text
+    assert widget.state["outline"]["opened"] == widget.opened == ["model.4"]
+    assert [message["state"].keys() for message in sent] == [{"opened"}, {"state"}]
+    widget.opened = []
+    assert widget.state["svg"] == rec.figure().svg
+    assert widget.state["sentence"] == GraphWidget(rec).state["sentence"]
+
+
+def test_opening_says_the_whole_way_and_keeps_what_is_said_around_the_picture() -> None:
+    rec = model_recorded()
+    widget = GraphWidget()
+    widget.show(rec, printed="hello", lines=[3], sentence="It ran.")
+    widget.opened = ["4"]
+    assert widget.opened == ["model.4"]
+    said = [widget.state[name] for name in ("printed", "lines", "sentence", "error")]
+    assert said == ["hello", [3], "It ran.", ""]
+    assert "It ran." in widget._repr_mimebundle_()[0]["text/plain"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (["zzz"], "opened was given 'zzz'; expected paths of modules of this picture (model.0"),
+        ([3], "opened was given the int 3; expected paths of modules, as ["),
+        (None, "opened was given None; expected paths of modules, as ["),
+    ],
+)
+def test_a_wrong_opening_is_refused_and_nothing_changes(wrong: Any, said: str) -> None:
+    widget = GraphWidget(model_recorded(), opened=["4"])
+    before = widget.state
+    with pytest.raises(GradvizError, match=re.escape(said)):
+        widget.opened = wrong
+    assert widget.opened == ["model.4"]
+    assert widget.state is before
+    with pytest.raises(GradvizError, match=re.escape(said)):
+        widget.set_state({"opened": wrong})  # as the page sets it
+    assert widget.opened == ["model.4"]
+
+
+def test_a_picture_that_is_no_outline_opens_nothing() -> None:
+    widget = GraphWidget(recorded())
+    with pytest.raises(GradvizError, match="nothing can be opened in this picture"):
+        widget.opened = ["a"]
+    assert GraphWidget().opened == []
+
+
+def test_another_recording_keeps_open_what_it_has_too() -> None:
+    widget = GraphWidget(model_recorded(), opened=["4", "7"])
+    widget.show(model_recorded())
+    assert widget.opened == widget.state["outline"]["opened"] == ["model.4", "model.7"]
+    widget.show(recorded())
+    assert (widget.opened, widget.state["outline"]) == ([], None)
+
+
+def test_what_focus_opened_can_be_closed() -> None:
+    rec = model_recorded()
+    widget = GraphWidget(gv.Figure(rec.graph, focus="4"))
+    assert widget.opened == ["model.4"]
+    widget.opened = []
+    assert widget.state["svg"] == rec.figure().svg

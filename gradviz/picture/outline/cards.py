@@ -82,11 +82,17 @@ class Cards:
         return Rail.COMES if self.operations.ran_backward else Rail.CAN
 
     def path(self, unit: Unit) -> str:
-        """Return the path of the module that a card can open; "" where it stands for none."""
-        if unit.kind is not Kind.CALL or unit.merged is not Merged.NOT:
+        """Return the name of the module that opens a card; "" where nothing does. Of several equal
+        ones it is the first; neighbours that were folded for lack of room get their own cards."""
+        if unit.kind is Kind.PIECE and unit.parent is not None:
+            around = unit.parent
+            return self.tree.name(self.tree.call[around]) if self.tree.can_open(around) else ""
+        if unit.kind is not Kind.CALL:
             return ""
-        call = self.tree.call[unit.calls[0]]
-        return self.tree.name(call) if self.tree.children.get(call.id) else ""
+        with_others = [i for i in unit.calls if self.tree.can_open(i)]
+        if unit.merged is Merged.FOLD:
+            with_others = [i for i in unit.calls if i not in with_others] or with_others
+        return self.tree.name(self.tree.call[with_others[0]]) if with_others else ""
 
     # --- titles -----------------------------------------------------------------------------------
 

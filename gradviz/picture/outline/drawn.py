@@ -3,14 +3,19 @@ words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import copy
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from gradviz.graph.operations import Operations
 from gradviz.graph.records import Graph, NoteKind
 from gradviz.picture import scene as pictures
 from gradviz.picture.outline import unrecorded
+from gradviz.picture.outline.contents import Contents
 from gradviz.picture.outline.fit import Draw, Fitted, Fitting
+from gradviz.picture.outline.opening import Modules, Opening
 from gradviz.picture.outline.scene import Arrow, Card, Outline, Row, Tone
+from gradviz.picture.outline.units import Expansion, Kind
 from gradviz.words.plain import visible
 from gradviz.words.speech import say
 
@@ -43,10 +48,55 @@ class Drawn:
     def __init__(self, graph: Graph, draw: Draw, opened: Iterable[str] = ()) -> None:
         self.graph = graph
         self.operations = Operations(graph)
+        self.opened = tuple(opened)  # as it was asked for
+        self.fitting: Fitting | None = None
         if graph.calls:
-            self.fitted: Fitted = Fitting(graph, draw, opened).fitted()
+            self.fitting = Fitting(graph, draw, self.opened)
+            self.fitted: Fitted = self.fitting.fitted()
         else:
             self.fitted = unrecorded.fitted(graph, draw)
+
+    # --- what a reader opens by hand --------------------------------------------------------------
+
+    def opening(self, paths: Sequence[str]) -> Drawn:
+        """Return the outline with these modules opened, everything else as it is here. What was
+        not recorded is drawn as a whole: there nothing opens.
+
+        Args:
+            paths: of modules, with or without the name of the model.
+
+        Raises:
+            GradvizError: there is no such module.
+        """
+        if self.fitting is None:
+            return self
+        opening = Opening(self.fitting, self.modules, self.modules.asked(paths))
+        drawn = copy.copy(self)
+        drawn.__dict__.pop("contents", None)
+        drawn.opened, drawn.fitted = tuple(paths), opening.fitted()
+        drawn.fitting = opening.fitting
+        return drawn
+
+    @cached_property
+    def modules(self) -> Modules:
+        """The modules of the recording, by name."""
+        expansion = Expansion(self.operations)
+        in_parts = {unit.parent for unit in expansion.items if unit.kind is Kind.PIECE}
+        return Modules(expansion.tree, expansion.is_open - in_parts)
+
+    @cached_property
+    def contents(self) -> Contents | None:
+        """What a reader can go to; None where nothing was recorded."""
+        if self.fitting is None:
+            return None
+        asked = self.modules.asked(self.opened)
+        units = self.fitting.plan.units
+        return Contents(self.fitting.expansion, self.modules, units, self.outline.cards, asked)
+
+    @property
+    def opens(self) -> dict[int, str]:
+        """The module that opens a card, by the card's id; nothing of what was not recorded."""
+        return {} if self.fitting is None else {c.id: c.path for c in self.outline.cards}
 
     @property
     def outline(self) -> Outline:

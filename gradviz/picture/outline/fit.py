@@ -104,6 +104,7 @@ class Fitting:
         self.expansion = Expansion(self.operations, frozenset(opened))
         self.gathering = Gathering(self.expansion, frozenset(apart))
         self.draw = draw
+        self.plan = Plan([])  # what ``fitted`` chose
 
     def fitted(self) -> Fitted:
         """Return the first outline that fits a page, or the smallest one."""
@@ -116,21 +117,22 @@ class Fitting:
                 break
         if best is None:
             raise ValueError("an outline of nothing")
-        return self._with_children(*best)
+        self.plan, fitted = self._with_children(*best)
+        return fitted
 
     def _plans(self) -> Iterator[Plan]:
         """Go through ever smaller plans."""
         plan = self._low_enough(Plan(self.gathering.units))
-        yield from self._narrower(plan)
-        plan = replace(plan, units=_without_inputs(plan.units))
-        yield from self._narrower(plan)
+        yield from self.narrower(plan)
+        plan = replace(plan, units=without_inputs(plan.units))
+        yield from self.narrower(plan)
         plan = replace(plan, said_above=False)
-        yield from self._narrower(plan)
+        yield from self.narrower(plan)
         while (units := fold_one(self.cards(plan))) is not None:
             plan = replace(plan, units=units)
             if self.guess(plan) > HEIGHT:
                 continue
-            yield from self._narrower(plan)
+            yield from self.narrower(plan)
         plan = replace(self._low_enough(replace(plan, in_column=True)), width=0)
         yield plan
         while (units := fold_one(self.cards(plan), even_if_it_matters=True)) is not None:
@@ -140,7 +142,7 @@ class Fitting:
     def _low_enough(self, plan: Plan) -> Plan:
         """Fold until the guessed height fits; before, drop inputs and say less."""
         if self.guess(plan) > HEIGHT:
-            plan = replace(plan, units=_without_inputs(plan.units))
+            plan = replace(plan, units=without_inputs(plan.units))
         if self.guess(plan) > HEIGHT:
             plan = replace(plan, said_above=False)
         for matters in (False, True):
@@ -151,7 +153,7 @@ class Fitting:
                 plan = replace(plan, units=units)
         return plan
 
-    def _narrower(self, plan: Plan) -> Iterator[Plan]:
+    def narrower(self, plan: Plan) -> Iterator[Plan]:
         """Go through the widths of cards that may be narrow enough."""
         columns = self._columns(plan)
         for k, width in enumerate(WIDTHS):
@@ -178,11 +180,11 @@ class Fitting:
 
     # --- room that is left ------------------------------------------------------------------------
 
-    def _with_children(self, plan: Plan, fitted: Fitted) -> Fitted:
+    def _with_children(self, plan: Plan, fitted: Fitted) -> tuple[Plan, Fitted]:
         """Give the closed modules with most parameters rows for those below, while there is
         room."""
         if not fitted.fits or fitted.height > ROOMY:
-            return fitted
+            return plan, fitted
         room = (ROOMY - fitted.height) // ROW
         chosen: set[int] = set()
         for _, place, n in sorted(self._closed(plan), reverse=True):
@@ -190,9 +192,10 @@ class Fitting:
                 chosen.add(place)
                 room -= n
         if not chosen:
-            return fitted
-        larger = self.laid_out(replace(plan, children=frozenset(chosen)))
-        return larger if _flaws(larger) <= _flaws(fitted) else fitted
+            return plan, fitted
+        with_rows = replace(plan, children=frozenset(chosen))
+        larger = self.laid_out(with_rows)
+        return (with_rows, larger) if _flaws(larger) <= _flaws(fitted) else (plan, fitted)
 
     def _closed(self, plan: Plan) -> Iterator[tuple[int, int, int]]:
         """Go through the closed modules: their parameters, place, and modules below with any."""
@@ -251,7 +254,7 @@ def _flaws(fitted: Fitted) -> tuple[float, int, float]:
     return max(too_wide, too_high, 1.0), fitted.crossings, fitted.height
 
 
-def _without_inputs(units: list[Unit]) -> list[Unit]:
+def without_inputs(units: list[Unit]) -> list[Unit]:
     return [unit for unit in units if unit.kind is not Kind.INPUT or unit.ops]
 
 

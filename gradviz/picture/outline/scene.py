@@ -72,7 +72,7 @@ class Card(NamedTuple):
         tracked: whether gradients can go back through it.
         rows: title first.
         ends: whether the gradient ends here though values come in: a bar on the rail.
-        path: of the module, where it stands for one: what a click opens.
+        path: the module that opens it, "model.transformer.h.5"; "": nothing does.
         detail: what it says on hovering.
         calls: ids of the recorded calls that it stands for.
         narrow: whether it is only as wide as its text.

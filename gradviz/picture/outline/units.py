@@ -234,13 +234,13 @@ class Expansion:
         for key, run in groupby(self.tree.children.get(parent, ()), key=self._what_happens):
             same = list(run)
             if key is not None and len(same) >= REPEATS:
-                found.update(same)
+                found.update(i for i in same if not self.is_asked_for(i))
         return found
 
     def _what_happens(self, call_id: int) -> Hashable:
         """Return what calls in which the same happens have in common; None: nothing happens."""
         call = self.tree.call[call_id]
-        if not self.interesting[call_id] or self.is_asked_for(call_id):
+        if not self.interesting[call_id]:
             return None
         start = f"{call.path}."
         weights = self.tree.weights_below(call.module_id, call.path)
@@ -289,7 +289,8 @@ class Expansion:
         alone = is_outer and self._root_calls == [call_id]
         inner = any(self._is_opened(child) for child in self.tree.children.get(call_id, ()))
         own_cuts = [at for at in self.tree.own.get(call_id, ()) if at in self.cuts_at]
-        if own_cuts and not alone and not inner and self._is_block(call_id):
+        in_parts = own_cuts and not alone and not inner and not self.is_asked_for(call_id)
+        if in_parts and self._is_block(call_id):
             return self._pieces(call_id)
         units = self._level(call_id, is_outer=False)
         self._add_unused(call_id, units)

@@ -1,6 +1,62 @@
 // Built from frontend/src by `make frontend`: change it there.
 
+// src/opening.js
+function isInside(inner, outer) {
+  return inner.startsWith(`${outer}.`);
+}
+function closed(opened, name) {
+  return opened.filter((one) => one !== name && !isInside(one, name));
+}
+function closedInside(opened, name) {
+  return opened.filter((one) => !isInside(one, name));
+}
+function cardOf(outline, name) {
+  return outline.inside[name]?.[0] ?? outline.names[name]?.[0] ?? "";
+}
+function findMoved(before, after) {
+  if (!before || !after) return null;
+  const isOpening = after.opened.some((name2) => !before.opened.includes(name2));
+  const [more, less] = isOpening ? [after, before] : [before, after];
+  const name = more.opened.find((one) => !less.opened.includes(one));
+  if (name === void 0 || less.names[name] === void 0) return null;
+  const [inside, around] = [more.inside[name] ?? [], [less.names[name][0]].filter(Boolean)];
+  return isOpening ? { name, before: around, after: inside } : { name, before: inside, after: around };
+}
+function nextAlarm(alarms, order, selected) {
+  const place = order.indexOf(selected);
+  return alarms.find((cardId) => order.indexOf(cardId) > place) ?? alarms[0] ?? "";
+}
+function findNames(outline, text) {
+  const wanted = text.trim().toLowerCase();
+  if (!wanted) return [];
+  const rank = (name) => {
+    const lower = name.toLowerCase();
+    if (lower === wanted || lower.slice(lower.indexOf(".") + 1) === wanted) return 0;
+    if (lower.endsWith(`.${wanted}`)) return 1;
+    return lower.includes(wanted) ? 2 : 3;
+  };
+  const names = Object.keys(outline.names).map((name) => ({ name, rank: rank(name) }));
+  const found = names.filter((one) => one.rank < 3).sort((a, b) => a.rank - b.rank);
+  return found.map(({ name }) => name);
+}
+function openingIndex(book, opened) {
+  const openings = book.openings ?? {};
+  const exact = opened.join("\n");
+  if (Object.hasOwn(openings, exact)) return openings[exact];
+  const last = opened.at(-1) ?? "";
+  const key = Object.keys(openings).find((one) => one.endsWith(last) && isWayTo(one.split("\n"), last));
+  return key === void 0 ? -1 : openings[key];
+}
+function shortKey(key) {
+  const names = key.split("\n");
+  return isWayTo(names, names[names.length - 1]) ? names[names.length - 1] : key;
+}
+function isWayTo(names, last) {
+  return names.at(-1) === last && names.every((name, i) => i === 0 || isInside(name, names[i - 1]));
+}
+
 // src/address.js
+var OPEN = "open";
 function stateIndex(book, choices) {
   return book.controls.reduce((index, control, i) => index * control.options.length + choices[i], 0);
 }
@@ -13,11 +69,13 @@ function choicesOf(book, index) {
   return choices;
 }
 function writeAddress(book, index) {
+  if (book.openings) return `#${OPEN}=${encode(shortKey(openedAt(book, index)))}`;
   const choices = choicesOf(book, index);
   const parts = book.controls.map(({ name, options }, i) => `${encode(name)}=${encode(options[choices[i]])}`);
   return `#${parts.join("&")}`;
 }
 function readAddress(book, address, index) {
+  if (book.openings) return readOpening(book, address, index);
   const choices = choicesOf(book, index);
   for (const part of address.replace(/^#/, "").split("&")) {
     const [name, value] = part.split("=").map(decode);
@@ -26,6 +84,14 @@ function readAddress(book, address, index) {
     if (choice >= 0) choices[i] = choice;
   }
   return stateIndex(book, choices);
+}
+function openedAt(book, index) {
+  return Object.entries(book.openings ?? {}).find(([, place]) => place === index)?.[0] ?? "";
+}
+function readOpening(book, address, index) {
+  const [name, value] = address.replace(/^#/, "").split("=").map(decode);
+  const found = name === OPEN ? openingIndex(book, value ? value.split("\n") : []) : -1;
+  return found < 0 ? index : found;
 }
 function encode(text) {
   return encodeURIComponent(text.toWellFormed?.() ?? text.replace(/[\ud800-\udfff]/g, "�"));
@@ -95,6 +161,22 @@ var ENGLISH = {
   reset: "Reset",
   reset_view_title: "Back to the view at the start",
   reset_view_spoken: "Reset: back to the view at the start",
+  open: "Open {name}",
+  close: "Close {name}",
+  opens: "A second click, or Enter, opens {name}.",
+  outline_tools: "Outline",
+  crumbs: "What is open",
+  crumb_title: "Close what is open inside {name}",
+  open_red: "Open all red",
+  open_red_title: "Open every card with a lost gradient or an alarm",
+  next_red: "Next ✗",
+  next_red_title: "Go to the next card with a lost gradient or an alarm",
+  search: "Find a module or parameter",
+  found: "{name} is in this card.",
+  found_of: "{name} is in this card. Enter: the next of {total} names with “{text}”.",
+  found_nowhere: "{name} has no card here: it was never called.",
+  not_found: "No module or parameter has “{text}” in its name.",
+  not_on_page: 'This page was saved without {name} opened. In Python, Figure(graph, focus="{name}") opens it.',
   new: "new",
   changed: "changed",
   same_memory: "same memory",
@@ -493,6 +575,9 @@ var Drawing = class {
   /** @type {Map<string, SVGElement>} */
   cards = /* @__PURE__ */ new Map();
   // by id
+  /** @type {SVGElement | null} */
+  headline = null;
+  // above the cards of an outline
   /** @type {SVGElement[]} */
   groups = [];
   // cards, arrows and boxes around cards
@@ -521,7 +606,9 @@ var Drawing = class {
     this.page.append(...svg.childNodes);
     this.groups = [...this.graph.querySelectorAll(".gv-node, .gv-edge, .gv-cluster")].map(asSvg);
     for (const group of this.groups) {
-      if (group.classList.contains("gv-node")) this.cards.set(group.dataset.gv ?? "", group);
+      const isNode = group.classList.contains("gv-node");
+      if (isNode && group.dataset.gv) this.cards.set(group.dataset.gv, group);
+      else if (isNode) this.headline = group;
       else group.setAttribute("aria-hidden", "true");
     }
   }
@@ -596,7 +683,9 @@ function makeFactsBox(root, prefix) {
     for (const [label, value] of card.facts ?? []) {
       list.append(makeElement("dt", {}, label), makeElement("dd", {}, String(value)));
     }
-    box.replaceChildren(makeElement("p", { className: "gv-facts-title" }, card.key), list);
+    const title = makeElement("p", { className: "gv-facts-title" }, card.key);
+    const opens = card.opens ? sentence("opens", { name: card.opens }) : "";
+    box.replaceChildren(title, makeElement("p", { className: "gv-facts-opens", hidden: !opens }, opens), list);
     box.scrollTop = 0;
     if (!box.matches(":popover-open")) {
       box.showPopover?.();
@@ -646,6 +735,72 @@ function placeBeside(card, width, height) {
     left: Math.max(EDGE, Math.min(left, innerWidth - width - EDGE)),
     top: Math.max(EDGE, Math.min(top, innerHeight - height - EDGE))
   };
+}
+
+// src/handles.js
+var RADIUS = 7;
+var REACH = 11;
+function drawHandles(layer, drawing, cards, outline, has) {
+  if (!outline) return layer.replaceChildren();
+  const handles = [];
+  for (const cardId of drawing.cards.keys()) {
+    const [name, box] = [cards[cardId]?.opens, drawing.boxOf(cardId)];
+    if (name && box) handles.push(makeHandle("open", name, box, has(name)));
+  }
+  for (const [name, cardIds] of Object.entries(outline.inside)) {
+    const inner = joinBoxes(cardIds.flatMap((cardId) => drawing.boxOf(cardId) ?? []));
+    const depth = outline.opened.filter((other) => name.startsWith(`${other}.`)).length;
+    const box = frameOf(drawing, cardIds) ?? (inner && { ...inner, w: depth * 2.6 * RADIUS });
+    if (box) handles.push(makeHandle("close", name, box, true));
+  }
+  layer.replaceChildren(...handles);
+}
+function frameOf(drawing, cardIds) {
+  for (const group of drawing.groups) {
+    const frame = group.classList.contains("gv-cluster") ? boxAround(shapesOf(group).slice(0, 1)) : null;
+    if (!frame) continue;
+    const inside = [...drawing.cards.keys()].filter((cardId) => {
+      const box = drawing.boxOf(cardId);
+      return box && holdsBox(frame, box);
+    });
+    if (inside.length === cardIds.length && cardIds.every((cardId) => inside.includes(cardId))) return frame;
+  }
+  return null;
+}
+function makeHandle(kind, name, box, isThere) {
+  const [x, y] = [box.x + box.w, box.y];
+  const sign = kind === "open" ? `M${x - 4} ${y}h8M${x} ${y - 4}v8` : `M${x - 4} ${y}h8`;
+  const label = sentence(kind, { name });
+  const spoken = kind === "open" ? { "aria-hidden": "true" } : { role: "button", tabindex: "0", "aria-label": label, "aria-expanded": "true" };
+  const handle = makeSvgElement(
+    "g",
+    { class: `gv-handle gv-handle-${kind}${isThere ? "" : " gv-handle-away"}`, "data-name": name, ...spoken },
+    makeSvgElement("path", { class: "gv-handle-reach", d: circle(x, y, REACH) }),
+    makeSvgElement("path", { class: "gv-handle-disc", d: circle(x, y, RADIUS) }),
+    makeSvgElement("path", { class: "gv-handle-sign", d: sign })
+  );
+  const title = makeSvgElement("title");
+  title.textContent = label;
+  handle.append(title);
+  return handle;
+}
+function handleAround(target) {
+  const handle = target instanceof Element ? (
+    /** @type {SVGElement | null} */
+    target.closest(".gv-handle")
+  ) : null;
+  if (!handle) return null;
+  return { name: handle.dataset.name ?? "", isOpen: handle.classList.contains("gv-handle-close") };
+}
+function circle(x, y, r) {
+  return `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
+}
+function joinBoxes(boxes) {
+  if (!boxes.length) return null;
+  const [x, y] = [Math.min(...boxes.map((b) => b.x)), Math.min(...boxes.map((b) => b.y))];
+  const right = Math.max(...boxes.map((b) => b.x + b.w));
+  const bottom = Math.max(...boxes.map((b) => b.y + b.h));
+  return { x, y, w: right - x, h: bottom - y };
 }
 
 // src/marks.js
@@ -723,6 +878,96 @@ function makeOutline(className, box) {
   return makeSvgElement("rect", { class: className, x: box.x, y: box.y, width: box.w, height: box.h, rx: 8 });
 }
 
+// src/outline_bar.js
+var LISTED = 1e3;
+function makeOutlineBar(prefix, actions) {
+  const crumbs = makeElement("nav", { className: "gv-crumbs", ariaLabel: sentence("crumbs") });
+  const openRed = makeTool(sentence("open_red"), sentence("open_red_title"), actions.openRed);
+  const nextRed = makeTool(sentence("next_red"), sentence("next_red_title"), actions.goToNextRed);
+  const label = sentence("search");
+  const listId = `${prefix}-names`;
+  const search = makeElement("input", {
+    type: "search",
+    className: "gv-search",
+    placeholder: label,
+    "aria-label": label,
+    spellcheck: false
+  });
+  search.setAttribute("list", listId);
+  const list = makeElement("datalist", { id: listId });
+  const status = makeElement("p", { className: "gv-outline-said", role: "status" });
+  const tools = makeElement("div", { className: "gv-outline-tools" }, openRed, nextRed, search, list);
+  const bar = { className: "gv-outline-bar", role: "group", ariaLabel: sentence("outline_tools"), hidden: true };
+  const element = makeElement("div", bar, crumbs, tools, status);
+  let shown = null;
+  let listed = "";
+  let asked = "";
+  let place = 0;
+  function listNames(names) {
+    const next = names.slice(0, LISTED).join(" ");
+    if (next === listed) return;
+    listed = next;
+    list.replaceChildren(...names.slice(0, LISTED).map((value) => makeElement("option", { value })));
+  }
+  function find() {
+    if (!shown) return;
+    const text = search.value.trim();
+    const names = findNames(shown, text);
+    place = text === asked ? (place + 1) % Math.max(names.length, 1) : 0;
+    asked = text;
+    if (!text) return say("");
+    const name = names[place];
+    if (name === void 0) return say(sentence("not_found", { text }));
+    const fields = { name, text, total: names.length };
+    say(sentence(names.length > 1 ? "found_of" : "found", fields));
+    actions.goToName(name);
+  }
+  search.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    find();
+  });
+  function say(text) {
+    writeText(status, text);
+  }
+  return {
+    element,
+    say,
+    get said() {
+      return status.textContent ?? "";
+    },
+    /** @param {Outline | null} outline null: there is nothing to open */
+    show(outline) {
+      shown = outline;
+      element.hidden = !outline || !Object.keys(outline.names).length;
+      if (!outline) return;
+      const hadFocus = crumbs.contains(document.activeElement);
+      crumbs.replaceChildren(...outline.crumbs.map((trail) => makeTrail(trail, actions.closeInside)));
+      if (hadFocus) [...crumbs.querySelectorAll("button")].at(-1)?.focus();
+      openRed.hidden = nextRed.hidden = !outline.alarms.length;
+      openRed.disabled = !outline.red.length;
+      listNames(Object.keys(outline.names));
+    }
+  };
+}
+function makeTrail(trail, closeInside) {
+  const steps = trail.map(([label, name], i) => {
+    const title = sentence("crumb_title", { name });
+    const button = makeElement("button", { type: "button", className: "gv-crumb", title }, label);
+    if (i === trail.length - 1) button.setAttribute("aria-current", "true");
+    button.addEventListener("click", () => closeInside(name));
+    return makeElement("li", {}, button);
+  });
+  return makeElement("ol", {}, ...steps);
+}
+function makeTool(label, title, act) {
+  const properties = { type: "button", className: "gv-tool", title, "aria-label": `${label}: ${title}` };
+  const button = makeElement("button", properties, label);
+  button.addEventListener("click", act);
+  return button;
+}
+
 // src/toolbar.js
 var ICONS2 = {
   in: "M3 8h10M8 3v10",
@@ -733,9 +978,9 @@ var ICONS2 = {
 var ZOOM_IN = 1.25;
 var ZOOM_OUT = 0.8;
 function makeToolbar(view) {
-  const fit = makeTool("fit", sentence("fit"), sentence("fit_title"), sentence("fit_spoken"), () => view.fit());
+  const fit = makeTool2("fit", sentence("fit"), sentence("fit_title"), sentence("fit_spoken"), () => view.fit());
   const [title, spoken] = [sentence("reset_view_title"), sentence("reset_view_spoken")];
-  const reset = makeTool("reset", sentence("reset"), title, spoken, () => view.reset());
+  const reset = makeTool2("reset", sentence("reset"), title, spoken, () => view.reset());
   const [zoomIn, zoomOut] = [sentence("zoom_in"), sentence("zoom_out")];
   const settings = makeElement("span", { className: "gv-settings" });
   const hint = makeElement("span", { className: "gv-hint" }, sentence("hint"));
@@ -746,8 +991,8 @@ function makeToolbar(view) {
     hint,
     fit,
     reset,
-    makeTool("out", "", zoomOut, zoomOut, () => view.zoom(ZOOM_OUT)),
-    makeTool("in", "", zoomIn, zoomIn, () => view.zoom(ZOOM_IN))
+    makeTool2("out", "", zoomOut, zoomOut, () => view.zoom(ZOOM_OUT)),
+    makeTool2("in", "", zoomIn, zoomIn, () => view.zoom(ZOOM_IN))
   );
   return {
     element,
@@ -761,7 +1006,7 @@ function makeToolbar(view) {
     }
   };
 }
-function makeTool(name, label, title, spoken, act) {
+function makeTool2(name, label, title, spoken, act) {
   const properties = { type: "button", className: `gv-tool gv-tool-${name}`, title, "aria-label": spoken };
   const button = makeElement("button", properties, makeIcon(ICONS2[name]), label);
   button.addEventListener("click", act);
@@ -783,15 +1028,18 @@ function listenToKeys(frame, view, actions) {
   };
   function actOnCard(key, cardId) {
     if (Object.hasOwn(PANS, key) || key === "Home" || key === "End") actions.goTo(cardId, key);
-    else if (key === "Enter" || key === " ") actions.choose(cardId);
+    else if (key === "Enter") actions.openOrChoose(cardId);
+    else if (key === " ") actions.choose(cardId);
     else return false;
     return true;
   }
   function act({ key, target, shiftKey, ctrlKey, metaKey, altKey }) {
     if (ctrlKey || metaKey || altKey) return false;
     const cardId = cardAround(target)?.dataset.gv;
+    const handle = handleAround(target);
     const isPan = Object.hasOwn(PANS, key) && (shiftKey || !cardId);
-    if (isPan) view.pan(...PANS[key]);
+    if (handle && (key === "Enter" || key === " ")) actions.turn(handle);
+    else if (isPan) view.pan(...PANS[key]);
     else if (cardId && actOnCard(key, cardId)) return true;
     else if (Object.hasOwn(ofPicture, key)) ofPicture[key]();
     else return false;
@@ -806,7 +1054,7 @@ function listenToKeys(frame, view, actions) {
 
 // src/picture_pointer.js
 var SLACK = 4;
-function listenToPointer(frame, view, { choose, cardOf, factsBox }) {
+function listenToPointer(frame, view, { press, open, turn, cardOf: cardOf2, factsBox }) {
   let drag = null;
   frame.addEventListener("pointerdown", (event) => {
     if (event.button === 0) drag = { x: event.clientX, y: event.clientY, isFar: false };
@@ -823,13 +1071,27 @@ function listenToPointer(frame, view, { choose, cardOf, factsBox }) {
   for (const end of ["pointerup", "pointercancel"]) {
     frame.addEventListener(end, () => frame.classList.remove("gv-dragging"));
   }
+  let pressed = "";
   frame.addEventListener("click", (event) => {
     if (drag?.isFar || event.detail > 1) return;
-    choose(cardAround(targetOf(event))?.dataset.gv ?? "");
+    const handle = handleAround(event.target);
+    const cardId = cardAround(targetOf(event))?.dataset.gv ?? "";
+    pressed = "";
+    const isOpened = handle ? turn(handle) : press(cardId);
+    if (isOpened) still = { x: event.clientX, y: event.clientY };
+    else pressed = cardId;
   });
-  frame.addEventListener("pointerover", ({ target, buttons }) => {
+  frame.addEventListener("dblclick", (event) => {
+    const cardId = cardAround(targetOf(event))?.dataset.gv ?? "";
+    if (!pressed || cardId !== pressed || !open(cardId)) return;
+    still = { x: event.clientX, y: event.clientY };
+  });
+  let still = null;
+  frame.addEventListener("pointerover", ({ target, buttons, clientX, clientY }) => {
+    if (still?.x === clientX && still.y === clientY) return;
+    still = null;
     const element = cardAround(target);
-    const card = cardOf(element?.dataset.gv ?? "");
+    const card = cardOf2(element?.dataset.gv ?? "");
     if (!element || !card) factsBox.closeSoon();
     else if (element === factsBox.about || buttons) factsBox.keep();
     else factsBox.openSoon(factsBox.about ? 40 : 110, element, card);
@@ -1033,6 +1295,16 @@ function makeView(frame, stage, { onMove, firstCard }) {
       picture = next;
       refit();
     },
+    /**
+     * Shows a picture in which the reader looks at the same thing: with the same zoom, and wherever she moved it.
+     *
+     * @param {PictureSize} next
+     */
+    keep(next) {
+      if (mode !== "zoomed") mode = "panned";
+      picture = next;
+      refit();
+    },
     fit() {
       if (picture !== NO_PICTURE) settle("fit", wholeScale());
     },
@@ -1085,17 +1357,24 @@ function shiftInto(low, high, least, most) {
 }
 
 // src/picture.js
-function mountPicture(el, { prefix, onSelect }) {
+function mountPicture(el, { prefix, onSelect, opener }) {
   const frame = makeElement("div", { className: "gv-view", tabIndex: 0, role: "group" });
   const stage = makeSvgElement("g");
   const marks = makeSvgElement("g", { class: "gv-marks", "aria-hidden": "true" });
   const focusRing = makeSvgElement("g", { class: "gv-marks", "aria-hidden": "true" });
+  const handles = makeSvgElement("g", { class: "gv-handles" });
+  const bar = makeOutlineBar(prefix, {
+    closeInside: (name) => outline && showOpened(closedInside(outline.opened, name), name),
+    openRed,
+    goToNextRed: () => goTo(nextAlarm(outline?.alarms ?? [], [...drawing.cards.keys()], selected)),
+    goToName
+  });
   const standIn = makeElement("div", { className: "gv-plain" });
   const canvas = { class: "gv-canvas", width: "100%", height: "100%", focusable: "false" };
   frame.append(makeSvgElement("svg", canvas, stage));
   const view = makeView(frame, stage, { onMove, firstCard: () => firstCard()?.getBoundingClientRect() });
   const toolbar = makeToolbar(view);
-  el.append(standIn, frame, toolbar.element);
+  el.append(bar.element, standIn, frame, toolbar.element);
   const factsBox = makeFactsBox(el, prefix);
   const clean = makeCleaner(prefix);
   let drawing = new Drawing(null);
@@ -1103,14 +1382,17 @@ function mountPicture(el, { prefix, onSelect }) {
   let selected = "";
   let cards = {};
   let changes = /* @__PURE__ */ new Map();
+  let outline = null;
+  let wanted = "";
+  let isPlacing = false;
   function firstCard() {
-    return drawing.cards.values().next().value;
+    return drawing.headline ?? drawing.cards.values().next().value;
   }
   function onMove(isPartHidden) {
     toolbar.showHint(isPartHidden && drawing.cards.size > 0);
     factsBox.close();
   }
-  function redraw(state) {
+  function redraw(state, isKept) {
     const svg = state.svg ? clean(state.svg) : null;
     drawnSvg = state.svg;
     drawing = new Drawing(svg);
@@ -1119,8 +1401,9 @@ function mountPicture(el, { prefix, onSelect }) {
     standIn.replaceChildren(...svg ? [] : describe(state));
     if (!svg) return stage.replaceChildren();
     focusRing.replaceChildren();
-    drawing.graph.append(marks, focusRing);
-    view.show(drawing.size);
+    drawing.graph.append(marks, focusRing, handles);
+    const showSize = isKept ? view.keep : view.show;
+    showSize(drawing.size);
     stage.replaceChildren(drawing.page);
     if (frame.dataset.more) view.refit();
   }
@@ -1130,6 +1413,7 @@ function mountPicture(el, { prefix, onSelect }) {
     const label = change ? sentence("marked_card", { card, mark: sentence(change) }) : card;
     drawing.cards.get(cardId)?.setAttribute("aria-label", label);
     drawing.cards.get(cardId)?.setAttribute("aria-pressed", String(cardId === selected));
+    if (cards[cardId]?.opens) drawing.cards.get(cardId)?.setAttribute("aria-expanded", "false");
   }
   function redrawMarks() {
     const card = selected ? cards[selected] : void 0;
@@ -1141,8 +1425,10 @@ function mountPicture(el, { prefix, onSelect }) {
     if (!drawing.cards.size || !(focused instanceof SVGElement) || !frame.contains(focused)) return void 0;
     return cards[focused.dataset.gv ?? ""]?.key;
   }
-  function showPicture(state, key) {
-    redraw(state);
+  function showPicture(state, key, moved) {
+    const before = moved && boundsOf(moved.before);
+    const isInside2 = frame !== document.activeElement && frame.contains(document.activeElement);
+    redraw(state, Boolean(moved));
     frame.setAttribute("aria-label", state.alt || sentence("picture"));
     for (const group of drawing.cards.values()) {
       group.setAttribute("role", "button");
@@ -1150,18 +1436,31 @@ function mountPicture(el, { prefix, onSelect }) {
     }
     const cardIds = [...drawing.cards.keys()];
     const same = key && cardIds.find((cardId) => state.cards[cardId]?.key === key);
-    putInTabOrder(same || cardIds[0]);
-    if (key) tabStop().focus({ preventScroll: true });
+    putInTabOrder(same || moved?.after[0] || cardIds[0]);
+    const after = moved && boundsOf(moved.after);
+    if (before && after) view.pan(before.left - after.left, before.top - after.top);
+    isPlacing = Boolean(moved);
+    if (key || moved && isInside2) tabStop().focus({ preventScroll: true });
+    isPlacing = false;
+  }
+  function boundsOf(cardIds) {
+    const boxes = cardIds.flatMap((cardId) => drawing.cards.get(cardId)?.getBoundingClientRect() ?? []);
+    if (!boxes.length) return null;
+    return { left: Math.min(...boxes.map((b) => b.left)), top: Math.min(...boxes.map((b) => b.top)) };
   }
   function show(state, nextChanges) {
     factsBox.close();
     toolbar.showSettings(state.settings ?? "");
     const key = focusedKey();
-    [cards, changes] = [state.cards, nextChanges];
-    if (state.svg !== drawnSvg || !state.svg) showPicture(state, key);
+    const moved = findMoved(outline, state.outline);
+    [cards, changes, outline] = [state.cards, nextChanges, state.outline ?? null];
+    if (state.svg !== drawnSvg || !state.svg) showPicture(state, key, moved);
     for (const cardId of drawing.cards.keys()) labelCard(cardId);
     if (!drawing.cards.has(selected)) selected = "";
+    bar.show(drawing.cards.size ? outline : null);
+    drawHandles(handles, drawing, cards, outline, (name) => opener.has(withOpened(name)));
     redrawMarks();
+    if (wanted) queueMicrotask(arrive);
   }
   function select(cardId, isRevealed = true) {
     const next = drawing.cards.has(cardId) ? cardId : "";
@@ -1180,6 +1479,57 @@ function mountPicture(el, { prefix, onSelect }) {
     select(next, false);
     onSelect(selected);
   }
+  function withOpened(name) {
+    return [...(outline?.opened ?? []).filter((one) => one !== name), name];
+  }
+  function showOpened(opened, name, next = "") {
+    wanted = next;
+    const isThere = opener.has(opened);
+    bar.say(isThere ? "" : sentence("not_on_page", { name }));
+    factsBox.close();
+    if (isThere) opener.open(opened);
+    return isThere;
+  }
+  function open(cardId) {
+    const name = cards[cardId]?.opens;
+    if (name) showOpened(withOpened(name), name);
+    return Boolean(name);
+  }
+  function close(name) {
+    showOpened(closed(outline?.opened ?? [], name), name);
+  }
+  function openRed() {
+    if (!outline) return;
+    const red = outline.red;
+    const all = red.reduce((opened, name) => opened.includes(name) ? opened : [...opened, name], outline.opened);
+    showOpened(opener.has(all) ? all : withOpened(red[0]), red[0]);
+  }
+  function turn({ name, isOpen }) {
+    showOpened(isOpen ? closed(outline?.opened ?? [], name) : withOpened(name), name);
+    return true;
+  }
+  function goTo(cardId) {
+    if (!drawing.cards.has(cardId)) return;
+    if (cardId !== selected) {
+      select(cardId, false);
+      onSelect(selected);
+    }
+    const card = drawing.cards.get(cardId);
+    if (card && frame.dataset.more) view.reveal(card.getBoundingClientRect());
+  }
+  function goToName(name) {
+    const [, around] = outline?.names[name] ?? ["", ""];
+    const said = bar.said;
+    if (around && showOpened(withOpened(around), around, name)) return bar.say(said);
+    wanted = name;
+    arrive();
+  }
+  function arrive() {
+    const cardId = outline && wanted ? cardOf(outline, wanted) : "";
+    if (wanted && outline && !cardId) bar.say(sentence("found_nowhere", { name: wanted }));
+    wanted = "";
+    goTo(cardId);
+  }
   function tabStop() {
     return frame.querySelector('[tabindex="0"]') ?? frame;
   }
@@ -1194,17 +1544,26 @@ function mountPicture(el, { prefix, onSelect }) {
   }
   function closeOrLetGo() {
     if (factsBox.about) factsBox.close();
-    else choose("");
+    else if (selected) choose("");
+    else if (outline?.opened.length) close(outline.opened[outline.opened.length - 1]);
+  }
+  function press(cardId) {
+    if (cardId && cardId === selected && open(cardId)) return true;
+    choose(cardId);
+    return false;
+  }
+  function openOrChoose(cardId) {
+    if (!open(cardId)) choose(cardId);
   }
   frame.addEventListener("focusin", ({ target }) => {
     if (!(target instanceof SVGElement) || !target.matches(":focus-visible")) return;
     const cardId = target.dataset.gv ?? "";
     const [card, box] = [cards[cardId], drawing.boxOf(cardId)];
     if (!card || !box) return;
-    view.reveal(target.getBoundingClientRect());
+    if (!isPlacing) view.reveal(target.getBoundingClientRect());
     target.setAttribute("aria-describedby", `${prefix}-facts`);
     focusRing.replaceChildren(makeOutline("gv-mark-focus", growBox(box, 6)));
-    factsBox.open(target, card);
+    if (!isPlacing) factsBox.open(target, card);
   });
   frame.addEventListener("focusout", () => {
     focusRing.replaceChildren();
@@ -1212,10 +1571,12 @@ function mountPicture(el, { prefix, onSelect }) {
   });
   listenToKeys(frame, view, {
     choose,
+    openOrChoose,
+    turn,
     closeOrLetGo,
     goTo: (from, key) => focusCard(drawing.neighbourOf(from, key))
   });
-  listenToPointer(frame, view, { choose, factsBox, cardOf: (cardId) => cards[cardId] });
+  listenToPointer(frame, view, { press, open, turn, factsBox, cardOf: (cardId) => cards[cardId] });
   const observer = new ResizeObserver(() => view.resize());
   observer.observe(frame);
   return {
@@ -1340,8 +1701,10 @@ var NO_STATE = {
   table: [],
   lines: []
 };
+var NO_OPENER = { open() {
+}, has: () => false };
 function mountPanel(el, { onSelect = () => {
-}, prefix = makePrefix() } = {}) {
+}, opener = NO_OPENER, prefix = makePrefix() } = {}) {
   el.classList.add("gv-root");
   el.setAttribute("data-lm-suppress-shortcuts", "true");
   const live = { "aria-live": "polite", "aria-atomic": "true" };
@@ -1364,7 +1727,7 @@ function mountPanel(el, { onSelect = () => {
   let listed = "";
   let isOld = false;
   const listing = makeListing(areas.code);
-  const picture = mountPicture(areas.picture, { prefix, onSelect: choose });
+  const picture = mountPicture(areas.picture, { prefix, onSelect: choose, opener });
   const table2 = makeTable(areas.table, choose);
   function choose(cardId) {
     if (cardId === selected) return;
@@ -1468,7 +1831,13 @@ function mountBook(el, book, { onSelect, onState, start, hasAddresses = false } 
   }));
   const player = rows.find((row) => row.pause);
   el.append(room);
-  const panel = mountPanel(root, { onSelect, prefix });
+  const opener = {
+    /** @param {string[]} opened */
+    open: (opened) => show(openingIndex(book, opened)),
+    /** @param {string[]} opened */
+    has: (opened) => openingIndex(book, opened) >= 0
+  };
+  const panel = mountPanel(root, { onSelect, opener, prefix });
   if (rows.length) root.prepend(makeControls());
   panel.setCode(book.code ?? {});
   function makeControls() {
@@ -1480,7 +1849,7 @@ function mountBook(el, book, { onSelect, onState, start, hasAddresses = false } 
   }
   function show(next) {
     index = next;
-    choicesOf(book, index).forEach((choice, i) => rows[i].set(choice));
+    if (!book.openings) choicesOf(book, index).forEach((choice, i) => rows[i].set(choice));
     if (shown === index) return;
     panel.show(scalePicture(book.states[index], scale), book.states[shown]);
     const isFirst = shown < 0;
@@ -1512,7 +1881,7 @@ function mountBook(el, book, { onSelect, onState, start, hasAddresses = false } 
   function present(event) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
     const turn = { PageUp: -1, PageDown: 1 }[event.key];
-    if (turn && book.states.length > 1 && !needsPageKeys(targetOf(event))) {
+    if (turn && book.states.length > 1 && !book.openings && !needsPageKeys(targetOf(event))) {
       event.preventDefault();
       turnPage(turn);
     } else if (event.target === document.body) player?.press?.(event);
@@ -1572,7 +1941,8 @@ var TALLEST_PICTURE = 120;
 var WIDE = 70;
 function makePrintMenu(book, mounted, asked) {
   const least = firstNumber(book);
-  const most = least + book.states.length - 1;
+  const count = book.openings ? 1 : book.states.length;
+  const most = least + count - 1;
   const placeholder = `${least}-${Math.min(most, least + 2)}`;
   const label = sentence("print_numbers");
   const list = makeElement("input", { type: "text", value: asked ?? "", size: 12, placeholder, ariaLabel: label });
@@ -1585,7 +1955,7 @@ function makePrintMenu(book, mounted, asked) {
     "form",
     { className: "gv-print-form" },
     makeElement("label", {}, radios.this, sentence("print_this")),
-    makeElement("label", {}, radios.all, sentence("print_all", { n: book.states.length })),
+    makeElement("label", {}, radios.all, sentence("print_all", { n: count })),
     makeElement("div", {}, makeElement("label", {}, radios.list, sentence("print_list")), list),
     makeElement("button", { type: "submit" }, sentence("print"))
   );
