@@ -68,16 +68,30 @@ class Gathering:
                 continue
             inside = {*ops}
             users = {user for at in ops for user in self.operations.users[at]} - inside - through
+            logged = {user for user in users if self._is_logged(user, inside)}
+            users -= logged
             if not users or any(loss_of.get(user) != start for user in users):
                 continue
             if self._may_join_loss(ops):
-                loss_of.update(dict.fromkeys(ops, start))
+                loss_of.update(dict.fromkeys((*ops, *logged), start))
+
+    def _is_logged(self, at: int, made_by: set[int]) -> bool:
+        """Say whether an operation only puts aside what these made: nothing but cuts follows, no
+        loss has it."""
+        op, users = self.operations.all[at], self.operations.users[at]
+        return (
+            at not in self.operations.feeding
+            and op.call.module_call is None
+            and {*op.sources} <= made_by
+            and self.expansion.looked_through.issuperset(users)
+        )
 
     def _not_cut_off(self, ops: list[int]) -> list[int]:
-        """Leave out what goes into cuts alone: an arrow leads from there to the loss."""
+        """Leave out what goes into cuts alone: an arrow leads from there to the loss. What a
+        backward began at stays, though it may be logged too."""
         gone: set[int] = set()
         for at in reversed(ops):
-            users = self.operations.users[at]
+            users = () if at in self.operations.starts else self.operations.users[at]
             if users and all(u in gone or u in self.expansion.looked_through for u in users):
                 gone.add(at)
         return [at for at in ops if at not in gone]
