@@ -353,3 +353,37 @@ def test_zeros_are_counted_beside_what_gets_a_gradient() -> None:
     assert headline(picture).startswith(
         "6 parameters: 4 get a gradient ✓, 2 of these only zeros, 2 are frozen"
     )
+
+
+def test_a_module_that_only_makes_data_is_no_card() -> None:
+    """Rotary angles and time steps are made by modules without parameters."""
+    rotary = (
+        "class Angles(nn.Module):\n"
+        "    @torch.no_grad()\n"
+        "    def forward(self, x):\n"
+        "        return torch.arange(8.0).cos()\n"
+    )
+    lines = ("p = self.angles(x)", "return self.c(self.b(self.a(x * p) * p) * p)")
+    modules = "angles=Angles(), a=nn.Linear(8, 8), b=nn.Linear(8, 8), c=nn.Linear(8, 8)"
+    picture = of(
+        rotary + net(*lines, modules=modules),
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()",
+    )
+    titles = [card.title for card in picture.fitted.outline.cards]
+    assert titles[0] == "x"
+    assert titles[-1] == "loss"
+    assert not any("angles" in title for title in titles)
+
+
+def test_the_counts_of_the_headline_are_never_cut_off() -> None:
+    """The first step of LoRA beside a module that is not called: four counts."""
+    picture = of(
+        net(
+            "return self.a(x) + self.c(self.b(x))",
+            modules=", ".join(f"{name}=nn.Linear(8, 8)" for name in "abcd"),
+        )
+        + "\nnn.init.zeros_(model.c.weight)\nmodel.a.requires_grad_(False)",
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()",
+    )
+    said = "8 parameters: 4 get a gradient ✓, 2 of these only zeros, 2 get none ✗, 2 are frozen"
+    assert said in headline(picture).replace(" | ", " ")

@@ -266,7 +266,8 @@ class Gathering:
             for at in unit.ops
             for s in operations.all[at].sources
         )
-        quiet = {self.expansion.is_quiet(operations.all[at]) for at in unit.ops}
+        trained = inside - self.expansion.data
+        quiet = {self.expansion.is_quiet(operations.all[at]) for at in trained}
         cuts_inside = Counter(
             (cut.reason, (operations.graph.call[cut.call_id].source or ())[:2])
             for at in unit.ops
@@ -325,7 +326,11 @@ class _Folding:
         self.waiting: list[Unit] = []
 
     def card(self, unit: Unit) -> None:
-        """Place a card, and what waited for it."""
+        """Place a card, and what waited for it. A module that only makes data waits as a statement
+        does: positions, rotary angles."""
+        if self._makes_data(unit):
+            self.waiting.append(unit)
+            return
         taken = [w for w in self.waiting if w.parent == unit.parent or unit.kind is Kind.LOSS]
         taken = self._with_what_they_use(unit, taken)
         rest = [w for w in self.waiting if w not in taken]
@@ -422,6 +427,11 @@ class _Folding:
 
     def _mode(self, unit: Unit) -> set[bool]:
         return {self.expansion.is_quiet(self.operations.all[at]) for at in unit.ops}
+
+    def _makes_data(self, unit: Unit) -> bool:
+        """Say whether a card is a module call without parameters that made data."""
+        is_call = unit.kind is Kind.CALL and bool(unit.ops)
+        return is_call and self._is_data(unit) and not self.expansion.weights_in(unit)
 
     def _is_data(self, unit: Unit) -> bool:
         """Say whether a statement depends on no parameter and no card: masks, positions."""
