@@ -34,6 +34,9 @@ PLANTED = {
 }
 
 
+SHOW = "GPT-2 that nobody recorded: `gv.show(loss, model=model)`"
+
+
 def shown() -> list[Shown]:
     """List the pictures: those with a fault first."""
     planted = {str(fault): fault.source for fault in OPEN}
@@ -42,7 +45,8 @@ def shown() -> list[Shown]:
         Shown(name, title, model_scripts.read(name), is_tall=name in TALL)
         for name, title in HEALTHY.items()
     ]
-    return [*faults, *models]
+    show = Shown("show-gpt2", SHOW, model_scripts.read("gpt2"), is_recorded=False)
+    return [*faults, show, *models]
 
 
 def main() -> None:
