@@ -7,6 +7,7 @@ VENV   := .venv
 PY     := $(VENV)/bin/python
 LAB    := $(VENV)/.lab
 DEV    := $(VENV)/.dev
+MODELS := $(VENV)-models
 PIP    := $(PY) -m pip install --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
@@ -16,7 +17,7 @@ help:
 	@echo "make lab       open JupyterLab at the course's start page"
 	@echo "make test      run every test: unit, golden, property, doctest, notebooks, browser"
 	@echo "make notebooks run the notebooks alone, in random order"
-	@echo "make gallery   draw the pictures of models: docs/gallery.md"
+	@echo "make gallery   draw the pictures of models, small and real: docs/gallery.md"
 	@echo "make site      write the live scenarios as pages, with handouts for a class"
 	@echo "make frontend  build the scripts that the browser is given from frontend/src"
 	@echo "make lint      ruff and mypy"
@@ -33,9 +34,11 @@ lab: $(LAB)
 site: $(LAB)
 	$(PY) -m course.site
 
-# Pictures of the small models in tests/outline: docs/gallery.md
-gallery: $(DEV)
-	PYTHONPATH=tests/outline $(PY) tests/outline/gallery.py
+# Pictures of the small models in tests/outline, and of those of gallery/models: docs/gallery.md. What the second take has an
+# environment of its own, so that no test needs it.
+gallery: $(DEV) $(MODELS)/.models
+	$(PY) -m gallery small
+	$(MODELS)/bin/python -m gallery real
 
 # loadscope keeps the cells of one notebook, and the tests of one module, in order on one worker.
 PYTEST = $(PY) -m pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout 120 \
@@ -78,8 +81,14 @@ $(DEV): $(LAB) requirements-dev.txt
 	$(PIP) -r requirements-dev.txt
 	@touch $(DEV)
 
+$(MODELS)/.models: requirements.txt requirements-models.txt constraints.txt
+	@echo "Installing PyTorch, transformers, diffusers, peft, Lightning and torchvision into $(MODELS): about 1.6 GB."
+	$(PYTHON) -m venv $(MODELS)
+	$(MODELS)/bin/python -m pip install --disable-pip-version-check --quiet -r requirements-models.txt --editable .
+	@touch $@
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache tests/artefacts frontend/node_modules
+	rm -rf $(VENV) $(MODELS) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache tests/artefacts frontend/node_modules
 
 # Both take long. A part alone, which writes nothing: `make soak ARGS="--first 12000 --count 500"`, or another seed:
 # `make mutants ARGS="--seed 7 --count 20"`.

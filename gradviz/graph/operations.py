@@ -352,7 +352,27 @@ class Operations:
         unwatched = any(not b.watched for b in self.graph.backwards)
         if object_id is not None and unwatched and self._is_reached(object_id):
             return Fate.SOME
-        return Fate.NONE
+        filled = self._filled_unseen.get(object_id)
+        if filled is None:
+            return Fate.NONE
+        if "nan" in filled:
+            return Fate.NAN
+        return Fate.ZERO if _number(None, filled) == 0.0 else Fate.SOME
+
+    @cached_property
+    def _filled_unseen(self) -> dict[int | None, str]:
+        """What a backward left in ``.grad``, by the id of the object. Inside a reentrant checkpoint
+        nobody sees how it came there."""
+        found: dict[int | None, str] = {}
+        for call_id in self.facts.backward_calls:
+            for event in self.facts.writes_by_call.get(call_id, ()):
+                before, after = (
+                    self.graph.tensor[event.before_id],
+                    self.graph.tensor[event.after_id],
+                )
+                if after.grad is not None and after.grad != before.grad:
+                    found[after.object_id] = after.grad
+        return found
 
     def _is_reached(self, object_id: int) -> bool:
         return any(self.flow.reaches(t.id) for t in self.facts.states.get(object_id, ()))

@@ -277,3 +277,113 @@ def test_a_frozen_module_that_is_never_called_is_no_loss() -> None:
     )
     assert headline(picture).startswith("6 parameters: 4 get a gradient ✓, 2 are frozen")
     assert not Picture(picture.svg).of("lost")
+
+
+def test_labels_that_a_loss_reshapes_are_not_the_result_of_the_last_module() -> None:
+    """transformers make the loss inside of the model, by a module that they make there."""
+    made = "return nn.CrossEntropyLoss()(self.c(self.b(self.a(x))).view(-1, 4), y.view(-1))"
+    picture = of(
+        net(made, modules="a=nn.Linear(8, 8), b=nn.Linear(8, 8), c=nn.Linear(8, 4)")
+        + "\ny = torch.zeros(2, 2, dtype=torch.long)",
+        "loss = model(x)\nloss.backward()\nopt.step()",
+    )
+    shapes = {card.title: card.rows[0].right for card in picture.fitted.outline.cards}
+    assert shapes["c"] == "[4, 4]"
+
+
+LOGGED = """\
+log = {}
+loss = F.mse_loss(model(x), torch.zeros(4, 8))
+log["loss"] = loss.clone().detach()
+scaled = loss / 2
+log["scaled"] = scaled.detach().clone()
+scaled.backward()
+opt.step()"""
+
+
+def test_a_loss_that_is_logged_is_a_loss_still() -> None:
+    """Lightning logs a clone of the loss, and the number that backward begins at."""
+    picture = of(net("return self.c(self.b(self.a(x)))"), LOGGED)
+    *_, last = picture.fitted.outline.cards
+    value = picture.names["scaled"].item()
+    assert last.title == "scaled"
+    assert last.rows[0].left[1].text == "mse_loss, div"
+    assert float(last.rows[0].right) == pytest.approx(value, rel=1e-3)
+    assert not any(
+        "then" in span.text for card in picture.fitted.outline.cards for span in card.rows[0].left
+    )
+
+
+CHECKPOINTED = """\
+from torch.utils.checkpoint import checkpoint
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(8, 8), nn.Linear(8, 8, bias=False), nn.Linear(8, 8)
+    def inside(self, x):
+        return self.c(self.b(x).relu()) + self.b(x)
+    def forward(self, x):
+        return checkpoint(self.inside, self.a(x).relu() * 2, use_reentrant=True)
+model = Net()
+model.c.bias.requires_grad_(False)"""
+
+
+def test_what_a_reentrant_checkpoint_fills_is_no_parameter_without_gradient() -> None:
+    step = "y = x * 1\n" * 12 + "loss = model(y).pow(2).mean()\nloss.backward()\nopt.step()"
+    picture = of(CHECKPOINTED, step)
+    got = [name for name, p in picture.names["model"].named_parameters() if p.grad is not None]
+    assert got == ["a.weight", "a.bias", "b.weight", "c.weight"]
+    assert headline(picture).startswith("5 parameters: 4 get a gradient ✓, 1 is frozen")
+    assert not Picture(picture.svg).of("lost")
+
+
+def test_zeros_are_counted_beside_what_gets_a_gradient() -> None:
+    """LoRA begins with zeros in B: A gets zeros in the first step."""
+    picture = of(
+        net("return self.a(x) + self.c(self.b(x))")
+        + "\nnn.init.zeros_(model.c.weight)\nmodel.a.requires_grad_(False)",
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()",
+    )
+    zeros = [
+        name
+        for name, p in picture.names["model"].named_parameters()
+        if p.grad is not None and not p.grad.any()
+    ]
+    assert zeros == ["b.weight", "b.bias"]
+    assert headline(picture).startswith(
+        "6 parameters: 4 get a gradient ✓, 2 of these only zeros, 2 are frozen"
+    )
+
+
+def test_a_module_that_only_makes_data_is_no_card() -> None:
+    """Rotary angles and time steps are made by modules without parameters."""
+    rotary = (
+        "class Angles(nn.Module):\n"
+        "    @torch.no_grad()\n"
+        "    def forward(self, x):\n"
+        "        return torch.arange(8.0).cos()\n"
+    )
+    lines = ("p = self.angles(x)", "return self.c(self.b(self.a(x * p) * p) * p)")
+    modules = "angles=Angles(), a=nn.Linear(8, 8), b=nn.Linear(8, 8), c=nn.Linear(8, 8)"
+    picture = of(
+        rotary + net(*lines, modules=modules),
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()",
+    )
+    titles = [card.title for card in picture.fitted.outline.cards]
+    assert titles[0] == "x"
+    assert titles[-1] == "loss"
+    assert not any("angles" in title for title in titles)
+
+
+def test_the_counts_of_the_headline_are_never_cut_off() -> None:
+    """The first step of LoRA beside a module that is not called: four counts."""
+    picture = of(
+        net(
+            "return self.a(x) + self.c(self.b(x))",
+            modules=", ".join(f"{name}=nn.Linear(8, 8)" for name in "abcd"),
+        )
+        + "\nnn.init.zeros_(model.c.weight)\nmodel.a.requires_grad_(False)",
+        "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()",
+    )
+    said = "8 parameters: 4 get a gradient ✓, 2 of these only zeros, 2 get none ✗, 2 are frozen"
+    assert said in headline(picture).replace(" | ", " ")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
+from gradviz.graph.operations import Operation
 from gradviz.graph.records import Call, Cut, CutReason, ModuleCall
 from gradviz.picture.outline.links import Link, Links
 from gradviz.picture.outline.scene import Arrow, Card, Frame, Rail, Row, Span, Tone
@@ -109,7 +110,9 @@ class Cards:
             return self._titled(name, "", self._shape(unit.tensor_id))
         if unit.kind is Kind.UNUSED:
             return self._titled(unit.unused[0], say("outline.not_called"), "")
-        shape = self._shape(self.operations.all[unit.ops[-1]].makes[0])  # the others were written
+        tracked = [at for at in unit.ops if self.operations.tracked[at]]
+        last = self.operations.all[(tracked or unit.ops)[-1]]  # untracked: labels for a loss
+        shape = self._shape(last.makes[0])  # the others were written
         if unit.kind is Kind.STATEMENT:
             return self._statement_title(unit, shape)
         if unit.kind is Kind.LOSS:
@@ -293,21 +296,28 @@ class Cards:
     # --- losses -----------------------------------------------------------------------------------
 
     def _loss_title(self, unit: Unit) -> Row:
-        last = self.operations.all[unit.ops[-1]]
+        last = self._start(unit)
         state = self.operations.graph.tensor[last.makes[-1]]
         name = state.code_name if state.code_name.isidentifier() else ""
         code = self.words.code(last.call)
         written = code.partition(" = ")[2] if name and code.startswith(f"{name} =") else code
+        feeding = [at for at in unit.ops if at in self.operations.feeding]
         functions = [
-            function_of(self.operations.all[at]) for at in unit.ops if self.operations.tracked[at]
+            function_of(self.operations.all[at]) for at in feeding if self.operations.tracked[at]
         ]
         terms = self._terms(unit)
         grey = written if terms else enumerated(self._few(functions[-FUNCTIONS:]))
         return self._titled(name or code or grey, visible(grey, CODE), state.values or "")
 
+    def _start(self, unit: Unit) -> Operation:
+        """Return the operation of a loss that its backward began at. Others may follow it in the
+        same card, which copy the loss for a log."""
+        starts = [at for at in unit.ops if at in self.operations.starts]
+        return self.operations.all[starts[-1] if starts else unit.ops[-1]]
+
     def _terms(self, unit: Unit) -> list[int]:
         """List the operations of a loss that make the numbers it is the sum of."""
-        last = self.operations.all[unit.ops[-1]]
+        last = self._start(unit)
         line = last.call.source[:2] if last.call.source else None
         final = [
             at
@@ -327,7 +337,7 @@ class Cards:
 
     def _loss_rows(self, unit: Unit) -> list[Row]:
         rows = [self._term_row(unit, at) for at in self._terms(unit)[:TERMS]]
-        state = self.operations.graph.tensor[self.operations.all[unit.ops[-1]].makes[-1]]
+        state = self.operations.graph.tensor[self._start(unit).makes[-1]]
         edge = state.gradient_edge
         node = self.operations.graph.node.get(edge.node_id) if edge else None
         if node is None:

@@ -29,6 +29,7 @@ from gradviz.picture.outline.scene import (
 )
 from gradviz.picture.outline.tables import (
     RIGHT,
+    broken,
     cell,
     fixed,
     font,
@@ -471,7 +472,8 @@ def _arrow_chip(arrow: Arrow) -> str:
 def _head(outline: Outline) -> str:
     headline = outline.headline
     mark = "✂" if outline.is_recorded else "?"
-    rows = [_head_row((Span(headline.title),), looks.HEAD)]
+    lines = broken(headline.title, HEAD_WIDTH - 10.0, looks.HEAD)
+    rows = [_head_row((Span(text),), looks.HEAD) for text in lines]
     if headline.strip:
         rows.append(row(cell(_all_parameters(headline, mark), align="left")))
     rows += [_head_row(spans, looks.HEAD_LINE) for spans in headline.lines]

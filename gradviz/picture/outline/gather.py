@@ -68,16 +68,30 @@ class Gathering:
                 continue
             inside = {*ops}
             users = {user for at in ops for user in self.operations.users[at]} - inside - through
+            logged = {user for user in users if self._is_logged(user, inside)}
+            users -= logged
             if not users or any(loss_of.get(user) != start for user in users):
                 continue
             if self._may_join_loss(ops):
-                loss_of.update(dict.fromkeys(ops, start))
+                loss_of.update(dict.fromkeys((*ops, *logged), start))
+
+    def _is_logged(self, at: int, made_by: set[int]) -> bool:
+        """Say whether an operation only puts aside what these made: nothing but cuts follows, no
+        loss has it."""
+        op, users = self.operations.all[at], self.operations.users[at]
+        return (
+            at not in self.operations.feeding
+            and op.call.module_call is None
+            and {*op.sources} <= made_by
+            and self.expansion.looked_through.issuperset(users)
+        )
 
     def _not_cut_off(self, ops: list[int]) -> list[int]:
-        """Leave out what goes into cuts alone: an arrow leads from there to the loss."""
+        """Leave out what goes into cuts alone: an arrow leads from there to the loss. What a
+        backward began at stays, though it may be logged too."""
         gone: set[int] = set()
         for at in reversed(ops):
-            users = self.operations.users[at]
+            users = () if at in self.operations.starts else self.operations.users[at]
             if users and all(u in gone or u in self.expansion.looked_through for u in users):
                 gone.add(at)
         return [at for at in ops if at not in gone]
@@ -252,7 +266,8 @@ class Gathering:
             for at in unit.ops
             for s in operations.all[at].sources
         )
-        quiet = {self.expansion.is_quiet(operations.all[at]) for at in unit.ops}
+        trained = inside - self.expansion.data
+        quiet = {self.expansion.is_quiet(operations.all[at]) for at in trained}
         cuts_inside = Counter(
             (cut.reason, (operations.graph.call[cut.call_id].source or ())[:2])
             for at in unit.ops
@@ -311,7 +326,11 @@ class _Folding:
         self.waiting: list[Unit] = []
 
     def card(self, unit: Unit) -> None:
-        """Place a card, and what waited for it."""
+        """Place a card, and what waited for it. A module that only makes data waits as a statement
+        does: positions, rotary angles."""
+        if self._makes_data(unit):
+            self.waiting.append(unit)
+            return
         taken = [w for w in self.waiting if w.parent == unit.parent or unit.kind is Kind.LOSS]
         taken = self._with_what_they_use(unit, taken)
         rest = [w for w in self.waiting if w not in taken]
@@ -408,6 +427,11 @@ class _Folding:
 
     def _mode(self, unit: Unit) -> set[bool]:
         return {self.expansion.is_quiet(self.operations.all[at]) for at in unit.ops}
+
+    def _makes_data(self, unit: Unit) -> bool:
+        """Say whether a card is a module call without parameters that made data."""
+        is_call = unit.kind is Kind.CALL and bool(unit.ops)
+        return is_call and self._is_data(unit) and not self.expansion.weights_in(unit)
 
     def _is_data(self, unit: Unit) -> bool:
         """Say whether a statement depends on no parameter and no card: masks, positions."""

@@ -67,7 +67,8 @@ class Heading:
             return say("outline.all_can", total=total)
         if counts[Rail.COMES] == total and not bad:
             return say("outline.all_get", total=total)
-        return say("outline.parameters", total=total, parts=[*self._parts(counts), *bad])
+        gets, *others = self._parts(counts)
+        return say("outline.parameters", total=total, parts=[gets, *bad, *others])
 
     def _parts(self, counts: Counter[Rail]) -> list[str]:
         """Count the parameters by what became of their gradient."""
@@ -313,25 +314,38 @@ class Heading:
         """Tell where gradients become zero or vanish."""
         lines = []
         for fate, key in ((Fate.ZERO, "zero"), (Fate.VANISHED, "vanished")):
-            groups: dict[int | None, list[Weight]] = {}
+            groups: dict[Hashable, list[Weight]] = {}
             for weight in self.weights:
                 if weight.fate is fate:
-                    groups.setdefault(self.fading.faded_at(weight), []).append(weight)
-            ranked = sorted(groups.items(), key=lambda pair: -len(pair[1]))
-            for at, weights in ranked[:CAUSES]:
+                    groups.setdefault(self._fading_line(weight), []).append(weight)
+            ranked = sorted(groups.values(), key=lambda weights: -len(weights))
+            for weights in ranked[:CAUSES]:
                 start = Span(say(f"fades.{key}", n=len(weights)), "strong")
-                lines.append((start, *self._faded_at(at, weights)))
+                lines.append((start, *self._faded_at(weights)))
         return lines
 
-    def _faded_at(self, at: int | None, weights: list[Weight]) -> tuple[Span, ...]:
+    def _fading_line(self, weight: Weight) -> Hashable:
+        """Return what parameters have in common whose gradient fades in one line: what was called
+        there, and where."""
+        at = self.fading.faded_at(weight)
         if at is None:
+            return None
+        op = self.operations.all[at]
+        return (op.call.function, op.call.source[:2]) if op.call.source else at
+
+    def _faded_at(self, weights: list[Weight]) -> tuple[Span, ...]:
+        places = dict.fromkeys(self.fading.faded_at(weight) for weight in weights)
+        ops = [self.operations.all[at] for at in places if at is not None]
+        if not ops:
             names = self.places.of_weights(weights)
             return (Span(say("outline.names", names=names), "name"),)
-        op = self.operations.all[at]
-        code = function_of(op)
-        place = self.cards.words.where(op.call)
-        inside = self.places.inside(op.call.module_call)
-        return Span(code, "name"), *self._at(place, inside, self.places.around(at))
+        code, place = function_of(ops[0]), self.cards.words.where(ops[0].call)
+        inside = list(dict.fromkeys(self.places.inside(op.call.module_call) for op in ops))
+        if len(inside) > 1:
+            many = say("outline.line_inside_many", place=place, n=len(inside))
+            return Span(code, "name"), Span(many)
+        way = self.places.around(ops[0].at) if len(ops) == 1 else ""
+        return Span(code, "name"), *self._at(place, inside[0], way)
 
     def _moved(self) -> list[tuple[Span, ...]]:
         """Tell of frozen BatchNorms whose running statistics moved."""

@@ -72,3 +72,15 @@ def shortened(text: str, room: float, look: SpanLook) -> str:
     while text and width_of(text + "…", look) > room:
         text = text[:-1]
     return f"{text.rstrip()}…" if len(text) > 1 else ""
+
+
+def broken(text: str, room: float, look: SpanLook) -> list[str]:
+    """Return text in lines, broken between words where it has no room."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and width_of(longer, look) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
