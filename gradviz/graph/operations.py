@@ -9,9 +9,10 @@ it is known by the id of its tensor object.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from gradviz.graph.facts import NO_MEMORY, Facts, grouped
@@ -103,7 +104,11 @@ class Operations:
     @cached_property
     def all(self) -> list[Operation]:
         """Every operation, in the order of the calls."""
-        found: list[Operation] = []
+        return list(self._each())
+
+    def _each(self) -> Iterator[Operation]:
+        """Go through the operations."""
+        at = 0
         made_by: dict[int, int] = {}  # the operation that made or wrote a state, by tensor id
         for call in self.facts.ordinary_calls:
             makes = self._made(call)
@@ -111,9 +116,13 @@ class Operations:
                 continue
             reads = tuple(dict.fromkeys(i for i in self.facts.values_read(call)))
             sources = tuple(self._source(made_by, i) for i in reads)
-            made_by.update(dict.fromkeys(makes, len(found)))
-            found.append(Operation(len(found), call, reads, sources, makes))
-        return found
+            made_by.update(dict.fromkeys(makes, at))
+            yield Operation(at, call, reads, sources, makes)
+            at += 1
+
+    def are_more_than(self, n: int) -> bool:
+        """Say whether more than so many operations read anything; it reads no further than that."""
+        return next(islice((op for op in self._each() if op.reads), n, None), None) is not None
 
     def _made(self, call: Call) -> tuple[int, ...]:
         """List the states that hold values which a call computed."""
@@ -323,6 +332,17 @@ class Operations:
                 rows = table.setdefault(leaf[sent.next_node_id], {})
                 rows.setdefault(from_op, []).append(sent)
         return table
+
+    @cached_property
+    def filled_by(self) -> dict[int, list[Sent]]:
+        """What each operation sent into parameters, by its place."""
+        pairs = (
+            (at, sent)
+            for by_op in self.filled_from.values()
+            for at, sents in by_op.items()
+            for sent in sents
+        )
+        return grouped((at, sent) for at, sent in pairs if at is not None)
 
     def _fate(self, object_id: int | None, requires_grad: bool) -> Fate:
         if not requires_grad:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 
 from gradviz.graph.records import Call, Cut, CutReason, ModuleCall
@@ -56,7 +56,7 @@ class Cards:
         tracked = any(self.operations.tracked[at] for at in unit.ops)
         if unit.tensor_id is not None:
             tracked = self.operations.is_tracked(unit.tensor_id)
-        rows = [*self._rows(place, unit), *self._cuts_inside(unit)]
+        rows = [*self._rows(place, unit), *self._cuts_inside(place, unit)]
         ends = self._ends(place)
         if ends:
             rows.insert(1, ends)
@@ -88,11 +88,45 @@ class Cards:
         call = self.tree.call[unit.calls[0]]
         return self.tree.name(call) if self.tree.children.get(call.id) else ""
 
+    def _listed_rows(self, place: int, unit: Unit) -> list[Row]:
+        """Tell of each part of a card that was made of neighbours of unequal state, with the cuts
+        between them."""
+        if unit.merged is not Merged.ROWS:
+            return []
+        states = [self.states.of(member) for member in unit.members]
+        most = max((state.norm or 0.0 for state in states), default=0.0)
+        rows: list[Row] = []
+        for member, state in zip(unit.members, states, strict=True):
+            ops = {*member.ops}
+            cuts = [c for at, link in self.links.inner.get(place, ()) if at in ops for c in link.cuts]
+            rows += self._cut_rows([c for c in cuts if not self._is_between_own(c, member)])
+            rows += self._cut_rows_inside(member)
+            left = self._title(member).left
+            rows.append(self.states.member_row(member, left, state, most))
+        return rows
+
+    def _cut_rows(self, cuts: Iterable[Cut]) -> list[Row]:
+        """Tell of cuts between the parts of a card, those of one line as one."""
+        found = []
+        told: dict[Hashable, list[Cut]] = {}
+        for cut in cuts:
+            told.setdefault(self.expansion.told(cut), []).append(cut)
+        for same in told.values():
+            place, reason, lost = self.where(same[0]), reason_of(same[0]), self.losing(*same)
+            text = say("outline.cut_at", reason=reason, place=place)
+            if not place:
+                text = say("outline.cut", reason=reason)
+            right = say("outline.params_lost", n=lost) if lost else ""
+            span = Span(text, shorter=self._cut_shorter(same[0]))
+            tone, rail = (Tone.LOST, Rail.NONE) if lost else (Tone.CUT, Rail.NO)
+            found.append(Row(tone, (span,), right, rail))
+        return found
+
     # --- titles -----------------------------------------------------------------------------------
 
     def _rows(self, place: int, unit: Unit) -> list[Row]:
         title = self._title(unit)
-        rows = [title, *self.states.rows(place)]
+        rows = [title, *self._listed_rows(place, unit), *self.states.rows(place)]
         if place in self.children and unit.kind is Kind.CALL:
             rows += self._children_rows(unit)
         return rows
@@ -128,16 +162,17 @@ class Cards:
 
     def _call_title(self, unit: Unit, shape: str) -> Row:
         calls = [self.tree.call[i] for i in unit.calls]
-        first = calls[0]
-        if unit.merged is Merged.FOLD:
+        if unit.merged in (Merged.FOLD, Merged.ROWS):
             name = say(
                 "outline.from_to",
                 first=self._end_name(unit.members[0], 0),
                 last=self._end_name(unit.members[-1], -1),
             )
-            return self._titled(name, say("outline.modules", n=len(calls)), shape)
+            n = len({(c.module_id, c.path) for c in calls})
+            return self._titled(name, say("outline.modules", n=n), shape)
         if unit.merged is Merged.SIDE:
             return self._side_title(calls)
+        first = calls[0]
         if len(calls) > 1 and self._are_one_module(calls):
             grey = say("outline.called_times", kind=first.kind, n=len(calls))
             return self._titled(self.short(first), self._with_folded(grey, unit), shape)
@@ -345,7 +380,7 @@ class Cards:
             for sent in link.sent
             if self.operations.of_node.get(sent.node_id) in inside
         ]
-        run = sents[-1].run if sents else None
+        run = max((sent.run for sent in sents), default=None)
         norm = (
             self.operations.norm_of_sent([s for s in sents if s.run == run]) if sents else math.nan
         )
@@ -388,8 +423,15 @@ class Cards:
                     found.add(self.links.owner[source])
         return sorted(found)
 
-    def _cuts_inside(self, unit: Unit) -> list[Row]:
+    def _cuts_inside(self, place: int, unit: Unit) -> list[Row]:
         """Tell of the cuts inside of closed module calls."""
+        if unit.merged is Merged.ROWS:
+            return []
+        inner = (cut for _, link in self.links.inner.get(place, ()) for cut in link.cuts)
+        between = [cut for cut in inner if not self._is_between_own(cut, unit)]
+        return [*self._cut_rows(between), *self._cut_rows_inside(unit)]
+
+    def _cut_rows_inside(self, unit: Unit) -> list[Row]:
         if unit.kind is not Kind.CALL or self._is_quiet(unit):
             return []
         cuts = [cut for at in unit.ops for cut in self.expansion.cuts_at.get(at, ())]

@@ -10,6 +10,7 @@ Text of the user's only ever stands in HTML-like labels, through ``escape``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
@@ -300,6 +301,7 @@ def _strip_row(neighbours: Sequence[int], edge: str, card: Card, layout: Layout)
     return row(cell(table(row(*cells)), colspan=5, align="left"))
 
 
+@lru_cache(maxsize=2_000)
 def _row(each: Row, width: int) -> str:
     right = _right_cells(each)
     room = width - sum(cell_width for cell_width, _ in right)

@@ -28,7 +28,7 @@ def is_wanted(graph: Graph) -> bool:
     is_part = any(note.kind is NoteKind.LEFT_OUT for note in graph.notes)
     if len(graph.calls) <= TOY or is_part:
         return False
-    return sum(bool(op.reads) for op in Operations(graph).all) > TOY
+    return Operations(graph).are_more_than(TOY)
 
 
 class Drawn:
@@ -42,11 +42,9 @@ class Drawn:
 
     def __init__(self, graph: Graph, draw: Draw, opened: Iterable[str] = ()) -> None:
         self.graph = graph
-        self.operations = Operations(graph)
-        if graph.calls:
-            self.fitted: Fitted = Fitting(graph, draw, opened).fitted()
-        else:
-            self.fitted = unrecorded.fitted(graph, draw)
+        fitting = Fitting(graph, draw, opened)
+        self.operations = fitting.operations
+        self.fitted: Fitted = fitting.fitted() if graph.calls else unrecorded.fitted(graph, draw)
 
     @property
     def outline(self) -> Outline:

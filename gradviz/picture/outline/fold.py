@@ -4,6 +4,7 @@ first."""
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 from gradviz.picture.outline.cards import Cards
@@ -11,6 +12,7 @@ from gradviz.picture.outline.units import Kind, Merged, Unit
 
 FAR = 1000  # links between a card and what happened, where nothing did
 MAY_FOLD = (Kind.CALL, Kind.STATEMENT)
+MAY_BE_ROW = (Kind.CALL, Kind.STATEMENT, Kind.PIECE)
 
 
 class Pair(NamedTuple):
@@ -47,6 +49,71 @@ def fold_one(cards: Cards, *, even_if_it_matters: bool = False) -> list[Unit] | 
     ]
 
 
+def list_one(cards: Cards) -> list[Unit] | None:
+    """Make one card of the two neighbours that matter least, whatever became of them: each is a row
+    there.
+
+    Args:
+        cards: of the outline so far, all under each other.
+
+    Returns:
+        The units, one less; None where no two may become one.
+    """
+    pairs = sorted(_neighbours(cards))
+    if not pairs:
+        return None
+    upper, lower = pairs[0].upper, pairs[0].lower
+    units = cards.units
+    whole = listed(units[upper], units[lower], _around_both(cards, upper, lower))
+    return [*units[:upper], whole, *units[upper + 1 : lower], *units[lower + 1 :]]
+
+
+def listed(upper: Unit, lower: Unit, parent: int | None) -> Unit:
+    """Return one unit of two, with a row for each."""
+    members = [
+        member
+        for unit in (upper, lower)
+        for member in (unit.members if unit.merged is Merged.ROWS else [unit])
+    ]
+    return Unit(
+        Kind.CALL,
+        sorted([*upper.ops, *lower.ops]),
+        [*upper.calls, *lower.calls],
+        parent,
+        members=members,
+        merged=Merged.ROWS,
+        unused=[*upper.unused, *lower.unused],
+    )
+
+
+def _neighbours(cards: Cards) -> Iterable[Pair]:
+    """Go through the cards that follow each other and may become rows of one: not a loss, nor what
+    a frame holds apart."""
+    distance = _distances(cards)
+    matters = [_matters(cards, k) for k in range(len(cards.units))]
+    sizes = [len(cards.expansion.weights_in(unit)) for unit in cards.units]
+    places = [k for k, unit in enumerate(cards.units) if unit.kind is not Kind.INPUT]
+    for upper, lower in pairwise(places):
+        first, second = cards.units[upper], cards.units[lower]
+        if first.kind not in MAY_BE_ROW or second.kind not in MAY_BE_ROW:
+            continue
+        if _quiet(cards, first) == _quiet(cards, second):
+            near = -min(distance[upper], distance[lower])
+            some = matters[upper] or matters[lower]
+            yield Pair(some, near, sizes[upper] + sizes[lower], upper, lower)
+
+
+def _quiet(cards: Cards, unit: Unit) -> bool:
+    return all(cards.expansion.is_quiet(cards.operations.all[at]) for at in unit.ops)
+
+
+def _around_both(cards: Cards, upper: int, lower: int) -> int | None:
+    """Return the innermost opened module call around two cards."""
+    tree = cards.expansion.tree
+    around = {*tree.around(cards.units[lower].parent)}
+    return next((i for i in tree.around(cards.units[upper].parent) if i in around), None)
+
+
 def folded(upper: Unit, lower: Unit) -> Unit:
     """Return one unit of two."""
     members = [
@@ -74,6 +141,8 @@ def _pairs(cards: Cards) -> Iterable[Pair]:
     sizes = [len(cards.expansion.weights_in(unit)) for unit in cards.units]
     for upper, lower in cards.links.all:
         first, second = cards.units[upper], cards.units[lower]
+        if Merged.ROWS in (first.merged, second.merged):
+            continue
         between = [u for u in cards.units[upper + 1 : lower] if u.kind is not Kind.INPUT]
         if between or first.kind not in MAY_FOLD or second.kind not in MAY_FOLD:
             continue

@@ -59,19 +59,29 @@ class Gathering:
 
     def _take(self, start: int, runs: list[list[Unit]], loss_of: dict[int, int]) -> None:
         """Find the statements whose every user is in the loss that this operation made."""
-        through = self.expansion.looked_through
         for run in reversed(runs):
             ops = self._not_cut_off([unit.ops[0] for unit in run])
             if start in ops:
                 ops = [at for at in ops if at <= start]
                 loss_of.update(dict.fromkeys(ops, start))
                 continue
-            inside = {*ops}
-            users = {user for at in ops for user in self.operations.users[at]} - inside - through
+            users = self._users(ops)
             if not users or any(loss_of.get(user) != start for user in users):
                 continue
             if self._may_join_loss(ops):
                 loss_of.update(dict.fromkeys(ops, start))
+
+    def _users(self, ops: list[int]) -> set[int]:
+        """Return the operations that use what some others make, also through what stands on an
+        arrow."""
+        found, todo = set[int](), [*ops]
+        while todo:
+            for user in self.operations.users[todo.pop()]:
+                if user in self.expansion.looked_through:
+                    todo.append(user)
+                else:
+                    found.add(user)
+        return found - {*ops}
 
     def _not_cut_off(self, ops: list[int]) -> list[int]:
         """Leave out what goes into cuts alone: an arrow leads from there to the loss."""

@@ -120,14 +120,8 @@ class States:
 
     def sents_of(self, unit: Unit) -> list[Sent]:
         """List what the operations of a card sent into parameters."""
-        inside = {*unit.ops}
-        return [
-            sent
-            for by_op in self.operations.filled_from.values()
-            for at, sents in by_op.items()
-            if at in inside
-            for sent in sents
-        ]
+        table = self.operations.filled_by
+        return [sent for at in unit.ops for sent in table.get(at, ())]
 
     # --- rows -------------------------------------------------------------------------------------
 
@@ -135,6 +129,8 @@ class States:
         """Tell what became of the parameters of a card."""
         unit = self.links.units[place]
         is_piece = unit.kind is Kind.PIECE and len(unit.members) > 1
+        if unit.merged is Merged.ROWS:
+            return self._unused_rows(unit)
         if is_piece or unit.merged is Merged.SIDE:
             return [*self.member_rows(unit.members), *self._unused_rows(unit)]
         return [*self.state_rows(unit, place), *self._unused_rows(unit)]
@@ -256,7 +252,8 @@ class States:
             return self._rows_by_run(unit, state, total, runs)
         right, bars = self._norms(unit, state)
         row = self._count("gets", Tone.GETS, Rail.COMES, state.here, total, right=right, bars=bars)
-        tied = [w for w in state.here if not self._is_own(unit, w)]
+        own = self._own(unit)
+        tied = [w for w in state.here if id(w) not in own]
         if tied and len(tied) == total:
             names = [w.name for w in tied]
             text = say("outline.gets_tied", n=len(tied), total=total, names=names)
@@ -266,13 +263,11 @@ class States:
             row = row._replace(left=(Span(text),))
         return [row]
 
-    def _is_own(self, unit: Unit, weight: Weight) -> bool:
-        """Say whether a parameter stands below a module of the card."""
+    def _own(self, unit: Unit) -> set[int]:
+        """Return the parameters that stand below the modules of the card, by their identity."""
         calls = (self.expansion.tree.call[i] for i in unit.calls)
-        return any(
-            weight.module_id == c.module_id and (not c.path or weight.name.startswith(f"{c.path}."))
-            for c in calls
-        )
+        below = self.expansion.tree.weights_below
+        return {id(weight) for c in calls for weight in below(c.module_id, c.path)}
 
     def _rows_by_run(self, unit: Unit, state: State, total: int, runs: list[int]) -> list[Row]:
         """Tell each backward apart."""
@@ -388,17 +383,18 @@ class States:
         states = [self.of(member) for member in members]
         most = max((state.norm or 0.0 for state in states), default=0.0)
         names = Counter(self._member_name(member) for member in members)
-        return [
-            self._member_row(member, state, most, names)
-            for member, state in zip(members, states, strict=True)
-        ]
+        found = []
+        for member, state in zip(members, states, strict=True):
+            call = self.expansion.tree.call[member.calls[0]]
+            name = self._member_name(member)
+            if names[name] > 1:
+                name = self._member_name(member, beside=True)
+            left = (Span(name, "name"), Span(call.kind, "grey"))
+            found.append(self.member_row(member, left, state, most))
+        return found
 
-    def _member_row(self, member: Unit, state: State, most: float, names: Counter[str]) -> Row:
-        call = self.expansion.tree.call[member.calls[0]]
-        name = self._member_name(member)
-        if names[name] > 1:
-            name = self._member_name(member, beside=True)
-        left = (Span(name, "name"), Span(call.kind, "grey"))
+    def member_row(self, member: Unit, left: tuple[Span, ...], state: State, most: float) -> Row:
+        """Tell the state of one part of a card in a row; its bar is of the largest norm."""
         total = len(state.all) - len(state.frozen)
         if not state.all:
             return Row(Tone.NOTHING, left)

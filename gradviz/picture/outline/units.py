@@ -56,6 +56,7 @@ class Merged(Enum):
     RANGE = "range"  # equal calls, one after the other
     SIDE = "side"  # equal calls that do not feed each other
     FOLD = "fold"  # neighbours folded for lack of room
+    ROWS = "rows"  # neighbours of unequal state, a row each, for lack of room
 
 
 @dataclass(eq=False)
