@@ -236,6 +236,27 @@ class Operations:
         return found
 
     @cached_property
+    def sent_to(self) -> dict[int, list[Sent]]:
+        """The gradients that came back to the nodes of each operation, by its place."""
+        pairs = ((self.of_node.get(sent.next_node_id), sent) for sent in self.sent)
+        return grouped((at, sent) for at, sent in pairs if at is not None)
+
+    def norm_at(self, places: Iterable[int]) -> float | None:
+        """Return the norm of what came back in the last run from elsewhere to the results of some
+        operations; nan: it was not measured, or is not a number; None: nothing came."""
+        inside = {*places}
+        came = [
+            sent
+            for at in sorted(inside)
+            for sent in self.sent_to.get(at, ())
+            if self.of_node.get(sent.node_id) not in inside
+        ]
+        if not came:
+            return None
+        run = max(sent.run for sent in came)
+        return self.norm_of_sent(sent for sent in came if sent.run == run)
+
+    @cached_property
     def arrived(self) -> dict[tuple[int, int, int], float]:
         """The norm of what arrived at a node, by ``(run, node_id, input_nr)``."""
         return {

@@ -8,15 +8,17 @@ from functools import cached_property
 
 from gradviz.graph.records import Call, Cut, CutReason, ModuleCall
 from gradviz.picture.outline.links import Link, Links
+from gradviz.picture.outline.loops import parts_of
 from gradviz.picture.outline.scene import Arrow, Card, Frame, Rail, Row, Span, Tone
 from gradviz.picture.outline.states import States, figure
-from gradviz.picture.outline.units import Kind, Merged, Part, Unit, function_of
+from gradviz.picture.outline.units import QUIET, Kind, Merged, Part, Unit, function_of
 from gradviz.words.plain import visible
 from gradviz.words.speech import enumerated, say
 from gradviz.words.words import Words, reason_of
 
 CODE = 40  # characters of code in a title
 FUNCTIONS = 3  # that are named of those folded into a card
+LONG = 12  # characters of a place that get a line of their own
 LOOP = 6  # operations of one line that are told as a loop
 TERMS = 8  # rows of a loss
 
@@ -98,11 +100,13 @@ class Cards:
         rows: list[Row] = []
         for member, state in zip(unit.members, states, strict=True):
             ops = {*member.ops}
-            cuts = [c for at, link in self.links.inner.get(place, ()) if at in ops for c in link.cuts]
-            rows += self._cut_rows([c for c in cuts if not self._is_between_own(c, member)])
+            links = (link for at, link in self.links.inner.get(place, ()) if at in ops)
+            cuts = (cut for link in links for cut in link.cuts)
+            rows += self._cut_rows(c for c in cuts if not self._is_between_own(c, member))
             rows += self._cut_rows_inside(member)
             left = self._title(member).left
-            rows.append(self.states.member_row(member, left, state, most))
+            row = self.states.member_row(member, left, state, most)
+            rows.append(row if state.all else row._replace(tone=Tone.PLAIN))
         return rows
 
     def _cut_rows(self, cuts: Iterable[Cut]) -> list[Row]:
@@ -138,6 +142,10 @@ class Cards:
         if unit.kind is Kind.UNUSED:
             return self._titled(unit.unused[0], say("outline.not_called"), "")
         shape = self._shape(self.operations.all[unit.ops[-1]].makes[0])  # the others were written
+        if unit.merged is Merged.LOOP:
+            return self._loop_title(unit, shape)
+        if unit.merged is Merged.ROWS and not unit.calls:
+            return self._statements_title(unit, shape)
         if unit.kind is Kind.STATEMENT:
             return self._statement_title(unit, shape)
         if unit.kind is Kind.LOSS:
@@ -277,6 +285,35 @@ class Cards:
     def _few(self, functions: list[str]) -> list[str]:
         names = list(dict.fromkeys(functions))
         return names if len(names) <= FUNCTIONS else [*names[: FUNCTIONS - 1], "…"]
+
+    def _loop_title(self, unit: Unit, shape: str) -> Row:
+        """Name a loop by its modules, or by the last statement of a step."""
+        parts = parts_of(unit, self.expansion)
+        n = len(unit.steps)
+        if parts:
+            names = [self.short(self.tree.call[part.calls[0]]) for part in parts]
+            return self._titled(enumerated(names), say("outline.loop_times", n=n), shape)
+        short = say("outline.times", n=n)
+        calls = [self.operations.all[at].call for at in unit.steps[0].ops]
+        lines = [c.source.line for c in calls if c.source]
+        first, last = min(lines, default=0), max(lines, default=0)
+        grey = say("outline.lines_times", first=first, last=last, n=n)
+        if first == last:
+            grey = say("outline.line_times", line=first, n=n)
+        code = self.words.code(self.operations.all[unit.steps[-1].ops[-1]].call)
+        return self._titled(code, grey, shape, (short,))
+
+    def _statements_title(self, unit: Unit, shape: str) -> Row:
+        """Name a card with a row for each of several statements."""
+        first, last = (self._variable(unit.members[k]) for k in (0, -1))
+        calls = (self.operations.all[at].call for at in unit.ops)
+        lines = [c.source.line for c in calls if c.source]
+        grey = say("outline.lines", first=min(lines), last=max(lines)) if lines else ""
+        return self._titled(say("card.from_to", first=first, last=last), grey, shape)
+
+    def _variable(self, unit: Unit) -> str:
+        """Return the variable of a statement, or how it is written."""
+        return self._title(unit).left[0].text.partition(" = ")[0]
 
     def _statement_title(self, unit: Unit, shape: str) -> Row:
         calls = [self.operations.all[at].call for at in unit.ops]
@@ -440,7 +477,8 @@ class Cards:
         for cut in {self.expansion.told(cut): cut for cut in own}.values():
             fields = {"reason": reason_of(cut), "place": self.where(cut)}
             if len(unit.calls) > 1:
-                text = say("outline.cut_in_each", n=len(unit.calls), **fields)
+                n = len(unit.steps or unit.calls)
+                text = say("outline.cut_in_each", n=n, **fields)
             else:
                 text = say("outline.cut_inside", **fields)
             loses = any(
@@ -517,7 +555,10 @@ class Cards:
 
     def name_of(self, place: int) -> str:
         """Return the name of a card, for another card's row."""
-        return self._title(self.units[place]).left[0].text
+        unit = self.units[place]
+        if unit.kind is Kind.STATEMENT:
+            return self._variable(unit)
+        return self._title(unit).left[0].text
 
     def _said_below(self, link: Link) -> Row:
         name = self.name_of(link.tail)
@@ -553,7 +594,11 @@ class Cards:
         return long, say("outline.cut_in_line", line=line, reason=reason_of(cut))
 
     def where(self, cut: Cut) -> str:
-        """Return where a cut stands: "line 7", with its file where that is not the notebook's."""
+        """Return where a cut stands: "line 7", with its file where that is not the notebook's; of a
+        stretch where no gradient is recorded, the line where it begins."""
+        at = self.operations.of_call.get(cut.call_id, -1)
+        if cut.reason in QUIET and at in self.expansion.region:
+            return self.place_of_region(self.expansion.region[at])
         call: Call | None = self.operations.graph.call.get(cut.call_id)
         return self.words.where(call)
 
@@ -638,7 +683,8 @@ class Cards:
         mode = say("cut.inference_mode") if first.call.inference_mode else say("cut.no_grad")
         lost = self.losing(*(c for k in members for c in self._cuts_in(self.units[k])))
         place = self.place_of_region(first.at)
-        label = [say("outline.region", mode=mode, place=place) if place else mode]
+        label = [mode, place] if len(place) > LONG else []  # in the middle an arrow passes
+        label = label or [say("outline.region", mode=mode, place=place) if place else mode]
         if lost:
             label.append(say("outline.region_loses", n=lost))
         return Frame("no_grad", tuple(label), tuple(members))

@@ -47,6 +47,7 @@ HEAD_WIDTH = 560
 STRIP_WIDTH, SCISSORS = 520, 12
 MANY = 40  # parts of the strip that may be narrower
 BAR_WIDTH, BARS_HEIGHT = 40, 13
+CHART_HEIGHT = 36
 ENOUGH = "transformer"  # as much of a text is left, whatever else stands in its row
 MIDDLE, NUMBER = 62, 46  # points that the counts and the norms of a table's rows take
 SPINE, OTHER = 20, 3  # weights of arrows
@@ -303,6 +304,9 @@ def _strip_row(neighbours: Sequence[int], edge: str, card: Card, layout: Layout)
 
 @lru_cache(maxsize=2_000)
 def _row(each: Row, width: int) -> str:
+    if each.chart:
+        words = each._replace(chart=())
+        return table(row(cell(_chart(each.chart, width))), row(cell(_row(words, width))))
     right = _right_cells(each)
     room = width - sum(cell_width for cell_width, _ in right)
     for less in _with_less(each):  # a name matters more than a bar, a number more than words
@@ -358,6 +362,20 @@ def _bar(share: float) -> str:
     if full < BAR_WIDTH:
         cells.append(fixed(BAR_WIDTH - full, 7, bgcolor=looks.BAR_BED))
     return cell(table(row(*cells)), width=BAR_WIDTH + 6)
+
+
+def _chart(shares: Sequence[float], width: int) -> str:
+    """Write one upright bar beside the other, in all as wide as a row."""
+    edges = [round(k * width / len(shares)) for k in range(len(shares) + 1)]
+    gap = 1 if width > 3 * len(shares) else 0
+    columns = []
+    for share, (left, right) in zip(shares, pairwise(edges), strict=True):
+        full = round(share * CHART_HEIGHT)
+        parts = ((CHART_HEIGHT - full, looks.BAR_BED), (full, looks.BAR))
+        wide = max(right - left - gap, 1)
+        rows = [row(fixed(wide, high, bgcolor=fill)) for high, fill in parts if high]
+        columns.append(cell(table(*rows), width=max(right - left, 1), align="left"))
+    return table(row(*columns))
 
 
 def _bars(shares: Iterable[float]) -> str:

@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 from gradviz.graph.operations import Operations
 from gradviz.graph.records import Graph
 from gradviz.picture.outline.cards import Cards
-from gradviz.picture.outline.dot import RIVERS, Layout, Slots, dot
+from gradviz.picture.outline.dot import CHART_HEIGHT, RIVERS, Layout, Slots, dot
 from gradviz.picture.outline.fold import fold_one, list_one
 from gradviz.picture.outline.gather import Gathering
 from gradviz.picture.outline.headline import Heading
@@ -214,7 +214,8 @@ class Fitting:
         heights: dict[int, float] = {}
         for card, rank in zip(cards.cards, cards.links.rank, strict=True):
             level = card.id if plan.in_column else rank
-            height = TITLE + ROW * (len(card.rows) - 1)
+            charts = sum(bool(row.chart) for row in card.rows)
+            height = TITLE + ROW * (len(card.rows) - 1) + CHART_HEIGHT * charts
             heights[level] = max(heights.get(level, 0.0), height)
         return sum(heights.values()) + BETWEEN * max(len(heights) - 1, 0) + HEADING
 

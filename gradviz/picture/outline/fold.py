@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from gradviz.picture.outline.cards import Cards
-from gradviz.picture.outline.units import Kind, Merged, Unit
+from gradviz.picture.outline.units import Kind, Merged, Unit, listed
 
 FAR = 1000  # links between a card and what happened, where nothing did
 MAY_FOLD = (Kind.CALL, Kind.STATEMENT)
@@ -59,7 +59,7 @@ def list_one(cards: Cards) -> list[Unit] | None:
     Returns:
         The units, one less; None where no two may become one.
     """
-    pairs = sorted(_neighbours(cards))
+    pairs = sorted(_neighbours(cards)) or sorted(_neighbours(cards, across_modes=True))
     if not pairs:
         return None
     upper, lower = pairs[0].upper, pairs[0].lower
@@ -68,27 +68,9 @@ def list_one(cards: Cards) -> list[Unit] | None:
     return [*units[:upper], whole, *units[upper + 1 : lower], *units[lower + 1 :]]
 
 
-def listed(upper: Unit, lower: Unit, parent: int | None) -> Unit:
-    """Return one unit of two, with a row for each."""
-    members = [
-        member
-        for unit in (upper, lower)
-        for member in (unit.members if unit.merged is Merged.ROWS else [unit])
-    ]
-    return Unit(
-        Kind.CALL,
-        sorted([*upper.ops, *lower.ops]),
-        [*upper.calls, *lower.calls],
-        parent,
-        members=members,
-        merged=Merged.ROWS,
-        unused=[*upper.unused, *lower.unused],
-    )
-
-
-def _neighbours(cards: Cards) -> Iterable[Pair]:
-    """Go through the cards that follow each other and may become rows of one: not a loss, nor what
-    a frame holds apart."""
+def _neighbours(cards: Cards, *, across_modes: bool = False) -> Iterable[Pair]:
+    """Go through the cards that follow each other and may become rows of one: not a loss, nor, at
+    first, where only one of them ran under no_grad, which has a frame."""
     distance = _distances(cards)
     matters = [_matters(cards, k) for k in range(len(cards.units))]
     sizes = [len(cards.expansion.weights_in(unit)) for unit in cards.units]
@@ -97,7 +79,7 @@ def _neighbours(cards: Cards) -> Iterable[Pair]:
         first, second = cards.units[upper], cards.units[lower]
         if first.kind not in MAY_BE_ROW or second.kind not in MAY_BE_ROW:
             continue
-        if _quiet(cards, first) == _quiet(cards, second):
+        if across_modes or _quiet(cards, first) == _quiet(cards, second):
             near = -min(distance[upper], distance[lower])
             some = matters[upper] or matters[lower]
             yield Pair(some, near, sizes[upper] + sizes[lower], upper, lower)
@@ -170,7 +152,7 @@ def _matters(cards: Cards, place: int) -> bool:
     state = cards.states.of(unit)
     alarms = bool(state.zero or state.vanished or state.nan or unit.unused)
     asked = unit.parent is not None and cards.expansion.is_asked_for(unit.parent)
-    return cut or alarms or asked
+    return cut or alarms or asked or bool(unit.steps)
 
 
 def _distances(cards: Cards) -> list[int]:

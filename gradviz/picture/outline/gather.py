@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import groupby
 
 from gradviz.graph.operations import Operations
-from gradviz.picture.outline.units import Expansion, Kind, Merged, Unit, function_of
+from gradviz.picture.outline.loops import STEPS, Loops
+from gradviz.picture.outline.units import Expansion, Kind, Merged, Unit, function_of, listed
 
 SIDE_BY_SIDE = 5  # equal calls that become rows of one card; more are counted
 
@@ -32,10 +33,10 @@ class Gathering:
     @cached_property
     def units(self) -> list[Unit]:
         """Every card, in call order."""
-        units = self._with_losses(self.expansion.items)
+        units = Loops(self.expansion, self.runs_of).found(self._with_losses(self.expansion.items))
         units = self._statements_folded(units)
         units = self._equal_merged(self._loops_joined(units))
-        units = self._twins_merged(units)
+        units = self._statements_beside(self._twins_merged(units))
         return [*self._inputs(units), *units]
 
     # --- losses -----------------------------------------------------------------------------------
@@ -108,7 +109,7 @@ class Gathering:
         """Join statements to the cards beside them; what uses a parameter itself is a card."""
         fold = _Folding(self)
         for run in statement_runs(units, self.operations):
-            if run[0].kind is Kind.STATEMENT:
+            if run[0].kind is Kind.STATEMENT and not run[0].members:
                 fold.statement(Unit(Kind.STATEMENT, [u.ops[0] for u in run], parent=run[0].parent))
             else:
                 fold.card(run[0])
@@ -160,6 +161,32 @@ class Gathering:
             found += [self._side(same)] if 1 < len(same) <= SIDE_BY_SIDE else same
         return sorted(found, key=_last_op)
 
+    def _statements_beside(self, units: list[Unit]) -> list[Unit]:
+        """Make one card, with a row each, of statements that read parameters alone and that the
+        same card uses, as the terms of a weight decay."""
+        owner = {at: k for k, unit in enumerate(units) for at in unit.ops}
+
+        def place(unit: Unit) -> Hashable:
+            ops = self.operations
+            sources = (s for at in unit.ops for s in ops.all[at].sources if s is not None)
+            users = {owner.get(u) for at in unit.ops for u in ops.users[at]} - {
+                owner.get(unit.ops[0])
+            }
+            plain = unit.kind is Kind.STATEMENT and not unit.members
+            if not plain or len(users) != 1 or not {*sources} <= {*unit.ops}:
+                return id(unit)
+            return unit.parent, next(iter(users)), *self._weights_alike(unit)
+
+        found: list[Unit] = []
+        for _, run in groupby(units, key=place):
+            same = list(run)
+            found.append(reduce(lambda a, b: listed(a, b, a.parent), same))
+        return found
+
+    def _weights_alike(self, unit: Unit) -> tuple[Hashable, ...]:
+        weights = self.expansion.weights_in(unit)
+        return frozenset((w.fate, w.held) for w in weights), self._flow(unit)
+
     def _side(self, units: list[Unit]) -> Unit:
         merged = self._merged(units)
         merged.merged = Merged.SIDE
@@ -202,8 +229,13 @@ class Gathering:
             then=units[-1].then,
             members=units,
             merged=Merged.SIDE if beside else Merged.RANGE,
+            is_loop=feeding and len(units) >= STEPS and self._are_one_module(units),
             unused=[path for unit in units for path in unit.unused],
         )
+
+    def _are_one_module(self, units: list[Unit]) -> bool:
+        calls = (self.tree.call[i] for unit in units for i in unit.calls)
+        return len({(call.module_id, call.path) for call in calls}) == 1
 
     def _feeds_next(self, units: list[Unit]) -> bool:
         """Say whether any of these units reads what another one made."""
@@ -378,7 +410,8 @@ class _Folding:
     def _own_card(self, unit: Unit) -> None:
         reads = any(self.operations.reads_weights[at] for at in unit.ops)
         last = self.done[-1] if self.done else None
-        joins = last is not None and last.kind is Kind.STATEMENT and self._follows_last(unit)
+        plain = last is not None and last.kind is Kind.STATEMENT and not last.members
+        joins = plain and self._follows_last(unit)
         if joins and not reads and last is not None:
             last.ops = sorted([*last.ops, *unit.ops])
         else:
@@ -431,7 +464,7 @@ def statement_runs(units: list[Unit], operations: Operations) -> list[list[Unit]
     """Group loose operations of one statement that follow each other; other units stand alone."""
 
     def line(unit: Unit) -> Hashable:
-        if unit.kind is not Kind.STATEMENT:
+        if unit.kind is not Kind.STATEMENT or unit.members:
             return id(unit)
         op = operations.all[unit.ops[0]]
         return unit.parent, op.call.source[:2] if op.call.source else op.at

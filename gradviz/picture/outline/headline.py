@@ -8,17 +8,17 @@ from functools import cached_property
 from itertools import groupby
 
 from gradviz.graph.operations import Fate, Weight
-from gradviz.graph.records import Call, Cut, CutReason, ModuleCall
+from gradviz.graph.records import Call, Cut, ModuleCall
 from gradviz.picture.outline.cards import Cards
+from gradviz.picture.outline.loops import FLOOR_TEXT
 from gradviz.picture.outline.places import Places
 from gradviz.picture.outline.scene import Headline, Part, Rail, Span
 from gradviz.picture.outline.states import HAS, id_of
-from gradviz.picture.outline.units import function_of
+from gradviz.picture.outline.units import QUIET, Unit, function_of
 from gradviz.words.speech import say
 from gradviz.words.words import reason_of
 
 CAUSES = 3  # that are told, by how many parameters they cost
-QUIET = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE)
 HARMLESS = 2  # cuts that cost nothing, and are told
 NAMES = 3  # modules that a line names at most
 
@@ -171,21 +171,8 @@ class Heading:
     def _mark(self, cut: Cut) -> Hashable:
         """Return what cuts that are one cause have in common."""
         if cut.reason in QUIET:
-            return self._region.get(self.operations.of_call.get(cut.call_id, -1))
+            return self.cards.expansion.region.get(self.operations.of_call.get(cut.call_id, -1))
         return self.cards.expansion.told(cut)
-
-    @cached_property
-    def _region(self) -> dict[int, int]:
-        """The first operation of each stretch where no gradient is recorded, by operation."""
-        found: dict[int, int] = {}
-        first = None
-        for op in self.operations.all:
-            if self.cards.expansion.is_quiet(op):
-                first = op.at if first is None else first
-                found[op.at] = first
-            else:
-                first = None
-        return found
 
     def cause(self, weights: list[Weight]) -> tuple[Span, ...]:
         """Tell why these parameters get no gradient: the one cause that they have in common."""
@@ -228,18 +215,11 @@ class Heading:
         cut = list(others.values())[-1]
         return Span(say("outline.on_another_way")), *self._cut([cut])
 
-    def _place(self, cut: Cut) -> str:
-        """Return the line of a cut, or that of the region where no gradient is recorded."""
-        if cut.reason in QUIET:
-            at = self._region[self.operations.of_call[cut.call_id]]
-            return self.cards.place_of_region(at)
-        return self.cards.where(cut)
-
     def _cut(self, cuts: list[Cut]) -> tuple[Span, ...]:
         cut = cuts[0]
         calls = [self.operations.graph.call[c.call_id] for c in cuts]
         first = Span(say("outline.cut", reason=reason_of(cut)), "strong")
-        place = self._place(cut)
+        place = self.cards.where(cut)
         if cut.reason in QUIET:
             return first, Span(place)
         inside = list(dict.fromkeys(self._inside(call.module_call) for call in calls))
@@ -277,7 +257,7 @@ class Heading:
                 spans = [Span(say(f"state_of.{key}")), Span(_commas(names), "name")]
                 line = self._line_of(weights)
                 lines.append((*spans, *([Span(line)] if line else [])))
-        return [*lines, *self._faded(), *self._moved()]
+        return [*lines, *self._faded(), *self._loops(), *self._moved()]
 
     def _line_of(self, weights: list[Weight]) -> str:
         """Return the line of the recording in which all of these parameters were frozen, or were
@@ -322,6 +302,32 @@ class Heading:
                 start = Span(say(f"fades.{key}", n=len(weights)), "strong")
                 lines.append((start, *self._faded_at(at, weights)))
         return lines
+
+    def _loops(self) -> list[tuple[Span, ...]]:
+        """Tell of loops in which the gradient vanishes, and at which step."""
+        lines = []
+        for place, unit in enumerate(self.cards.units):
+            profile = self.cards.states.profile(unit)
+            if profile is None or profile.dies_at is None or profile.broken_from is not None:
+                continue
+            fields = {"k": profile.dies_at, "last": len(profile.norms), "floor": FLOOR_TEXT}
+            where = self._line_of_loop(unit)
+            text = say("outline.loop_vanishes_at", **fields)
+            if where:
+                text = say("outline.loop_line", place=where, **fields)
+            spans = [Span(say("outline.loop_vanishes"), "strong"), Span(text)]
+            if unit.calls or not where:
+                spans.insert(1, Span(self.cards.name_of(place), "name"))
+            lines.append(tuple(spans))
+        return lines[:CAUSES]
+
+    def _line_of_loop(self, unit: Unit) -> str:
+        """Return the line that the steps of a loop have in common."""
+        if unit.calls:
+            call = self.cards.tree.call[unit.calls[0]]
+            op = self.operations.all[unit.ops[0]].call
+            return self.cards.words.where(op._replace(source=call.source))
+        return self.cards.words.where(self.operations.all[unit.steps[0].ops[-1]].call)
 
     def _faded_at(self, at: int | None, weights: list[Weight]) -> tuple[Span, ...]:
         if at is None:

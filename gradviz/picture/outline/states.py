@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from gradviz.graph.operations import Fate, Sent, Weight, root_of_squares
 from gradviz.picture.outline.links import Links
+from gradviz.picture.outline.loops import FLOOR, FLOOR_TEXT, Profile, parts_of, profile_of
 from gradviz.picture.outline.scene import Rail, Row, Span, Tone
 from gradviz.picture.outline.units import Kind, Merged, Unit
 from gradviz.words.plain import visible
@@ -131,9 +132,67 @@ class States:
         is_piece = unit.kind is Kind.PIECE and len(unit.members) > 1
         if unit.merged is Merged.ROWS:
             return self._unused_rows(unit)
+        if unit.steps:
+            return [*self.chart_rows(unit), *self._loop_rows(unit, place)]
         if is_piece or unit.merged is Merged.SIDE:
             return [*self.member_rows(unit.members), *self._unused_rows(unit)]
         return [*self.state_rows(unit, place), *self._unused_rows(unit)]
+
+    def _loop_rows(self, unit: Unit, place: int) -> list[Row]:
+        """Tell the state of each module of a loop, or of all its parameters."""
+        parts = parts_of(unit, self.expansion) if unit.merged is Merged.LOOP else []
+        if len(parts) > 1:
+            return self.member_rows(parts)
+        return self.state_rows(unit, place)
+
+    def chart_rows(self, unit: Unit) -> list[Row]:
+        """Draw how large the gradient is at each step of a loop, and say where it dies."""
+        profile = self.profile(unit)
+        if profile is None:
+            return []
+        last = len(profile.norms)
+        caption = Span(say("outline.chart"), shorter=(say("outline.chart_short"),))
+        scale = say("outline.chart_scale", low=FLOOR_TEXT, high=figure(profile.top))
+        return [
+            Row(Tone.PLAIN, (caption,), scale if profile.top > FLOOR else ""),
+            Row(
+                Tone.PLAIN,
+                (Span(say("outline.step", k=1)),),
+                say("outline.step", k=last),
+                chart=profile.bars,
+            ),
+            self._profile_row(profile),
+        ]
+
+    def profile(self, unit: Unit) -> Profile | None:
+        """Return the gradient at each step of a loop; None where it is none."""
+        known = self.expansion.known_profiles
+        if id(unit) not in known:
+            known[id(unit)] = unit, profile_of(unit, self.operations)
+        profile: Profile | None = known[id(unit)][1]
+        return profile
+
+    def _profile_row(self, profile: Profile) -> Row:
+        last = len(profile.norms)
+        if profile.broken_from is not None:
+            text = say("outline.loop_broken", k=profile.broken_from, last=last)
+            return Row(Tone.ALARM, (Span(text),), "", Rail.COMES)
+        reached = [(k, norm) for k, norm in enumerate(profile.norms, 1) if norm is not None]
+        end, norm = reached[-1]
+        if profile.dies_at is not None:
+            fields = {"norm": figure(norm), "end": end, "k": profile.dies_at}
+            floor = FLOOR_TEXT
+            text = say("outline.loop_dies", **fields, floor=floor)
+            short = say("outline.loop_dies_short", k=profile.dies_at, floor=floor)
+            zero = profile.zero_before
+            right = say("outline.loop_zero", k=zero) if zero else ""
+            return Row(Tone.ALARM, (Span(text, shorter=(short,)),), right, Rail.COMES)
+        start, first = reached[0]
+        ends = {"first": figure(first), "start": start, "norm": figure(norm), "end": end}
+        text = say("outline.loop_ends", **ends)
+        if start > 1:
+            text = say("outline.loop_ends_from", **ends)
+        return Row(Tone.SAID, (Span(text),), "", Rail.COMES)
 
     def state_rows(self, unit: Unit, place: int) -> list[Row]:
         """Tell the state of all parameters of a card together."""

@@ -21,8 +21,9 @@ from gradviz.graph.operations import Fate, Operation, Operations, Weight
 from gradviz.graph.records import Cut, CutReason
 
 REPEATS = 3  # equal calls in a row in which the same happens, and that stay closed for it
+QUIET = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE)
 # Under no_grad a whole stretch is cut off, which is drawn as a frame; a flag is no way of values.
-NOT_ON_AN_ARROW = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE, CutReason.FLAG_OFF)
+NOT_ON_AN_ARROW = (*QUIET, CutReason.FLAG_OFF)
 NOT_LOST = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN, Fate.REACHED)
 LOST = (Fate.NONE, Fate.UNREACHED)
 FADED = (Fate.ZERO, Fate.VANISHED, Fate.NAN)
@@ -54,6 +55,7 @@ class Merged(Enum):
 
     NOT = "not"
     RANGE = "range"  # equal calls, one after the other
+    LOOP = "loop"  # equal stretches of calls and statements, one after the other
     SIDE = "side"  # equal calls that do not feed each other
     FOLD = "fold"  # neighbours folded for lack of room
     ROWS = "rows"  # neighbours of unequal state, a row each, for lack of room
@@ -75,6 +77,7 @@ class Unit:
         merged: how.
         unused: paths of modules beside it that were never called.
         tensor_id: of an input: its state.
+        is_loop: of a range: whether it is one module, given what it returned.
     """
 
     kind: Kind
@@ -88,6 +91,13 @@ class Unit:
     merged: Merged = Merged.NOT
     unused: list[str] = field(default_factory=list)
     tensor_id: int | None = None
+    is_loop: bool = False
+
+    @property
+    def steps(self) -> list[Unit]:
+        """What ran in each step, where it is a loop: of equal stretches, or of one module that is
+        given what it returned."""
+        return self.members if self.merged is Merged.LOOP or self.is_loop else []
 
 
 class Expansion:
@@ -108,6 +118,7 @@ class Expansion:
         self.known_states: dict[Hashable, tuple[Unit, Any]] = {}
         self.frames: dict[int, list[Unit]] = {}  # opened calls with several cards of their own
         self.is_open: set[int] = set()
+        self.known_profiles: dict[int, tuple[Unit, Any]] = {}
         self.is_list: set[int] = set()  # closed calls of lists of equal modules
 
     # --- what happens where -----------------------------------------------------------------------
@@ -162,6 +173,19 @@ class Expansion:
     def is_quiet(self, op: Operation) -> bool:
         """Say whether an operation was called where no gradient is recorded."""
         return not op.call.grad_mode or op.call.inference_mode
+
+    @cached_property
+    def region(self) -> dict[int, int]:
+        """The first operation of each stretch where no gradient is recorded, by operation."""
+        found: dict[int, int] = {}
+        first = None
+        for op in self.operations.all:
+            if self.is_quiet(op):
+                first = op.at if first is None else first
+                found[op.at] = first
+            else:
+                first = None
+        return found
 
     @cached_property
     def interesting(self) -> dict[int, bool]:
@@ -390,6 +414,25 @@ class Expansion:
     @cached_property
     def _weight_order(self) -> dict[int, int]:
         return {id(w): k for k, w in enumerate(self.operations.weights)}
+
+
+def listed(upper: Unit, lower: Unit, parent: int | None) -> Unit:
+    """Return one unit of two, with a row for each."""
+    members = [
+        member
+        for unit in (upper, lower)
+        for member in (unit.members if unit.merged is Merged.ROWS else [unit])
+    ]
+    calls = [*upper.calls, *lower.calls]
+    return Unit(
+        Kind.CALL if calls else Kind.STATEMENT,
+        sorted([*upper.ops, *lower.ops]),
+        calls,
+        parent,
+        members=members,
+        merged=Merged.ROWS,
+        unused=[*upper.unused, *lower.unused],
+    )
 
 
 def flattened(units: Iterable[Unit]) -> Iterator[Unit]:
