@@ -50,7 +50,7 @@ class Fate(Enum):
     NONE = "none"
     ZERO = "zero"
     VANISHED = "vanished"  # not zero, and too small to move anything
-    NAN = "nan"
+    NAN = "nan"  # or inf
     FROZEN = "frozen"  # requires_grad is False
     REACHED = "reached"  # no backward has run yet, and a gradient can come
     UNREACHED = "unreached"  # no backward has run yet, and none can come
@@ -78,6 +78,7 @@ class Sent(NamedTuple):
     next_node_id: int
     input_nr: int
     norm: float  # nan where it is not known
+    is_broken: bool = False  # whether it holds nan or inf
 
 
 class Operations:
@@ -229,10 +230,9 @@ class Operations:
                 edge = edges.get((event.node_id, k))
                 if preview is None or edge is None or edge.next_node_id is None:
                     continue
-                norm = _norm(event, k)
-                found.append(
-                    Sent(event.run, event.node_id, k, edge.next_node_id, edge.input_nr, norm)
-                )
+                ends = event.run, event.node_id, k, edge.next_node_id, edge.input_nr
+                measured = _paired(event.sent, event.sent_norms)[k][1]
+                found.append(Sent(*ends, _norm(event, k), _is_broken(measured, preview)))
         return found
 
     @cached_property
@@ -243,7 +243,7 @@ class Operations:
 
     def norm_at(self, places: Iterable[int]) -> float | None:
         """Return the norm of what came back in the last run from elsewhere to the results of some
-        operations; nan: it was not measured, or is not a number; None: nothing came."""
+        operations; nan: it was not measured; inf: it holds nan or inf; None: nothing came."""
         inside = {*places}
         came = [
             sent
@@ -254,6 +254,8 @@ class Operations:
         if not came:
             return None
         run = max(sent.run for sent in came)
+        if any(sent.is_broken for sent in came if sent.run == run):
+            return math.inf
         return self.norm_of_sent(sent for sent in came if sent.run == run)
 
     @cached_property
@@ -264,6 +266,16 @@ class Operations:
             for event in self.facts.nodes_ran
             for at, (preview, norm) in enumerate(_paired(event.arrived, event.arrived_norms))
             if preview is not None
+        }
+
+    @cached_property
+    def broken(self) -> set[tuple[int, int, int]]:
+        """Where gradients that hold nan or inf arrived, as ``(run, node_id, input_nr)``."""
+        return {
+            (event.run, event.node_id, at)
+            for event in self.facts.nodes_ran
+            for at, (preview, norm) in enumerate(_paired(event.arrived, event.arrived_norms))
+            if preview is not None and _is_broken(norm, preview)
         }
 
     def norm_of_sent(self, sents: Iterable[Sent]) -> float:
@@ -379,7 +391,10 @@ class Operations:
 
     def _fate_at(self, node: int) -> Fate:
         """Tell what the last gradient was that arrived at an AccumulateGrad."""
-        norms = [self.arrived[key] for key in self._arrivals_at.get(node, ())]
+        arrivals = self._arrivals_at.get(node, ())
+        norms = [self.arrived[key] for key in arrivals]
+        if arrivals and arrivals[-1] in self.broken:
+            return Fate.NAN
         if norms[-1:] == [0.0]:
             return Fate.ZERO
         if norms and 0.0 < norms[-1] < VANISHING:
@@ -507,6 +522,12 @@ def _paired(
 def _norm(event: NodeRan, at: int) -> float:
     preview, norm = _paired(event.sent, event.sent_norms)[at]
     return _number(norm, preview)
+
+
+def _is_broken(norm: str | None, preview: str | None) -> bool:
+    """Say whether a gradient holds nan or inf, by its norm or the numbers that are shown."""
+    text = norm or preview or ""
+    return "nan" in text or "inf" in text
 
 
 def _number(norm: str | None, preview: str | None) -> float:

@@ -1707,6 +1707,8 @@ OUTLINE = {
     "loop_ends_from": "{norm} at step {end}, {first} at step {start}, none before",
     "loop_broken": "! nan or inf comes to step {k} of {last} first",
     "times": "×{n}",
+    "loop_unknown": "the gradient was not measured",
+    "broken": "nan or inf appear first in the backward of",
     "loop_times": "loop, ×{n}",
     "lines_times": "lines {first} – {last}, ×{n}",
     "loop_vanishes": "the gradient vanishes in a loop:",

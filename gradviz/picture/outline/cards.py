@@ -140,7 +140,7 @@ class Cards:
             name = self.operations.graph.tensor[unit.tensor_id].code_name
             return self._titled(name, "", self._shape(unit.tensor_id))
         if unit.kind is Kind.UNUSED:
-            return self._titled(unit.unused[0], say("outline.not_called"), "")
+            return self._titled(enumerated(unit.unused), say("outline.not_called"), "")
         shape = self._shape(self.operations.all[unit.ops[-1]].makes[0])  # the others were written
         if unit.merged is Merged.LOOP:
             return self._loop_title(unit, shape)

@@ -169,11 +169,10 @@ class Gathering:
         def place(unit: Unit) -> Hashable:
             ops = self.operations
             sources = (s for at in unit.ops for s in ops.all[at].sources if s is not None)
-            users = {owner.get(u) for at in unit.ops for u in ops.users[at]} - {
-                owner.get(unit.ops[0])
-            }
+            inside = {*unit.ops}
+            users = {owner.get(u) for at in inside for u in ops.users[at] if u not in inside}
             plain = unit.kind is Kind.STATEMENT and not unit.members
-            if not plain or len(users) != 1 or not {*sources} <= {*unit.ops}:
+            if not plain or len(users) != 1 or not {*sources} <= inside:
                 return id(unit)
             return unit.parent, next(iter(users)), *self._weights_alike(unit)
 

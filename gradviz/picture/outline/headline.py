@@ -257,7 +257,7 @@ class Heading:
                 spans = [Span(say(f"state_of.{key}")), Span(_commas(names), "name")]
                 line = self._line_of(weights)
                 lines.append((*spans, *([Span(line)] if line else [])))
-        return [*lines, *self._faded(), *self._loops(), *self._moved()]
+        return [*lines, *self._broken(), *self._faded(), *self._loops(), *self._moved()]
 
     def _line_of(self, weights: list[Weight]) -> str:
         """Return the line of the recording in which all of these parameters were frozen, or were
@@ -302,6 +302,21 @@ class Heading:
                 start = Span(say(f"fades.{key}", n=len(weights)), "strong")
                 lines.append((start, *self._faded_at(at, weights)))
         return lines
+
+    def _broken(self) -> list[tuple[Span, ...]]:
+        """Tell where nan or inf appears first in a backward."""
+        event = self.fading.broken_at
+        if event is None:
+            return []
+        at = self.operations.of_node.get(event.node_id)
+        node = Span(self.operations.graph.node[event.node_id].name, "name")
+        start = Span(say("outline.broken"), "strong")
+        if at is None:
+            return [(start, node)]
+        op = self.operations.all[at]
+        place = self.cards.words.where(op.call)
+        inside = self.places.inside(op.call.module_call)
+        return [(start, node, *self._at(place, inside, self.places.around(at)))]
 
     def _loops(self) -> list[tuple[Span, ...]]:
         """Tell of loops in which the gradient vanishes, and at which step."""

@@ -131,7 +131,7 @@ def parts_of(unit: Unit, expansion: Expansion) -> list[Unit]:
 
 class Profile(NamedTuple):
     """The norm of the gradient that came to each step of a loop, the first step first; None: none
-    came, nan: it is not a number."""
+    came, nan: it was not measured, inf: it holds nan or inf."""
 
     norms: tuple[float | None, ...]
 
@@ -158,7 +158,7 @@ class Profile(NamedTuple):
         and gradients came to them; None: it does not vanish."""
         sizes = [_size(norm) for norm in self.norms]
         alive = next((k for k, size in enumerate(sizes) if size >= FLOOR), None)
-        if not alive or any(norm is None for norm in self.norms[:alive]):
+        if not alive or any(norm is None or math.isnan(norm) for norm in self.norms[:alive]):
             return None
         return alive + 1
 
@@ -172,16 +172,12 @@ class Profile(NamedTuple):
     @property
     def broken_from(self) -> int | None:
         """The last step, from 1, to which inf or nan came: the first that the backward met."""
-        bad = [k for k, norm in enumerate(self.norms) if norm is not None and _is_bad(norm)]
+        bad = [k for k, norm in enumerate(self.norms) if norm == math.inf]
         return bad[-1] + 1 if bad else None
 
 
-def _is_bad(norm: float) -> bool:
-    return math.isnan(norm) or math.isinf(norm)
-
-
 def _size(norm: float | None) -> float:
-    return norm if norm is not None and not math.isnan(norm) else 0.0
+    return norm if norm is not None and math.isfinite(norm) else 0.0
 
 
 def profile_of(unit: Unit, operations: Operations) -> Profile | None:

@@ -70,7 +70,7 @@ class States:
         for weight in weights:
             norm = self._norm_from(weight, inside)
             sorted_[self._sort(weight, norm)].append(weight)
-            if norm is not None and not math.isnan(norm):
+            if norm is not None and math.isfinite(norm):
                 norms.append(norm)
         return State(weights, **sorted_, norm=root_of_squares(norms) if norms else None)
 
@@ -174,10 +174,13 @@ class States:
 
     def _profile_row(self, profile: Profile) -> Row:
         last = len(profile.norms)
+        numbers = enumerate(profile.norms, 1)
+        reached = [(k, norm) for k, norm in numbers if norm is not None and not math.isnan(norm)]
+        if not reached:
+            return Row(Tone.PLAIN, (Span(say("outline.loop_unknown")),), "", Rail.COMES)
         if profile.broken_from is not None:
             text = say("outline.loop_broken", k=profile.broken_from, last=last)
             return Row(Tone.ALARM, (Span(text),), "", Rail.COMES)
-        reached = [(k, norm) for k, norm in enumerate(profile.norms, 1) if norm is not None]
         end, norm = reached[-1]
         if profile.dies_at is not None:
             fields = {"norm": figure(norm), "end": end, "k": profile.dies_at}

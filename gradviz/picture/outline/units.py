@@ -383,8 +383,9 @@ class Expansion:
                 and self.tree.call[unit.calls[0]].path.rpartition(".")[0] == beside
                 and beside != self.tree.call[call_id].path
             ]
-            if siblings:
-                siblings[0].unused.append(path)
+            alone = [unit for unit in units if unit.kind is Kind.UNUSED]
+            if siblings or alone:
+                (siblings or alone)[0].unused.append(path)
             else:
                 units.append(Unit(Kind.UNUSED, [], parent=call_id, unused=[path]))
 
