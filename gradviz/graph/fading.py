@@ -58,6 +58,15 @@ class Fading:
         alone = not least or sent.norm < SUDDEN * came
         return {at} if alone and at is not None else set()
 
+    def is_at_start(self, weight: Weight) -> bool:
+        """Say whether a parameter gets zeros as every LoRA does in its first step: they come from
+        the operation of the second matrix, ``lora_B``, which starts at zero and gets more."""
+        at = self.faded_at(weight) if weight.fate is Fate.ZERO and "lora_A" in weight.name else None
+        if at is None:
+            return False
+        read = [self.operations.weight[i] for i in self.operations.reads_weights[at]]
+        return any("lora_B" in other.name and other.fate is Fate.SOME for other in read)
+
     @cached_property
     def broken_at(self) -> NodeRan | None:
         """The first node that sent nan or inf though neither arrived at it; None: none did so, or

@@ -123,6 +123,34 @@ class ModuleTree:
                         table.setdefault(at, []).append((path, trained))
         return table
 
+    @cached_property
+    def tied_unused(self) -> list[tuple[int, str, list[str]]]:
+        """The topmost modules that were never called, though all their parameters were used: (root,
+        path, modules that used them)."""
+        found: list[tuple[int, str, list[str]]] = []
+        for module in self.graph.modules:
+            first = dict(module.tied)
+            names = [w.name for w in self.operations.weights if w.module_id == module.id]
+            both = {**{name: name for name in names}, **first}
+            for path, _ in module.children:
+                inside = any(r == module.id and path.startswith(f"{p}.") for r, p, _ in found)
+                if inside or (module.id, path) in self._called_around:
+                    continue
+                below = [own for name, own in both.items() if name.startswith(f"{path}.")]
+                users = {user for own in below for user in self._users_of(module.id, own)}
+                if below and all(self._users_of(module.id, own) for own in below):
+                    found.append((module.id, path, sorted(users)))
+        return found
+
+    def _users_of(self, module_id: int, name: str) -> set[str]:
+        """Return the modules whose operations read a parameter."""
+        weight = next(
+            w for w in self.operations.weights if w.module_id == module_id and w.name == name
+        )
+        places = self.operations.uses.get(-1 if weight.object_id is None else weight.object_id, ())
+        calls = (self.operations.all[at].call.module_call for at in places)
+        return {self.call[i].path for i in calls if i is not None and self.call[i].path}
+
     def _nearest_called(self, module_id: int, path: str) -> str:
         while path and (module_id, path) not in self.called:
             path = path.rpartition(".")[0]

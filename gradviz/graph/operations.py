@@ -9,7 +9,7 @@ it is known by the id of its tensor object.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cached_property
 from itertools import islice
@@ -483,6 +483,38 @@ class Operations:
         for op in reversed(self.all):
             ends[op.at] = max((ends[user] for user in self.users[op.at]), default=op.at)
         return ends
+
+    def cuts_behind(self, cuts: Sequence[Cut], same: Callable[[Cut], bool]) -> list[Cut]:
+        """List the next cuts on the ways from some cuts to a loss, where every way meets one.
+
+        Args:
+            cuts: where the ways begin.
+            same: whether a cut is mended with these.
+
+        Returns:
+            The cuts, in order. None where some way leads to a loss, or where something else may end
+            it: a stretch where no gradient is recorded.
+        """
+        found: dict[Cut, None] = {}
+        todo = [self.of_call[cut.call_id] for cut in cuts if cut.call_id in self.of_call]
+        seen = {*todo}
+        while todo:
+            at = todo.pop()
+            if at in self.starts:
+                return []
+            for user in self.users[at]:
+                between = self._cuts_between(self.all[at], self.all[user])
+                ahead = [cut for cut in between if not same(cut)]
+                if user not in self.feeding or user in seen:
+                    continue
+                if ahead:
+                    found.update(dict.fromkeys(ahead))
+                elif not between and not self.all[user].call.grad_mode:
+                    return []
+                else:
+                    seen.add(user)
+                    todo.append(user)
+        return sorted(found, key=self._gravity)
 
     def _cuts_between(self, maker: Operation, user: Operation) -> list[Cut]:
         """List the cuts by which an operation separated what another one made."""

@@ -1595,6 +1595,7 @@ LEGEND = {
 
 # how many parameters of a card got what: picture/outline/states.py
 PARAM_COUNT = {
+    "zero_short": "! {n} of {total}: only zeros",
     "gets": "✓ {n} of {total} {total:param gets|params get} a gradient",
     "gets_short": "✓ {n} of {total} get a gradient",
     "lost_all": "✗ 0 of {n} {total:param gets|params get} a gradient",
@@ -1707,6 +1708,17 @@ OUTLINE = {
     "loop_ends_from": "{norm} at step {end}, {first} at step {start}, none before",
     "loop_broken": "! nan or inf comes to step {k} of {last} first",
     "times": "×{n}",
+    "cut_again": "mending this alone gives nothing, next comes",
+    "others_send": "· {k} of {n} such skips send a gradient",
+    "step_at": "{code} {place}",
+    "left_out": "· left out of {steps:few}",
+    "tied_unused": "was never called; its parameters are those of {names:few} (tied)",
+    "whose": "· those of {names:few}",
+    "normal_at_start": "lora_B starts at zero, so lora_A gets zeros in the first step",
+    "zero_at_start": "– {n} of {total}: zeros, as lora_B starts at zero",
+    "zero_at_start_short": "– {n} of {total}: zeros at the start",
+    "module_gets_zeros": "{module} {n} of {total} only zeros",
+    "place_of_code": "{place}, {code}",
     "loop_unknown": "the gradient was not measured",
     "broken": "nan or inf appear first in the backward of",
     "loop_times": "loop, ×{n}",

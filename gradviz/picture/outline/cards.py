@@ -19,6 +19,7 @@ from gradviz.words.words import Words, reason_of
 CODE = 40  # characters of code in a title
 FUNCTIONS = 3  # that are named of those folded into a card
 LONG = 12  # characters of a place that get a line of their own
+CODE_OF_CUT = 24
 LOOP = 6  # operations of one line that are told as a loop
 TERMS = 8  # rows of a loss
 
@@ -600,7 +601,11 @@ class Cards:
         if cut.reason in QUIET and at in self.expansion.region:
             return self.place_of_region(self.expansion.region[at])
         call: Call | None = self.operations.graph.call.get(cut.call_id)
-        return self.words.where(call)
+        place = self.words.where(call)
+        if call and call.source and (cut.reason, call.source[:2]) in self.expansion.crowded:
+            code = visible(self.expansion.written(cut), CODE_OF_CUT)
+            return say("outline.place_of_code", place=place, code=code)
+        return place
 
     # --- arrows and frames ------------------------------------------------------------------------
 
@@ -666,13 +671,16 @@ class Cards:
         for k, unit in [*enumerate(self.units), (-1, None)]:
             if unit is not None and unit.kind is Kind.INPUT:
                 continue
-            if unit is not None and unit.ops and self._is_quiet(unit):
-                run.append(k)
-                continue
-            if run:
+            is_quiet = unit is not None and bool(unit.ops) and self._is_quiet(unit)
+            if run and not (is_quiet and self._region_of(run[-1]) == self._region_of(k)):
                 found.append(self._quiet_frame(run))
-            run = []
+                run = []
+            if is_quiet:
+                run.append(k)
         return [frame for frame in found if frame]
+
+    def _region_of(self, place: int) -> int | None:
+        return self.expansion.region.get(self.units[place].ops[0])
 
     def _is_quiet(self, unit: Unit) -> bool:
         ops = self.operations.all
@@ -695,8 +703,13 @@ class Cards:
 
     def place_of_region(self, at: int) -> str:
         """Return where the code stands that ran where no gradient is recorded, the operation given
-        among it: the outermost call of a module that ran there as a whole."""
+        among it: the line that switches it off, or the outermost call of a module that ran there as
+        a whole."""
         call = self.operations.all[at].call
+        inside = (k for k, first in self.expansion.region.items() if first == at)
+        switches = (self.expansion.switch(self.operations.all[k]) for k in inside)
+        if switch := next(filter(None, switches), None):
+            return self.words.where(call._replace(source=switch))
         source = call.source
         for call_id in self.tree.around(call.module_call):
             ops = (self.operations.all[k] for k in self.tree.below[call_id])

@@ -10,6 +10,7 @@ from itertools import groupby
 from gradviz.graph.operations import Fate, Weight
 from gradviz.graph.records import Call, Cut, ModuleCall
 from gradviz.picture.outline.cards import Cards
+from gradviz.picture.outline.links import Link, Links
 from gradviz.picture.outline.loops import FLOOR_TEXT
 from gradviz.picture.outline.places import Places
 from gradviz.picture.outline.scene import Headline, Part, Rail, Span
@@ -19,6 +20,7 @@ from gradviz.words.speech import say
 from gradviz.words.words import reason_of
 
 CAUSES = 3  # that are told, by how many parameters they cost
+OTHERS = 2  # skips that send a gradient, before one that does not is told from them
 HARMLESS = 2  # cuts that cost nothing, and are told
 NAMES = 3  # modules that a line names at most
 
@@ -125,7 +127,10 @@ class Heading:
             total = len(weights)
             if not total:
                 continue
-            if n:
+            if n and all(self._only_zeros(weight, run) for weight in weights):
+                fields = {"module": module.name, "n": n, "total": total}
+                spans.append(Span(say("outline.module_gets_zeros", **fields), "cut"))
+            elif n:
                 spans.append(
                     Span(say("outline.module_gets", module=module.name, n=n, total=total), "cut")
                 )
@@ -136,6 +141,11 @@ class Heading:
     def _got_in(self, weight: Weight, run: int) -> bool:
         sents = self.operations.filled_from.get(id_of(weight), {}).values()
         return any(sent.run == run for some in sents for sent in some)
+
+    def _only_zeros(self, weight: Weight, run: int) -> bool:
+        """Say whether all that a parameter got in a run was zeros, or it got nothing."""
+        by_op = self.operations.filled_from.get(id_of(weight), {})
+        return all(s.norm == 0.0 for sents in by_op.values() for s in sents if s.run == run)
 
     def _causes(self, lost: list[Weight]) -> list[tuple[Span, ...]]:
         """Tell the causes by the parameters that they cost, most first."""
@@ -149,7 +159,7 @@ class Heading:
             n = len(weights)
             start = say("outline.one_cause") if alone else say("outline.n_params", n=n)
             lines.append((Span(start), *self.cause(weights)))
-            if other := self._other_cut(weights):
+            if other := self._other_cut(weights) or self._next_cut(weights):
                 lines.append(other)
         if len(ranked) > CAUSES:
             lines.append((Span(say("outline.more_causes", n=len(ranked) - CAUSES)),))
@@ -215,6 +225,18 @@ class Heading:
         cut = list(others.values())[-1]
         return Span(say("outline.on_another_way")), *self._cut([cut])
 
+    def _next_cut(self, weights: list[Weight]) -> tuple[Span, ...]:
+        """Tell that mending what parameters lost their gradient by would give them none, as all
+        ways from there to a loss are cut again."""
+        cuts = list(dict.fromkeys(cut for w in weights if (cut := self._cut_of(w)) is not None))
+        if not cuts:
+            return ()
+        mark = self._mark(cuts[0])
+        behind = self.operations.cuts_behind(cuts, lambda cut: self._mark(cut) == mark)
+        if not behind:
+            return ()
+        return Span(say("outline.cut_again")), *self._cut(behind[:1])
+
     def _cut(self, cuts: list[Cut]) -> tuple[Span, ...]:
         cut = cuts[0]
         calls = [self.operations.graph.call[c.call_id] for c in cuts]
@@ -253,11 +275,43 @@ class Heading:
         lines = []
         for weights, key in ((frozen, "frozen"), (unheld, "unheld")):
             names = self.places.of_weights(weights)
-            if names and len(names) <= NAMES and len(weights) < len(self.weights):
-                spans = [Span(say(f"state_of.{key}")), Span(_commas(names), "name")]
+            few = len(names) <= NAMES and len(weights) < len(self.weights)
+            if names and (few or key == "unheld"):
+                listed = say("outline.names", names=names)
+                spans = [Span(say(f"state_of.{key}")), Span(listed, "name")]
                 line = self._line_of(weights)
-                lines.append((*spans, *([Span(line)] if line else [])))
-        return [*lines, *self._broken(), *self._faded(), *self._loops(), *self._moved()]
+                spans += [Span(line)] if line else []
+                lines.append((*spans, *(self._steps() if key == "unheld" else ())))
+        return [
+            *lines,
+            *self._tied(),
+            *self._broken(),
+            *self._faded(),
+            *self._loops(),
+            *self._moved(),
+        ]
+
+    def _steps(self) -> list[Span]:
+        """Tell which steps of optimizers ran, and where: what these leave out is meant."""
+        found: dict[str, str] = {}
+        for call in self.operations.graph.calls:
+            code = call.source.code if call.bookkeeping and call.source else None
+            if code and code.endswith(".step()"):
+                found.setdefault(code, self.cards.words.where(call))
+        steps = [say("outline.step_at", code=code, place=place) for code, place in found.items()]
+        return [Span(say("outline.left_out", steps=steps))] if steps else []
+
+    def _tied(self) -> list[tuple[Span, ...]]:
+        """Tell of modules that were never called, and whose parameters all get a gradient as those
+        of another module."""
+        found = self.cards.tree.tied_unused[:NAMES]
+        return [
+            (
+                Span(self.places.full(module_id, path), "name"),
+                Span(say("outline.tied_unused", names=others)),
+            )
+            for module_id, path, others in found
+        ]
 
     def _line_of(self, weights: list[Weight]) -> str:
         """Return the line of the recording in which all of these parameters were frozen, or were
@@ -295,13 +349,22 @@ class Heading:
         for fate, key in ((Fate.ZERO, "zero"), (Fate.VANISHED, "vanished")):
             groups: dict[int | None, list[Weight]] = {}
             for weight in self.weights:
-                if weight.fate is fate:
+                if weight.fate is fate and not self.fading.is_at_start(weight):
                     groups.setdefault(self.fading.faded_at(weight), []).append(weight)
             ranked = sorted(groups.items(), key=lambda pair: -len(pair[1]))
             for at, weights in ranked[:CAUSES]:
                 start = Span(say(f"fades.{key}", n=len(weights)), "strong")
-                lines.append((start, *self._faded_at(at, weights)))
+                lines.append((start, *self._faded_at(at, weights), *self._whose(at, weights)))
+        if n := sum(map(self.fading.is_at_start, self.weights)):
+            text = say("outline.normal_at_start")
+            lines.append((Span(say("fades.zero", n=n)), Span(text)))
         return lines
+
+    def _whose(self, at: int | None, weights: list[Weight]) -> list[Span]:
+        """Name the modules of parameters whose gradient faded at a known operation."""
+        names = self.places.of_weights(weights)
+        known = at is not None and len(names) <= NAMES
+        return [Span(say("outline.whose", names=names))] if known else []
 
     def _broken(self) -> list[tuple[Span, ...]]:
         """Tell where nan or inf appears first in a backward."""
@@ -387,10 +450,38 @@ class Heading:
                     first=first,
                     last=last,
                 )
-                found.setdefault(text, (Span(text, "cut"),))
+                found.setdefault(text, (Span(text, "cut"), *self._others_send(cut)))
         return [
             (Span(say("outline.harmless")), *spans) for spans in list(found.values())[:HARMLESS]
         ]
+
+    def _others_send(self, cut: Cut) -> list[Span]:
+        """Tell that all other skips of this kind, between modules of the same classes, send a
+        gradient."""
+        links = self.cards.links.finer or self.cards.links
+        mine = [link for link in links.all.values() if cut in link.cuts]
+        kinds = {self._kinds(link, links) for link in mine}
+        if len(kinds) != 1 or None in kinds:
+            return []
+        spine = {*links.spine}
+        alike = [
+            link
+            for link in links.all.values()
+            if link.pair not in spine and self._kinds(link, links) in kinds
+        ]
+        sending = [link for link in alike if links.carries(link) and not link.cuts]
+        if len(sending) < len(alike) - len(mine) or len(sending) < OTHERS:
+            return []
+        return [Span(say("outline.others_send", k=len(sending), n=len(alike)))]
+
+    def _kinds(self, link: Link, links: Links) -> tuple[str, str] | None:
+        """Return the classes of the modules at both ends of a link."""
+        ends = [links.units[place] for place in link.pair]
+        calls = [unit.calls[0] for unit in ends if len(unit.calls) == 1]
+        if len(calls) < len(ends):
+            return None
+        tail, head = (self.cards.tree.call[i].kind for i in calls)
+        return tail, head
 
     # --- the strip --------------------------------------------------------------------------------
 
@@ -411,7 +502,3 @@ class Heading:
         rail = self.sort(weight)
         lost_to_cut = rail is Rail.NONE and self._cut_of(weight) is not None
         return rail, self.cause_key(weight) if lost_to_cut else None
-
-
-def _commas(names: list[str]) -> str:
-    return ", ".join(names)

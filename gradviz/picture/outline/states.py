@@ -20,7 +20,11 @@ CODE = 24  # characters of a call as written
 BARS = 12  # calls that get an upright bar each
 HAS = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN)
 ALARMS = {Fate.ZERO: "zero", Fate.VANISHED: "vanished", Fate.NAN: "nan"}
-SHORT = {"gets": "gets_short", "lost_all": "lost_all_short"}  # what has a short wording
+SHORT = {
+    "gets": "gets_short",
+    "lost_all": "lost_all_short",
+    "zero": "zero_short",
+}  # what has a short wording
 
 
 class State(NamedTuple):
@@ -215,7 +219,7 @@ class States:
         if state.nan:
             found.append(self._count("nan", Tone.ALARM, Rail.COMES, state.nan, total))
         if state.zero:
-            found.append(self._count("zero", Tone.ALARM, Rail.COMES, state.zero, total))
+            found.append(self._zero_row(state.zero, total))
         if state.vanished:
             right = "" if state.norm is None or state.here else figure(state.norm)
             found.append(
@@ -232,6 +236,14 @@ class States:
         if state.frozen and not state.here:
             found.append(self._frozen_row(state.frozen, place))
         return [*found, *self._moved_rows(unit)]
+
+    def _zero_row(self, zero: list[Weight], total: int) -> Row:
+        """Tell of parameters that get only zeros; it is no alarm where that is how they start."""
+        if not all(map(self.expansion.fading.is_at_start, zero)):
+            return self._count("zero", Tone.ALARM, Rail.COMES, zero, total)
+        text = say("outline.zero_at_start", n=len(zero), total=total)
+        short = say("outline.zero_at_start_short", n=len(zero), total=total)
+        return Row(Tone.OFF, (Span(text, shorter=(short,)),), "", Rail.COMES)
 
     def _moved_rows(self, unit: Unit) -> list[Row]:
         """Tell of BatchNorms that are frozen and moved their running statistics."""
@@ -304,7 +316,9 @@ class States:
                     continue
                 call_id = self.operations.all[at].call.module_call
                 if call_id is not None:
-                    names[self.expansion.tree.call[call_id].path.rpartition(".")[2]] = None
+                    call = self.expansion.tree.call[call_id]
+                    end = call.path.rpartition(".")[2] or visible(call.code or "", CODE)
+                    names[end] = None
         return [name for name in names if name]
 
     def _gets_rows(self, unit: Unit, state: State, total: int) -> list[Row]:
@@ -467,7 +481,7 @@ class States:
             return Row(Tone.LOST, left, "", Rail.NONE, middle)
         for key in ("nan", "zero", "vanished"):
             weights: list[Weight] = getattr(state, key)
-            if weights:
+            if weights and not all(map(self.expansion.fading.is_at_start, weights)):
                 bad = say(f"alarm_count.{key}", n=len(weights), total=total)
                 return Row(Tone.ALARM, left, "", Rail.COMES, bad)
         if state.elsewhere and not state.here:

@@ -18,7 +18,7 @@ from typing import Any
 from gradviz.graph.fading import Fading
 from gradviz.graph.module_tree import ModuleTree
 from gradviz.graph.operations import Fate, Operation, Operations, Weight
-from gradviz.graph.records import Cut, CutReason
+from gradviz.graph.records import Cut, CutReason, Source
 
 REPEATS = 3  # equal calls in a row in which the same happens, and that stay closed for it
 QUIET = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE)
@@ -176,16 +176,39 @@ class Expansion:
 
     @cached_property
     def region(self) -> dict[int, int]:
-        """The first operation of each stretch where no gradient is recorded, by operation."""
+        """The first operation of each stretch where no gradient is recorded, by operation. What
+        two lines switch off are two stretches."""
         found: dict[int, int] = {}
-        first = None
+        first, off = None, None
         for op in self.operations.all:
-            if self.is_quiet(op):
-                first = op.at if first is None else first
-                found[op.at] = first
-            else:
-                first = None
+            if not self.is_quiet(op):
+                first, off = None, None
+                continue
+            here = self.switch(op)
+            if first is None or (here and off and here != off):
+                first, off = op.at, here
+            off = off or here
+            found[op.at] = first
         return found
+
+    def switch(self, op: Operation) -> Source | None:
+        """Return where gradients were switched off for an operation, None where that is not known:
+        the line of a ``with`` or decorator around it, or around a module call that ran there as a
+        whole, the outermost one."""
+        outermost_first = reversed(list(self.tree.around(op.call.module_call)))
+        quiet = (self.tree.call[i].source for i in outermost_first if i in self._quiet_calls)
+        for source in (*quiet, op.call.source):
+            if source is not None and source.off is not None:
+                return source._replace(line=source.off, code=None)
+        return None
+
+    @cached_property
+    def _quiet_calls(self) -> set[int]:
+        """The module calls that ran as a whole where no gradient is recorded."""
+        ops = self.operations.all
+        return {
+            i for i, below in self.tree.below.items() if all(self.is_quiet(ops[at]) for at in below)
+        }
 
     @cached_property
     def interesting(self) -> dict[int, bool]:
@@ -287,9 +310,29 @@ class Expansion:
         )
 
     def told(self, cut: Cut) -> tuple[CutReason, Hashable]:
-        """Return what cuts that are told as one have in common: reason and line."""
+        """Return what cuts that are told as one have in common: reason and line, and how it is
+        written there, as one line may cut several values."""
         call = self.operations.graph.call[cut.call_id]
-        return cut.reason, call.source[:2] if call.source else call.id
+        if call.source is None:
+            return cut.reason, call.id
+        return cut.reason, (*call.source[:2], self.written(cut))
+
+    def written(self, cut: Cut) -> str:
+        """Return how a cut is written, without the variable of its result."""
+        source = self.operations.graph.call[cut.call_id].source
+        code = (source.code if source else None) or ""
+        return code.partition(" = ")[2] or code
+
+    @cached_property
+    def crowded(self) -> set[Hashable]:
+        """The reasons and lines of the cuts that are written in one line with others."""
+        codes: dict[Hashable, set[str]] = {}
+        for cuts in self.cuts_at.values():
+            for cut in cuts:
+                source = self.operations.graph.call[cut.call_id].source
+                if source is not None and cut.reason not in QUIET:
+                    codes.setdefault((cut.reason, source[:2]), set()).add(self.written(cut))
+        return {line for line, written in codes.items() if len(written) > 1}
 
     def _parts(self, parent: int | None) -> list[tuple[int, int | None]]:
         """List the own operations of a call and the calls directly below it, each with the place of
