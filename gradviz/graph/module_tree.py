@@ -7,12 +7,12 @@ drawn as one box because it is one call can never lie before and after another b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from gradviz.graph.facts import grouped
 from gradviz.graph.operations import Fate, Operations, Weight
-from gradviz.graph.records import ModuleCall
+from gradviz.graph.records import Module, ModuleCall
 
 
 class ModuleTree:
@@ -125,31 +125,34 @@ class ModuleTree:
 
     @cached_property
     def tied_unused(self) -> list[tuple[int, str, list[str]]]:
-        """The topmost modules that were never called, though all their parameters were used: (root,
-        path, modules that used them)."""
+        """The topmost modules that were never called, and of which every parameter is tied to that
+        of a called one: (root, path, these)."""
         found: list[tuple[int, str, list[str]]] = []
         for module in self.graph.modules:
-            first = dict(module.tied)
-            names = [w.name for w in self.operations.weights if w.module_id == module.id]
-            both = {**{name: name for name in names}, **first}
+            names = _tied_names(module)
             for path, _ in module.children:
                 inside = any(r == module.id and path.startswith(f"{p}.") for r, p, _ in found)
                 if inside or (module.id, path) in self._called_around:
                     continue
-                below = [own for name, own in both.items() if name.startswith(f"{path}.")]
-                users = {user for own in below for user in self._users_of(module.id, own)}
-                if below and all(self._users_of(module.id, own) for own in below):
-                    found.append((module.id, path, sorted(users)))
+                others = self._partners(module.id, path, names)
+                if others:
+                    found.append((module.id, path, others))
         return found
 
-    def _users_of(self, module_id: int, name: str) -> set[str]:
-        """Return the modules whose operations read a parameter."""
-        weight = next(
-            w for w in self.operations.weights if w.module_id == module_id and w.name == name
-        )
-        places = self.operations.uses.get(-1 if weight.object_id is None else weight.object_id, ())
-        calls = (self.operations.all[at].call.module_call for at in places)
-        return {self.call[i].path for i in calls if i is not None and self.call[i].path}
+    def _partners(self, root: int, path: str, names: Mapping[str, set[str]]) -> list[str]:
+        """List the called modules that have all parameters of a module too; none, where one of them
+        is its own."""
+        own = {w.name for w in self.weights_below(root, path)} | {
+            name for name in names if name.startswith(f"{path}.")
+        }
+        partners: dict[str, None] = {}
+        for name in sorted(own):
+            beside = (other.rpartition(".")[0] for other in sorted(names.get(name, ())))
+            called = [other for other in beside if (root, other) in self.called]
+            if not called:
+                return []
+            partners.update(dict.fromkeys(called))
+        return list(partners)
 
     def _nearest_called(self, module_id: int, path: str) -> str:
         while path and (module_id, path) not in self.called:
@@ -174,3 +177,11 @@ class ModuleTree:
         uses = self.operations.uses
         got = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN)
         return any(w.fate in got or w.object_id in uses for w in weights)
+
+
+def _tied_names(module: Module) -> dict[str, set[str]]:
+    """Return all names of each parameter of a root module that has several, by each of them."""
+    by_first: dict[str, set[str]] = {}
+    for other, first in module.tied:
+        by_first.setdefault(first, {first}).add(other)
+    return {name: names for names in by_first.values() for name in names}

@@ -1749,7 +1749,7 @@ OUTLINE = {
     "part_can": "{n} can be reached",
     "part_lost": "{n:1 gets none ✗|# get none ✗}",
     "part_frozen": "{n:1 is frozen|# are frozen}",
-    "part_unheld": "{n:1 gets none: no optimizer has it|# get none: no optimizer has them}",
+    "part_unheld": "{n:1 gets none: in no optimizer|# get none: in no optimizer}",
     "part_without": "{n:1 gets none|# get none}",
     "goes": "{first} → {last}",
     "behind": "after {name}",

@@ -246,14 +246,23 @@ def _label(card: Card, layout: Layout) -> str:
     if card.ends:
         bar = fixed(RAIL, looks.ENDS_HEIGHT, colspan=3, bgcolor=looks.STOP, port="gt")
         rows.append(row(bar, cell()))
-    rows += _rows(card, layout.width_of(card))
+    rows += _rows(card, layout.width_of(card), layout.width)
     rows += [_strip_row(slots.below, "b", card, layout)] if slots.below else []
     look = looks.TRACKED if card.tracked else looks.UNTRACKED
     return label(table(row(cell(table(*rows))), border=1, cellpadding=4, **look))
 
 
-def _rows(card: Card, width: int) -> list[str]:
-    """Write the rows of a card, each run of equal rails as one cell."""
+def _need(each: Row) -> float:
+    """Return the width in which a row has room for everything."""
+    fonts = [_look(span, each.tone) for span in each.left]
+    left = _widths([span.text for span in each.left], fonts)
+    return left + 14 + sum(width for width, _ in _right_cells(each))
+
+
+def _rows(card: Card, width: int, least: int) -> list[str]:
+    """Write the rows of a card, each run of equal rails as one cell. What stands at their right is
+    no farther away than it has to be: ``least`` is the width of one column."""
+    inner = min(width, max(least, *(int(_need(each)) for each in card.rows)))
     runs = [list(same) for _, same in groupby(card.rows, key=lambda each: each.rail)]
     found = []
     for k, same in enumerate(runs):
@@ -262,7 +271,8 @@ def _rows(card: Card, width: int) -> list[str]:
         port = "g" if len(ports) == 2 else "".join(ports)
         for i, each in enumerate(same):
             bed = _rail(same[0].rail, len(same), port) if i == 0 else ""
-            found.append(row(bed, cell(width=GAP), cell(_row(each, width), align="left")))
+            line_of = _row(each, width if each.chart else inner, width)
+            found.append(row(bed, cell(width=GAP), cell(line_of, align="left")))
     return found
 
 
@@ -303,10 +313,11 @@ def _strip_row(neighbours: Sequence[int], edge: str, card: Card, layout: Layout)
 
 
 @lru_cache(maxsize=2_000)
-def _row(each: Row, width: int) -> str:
+def _row(each: Row, width: int, whole: int) -> str:
+    """Write a row of this width into one that may be wider."""
     if each.chart:
         words = each._replace(chart=())
-        return table(row(cell(_chart(each.chart, width))), row(cell(_row(words, width))))
+        return table(row(cell(_chart(each.chart, width))), row(cell(_row(words, width, whole))))
     right = _right_cells(each)
     room = width - sum(cell_width for cell_width, _ in right)
     for less in _with_less(each):  # a name matters more than a bar, a number more than words
@@ -317,8 +328,8 @@ def _row(each: Row, width: int) -> str:
     cells = [cell(line(_spans(each, room - 6)), align="left", width=max(room, 1))]
     cells += [text for _, text in right]
     fill = looks.TONES[each.tone].fill
-    inside = row(*cells, cell(width=1))
-    return table(inside, cellpadding=2, bgcolor=fill, width=width, style="rounded")
+    inside = row(*cells, cell(width=whole - width + 1))
+    return table(inside, cellpadding=2, bgcolor=fill, width=whole, style="rounded")
 
 
 def _with_less(row: Row) -> Iterator[Row]:
@@ -491,7 +502,9 @@ def _arrow_chip(arrow: Arrow) -> str:
 def _head(outline: Outline) -> str:
     headline = outline.headline
     mark = "✂" if outline.is_recorded else "?"
-    rows = [_head_row((Span(headline.title),), looks.HEAD)]
+    is_long = width_of(headline.title, looks.HEAD) > HEAD_WIDTH - 10
+    look = looks.HEAD._replace(size=12) if is_long else looks.HEAD
+    rows = [_head_row((Span(headline.title),), look)]
     if headline.strip:
         rows.append(row(cell(_all_parameters(headline, mark), align="left")))
     rows += [_head_row(spans, looks.HEAD_LINE) for spans in headline.lines]

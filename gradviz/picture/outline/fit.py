@@ -235,15 +235,21 @@ class Fitting:
         if not chosen:
             return fitted
         larger = self.laid_out(replace(plan, children=frozenset(chosen)))
-        return larger if _flaws(larger) <= _flaws(fitted) else fitted
+        return larger if _flaws(larger)[:2] <= _flaws(fitted)[:2] else fitted
 
     def _closed(self, plan: Plan) -> Iterator[tuple[int, int, int]]:
         """Go through the closed modules: their parameters, place, and modules below with any."""
         for place, unit in enumerate(plan.units):
-            if unit.kind is Kind.CALL and len(unit.calls) == 1 and not unit.members:
+            if unit.kind is Kind.CALL and len(unit.calls) == 1 and self._is_called_once(unit):
                 children = self.expansion.tree.children.get(unit.calls[0], ())
                 with_any = [i for i in children if self._has_weights(i)]
                 yield len(self.expansion.weights_in(unit)), place, len(with_any)
+
+    def _is_called_once(self, unit: Unit) -> bool:
+        calls = self.expansion.tree.call
+        mine = calls[unit.calls[0]]
+        same = [c for c in calls.values() if (c.module_id, c.path) == (mine.module_id, mine.path)]
+        return len(same) == 1
 
     def _has_weights(self, call_id: int) -> bool:
         call = self.expansion.tree.call[call_id]
