@@ -10,10 +10,10 @@ from itertools import groupby
 from gradviz.graph.operations import Fate, Weight
 from gradviz.graph.records import Call, Cut, ModuleCall
 from gradviz.picture.outline.cards import Cards
-from gradviz.picture.outline.links import Link, Links
 from gradviz.picture.outline.loops import FLOOR_TEXT
 from gradviz.picture.outline.places import Places
 from gradviz.picture.outline.scene import Headline, Part, Rail, Span
+from gradviz.picture.outline.skips import Skips
 from gradviz.picture.outline.states import HAS, id_of
 from gradviz.picture.outline.units import QUIET, Unit, function_of
 from gradviz.words.speech import say
@@ -435,7 +435,7 @@ class Heading:
 
     def _harmless(self) -> list[tuple[Span, ...]]:
         """Tell of cuts that are drawn or said though no parameter is left without by them."""
-        found: dict[str, tuple[Span, ...]] = {}
+        found: dict[str, Cut] = {}
         links = self.cards.links
         costly = {self.cards.expansion.told(cut) for cut in self.cards.loses}
         for link in links.all.values():
@@ -450,38 +450,25 @@ class Heading:
                     first=first,
                     last=last,
                 )
-                found.setdefault(text, (Span(text, "cut"), *self._others_send(cut)))
-        return [
-            (Span(say("outline.harmless")), *spans) for spans in list(found.values())[:HARMLESS]
-        ]
+                found.setdefault(text, cut)
+        lines: list[tuple[Span, ...]] = []
+        for text, cut in list(found.items())[:HARMLESS]:
+            lines.append((Span(say("outline.harmless")), Span(text, "cut")))
+            lines += self._others_send(cut)
+        return lines
 
-    def _others_send(self, cut: Cut) -> list[Span]:
+    def _others_send(self, cut: Cut) -> list[tuple[Span, ...]]:
         """Tell that all other skips of this kind, between modules of the same classes, send a
         gradient."""
-        links = self.cards.links.finer or self.cards.links
-        mine = [link for link in links.all.values() if cut in link.cuts]
-        kinds = {self._kinds(link, links) for link in mine}
-        if len(kinds) != 1 or None in kinds:
+        beside = self._skips.beside(cut)
+        if beside is None or beside[0] < OTHERS:
             return []
-        spine = {*links.spine}
-        alike = [
-            link
-            for link in links.all.values()
-            if link.pair not in spine and self._kinds(link, links) in kinds
-        ]
-        sending = [link for link in alike if links.carries(link) and not link.cuts]
-        if len(sending) < len(alike) - len(mine) or len(sending) < OTHERS:
-            return []
-        return [Span(say("outline.others_send", k=len(sending), n=len(alike)))]
+        return [(Span(say("outline.others_send", k=beside[0], n=beside[1])),)]
 
-    def _kinds(self, link: Link, links: Links) -> tuple[str, str] | None:
-        """Return the classes of the modules at both ends of a link."""
-        ends = [links.units[place] for place in link.pair]
-        calls = [unit.calls[0] for unit in ends if len(unit.calls) == 1]
-        if len(calls) < len(ends):
-            return None
-        tail, head = (self.cards.tree.call[i].kind for i in calls)
-        return tail, head
+    @cached_property
+    def _skips(self) -> Skips:
+        links = self.cards.links.finer or self.cards.links
+        return Skips(self.cards.expansion, links.units)
 
     # --- the strip --------------------------------------------------------------------------------
 
