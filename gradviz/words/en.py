@@ -1709,7 +1709,7 @@ OUTLINE = {
     "loop_broken": "! nan or inf comes to step {k} of {last} first",
     "times": "×{n}",
     "cut_again": "mending this alone gives nothing, next comes",
-    "others_send": "· {k} of {n} such skips send a gradient",
+    "others_send": "{k} of {n} skips of this kind send a gradient, this one does not",
     "step_at": "{code} {place}",
     "left_out": "· left out of {steps:few}",
     "tied_unused": "was never called; its parameters are those of {names:few} (tied)",

@@ -471,5 +471,11 @@ def report(made: RandomModules) -> list[str]:
 
 def sizes(made: RandomModules) -> Counter[str]:
     """Count what is no fault of an outline and yet not as good as it could be."""
-    fitted = drawn(made.source, made.filename).fitted
-    return Counter(fits=int(fitted.fits), crossed=int(fitted.crossings > 0))
+    picture = drawn(made.source, made.filename)
+    fitted = picture.fitted
+    return Counter(
+        fits=int(fitted.fits),
+        crossed=int(fitted.crossings > 0),
+        circles=int(not picture.cards.links.is_acyclic),
+        rows=int(any(unit.merged is Merged.ROWS for unit in picture.cards.units)),
+    )

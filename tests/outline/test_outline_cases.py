@@ -335,7 +335,7 @@ def test_a_cut_skip_is_told_from_those_that_send_a_gradient() -> None:
     )
     told = headline(of(model, PLAIN_STEP))
     assert "no parameter is left without: ✂ detach case.py line 19" in told
-    assert "· 3 of 4 such skips send a gradient" in told
+    assert "3 of 4 skips of this kind send a gradient, this one does not" in told
 
 
 def test_two_cuts_in_one_line_are_two_causes() -> None:
