@@ -117,7 +117,7 @@ class ModuleTree:
                 weights = self.weights_below(module.id, path)
                 if around in dead or (weights and not self._is_alive(module.id, path, weights)):
                     dead.add(path)
-                    trained = [w for w in weights if w.fate is not Fate.FROZEN]
+                    trained = self.unused_below(module.id, path)
                     if around not in dead and trained:
                         at = module.id, self._nearest_called(module.id, around)
                         table.setdefault(at, []).append((path, trained))
@@ -174,9 +174,18 @@ class ModuleTree:
         """Say whether a module, or one below it, was called, or a parameter there was used."""
         if (module_id, path) in self._called_around:
             return True
-        uses = self.operations.uses
+        return all(map(self._is_used, weights))
+
+    def _is_used(self, weight: Weight) -> bool:
+        """Say whether a parameter was read, or got a gradient: through a module that shares it."""
         got = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN)
-        return any(w.fate in got or w.object_id in uses for w in weights)
+        return weight.fate in got or weight.object_id in self.operations.uses
+
+    def unused_below(self, module_id: int, path: str) -> list[Weight]:
+        """List the parameters below a module that was never called, which are not frozen and which
+        no other module shares and used."""
+        below = self.weights_below(module_id, path)
+        return [w for w in below if w.fate is not Fate.FROZEN and not self._is_used(w)]
 
 
 def _tied_names(module: Module) -> dict[str, set[str]]:

@@ -181,7 +181,7 @@ def cards_counts_add_up(drawn: Drawn, bare: Namespace) -> list[str]:
             found = {
                 name
                 for name, p in parameters.items()
-                if name.startswith(f"{path}.") and p.requires_grad
+                if name.startswith(f"{path}.") and p.requires_grad and p.grad is None
             }
             by_state.setdefault("lost", set()).update(found)
     got = {name for name, p in parameters.items() if p.grad is not None}

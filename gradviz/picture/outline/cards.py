@@ -472,7 +472,10 @@ class Cards:
     def _cut_rows_inside(self, unit: Unit) -> list[Row]:
         if unit.kind is not Kind.CALL or self._is_quiet(unit):
             return []
-        cuts = [cut for at in unit.ops for cut in self.expansion.cuts_at.get(at, ())]
+        through = self.expansion.looked_through
+        between = {s for at in unit.ops for s in self.operations.all[at].sources if s in through}
+        places = sorted({*unit.ops} | between)
+        cuts = [cut for at in places for cut in self.expansion.cuts_at.get(at, ())]
         own = [cut for cut in cuts if self._is_between_own(cut, unit)]
         rows = []
         for cut in {self.expansion.told(cut): cut for cut in own}.values():
@@ -546,13 +549,24 @@ class Cards:
 
     def _said(self, place: int) -> list[Row]:
         """Tell of the links of a card that are not drawn."""
-        rows = []
+        rows = self._cut_rows(self._costly_beside(place))
         for link in self.links.said:
             if link.head == place:
                 rows.append(self._said_below(link))
             elif link.tail == place and (self.said_above or link.cuts):
                 rows.append(self._said_above(link))
         return [row for row in rows if row]
+
+    def _costly_beside(self, place: int) -> list[Cut]:
+        """List the cuts on the way to a card that cost a gradient, where other values come to it
+        from the same card uncut, so that the arrow is none of a cut."""
+        drawn = {link.pair for link in self.links.drawn}
+        found = []
+        for link in self.links.into[place]:
+            as_arrow = link.pair in drawn and not self.links.carries(link)
+            if link.cuts and not link.is_cut and not as_arrow:
+                found += [cut for cut in link.cuts if self.losing(cut)]
+        return found
 
     def name_of(self, place: int) -> str:
         """Return the name of a card, for another card's row."""

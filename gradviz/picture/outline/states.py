@@ -517,8 +517,7 @@ class States:
         found = []
         for path in unit.unused:
             root = self._root_of(unit)
-            below = self.expansion.tree.weights_below(root, path)
-            n = sum(weight.fate is not Fate.FROZEN for weight in below)
+            n = len(self.expansion.tree.unused_below(root, path))
             text = say("outline.never_called", path=self._short(path), n=n)
             found.append(Row(Tone.LOST, (Span(text),), "", Rail.NONE))
         return found
