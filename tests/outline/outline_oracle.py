@@ -212,12 +212,19 @@ def counts_in_rows_add_up(drawn: Drawn, bare: Namespace) -> list[str]:
     for places in operations.uses.values():
         if len({(owner.get(at), operations.all[at].call.module_call) for at in places}) > 1:
             return []
-    rows = [line for card in Picture(drawn.svg).cards for line in card.lines[1:]]
-    got = sum(int(n) for row in rows for n in re.findall(r"✓ (\d+) of \d+", row))
-    got += sum(int(n) for row in rows for n in re.findall(r"(\d+) of \d+ ✓", row))
+    got, wrong = 0, []
+    for card in Picture(drawn.svg).cards:
+        text = " | ".join(card.lines[1:])
+        whole = [int(n) for n in re.findall(r"✓ (\d+) of \d+", text)]
+        parts = [int(n) for n in re.findall(r"(\d+) of \d+ ✓", text)]
+        got += sum(whole or parts)  # a card that has room tells of its modules too
+        if whole and sum(parts) > max(whole):
+            wrong.append(f"{card.lines[0]}: its modules get {parts}, it {whole}")
     parameters = named_parameters(bare)
     torchs = sum(p.grad is not None for p in parameters.values())
-    return [f"the rows say that {got} get a gradient, torch {torchs}"] if got != torchs else []
+    if got != torchs:
+        wrong.append(f"the rows say that {got} get a gradient, torch {torchs}")
+    return wrong
 
 
 # --- norms ----------------------------------------------------------------------------------------

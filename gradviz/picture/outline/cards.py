@@ -470,30 +470,31 @@ class Cards:
         return [*self._cut_rows(between), *self._cut_rows_inside(unit)]
 
     def _cut_rows_inside(self, unit: Unit) -> list[Row]:
+        """Tell of the cuts between what a card made and what it made of it, line by line."""
         if unit.kind is not Kind.CALL or self._is_quiet(unit):
             return []
+        told: dict[Hashable, list[Cut]] = {}
+        for cut in self._own_cuts(unit):
+            told.setdefault(self.expansion.told(cut), []).append(cut)
+        rows = []
+        for same in told.values():
+            fields = {"reason": reason_of(same[-1]), "place": self.where(same[-1])}
+            text = say("outline.cut_inside", **fields)
+            if len(unit.calls) > 1:
+                text = say("outline.cut_in_each", n=len(unit.steps or unit.calls), **fields)
+            loses = self.losing(*same)
+            tone = Tone.LOST if loses else Tone.CUT
+            span = Span(text, shorter=self._cut_shorter(same[-1]))
+            rows.append(Row(tone, (span,), "", Rail.NONE if loses else Rail.NO))
+        return rows
+
+    def _own_cuts(self, unit: Unit) -> list[Cut]:
+        """List the cuts inside of a card, also on arrows that would lead from it to itself."""
         through = self.expansion.looked_through
         between = {s for at in unit.ops for s in self.operations.all[at].sources if s in through}
         places = sorted({*unit.ops} | between)
-        cuts = [cut for at in places for cut in self.expansion.cuts_at.get(at, ())]
-        own = [cut for cut in cuts if self._is_between_own(cut, unit)]
-        rows = []
-        for cut in {self.expansion.told(cut): cut for cut in own}.values():
-            fields = {"reason": reason_of(cut), "place": self.where(cut)}
-            if len(unit.calls) > 1:
-                n = len(unit.steps or unit.calls)
-                text = say("outline.cut_in_each", n=n, **fields)
-            else:
-                text = say("outline.cut_inside", **fields)
-            loses = any(
-                self.losing(other)
-                for other in own
-                if self.expansion.told(other) == self.expansion.told(cut)
-            )
-            tone = Tone.LOST if loses else Tone.CUT
-            span = Span(text, shorter=self._cut_shorter(cut))
-            rows.append(Row(tone, (span,), "", Rail.NONE if loses else Rail.NO))
-        return rows
+        cuts = (cut for at in places for cut in self.expansion.cuts_at.get(at, ()))
+        return [cut for cut in cuts if self._is_between_own(cut, unit)]
 
     def _is_between_own(self, cut: Cut, unit: Unit) -> bool:
         """Say whether a cut separates what a card made from what it makes of it."""
