@@ -1731,6 +1731,8 @@ OUTLINE = {
     "also_goes": "also goes to {name}",
     "also_cut": "✂ also goes to {name}, cut in {place}",
     "cut_in_each": "✂ {reason}, {place}, in each of the {n}",
+    "cut_between": "✂ {reason}, {place}, between them",
+    "gets_and_frozen_short": "✓ {n} of {total} (+{frozen} frozen)",
     "cut_inside": "✂ {reason}, {place}, inside",
     "no_gradient_back": "no gradient back",
     "gets_nothing": "gets nothing",

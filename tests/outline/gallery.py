@@ -2,8 +2,8 @@
 
     make gallery
 
-Each model is recorded for one step, as it is, or with a fault planted into it. Times are of one run
-on the machine at hand.
+Each model is recorded for one step, as it is, or with a fault planted into it. Times are
+processor time of one run on the machine at hand.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ def draw(picture: Shown) -> str:
     """Record one step and write its picture; return its row of the table."""
     recording = gv.record()
     model_scripts.run(picture.source, f"{picture.name}.py", lambda: recording)
-    start = time.perf_counter()
+    start = time.process_time()
     figure = gv.Figure(recording.graph)
     svg = figure.svg
-    spent = round((time.perf_counter() - start) * 1000)
+    spent = round((time.process_time() - start) * 1000)
     (FOLDER / f"{picture.name}.svg").write_text(svg, encoding="utf-8")
     width, height = render.size(svg)
     cards, calls = len(figure.scene.cards), len(recording.graph.calls)

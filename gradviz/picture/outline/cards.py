@@ -482,11 +482,18 @@ class Cards:
             text = say("outline.cut_inside", **fields)
             if len(unit.calls) > 1:
                 text = say("outline.cut_in_each", n=len(unit.steps or unit.calls), **fields)
+                if not self._is_in_a_call(same[-1], unit):
+                    text = say("outline.cut_between", **fields)
             loses = self.losing(*same)
             tone = Tone.LOST if loses else Tone.CUT
             span = Span(text, shorter=self._cut_shorter(same[-1]))
             rows.append(Row(tone, (span,), "", Rail.NONE if loses else Rail.NO))
         return rows
+
+    def _is_in_a_call(self, cut: Cut, unit: Unit) -> bool:
+        """Say whether a cut stands inside of a module call of a card, not between two."""
+        call = self.operations.graph.call[cut.call_id]
+        return any(i in unit.calls for i in self.tree.around(call.module_call))
 
     def _own_cuts(self, unit: Unit) -> list[Cut]:
         """List the cuts inside of a card, also on arrows that would lead from it to itself."""
@@ -671,9 +678,7 @@ class Cards:
             )
             if len(members) > 1:
                 call = self.tree.call[call_id]
-                label = say(
-                    "outline.opened", name=self._relative(call.module_id, call.path), kind=call.kind
-                )
+                label = say("outline.opened", name=self.short(call), kind=call.kind)
                 found.append(Frame("opened", (label,), members))
         return (*found, *self._quiet_frames())
 

@@ -48,9 +48,10 @@ class Skips:
         return tail, head
 
     def _is_skip(self, pair: Pair) -> bool:
-        """Say whether another module ran in between."""
+        """Say whether both calls stand in one module, and another one ran in between."""
+        around = {self.tree.call[i].parent_id for i in pair}
         tail, head = (self._order[i] for i in pair)
-        return head - tail > 1
+        return head - tail > 1 and len(around) == 1 and None not in around
 
     @cached_property
     def _order(self) -> dict[int, int]:

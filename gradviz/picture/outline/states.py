@@ -336,7 +336,10 @@ class States:
             row = row._replace(left=(Span(text),))
         if frozen:
             text = say("outline.gets_and_frozen", n=len(state.here), total=total, frozen=frozen)
-            row = row._replace(left=(Span(text),))
+            short = say(
+                "outline.gets_and_frozen_short", n=len(state.here), total=total, frozen=frozen
+            )
+            row = row._replace(left=(Span(text, shorter=(short,)),))
         return [row]
 
     def _own(self, unit: Unit) -> set[int]:
