@@ -55,7 +55,7 @@ def page(first: int, count: int, wrong: list[str], total: Counter[str], seconds:
         "",
         "| pictures that | number |",
         "| --- | ---: |",
-        f"| fit a page of 860×1200 pixels | {total['fits']:,} |",
+        f"| fit a page of 860×1200 pixels, a margin of 6 around them apart | {total['fits']:,} |",
         f"| have arrows that cross | {total['crossed']:,} |",
         f"| have a circle of cards | {total['circles']:,} |",
         f"| list neighbours of unequal state as rows of one card | {total['rows']:,} |",
