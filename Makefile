@@ -11,7 +11,7 @@ MODELS := $(VENV)-models
 PIP    := $(PY) -m pip install --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help lab site test notebooks gallery frontend lint format clean mutants soak
+.PHONY: help lab site test notebooks gallery frontend lint format clean mutants soak soak-outlines
 
 help:
 	@echo "make lab       open JupyterLab at the course's start page"
@@ -23,7 +23,8 @@ help:
 	@echo "make lint      ruff and mypy"
 	@echo "make format    let ruff lay out the code"
 	@echo "make mutants   change the code on purpose and count what no test notices: docs/mutants.md"
-	@echo "make soak      20,000 random programs, of which PyTorch is the judge: docs/soak.md"
+	@echo "make soak      20,000 random programs, of which PyTorch is the judge: docs/soak.md;"
+	@echo "               1,000 random models, drawn (make soak-outlines): docs/soak_outlines.md"
 	@echo "make clean     remove the environment and everything that the tools made"
 
 lab: $(LAB)
@@ -95,5 +96,8 @@ clean:
 mutants: $(DEV)
 	$(PY) tests/mutate.py $(or $(ARGS),--write)
 
-soak: $(DEV)
+soak: $(DEV) soak-outlines
 	$(PY) tests/soak.py $(or $(ARGS),--write)
+
+soak-outlines: $(DEV)
+	PYTHONPATH=tests/outline $(PY) tests/outline/soak_outlines.py $(or $(ARGS),--write)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from gradviz.graph.facts import grouped
 from gradviz.graph.operations import VANISHING, Fate, Operation, Operations, Sent, Weight
-from gradviz.graph.records import ModuleCall
+from gradviz.graph.records import ModuleCall, NodeRan
 
 SUDDEN = 1e-3  # a gradient that one operation makes smaller than this, of 1, vanishes there
 
@@ -57,6 +57,28 @@ class Fading:
         at = self.operations.of_node.get(sent.node_id)
         alone = not least or sent.norm < SUDDEN * came
         return {at} if alone and at is not None else set()
+
+    def is_at_start(self, weight: Weight) -> bool:
+        """Say whether a parameter gets zeros as every LoRA does in its first step: they come from
+        the operation of the second matrix, ``lora_B``, which starts at zero and gets more."""
+        at = self.faded_at(weight) if weight.fate is Fate.ZERO and "lora_A" in weight.name else None
+        if at is None:
+            return False
+        read = [self.operations.weight[i] for i in self.operations.reads_weights[at]]
+        return any("lora_B" in other.name and other.fate is Fate.SOME for other in read)
+
+    @cached_property
+    def broken_at(self) -> NodeRan | None:
+        """The first node that sent nan or inf though neither arrived at it; None: none did so, or
+        the backward began with them."""
+        operations = self.operations
+        bad = {(sent.run, sent.node_id) for sent in operations.sent if sent.is_broken}
+        came = {key[:2] for key in operations.broken}
+        for event in operations.facts.nodes_ran:
+            at = event.run, event.node_id
+            if at in bad:
+                return None if at in came else event
+        return None
 
     @cached_property
     def _last_run(self) -> int:

@@ -7,12 +7,12 @@ drawn as one box because it is one call can never lie before and after another b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from gradviz.graph.facts import grouped
 from gradviz.graph.operations import Fate, Operations, Weight
-from gradviz.graph.records import ModuleCall
+from gradviz.graph.records import Module, ModuleCall
 
 CALLS = 6  # of one module that is drawn with what is inside it, in each of them
 
@@ -131,11 +131,42 @@ class ModuleTree:
                 weights = self.weights_below(module.id, path)
                 if around in dead or (weights and not self._is_alive(module.id, path, weights)):
                     dead.add(path)
-                    trained = [w for w in weights if w.fate is not Fate.FROZEN]
+                    trained = self.unused_below(module.id, path)
                     if around not in dead and trained:
                         at = module.id, self._nearest_called(module.id, around)
                         table.setdefault(at, []).append((path, trained))
         return table
+
+    @cached_property
+    def tied_unused(self) -> list[tuple[int, str, list[str]]]:
+        """The topmost modules that were never called, and of which every parameter is tied to that
+        of a called one: (root, path, these)."""
+        found: list[tuple[int, str, list[str]]] = []
+        for module in self.graph.modules:
+            names = _tied_names(module)
+            for path, _ in module.children:
+                inside = any(r == module.id and path.startswith(f"{p}.") for r, p, _ in found)
+                if inside or (module.id, path) in self._called_around:
+                    continue
+                others = self._partners(module.id, path, names)
+                if others:
+                    found.append((module.id, path, others))
+        return found
+
+    def _partners(self, root: int, path: str, names: Mapping[str, set[str]]) -> list[str]:
+        """List the called modules that have all parameters of a module too; none, where one of them
+        is its own."""
+        own = {w.name for w in self.weights_below(root, path)} | {
+            name for name in names if name.startswith(f"{path}.")
+        }
+        partners: dict[str, None] = {}
+        for name in sorted(own):
+            beside = (other.rpartition(".")[0] for other in sorted(names.get(name, ())))
+            called = [other for other in beside if (root, other) in self.called]
+            if not called:
+                return []
+            partners.update(dict.fromkeys(called))
+        return list(partners)
 
     def _nearest_called(self, module_id: int, path: str) -> str:
         while path and (module_id, path) not in self.called:
@@ -157,6 +188,23 @@ class ModuleTree:
         """Say whether a module, or one below it, was called, or a parameter there was used."""
         if (module_id, path) in self._called_around:
             return True
-        uses = self.operations.uses
+        return all(map(self._is_used, weights))
+
+    def _is_used(self, weight: Weight) -> bool:
+        """Say whether a parameter was read, or got a gradient: through a module that shares it."""
         got = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN)
-        return any(w.fate in got or w.object_id in uses for w in weights)
+        return weight.fate in got or weight.object_id in self.operations.uses
+
+    def unused_below(self, module_id: int, path: str) -> list[Weight]:
+        """List the parameters below a module that was never called, which are not frozen and which
+        no other module shares and used."""
+        below = self.weights_below(module_id, path)
+        return [w for w in below if w.fate is not Fate.FROZEN and not self._is_used(w)]
+
+
+def _tied_names(module: Module) -> dict[str, set[str]]:
+    """Return all names of each parameter of a root module that has several, by each of them."""
+    by_first: dict[str, set[str]] = {}
+    for other, first in module.tied:
+        by_first.setdefault(first, {first}).add(other)
+    return {name: names for names in by_first.values() for name in names}

@@ -9,9 +9,10 @@ it is known by the id of its tensor object.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from gradviz.graph.facts import NO_MEMORY, Facts, grouped
@@ -49,7 +50,7 @@ class Fate(Enum):
     NONE = "none"
     ZERO = "zero"
     VANISHED = "vanished"  # not zero, and too small to move anything
-    NAN = "nan"
+    NAN = "nan"  # or inf
     FROZEN = "frozen"  # requires_grad is False
     REACHED = "reached"  # no backward has run yet, and a gradient can come
     UNREACHED = "unreached"  # no backward has run yet, and none can come
@@ -77,6 +78,7 @@ class Sent(NamedTuple):
     next_node_id: int
     input_nr: int
     norm: float  # nan where it is not known
+    is_broken: bool = False  # whether it holds nan or inf
 
 
 class Operations:
@@ -103,7 +105,11 @@ class Operations:
     @cached_property
     def all(self) -> list[Operation]:
         """Every operation, in the order of the calls."""
-        found: list[Operation] = []
+        return list(self._each())
+
+    def _each(self) -> Iterator[Operation]:
+        """Go through the operations."""
+        at = 0
         made_by: dict[int, int] = {}  # the operation that made or wrote a state, by tensor id
         for call in self.facts.ordinary_calls:
             makes = self._made(call)
@@ -111,9 +117,13 @@ class Operations:
                 continue
             reads = tuple(dict.fromkeys(i for i in self.facts.values_read(call)))
             sources = tuple(self._source(made_by, i) for i in reads)
-            made_by.update(dict.fromkeys(makes, len(found)))
-            found.append(Operation(len(found), call, reads, sources, makes))
-        return found
+            made_by.update(dict.fromkeys(makes, at))
+            yield Operation(at, call, reads, sources, makes)
+            at += 1
+
+    def are_more_than(self, n: int) -> bool:
+        """Say whether more than so many operations read anything; it reads no further than that."""
+        return next(islice((op for op in self._each() if op.reads), n, None), None) is not None
 
     def _made(self, call: Call) -> tuple[int, ...]:
         """List the states that hold values which a call computed."""
@@ -220,11 +230,33 @@ class Operations:
                 edge = edges.get((event.node_id, k))
                 if preview is None or edge is None or edge.next_node_id is None:
                     continue
-                norm = _norm(event, k)
-                found.append(
-                    Sent(event.run, event.node_id, k, edge.next_node_id, edge.input_nr, norm)
-                )
+                ends = event.run, event.node_id, k, edge.next_node_id, edge.input_nr
+                measured = _paired(event.sent, event.sent_norms)[k][1]
+                found.append(Sent(*ends, _norm(event, k), _is_broken(measured, preview)))
         return found
+
+    @cached_property
+    def sent_to(self) -> dict[int, list[Sent]]:
+        """The gradients that came back to the nodes of each operation, by its place."""
+        pairs = ((self.of_node.get(sent.next_node_id), sent) for sent in self.sent)
+        return grouped((at, sent) for at, sent in pairs if at is not None)
+
+    def norm_at(self, places: Iterable[int]) -> float | None:
+        """Return the norm of what came back in the last run from elsewhere to the results of some
+        operations; nan: it was not measured; inf: it holds nan or inf; None: nothing came."""
+        inside = {*places}
+        came = [
+            sent
+            for at in sorted(inside)
+            for sent in self.sent_to.get(at, ())
+            if self.of_node.get(sent.node_id) not in inside
+        ]
+        if not came:
+            return None
+        run = max(sent.run for sent in came)
+        if any(sent.is_broken for sent in came if sent.run == run):
+            return math.inf
+        return self.norm_of_sent(sent for sent in came if sent.run == run)
 
     @cached_property
     def arrived(self) -> dict[tuple[int, int, int], float]:
@@ -234,6 +266,16 @@ class Operations:
             for event in self.facts.nodes_ran
             for at, (preview, norm) in enumerate(_paired(event.arrived, event.arrived_norms))
             if preview is not None
+        }
+
+    @cached_property
+    def broken(self) -> set[tuple[int, int, int]]:
+        """Where gradients that hold nan or inf arrived, as ``(run, node_id, input_nr)``."""
+        return {
+            (event.run, event.node_id, at)
+            for event in self.facts.nodes_ran
+            for at, (preview, norm) in enumerate(_paired(event.arrived, event.arrived_norms))
+            if preview is not None and _is_broken(norm, preview)
         }
 
     def norm_of_sent(self, sents: Iterable[Sent]) -> float:
@@ -324,6 +366,17 @@ class Operations:
                 rows.setdefault(from_op, []).append(sent)
         return table
 
+    @cached_property
+    def filled_by(self) -> dict[int, list[Sent]]:
+        """What each operation sent into parameters, by its place."""
+        pairs = (
+            (at, sent)
+            for by_op in self.filled_from.values()
+            for at, sents in by_op.items()
+            for sent in sents
+        )
+        return grouped((at, sent) for at, sent in pairs if at is not None)
+
     def _fate(self, object_id: int | None, requires_grad: bool) -> Fate:
         if not requires_grad:
             return Fate.FROZEN
@@ -338,7 +391,10 @@ class Operations:
 
     def _fate_at(self, node: int) -> Fate:
         """Tell what the last gradient was that arrived at an AccumulateGrad."""
-        norms = [self.arrived[key] for key in self._arrivals_at.get(node, ())]
+        arrivals = self._arrivals_at.get(node, ())
+        norms = [self.arrived[key] for key in arrivals]
+        if arrivals and arrivals[-1] in self.broken:
+            return Fate.NAN
         if norms[-1:] == [0.0]:
             return Fate.ZERO
         if norms and 0.0 < norms[-1] < VANISHING:
@@ -448,6 +504,38 @@ class Operations:
             ends[op.at] = max((ends[user] for user in self.users[op.at]), default=op.at)
         return ends
 
+    def cuts_behind(self, cuts: Sequence[Cut], same: Callable[[Cut], bool]) -> list[Cut]:
+        """List the next cuts on the ways from some cuts to a loss, where every way meets one.
+
+        Args:
+            cuts: where the ways begin.
+            same: whether a cut is mended with these.
+
+        Returns:
+            The cuts, in order. None where some way leads to a loss, or where something else may end
+            it: a stretch where no gradient is recorded.
+        """
+        found: dict[Cut, None] = {}
+        todo = [self.of_call[cut.call_id] for cut in cuts if cut.call_id in self.of_call]
+        seen = {*todo}
+        while todo:
+            at = todo.pop()
+            if at in self.starts:
+                return []
+            for user in self.users[at]:
+                between = self._cuts_between(self.all[at], self.all[user])
+                ahead = [cut for cut in between if not same(cut)]
+                if user not in self.feeding or user in seen:
+                    continue
+                if ahead:
+                    found.update(dict.fromkeys(ahead))
+                elif not between and not self.all[user].call.grad_mode:
+                    return []
+                else:
+                    seen.add(user)
+                    todo.append(user)
+        return sorted(found, key=self._gravity)
+
     def _cuts_between(self, maker: Operation, user: Operation) -> list[Cut]:
         """List the cuts by which an operation separated what another one made."""
         return [
@@ -486,6 +574,12 @@ def _paired(
 def _norm(event: NodeRan, at: int) -> float:
     preview, norm = _paired(event.sent, event.sent_norms)[at]
     return _number(norm, preview)
+
+
+def _is_broken(norm: str | None, preview: str | None) -> bool:
+    """Say whether a gradient holds nan or inf, by its norm or the numbers that are shown."""
+    text = norm or preview or ""
+    return "nan" in text or "inf" in text
 
 
 def _number(norm: str | None, preview: str | None) -> float:

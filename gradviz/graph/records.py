@@ -172,11 +172,13 @@ class Tensor(NamedTuple):
 
 class Source(NamedTuple):
     """Where in the user's code a call stands. ``code`` is what made the result, e.g. ``"b =
-    a.clone()"``."""
+    a.clone()"``; ``off`` the line, in the same file, of the ``with torch.no_grad():`` or of the
+    decorator around it that switches the recording of gradients off, where one is written there."""
 
     file: str
     line: int
     code: str | None
+    off: int | None = None
 
 
 class Call(NamedTuple):

@@ -18,7 +18,7 @@ from gradviz.names.bindings import (
     is_conditional,
     scope_of,
 )
-from gradviz.names.position import Place, dotted, locate, statement_of
+from gradviz.names.position import Place, dotted, line_of_switch, locate, statement_of
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ class Names:
         sites = [_pairs(c.site) for c in calls]
         modules = _sites_of_modules(calls)
         self._places: dict[tuple[int, int], Place] = {}
+        self._switches: dict[tuple[tuple[int, int], ...], int | None] = {}
         resolved = resolve.resolve([*sites, *map(_pairs, modules)], self._places)
         self.of_call = {id(c): n for c, n in zip(calls, resolved, strict=False)}
         self._of_module = dict(zip(modules, resolved[len(calls) :], strict=True))
@@ -320,7 +321,8 @@ class Names:
         place = self._places[id(run.site[0]), run.site[1]]
         is_written = run.direct and resolve.is_written_call(place)
         code = place.text(place.node) if is_written else None
-        return Source(named.file, named.line, named.code if is_written else None), code
+        source_code = named.code if is_written else None
+        return Source(named.file, named.line, source_code, self._switch(run.site)), code
 
     def source(self, call: CallRecord) -> Source | None:
         """Tell where the call stands, and what made its result."""
@@ -333,7 +335,24 @@ class Names:
             code: str | None = self._code_inside(call, named)
         else:
             code = self._code_with_result_name(call, named)
-        return Source(named.file, named.line, code)
+        is_off = not call.grad_mode and not call.bookkeeping
+        return Source(named.file, named.line, code, self._switch(call.site) if is_off else None)
+
+    def _switch(self, site: Site) -> int | None:
+        """Return the line that switches gradients off around a call, where they are."""
+        key = tuple((id(code), at) for code, at in _pairs(site))
+        if key not in self._switches:
+            self._switches[key] = line_of_switch(self._places_around(site))
+        return self._switches[key]
+
+    def _places_around(self, site: Site) -> list[Place]:
+        """Return the places of the frames of a site that stand in its file, the outermost first."""
+        found = []
+        for code, at in reversed(_pairs(site)):
+            if getattr(code, "co_filename", None) == site[0].co_filename:
+                self._node((code, at))
+                found.append(self._places[id(code), at])
+        return found
 
     def _is_inside(self, call: CallRecord) -> bool:
         """Tell whether a call was made inside of what is written at its site. Of the calls that a

@@ -16,6 +16,7 @@ import re
 import sys
 import types
 import unicodedata
+from collections.abc import Iterable, Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -110,6 +111,53 @@ _NODES_OF: dict[str, Any] = {
     "STORE_SUBSCR": ast.Subscript,
     "UNARY_NEGATIVE": ast.UnaryOp,
 }
+
+
+OFF = ("no_grad", "inference_mode")
+ON = "enable_grad"
+SET = "set_grad_enabled"
+
+
+def line_of_switch(places: Iterable[Place]) -> int | None:
+    """Return the line of the ``with`` or of the decorator that switches gradients off around the
+    innermost of some places, where gradients are off. None: no such one is written there.
+
+    Args:
+        places: of the frames of one call, in one file, the outermost first.
+    """
+    line = None
+    for place in places:
+        for switch in reversed(list(_switches_around(place.node))):
+            is_on = _is_on(switch)
+            if is_on is not None:
+                line = None if is_on else line or switch.lineno
+    return line
+
+
+def _switches_around(node: Any) -> Iterator[Any]:
+    """Go through the contexts and decorators around a node in its function, the innermost first."""
+    inner, outer = node, getattr(node, "parent", None)
+    while outer is not None and not isinstance(outer, (ast.Lambda, ast.ClassDef)):
+        if isinstance(outer, (ast.With, ast.AsyncWith)) and inner in outer.body:
+            yield from (item.context_expr for item in reversed(outer.items))
+        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if inner in outer.body:
+                yield from outer.decorator_list
+            return
+        inner, outer = outer, getattr(outer, "parent", None)
+
+
+def _is_on(switch: Any) -> bool | None:
+    """Say whether a context or decorator switches gradients on; None: it switches nothing, or that
+    is not known."""
+    called = switch.func if isinstance(switch, ast.Call) else switch
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    values = [arg.value for arg in getattr(switch, "args", ()) if isinstance(arg, ast.Constant)]
+    if name == ON:
+        return True
+    if name in OFF:
+        return values[:1] == [False]  # inference_mode(False)
+    return bool(values[0]) if name == SET and values else None
 
 
 def _by_position(code: CodeType, lasti: int, opname: str, source: Source) -> Any:

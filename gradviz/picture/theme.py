@@ -9,6 +9,7 @@ on white and on black.
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 SANS: Final = "Helvetica,Arial,DejaVu Sans,sans-serif"
@@ -329,6 +330,7 @@ _BOLD = (
 )
 
 
+@lru_cache(maxsize=10_000)
 def text_width(text: str, *, size: float, bold: bool = False, mono: bool = False) -> float:
     """Measure the room in points that one line needs in the widest of the usual fonts.
 

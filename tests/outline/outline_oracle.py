@@ -181,7 +181,7 @@ def cards_counts_add_up(drawn: Drawn, bare: Namespace) -> list[str]:
             found = {
                 name
                 for name, p in parameters.items()
-                if name.startswith(f"{path}.") and p.requires_grad
+                if name.startswith(f"{path}.") and p.requires_grad and p.grad is None
             }
             by_state.setdefault("lost", set()).update(found)
     got = {name for name, p in parameters.items() if p.grad is not None}
@@ -212,12 +212,19 @@ def counts_in_rows_add_up(drawn: Drawn, bare: Namespace) -> list[str]:
     for places in operations.uses.values():
         if len({(owner.get(at), operations.all[at].call.module_call) for at in places}) > 1:
             return []
-    rows = [line for card in Picture(drawn.svg).cards for line in card.lines[1:]]
-    got = sum(int(n) for row in rows for n in re.findall(r"✓ (\d+) of \d+", row))
-    got += sum(int(n) for row in rows for n in re.findall(r"(\d+) of \d+ ✓", row))
+    got, wrong = 0, []
+    for card in Picture(drawn.svg).cards:
+        text = " | ".join(card.lines[1:])
+        whole = [int(n) for n in re.findall(r"✓ (\d+) of \d+", text)]
+        parts = [int(n) for n in re.findall(r"(\d+) of \d+ ✓", text)]
+        got += sum(whole or parts)  # a card that has room tells of its modules too
+        if whole and sum(parts) > max(whole):
+            wrong.append(f"{card.lines[0]}: its modules get {parts}, it {whole}")
     parameters = named_parameters(bare)
     torchs = sum(p.grad is not None for p in parameters.values())
-    return [f"the rows say that {got} get a gradient, torch {torchs}"] if got != torchs else []
+    if got != torchs:
+        wrong.append(f"the rows say that {got} get a gradient, torch {torchs}")
+    return wrong
 
 
 # --- norms ----------------------------------------------------------------------------------------
@@ -471,5 +478,11 @@ def report(made: RandomModules) -> list[str]:
 
 def sizes(made: RandomModules) -> Counter[str]:
     """Count what is no fault of an outline and yet not as good as it could be."""
-    fitted = drawn(made.source, made.filename).fitted
-    return Counter(fits=int(fitted.fits), crossed=int(fitted.crossings > 0))
+    picture = drawn(made.source, made.filename)
+    fitted = picture.fitted
+    return Counter(
+        fits=int(fitted.fits),
+        crossed=int(fitted.crossings > 0),
+        circles=int(not picture.cards.links.is_acyclic),
+        rows=int(any(unit.merged is Merged.ROWS for unit in picture.cards.units)),
+    )

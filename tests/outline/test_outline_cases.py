@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
 from drawn import Drawn, drawn
-from model_scripts import MARKER
+from model_scripts import MARKER, read
 from svg_text import Picture
 
 from gradviz.picture.outline.scene import Card, Tone
@@ -387,3 +388,230 @@ def test_the_counts_of_the_headline_are_never_cut_off() -> None:
     )
     said = "8 parameters: 4 get a gradient ✓, 2 of these only zeros, 2 get none ✗, 2 are frozen"
     assert said in headline(picture).replace(" | ", " ")
+
+
+# --- what the headline says of causes -------------------------------------------------------------
+
+BLOCKS = (
+    "class Block(nn.Module):\n"
+    "    def __init__(self, cut):\n"
+    "        super().__init__()\n"
+    "        self.one, self.two, self.cut = nn.Linear(8, 8), nn.Linear(8, 8), cut\n"
+    "    def forward(self, x):\n"
+    "        x = x.data if self.cut == 'data' else x\n"
+    "        x = x + self.one(x)\n"
+    "        x = x.detach() if self.cut == 'detach' else x\n"
+    "        return x + self.two(x)\n"
+    "model = nn.Sequential(*(Block({3: 'data', 6: CUT}.get(i)) for i in range(8)))\n"
+)
+PLAIN_STEP = "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()"
+
+
+@pytest.mark.parametrize("second", ["'detach'", "None"])
+def test_mending_the_upper_of_two_cuts_in_series_is_said_to_give_nothing(second: str) -> None:
+    model = BLOCKS.replace("CUT", second)
+    picture = of(model, PLAIN_STEP)
+    told = headline(picture)
+    mended = of(model.replace("x.data if", "x if"), PLAIN_STEP)
+    upper = mended.names["model"][0].one.weight
+    torchs = upper.grad is None and not any(w.name == "0.one.weight" for w in picture.graph.modules)
+    says = "mending this alone gives nothing, next comes ✂ detach" in told
+    # the gradients of the mended model are gone by zero_grad(): its headline has what torch did
+    assert torchs
+    assert says is ("get none" in headline(mended))
+    assert says is (second == "'detach'")
+
+
+def test_a_cut_skip_is_told_from_those_that_send_a_gradient() -> None:
+    model = (
+        "class Down(nn.Linear):\n    pass\n"
+        "class Up(nn.Linear):\n    pass\n"
+        "class Net(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.down = nn.ModuleList(Down(8, 8) for _ in range(4))\n"
+        "        self.mid = nn.Linear(8, 8)\n"
+        "        self.up = nn.ModuleList(Up(8, 8) for _ in range(4))\n"
+        "    def forward(self, x):\n"
+        "        kept = []\n"
+        "        for k, down in enumerate(self.down):\n"
+        "            x = torch.relu(down(x))\n"
+        "            kept.append(x.detach() if k == 1 else x)\n"
+        "        x = self.mid(x.sin())\n"
+        "        for up in self.up:\n"
+        "            x = up(x.cos() + kept.pop())\n"
+        "        return x\n"
+        "model = Net()"
+    )
+    told = headline(of(model, PLAIN_STEP))
+    assert "no parameter is left without: ✂ detach case.py line 19" in told
+    assert "3 of 4 skips of this kind send a gradient, this one does not" in told
+
+
+def test_two_cuts_in_one_line_are_two_causes() -> None:
+    picture = of(
+        net(
+            "u, v = torch.relu(self.a(x)), torch.relu(self.b(x))",
+            "h = torch.cat([u.detach(), v.detach()], 1)",
+            "return self.c(h)",
+            modules="a=nn.Linear(8, 8), b=nn.Linear(8, 8), c=nn.Linear(16, 8)",
+        ),
+        PLAIN_STEP,
+    )
+    lines = Picture(picture.svg).headline.lines
+    assert any("2 params: ✂ detach case.py line 12, u.detach()" in line for line in lines)
+    assert any("2 params: ✂ detach case.py line 12, v.detach()" in line for line in lines)
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_the_line_of_what_switches_gradients_off_is_told(mode: str) -> None:
+    model = (
+        "def helper(layer, v):\n"
+        "    return layer(v)\n"
+        "class Enc(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.fc = nn.Linear(8, 8)\n"
+        "    @torch.no_grad()\n"
+        "    def forward(self, x):\n"
+        "        return torch.relu(self.fc(x))\n"
+    ) + net(
+        "v = self.a(x)",
+        f"with torch.{mode}():",
+        "    # a comment",
+        "    v = torch.relu(v)",
+        "    v = helper(self.b, v)",
+        "with torch.enable_grad():",
+        "    return self.c(v.clone())",
+        modules="a=Enc(), b=nn.Linear(8, 8), c=nn.Linear(8, 8)",
+    )
+    picture = of(model, PLAIN_STEP)
+    source = picture.source.splitlines()
+    switch = next(k for k, text in enumerate(source, 1) if f"with torch.{mode}" in text)
+    decorator = next(k for k, text in enumerate(source, 1) if "@torch.no_grad" in text)
+    lines = Picture(picture.svg).headline.lines
+    assert any(line.endswith(f"2 params: ✂ no_grad case.py line {decorator}") for line in lines)
+    assert any(line.endswith(f"2 params: ✂ {mode} case.py line {switch}") for line in lines)
+
+
+def test_a_switch_that_is_not_written_around_a_call_is_not_guessed() -> None:
+    picture = of(
+        net("torch.set_grad_enabled(False)", "v = self.a(x)", "v = self.b(v)", "return self.c(v)"),
+        "try:\n    out = model(x)\nfinally:\n    torch.set_grad_enabled(True)\n"
+        "loss = (out + model.c(x)).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()\n"
+        "y = x + 1\ny = y * 2\ny = y - 1\ny = y / 2",
+    )
+    offs = [call.source.off for call in picture.graph.calls if call.source]
+    assert not any(offs)
+
+
+def test_what_no_optimizer_has_is_told_with_the_step_that_leaves_it_out() -> None:
+    picture = of(
+        net("return self.c(self.b(self.a(x)))"),
+        "opt = torch.optim.SGD([*model.a.parameters(), *model.c.parameters()], lr=0.1)\n"
+        + PLAIN_STEP,
+    )
+    step = picture.source.splitlines().index("opt.step()") + 1
+    assert f"no optimizer has it: b · left out of opt.step() case.py line {step}" in headline(
+        picture
+    )
+
+
+def test_a_module_whose_parameters_are_tied_to_a_called_one_is_told() -> None:
+    model = (
+        net("return self.c(self.a(x))")
+        + "\nmodel.b.weight, model.b.bias = model.c.weight, model.c.bias"
+    )
+    told = headline(of(model, PLAIN_STEP))
+    assert "b was never called; its parameters are those of c (tied)" in told
+    attention = net(
+        "return self.c(self.a(x[None], x[None], x[None])[0][0])",
+        modules="a=nn.MultiheadAttention(8, 2), c=nn.Linear(8, 8)",
+    )
+    assert "never called" not in headline(of(attention, PLAIN_STEP))
+
+
+def test_lora_in_its_first_step_is_no_fault() -> None:
+    """lora_B starts at zero: torch gives lora_A zeros and lora_B something."""
+    source = read("lora_checkpoint").replace(
+        'nn.init.normal_(self.lora_B["default"].weight, std=0.02)',
+        'nn.init.zeros_(self.lora_B["default"].weight)',
+    )
+    picture = drawn(source, "lora.py")
+    model = picture.names["model"]
+    named = dict(model.named_parameters())
+    zero = [n for n, p in named.items() if p.grad is not None and not p.grad.any()]
+    assert len(zero) == 12
+    assert all("lora_A" in name for name in zero)
+    told = headline(picture)
+    assert "12 params get only zeros: lora_B starts at zero" in told
+    assert not Picture(picture.svg).of("alarm")
+    assert any("12 of 24: zeros" in text for text in rows(picture, Tone.OFF))
+    assert any("12 of 24 params get a gradient (+60 frozen)" in t for t in rows(picture, Tone.GETS))
+
+
+def test_zeros_of_a_generator_are_told_with_its_name() -> None:
+    source = (
+        HEAD
+        + "torch.manual_seed(0)\n"
+        + "G = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 16))\n"
+        + "D = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 1))\n"
+        + "optG = torch.optim.Adam(G.parameters())\noptD = torch.optim.Adam(D.parameters())\n"
+        + "real = torch.randn(4, 16)\n"
+        + MARKER
+        + "\nfake = G(torch.randn(4, 8))\n"
+        + "lossD = D(real).mean() - D(fake.detach()).mean()\nlossD.backward()\n"
+        + "dead = 0.0 * D(fake)\nlossG = dead.mean()\nlossG.backward()\n"
+    )
+    picture = drawn(source, "gan.py")
+    assert all(not p.grad.any() for p in picture.names["G"].parameters())
+    told = headline(picture)
+    assert "G 4 of 4 only zeros" in told
+    assert "mul gan.py line 14" in told
+
+
+# --- nan and inf ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "node"),
+    [
+        ("v = v + torch.sqrt((v - v).abs())", "SqrtBackward0"),
+        ("v = v + torch.log(torch.relu(v) * 0.0 + 0.0).clamp(max=0).clamp(min=-1e30) * 0.0", ""),
+        ("v = v * torch.where(v > 9, v, v.pow(2) / (v - v + 1e-30).pow(9))", ""),
+    ],
+)
+def test_where_nan_appears_is_where_torchs_hooks_see_it(line: str, node: str) -> None:
+    model = net("v = self.a(x)", line, "return self.c(self.b(v))")
+    picture = of(model, "loss = model(x).pow(2).mean()\nloss.backward()")
+    first: list[str] = []
+    names: dict[str, Any] = {}
+    code = picture.source.replace("loss.backward()", "")
+    with torch.random.fork_rng():
+        exec(compile(code, "case.py", "exec"), names)
+
+    def watch(fn: Any) -> None:
+        def hook(sent: Any, came: Any) -> None:
+            bad = any(g is not None and not g.isfinite().all() for g in sent)
+            ok = all(g is None or g.isfinite().all() for g in came)
+            if bad and ok:
+                first.append(fn.name())
+
+        fn.register_hook(hook)
+
+    todo, seen = [names["loss"].grad_fn], set()
+    while todo:
+        fn = todo.pop()
+        if fn is not None and fn not in seen:
+            seen.add(fn)
+            watch(fn)
+            todo += [following for following, _ in fn.next_functions]
+    names["loss"].backward()
+    told = [t for t in Picture(picture.svg).headline.lines if t.startswith("nan or inf")]
+    assert bool(told) is bool(first)
+    if first:
+        assert told[0].startswith(f"nan or inf appear first in the backward of {first[0]} case.py")
+        assert not node or first[0] == node
+    broken = [p for p in names["model"].parameters() if not p.grad.isfinite().all()]
+    said = sum(len(picture.cards.states.of(unit).nan) for unit in picture.cards.units)
+    assert said == len(broken)

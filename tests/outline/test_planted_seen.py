@@ -15,8 +15,8 @@ from planted_seen import check, is_costly, is_shown_as_costly
 from svg_text import Picture
 
 each_fault = pytest.mark.parametrize("planted", OPEN, ids=str)
-# layer3 is frozen there, and its BatchNorms move: the picture says so.
-NOT_WELL = {"resnet_frozen"}
+# layer3 is frozen there, and its BatchNorms move; the gradient vanishes in its loop: pictures say so.
+NOT_WELL = {"resnet_frozen", "rnn"}
 HEALTHY = [name for name in model_names() if name not in NOT_WELL]
 
 

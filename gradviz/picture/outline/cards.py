@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 
 from gradviz.graph.operations import Operation
 from gradviz.graph.records import Call, Cut, CutReason, ModuleCall
 from gradviz.picture.outline.links import Link, Links
+from gradviz.picture.outline.loops import parts_of
 from gradviz.picture.outline.scene import Arrow, Card, Frame, Rail, Row, Span, Tone
 from gradviz.picture.outline.states import States, figure
-from gradviz.picture.outline.units import Kind, Merged, Part, Unit, function_of
+from gradviz.picture.outline.units import QUIET, Kind, Merged, Part, Unit, function_of
 from gradviz.words.plain import visible
 from gradviz.words.speech import enumerated, say
 from gradviz.words.words import Words, reason_of
 
 CODE = 40  # characters of code in a title
 FUNCTIONS = 3  # that are named of those folded into a card
+LONG = 12  # characters of a place that get a line of their own
+CODE_OF_CUT = 24
 LOOP = 6  # operations of one line that are told as a loop
 TERMS = 8  # rows of a loss
 
@@ -57,7 +60,7 @@ class Cards:
         tracked = any(self.operations.tracked[at] for at in unit.ops)
         if unit.tensor_id is not None:
             tracked = self.operations.is_tracked(unit.tensor_id)
-        rows = [*self._rows(place, unit), *self._cuts_inside(unit)]
+        rows = [*self._rows(place, unit), *self._cuts_inside(place, unit)]
         ends = self._ends(place)
         if ends:
             rows.insert(1, ends)
@@ -95,11 +98,47 @@ class Cards:
             with_others = [i for i in unit.calls if i not in with_others] or with_others
         return self.tree.name(self.tree.call[with_others[0]]) if with_others else ""
 
+    def _listed_rows(self, place: int, unit: Unit) -> list[Row]:
+        """Tell of each part of a card that was made of neighbours of unequal state, with the cuts
+        between them."""
+        if unit.merged is not Merged.ROWS:
+            return []
+        states = [self.states.of(member) for member in unit.members]
+        most = max((state.norm or 0.0 for state in states), default=0.0)
+        rows: list[Row] = []
+        for member, state in zip(unit.members, states, strict=True):
+            ops = {*member.ops}
+            links = (link for at, link in self.links.inner.get(place, ()) if at in ops)
+            cuts = (cut for link in links for cut in link.cuts)
+            rows += self._cut_rows(c for c in cuts if not self._is_between_own(c, member))
+            rows += self._cut_rows_inside(member)
+            left = self._title(member).left
+            row = self.states.member_row(member, left, state, most)
+            rows.append(row if state.all else row._replace(tone=Tone.PLAIN))
+        return rows
+
+    def _cut_rows(self, cuts: Iterable[Cut]) -> list[Row]:
+        """Tell of cuts between the parts of a card, those of one line as one."""
+        found = []
+        told: dict[Hashable, list[Cut]] = {}
+        for cut in cuts:
+            told.setdefault(self.expansion.told(cut), []).append(cut)
+        for same in told.values():
+            place, reason, lost = self.where(same[0]), reason_of(same[0]), self.losing(*same)
+            text = say("outline.cut_at", reason=reason, place=place)
+            if not place:
+                text = say("outline.cut", reason=reason)
+            right = say("outline.params_lost", n=lost) if lost else ""
+            span = Span(text, shorter=self._cut_shorter(same[0]))
+            tone, rail = (Tone.LOST, Rail.NONE) if lost else (Tone.CUT, Rail.NO)
+            found.append(Row(tone, (span,), right, rail))
+        return found
+
     # --- titles -----------------------------------------------------------------------------------
 
     def _rows(self, place: int, unit: Unit) -> list[Row]:
         title = self._title(unit)
-        rows = [title, *self.states.rows(place)]
+        rows = [title, *self._listed_rows(place, unit), *self.states.rows(place)]
         if place in self.children and unit.kind is Kind.CALL:
             rows += self._children_rows(unit)
         return rows
@@ -109,10 +148,14 @@ class Cards:
             name = self.operations.graph.tensor[unit.tensor_id].code_name
             return self._titled(name, "", self._shape(unit.tensor_id))
         if unit.kind is Kind.UNUSED:
-            return self._titled(unit.unused[0], say("outline.not_called"), "")
+            return self._titled(enumerated(unit.unused), say("outline.not_called"), "")
         tracked = [at for at in unit.ops if self.operations.tracked[at]]
         last = self.operations.all[(tracked or unit.ops)[-1]]  # untracked: labels for a loss
         shape = self._shape(last.makes[0])  # the others were written
+        if unit.merged is Merged.LOOP:
+            return self._loop_title(unit, shape)
+        if unit.merged is Merged.ROWS and not unit.calls:
+            return self._statements_title(unit, shape)
         if unit.kind is Kind.STATEMENT:
             return self._statement_title(unit, shape)
         if unit.kind is Kind.LOSS:
@@ -137,16 +180,17 @@ class Cards:
 
     def _call_title(self, unit: Unit, shape: str) -> Row:
         calls = [self.tree.call[i] for i in unit.calls]
-        first = calls[0]
-        if unit.merged is Merged.FOLD:
+        if unit.merged in (Merged.FOLD, Merged.ROWS):
             name = say(
                 "outline.from_to",
                 first=self._end_name(unit.members[0], 0),
                 last=self._end_name(unit.members[-1], -1),
             )
-            return self._titled(name, say("outline.modules", n=len(calls)), shape)
+            n = len({(c.module_id, c.path) for c in calls})
+            return self._titled(name, say("outline.modules", n=n), shape)
         if unit.merged is Merged.SIDE:
             return self._side_title(calls)
+        first = calls[0]
         if len(calls) > 1 and self._are_one_module(calls):
             grey = say("outline.called_times", kind=first.kind, n=len(calls))
             return self._titled(self.short(first), self._with_folded(grey, unit), shape)
@@ -251,6 +295,35 @@ class Cards:
     def _few(self, functions: list[str]) -> list[str]:
         names = list(dict.fromkeys(functions))
         return names if len(names) <= FUNCTIONS else [*names[: FUNCTIONS - 1], "…"]
+
+    def _loop_title(self, unit: Unit, shape: str) -> Row:
+        """Name a loop by its modules, or by the last statement of a step."""
+        parts = parts_of(unit, self.expansion)
+        n = len(unit.steps)
+        if parts:
+            names = [self.short(self.tree.call[part.calls[0]]) for part in parts]
+            return self._titled(enumerated(names), say("outline.loop_times", n=n), shape)
+        short = say("outline.times", n=n)
+        calls = [self.operations.all[at].call for at in unit.steps[0].ops]
+        lines = [c.source.line for c in calls if c.source]
+        first, last = min(lines, default=0), max(lines, default=0)
+        grey = say("outline.lines_times", first=first, last=last, n=n)
+        if first == last:
+            grey = say("outline.line_times", line=first, n=n)
+        code = self.words.code(self.operations.all[unit.steps[-1].ops[-1]].call)
+        return self._titled(code, grey, shape, (short,))
+
+    def _statements_title(self, unit: Unit, shape: str) -> Row:
+        """Name a card with a row for each of several statements."""
+        first, last = (self._variable(unit.members[k]) for k in (0, -1))
+        calls = (self.operations.all[at].call for at in unit.ops)
+        lines = [c.source.line for c in calls if c.source]
+        grey = say("outline.lines", first=min(lines), last=max(lines)) if lines else ""
+        return self._titled(say("card.from_to", first=first, last=last), grey, shape)
+
+    def _variable(self, unit: Unit) -> str:
+        """Return the variable of a statement, or how it is written."""
+        return self._title(unit).left[0].text.partition(" = ")[0]
 
     def _statement_title(self, unit: Unit, shape: str) -> Row:
         calls = [self.operations.all[at].call for at in unit.ops]
@@ -361,7 +434,7 @@ class Cards:
             for sent in link.sent
             if self.operations.of_node.get(sent.node_id) in inside
         ]
-        run = sents[-1].run if sents else None
+        run = max((sent.run for sent in sents), default=None)
         norm = (
             self.operations.norm_of_sent([s for s in sents if s.run == run]) if sents else math.nan
         )
@@ -404,28 +477,47 @@ class Cards:
                     found.add(self.links.owner[source])
         return sorted(found)
 
-    def _cuts_inside(self, unit: Unit) -> list[Row]:
+    def _cuts_inside(self, place: int, unit: Unit) -> list[Row]:
         """Tell of the cuts inside of closed module calls."""
+        if unit.merged is Merged.ROWS:
+            return []
+        inner = (cut for _, link in self.links.inner.get(place, ()) for cut in link.cuts)
+        between = [cut for cut in inner if not self._is_between_own(cut, unit)]
+        return [*self._cut_rows(between), *self._cut_rows_inside(unit)]
+
+    def _cut_rows_inside(self, unit: Unit) -> list[Row]:
+        """Tell of the cuts between what a card made and what it made of it, line by line."""
         if unit.kind is not Kind.CALL or self._is_quiet(unit):
             return []
-        cuts = [cut for at in unit.ops for cut in self.expansion.cuts_at.get(at, ())]
-        own = [cut for cut in cuts if self._is_between_own(cut, unit)]
+        told: dict[Hashable, list[Cut]] = {}
+        for cut in self._own_cuts(unit):
+            told.setdefault(self.expansion.told(cut), []).append(cut)
         rows = []
-        for cut in {self.expansion.told(cut): cut for cut in own}.values():
-            fields = {"reason": reason_of(cut), "place": self.where(cut)}
+        for same in told.values():
+            fields = {"reason": reason_of(same[-1]), "place": self.where(same[-1])}
+            text = say("outline.cut_inside", **fields)
             if len(unit.calls) > 1:
-                text = say("outline.cut_in_each", n=len(unit.calls), **fields)
-            else:
-                text = say("outline.cut_inside", **fields)
-            loses = any(
-                self.losing(other)
-                for other in own
-                if self.expansion.told(other) == self.expansion.told(cut)
-            )
+                text = say("outline.cut_in_each", n=len(unit.steps or unit.calls), **fields)
+                if not self._is_in_a_call(same[-1], unit):
+                    text = say("outline.cut_between", **fields)
+            loses = self.losing(*same)
             tone = Tone.LOST if loses else Tone.CUT
-            span = Span(text, shorter=self._cut_shorter(cut))
+            span = Span(text, shorter=self._cut_shorter(same[-1]))
             rows.append(Row(tone, (span,), "", Rail.NONE if loses else Rail.NO))
         return rows
+
+    def _is_in_a_call(self, cut: Cut, unit: Unit) -> bool:
+        """Say whether a cut stands inside of a module call of a card, not between two."""
+        call = self.operations.graph.call[cut.call_id]
+        return any(i in unit.calls for i in self.tree.around(call.module_call))
+
+    def _own_cuts(self, unit: Unit) -> list[Cut]:
+        """List the cuts inside of a card, also on arrows that would lead from it to itself."""
+        through = self.expansion.looked_through
+        between = {s for at in unit.ops for s in self.operations.all[at].sources if s in through}
+        places = sorted({*unit.ops} | between)
+        cuts = (cut for at in places for cut in self.expansion.cuts_at.get(at, ()))
+        return [cut for cut in cuts if self._is_between_own(cut, unit)]
 
     def _is_between_own(self, cut: Cut, unit: Unit) -> bool:
         """Say whether a cut separates what a card made from what it makes of it."""
@@ -481,7 +573,7 @@ class Cards:
 
     def _said(self, place: int) -> list[Row]:
         """Tell of the links of a card that are not drawn."""
-        rows = []
+        rows = self._cut_rows(self._costly_beside(place))
         for link in self.links.said:
             if link.head == place:
                 rows.append(self._said_below(link))
@@ -489,9 +581,23 @@ class Cards:
                 rows.append(self._said_above(link))
         return [row for row in rows if row]
 
+    def _costly_beside(self, place: int) -> list[Cut]:
+        """List the cuts on the way to a card that cost a gradient, where other values come to it
+        from the same card uncut, so that the arrow is none of a cut."""
+        drawn = {link.pair for link in self.links.drawn}
+        found = []
+        for link in self.links.into[place]:
+            as_arrow = link.pair in drawn and not self.links.carries(link)
+            if link.cuts and not link.is_cut and not as_arrow:
+                found += [cut for cut in link.cuts if self.losing(cut)]
+        return found
+
     def name_of(self, place: int) -> str:
         """Return the name of a card, for another card's row."""
-        return self._title(self.units[place]).left[0].text
+        unit = self.units[place]
+        if unit.kind is Kind.STATEMENT:
+            return self._variable(unit)
+        return self._title(unit).left[0].text
 
     def _said_below(self, link: Link) -> Row:
         name = self.name_of(link.tail)
@@ -527,9 +633,17 @@ class Cards:
         return long, say("outline.cut_in_line", line=line, reason=reason_of(cut))
 
     def where(self, cut: Cut) -> str:
-        """Return where a cut stands: "line 7", with its file where that is not the notebook's."""
+        """Return where a cut stands: "line 7", with its file where that is not the notebook's; of a
+        stretch where no gradient is recorded, the line where it begins."""
+        at = self.operations.of_call.get(cut.call_id, -1)
+        if cut.reason in QUIET and at in self.expansion.region:
+            return self.place_of_region(self.expansion.region[at])
         call: Call | None = self.operations.graph.call.get(cut.call_id)
-        return self.words.where(call)
+        place = self.words.where(call)
+        if call and call.source and (cut.reason, call.source[:2]) in self.expansion.crowded:
+            code = visible(self.expansion.written(cut), CODE_OF_CUT)
+            return say("outline.place_of_code", place=place, code=code)
+        return place
 
     # --- arrows and frames ------------------------------------------------------------------------
 
@@ -580,9 +694,7 @@ class Cards:
             )
             if len(members) > 1:
                 call = self.tree.call[call_id]
-                label = say(
-                    "outline.opened", name=self._relative(call.module_id, call.path), kind=call.kind
-                )
+                label = say("outline.opened", name=self.short(call), kind=call.kind)
                 found.append(Frame("opened", (label,), members))
         return (*found, *self._quiet_frames())
 
@@ -595,13 +707,16 @@ class Cards:
         for k, unit in [*enumerate(self.units), (-1, None)]:
             if unit is not None and unit.kind is Kind.INPUT:
                 continue
-            if unit is not None and unit.ops and self._is_quiet(unit):
-                run.append(k)
-                continue
-            if run:
+            is_quiet = unit is not None and bool(unit.ops) and self._is_quiet(unit)
+            if run and not (is_quiet and self._region_of(run[-1]) == self._region_of(k)):
                 found.append(self._quiet_frame(run))
-            run = []
+                run = []
+            if is_quiet:
+                run.append(k)
         return [frame for frame in found if frame]
+
+    def _region_of(self, place: int) -> int | None:
+        return self.expansion.region.get(self.units[place].ops[0])
 
     def _is_quiet(self, unit: Unit) -> bool:
         ops = self.operations.all
@@ -612,7 +727,8 @@ class Cards:
         mode = say("cut.inference_mode") if first.call.inference_mode else say("cut.no_grad")
         lost = self.losing(*(c for k in members for c in self._cuts_in(self.units[k])))
         place = self.place_of_region(first.at)
-        label = [say("outline.region", mode=mode, place=place) if place else mode]
+        label = [mode, place] if len(place) > LONG else []  # in the middle an arrow passes
+        label = label or [say("outline.region", mode=mode, place=place) if place else mode]
         if lost:
             label.append(say("outline.region_loses", n=lost))
         return Frame("no_grad", tuple(label), tuple(members))
@@ -623,8 +739,13 @@ class Cards:
 
     def place_of_region(self, at: int) -> str:
         """Return where the code stands that ran where no gradient is recorded, the operation given
-        among it: the outermost call of a module that ran there as a whole."""
+        among it: the line that switches it off, or the outermost call of a module that ran there as
+        a whole."""
         call = self.operations.all[at].call
+        inside = (k for k, first in self.expansion.region.items() if first == at)
+        switches = (self.expansion.switch(self.operations.all[k]) for k in inside)
+        if switch := next(filter(None, switches), None):
+            return self.words.where(call._replace(source=switch))
         source = call.source
         for call_id in self.tree.around(call.module_call):
             ops = (self.operations.all[k] for k in self.tree.below[call_id])

@@ -10,6 +10,7 @@ Text of the user's only ever stands in HTML-like labels, through ``escape``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
@@ -47,6 +48,7 @@ HEAD_WIDTH = 560
 STRIP_WIDTH, SCISSORS = 520, 12
 MANY = 40  # parts of the strip that may be narrower
 BAR_WIDTH, BARS_HEIGHT = 40, 13
+CHART_HEIGHT = 36
 ENOUGH = "transformer"  # as much of a text is left, whatever else stands in its row
 MIDDLE, NUMBER = 62, 46  # points that the counts and the norms of a table's rows take
 SPINE, OTHER = 20, 3  # weights of arrows
@@ -245,14 +247,23 @@ def _label(card: Card, layout: Layout) -> str:
     if card.ends:
         bar = fixed(RAIL, looks.ENDS_HEIGHT, colspan=3, bgcolor=looks.STOP, port="gt")
         rows.append(row(bar, cell()))
-    rows += _rows(card, layout.width_of(card))
+    rows += _rows(card, layout.width_of(card), layout.width)
     rows += [_strip_row(slots.below, "b", card, layout)] if slots.below else []
     look = looks.TRACKED if card.tracked else looks.UNTRACKED
     return label(table(row(cell(table(*rows))), border=1, cellpadding=4, **look))
 
 
-def _rows(card: Card, width: int) -> list[str]:
-    """Write the rows of a card, each run of equal rails as one cell."""
+def _need(each: Row) -> float:
+    """Return the width in which a row has room for everything."""
+    fonts = [_look(span, each.tone) for span in each.left]
+    left = _widths([span.text for span in each.left], fonts)
+    return left + 14 + sum(width for width, _ in _right_cells(each))
+
+
+def _rows(card: Card, width: int, least: int) -> list[str]:
+    """Write the rows of a card, each run of equal rails as one cell. What stands at their right is
+    no farther away than it has to be: ``least`` is the width of one column."""
+    inner = min(width, max(least, *(int(_need(each)) for each in card.rows)))
     runs = [list(same) for _, same in groupby(card.rows, key=lambda each: each.rail)]
     found = []
     for k, same in enumerate(runs):
@@ -261,7 +272,8 @@ def _rows(card: Card, width: int) -> list[str]:
         port = "g" if len(ports) == 2 else "".join(ports)
         for i, each in enumerate(same):
             bed = _rail(same[0].rail, len(same), port) if i == 0 else ""
-            found.append(row(bed, cell(width=GAP), cell(_row(each, width), align="left")))
+            line_of = _row(each, width if each.chart else inner, width)
+            found.append(row(bed, cell(width=GAP), cell(line_of, align="left")))
     return found
 
 
@@ -301,7 +313,12 @@ def _strip_row(neighbours: Sequence[int], edge: str, card: Card, layout: Layout)
     return row(cell(table(row(*cells)), colspan=5, align="left"))
 
 
-def _row(each: Row, width: int) -> str:
+@lru_cache(maxsize=2_000)
+def _row(each: Row, width: int, whole: int) -> str:
+    """Write a row of this width into one that may be wider."""
+    if each.chart:
+        words = each._replace(chart=())
+        return table(row(cell(_chart(each.chart, width))), row(cell(_row(words, width, whole))))
     right = _right_cells(each)
     room = width - sum(cell_width for cell_width, _ in right)
     for less in _with_less(each):  # a name matters more than a bar, a number more than words
@@ -312,8 +329,8 @@ def _row(each: Row, width: int) -> str:
     cells = [cell(line(_spans(each, room - 6)), align="left", width=max(room, 1))]
     cells += [text for _, text in right]
     fill = looks.TONES[each.tone].fill
-    inside = row(*cells, cell(width=1))
-    return table(inside, cellpadding=2, bgcolor=fill, width=width, style="rounded")
+    inside = row(*cells, cell(width=whole - width + 1))
+    return table(inside, cellpadding=2, bgcolor=fill, width=whole, style="rounded")
 
 
 def _with_less(row: Row) -> Iterator[Row]:
@@ -357,6 +374,20 @@ def _bar(share: float) -> str:
     if full < BAR_WIDTH:
         cells.append(fixed(BAR_WIDTH - full, 7, bgcolor=looks.BAR_BED))
     return cell(table(row(*cells)), width=BAR_WIDTH + 6)
+
+
+def _chart(shares: Sequence[float], width: int) -> str:
+    """Write one upright bar beside the other, in all as wide as a row."""
+    edges = [round(k * width / len(shares)) for k in range(len(shares) + 1)]
+    gap = 1 if width > 3 * len(shares) else 0
+    columns = []
+    for share, (left, right) in zip(shares, pairwise(edges), strict=True):
+        full = round(share * CHART_HEIGHT)
+        parts = ((CHART_HEIGHT - full, looks.BAR_BED), (full, looks.BAR))
+        wide = max(right - left - gap, 1)
+        rows = [row(fixed(wide, high, bgcolor=fill)) for high, fill in parts if high]
+        columns.append(cell(table(*rows), width=max(right - left, 1), align="left"))
+    return table(row(*columns))
 
 
 def _bars(shares: Iterable[float]) -> str:

@@ -33,7 +33,7 @@ def is_wanted(graph: Graph) -> bool:
     is_part = any(note.kind is NoteKind.LEFT_OUT for note in graph.notes)
     if len(graph.calls) <= TOY or is_part:
         return False
-    return sum(bool(op.reads) for op in Operations(graph).all) > TOY
+    return Operations(graph).are_more_than(TOY)
 
 
 class Drawn:
@@ -47,12 +47,12 @@ class Drawn:
 
     def __init__(self, graph: Graph, draw: Draw, opened: Iterable[str] = ()) -> None:
         self.graph = graph
-        self.operations = Operations(graph)
         self.opened = tuple(opened)  # as it was asked for
-        self.fitting: Fitting | None = None
+        fitting = Fitting(graph, draw, self.opened)
+        self.operations = fitting.operations
+        self.fitting = fitting if graph.calls else None
         if graph.calls:
-            self.fitting = Fitting(graph, draw, self.opened)
-            self.fitted: Fitted = self.fitting.fitted()
+            self.fitted: Fitted = fitting.fitted()
         else:
             self.fitted = unrecorded.fitted(graph, draw)
 

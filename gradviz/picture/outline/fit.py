@@ -8,16 +8,18 @@ the columns above or below it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations, pairwise
 from typing import NamedTuple, Protocol
 
 from gradviz.graph.operations import Operations
 from gradviz.graph.records import Graph
 from gradviz.picture.outline.cards import Cards
-from gradviz.picture.outline.dot import RIVERS, Layout, Slots, dot
-from gradviz.picture.outline.fold import fold_one
+from gradviz.picture.outline.dot import CHART_HEIGHT, RIVERS, Layout, Slots, dot
+from gradviz.picture.outline.fold import fold_one, list_one
 from gradviz.picture.outline.gather import Gathering
 from gradviz.picture.outline.headline import Heading
 from gradviz.picture.outline.links import Links, Pair
@@ -26,6 +28,7 @@ from gradviz.picture.outline.units import Expansion, Kind, Unit
 
 WIDTH, HEIGHT = 645, 900  # points: 860×1200 CSS pixels
 ROOMY = 640  # points: below, closed modules get a row for each of theirs
+UNCROSSED = 6  # links that are said rather than drawn, as they would cross others
 ROW, TITLE, BETWEEN, HEADING = 15.5, 30, 27, 130  # points, to guess a height before any layout
 WIDTHS = (330, 280, 262, 240, 210, 178, 150)  # of the rows of a card, in points
 Draw = Callable[[str], str]  # from DOT to DOT with positions
@@ -54,7 +57,12 @@ class Fitted(NamedTuple):
     source: str
     width: float
     height: float
-    crossings: int
+    crossed: tuple[Pair, ...] = ()  # the links whose arrows cross others, once for each crossing
+
+    @property
+    def crossings(self) -> int:
+        """How many pairs of arrows cross."""
+        return len(self.crossed) // 2
 
     @property
     def fits(self) -> bool:
@@ -105,12 +113,14 @@ class Fitting:
         self.gathering = Gathering(self.expansion, frozenset(apart))
         self.draw = draw
         self.plan = Plan([])  # what ``fitted`` chose
+        self._last: Fitted | None = None
 
     def fitted(self) -> Fitted:
         """Return the first outline that fits a page, or the smallest one."""
         best: tuple[Plan, Fitted] | None = None
-        for plan in self._plans():
-            fitted = self.laid_out(plan)
+        for wanted in self._plans():
+            plan, fitted = self._uncrossed(wanted, self.laid_out(wanted))
+            self._last = fitted
             if best is None or _flaws(fitted) < _flaws(best[1]):
                 best = plan, fitted
             if fitted.fits and not fitted.crossings:
@@ -119,6 +129,28 @@ class Fitting:
             raise ValueError("an outline of nothing")
         self.plan, fitted = self._with_children(*best)
         return fitted
+
+    def _uncrossed(self, plan: Plan, fitted: Fitted) -> tuple[Plan, Fitted]:
+        """Say, one after the other, links that are drawn across others, where the outline fits: not
+        the way of the gradient, nor the last arrow of a card."""
+        for _ in range(UNCROSSED):
+            if not (fitted.fits and fitted.crossings):
+                break
+            counts = Counter(fitted.crossed)
+            pairs = sorted(counts, key=lambda pair: (-counts[pair], pair))
+            free = (replace(plan, undrawn=plan.undrawn | {pair}) for pair in pairs)
+            less = next((p for p in free if self._is_undrawn(p)), None)
+            if less is None:
+                break
+            trial = self.laid_out(less)
+            if _flaws(trial) >= _flaws(fitted):
+                break
+            plan, fitted = less, trial
+        return plan, fitted
+
+    def _is_undrawn(self, plan: Plan) -> bool:
+        drawn = {link.pair for link in self.cards(plan).links.drawn}
+        return not drawn & plan.undrawn
 
     def _plans(self) -> Iterator[Plan]:
         """Go through ever smaller plans."""
@@ -133,11 +165,19 @@ class Fitting:
             if self.guess(plan) > HEIGHT:
                 continue
             yield from self.narrower(plan)
-        plan = replace(self._low_enough(replace(plan, in_column=True)), width=0)
+        yield from self._in_column()
+
+    def _in_column(self) -> Iterator[Plan]:
+        """Go through ever smaller plans of one column: at last neighbours become rows, whatever
+        became of them."""
+        units = without_inputs(self.gathering.units)
+        plan = Plan(units, said_above=False, in_column=True)
+        for smaller in (fold_one, list_one):
+            while (more := smaller(self.cards(plan))) is not None:
+                if self.guess(plan) <= HEIGHT:
+                    yield plan
+                plan = replace(plan, units=more)
         yield plan
-        while (units := fold_one(self.cards(plan), even_if_it_matters=True)) is not None:
-            plan = replace(plan, units=units)
-            yield plan
 
     def _low_enough(self, plan: Plan) -> Plan:
         """Fold until the guessed height fits; before, drop inputs and say less."""
@@ -159,6 +199,8 @@ class Fitting:
         for k, width in enumerate(WIDTHS):
             if columns * (width + 44) <= WIDTH + 40 or k == len(WIDTHS) - 1:
                 yield replace(plan, width=k)
+                if self._last is not None and self._last.width <= WIDTH:
+                    break  # narrower would be no lower
 
     def _columns(self, plan: Plan) -> int:
         """Guess how many cards stand side by side at most."""
@@ -174,7 +216,8 @@ class Fitting:
         heights: dict[int, float] = {}
         for card, rank in zip(cards.cards, cards.links.rank, strict=True):
             level = card.id if plan.in_column else rank
-            height = TITLE + ROW * (len(card.rows) - 1)
+            charts = sum(bool(row.chart) for row in card.rows)
+            height = TITLE + ROW * (len(card.rows) - 1) + CHART_HEIGHT * charts
             heights[level] = max(heights.get(level, 0.0), height)
         return sum(heights.values()) + BETWEEN * max(len(heights) - 1, 0) + HEADING
 
@@ -195,15 +238,21 @@ class Fitting:
             return plan, fitted
         with_rows = replace(plan, children=frozenset(chosen))
         larger = self.laid_out(with_rows)
-        return (with_rows, larger) if _flaws(larger) <= _flaws(fitted) else (plan, fitted)
+        return (with_rows, larger) if _flaws(larger)[:2] <= _flaws(fitted)[:2] else (plan, fitted)
 
     def _closed(self, plan: Plan) -> Iterator[tuple[int, int, int]]:
         """Go through the closed modules: their parameters, place, and modules below with any."""
         for place, unit in enumerate(plan.units):
-            if unit.kind is Kind.CALL and len(unit.calls) == 1 and not unit.members:
+            if unit.kind is Kind.CALL and len(unit.calls) == 1 and self._is_called_once(unit):
                 children = self.expansion.tree.children.get(unit.calls[0], ())
                 with_any = [i for i in children if self._has_weights(i)]
                 yield len(self.expansion.weights_in(unit)), place, len(with_any)
+
+    def _is_called_once(self, unit: Unit) -> bool:
+        calls = self.expansion.tree.call
+        mine = calls[unit.calls[0]]
+        same = [c for c in calls.values() if (c.module_id, c.path) == (mine.module_id, mine.path)]
+        return len(same) == 1
 
     def _has_weights(self, call_id: int) -> bool:
         call = self.expansion.tree.call[call_id]
@@ -213,8 +262,19 @@ class Fitting:
 
     def cards(self, plan: Plan) -> Cards:
         """Return the cards of a plan."""
-        links = Links(self.expansion, plan.units, in_column=plan.in_column, undrawn=plan.undrawn)
+        links = Links(
+            self.expansion,
+            plan.units,
+            in_column=plan.in_column,
+            undrawn=plan.undrawn,
+            finer=self._finest,
+        )
         return Cards(links, plan.children, said_above=plan.said_above)
+
+    @cached_property
+    def _finest(self) -> Links:
+        """The links between the cards before any is folded: those of all others consist of them."""
+        return Links(self.expansion, self.gathering.units)
 
     def laid_out(self, plan: Plan) -> Fitted:
         """Lay out a plan: see NOTE [twice]."""
@@ -244,7 +304,7 @@ def laid_out(outline: Outline, links: Ways, first: Layout, draw: Draw) -> Fitted
         if any(source == other.source for other in tries):
             continue
         drawn = draw(source)
-        tries.append(Fitted(outline, source, *size_of(drawn), crossings(drawn)))
+        tries.append(Fitted(outline, source, *size_of(drawn), crossed(drawn)))
     return min(tries, key=_flaws)
 
 
@@ -356,18 +416,31 @@ def size_of(laid_out: str) -> Box:
     return x1 - x0, y1 - y0
 
 
-def crossings(laid_out: str) -> int:
-    """Count the pairs of arrows that cross, of different cards."""
-    lines = []
+def crossed(laid_out: str) -> tuple[Pair, ...]:
+    """List the links of both arrows of every pair that crosses."""
+    lines: list[tuple[Pair, list[Box]]] = []
     pattern = r"\bn(\d+)(?::\S+)?\s*->\s*n(\d+)(?::\S+)?\s*\[(.*?)\];"
     for tail, head, attributes in re.findall(pattern, laid_out, re.DOTALL):
         place = re.search(r'\bpos="([^"]+)"', attributes)
         if place:
             points = re.findall(r"(-?[\d.]+),(-?[\d.]+)", place[1].replace("\\\n", ""))
-            lines.append(
-                ((tail, head), _polyline([(float(x), float(y)) for x, y in points], place[1]))
-            )
-    return sum(_cross(one, other) for (_, one), (_, other) in combinations(lines, 2))
+            line = _polyline([(float(x), float(y)) for x, y in points], place[1])
+            lines.append(((int(tail), int(head)), line))
+    pairs = (
+        (first, second)
+        for (first, one), (second, other) in combinations(lines, 2)
+        if _boxes_meet(one, other) and _cross(one, other)
+    )
+    return tuple(pair for both in pairs for pair in both)
+
+
+def _boxes_meet(one: list[Box], other: list[Box]) -> bool:
+    """Say whether two lines can cross at all."""
+    return all(
+        min(p[i] for p in one) <= max(p[i] for p in other)
+        and min(p[i] for p in other) <= max(p[i] for p in one)
+        for i in (0, 1)
+    )
 
 
 def _polyline(points: list[Box], written: str) -> list[Box]:

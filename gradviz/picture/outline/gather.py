@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import groupby
 
 from gradviz.graph.operations import Operations
-from gradviz.picture.outline.units import Expansion, Kind, Merged, Unit, function_of
+from gradviz.picture.outline.loops import STEPS, Loops
+from gradviz.picture.outline.units import Expansion, Kind, Merged, Unit, function_of, listed
 
 SIDE_BY_SIDE = 5  # equal calls that become rows of one card; more are counted
 
@@ -32,10 +33,10 @@ class Gathering:
     @cached_property
     def units(self) -> list[Unit]:
         """Every card, in call order."""
-        units = self._with_losses(self.expansion.items)
+        units = Loops(self.expansion, self.runs_of).found(self._with_losses(self.expansion.items))
         units = self._statements_folded(units)
         units = self._equal_merged(self._loops_joined(units))
-        units = self._twins_merged(units)
+        units = self._statements_beside(self._twins_merged(units))
         return [*self._inputs(units), *units]
 
     # --- losses -----------------------------------------------------------------------------------
@@ -59,16 +60,14 @@ class Gathering:
 
     def _take(self, start: int, runs: list[list[Unit]], loss_of: dict[int, int]) -> None:
         """Find the statements whose every user is in the loss that this operation made."""
-        through = self.expansion.looked_through
         for run in reversed(runs):
             ops = self._not_cut_off([unit.ops[0] for unit in run])
             if start in ops:
                 ops = [at for at in ops if at <= start]
                 loss_of.update(dict.fromkeys(ops, start))
                 continue
-            inside = {*ops}
-            users = {user for at in ops for user in self.operations.users[at]} - inside - through
-            logged = {user for user in users if self._is_logged(user, inside)}
+            users = self._users(ops)
+            logged = {user for user in users if self._is_logged(user, {*ops})}
             users -= logged
             if not users or any(loss_of.get(user) != start for user in users):
                 continue
@@ -85,6 +84,18 @@ class Gathering:
             and {*op.sources} <= made_by
             and self.expansion.looked_through.issuperset(users)
         )
+
+    def _users(self, ops: list[int]) -> set[int]:
+        """Return the operations that use what some others make, also through what stands on an
+        arrow."""
+        found, todo = set[int](), [*ops]
+        while todo:
+            for user in self.operations.users[todo.pop()]:
+                if user in self.expansion.looked_through:
+                    todo.append(user)
+                else:
+                    found.add(user)
+        return found - {*ops}
 
     def _not_cut_off(self, ops: list[int]) -> list[int]:
         """Leave out what goes into cuts alone: an arrow leads from there to the loss. What a
@@ -112,7 +123,7 @@ class Gathering:
         """Join statements to the cards beside them; what uses a parameter itself is a card."""
         fold = _Folding(self)
         for run in statement_runs(units, self.operations):
-            if run[0].kind is Kind.STATEMENT:
+            if run[0].kind is Kind.STATEMENT and not run[0].members:
                 fold.statement(Unit(Kind.STATEMENT, [u.ops[0] for u in run], parent=run[0].parent))
             else:
                 fold.card(run[0])
@@ -164,6 +175,31 @@ class Gathering:
             found += [self._side(same)] if 1 < len(same) <= SIDE_BY_SIDE else same
         return sorted(found, key=_last_op)
 
+    def _statements_beside(self, units: list[Unit]) -> list[Unit]:
+        """Make one card, with a row each, of statements that read parameters alone and that the
+        same card uses, as the terms of a weight decay."""
+        owner = {at: k for k, unit in enumerate(units) for at in unit.ops}
+
+        def place(unit: Unit) -> Hashable:
+            ops = self.operations
+            sources = (s for at in unit.ops for s in ops.all[at].sources if s is not None)
+            inside = {*unit.ops}
+            users = {owner.get(u) for at in inside for u in ops.users[at] if u not in inside}
+            plain = unit.kind is Kind.STATEMENT and not unit.members
+            if not plain or len(users) != 1 or not {*sources} <= inside:
+                return id(unit)
+            return unit.parent, next(iter(users)), *self._weights_alike(unit)
+
+        found: list[Unit] = []
+        for _, run in groupby(units, key=place):
+            same = list(run)
+            found.append(reduce(lambda a, b: listed(a, b, a.parent), same))
+        return found
+
+    def _weights_alike(self, unit: Unit) -> tuple[Hashable, ...]:
+        weights = self.expansion.weights_in(unit)
+        return frozenset((w.fate, w.held) for w in weights), self._flow(unit)
+
     def _side(self, units: list[Unit]) -> Unit:
         merged = self._merged(units)
         merged.merged = Merged.SIDE
@@ -206,8 +242,13 @@ class Gathering:
             then=units[-1].then,
             members=units,
             merged=Merged.SIDE if beside else Merged.RANGE,
+            is_loop=feeding and len(units) >= STEPS and self._are_one_module(units),
             unused=[path for unit in units for path in unit.unused],
         )
+
+    def _are_one_module(self, units: list[Unit]) -> bool:
+        calls = (self.tree.call[i] for unit in units for i in unit.calls)
+        return len({(call.module_id, call.path) for call in calls}) == 1
 
     def _feeds_next(self, units: list[Unit]) -> bool:
         """Say whether any of these units reads what another one made."""
@@ -387,7 +428,8 @@ class _Folding:
     def _own_card(self, unit: Unit) -> None:
         reads = any(self.operations.reads_weights[at] for at in unit.ops)
         last = self.done[-1] if self.done else None
-        joins = last is not None and last.kind is Kind.STATEMENT and self._follows_last(unit)
+        plain = last is not None and last.kind is Kind.STATEMENT and not last.members
+        joins = plain and self._follows_last(unit)
         if joins and not reads and last is not None:
             last.ops = sorted([*last.ops, *unit.ops])
         else:
@@ -445,7 +487,7 @@ def statement_runs(units: list[Unit], operations: Operations) -> list[list[Unit]
     """Group loose operations of one statement that follow each other; other units stand alone."""
 
     def line(unit: Unit) -> Hashable:
-        if unit.kind is not Kind.STATEMENT:
+        if unit.kind is not Kind.STATEMENT or unit.members:
             return id(unit)
         op = operations.all[unit.ops[0]]
         return unit.parent, op.call.source[:2] if op.call.source else op.at

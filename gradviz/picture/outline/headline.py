@@ -8,17 +8,19 @@ from functools import cached_property
 from itertools import groupby
 
 from gradviz.graph.operations import Fate, Weight
-from gradviz.graph.records import Call, Cut, CutReason, ModuleCall
+from gradviz.graph.records import Call, Cut, ModuleCall
 from gradviz.picture.outline.cards import Cards
+from gradviz.picture.outline.loops import FLOOR_TEXT
 from gradviz.picture.outline.places import Places
 from gradviz.picture.outline.scene import Headline, Part, Rail, Span
+from gradviz.picture.outline.skips import Skips
 from gradviz.picture.outline.states import HAS, id_of
-from gradviz.picture.outline.units import function_of
+from gradviz.picture.outline.units import QUIET, Unit, function_of
 from gradviz.words.speech import say
 from gradviz.words.words import reason_of
 
 CAUSES = 3  # that are told, by how many parameters they cost
-QUIET = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE)
+OTHERS = 2  # skips that send a gradient, before one that does not is told from them
 HARMLESS = 2  # cuts that cost nothing, and are told
 NAMES = 3  # modules that a line names at most
 
@@ -126,7 +128,10 @@ class Heading:
             total = len(weights)
             if not total:
                 continue
-            if n:
+            if n and all(self._only_zeros(weight, run) for weight in weights):
+                fields = {"module": module.name, "n": n, "total": total}
+                spans.append(Span(say("outline.module_gets_zeros", **fields), "cut"))
+            elif n:
                 spans.append(
                     Span(say("outline.module_gets", module=module.name, n=n, total=total), "cut")
                 )
@@ -137,6 +142,11 @@ class Heading:
     def _got_in(self, weight: Weight, run: int) -> bool:
         sents = self.operations.filled_from.get(id_of(weight), {}).values()
         return any(sent.run == run for some in sents for sent in some)
+
+    def _only_zeros(self, weight: Weight, run: int) -> bool:
+        """Say whether all that a parameter got in a run was zeros, or it got nothing."""
+        by_op = self.operations.filled_from.get(id_of(weight), {})
+        return all(s.norm == 0.0 for sents in by_op.values() for s in sents if s.run == run)
 
     def _causes(self, lost: list[Weight]) -> list[tuple[Span, ...]]:
         """Tell the causes by the parameters that they cost, most first."""
@@ -150,7 +160,7 @@ class Heading:
             n = len(weights)
             start = say("outline.one_cause") if alone else say("outline.n_params", n=n)
             lines.append((Span(start), *self.cause(weights)))
-            if other := self._other_cut(weights):
+            if other := self._other_cut(weights) or self._next_cut(weights):
                 lines.append(other)
         if len(ranked) > CAUSES:
             lines.append((Span(say("outline.more_causes", n=len(ranked) - CAUSES)),))
@@ -172,21 +182,8 @@ class Heading:
     def _mark(self, cut: Cut) -> Hashable:
         """Return what cuts that are one cause have in common."""
         if cut.reason in QUIET:
-            return self._region.get(self.operations.of_call.get(cut.call_id, -1))
+            return self.cards.expansion.region.get(self.operations.of_call.get(cut.call_id, -1))
         return self.cards.expansion.told(cut)
-
-    @cached_property
-    def _region(self) -> dict[int, int]:
-        """The first operation of each stretch where no gradient is recorded, by operation."""
-        found: dict[int, int] = {}
-        first = None
-        for op in self.operations.all:
-            if self.cards.expansion.is_quiet(op):
-                first = op.at if first is None else first
-                found[op.at] = first
-            else:
-                first = None
-        return found
 
     def cause(self, weights: list[Weight]) -> tuple[Span, ...]:
         """Tell why these parameters get no gradient: the one cause that they have in common."""
@@ -229,18 +226,23 @@ class Heading:
         cut = list(others.values())[-1]
         return Span(say("outline.on_another_way")), *self._cut([cut])
 
-    def _place(self, cut: Cut) -> str:
-        """Return the line of a cut, or that of the region where no gradient is recorded."""
-        if cut.reason in QUIET:
-            at = self._region[self.operations.of_call[cut.call_id]]
-            return self.cards.place_of_region(at)
-        return self.cards.where(cut)
+    def _next_cut(self, weights: list[Weight]) -> tuple[Span, ...]:
+        """Tell that mending what parameters lost their gradient by would give them none, as all
+        ways from there to a loss are cut again."""
+        cuts = list(dict.fromkeys(cut for w in weights if (cut := self._cut_of(w)) is not None))
+        if not cuts:
+            return ()
+        mark = self._mark(cuts[0])
+        behind = self.operations.cuts_behind(cuts, lambda cut: self._mark(cut) == mark)
+        if not behind:
+            return ()
+        return Span(say("outline.cut_again")), *self._cut(behind[:1])
 
     def _cut(self, cuts: list[Cut]) -> tuple[Span, ...]:
         cut = cuts[0]
         calls = [self.operations.graph.call[c.call_id] for c in cuts]
         first = Span(say("outline.cut", reason=reason_of(cut)), "strong")
-        place = self._place(cut)
+        place = self.cards.where(cut)
         if cut.reason in QUIET:
             return first, Span(place)
         inside = list(dict.fromkeys(self._inside(call.module_call) for call in calls))
@@ -274,11 +276,43 @@ class Heading:
         lines = []
         for weights, key in ((frozen, "frozen"), (unheld, "unheld")):
             names = self.places.of_weights(weights)
-            if names and len(names) <= NAMES and len(weights) < len(self.weights):
-                spans = [Span(say(f"state_of.{key}")), Span(_commas(names), "name")]
+            few = len(names) <= NAMES and len(weights) < len(self.weights)
+            if names and (few or key == "unheld"):
+                listed = say("outline.names", names=names)
+                spans = [Span(say(f"state_of.{key}")), Span(listed, "name")]
                 line = self._line_of(weights)
-                lines.append((*spans, *([Span(line)] if line else [])))
-        return [*lines, *self._faded(), *self._moved()]
+                spans += [Span(line)] if line else []
+                lines.append((*spans, *(self._steps() if key == "unheld" else ())))
+        return [
+            *lines,
+            *self._tied(),
+            *self._broken(),
+            *self._faded(),
+            *self._loops(),
+            *self._moved(),
+        ]
+
+    def _steps(self) -> list[Span]:
+        """Tell which steps of optimizers ran, and where: what these leave out is meant."""
+        found: dict[str, str] = {}
+        for call in self.operations.graph.calls:
+            code = call.source.code if call.bookkeeping and call.source else None
+            if code and code.endswith(".step()"):
+                found.setdefault(code, self.cards.words.where(call))
+        steps = [say("outline.step_at", code=code, place=place) for code, place in found.items()]
+        return [Span(say("outline.left_out", steps=steps))] if steps else []
+
+    def _tied(self) -> list[tuple[Span, ...]]:
+        """Tell of modules that were never called, and whose parameters all get a gradient as those
+        of another module."""
+        found = self.cards.tree.tied_unused[:NAMES]
+        return [
+            (
+                Span(self.places.full(module_id, path), "name"),
+                Span(say("outline.tied_unused", names=others)),
+            )
+            for module_id, path, others in found
+        ]
 
     def _line_of(self, weights: list[Weight]) -> str:
         """Return the line of the recording in which all of these parameters were frozen, or were
@@ -316,13 +350,63 @@ class Heading:
         for fate, key in ((Fate.ZERO, "zero"), (Fate.VANISHED, "vanished")):
             groups: dict[Hashable, list[Weight]] = {}
             for weight in self.weights:
-                if weight.fate is fate:
+                if weight.fate is fate and not self.fading.is_at_start(weight):
                     groups.setdefault(self._fading_line(weight), []).append(weight)
             ranked = sorted(groups.values(), key=lambda weights: -len(weights))
             for weights in ranked[:CAUSES]:
                 start = Span(say(f"fades.{key}", n=len(weights)), "strong")
-                lines.append((start, *self._faded_at(weights)))
+                lines.append((start, *self._faded_at(weights), *self._whose(weights)))
+        if n := sum(map(self.fading.is_at_start, self.weights)):
+            text = say("outline.normal_at_start")
+            lines.append((Span(say("fades.zero", n=n)), Span(text)))
         return lines
+
+    def _whose(self, weights: list[Weight]) -> list[Span]:
+        """Name the modules of parameters whose gradient faded at a known operation."""
+        names = self.places.of_weights(weights)
+        known = self._fading_line(weights[0]) is not None and len(names) <= NAMES
+        return [Span(say("outline.whose", names=names))] if known else []
+
+    def _broken(self) -> list[tuple[Span, ...]]:
+        """Tell where nan or inf appears first in a backward."""
+        event = self.fading.broken_at
+        if event is None:
+            return []
+        at = self.operations.of_node.get(event.node_id)
+        node = Span(self.operations.graph.node[event.node_id].name, "name")
+        start = Span(say("outline.broken"), "strong")
+        if at is None:
+            return [(start, node)]
+        op = self.operations.all[at]
+        place = self.cards.words.where(op.call)
+        inside = self.places.inside(op.call.module_call)
+        return [(start, node, *self._at(place, inside, self.places.around(at)))]
+
+    def _loops(self) -> list[tuple[Span, ...]]:
+        """Tell of loops in which the gradient vanishes, and at which step."""
+        lines = []
+        for place, unit in enumerate(self.cards.units):
+            profile = self.cards.states.profile(unit)
+            if profile is None or profile.dies_at is None or profile.broken_from is not None:
+                continue
+            fields = {"k": profile.dies_at, "last": len(profile.norms), "floor": FLOOR_TEXT}
+            where = self._line_of_loop(unit)
+            text = say("outline.loop_vanishes_at", **fields)
+            if where:
+                text = say("outline.loop_line", place=where, **fields)
+            spans = [Span(say("outline.loop_vanishes"), "strong"), Span(text)]
+            if unit.calls or not where:
+                spans.insert(1, Span(self.cards.name_of(place), "name"))
+            lines.append(tuple(spans))
+        return lines[:CAUSES]
+
+    def _line_of_loop(self, unit: Unit) -> str:
+        """Return the line that the steps of a loop have in common."""
+        if unit.calls:
+            call = self.cards.tree.call[unit.calls[0]]
+            op = self.operations.all[unit.ops[0]].call
+            return self.cards.words.where(op._replace(source=call.source))
+        return self.cards.words.where(self.operations.all[unit.steps[0].ops[-1]].call)
 
     def _fading_line(self, weight: Weight) -> Hashable:
         """Return what parameters have in common whose gradient fades in one line: what was called
@@ -365,7 +449,7 @@ class Heading:
 
     def _harmless(self) -> list[tuple[Span, ...]]:
         """Tell of cuts that are drawn or said though no parameter is left without by them."""
-        found: dict[str, tuple[Span, ...]] = {}
+        found: dict[str, Cut] = {}
         links = self.cards.links
         costly = {self.cards.expansion.told(cut) for cut in self.cards.loses}
         for link in links.all.values():
@@ -380,10 +464,25 @@ class Heading:
                     first=first,
                     last=last,
                 )
-                found.setdefault(text, (Span(text, "cut"),))
-        return [
-            (Span(say("outline.harmless")), *spans) for spans in list(found.values())[:HARMLESS]
-        ]
+                found.setdefault(text, cut)
+        lines: list[tuple[Span, ...]] = []
+        for text, cut in list(found.items())[:HARMLESS]:
+            lines.append((Span(say("outline.harmless")), Span(text, "cut")))
+            lines += self._others_send(cut)
+        return lines
+
+    def _others_send(self, cut: Cut) -> list[tuple[Span, ...]]:
+        """Tell that all other skips of this kind, between modules of the same classes, send a
+        gradient."""
+        beside = self._skips.beside(cut)
+        if beside is None or beside[0] < OTHERS:
+            return []
+        return [(Span(say("outline.others_send", k=beside[0], n=beside[1])),)]
+
+    @cached_property
+    def _skips(self) -> Skips:
+        links = self.cards.links.finer or self.cards.links
+        return Skips(self.cards.expansion, links.units)
 
     # --- the strip --------------------------------------------------------------------------------
 
@@ -404,7 +503,3 @@ class Heading:
         rail = self.sort(weight)
         lost_to_cut = rail is Rail.NONE and self._cut_of(weight) is not None
         return rail, self.cause_key(weight) if lost_to_cut else None
-
-
-def _commas(names: list[str]) -> str:
-    return ", ".join(names)

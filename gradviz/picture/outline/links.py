@@ -52,6 +52,7 @@ class Links:
         units: the cards, in call order, inputs first.
         in_column: whether all cards stand under each other, so that only neighbours have arrows.
         undrawn: pairs of cards whose link is said though it could be drawn.
+        finer: the links between cards of which these consist: then nothing is read again.
     """
 
     def __init__(
@@ -61,7 +62,9 @@ class Links:
         *,
         in_column: bool = False,
         undrawn: frozenset[Pair] = frozenset(),
+        finer: Links | None = None,
     ) -> None:
+        self.finer = finer
         self.expansion = expansion
         self.operations = expansion.operations
         self.units = units
@@ -88,12 +91,57 @@ class Links:
     @cached_property
     def all(self) -> dict[Pair, Link]:
         """Every link, by its cards; in order of the card that makes, then of the one that uses."""
+        if self.finer is not None:
+            return self._merged(self.finer)
         found: dict[Pair, Link] = {}
         for k, unit in enumerate(self.units):
             for at in unit.ops:
                 self._add_values(found, k, self.operations.all[at])
         self._add_gradients(found)
         return dict(sorted(found.items()))
+
+    def _merged(self, finer: Links) -> dict[Pair, Link]:
+        """Return the links between cards, from those between cards that became one."""
+        found: dict[Pair, Link] = {}
+        place = self._place_of(finer)
+        for link in finer.all.values():
+            tail, head = place.get(link.tail), place.get(link.head)
+            if tail is None or head is None or tail == head:
+                continue
+            whole = found.setdefault((tail, head), Link(tail, head))
+            whole.tracked |= link.tracked
+            whole.plain |= link.plain
+            whole.cuts += [cut for cut in link.cuts if cut not in whole.cuts]
+            whole.sent += link.sent
+        return dict(sorted(found.items()))
+
+    @cached_property
+    def inner(self) -> dict[int, list[tuple[int, Link]]]:
+        """The links that became part of a card, by its place, each with the operation that begins
+        the card which took the value there."""
+        found: dict[int, list[tuple[int, Link]]] = {}
+        if self.finer is None:
+            return found
+        place = self._place_of(self.finer)
+        for link in self.finer.all.values():
+            tail, head = place.get(link.tail), place.get(link.head)
+            if tail == head and head is not None:
+                first = self.finer.units[link.head].ops[0]
+                found.setdefault(head, []).append((first, link))
+        return found
+
+    def _place_of(self, finer: Links) -> dict[int, int]:
+        """Return where the cards of finer links went to; what was dropped is not among them."""
+        found: dict[int, int] = {}
+        tensor = self.operations.graph.tensor
+        for k, unit in enumerate(finer.units):
+            if unit.tensor_id is not None:
+                place = self.input_of.get(tensor[unit.tensor_id].object_id)
+            else:
+                place = self.owner.get(unit.ops[0]) if unit.ops else None
+            if place is not None:
+                found[k] = place
+        return found
 
     def _add_values(self, found: dict[Pair, Link], head: int, op: Operation) -> None:
         for tensor_id, source in zip(op.reads, op.sources, strict=True):
@@ -175,7 +223,7 @@ class Links:
         was not measured."""
         if not link.sent:
             return None
-        run = link.sent[-1].run
+        run = max(sent.run for sent in link.sent)
         return self.operations.norm_of_sent(s for s in link.sent if s.run == run)
 
     def carries(self, link: Link) -> bool:
@@ -190,6 +238,9 @@ class Links:
 
     @cached_property
     def _getting(self) -> set[int]:
+        if self.finer is not None:
+            place = self._place_of(self.finer)
+            return {place[k] for k in self.finer._getting if k in place}
         if self.operations.sent:
             ran = {self._card_of_node(n) for n in self.operations.facts.ran}
             arrived = {link.tail for link in self.all.values() if link.sent}

@@ -35,6 +35,7 @@ TONES: Final[dict[Tone, ToneLook]] = {
     Tone.GRAD_FN: ToneLook("#5c4a00", "#fdf3c4"),
     Tone.SAID: ToneLook("#8a2f00", "#fff4ec"),
     Tone.CUT: ToneLook("#333333", "#d8d8d8"),
+    Tone.PLAIN: ToneLook("#333333", None),
     Tone.NOTHING: ToneLook("#444444", "#e6e6e6"),
     Tone.ALARM: ToneLook("#7a0012", "#f6c6c0"),
 }

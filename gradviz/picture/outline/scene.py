@@ -19,6 +19,7 @@ class Tone(Enum):
     GRAD_FN = "grad_fn"
     SAID = "said"  # a link that is not drawn
     CUT = "cut"
+    PLAIN = "plain"  # neither
     NOTHING = "nothing"  # not tracked
     ALARM = "alarm"
 
@@ -53,6 +54,7 @@ class Row(NamedTuple):
         middle: a count before the text at the right edge.
         bar: how long its bar is, of 1; None: it has none.
         bars: one small upright bar for each of several calls, of 1.
+        chart: over its whole width, one upright bar for each step of a loop, of 1.
     """
 
     tone: Tone
@@ -62,6 +64,7 @@ class Row(NamedTuple):
     middle: str = ""
     bar: float | None = None
     bars: tuple[float, ...] = ()
+    chart: tuple[float, ...] = ()
 
 
 class Card(NamedTuple):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from gradviz.graph.operations import Fate, Sent, Weight, root_of_squares
 from gradviz.picture.outline.links import Links
+from gradviz.picture.outline.loops import FLOOR, FLOOR_TEXT, Profile, parts_of, profile_of
 from gradviz.picture.outline.scene import Rail, Row, Span, Tone
 from gradviz.picture.outline.units import Kind, Merged, Unit
 from gradviz.words.plain import visible
@@ -19,7 +20,11 @@ CODE = 24  # characters of a call as written
 BARS = 12  # calls that get an upright bar each
 HAS = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN)
 ALARMS = {Fate.ZERO: "zero", Fate.VANISHED: "vanished", Fate.NAN: "nan"}
-SHORT = {"gets": "gets_short", "lost_all": "lost_all_short"}  # what has a short wording
+SHORT = {
+    "gets": "gets_short",
+    "lost_all": "lost_all_short",
+    "zero": "zero_short",
+}  # what has a short wording
 
 
 class State(NamedTuple):
@@ -69,7 +74,7 @@ class States:
         for weight in weights:
             norm = self._norm_from(weight, inside)
             sorted_[self._sort(weight, norm)].append(weight)
-            if norm is not None and not math.isnan(norm):
+            if norm is not None and math.isfinite(norm):
                 norms.append(norm)
         return State(weights, **sorted_, norm=root_of_squares(norms) if norms else None)
 
@@ -120,14 +125,8 @@ class States:
 
     def sents_of(self, unit: Unit) -> list[Sent]:
         """List what the operations of a card sent into parameters."""
-        inside = {*unit.ops}
-        return [
-            sent
-            for by_op in self.operations.filled_from.values()
-            for at, sents in by_op.items()
-            if at in inside
-            for sent in sents
-        ]
+        table = self.operations.filled_by
+        return [sent for at in unit.ops for sent in table.get(at, ())]
 
     # --- rows -------------------------------------------------------------------------------------
 
@@ -135,9 +134,72 @@ class States:
         """Tell what became of the parameters of a card."""
         unit = self.links.units[place]
         is_piece = unit.kind is Kind.PIECE and len(unit.members) > 1
+        if unit.merged is Merged.ROWS:
+            return self._unused_rows(unit)
+        if unit.steps:
+            return [*self.chart_rows(unit), *self._loop_rows(unit, place)]
         if is_piece or unit.merged is Merged.SIDE:
             return [*self.member_rows(unit.members), *self._unused_rows(unit)]
         return [*self.state_rows(unit, place), *self._unused_rows(unit)]
+
+    def _loop_rows(self, unit: Unit, place: int) -> list[Row]:
+        """Tell the state of each module of a loop, or of all its parameters."""
+        parts = parts_of(unit, self.expansion) if unit.merged is Merged.LOOP else []
+        if len(parts) > 1:
+            return self.member_rows(parts)
+        return self.state_rows(unit, place)
+
+    def chart_rows(self, unit: Unit) -> list[Row]:
+        """Draw how large the gradient is at each step of a loop, and say where it dies."""
+        profile = self.profile(unit)
+        if profile is None:
+            return []
+        last = len(profile.norms)
+        caption = Span(say("outline.chart"), shorter=(say("outline.chart_short"),))
+        scale = say("outline.chart_scale", low=FLOOR_TEXT, high=figure(profile.top))
+        return [
+            Row(Tone.PLAIN, (caption,), scale if profile.top > FLOOR else ""),
+            Row(
+                Tone.PLAIN,
+                (Span(say("outline.step", k=1)),),
+                say("outline.step", k=last),
+                chart=profile.bars,
+            ),
+            self._profile_row(profile),
+        ]
+
+    def profile(self, unit: Unit) -> Profile | None:
+        """Return the gradient at each step of a loop; None where it is none."""
+        known = self.expansion.known_profiles
+        if id(unit) not in known:
+            known[id(unit)] = unit, profile_of(unit, self.operations)
+        profile: Profile | None = known[id(unit)][1]
+        return profile
+
+    def _profile_row(self, profile: Profile) -> Row:
+        last = len(profile.norms)
+        numbers = enumerate(profile.norms, 1)
+        reached = [(k, norm) for k, norm in numbers if norm is not None and not math.isnan(norm)]
+        if not reached:
+            return Row(Tone.PLAIN, (Span(say("outline.loop_unknown")),), "", Rail.COMES)
+        if profile.broken_from is not None:
+            text = say("outline.loop_broken", k=profile.broken_from, last=last)
+            return Row(Tone.ALARM, (Span(text),), "", Rail.COMES)
+        end, norm = reached[-1]
+        if profile.dies_at is not None:
+            fields = {"norm": figure(norm), "end": end, "k": profile.dies_at}
+            floor = FLOOR_TEXT
+            text = say("outline.loop_dies", **fields, floor=floor)
+            short = say("outline.loop_dies_short", k=profile.dies_at, floor=floor)
+            zero = profile.zero_before
+            right = say("outline.loop_zero", k=zero) if zero else ""
+            return Row(Tone.ALARM, (Span(text, shorter=(short,)),), right, Rail.COMES)
+        start, first = reached[0]
+        ends = {"first": figure(first), "start": start, "norm": figure(norm), "end": end}
+        text = say("outline.loop_ends", **ends)
+        if start > 1:
+            text = say("outline.loop_ends_from", **ends)
+        return Row(Tone.SAID, (Span(text),), "", Rail.COMES)
 
     def state_rows(self, unit: Unit, place: int) -> list[Row]:
         """Tell the state of all parameters of a card together."""
@@ -157,7 +219,7 @@ class States:
         if state.nan:
             found.append(self._count("nan", Tone.ALARM, Rail.COMES, state.nan, total))
         if state.zero:
-            found.append(self._count("zero", Tone.ALARM, Rail.COMES, state.zero, total))
+            found.append(self._zero_row(state.zero, total))
         if state.vanished:
             right = "" if state.norm is None or state.here else figure(state.norm)
             found.append(
@@ -174,6 +236,14 @@ class States:
         if state.frozen and not state.here:
             found.append(self._frozen_row(state.frozen, place))
         return [*found, *self._moved_rows(unit)]
+
+    def _zero_row(self, zero: list[Weight], total: int) -> Row:
+        """Tell of parameters that get only zeros; it is no alarm where that is how they start."""
+        if not all(map(self.expansion.fading.is_at_start, zero)):
+            return self._count("zero", Tone.ALARM, Rail.COMES, zero, total)
+        text = say("outline.zero_at_start", n=len(zero), total=total)
+        short = say("outline.zero_at_start_short", n=len(zero), total=total)
+        return Row(Tone.OFF, (Span(text, shorter=(short,)),), "", Rail.COMES)
 
     def _moved_rows(self, unit: Unit) -> list[Row]:
         """Tell of BatchNorms that are frozen and moved their running statistics."""
@@ -246,7 +316,9 @@ class States:
                     continue
                 call_id = self.operations.all[at].call.module_call
                 if call_id is not None:
-                    names[self.expansion.tree.call[call_id].path.rpartition(".")[2]] = None
+                    call = self.expansion.tree.call[call_id]
+                    end = call.path.rpartition(".")[2] or visible(call.code or "", CODE)
+                    names[end] = None
         return [name for name in names if name]
 
     def _gets_rows(self, unit: Unit, state: State, total: int) -> list[Row]:
@@ -256,23 +328,25 @@ class States:
             return self._rows_by_run(unit, state, total, runs)
         right, bars = self._norms(unit, state)
         row = self._count("gets", Tone.GETS, Rail.COMES, state.here, total, right=right, bars=bars)
-        tied = [w for w in state.here if not self._is_own(unit, w)]
+        own = self._own(unit)
+        tied = [w for w in state.here if id(w) not in own]
         if tied and len(tied) == total:
             names = [w.name for w in tied]
             text = say("outline.gets_tied", n=len(tied), total=total, names=names)
             row = row._replace(left=(Span(text),))
         if frozen:
             text = say("outline.gets_and_frozen", n=len(state.here), total=total, frozen=frozen)
-            row = row._replace(left=(Span(text),))
+            short = say(
+                "outline.gets_and_frozen_short", n=len(state.here), total=total, frozen=frozen
+            )
+            row = row._replace(left=(Span(text, shorter=(short,)),))
         return [row]
 
-    def _is_own(self, unit: Unit, weight: Weight) -> bool:
-        """Say whether a parameter stands below a module of the card."""
+    def _own(self, unit: Unit) -> set[int]:
+        """Return the parameters that stand below the modules of the card, by their identity."""
         calls = (self.expansion.tree.call[i] for i in unit.calls)
-        return any(
-            weight.module_id == c.module_id and (not c.path or weight.name.startswith(f"{c.path}."))
-            for c in calls
-        )
+        below = self.expansion.tree.weights_below
+        return {id(weight) for c in calls for weight in below(c.module_id, c.path)}
 
     def _rows_by_run(self, unit: Unit, state: State, total: int, runs: list[int]) -> list[Row]:
         """Tell each backward apart."""
@@ -388,17 +462,18 @@ class States:
         states = [self.of(member) for member in members]
         most = max((state.norm or 0.0 for state in states), default=0.0)
         names = Counter(self._member_name(member) for member in members)
-        return [
-            self._member_row(member, state, most, names)
-            for member, state in zip(members, states, strict=True)
-        ]
+        found = []
+        for member, state in zip(members, states, strict=True):
+            call = self.expansion.tree.call[member.calls[0]]
+            name = self._member_name(member)
+            if names[name] > 1:
+                name = self._member_name(member, beside=True)
+            left = (Span(name, "name"), Span(call.kind, "grey"))
+            found.append(self.member_row(member, left, state, most))
+        return found
 
-    def _member_row(self, member: Unit, state: State, most: float, names: Counter[str]) -> Row:
-        call = self.expansion.tree.call[member.calls[0]]
-        name = self._member_name(member)
-        if names[name] > 1:
-            name = self._member_name(member, beside=True)
-        left = (Span(name, "name"), Span(call.kind, "grey"))
+    def member_row(self, member: Unit, left: tuple[Span, ...], state: State, most: float) -> Row:
+        """Tell the state of one part of a card in a row; its bar is of the largest norm."""
         total = len(state.all) - len(state.frozen)
         if not state.all:
             return Row(Tone.NOTHING, left)
@@ -409,7 +484,7 @@ class States:
             return Row(Tone.LOST, left, "", Rail.NONE, middle)
         for key in ("nan", "zero", "vanished"):
             weights: list[Weight] = getattr(state, key)
-            if weights:
+            if weights and not all(map(self.expansion.fading.is_at_start, weights)):
                 bad = say(f"alarm_count.{key}", n=len(weights), total=total)
                 return Row(Tone.ALARM, left, "", Rail.COMES, bad)
         if state.elsewhere and not state.here:
@@ -445,8 +520,7 @@ class States:
         found = []
         for path in unit.unused:
             root = self._root_of(unit)
-            below = self.expansion.tree.weights_below(root, path)
-            n = sum(weight.fate is not Fate.FROZEN for weight in below)
+            n = len(self.expansion.tree.unused_below(root, path))
             text = say("outline.never_called", path=self._short(path), n=n)
             found.append(Row(Tone.LOST, (Span(text),), "", Rail.NONE))
         return found

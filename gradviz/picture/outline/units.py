@@ -18,11 +18,12 @@ from typing import Any
 from gradviz.graph.fading import Fading
 from gradviz.graph.module_tree import ModuleTree
 from gradviz.graph.operations import Fate, Operation, Operations, Weight
-from gradviz.graph.records import Cut, CutReason
+from gradviz.graph.records import Cut, CutReason, Source
 
 REPEATS = 3  # equal calls in a row in which the same happens, and that stay closed for it
+QUIET = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE)
 # Under no_grad a whole stretch is cut off, which is drawn as a frame; a flag is no way of values.
-NOT_ON_AN_ARROW = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE, CutReason.FLAG_OFF)
+NOT_ON_AN_ARROW = (*QUIET, CutReason.FLAG_OFF)
 NOT_LOST = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN, Fate.REACHED)
 LOST = (Fate.NONE, Fate.UNREACHED)
 FADED = (Fate.ZERO, Fate.VANISHED, Fate.NAN)
@@ -54,8 +55,10 @@ class Merged(Enum):
 
     NOT = "not"
     RANGE = "range"  # equal calls, one after the other
+    LOOP = "loop"  # equal stretches of calls and statements, one after the other
     SIDE = "side"  # equal calls that do not feed each other
     FOLD = "fold"  # neighbours folded for lack of room
+    ROWS = "rows"  # neighbours of unequal state, a row each, for lack of room
 
 
 @dataclass(eq=False)
@@ -74,6 +77,7 @@ class Unit:
         merged: how.
         unused: paths of modules beside it that were never called.
         tensor_id: of an input: its state.
+        is_loop: of a range: whether it is one module, given what it returned.
     """
 
     kind: Kind
@@ -87,6 +91,13 @@ class Unit:
     merged: Merged = Merged.NOT
     unused: list[str] = field(default_factory=list)
     tensor_id: int | None = None
+    is_loop: bool = False
+
+    @property
+    def steps(self) -> list[Unit]:
+        """What ran in each step, where it is a loop: of equal stretches, or of one module that is
+        given what it returned."""
+        return self.members if self.merged is Merged.LOOP or self.is_loop else []
 
 
 class Expansion:
@@ -107,6 +118,7 @@ class Expansion:
         self.known_states: dict[Hashable, tuple[Unit, Any]] = {}
         self.frames: dict[int, list[Unit]] = {}  # opened calls with several cards of their own
         self.is_open: set[int] = set()
+        self.known_profiles: dict[int, tuple[Unit, Any]] = {}
         self.is_list: set[int] = set()  # closed calls of lists of equal modules
 
     # --- what happens where -----------------------------------------------------------------------
@@ -161,6 +173,42 @@ class Expansion:
     def is_quiet(self, op: Operation) -> bool:
         """Say whether an operation was called where no gradient is recorded."""
         return not op.call.grad_mode or op.call.inference_mode
+
+    @cached_property
+    def region(self) -> dict[int, int]:
+        """The first operation of each stretch where no gradient is recorded, by operation. What
+        two lines switch off are two stretches."""
+        found: dict[int, int] = {}
+        first, off = None, None
+        for op in self.operations.all:
+            if not self.is_quiet(op):
+                first, off = None, None
+                continue
+            here = self.switch(op)
+            if first is None or (here and off and here != off):
+                first, off = op.at, here
+            off = off or here
+            found[op.at] = first
+        return found
+
+    def switch(self, op: Operation) -> Source | None:
+        """Return where gradients were switched off for an operation, None where that is not known:
+        the line of a ``with`` or decorator around it, or around a module call that ran there as a
+        whole, the outermost one."""
+        outermost_first = reversed(list(self.tree.around(op.call.module_call)))
+        quiet = (self.tree.call[i].source for i in outermost_first if i in self._quiet_calls)
+        for source in (*quiet, op.call.source):
+            if source is not None and source.off is not None:
+                return source._replace(line=source.off, code=None)
+        return None
+
+    @cached_property
+    def _quiet_calls(self) -> set[int]:
+        """The module calls that ran as a whole where no gradient is recorded."""
+        ops = self.operations.all
+        return {
+            i for i, below in self.tree.below.items() if all(self.is_quiet(ops[at]) for at in below)
+        }
 
     @cached_property
     def interesting(self) -> dict[int, bool]:
@@ -262,9 +310,29 @@ class Expansion:
         )
 
     def told(self, cut: Cut) -> tuple[CutReason, Hashable]:
-        """Return what cuts that are told as one have in common: reason and line."""
+        """Return what cuts that are told as one have in common: reason and line, and how it is
+        written there, as one line may cut several values."""
         call = self.operations.graph.call[cut.call_id]
-        return cut.reason, call.source[:2] if call.source else call.id
+        if call.source is None:
+            return cut.reason, call.id
+        return cut.reason, (*call.source[:2], self.written(cut))
+
+    def written(self, cut: Cut) -> str:
+        """Return how a cut is written, without the variable of its result."""
+        source = self.operations.graph.call[cut.call_id].source
+        code = (source.code if source else None) or ""
+        return code.partition(" = ")[2] or code
+
+    @cached_property
+    def crowded(self) -> set[Hashable]:
+        """The reasons and lines of the cuts that are written in one line with others."""
+        codes: dict[Hashable, set[str]] = {}
+        for cuts in self.cuts_at.values():
+            for cut in cuts:
+                source = self.operations.graph.call[cut.call_id].source
+                if source is not None and cut.reason not in QUIET:
+                    codes.setdefault((cut.reason, source[:2]), set()).add(self.written(cut))
+        return {line for line, written in codes.items() if len(written) > 1}
 
     def _parts(self, parent: int | None) -> list[tuple[int, int | None]]:
         """List the own operations of a call and the calls directly below it, each with the place of
@@ -359,8 +427,9 @@ class Expansion:
                 and self.tree.call[unit.calls[0]].path.rpartition(".")[0] == beside
                 and beside != self.tree.call[call_id].path
             ]
-            if siblings:
-                siblings[0].unused.append(path)
+            alone = [unit for unit in units if unit.kind is Kind.UNUSED]
+            if siblings or alone:
+                (siblings or alone)[0].unused.append(path)
             else:
                 units.append(Unit(Kind.UNUSED, [], parent=call_id, unused=[path]))
 
@@ -390,6 +459,25 @@ class Expansion:
     @cached_property
     def _weight_order(self) -> dict[int, int]:
         return {id(w): k for k, w in enumerate(self.operations.weights)}
+
+
+def listed(upper: Unit, lower: Unit, parent: int | None) -> Unit:
+    """Return one unit of two, with a row for each."""
+    members = [
+        member
+        for unit in (upper, lower)
+        for member in (unit.members if unit.merged is Merged.ROWS else [unit])
+    ]
+    calls = [*upper.calls, *lower.calls]
+    return Unit(
+        Kind.CALL if calls else Kind.STATEMENT,
+        sorted([*upper.ops, *lower.ops]),
+        calls,
+        parent,
+        members=members,
+        merged=Merged.ROWS,
+        unused=[*upper.unused, *lower.unused],
+    )
 
 
 def flattened(units: Iterable[Unit]) -> Iterator[Unit]:

@@ -1,0 +1,200 @@
+"""Loops as one card: the gradient at each step is what ``autograd.grad`` says of it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+from drawn import Drawn, drawn
+from model_scripts import MARKER, read
+from svg_text import Picture
+
+from gradviz.picture.outline.loops import FLOOR, Profile
+from gradviz.picture.outline.scene import Card, Tone
+from gradviz.picture.outline.states import figure
+
+HEAD = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\ntorch.manual_seed(0)\n"
+BY_HAND = (
+    HEAD
+    + """\
+wx = (0.3 * torch.randn(8, 16)).requires_grad_()
+wh = ({scale} * torch.randn(16, 16)).requires_grad_()
+wo = (0.3 * torch.randn(16, 3)).requires_grad_()
+xs, y = torch.randn({steps}, 2, 8), torch.randint(3, (2,))
+states = []
+"""
+    + MARKER
+    + """
+h = torch.zeros(2, 16)
+for x in xs:
+    a = x @ wx
+    h = torch.tanh(a + h @ wh)
+    states.append(h)
+loss = F.cross_entropy(h @ wo, y)
+loss.backward()
+"""
+)
+DECODER = (
+    HEAD
+    + """\
+class Decoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb, self.cell = nn.Embedding(20, 8), nn.GRUCell(8, 16)
+        self.out = nn.Linear(16, 20)
+
+    def forward(self, ids):
+        h, found = torch.zeros(len(ids), 16), []
+        for t in range(ids.shape[1]):
+            h = self.cell(self.emb(ids[:, t]), h)
+            found.append(self.out(h))
+        return torch.stack(found, 1)
+
+model = Decoder()
+ids = torch.randint(20, (2, 25))
+"""
+    + MARKER
+    + """
+logits = model(ids)
+loss = F.cross_entropy(logits.flatten(0, 1), ids.flatten())
+loss.backward()
+"""
+)
+
+
+def chart_of(picture: Drawn) -> tuple[Card, Profile]:
+    """Return the only card with a chart, and the norms that it draws."""
+    (place,) = [
+        card.id for card in picture.fitted.outline.cards if any(row.chart for row in card.rows)
+    ]
+    profile = picture.cards.states.profile(picture.cards.units[place])
+    assert profile is not None
+    return picture.fitted.outline.cards[place], profile
+
+
+def rows(card: Card, tone: Tone) -> list[str]:
+    return [row.left[0].text for row in card.rows if row.tone is tone]
+
+
+def steps_of(source: str, values: str) -> list[float]:
+    """Return the norms of the gradient at each of some tensors, in float64, without gradviz."""
+    names: dict[str, object] = {}
+    exec(source.replace("loss.backward()\n", ""), names)
+    found = torch.autograd.grad(names["loss"], names[values])  # type: ignore[arg-type]
+    return [grad.double().norm().item() for grad in found]
+
+
+@pytest.mark.parametrize(("scale", "steps"), [(0.2, 40), (0.5, 12), (0.02, 130), (0.25, 3)])
+def test_a_loop_written_out_has_the_gradient_of_each_step(scale: float, steps: int) -> None:
+    source = BY_HAND.format(scale=scale, steps=steps)
+    picture = drawn(source, "by_hand.py")
+    card, profile = chart_of(picture)
+    truth = steps_of(source, "states")
+    assert len(profile.norms) == len(truth) == steps
+    assert profile.norms == pytest.approx(truth, rel=1e-4, abs=1e-300)
+    assert f"×{steps}" in "".join(span.text for span in card.rows[0].left)
+    (chart,) = [row.chart for row in card.rows if row.chart]
+    assert len(chart) == min(steps, -(-steps // -(-steps // 100)))
+
+
+@pytest.mark.parametrize(("scale", "steps"), [(0.2, 40), (0.5, 12), (0.02, 130)])
+def test_where_a_loop_vanishes_is_where_torchs_gradient_does(scale: float, steps: int) -> None:
+    source = BY_HAND.format(scale=scale, steps=steps)
+    picture = drawn(source, "by_hand.py")
+    card, _ = chart_of(picture)
+    truth = steps_of(source, "states")
+    small = next((k for k, norm in enumerate(truth, 1) if norm >= FLOOR), 0)
+    told = Picture(picture.svg).headline.text
+    if small <= 1:
+        assert not rows(card, Tone.ALARM)
+        assert "vanishes" not in told
+        assert figure(truth[0]) in " ".join(rows(card, Tone.SAID))
+        return
+    (alarm,) = rows(card, Tone.ALARM)
+    assert f"below 1e-8 before step {small}" in alarm
+    assert figure(truth[-1]) in alarm
+    assert f"below 1e-8 before step {small} of {steps}" in told
+    assert re.search(r"by_hand.py line \d+", told)
+    zeros = next(k for k, norm in enumerate(truth, 1) if norm)
+    if zeros > 1:
+        assert any(row.right == f"0 before step {zeros}" for row in card.rows)
+
+
+def test_a_cell_called_in_a_loop_has_a_chart() -> None:
+    source = read("rnn")
+    picture = drawn(source, "rnn.py")
+    card, profile = chart_of(picture)
+    call = "            h = self.cell(x, h)\n"
+    kept = source.replace(call, f"{call}            STATES.append(h)\n").replace("opt.step()\n", "")
+    truth = steps_of("STATES = []\n" + kept, "STATES")
+    assert profile.norms == pytest.approx(truth, rel=1e-4, abs=1e-300)
+    dies = next(k for k, norm in enumerate(truth, 1) if norm >= FLOOR)
+    assert any(f"below 1e-8 before step {dies}" in text for text in rows(card, Tone.ALARM))
+    lines = Picture(picture.svg).headline.text
+    assert f"cell rnn.py line 28, below 1e-8 before step {dies} of 200" in lines
+
+
+def test_several_modules_in_turn_are_one_loop_with_a_row_each() -> None:
+    picture = drawn(DECODER, "decoder.py")
+    card, profile = chart_of(picture)
+    assert len(profile.norms) == 25
+    names = [row.left[0].text for row in card.rows[1:] if row.left[0].look == "name"]
+    assert names == ["emb", "cell", "out"]
+    model = picture.names["model"]
+    for row in card.rows:
+        if row.left[0].text in names and row.left[0].look == "name":
+            grads = [p.grad for p in getattr(model, row.left[0].text).parameters()]
+            norm = torch.stack([g.double().norm() for g in grads if g is not None]).norm().item()
+            assert row.right == figure(norm)
+
+
+def test_blocks_with_weights_of_their_own_are_a_loop_where_their_statement_is_one() -> None:
+    source = (
+        HEAD
+        + "ws = [(0.3 * torch.randn(8, 8)).requires_grad_() for _ in range(30)]\n"
+        + "x = torch.randn(4, 8)\nstates = []\n"
+        + MARKER
+        + "\nh = x\nfor w in ws:\n    h = torch.tanh(h @ w)\n    states.append(h)\n"
+        "loss = h.pow(2).mean()\nloss.backward()\n"
+    )
+    card, profile = chart_of(drawn(source, "layers.py"))
+    assert profile.norms == pytest.approx(steps_of(source, "states"), rel=1e-4, abs=1e-300)
+    assert rows(card, Tone.GETS)[0].startswith("✓ 30 of 30")
+
+
+def test_nan_in_a_loop_is_told_with_the_step_that_it_comes_to_first() -> None:
+    source = (
+        HEAD
+        + "w = (0.3 * torch.randn(8, 8)).requires_grad_()\nx = torch.rand(4, 8)\n"
+        + MARKER
+        + "\nh = x\nfor k in range(12):\n    h = torch.sigmoid(h @ w)\n"
+        "    h = h + torch.sqrt((h - h).abs() + (k != 7))\n"
+        "loss = h.pow(2).mean()\nloss.backward()\n"
+    )
+    picture = drawn(source, "nan.py")
+    card, _ = chart_of(picture)
+    # what sqrt of step 8 makes nan comes to no step after it
+    assert any("nan or inf comes to step 7 of 12 first" in text for text in rows(card, Tone.ALARM))
+    assert "SqrtBackward0" in Picture(picture.svg).headline.text
+
+
+def test_a_loop_that_is_not_one_has_no_chart() -> None:
+    source = (
+        HEAD
+        + "model = nn.Sequential(*(nn.Linear(8, 8) for _ in range(6)))\nx = torch.randn(4, 8)\n"
+        + MARKER
+        + "\nloss = model(x).pow(2).mean() + sum(p.pow(2).sum() for p in model.parameters())\n"
+        "loss.backward()\n"
+    )
+    cards = drawn(source, "plain.py").fitted.outline.cards
+    assert not any(row.chart for card in cards for row in card.rows)
+
+
+def test_a_profile_of_what_was_not_measured_claims_nothing() -> None:
+    nan = float("nan")
+    assert Profile((nan, nan, 0.5)).dies_at is None
+    assert Profile((None, 0.1, 0.5)).dies_at is None
+    assert Profile((nan, 0.1, 0.5)).broken_from is None
+    assert Profile((0.0, 1e-9, 0.5)).dies_at == 3
+    assert Profile((0.0, 1e-9, 0.5)).zero_before == 2
