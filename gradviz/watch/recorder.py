@@ -38,6 +38,7 @@ from gradviz.watch.hooks import Hooks
 from gradviz.watch.identity import Objects
 from gradviz.watch.modules import Modules
 from gradviz.watch.stack import Frames, Look, usual_call
+from gradviz.watch.steps import Steps
 
 ALIAS_LIMIT = 64  # tensors over one block of memory whose state is read again after a write
 
@@ -137,6 +138,7 @@ class Recorder(TorchFunctionMode):
         )
         self.modules = Modules(self.objects)
         self.frames = Frames(self.modules)
+        self.steps = Steps(self.objects)
         self.customs = CustomFunctions(self.frames, self.objects)
         self.runs = 0
         self.finished_runs = 0
@@ -166,7 +168,7 @@ class Recorder(TorchFunctionMode):
             self.finish()
             self._last_look()
         self.ended = self.mark.ended = True
-        torch_private.take_marks_off(sys._getframe(1), self.modules.owner)
+        torch_private.take_marks_off(sys._getframe(1), (self.modules.owner, self.steps.owner))
         _marks.set(tuple(mark for mark in _marks_here() if mark is not self.mark))
         taken_off = torch_private.take_off_modes(_is_over)
         if taken_off is None:
@@ -269,6 +271,7 @@ class Recorder(TorchFunctionMode):
             if watching is not None:
                 watching.stop()
             if not done:
+                call = call or self._quiet_call(name, role, (args, kwargs), sys._getframe(1))
                 self._raised(call, name, usual, watching)
         if self.ended:  # while the call ran
             return result
@@ -370,12 +373,34 @@ class Recorder(TorchFunctionMode):
         try:
             # our own reading is not for the user's subclasses, nor for other modes
             with torch_private.unobserved():
-                call = self._before(name, role, args, kwargs, inputs, frame)
+                look = self._step(frame)
+                if look is not None and self.steps.is_quiet(name, role, args, kwargs):
+                    return None, None
+                call = self._before(name, role, args, kwargs, inputs, frame, look)
                 if call is not None and role in _BACKWARD:
                     watching = watch(self, call, role, args, kwargs)
         except Exception as error:
             self.failed(error)
         return call, watching
+
+    def _quiet_call(
+        self, name: str, role: Role, given: Given, frame: FrameType
+    ) -> CallRecord | None:
+        """Make the record of a quiet call that has raised. None for any other call."""
+        try:
+            with torch_private.unobserved():
+                look = self._step(frame)
+                if look is None or not self.steps.is_quiet(name, role, *given):
+                    return None
+                return self._before(name, role, *given, [], frame, look)
+        except Exception as error:
+            self.failed(error)
+            return None
+
+    def _step(self, frame: FrameType) -> Look | None:
+        """Return what the stack tells of a call that an optimizer makes, where it made others
+        before in the same frame."""
+        return None if self.customs.running is not None else self.steps.look(frame)
 
     def failed(self, error: Exception) -> None:
         """Our own book-keeping failed: never the user's problem, but said in the notes."""
@@ -415,19 +440,23 @@ class Recorder(TorchFunctionMode):
         kwargs: dict[str, Any],
         found: list[Any],
         frame: FrameType,
+        look: Look | None,
     ) -> CallRecord | None:
-        if _functorch_active():
-            self.transformed = True
-            return None
-        self.profiled = self.profiled or _profiler_enabled()
+        """Read what goes into a call. ``look``: what the stack tells, where that is known."""
         grad_mode, inference_mode = _grad_enabled(), _inference_enabled()
-        if not grad_mode or inference_mode or self.customs.running is not None:
-            ended, running = self.customs.enter(frame, name, args)
-            self.close(ended)
-            if running is not None:
-                tensors_in((args, kwargs), found)
-                running.ran_in(self.frames.look(frame)[3])
-                return running.call
+        marked = look is not None
+        if not marked:
+            if _functorch_active():
+                self.transformed = True
+                return None
+            self.profiled = self.profiled or _profiler_enabled()
+            if not grad_mode or inference_mode or self.customs.running is not None:
+                ended, running = self.customs.enter(frame, name, args)
+                self.close(ended)
+                if running is not None:
+                    tensors_in((args, kwargs), found)
+                    running.ran_in(self.frames.look(frame)[3])
+                    return running.call
         if role is Role.DATA_GET and torch_private.copies_parameter(frame.f_code):
             name, role = "__deepcopy__", Role.COPIED_OUT  # as where a plain tensor is copied
         call = _blank(CallRecord)
@@ -445,10 +474,12 @@ class Recorder(TorchFunctionMode):
             tensors_in(value, found)
             places.extend([key] * (len(found) - len(places)))
         call.args_at = self._places.setdefault(place := tuple(places), place)
-        look = self.frames.look(frame)
+        look = look or self.frames.look(frame)
         call.site, call.run_of_module = look[0], look[3]
         if not look[1]:
             self._look(call, found, look)
+            if not marked:
+                self.steps.note(frame, look)
         call.inputs = self.objects.states(found)
         if self.nodes.new:
             call.found = self.nodes.collect()
@@ -462,14 +493,11 @@ class Recorder(TorchFunctionMode):
         if bookkeeping:
             for tensor in found:
                 if self.objects.known(tensor) is None:
-                    own = self.objects.see(tensor)
-                    own.internal = not (
-                        tensor.requires_grad or isinstance(tensor, torch.nn.Parameter)
-                    )
+                    self.objects.see_internal(tensor)
         if run is None:
             return
         for tensor in found:
-            if isinstance(tensor, torch.nn.Parameter):
+            if torch_private.is_parameter(tensor):
                 self._name_parameter(self.objects.see(tensor), tensor, run)
 
     def _name_parameters(self, args: Sequence[Any], states: list[Any], run: ModuleRun) -> None:
