@@ -192,6 +192,8 @@ def release_probe(node: Node) -> Any:
     try:
         for attribute, _ in names:
             raw: Any = getattr(node, attribute)
+            if raw.data is not None and raw.unpack_hook is None:  # as nearly always
+                return raw
             found = _saved_state(raw, node, attribute, False)
             if found is not None:
                 data, state, _ = found
