@@ -161,6 +161,13 @@ class Objects:
         self.unread[key] = weakref.ref(tensor)
         return True
 
+    def is_alone(self, own: Object) -> bool:
+        """Tell whether a write to this tensor is seen, and concerns no other one: nobody shares its
+        memory, and it is nobody's gradient."""
+        state, block = own.state, own.state.block
+        alone = block is not None and len(block) == 1 and own.key not in self.grad_owner
+        return alone and not own.deferred and state.version is not None and state.base is None
+
     def states(self, tensors: list[torch.Tensor]) -> list[State]:
         """The states of tensors, up to date."""
         by_id, found = self.by_id, []

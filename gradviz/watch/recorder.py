@@ -526,6 +526,8 @@ class Recorder(TorchFunctionMode):
         """Read what has come out of a call."""
         try:
             with torch_private.unobserved():
+                if call.bookkeeping and self._wrote_alone(call, inputs, result):
+                    return
                 returned: list[torch.Tensor] = []
                 tensors_in(result, returned)
                 running = self.customs.running
@@ -645,6 +647,29 @@ class Recorder(TorchFunctionMode):
                     writes.append((before, after, False))
                     self._write_aliases(own, writes)
         return writes
+
+    def _wrote_alone(
+        self, call: CallRecord, inputs: list[torch.Tensor], result: Any
+    ) -> bool:
+        """Note what nearly every call of an optimizer or of ``zero_grad`` is: it wrote its first
+        argument, whose memory nobody else has. Returns False where more care is needed."""
+        if not inputs or call.args_at[0] != 0 or self.nodes.new:
+            return False
+        tensor, before = inputs[0], call.inputs[0]
+        own = before.object
+        in_place = call.role is _OPERATION and not call.grad_mode and result is tensor
+        if not in_place and call.role is not Role.GRAD_SET:
+            return False
+        if own.internal or not self.objects.is_alone(own):
+            return False
+        if torch_private.moved(inputs[1:], call.inputs[1:]):
+            return False
+        after = self.objects.refresh(own, tensor)
+        if after is not before:
+            call.outputs = [after] if in_place else []
+            self.add(("called", call))
+            self.add(("wrote", call, before, after, False))
+        return True
 
     def _refresh_written(self, call: CallRecord, own: Object, tensor: torch.Tensor) -> State:
         """Return the state of an input whose version says that it was written."""

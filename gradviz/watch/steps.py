@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import CodeType, FrameType
 
-    from gradviz.watch.entries import Object
     from gradviz.watch.identity import Objects
     from gradviz.watch.stack import Look
 
@@ -78,14 +77,8 @@ class Steps:
                 if own is None and objects.put_off(value):
                     continue
                 own = own or objects.see_internal(value)
-                if written and not self._is_own(own):
+                if written and not (own.internal and objects.is_alone(own)):
                     return False
             elif isinstance(value, (_TENSOR, tuple, list, dict)):
                 return False
         return True
-
-    def _is_own(self, own: Object) -> bool:
-        """Tell whether a write to this tensor concerns nobody but the optimizer."""
-        block, counted = own.state.block, own.state.version is not None
-        alone = block is not None and len(block) == 1 and own.key not in self.objects.grad_owner
-        return own.internal and alone and counted and not own.deferred
