@@ -121,9 +121,7 @@ class _Node:
 
     __slots__ = ("arrived", "into", "out", "own", "watch")
 
-    def __init__(
-        self, watch: Watch, own: int, into: list[Inlet], out: list[Inlet | None]
-    ) -> None:
+    def __init__(self, watch: Watch, own: int, into: list[Inlet], out: list[Inlet | None]) -> None:
         self.watch, self.own, self.into, self.out = watch, own, into, out
         # read before the node may write into it
         self.arrived: tuple[Value | None, ...] | None = None
@@ -254,6 +252,7 @@ class Watch:
         graph, edges, handles = self.graph, self.edges, self.handles
         places = zip(graph.nodes, graph.numbers, self.serials, edges.into, edges.out, strict=True)
         for node, number, own, into, out in places:
+            watched: _Node
             if number == torch_private.NO_NUMBER:
                 watched = _Leaf(self, own, into, torch_private.leaf_of(node))
             else:

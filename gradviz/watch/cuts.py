@@ -103,7 +103,8 @@ class Nodes:
         """Record every node of a walk, whatever its age. Returns their serials."""
         serials, met = [], self.met
         for node, number in zip(graph.nodes, graph.numbers, strict=True):
-            slot = node.metadata.get(SLOT)
+            metadata: Any = node.metadata
+            slot = metadata.get(SLOT)
             if number == torch_private.NO_NUMBER:
                 serials.append(self.accumulate_grad(node))
             elif slot is not None and slot[0] in met and not again:

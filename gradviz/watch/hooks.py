@@ -130,7 +130,8 @@ class Edges:
         self.out: list[list[Inlet | None]] = []
         index, into = graph.index, self.into
         for functions in graph.next:
-            self.out.append(led := [])
+            led: list[Inlet | None] = []
+            self.out.append(led)
             for node, nr in functions:
                 if node is None:
                     led.append(None)

@@ -61,6 +61,8 @@ _BACKWARD = (Role.BACKWARD, Role.GRAD)
 _CHANGES_OWN = (Role.FLAG, Role.DETACH_IN_PLACE, Role.DATA_SET, Role.GRAD_SET, Role.RETAIN)
 _OPERATION, _IGNORED = Role.OPERATION, Role.IGNORED
 _OPERATIONS = (Role.OPERATION, Role.FUSED, Role.STATISTICS)
+# What is ignored and tells something all the same.
+_TELLING = SHARING | {"_set_grad_enabled", "_record_function_enter_new"}
 _NO_CUT = (Role.BACKWARD, Role.GRAD, Role.GRAD_SET, Role.RETAIN, Role.HOOK)
 
 
@@ -79,6 +81,24 @@ def tensors_in(value: Any, found: list[torch.Tensor], depth: int = 4) -> None:
     elif depth and isinstance(value, _NESTED):
         for item in value.values() if isinstance(value, dict) else value:
             tensors_in(item, found, depth - 1)
+
+
+def _places_of(
+    args: tuple[Any, ...], kwargs: dict[str, Any], found: list[torch.Tensor]
+) -> tuple[int | str, ...]:
+    """Append the tensors of a call, and return where each one stands, see ``CallRecord``."""
+    places: list[int | str] = []
+    for at, value in enumerate(args):
+        if isinstance(value, _TENSOR):
+            found.append(value)
+            places.append(at)
+        elif isinstance(value, _NESTED):
+            tensors_in(value, found)
+            places.extend([~at] * (len(found) - len(places)))
+    for key, value in kwargs.items():
+        tensors_in(value, found)
+        places.extend([key] * (len(found) - len(places)))
+    return tuple(places)
 
 
 # NOTE [whose calls are recorded]: a mode sees every call of its thread, also those of other asyncio
@@ -251,7 +271,8 @@ class Recorder(TorchFunctionMode):
         name, role = ("", _IGNORED) if self.ended else self._described(func)
         done = False
         if role is _IGNORED or self.mark not in _marks_here():
-            self._pass_by(name, role, args, sys._getframe(1))
+            if name:
+                self._pass_by(name, role, args, sys._getframe(1))
             try:
                 result = func(*args, **kwargs)
                 done = True
@@ -271,7 +292,7 @@ class Recorder(TorchFunctionMode):
             if watching is not None:
                 watching.stop()
             if not done:
-                call = call or self._quiet_call(name, role, (args, kwargs), sys._getframe(1))
+                call = self._raising(call, name, role, (args, kwargs), sys._getframe(1))
                 self._raised(call, name, usual, watching)
         if self.ended:  # while the call ran
             return result
@@ -303,9 +324,10 @@ class Recorder(TorchFunctionMode):
         return entry is not None
 
     def _described(self, func: Callable[..., Any]) -> tuple[str, Role]:
-        """Return a function's name and role; none of interest where that fails."""
+        """Return a function's name and role; none of interest where that fails. What is ignored
+        has a name only where it tells something all the same."""
         try:
-            return self._roles.get(func) or self._roles.setdefault(func, describe(func))
+            return self._roles.get(func) or self._roles.setdefault(func, _told(*describe(func)))
         # a user's own overridable function may be any object, also one without a hash
         except Exception as error:
             self.failed(error)
@@ -383,19 +405,19 @@ class Recorder(TorchFunctionMode):
             self.failed(error)
         return call, watching
 
-    def _quiet_call(
-        self, name: str, role: Role, given: Given, frame: FrameType
+    def _raising(
+        self, call: CallRecord | None, name: str, role: Role, given: Given, frame: FrameType
     ) -> CallRecord | None:
-        """Make the record of a quiet call that has raised. None for any other call."""
+        """Return the record of a call that has raised: of a quiet one there is none so far."""
         try:
             with torch_private.unobserved():
-                look = self._step(frame)
+                look = self._step(frame) if call is None else None
                 if look is None or not self.steps.is_quiet(name, role, *given):
-                    return None
+                    return call
                 return self._before(name, role, *given, [], frame, look)
         except Exception as error:
             self.failed(error)
-            return None
+            return call
 
     def _step(self, frame: FrameType) -> Look | None:
         """Return what the stack tells of a call that an optimizer makes, where it made others
@@ -450,30 +472,18 @@ class Recorder(TorchFunctionMode):
                 self.transformed = True
                 return None
             self.profiled = self.profiled or _profiler_enabled()
-            if not grad_mode or inference_mode or self.customs.running is not None:
-                ended, running = self.customs.enter(frame, name, args)
-                self.close(ended)
-                if running is not None:
-                    tensors_in((args, kwargs), found)
-                    running.ran_in(self.frames.look(frame)[3])
-                    return running.call
+            running = self._custom(name, args, frame, grad_mode and not inference_mode)
+            if running is not None:
+                tensors_in((args, kwargs), found)
+                running.ran_in(self.frames.look(frame)[3])
+                return running.call
         if role is Role.DATA_GET and torch_private.copies_parameter(frame.f_code):
             name, role = "__deepcopy__", Role.COPIED_OUT  # as where a plain tensor is copied
         call = _blank(CallRecord)
         call.function, call.role, call.arity, call.outputs = name, role, len(args), []
         call.grad_mode, call.inference_mode = grad_mode, inference_mode
-        places: list[int | str] = []
-        for at, value in enumerate(args):
-            if isinstance(value, _TENSOR):
-                found.append(value)
-                places.append(at)
-            elif isinstance(value, _NESTED):
-                tensors_in(value, found)
-                places.extend([~at] * (len(found) - len(places)))
-        for key, value in kwargs.items():
-            tensors_in(value, found)
-            places.extend([key] * (len(found) - len(places)))
-        call.args_at = self._places.setdefault(place := tuple(places), place)
+        places = _places_of(args, kwargs, found)
+        call.args_at = self._places.setdefault(places, places)
         look = look or self.frames.look(frame)
         call.site, call.run_of_module = look[0], look[3]
         if not look[1]:
@@ -484,6 +494,17 @@ class Recorder(TorchFunctionMode):
         if self.nodes.new:
             call.found = self.nodes.collect()
         return call
+
+    def _custom(
+        self, name: str, args: tuple[Any, ...], frame: FrameType, records: bool
+    ) -> Custom | None:
+        """Return the custom Function inside of which a call is made. ``records``: torch records
+        here, and inside of a custom Function it does not."""
+        if records and self.customs.running is None:
+            return None
+        ended, running = self.customs.enter(frame, name, args)
+        self.close(ended)
+        return running
 
     def _look(self, call: CallRecord, found: list[torch.Tensor], look: Look) -> None:
         """A call that the user's code did not make itself: the module that runs, torch's own
@@ -648,9 +669,7 @@ class Recorder(TorchFunctionMode):
                     self._write_aliases(own, writes)
         return writes
 
-    def _wrote_alone(
-        self, call: CallRecord, inputs: list[torch.Tensor], result: Any
-    ) -> bool:
+    def _wrote_alone(self, call: CallRecord, inputs: list[torch.Tensor], result: Any) -> bool:
         """Note what nearly every call of an optimizer or of ``zero_grad`` is: it wrote its first
         argument, whose memory nobody else has. Returns False where more care is needed."""
         if not inputs or call.args_at[0] != 0 or self.nodes.new:
@@ -816,6 +835,10 @@ def _cuts_of(
         # it for a constant.
         severed = [s for s in severed if not s.object.deferred]
     return [(s, target, reason) for s in severed]
+
+
+def _told(name: str, role: Role) -> tuple[str, Role]:
+    return ("", role) if role is _IGNORED and name not in _TELLING else (name, role)
 
 
 def _returns_others(call: CallRecord) -> bool:
