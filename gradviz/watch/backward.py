@@ -4,7 +4,7 @@ raise."""
 from __future__ import annotations
 
 import threading
-from functools import partial
+from itertools import zip_longest
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ref
@@ -16,7 +16,7 @@ from gradviz.graph.preview import LIMIT
 from gradviz.watch import torch_private
 from gradviz.watch.entries import Object, State
 from gradviz.watch.functions import Role
-from gradviz.watch.hooks import Sums, Value, ones, put_in
+from gradviz.watch.hooks import NOTHING, Edges, Inlet, Sent, Value, ones, put_in
 from gradviz.watch.identity import read
 from gradviz.watch.norms import norm, norm_there, read_there
 from gradviz.watch.walk import walk
@@ -50,7 +50,9 @@ class Log(Protocol):
         ...
 
 
-_unobserved = torch_private.unobserved
+# Looked up once: every node of a run asks them.
+_unobserved, _raw_version = torch_private.unobserved, torch_private.raw_version
+_row, _TENSOR = tuple.__new__, torch.Tensor
 WATCH_LIMIT = 20_000  # nodes; hooks on more would be felt
 
 
@@ -107,6 +109,101 @@ def _shape(tensor: torch.Tensor) -> tuple[int, ...] | None:
     return read(lambda: tuple(tensor.shape))  # type: ignore[no-any-return]
 
 
+def _other_thread() -> int | None:
+    """Return 1 on one of the engine's own threads, None on another one of the user's."""
+    own = get_ident()
+    return None if any(t.ident == own for t in threading.enumerate()) else 1
+
+
+class _Node:
+    """One node while a run lasts, with its hooks: they return None, so that nothing changes, and
+    never raise: that would abort the user's backward. No mode of hers sees what they do."""
+
+    __slots__ = ("arrived", "into", "out", "own", "watch")
+
+    def __init__(self, watch: Watch, own: int, into: list[Inlet], out: list[Inlet | None]) -> None:
+        self.watch, self.own, self.into, self.out = watch, own, into, out
+        # read before the node may write into it
+        self.arrived: tuple[Value | None, ...] | None = None
+
+    def before(self, grads: Any) -> None:
+        """Read what arrives."""
+        watch = self.watch
+        if get_ident() != watch.thread and _other_thread() is None:
+            return
+        watch.current = self.own
+        try:
+            with _unobserved():
+                self.arrived = watch.arriving(self.into, grads)
+        except Exception as error:
+            watch.recorder.failed(error)
+
+    def after(self, sent: Any, arrived: Any) -> None:
+        """Read what is sent."""
+        watch = self.watch
+        thread = 0 if get_ident() == watch.thread else _other_thread()
+        if thread is None:
+            return
+        watch.current = None
+        try:
+            watch.run.ran.append(self.own)
+            with _unobserved():
+                values = watch.leaving(self.out, sent)
+            watch.recorder.add(("ran", watch.run, self.own, self.taken(), values, thread))
+        except Exception as error:
+            watch.recorder.failed(error)
+
+    def taken(self) -> tuple[Value | None, ...]:
+        """Hand over what arrived. Raises where nothing was read."""
+        arrived, self.arrived = self.arrived, None
+        if arrived is None:
+            raise KeyError(self.own)
+        return arrived
+
+
+class _Leaf(_Node):
+    """The same for an AccumulateGrad."""
+
+    __slots__ = ("leaf", "stored")
+
+    def __init__(
+        self, watch: Watch, own: int, into: list[Inlet], leaf: torch.Tensor | None
+    ) -> None:
+        super().__init__(watch, own, into, [])
+        self.leaf = leaf
+        self.stored: Value | None = None  # its .grad before the node runs
+
+    def before(self, grads: Any) -> None:
+        """Read what arrives, and what is there."""
+        watch = self.watch
+        if get_ident() != watch.thread and _other_thread() is None:
+            return
+        watch.current = self.own
+        try:
+            with _unobserved():
+                self.arrived = watch.arriving(self.into, grads)
+                self.stored = None if self.leaf is None else watch.value(self.leaf.grad)
+        except Exception as error:
+            watch.recorder.failed(error)
+
+    def after(self, sent: Any, arrived: Any) -> None:
+        """Read what has become of the ``.grad``."""
+        watch = self.watch
+        thread = 0 if get_ident() == watch.thread else _other_thread()
+        if thread is None:
+            return
+        watch.current = None
+        try:
+            watch.run.ran.append(self.own)
+            incoming = self.taken()
+            watch.recorder.add(("ran", watch.run, self.own, incoming, (), thread))
+            if incoming[0] is not None:  # an undefined gradient is not added
+                with _unobserved():
+                    watch.accumulated(self, incoming[0])
+        except Exception as error:
+            watch.recorder.failed(error)
+
+
 class Watch:
     """The hooks of one run. ``stop`` takes them away whatever happened; ``finish`` reads what has
     become of things."""
@@ -124,34 +221,26 @@ class Watch:
         self.thread = get_ident()
         self.handles: list[Any] = []
         self.current: int | None = None
-        self.before: dict[int, Value | None] = {}
-        # read before the node may write into it
-        self.arrived: dict[int, tuple[Value | None, ...]] = {}
         # by id(), while they live
-        self.measured: dict[int, tuple[ref[torch.Tensor], int | None, Value]] = {}
+        self.measured: dict[int, Sent] = {}
         self.wanted = [recorder.objects.see(t).state for t in wanted if isinstance(t, torch.Tensor)]
         self.sums_known = given is not None  # not where backward began at edges, too
         tracked = zip(roots, given or roots, strict=True)
         begun = [(get_gradient_edge(t), t, g) for t, g in tracked if t.requires_grad]
         starts = [edge.node for edge, _, _ in begun]
         self.graph = walk(starts, WATCH_LIMIT)
-        nodes = recorder.nodes
-        self.serials: list[int] = []
-        for node in self.graph.nodes:
-            if torch_private.is_accumulate_grad(node):
-                self.serials.append(nodes.accumulate_grad(node))
-            else:
-                # What a full log has dropped is recorded again.
-                self.serials.append(nodes.record(node, [], again=recorder.dropped > 0))
+        # What a full log has dropped is recorded again.
+        self.serials = recorder.nodes.record_all(self.graph, again=recorder.dropped > 0)
         self.probes = torch_private.release_probes(self.graph.nodes)
         run.roots = [self.serials[self.graph.index[node]] for node in starts]
-        call.found = [*call.found, *nodes.collect()]
+        call.found = [*call.found, *recorder.nodes.collect()]
         recorder.note("called", call)
         run.watched = not self.graph.truncated
         if run.watched:
-            at = ((self.serials[self.graph.index[e.node]], e.output_nr) for e, _, _ in begun)
-            values = (ones(_shape(t)) if g is None else self._value(g) for _, t, g in begun)
-            self.sums = Sums(self.graph, self.serials, zip(at, values, strict=True))
+            self.edges = Edges(self.graph, self.serials)
+            for (edge, tensor, grad), serial in zip(begun, run.roots, strict=True):
+                value = ones(_shape(tensor)) if grad is None else self.value(grad)
+                self.edges.begin(self.graph.index[edge.node], serial, edge.output_nr, value)
             self.hooks, self.hooks_after = recorder.hooks.standing()
             try:
                 self._start()
@@ -160,124 +249,77 @@ class Watch:
                 raise
 
     def _start(self) -> None:
-        for node, own in zip(self.graph.nodes, self.serials, strict=True):
-            if torch_private.is_accumulate_grad(node):
-                leaf = torch_private.leaf_of(node)
-                before = partial(self._before_leaf, own, leaf)
-                after = partial(self._after_leaf, own, leaf)
+        graph, edges, handles = self.graph, self.edges, self.handles
+        places = zip(graph.nodes, graph.numbers, self.serials, edges.into, edges.out, strict=True)
+        for node, number, own, into, out in places:
+            watched: _Node
+            if number == torch_private.NO_NUMBER:
+                watched = _Leaf(self, own, into, torch_private.leaf_of(node))
             else:
-                before, after = partial(self._before, own), partial(self._after, own)
-            self.handles.append(node.register_prehook(before))
-            self.handles.append(node.register_hook(after))
+                watched = _Node(self, own, into, out)
+            handles.append(node.register_prehook(watched.before))
+            handles.append(node.register_hook(watched.after))
 
-    # --- hooks: return None, so that nothing changes, and never raise: that would abort the user's
-    # backward. No mode of hers sees what they do. -----------------------------------------------
+    # --- what the hooks ask -----------------------------------------------------------------------
 
-    def _other_thread(self) -> int | None:
-        """Return 1 on one of the engine's own threads, None on another one of the user's."""
-        own = get_ident()
-        return None if any(t.ident == own for t in threading.enumerate()) else 1
-
-    def _before(self, own: int, grads: Any) -> None:
-        if get_ident() != self.thread and self._other_thread() is None:
-            return
-        self.current = own
-        try:
-            with _unobserved():
-                self.arrived[own] = self._arriving(own, grads)
-        except Exception as error:
-            self.recorder.failed(error)
-
-    def _before_leaf(self, own: int, leaf: torch.Tensor | None, grads: Any) -> None:
-        if get_ident() != self.thread and self._other_thread() is None:
-            return
-        self.current = own
-        try:
-            with _unobserved():
-                self.arrived[own] = self._arriving(own, grads)
-                self.before[own] = None if leaf is None else self._value(leaf.grad)
-        except Exception as error:
-            self.recorder.failed(error)
-
-    def _after(self, own: int, sent: Any, arrived: Any) -> None:
-        thread = 0 if get_ident() == self.thread else self._other_thread()
-        if thread is None:
-            return
-        self.current = None
-        try:
-            self.run.ran.append(own)
-            with _unobserved():
-                values = self._leaving(own, sent)
-            self.recorder.add(("ran", self.run, own, self.arrived.pop(own), values, thread))
-        except Exception as error:
-            self.recorder.failed(error)
-
-    def _after_leaf(self, own: int, leaf: torch.Tensor | None, sent: Any, arrived: Any) -> None:
-        thread = 0 if get_ident() == self.thread else self._other_thread()
-        if thread is None:
-            return
-        self.current = None
-        try:
-            self.run.ran.append(own)
-            incoming = self.arrived.pop(own)
-            self.recorder.add(("ran", self.run, own, incoming, (), thread))
-            if incoming[0] is not None:  # an undefined gradient is not added
-                with _unobserved():
-                    self._accumulated(own, leaf, incoming[0])
-        except Exception as error:
-            self.recorder.failed(error)
-
-    def _accumulated(self, own: int, leaf: torch.Tensor | None, incoming: Value) -> None:
-        """Read what has become of the leaf's ``.grad``."""
-        stored = None if leaf is None else self._value(leaf.grad)
-        before, dtype = self.before.get(own), torch.float32 if leaf is None else leaf.dtype
-        total = None if leaf is None else put_in(incoming, before, stored, dtype)
-        hooks = self.hooks_after.get(own, ())
-        self.recorder.add(("accumulated", self.run, own, incoming, before, stored, total, hooks))
-
-    def _arriving(self, own: int, grads: Any) -> tuple[Value | None, ...]:
+    def arriving(self, inlets: list[Inlet], grads: Any) -> tuple[Value | None, ...]:
         """What arrives at a node, and what was changed on its way there."""
         found: list[Value | None] = []
         for nr, grad in enumerate(grads):
-            if not isinstance(grad, torch.Tensor):
-                found.append(None)
-                continue
-            slot = own, nr
-            value = self.sums.take_as_sent(slot, grad) if self.sums_known else None
-            if value is None:
-                value = self._measure(grad)
-                if value is not None:
-                    self._compare(slot, grad, value)
+            value = None
+            if isinstance(grad, _TENSOR):
+                inlet = inlets[nr] if nr < len(inlets) else None
+                if inlet is not None and self.sums_known:
+                    value = inlet.take_as_sent(grad)
+                if value is None:
+                    value = self._measure(grad).value
+                    if inlet is not None and value is not None:
+                        self._compare(inlet, grad, value)
             found.append(value)
         return tuple(found)
 
-    def _leaving(self, own: int, sent: Any) -> tuple[Value | None, ...]:
+    def leaving(self, outlets: list[Inlet | None], sent: Any) -> tuple[Value | None, ...]:
         """Read what a node sends, with norms."""
-        values = [self._measure(g) if isinstance(g, torch.Tensor) else None for g in sent]
-        self.sums.add(own, sent, values)
+        values: list[Value | None] = []
+        # a user's hook may return fewer
+        for outlet, grad in zip_longest(outlets[: len(sent)], sent):
+            one = self._measure(grad) if isinstance(grad, _TENSOR) else NOTHING
+            values.append(one[0])
+            if outlet is not None:
+                outlet.append(one)
         return tuple(values)
 
-    def _compare(self, slot: tuple[int, int], grad: torch.Tensor, value: Value) -> None:
-        hooks = self.hooks.get(slot, [])
+    def accumulated(self, leaf: _Leaf, incoming: Value) -> None:
+        """Read what has become of the leaf's ``.grad``."""
+        tensor, own, before = leaf.leaf, leaf.own, leaf.stored
+        stored = None if tensor is None else self.value(tensor.grad)
+        dtype = torch.float32 if tensor is None else tensor.dtype
+        total = None if tensor is None else put_in(incoming, before, stored, dtype)
+        hooks = self.hooks_after.get(own, ())
+        self.recorder.add(("accumulated", self.run, own, incoming, before, stored, total, hooks))
+
+    def _compare(self, inlet: Inlet, grad: torch.Tensor, value: Value) -> None:
         if not self.sums_known:
             return
-        found = self.sums.changed(slot, grad, value, self.run.norms, bool(hooks))
+        hooks = self.hooks.get(inlet.slot, [])
+        found = inlet.changed(grad, value, self.run.norms, bool(hooks))
         if found is not None:
-            self.recorder.note("changed", self.run, slot, found[0], value, hooks)
+            self.recorder.note("changed", self.run, inlet.slot, found[0], value, hooks)
 
-    def _measure(self, grad: torch.Tensor) -> Value | None:
+    def _measure(self, grad: torch.Tensor) -> Sent:
         """Read a gradient with its norm. What one node sends arrives as the same object where it is
         the only one, and nothing wrote into it: then it is not measured again."""
         last = self.measured.get(id(grad))
-        if last is not None and last[0]() is grad and last[1] == torch_private.raw_version(grad):
-            return last[2]
+        if last is not None and last[1]() is grad and last[2] == _raw_version(grad):  # type: ignore[misc]
+            return last
         size = self._norm(grad)
         if size is None:
-            return self._value(grad)
-        value = tuple(grad.shape), None, len(self.run.norms)
-        self.run.norms.append(size)
-        self.measured[id(grad)] = ref(grad), torch_private.raw_version(grad), value
-        return value
+            return Sent(self.value(grad), ref(grad), torch_private.version(grad))
+        norms = self.run.norms
+        value = tuple(grad.shape), None, len(norms)
+        norms.append(size)
+        self.measured[id(grad)] = sent = _row(Sent, (value, ref(grad), _raw_version(grad)))
+        return sent
 
     def _norm(self, grad: torch.Tensor) -> Any:
         """The 2-norm. Reading another device would wait for each node: there it stays a tensor
@@ -291,7 +333,8 @@ class Watch:
         except Exception:
             return None  # what is not plain memory
 
-    def _value(self, grad: Any) -> Value | None:
+    def value(self, grad: Any) -> Value | None:
+        """A gradient without its norm; None for what is no tensor."""
         if not isinstance(grad, torch.Tensor):
             return None
         try:
@@ -332,16 +375,22 @@ class Watch:
     def _take_returned(self, returned: Any) -> None:
         """Keep what ``autograd.grad`` returned: the values, and its results as the call's."""
         run, objects = self.run, self.recorder.objects
-        run.returned = [(s, self._value(g)) for s, g in zip(self.wanted, returned, strict=False)]
+        run.returned = [(s, self.value(g)) for s, g in zip(self.wanted, returned, strict=False)]
         for (state, value), grad in zip(run.returned, returned, strict=False):
             at = state.object.accumulate_grad if state.node is None else state.node
             if value is not None and at is not None and run.watched:  # no node ran there
-                self._compare((at, state.output_nr), grad, value)
+                self._compare(self._inlet(at, state.output_nr), grad, value)
         tensors = [g for g in returned if isinstance(g, torch.Tensor)]
         self.call.returned = len(tensors)
         self.call.outputs = [
             (objects.known(g) or objects.make(g, self.call)).state for g in tensors
         ]
+
+    def _inlet(self, serial: int, nr: int) -> Inlet:
+        """Find a slot of a node by its serial; one that nothing was sent to where there is none."""
+        places = zip(self.serials, self.edges.into, strict=True)
+        inlets = next((into for own, into in places if own == serial), [])
+        return inlets[nr] if nr < len(inlets) else Inlet((serial, nr))
 
     def _released(self) -> list[int]:
         """Return the serials of the nodes that ran and no longer hold what they had saved."""

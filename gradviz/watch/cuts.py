@@ -18,7 +18,7 @@ from gradviz.watch import torch_private
 from gradviz.watch.entries import Block, CallRecord, NodeRecord, Object, Saved, State, Write
 from gradviz.watch.functions import CASTS, Role
 from gradviz.watch.identity import Objects
-from gradviz.watch.walk import _BLOCK, SLOT, Slot, _guard, guard_new, new_serial, serial
+from gradviz.watch.walk import _BLOCK, SLOT, Slot, Walk, _guard, guard_new, new_serial, serial
 
 STEP_LIMIT = 10_000  # nodes followed behind one call
 
@@ -98,6 +98,20 @@ class Nodes:
         its serial."""
         own = serial(node)
         return own if own in self.met and not again else self._record(node, _raw_number(node), todo)
+
+    def record_all(self, graph: Walk, *, again: bool) -> list[int]:
+        """Record every node of a walk, whatever its age. Returns their serials."""
+        serials, met = [], self.met
+        for node, number in zip(graph.nodes, graph.numbers, strict=True):
+            metadata: Any = node.metadata
+            slot = metadata.get(SLOT)
+            if number == torch_private.NO_NUMBER:
+                serials.append(self.accumulate_grad(node))
+            elif slot is not None and slot[0] in met and not again:
+                serials.append(slot[0])
+            else:
+                serials.append(self.record(node, [], again=again))
+        return serials
 
     def _record(self, node: Any, number: int, todo: list[Any]) -> int:
         functions = node.next_functions

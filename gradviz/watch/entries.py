@@ -83,6 +83,28 @@ class State:
     output_nr: int
     tracked: bool  # takes part in gradients at that moment
 
+    def later(self, version: int | None, values: Any, grad: Any) -> State:
+        """Return the state of a leaf of which nothing else has changed."""
+        return State(
+            self.object,
+            self.shape,
+            self.stride,
+            self.storage_offset,
+            self.dtype,
+            self.device,
+            self.requires_grad,
+            True,
+            self.retains_grad,
+            version,
+            values,
+            grad,
+            self.block,
+            None,
+            None,
+            self.output_nr,
+            self.tracked,
+        )
+
 
 @dataclass(slots=True)
 class NodeRecord:

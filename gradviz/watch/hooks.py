@@ -9,8 +9,8 @@ what arrives.
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
@@ -67,67 +67,40 @@ class Sent(NamedTuple):
     version: int | None
 
 
-_row = tuple.__new__  # quicker than calling the class
-_NOTHING = Sent(None, None, None)
+NOTHING = Sent(None, None, None)
 
 
-class Sums:
-    """What one run has sent to each slot so far, until the node there takes it."""
+class Inlet(list[Sent]):
+    """What one run has sent to one slot so far, until the node there takes it."""
 
-    def __init__(
-        self, graph: Walk, serials: Sequence[int], roots: Iterable[tuple[Slot, Value | None]]
-    ) -> None:
-        self.to: dict[int, list[Slot | None]] = {}
-        self.wanted: Counter[Slot] = Counter()
-        self.sent: dict[Slot, list[Sent]] = {}
-        for own, functions in zip(serials, graph.next, strict=True):
-            self.to[own] = to = [
-                None if n is None else (serials[graph.index[n]], nr) for n, nr in functions
-            ]
-            self.wanted.update(slot for slot in to if slot is not None)
-        for slot, value in roots:
-            self.wanted[slot] += 1
-            if value is not None:  # else what is known is never complete there
-                self.sent.setdefault(slot, []).append(Sent(value, None, None))
+    __slots__ = ("slot", "wanted")
 
-    def add(self, own: int, grads: Sequence[Any], values: Sequence[Value | None]) -> None:
-        """A node has run."""
-        # a user's hook may return fewer
-        for slot, grad, value in zip(self.to[own], grads, values):  # noqa: B905
-            if slot is None:
-                continue
-            one = _NOTHING
-            if value is not None:
-                one = _row(Sent, (value, ref(grad), torch_private.version(grad)))
-            before = self.sent.get(slot)
-            if before is None:
-                self.sent[slot] = [one]
-            else:
-                before.append(one)
+    def __init__(self, slot: Slot) -> None:
+        self.slot = slot
+        self.wanted = 0  # how many edges lead there
 
-    def take_as_sent(self, slot: Slot, grad: torch.Tensor) -> Value | None:
+    def take_as_sent(self, grad: torch.Tensor) -> Value | None:
         """Take the value of a large gradient that arrives as the one node sent it that sends any
         there: the very tensor, unwritten since. None where more has to be asked."""
-        sent = self.sent.get(slot)
-        if sent is None or len(sent) != 1 or self.wanted[slot] != 1:
+        if len(self) != 1 or self.wanted != 1:
             return None
-        value, tensor, version = sent[0]
+        value, tensor, version = self[0]
         if value is None or value[2] is None or tensor is None or tensor() is not grad:
             return None
         if version != torch_private.raw_version(grad):
             return None
-        del self.sent[slot]
+        self.clear()
         return value
 
     def changed(
-        self, slot: Slot, grad: torch.Tensor, value: Value, norms: Sequence[Any], hooked: bool
+        self, grad: torch.Tensor, value: Value, norms: Sequence[Any], hooked: bool
     ) -> tuple[Value | None] | None:
         """What the engine had for this slot, as a tuple of one, where something else arrives. None
-        where it is the
-        same, or where that is not known: large gradients are not kept, so they cannot be added
-        up."""
-        sent = self.sent.pop(slot, [])
-        if not sent or len(sent) != self.wanted[slot]:
+        where it is the same, or where that is not known: large gradients are not kept, so they
+        cannot be added up."""
+        sent = list(self)
+        self.clear()
+        if not sent or len(sent) != self.wanted:
             return None  # not this run's: a backward inside of it
         if _is_as_sent(sent, grad):
             return None
@@ -142,6 +115,42 @@ class Sums:
         before = values[0] if len(values) == 1 else (value[0], None, None)
         # the same size, and yet maybe not the same
         return (before,) if hooked or _differ_in_size(before, value, norms) else None
+
+
+class Edges:
+    """The slots of a graph that one run goes through.
+
+    Attributes:
+        into: for each node of the walk, the inlets of its slots.
+        out: for each node of the walk, the inlet that each of its edges leads to.
+    """
+
+    def __init__(self, graph: Walk, serials: Sequence[int]) -> None:
+        self.into: list[list[Inlet]] = [[] for _ in serials]
+        self.out: list[list[Inlet | None]] = []
+        index, into = graph.index, self.into
+        for functions in graph.next:
+            led: list[Inlet | None] = []
+            self.out.append(led)
+            for node, nr in functions:
+                if node is None:
+                    led.append(None)
+                    continue
+                at = index[node]
+                inlets = into[at]
+                if len(inlets) <= nr:
+                    inlets += [Inlet((serials[at], n)) for n in range(len(inlets), nr + 1)]
+                inlets[nr].wanted += 1
+                led.append(inlets[nr])
+
+    def begin(self, at: int, serial: int, nr: int, value: Value | None) -> None:
+        """Note what the run starts with at a slot of the node at this place; None: not known, and
+        then what is known is never complete there."""
+        inlets = self.into[at]
+        inlets += [Inlet((serial, n)) for n in range(len(inlets), nr + 1)]
+        inlets[nr].wanted += 1
+        if value is not None:
+            inlets[nr].append(Sent(value, None, None))
 
 
 def _is_as_sent(sent: Sequence[Sent], grad: torch.Tensor) -> bool:

@@ -77,6 +77,8 @@ def _plain(read_sizes: Callable[[], Any]) -> tuple[int, ...] | None:
 def _is_same_state(state: State, before: State) -> bool:
     """Tell whether nothing has changed. Equal numbers become the very same: a nan equals
     nothing."""
+    if state.version != before.version:
+        return False
     if state == before:
         return True
     exchanged = False
@@ -99,6 +101,8 @@ class Objects:
         self.exposed: set[Block] = set()
         # by id, what wants to know that a recorded call has met a parameter
         self.awaited: dict[int, Callable[[torch.Tensor, Object], None]] = {}
+        # by id, what only an optimizer has used: internal, and not read yet
+        self.unread: dict[int, weakref.ref[torch.Tensor]] = {}
         self.foreign = False  # was any memory met that is not torch's own?
         self.by_id: dict[int, Object] = {}
         self.blocks: dict[int, Block] = {}
@@ -127,6 +131,42 @@ class Objects:
             self.look(own, tensor)
             return own
         return self.states([tensor])[0].object
+
+    def see_internal(self, tensor: torch.Tensor) -> Object:
+        """The object of a tensor that torch's own bookkeeping is the first to use."""
+        own = self.see(tensor)
+        own.internal = not (tensor.requires_grad or torch_private.is_parameter(tensor))
+        return own
+
+    def put_off(self, tensor: torch.Tensor) -> bool:
+        """Note that a tensor which nobody has met is internal, and read it only when it is met
+        again. Returns False where it has to be read now, as others may hold its memory or its
+        gradient."""
+        key = id(tensor)
+        found = self.unread.get(key)
+        if found is not None and found() is tensor:
+            return True
+        if (
+            type(tensor) is not torch.Tensor
+            or tensor.requires_grad
+            or key in self.grad_owner
+            or torch_private.base_of(tensor) is not None
+            or torch_private.version(tensor) is None
+        ):
+            return False
+        span = torch_private.storage_range(tensor)
+        block = None if span is None else self.blocks.get(span[0])
+        if span is None or (block is not None and any(m() is not None for m in block)):
+            return False
+        self.unread[key] = weakref.ref(tensor)
+        return True
+
+    def is_alone(self, own: Object) -> bool:
+        """Tell whether a write to this tensor is seen, and concerns no other one: nobody shares its
+        memory, and it is nobody's gradient."""
+        state, block = own.state, own.state.block
+        alone = block is not None and len(block) == 1 and own.key not in self.grad_owner
+        return alone and not own.deferred and state.version is not None and state.base is None
 
     def states(self, tensors: list[torch.Tensor]) -> list[State]:
         """The states of tensors, up to date."""
@@ -208,7 +248,14 @@ class Objects:
         self.by_id[found.key] = found
         if self.awaited and (meets := self.awaited.pop(found.key, None)) is not None:
             meets(tensor, found)
+        if self.unread and (unread := self.unread.pop(found.key, None)) is not None:
+            found.internal = unread() is tensor
         return found
+
+    def _base(self, base: torch.Tensor) -> Object | None:
+        """The object of the tensor that another one is a view of, if it was met before."""
+        unread = self.unread.get(id(base))
+        return self.known(base) if unread is None or unread() is not base else self.see(base)
 
     def make(self, tensor: torch.Tensor, call: CallRecord) -> Object:
         """The object of a tensor that ``call`` returned. A view or alias of an input counts
@@ -236,12 +283,14 @@ class Objects:
         if found.deferred is settled:
             found.deferred = not settled
             self.deferred = True
+        before: State | None = getattr(found, "state", None)
         try:
             plain = settled and type(t) in _PLAIN
-            state = self._read_ordinary(found, t) if plain else self._read_guarded(found, t)
+            state = self._later(before, t) if plain and before is not None else None
+            if state is None:
+                state = self._read_ordinary(found, t) if plain else self._read_guarded(found, t)
         except Exception:
             state = self._read_guarded(found, t)
-        before: State | None = getattr(found, "state", None)
         if before is not None and _is_same_state(state, before):
             return before
         found.state = state
@@ -251,6 +300,28 @@ class Objects:
             if before is not None and len(block) > 1:
                 self.exposed.add(block)  # it has moved there: ``set_``, ``.data =``
         return state
+
+    def _later(self, before: State, t: torch.Tensor) -> State | None:
+        """The state of a leaf that lies where it lay: only its version, its numbers and its
+        ``.grad`` can be others. None for any other tensor."""
+        block = before.block
+        if before.base is not None or block is None or not before.is_leaf:
+            return None
+        shape, stride, offset, dtype, device, flag, version, base, *rest = torch_private.facts(t)
+        retains, _, grad_fn, _ = rest
+        span = torch_private.storage_range(t)
+        if (
+            not (base is None is grad_fn)
+            or flag is not before.requires_grad
+            or retains is not before.retains_grad
+            or (shape, stride, offset) != (before.shape, before.stride, before.storage_offset)
+            or (dtype, device) != (before.dtype, before.device)
+            or span is None
+            or self.blocks.get(span[0]) is not block
+        ):
+            return None
+        values, grad = self.values(t), self._grad(before.object, t)
+        return before.later(version, values, grad)
 
     def _read_ordinary(self, found: Object, t: torch.Tensor) -> State:
         state = _blank(State)
@@ -274,7 +345,7 @@ class Objects:
         state.values = t.tolist() if small else None
         state.grad = self._grad(found, t) if is_leaf or retains else None
         state.block = self._block(found, t)
-        state.base = None if base is None else self.known(base)
+        state.base = None if base is None else self._base(base)
         state.node = None if grad_fn is None else self.meet(grad_fn)
         state.tracked = requires_grad and (
             not is_leaf or base is None or torch_private.takes_gradient(t)
@@ -310,7 +381,7 @@ class Objects:
             read(lambda: self.values(t)),
             read(lambda: self._grad(found, t)) if is_leaf or retains else None,
             read(lambda: self._block(found, t)),
-            None if base is None else self.known(base),
+            None if base is None else self._base(base),
             None if grad_fn is None else self.meet(grad_fn),
             read(lambda: t.output_nr) or 0,
             tracked,

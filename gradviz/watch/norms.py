@@ -11,6 +11,7 @@ from gradviz.watch import torch_private
 
 _REAL = (torch.float32, torch.float64)
 _WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32}  # to add squares up in
+_FEW = 128  # numbers that Python adds up sooner than torch converts them
 _SQUARES = (1e-14, 1e18)  # norms whose squares float32 holds
 
 
@@ -29,13 +30,15 @@ def norm(grad: torch.Tensor) -> float | None:
     dense = grad if grad.dim() != 2 or grad.is_contiguous() else grad.t()
     if dense.dtype in _REAL and not dense.requires_grad and dense.is_contiguous():
         plain, times, flat = dense, 1.0, dense.view(-1)  # as nearly always
-        found = math.sqrt(torch.dot(flat, flat).item())  # the quickest way through memory
+        found = math.sqrt(flat.dot(flat).item())  # the quickest way through memory
     else:
         plain, times = _plain(grad)
         found = float(torch.linalg.vector_norm(plain, dtype=_WIDER.get(plain.dtype)))
     if _SQUARES[0] < found < _SQUARES[1] or math.isnan(found):
         return found * times
     if plain.dtype is torch.float32:  # its squares float64 holds, all of them
+        if plain.numel() <= _FEW:
+            return math.hypot(*plain.reshape(-1).tolist()) * times
         wide = plain.reshape(-1).to(torch.float64)
         return math.sqrt(torch.dot(wide, wide).item()) * times
     sizes = plain.abs().to(torch.float64)

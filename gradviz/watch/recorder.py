@@ -38,6 +38,7 @@ from gradviz.watch.hooks import Hooks
 from gradviz.watch.identity import Objects
 from gradviz.watch.modules import Modules
 from gradviz.watch.stack import Frames, Look, usual_call
+from gradviz.watch.steps import Steps
 
 ALIAS_LIMIT = 64  # tensors over one block of memory whose state is read again after a write
 
@@ -60,6 +61,8 @@ _BACKWARD = (Role.BACKWARD, Role.GRAD)
 _CHANGES_OWN = (Role.FLAG, Role.DETACH_IN_PLACE, Role.DATA_SET, Role.GRAD_SET, Role.RETAIN)
 _OPERATION, _IGNORED = Role.OPERATION, Role.IGNORED
 _OPERATIONS = (Role.OPERATION, Role.FUSED, Role.STATISTICS)
+# What is ignored and tells something all the same.
+_TELLING = SHARING | {"_set_grad_enabled", "_record_function_enter_new"}
 _NO_CUT = (Role.BACKWARD, Role.GRAD, Role.GRAD_SET, Role.RETAIN, Role.HOOK)
 
 
@@ -78,6 +81,24 @@ def tensors_in(value: Any, found: list[torch.Tensor], depth: int = 4) -> None:
     elif depth and isinstance(value, _NESTED):
         for item in value.values() if isinstance(value, dict) else value:
             tensors_in(item, found, depth - 1)
+
+
+def _places_of(
+    args: tuple[Any, ...], kwargs: dict[str, Any], found: list[torch.Tensor]
+) -> tuple[int | str, ...]:
+    """Append the tensors of a call, and return where each one stands, see ``CallRecord``."""
+    places: list[int | str] = []
+    for at, value in enumerate(args):
+        if isinstance(value, _TENSOR):
+            found.append(value)
+            places.append(at)
+        elif isinstance(value, _NESTED):
+            tensors_in(value, found)
+            places.extend([~at] * (len(found) - len(places)))
+    for key, value in kwargs.items():
+        tensors_in(value, found)
+        places.extend([key] * (len(found) - len(places)))
+    return tuple(places)
 
 
 # NOTE [whose calls are recorded]: a mode sees every call of its thread, also those of other asyncio
@@ -137,6 +158,7 @@ class Recorder(TorchFunctionMode):
         )
         self.modules = Modules(self.objects)
         self.frames = Frames(self.modules)
+        self.steps = Steps(self.objects)
         self.customs = CustomFunctions(self.frames, self.objects)
         self.runs = 0
         self.finished_runs = 0
@@ -166,7 +188,7 @@ class Recorder(TorchFunctionMode):
             self.finish()
             self._last_look()
         self.ended = self.mark.ended = True
-        torch_private.take_marks_off(sys._getframe(1), self.modules.owner)
+        torch_private.take_marks_off(sys._getframe(1), (self.modules.owner, self.steps.owner))
         _marks.set(tuple(mark for mark in _marks_here() if mark is not self.mark))
         taken_off = torch_private.take_off_modes(_is_over)
         if taken_off is None:
@@ -249,7 +271,8 @@ class Recorder(TorchFunctionMode):
         name, role = ("", _IGNORED) if self.ended else self._described(func)
         done = False
         if role is _IGNORED or self.mark not in _marks_here():
-            self._pass_by(name, role, args, sys._getframe(1))
+            if name:
+                self._pass_by(name, role, args, sys._getframe(1))
             try:
                 result = func(*args, **kwargs)
                 done = True
@@ -269,6 +292,7 @@ class Recorder(TorchFunctionMode):
             if watching is not None:
                 watching.stop()
             if not done:
+                call = self._raising(call, name, role, (args, kwargs), sys._getframe(1))
                 self._raised(call, name, usual, watching)
         if self.ended:  # while the call ran
             return result
@@ -300,9 +324,10 @@ class Recorder(TorchFunctionMode):
         return entry is not None
 
     def _described(self, func: Callable[..., Any]) -> tuple[str, Role]:
-        """Return a function's name and role; none of interest where that fails."""
+        """Return a function's name and role; none of interest where that fails. What is ignored
+        has a name only where it tells something all the same."""
         try:
-            return self._roles.get(func) or self._roles.setdefault(func, describe(func))
+            return self._roles.get(func) or self._roles.setdefault(func, _told(*describe(func)))
         # a user's own overridable function may be any object, also one without a hash
         except Exception as error:
             self.failed(error)
@@ -370,12 +395,34 @@ class Recorder(TorchFunctionMode):
         try:
             # our own reading is not for the user's subclasses, nor for other modes
             with torch_private.unobserved():
-                call = self._before(name, role, args, kwargs, inputs, frame)
+                look = self._step(frame)
+                if look is not None and self.steps.is_quiet(name, role, args, kwargs):
+                    return None, None
+                call = self._before(name, role, args, kwargs, inputs, frame, look)
                 if call is not None and role in _BACKWARD:
                     watching = watch(self, call, role, args, kwargs)
         except Exception as error:
             self.failed(error)
         return call, watching
+
+    def _raising(
+        self, call: CallRecord | None, name: str, role: Role, given: Given, frame: FrameType
+    ) -> CallRecord | None:
+        """Return the record of a call that has raised: of a quiet one there is none so far."""
+        try:
+            with torch_private.unobserved():
+                look = self._step(frame) if call is None else None
+                if look is None or not self.steps.is_quiet(name, role, *given):
+                    return call
+                return self._before(name, role, *given, [], frame, look)
+        except Exception as error:
+            self.failed(error)
+            return call
+
+    def _step(self, frame: FrameType) -> Look | None:
+        """Return what the stack tells of a call that an optimizer makes, where it made others
+        before in the same frame."""
+        return None if self.customs.running is not None else self.steps.look(frame)
 
     def failed(self, error: Exception) -> None:
         """Our own book-keeping failed: never the user's problem, but said in the notes."""
@@ -415,15 +462,17 @@ class Recorder(TorchFunctionMode):
         kwargs: dict[str, Any],
         found: list[Any],
         frame: FrameType,
+        look: Look | None,
     ) -> CallRecord | None:
-        if _functorch_active():
-            self.transformed = True
-            return None
-        self.profiled = self.profiled or _profiler_enabled()
+        """Read what goes into a call. ``look``: what the stack tells, where that is known."""
         grad_mode, inference_mode = _grad_enabled(), _inference_enabled()
-        if not grad_mode or inference_mode or self.customs.running is not None:
-            ended, running = self.customs.enter(frame, name, args)
-            self.close(ended)
+        marked = look is not None
+        if not marked:
+            if _functorch_active():
+                self.transformed = True
+                return None
+            self.profiled = self.profiled or _profiler_enabled()
+            running = self._custom(name, args, frame, grad_mode and not inference_mode)
             if running is not None:
                 tensors_in((args, kwargs), found)
                 running.ran_in(self.frames.look(frame)[3])
@@ -433,26 +482,29 @@ class Recorder(TorchFunctionMode):
         call = _blank(CallRecord)
         call.function, call.role, call.arity, call.outputs = name, role, len(args), []
         call.grad_mode, call.inference_mode = grad_mode, inference_mode
-        places: list[int | str] = []
-        for at, value in enumerate(args):
-            if isinstance(value, _TENSOR):
-                found.append(value)
-                places.append(at)
-            elif isinstance(value, _NESTED):
-                tensors_in(value, found)
-                places.extend([~at] * (len(found) - len(places)))
-        for key, value in kwargs.items():
-            tensors_in(value, found)
-            places.extend([key] * (len(found) - len(places)))
-        call.args_at = self._places.setdefault(place := tuple(places), place)
-        look = self.frames.look(frame)
+        places = _places_of(args, kwargs, found)
+        call.args_at = self._places.setdefault(places, places)
+        look = look or self.frames.look(frame)
         call.site, call.run_of_module = look[0], look[3]
         if not look[1]:
             self._look(call, found, look)
+            if not marked:
+                self.steps.note(frame, look)
         call.inputs = self.objects.states(found)
         if self.nodes.new:
             call.found = self.nodes.collect()
         return call
+
+    def _custom(
+        self, name: str, args: tuple[Any, ...], frame: FrameType, records: bool
+    ) -> Custom | None:
+        """Return the custom Function inside of which a call is made. ``records``: torch records
+        here, and inside of a custom Function it does not."""
+        if records and self.customs.running is None:
+            return None
+        ended, running = self.customs.enter(frame, name, args)
+        self.close(ended)
+        return running
 
     def _look(self, call: CallRecord, found: list[torch.Tensor], look: Look) -> None:
         """A call that the user's code did not make itself: the module that runs, torch's own
@@ -462,14 +514,11 @@ class Recorder(TorchFunctionMode):
         if bookkeeping:
             for tensor in found:
                 if self.objects.known(tensor) is None:
-                    own = self.objects.see(tensor)
-                    own.internal = not (
-                        tensor.requires_grad or isinstance(tensor, torch.nn.Parameter)
-                    )
+                    self.objects.see_internal(tensor)
         if run is None:
             return
         for tensor in found:
-            if isinstance(tensor, torch.nn.Parameter):
+            if torch_private.is_parameter(tensor):
                 self._name_parameter(self.objects.see(tensor), tensor, run)
 
     def _name_parameters(self, args: Sequence[Any], states: list[Any], run: ModuleRun) -> None:
@@ -498,6 +547,8 @@ class Recorder(TorchFunctionMode):
         """Read what has come out of a call."""
         try:
             with torch_private.unobserved():
+                if call.bookkeeping and self._wrote_alone(call, inputs, result):
+                    return
                 returned: list[torch.Tensor] = []
                 tensors_in(result, returned)
                 running = self.customs.running
@@ -617,6 +668,27 @@ class Recorder(TorchFunctionMode):
                     writes.append((before, after, False))
                     self._write_aliases(own, writes)
         return writes
+
+    def _wrote_alone(self, call: CallRecord, inputs: list[torch.Tensor], result: Any) -> bool:
+        """Note what nearly every call of an optimizer or of ``zero_grad`` is: it wrote its first
+        argument, whose memory nobody else has. Returns False where more care is needed."""
+        if not inputs or call.args_at[0] != 0 or self.nodes.new:
+            return False
+        tensor, before = inputs[0], call.inputs[0]
+        own = before.object
+        in_place = call.role is _OPERATION and not call.grad_mode and result is tensor
+        if not in_place and call.role is not Role.GRAD_SET:
+            return False
+        if own.internal or not self.objects.is_alone(own):
+            return False
+        if torch_private.moved(inputs[1:], call.inputs[1:]):
+            return False
+        after = self.objects.refresh(own, tensor)
+        if after is not before:
+            call.outputs = [after] if in_place else []
+            self.add(("called", call))
+            self.add(("wrote", call, before, after, False))
+        return True
 
     def _refresh_written(self, call: CallRecord, own: Object, tensor: torch.Tensor) -> State:
         """Return the state of an input whose version says that it was written."""
@@ -763,6 +835,10 @@ def _cuts_of(
         # it for a constant.
         severed = [s for s in severed if not s.object.deferred]
     return [(s, target, reason) for s in severed]
+
+
+def _told(name: str, role: Role) -> tuple[str, Role]:
+    return ("", role) if role is _IGNORED and name not in _TELLING else (name, role)
 
 
 def _returns_others(call: CallRecord) -> bool:

@@ -192,6 +192,8 @@ def release_probe(node: Node) -> Any:
     try:
         for attribute, _ in names:
             raw: Any = getattr(node, attribute)
+            if raw.data is not None and raw.unpack_hook is None:  # as nearly always
+                return raw
             found = _saved_state(raw, node, attribute, False)
             if found is not None:
                 data, state, _ = found
@@ -273,6 +275,15 @@ def facts(t: torch.Tensor) -> tuple[Any, ...]:
         t.output_nr,
         t.grad_fn,
         t.is_cpu,
+    )
+
+
+def is_parameter(tensor: torch.Tensor) -> bool:
+    """Is it an ``nn.Parameter``? ``isinstance`` alone is slow; it tells only of subclasses more
+    than the class does."""
+    kind = type(tensor)
+    return kind is torch.nn.Parameter or (
+        kind is not torch.Tensor and isinstance(tensor, torch.nn.Parameter)
     )
 
 
@@ -471,13 +482,14 @@ def called_module(frame: FrameType) -> torch.nn.Module:
 
 
 _ENTERING = ("BEFORE_WITH", "SETUP_WITH", "LOAD_SPECIAL")
+_SUSPENDED = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 
 def enters_block(frame: FrameType) -> bool:
     """Ask: does a ``with`` statement of this frame enter its block just now, and is it the frame of
     a plain function or of a module? That of a generator may stand on other stacks later."""
     code, at = frame.f_code, frame.f_lasti
-    if code.co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR):
+    if code.co_flags & _SUSPENDED:
         return False
     while at > 0 and dis.opname[code.co_code[at]] in ("CACHE", "EXTENDED_ARG"):
         at -= 2
@@ -544,15 +556,24 @@ def put_mark(frame: FrameType, owner: object, run: Any) -> bool:
     return False
 
 
-def take_marks_off(frame: FrameType | None, owner: object) -> None:
+def may_be_marked(frame: FrameType) -> bool:
+    """Tell whether a frame is one of torch's optimizers, and nobody traces. That of a generator may
+    stand on other stacks later."""
+    code, mark = frame.f_code, frame.f_trace
+    if sys.gettrace() is not None or not (mark is None or type(mark) is Mark):
+        return False
+    return code.co_filename.startswith(_OPTIMIZERS) and not code.co_flags & _SUSPENDED
+
+
+def take_marks_off(frame: FrameType | None, owners: Sequence[object]) -> None:
     """Take a recording's marks off a stack."""
     while frame is not None:
-        if frame.f_code is MODULE_CALL:
-            mark: Any = frame.f_trace
-            if type(mark) is Mark:
+        mark: Any = frame.f_trace
+        if type(mark) is Mark:
+            for owner in owners:
                 mark.drop(owner)
-                if mark.owner is None and not mark.more:
-                    frame.f_trace = None
+            if mark.owner is None and not mark.more:
+                frame.f_trace = None
         frame = frame.f_back
 
 
