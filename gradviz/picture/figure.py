@@ -12,9 +12,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from gradviz.graph.records import GradvizError, Graph
+from gradviz.graph.records import GradvizError, Graph, Tensor
 from gradviz.picture import arrange, cards, dot, nodes, render, text
 from gradviz.picture import fold as folding
+from gradviz.picture.outline.asked import Asked, check_depth, check_modules, object_of
 from gradviz.picture.outline.drawn import Drawn, is_wanted
 from gradviz.picture.scene import Scene
 from gradviz.words import given
@@ -34,8 +35,15 @@ class Figure:
         graph: what to draw.
         view: "cards", one card a result, or "nodes", torch's own nodes one by one.
         title: said first in the text and to screen readers.
-        focus: the module to open in an outline, or several: "transformer.h.5".
-        fold: False draws every operation, whatever the size.
+        focus: the module to open in a picture of a model, or several: "transformer.h.5". What is
+            opened is never folded away.
+        depth: how many levels of modules to open, whatever happens in them: 0 opens none. What
+            costs a gradient is told all the same. Left out, a module is opened where something
+            happens in it.
+        around: a tensor around which to show the cards: its name, the path of a parameter, or as
+            ``graph.tensors`` has it. What made it is opened down to the operation, everything else
+            stays closed.
+        fold: False draws every operation, whatever the size, so that nothing is left to open.
 
     Example:
         >>> from gradviz.graph.records import Graph
@@ -50,6 +58,8 @@ class Figure:
         view: Literal["cards", "nodes"] = "cards",
         title: str | None = None,
         focus: str | Iterable[str] = (),
+        depth: int | None = None,
+        around: str | Tensor | None = None,
         fold: bool = True,
     ) -> None:
         if not issubclass(type(graph), Graph):
@@ -63,9 +73,11 @@ class Figure:
         self.graph = graph
         self.view = view
         self.title = title
-        self._opened = given.texts("focus=", focus, "a module's path, as in 'transformer.h.5'")
+        opened = given.texts("focus=", focus, "a module's path, as in 'transformer.h.5'")
         given.flag("fold=", fold)
-        _check_modules(graph, self._opened)
+        check_modules(graph, opened)
+        check_depth(depth)
+        self._asked = Asked(frozenset(opened), depth, object_of(graph, around))
         self._folded = fold
         self._like: render.Arranged | None = None
 
@@ -105,9 +117,9 @@ class Figure:
         Raises:
             CannotDraw: as ``svg``.
         """
-        if self.view != "cards" or not self._folded or not is_wanted(self.graph):
+        if self.view != "cards" or not self._folded or not is_wanted(self.graph, self._asked):
             return None
-        return Drawn(self.graph, render.laid_out, self._opened)
+        return Drawn(self.graph, render.laid_out, self._asked)
 
     @cached_property
     def scene(self) -> Scene:
@@ -228,20 +240,6 @@ class Figure:
         if self.outlined is not None:
             return render.render_as_is(self.source, suffix)
         return render.render(self._drawn.source, suffix)
-
-
-def _check_modules(graph: Graph, paths: tuple[str, ...]) -> None:
-    """Refuse a module that the graph does not have."""
-    names = {module.name for module in graph.modules}
-    known = {path for module in graph.modules for path, _ in module.children} | names
-    known |= {f"{m.name}.{path}" for m in graph.modules for path, _ in m.children}
-    for path in paths:
-        if path not in known:
-            some = ", ".join(sorted(known)[:5])
-            raise GradvizError(
-                f"focus= was given {given.shown(path)}; expected the path of a module of this graph"
-                f" ({some or 'it has none: no module ran'})"
-            )
 
 
 def _outline(scene: Scene) -> tuple[Any, ...]:

@@ -1709,6 +1709,8 @@ OUTLINE = {
     "cut": "✂ {reason}",
     "params_lost": "{n:# param gets|# params get} no gradient",
     "opened": "{name}, {kind}, opened",
+    "makes": "makes {name}",
+    "reads": "reads {name}",
     "joined": "{parts:commas}",
     "alt": "{headline}. {n:1 card|# cards}: {names:few}.",
     "no_parameters": "no parameters",

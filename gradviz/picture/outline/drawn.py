@@ -3,12 +3,11 @@ words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from gradviz.graph.operations import Operations
 from gradviz.graph.records import Graph, NoteKind
 from gradviz.picture import scene as pictures
 from gradviz.picture.outline import unrecorded
+from gradviz.picture.outline.asked import AS_IT_IS, Asked
 from gradviz.picture.outline.fit import Draw, Fitted, Fitting
 from gradviz.picture.outline.scene import Arrow, Card, Outline, Row, Tone
 from gradviz.words.plain import visible
@@ -19,16 +18,18 @@ LINES = 60  # of the text
 KINDS = {"gradient": "gradient", "can": "edge", "cut": "cut", "forward": "forward"}
 
 
-def is_wanted(graph: Graph) -> bool:
+def is_wanted(graph: Graph, asked: Asked = AS_IT_IS) -> bool:
     """Say whether a graph is drawn as an outline: a recording of more than a dozen operations,
-    those that only make a tensor out of nothing apart, or a model that was not recorded. The part
-    of a recording that an explanation points at is not: it shows why, operation by operation."""
+    those that only make a tensor out of nothing apart, or a model that was not recorded; a smaller
+    one where a depth or a tensor is asked for. The part of a recording that an explanation points
+    at is not: it shows why, operation by operation."""
     if not graph.calls:
-        return bool(graph.modules) and len(graph.nodes) > TOY
+        return bool(graph.modules) and (len(graph.nodes) > TOY or asked.is_strict)
     is_part = any(note.kind is NoteKind.LEFT_OUT for note in graph.notes)
-    if len(graph.calls) <= TOY or is_part:
+    if is_part or (len(graph.calls) <= TOY and not asked.is_strict):
         return False
-    return sum(bool(op.reads) for op in Operations(graph).all) > TOY
+    n = sum(bool(op.reads) for op in Operations(graph).all)
+    return n > TOY or (asked.is_strict and n > 0)
 
 
 class Drawn:
@@ -37,16 +38,16 @@ class Drawn:
     Args:
         graph: of a recording, or of a model that was not recorded.
         draw: lays out DOT text.
-        opened: names of modules that are opened whatever happens in them.
+        asked: what the reader asked for.
     """
 
-    def __init__(self, graph: Graph, draw: Draw, opened: Iterable[str] = ()) -> None:
+    def __init__(self, graph: Graph, draw: Draw, asked: Asked = AS_IT_IS) -> None:
         self.graph = graph
         self.operations = Operations(graph)
         if graph.calls:
-            self.fitted: Fitted = Fitting(graph, draw, opened).fitted()
+            self.fitted: Fitted = Fitting(graph, draw, asked).fitted()
         else:
-            self.fitted = unrecorded.fitted(graph, draw)
+            self.fitted = unrecorded.fitted(graph, draw, asked)
 
     @property
     def outline(self) -> Outline:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise
 from typing import NamedTuple, Protocol
 
 from gradviz.graph.operations import Operations
 from gradviz.graph.records import Graph
+from gradviz.picture.outline.asked import AS_IT_IS, Asked
 from gradviz.picture.outline.cards import Cards
 from gradviz.picture.outline.dot import RIVERS, Layout, Slots, dot
 from gradviz.picture.outline.fold import fold_one
@@ -25,6 +26,8 @@ from gradviz.picture.outline.scene import Outline
 from gradviz.picture.outline.units import Expansion, Kind, Unit
 
 WIDTH, HEIGHT = 645, 900  # points: 860×1200 CSS pixels
+FAR_TOO_HIGH = 2 * HEIGHT  # points: from here on a narrower card does not help
+SEVERAL = 100  # cards that are laid out as they are; more stand under each other
 ROOMY = 640  # points: below, closed modules get a row for each of theirs
 ROW, TITLE, BETWEEN, HEADING = 15.5, 30, 27, 130  # points, to guess a height before any layout
 WIDTHS = (330, 280, 262, 240, 210, 178, 150)  # of the rows of a card, in points
@@ -89,20 +92,13 @@ class Fitting:
     Args:
         graph: of a recording.
         draw: lays out DOT text.
-        opened: paths of modules that the reader opened.
-        apart: paths of modules that an earlier picture had in cards of their own.
+        asked: what the reader asked for.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        draw: Draw,
-        opened: Iterable[str] = (),
-        apart: Iterable[str] = (),
-    ) -> None:
+    def __init__(self, graph: Graph, draw: Draw, asked: Asked = AS_IT_IS) -> None:
         self.operations = Operations(graph)
-        self.expansion = Expansion(self.operations, frozenset(opened))
-        self.gathering = Gathering(self.expansion, frozenset(apart))
+        self.expansion = Expansion(self.operations, asked)
+        self.gathering = Gathering(self.expansion)
         self.draw = draw
 
     def fitted(self) -> Fitted:
@@ -121,6 +117,9 @@ class Fitting:
     def _plans(self) -> Iterator[Plan]:
         """Go through ever smaller plans."""
         plan = self._low_enough(Plan(self.gathering.units))
+        if self.guess(plan) > FAR_TOO_HIGH:
+            yield from self._as_asked(plan)
+            return
         yield from self._narrower(plan)
         plan = replace(plan, units=_without_inputs(plan.units))
         yield from self._narrower(plan)
@@ -136,6 +135,13 @@ class Fitting:
         while (units := fold_one(self.cards(plan), even_if_it_matters=True)) is not None:
             plan = replace(plan, units=units)
             yield plan
+
+    def _as_asked(self, plan: Plan) -> Iterator[Plan]:
+        """Go through the plans of what is higher than a page because the reader asked for so
+        much."""
+        if len(plan.units) <= SEVERAL:
+            yield from islice(self._narrower(plan), 1)
+        yield replace(plan, in_column=True)
 
     def _low_enough(self, plan: Plan) -> Plan:
         """Fold until the guessed height fits; before, drop inputs and say less."""
@@ -374,7 +380,14 @@ def _polyline(points: list[Box], written: str) -> list[Box]:
 
 
 def _cross(one: list[Box], other: list[Box]) -> bool:
-    return any(_segments_cross(a, b, c, d) for a, b in pairwise(one) for c, d in pairwise(other))
+    apart = any(
+        max(p[k] for p in a) < min(p[k] for p in b)
+        for a, b in ((one, other), (other, one))
+        for k in (1, 0)
+    )
+    return not apart and any(
+        _segments_cross(a, b, c, d) for a, b in pairwise(one) for c, d in pairwise(other)
+    )
 
 
 def _segments_cross(a: Box, b: Box, c: Box, d: Box) -> bool:

@@ -1,5 +1,9 @@
-"""Folding neighbours of an outline for lack of room: what is farthest from whatever happened goes
-first."""
+"""Folding neighbours of an outline for lack of room: what is farthest from whatever happened, and
+from what the reader opened, goes first. What the reader opened is never folded.
+
+NOTE [across levels]: cards stand in call order, and every arrow goes down in it. So two cards next
+to each other in that order, whatever modules they stand in, become one without any circle.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ class Pair(NamedTuple):
 
     matters: bool  # something ends or begins there
     near: int  # the farther from what happened, the smaller
+    crosses: bool  # they stand in different modules
     size: int  # parameters
     upper: int
     lower: int
@@ -41,14 +46,14 @@ def fold_one(cards: Cards, *, even_if_it_matters: bool = False) -> list[Unit] | 
     units = cards.units
     return [
         *units[:upper],
-        folded(units[upper], units[lower]),
+        folded(units[upper], units[lower], _common(cards, units[upper], units[lower])),
         *units[upper + 1 : lower],
         *units[lower + 1 :],
     ]
 
 
-def folded(upper: Unit, lower: Unit) -> Unit:
-    """Return one unit of two."""
+def folded(upper: Unit, lower: Unit, parent: int | None) -> Unit:
+    """Return one unit of two, that stands in this module call."""
     members = [
         member
         for unit in (upper, lower)
@@ -59,7 +64,7 @@ def folded(upper: Unit, lower: Unit) -> Unit:
         Kind.STATEMENT if is_statement else Kind.CALL,
         sorted([*upper.ops, *lower.ops]),
         [*upper.calls, *lower.calls],
-        upper.parent,
+        parent,
         members=[] if is_statement else members,
         merged=Merged.NOT if is_statement else Merged.FOLD,
         unused=[*upper.unused, *lower.unused],
@@ -68,30 +73,46 @@ def folded(upper: Unit, lower: Unit) -> Unit:
 
 def _pairs(cards: Cards) -> Iterable[Pair]:
     """Go through the neighbours that may become one card: joined by a link, next to each other in
-    call order, of one level and one state."""
+    call order, of one state."""
     distance = _distances(cards)
     matters = [_matters(cards, k) for k in range(len(cards.units))]
+    kept = [*map(cards.expansion.is_kept, cards.units)]
     sizes = [len(cards.expansion.weights_in(unit)) for unit in cards.units]
-    for upper, lower in cards.links.all:
+    for (upper, lower), link in cards.links.all.items():
         first, second = cards.units[upper], cards.units[lower]
         between = [u for u in cards.units[upper + 1 : lower] if u.kind is not Kind.INPUT]
         if between or first.kind not in MAY_FOLD or second.kind not in MAY_FOLD:
             continue
-        link = cards.links.all[upper, lower]
-        if link.cuts or _level(cards, upper) != _level(cards, lower):
+        if kept[upper] or kept[lower]:
+            continue
+        if link.cuts or _state(cards, upper) != _state(cards, lower):
             continue
         near = -min(distance[upper], distance[lower])
-        some = matters[upper] or matters[lower]
-        yield Pair(some, near, sizes[upper] + sizes[lower], upper, lower)
+        crosses = first.parent != second.parent
+        leaves = crosses and _frame(cards, first.parent) != _frame(cards, second.parent)
+        some = matters[upper] or matters[lower] or leaves
+        yield Pair(some, near, crosses, sizes[upper] + sizes[lower], upper, lower)
 
 
-def _level(cards: Cards, place: int) -> Hashable:
-    """Return what two neighbours must have in common: where they stand, and their state."""
+def _frame(cards: Cards, parent: int | None) -> int | None:
+    """Return the innermost opened module call with a frame, around the cards of one."""
+    around = cards.tree.around(parent)
+    return next((i for i in around if i in cards.expansion.frames), None)
+
+
+def _common(cards: Cards, upper: Unit, lower: Unit) -> int | None:
+    """Return the innermost module call that two cards both stand in."""
+    outer = {*cards.tree.around(lower.parent)}
+    return next((i for i in cards.tree.around(upper.parent) if i in outer), None)
+
+
+def _state(cards: Cards, place: int) -> Hashable:
+    """Return what two neighbours must have in common."""
     unit = cards.units[place]
     fates = {w.fate for w in cards.expansion.weights_in(unit)}
     quiet = {cards.expansion.is_quiet(cards.operations.all[at]) for at in unit.ops}
     kind = unit.kind if unit.kind is Kind.STATEMENT else Kind.CALL
-    return unit.parent, kind, frozenset(fates), frozenset(quiet), cards.links.gets(place)
+    return kind, frozenset(fates), frozenset(quiet), cards.links.gets(place)
 
 
 def _matters(cards: Cards, place: int) -> bool:
@@ -100,8 +121,7 @@ def _matters(cards: Cards, place: int) -> bool:
     cut = any(link.cuts for link in (*cards.links.into[place], *cards.links.out_of[place]))
     state = cards.states.of(unit)
     alarms = bool(state.zero or state.vanished or state.nan or unit.unused)
-    asked = unit.parent is not None and cards.expansion.is_asked_for(unit.parent)
-    return cut or alarms or asked
+    return cut or alarms or cards.expansion.is_kept(unit)
 
 
 def _distances(cards: Cards) -> list[int]:
