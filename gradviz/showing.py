@@ -80,8 +80,9 @@ def _name_of(around: Any, names: Mapping[str, Any], model: torch.nn.Module | Non
     for name, value in (*names.items(), *parameters.items()):
         if value is around:
             return name
-    expected = "a tensor with a name, its name, or the path of a parameter of model="
-    raise arguments.refused("around=", around, expected)
+    raise arguments.refused(
+        "around=", around, "a tensor with a name, its name, or the path of a parameter of model="
+    )
 
 
 def _check(given: list[Any], view: Any) -> None:

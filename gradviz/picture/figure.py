@@ -92,13 +92,17 @@ class Figure:
 
     def arrange_like(self, other: Figure) -> None:
         """Keep the arrangement of a drawn figure with the same cards and arrows, where it suits as
-        well.
+        well. An outline keeps the places of the cards that both have, and merges nothing that had
+        different cards.
 
-        Then nothing jumps when only numbers change, and the other arrangements need not be tried.
+        Then nothing jumps when only numbers change, or when a module is opened. It has to be said
+        before this figure is first looked at.
         """
         if not issubclass(type(other), Figure):
             raise given.refused("arrange_like()", other, "a Figure")
-        if self.outlined is not None:
+        if self._is_outline:
+            if other._is_outline and other.outlined is not None:
+                self._asked = self._asked._replace(before=other.outlined.before)
             return
         drawn = other.__dict__.get("_drawn")
         if drawn is not None and _outline(self.scene) == _outline(other.scene):
@@ -110,6 +114,11 @@ class Figure:
         return cards.scene(self.graph) if self.view == "cards" else nodes.scene(self.graph)
 
     @cached_property
+    def _is_outline(self) -> bool:
+        """Whether it is drawn as the outline of a model or of a long program."""
+        return self.view == "cards" and self._folded and is_wanted(self.graph, self._asked)
+
+    @cached_property
     def outlined(self) -> Drawn | None:
         """The outline of a model or of a long program; None where its operations are drawn one by
         one, or torch's nodes.
@@ -117,7 +126,7 @@ class Figure:
         Raises:
             CannotDraw: as ``svg``.
         """
-        if self.view != "cards" or not self._folded or not is_wanted(self.graph, self._asked):
+        if not self._is_outline:
             return None
         return Drawn(self.graph, render.laid_out, self._asked)
 

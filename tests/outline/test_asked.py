@@ -16,8 +16,9 @@ import gradviz as gv
 from gradviz.graph.records import GradvizError, Graph
 from gradviz.picture import render
 from gradviz.picture.outline.asked import Asked
+from gradviz.picture.outline.before import keys_of
 from gradviz.picture.outline.cards import Cards
-from gradviz.picture.outline.fit import Fitting, Plan
+from gradviz.picture.outline.fit import Fitting, Plan, boxes_in
 from gradviz.picture.outline.fold import fold_one
 from gradviz.picture.outline.links import Links
 from gradviz.picture.outline.units import Kind, Unit
@@ -231,3 +232,59 @@ def test_around_a_parameter_that_was_not_recorded() -> None:
     assert "transformer.h.5.attn, Attention, opened" in figure.text
     with pytest.raises(GradvizError, match=re.escape("around= was given an object of type Tensor")):
         gv.show(made["loss"], model=made["model"], around=torch.ones(2))
+
+
+# --- like an earlier picture ----------------------------------------------------------------------
+
+
+def places_of(figure: gv.Figure) -> dict[object, float]:
+    """Where the middle of each card stands, by what is in it."""
+    drawn_as = figure.outlined
+    assert drawn_as is not None
+    units = drawn_as._fitting.plan.units
+    keys = keys_of(units, drawn_as._fitting.expansion)
+    boxes = boxes_in(render.laid_out(drawn_as.fitted.source))
+    inputs = {k for k, unit in enumerate(units) if unit.kind is Kind.INPUT}
+    return {frozenset(keys[k]): box[0] for k, box in boxes.items() if k not in inputs}
+
+
+OPENINGS = [
+    *(("actor_critic", path) for path in ("model.trunk", "model.v")),
+    *(("contrastive", path) for path in ("model.image", "model.text")),
+    *(("gan", path) for path in ("G", "D")),
+    *(("multi_task", path) for path in ("model.stem", "model.body")),
+    *(("unet", path) for path in ("model.down3", "model.mid", "model.up2")),
+    *(("distillation", path) for path in ("teacher", "student")),
+    ("moe", "model.moe"),
+    ("vae", "model.enc"),
+]
+
+
+@pytest.mark.parametrize(("name", "path"), OPENINGS)
+def test_opening_a_module_keeps_the_places_of_the_other_cards(name: str, path: str) -> None:
+    graph = drawn(model_scripts.read(name), f"{name}.py").graph
+    before, after = gv.Figure(graph), gv.Figure(graph, focus=path)
+    after.arrange_like(before)
+    old, new = places_of(before), places_of(after)
+    moved = {key: abs(old[key] - new[key]) for key in old.keys() & new.keys()}
+    assert moved
+    assert max(moved.values()) <= 8
+
+
+def test_cards_that_stood_apart_stay_apart() -> None:
+    """A cut told two heads apart; without it they are twins, and become one card."""
+    source = model_scripts.read("multi_task")
+    graph = drawn(source, "multi_task.py").graph
+    head = next(c.path for c in graph.module_calls if c.path.startswith("heads."))
+    apart, merged = gv.Figure(graph, focus=head), gv.Figure(graph)
+    again = gv.Figure(graph)
+    again.arrange_like(apart)
+    titles = [card.title for card in again.scene.cards]
+    assert len(titles) > len(merged.scene.cards)
+    assert gv.Figure(graph).svg == merged.svg
+
+
+def test_a_figure_arranged_like_itself_is_the_same(gpt: Recording) -> None:
+    one, other = gpt.figure(focus="transformer.h.5"), gpt.figure(focus="transformer.h.5")
+    other.arrange_like(one)
+    assert {*places_of(one).items()} == {*places_of(other).items()}

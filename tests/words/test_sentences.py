@@ -226,6 +226,7 @@ NOT_OURS = {
     "picture/render.py": {"_CHILD"},  # a program
     "picture/theme.py": {"SANS", "MONO"},  # fonts
     "live/widget.py": {"EXPECTED"},  # of errors about arguments
+    "notebook/magic.py": {"EXPECTED"},  # of errors about options
     "why/messages.py": {"_TEXTS", "_STALE"},  # by which torch's errors are known
     "why/rules/raised.py": {"DETACH_EACH"},  # code that a mend tells to write
 }

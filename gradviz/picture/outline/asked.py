@@ -19,15 +19,19 @@ class Before(NamedTuple):
     """What a picture keeps of an earlier one.
 
     Attributes:
-        card_of: the card of each module call, by its name and number; what had different cards is
-            not merged.
-        x: where the middle of each of these cards was, in points.
+        card_of: the card of each thing that had one, by what it is called in every recording: see
+            ``before.py``. What had different cards is not merged.
+        x: where the middle of each card was, in points.
         columns: how many columns wide each was, where it was more than one.
+        width: of the rows of a card one column wide, in points.
+        inputs: whether inputs had cards.
     """
 
     card_of: Mapping[Hashable, int] = {}
     x: Mapping[int, float] = {}
     columns: Mapping[int, int] = {}
+    width: int = 0
+    inputs: bool = True
 
 
 class Asked(NamedTuple):
@@ -59,8 +63,9 @@ def check_depth(depth: Any) -> None:
     if depth is None:
         return
     if type(depth) is bool or not issubclass(type(depth), int) or depth < 0:
-        expected = "how many levels of modules to open: a whole number from 0 on, or None"
-        raise given.refused("depth=", depth, expected)
+        raise given.refused(
+            "depth=", depth, "how many levels of modules to open: a whole number from 0 on, or None"
+        )
 
 
 def check_modules(graph: Graph, paths: Iterable[str]) -> None:
@@ -92,11 +97,12 @@ def object_of(graph: Graph, around: Any) -> int | None:
             raise GradvizError("around= was given a Tensor of another graph; take one of this one")
         return int(around.object_id)
     if not issubclass(type(around), str):
-        expected = (
+        raise given.refused(
+            "around=",
+            around,
             "a tensor's name, a parameter's path, or a Tensor of graph.tensors; a torch.Tensor is"
-            " known to the recording: rec.figure(around=h)"
+            " known to the recording: rec.figure(around=h)",
         )
-        raise given.refused("around=", around, expected)
     return _called(graph, around)
 
 

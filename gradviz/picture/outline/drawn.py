@@ -3,11 +3,13 @@ words."""
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from gradviz.graph.operations import Operations
 from gradviz.graph.records import Graph, NoteKind
 from gradviz.picture import scene as pictures
 from gradviz.picture.outline import unrecorded
-from gradviz.picture.outline.asked import AS_IT_IS, Asked
+from gradviz.picture.outline.asked import AS_IT_IS, Asked, Before
 from gradviz.picture.outline.fit import Draw, Fitted, Fitting
 from gradviz.picture.outline.scene import Arrow, Card, Outline, Row, Tone
 from gradviz.words.plain import visible
@@ -45,9 +47,15 @@ class Drawn:
         self.graph = graph
         self.operations = Operations(graph)
         if graph.calls:
-            self.fitted: Fitted = Fitting(graph, draw, asked).fitted()
+            self._fitting = Fitting(graph, draw, asked)
+            self.fitted: Fitted = self._fitting.fitted()
         else:
             self.fitted = unrecorded.fitted(graph, draw, asked)
+
+    @cached_property
+    def before(self) -> Before | None:
+        """What a later picture is to keep of this one."""
+        return self._fitting.before(self.fitted) if self.graph.calls else None
 
     @property
     def outline(self) -> Outline:

@@ -8,14 +8,15 @@ the columns above or below it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice, pairwise
 from typing import NamedTuple, Protocol
 
 from gradviz.graph.operations import Operations
 from gradviz.graph.records import Graph
-from gradviz.picture.outline.asked import AS_IT_IS, Asked
+from gradviz.picture.outline.asked import AS_IT_IS, Asked, Before
+from gradviz.picture.outline.before import ANYHOW, Like, before_of, keys_of, like
 from gradviz.picture.outline.cards import Cards
 from gradviz.picture.outline.dot import RIVERS, Layout, Slots, dot
 from gradviz.picture.outline.fold import fold_one
@@ -33,6 +34,8 @@ ROW, TITLE, BETWEEN, HEADING = 15.5, 30, 27, 130  # points, to guess a height be
 WIDTHS = (330, 280, 262, 240, 210, 178, 150)  # of the rows of a card, in points
 Draw = Callable[[str], str]  # from DOT to DOT with positions
 Box = tuple[float, float]
+Box3 = tuple[float, float, float]
+NOWHERE: Mapping[int, float] = {}
 
 
 class Ways(Protocol):
@@ -51,13 +54,19 @@ class Ways(Protocol):
 
 
 class Fitted(NamedTuple):
-    """An outline, the DOT text that draws it, and its size in points."""
+    """An outline, the DOT text that draws it, and its size in points.
+
+    ``columns``: how many columns wide its cards are, where it is more than one; ``moved``: by how
+    many points they stand beside their places in an earlier picture, all together.
+    """
 
     outline: Outline
     source: str
     width: float
     height: float
     crossings: int
+    columns: Mapping[int, int] = {}
+    moved: float = 0.0
 
     @property
     def fits(self) -> bool:
@@ -100,11 +109,12 @@ class Fitting:
         self.expansion = Expansion(self.operations, asked)
         self.gathering = Gathering(self.expansion)
         self.draw = draw
+        self.plan = Plan([])
 
     def fitted(self) -> Fitted:
         """Return the first outline that fits a page, or the smallest one."""
         best: tuple[Plan, Fitted] | None = None
-        for plan in self._plans():
+        for plan in self._plans_like_before():
             fitted = self.laid_out(plan)
             if best is None or _flaws(fitted) < _flaws(best[1]):
                 best = plan, fitted
@@ -112,7 +122,28 @@ class Fitting:
                 break
         if best is None:
             raise ValueError("an outline of nothing")
-        return self._with_children(*best)
+        self.plan, found = self._with_children(*best)
+        return found
+
+    def before(self, fitted: Fitted) -> Before:
+        """Return what a later picture is to keep of this one."""
+        keys = keys_of(self.plan.units, self.expansion)
+        boxes = boxes_in(self.draw(fitted.source))
+        inputs = any(unit.kind is Kind.INPUT for unit in self.plan.units)
+        width = WIDTHS[self.plan.width]
+        return before_of(keys, boxes, fitted.columns, width=width, inputs=inputs)
+
+    def _plans_like_before(self) -> Iterator[Plan]:
+        """Go through ever smaller plans, those first whose cards are as wide as before."""
+        before = self.expansion.asked.before
+        if before is not None and before.width in WIDTHS:
+            plan = Plan(self.gathering.units, WIDTHS.index(before.width))
+            if not before.inputs:
+                plan = replace(plan, units=_without_inputs(plan.units))
+            plan = self._low_enough(plan)
+            if self.guess(plan) <= FAR_TOO_HIGH:
+                yield plan
+        yield from self._plans()
 
     def _plans(self) -> Iterator[Plan]:
         """Go through ever smaller plans."""
@@ -184,11 +215,11 @@ class Fitting:
 
     # --- room that is left ------------------------------------------------------------------------
 
-    def _with_children(self, plan: Plan, fitted: Fitted) -> Fitted:
+    def _with_children(self, plan: Plan, fitted: Fitted) -> tuple[Plan, Fitted]:
         """Give the closed modules with most parameters rows for those below, while there is
         room."""
         if not fitted.fits or fitted.height > ROOMY:
-            return fitted
+            return plan, fitted
         room = (ROOMY - fitted.height) // ROW
         chosen: set[int] = set()
         for _, place, n in sorted(self._closed(plan), reverse=True):
@@ -196,9 +227,10 @@ class Fitting:
                 chosen.add(place)
                 room -= n
         if not chosen:
-            return fitted
-        larger = self.laid_out(replace(plan, children=frozenset(chosen)))
-        return larger if _flaws(larger) <= _flaws(fitted) else fitted
+            return plan, fitted
+        larger = replace(plan, children=frozenset(chosen))
+        drawn = self.laid_out(larger)
+        return (larger, drawn) if _flaws(drawn) <= _flaws(fitted) else (plan, fitted)
 
     def _closed(self, plan: Plan) -> Iterator[tuple[int, int, int]]:
         """Go through the closed modules: their parameters, place, and modules below with any."""
@@ -230,31 +262,54 @@ class Fitting:
             measured=any(arrow.kind == "gradient" for arrow in cards.arrows),
         )
         layout = Layout(WIDTHS[plan.width], in_column=plan.in_column)
-        return laid_out(outline, cards.links, layout, self.draw)
+        keys = keys_of(plan.units, self.expansion)
+        before = like(keys, self.expansion.asked.before)
+        return laid_out(outline, cards.links, layout, self.draw, before)
 
 
-def laid_out(outline: Outline, links: Ways, first: Layout, draw: Draw) -> Fitted:
-    """Lay out an outline: see NOTE [twice]."""
+def laid_out(
+    outline: Outline, links: Ways, first: Layout, draw: Draw, before: Like = ANYHOW
+) -> Fitted:
+    """Lay out an outline: see NOTE [twice]. Like an earlier one, where that is as good."""
     boxes = boxes_in(draw(dot(outline, first)))
     first = first._replace(around=_around(outline, first, boxes))
     tries: list[Fitted] = []
-    for by_place in (True, False):
-        places = {k: box[0] for k, box in boxes.items()} if by_place else {}
-        layout = _with_slots(outline, first, places, links)
-        if not by_place and layout.columns:
-            layout = layout._replace(levels=_levels(outline, links))
+    for layout in _layouts(outline, links, first, boxes, before):
         source = dot(outline, layout)
         if any(source == other.source for other in tries):
             continue
         drawn = draw(source)
-        tries.append(Fitted(outline, source, *size_of(drawn), crossings(drawn)))
+        moved = before.moved(boxes_in(drawn)) if before.same else 0.0
+        size, crossed = size_of(drawn), crossings(drawn)
+        tries.append(Fitted(outline, source, *size, crossed, layout.columns, moved))
     return min(tries, key=_flaws)
 
 
-def _flaws(fitted: Fitted) -> tuple[float, int, float]:
-    """Return what is wrong with an outline: by how much it is too large, its crossings."""
+def _layouts(
+    outline: Outline, links: Ways, first: Layout, boxes: Mapping[int, Box3], before: Like
+) -> Iterator[Layout]:
+    """Go through the ways to order neighbours: as they stood before, as they stand in the first
+    layout, in call order."""
+    places = {k: box[0] for k, box in boxes.items()}
+    if before.x:
+        known = {**places, **before.x}
+        as_before = _with_slots(outline, first, known, links)
+        wide = {k: n for k, n in {**as_before.columns, **before.columns}.items() if n > 1}
+        for columns in (as_before.columns, wide):
+            for narrow in (True, False):
+                levels = _levels(outline, links, known, with_narrow=narrow)
+                yield as_before._replace(columns=columns, levels=levels)
+            yield as_before._replace(columns=columns)
+    yield _with_slots(outline, first, places, links)
+    layout = _with_slots(outline, first, {}, links)
+    yield layout._replace(levels=_levels(outline, links)) if layout.columns else layout
+
+
+def _flaws(fitted: Fitted) -> tuple[float, int, float, float]:
+    """Return what is wrong with an outline: by how much it is too large, its crossings, by how much
+    its cards moved."""
     too_wide, too_high = fitted.width / WIDTH, fitted.height / HEIGHT
-    return max(too_wide, too_high, 1.0), fitted.crossings, fitted.height
+    return max(too_wide, too_high, 1.0), fitted.crossings, fitted.moved, fitted.height
 
 
 def _without_inputs(units: list[Unit]) -> list[Unit]:
@@ -315,14 +370,21 @@ def _ordered(pairs: set[Pair], end: int, places: dict[int, float], links: Ways) 
     return tuple(pair[end] for pair in sorted(pairs, key=order))
 
 
-def _levels(outline: Outline, links: Ways) -> tuple[tuple[int, ...], ...]:
-    """Return the cards of each rank in call order, inputs apart."""
-    narrow = {card.id for card in outline.cards if card.narrow}
+def _levels(
+    outline: Outline,
+    links: Ways,
+    places: Mapping[int, float] = NOWHERE,
+    *,
+    with_narrow: bool = False,
+) -> tuple[tuple[int, ...], ...]:
+    """Return the cards of each rank as they stand, or in call order, inputs apart."""
+    narrow = {card.id for card in outline.cards if card.narrow and not with_narrow}
     ranks: dict[int, list[int]] = {}
     for k, rank in enumerate(links.rank):
         if k not in narrow:
             ranks.setdefault(rank, []).append(k)
-    return tuple(tuple(cards) for _, cards in sorted(ranks.items()))
+    levels = (cards for _, cards in sorted(ranks.items()))
+    return tuple(tuple(sorted(cards, key=lambda k: places.get(k, 0.0))) for cards in levels)
 
 
 def _independent(others: Iterable[int], links: Ways) -> bool:
