@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from gradviz.graph.records import GradvizError, Graph, Tensor
-from gradviz.picture import arrange, cards, dot, nodes, render, text
+from gradviz.picture import arrange, cards, dot, node_boxes, nodes, render, text
 from gradviz.picture import fold as folding
-from gradviz.picture.outline.asked import Asked, check_depth, check_modules, object_of
+from gradviz.picture.outline.asked import AS_IT_IS, Asked, check_depth, check_modules, object_of
 from gradviz.picture.outline.drawn import Drawn, is_wanted
 from gradviz.picture.scene import Scene
 from gradviz.words import given
-from gradviz.words.speech import say
 
 if TYPE_CHECKING:
     import graphviz
@@ -137,7 +136,17 @@ class Figure:
             return self.outlined.scene()
         if not self._folded:
             return arrange.arranged(self.whole)
-        return arrange.arranged(folding.fold(self.whole, self.graph))
+        return arrange.arranged(self._small)
+
+    @property
+    def _small(self) -> Scene:
+        """What is drawn, before there is room for its lines."""
+        opened = self._asked._replace(before=None)
+        if self.view == "nodes" and node_boxes.is_wanted(self.graph):
+            whole = self.whole
+            if opened != AS_IT_IS or not folding.fits(whole):
+                return node_boxes.folded(whole, self.graph, opened)
+        return folding.fold(self.whole, self.graph)
 
     @cached_property
     def source(self) -> str:
@@ -174,8 +183,6 @@ class Figure:
     @cached_property
     def _drawn(self) -> render.Arranged:
         """The arrangement that fits a notebook's page best."""
-        if len(self.scene.cards) > folding.LIMIT:
-            raise render.CannotDraw(say("picture.too_many_boxes", n=len(self.scene.cards)))
         return render.best(self.scene, WIDTH, self._like)
 
     @cached_property

@@ -1533,6 +1533,8 @@ CARD = {
     "frame_left_out": "{frame}: {members}",
     "line_of_code": "line {line}: {code}",
     "from_to": "{first} … {last}",
+    "module_box": "{name} {kind}",
+    "with_nodes": "{title} · {n:1 node|# nodes}",
     "times": "{what} × {n}",
     "gradients": "{n} gradients",
     "folded": "{n:1 box folded|# boxes folded}",
@@ -1802,7 +1804,6 @@ OUTLINE = {
 PICTURE = {
     "nothing": "Nothing was recorded, so there is no picture.",
     "empty": "An empty picture.",
-    "too_many_boxes": "{n} boxes are too many to draw, even folded, so this is the text. To see a picture, show a tensor that is closer to the leaves, or record fewer lines.",
     "too_many_steps": "{n} boxes are too many to draw, even folded, so this is the text. To see pictures, record fewer lines.",
     "install": "to see pictures: pip install pygraphviz (version 2 or later brings Graphviz along)",
     "engine_failed": "the layout engine failed ({error}); use .text",

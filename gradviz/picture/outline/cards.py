@@ -85,6 +85,15 @@ class Cards:
         node = self.operations.graph.node.get(edge.node_id) if edge else None
         return [*rows, Row(Tone.GRAD_FN, (Span(node.name),))] if node else rows
 
+    def kind_of(self, unit: Unit) -> str:
+        """Return the class of the modules of a card, and how many there are; "" where it stands
+        for none, or for several classes."""
+        kinds = {self.tree.call[i].kind for i in unit.calls}
+        if unit.kind is not Kind.CALL or len(kinds) != 1:
+            return ""
+        n, kind = len(unit.calls), kinds.pop()
+        return say("outline.times_kind", n=n, kind=kind) if n > 1 else kind
+
     def words_of_centre(self, at: int) -> str:
         """Tell what an operation is to the tensor that the picture is around."""
         around = self.expansion.asked.around

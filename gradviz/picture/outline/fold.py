@@ -80,18 +80,22 @@ def _pairs(cards: Cards) -> Iterable[Pair]:
     sizes = [len(cards.expansion.weights_in(unit)) for unit in cards.units]
     for (upper, lower), link in cards.links.all.items():
         first, second = cards.units[upper], cards.units[lower]
-        between = [u for u in cards.units[upper + 1 : lower] if u.kind is not Kind.INPUT]
-        if between or first.kind not in MAY_FOLD or second.kind not in MAY_FOLD:
-            continue
-        if kept[upper] or kept[lower]:
-            continue
-        if link.cuts or _state(cards, upper) != _state(cards, lower):
+        if kept[upper] or kept[lower] or link.cuts or not _are_alike(cards, upper, lower):
             continue
         near = -min(distance[upper], distance[lower])
         crosses = first.parent != second.parent
         leaves = crosses and _frame(cards, first.parent) != _frame(cards, second.parent)
         some = matters[upper] or matters[lower] or leaves
         yield Pair(some, near, crosses, sizes[upper] + sizes[lower], upper, lower)
+
+
+def _are_alike(cards: Cards, upper: int, lower: int) -> bool:
+    """Say whether two cards follow each other in call order and are of one state."""
+    between = (unit.kind for unit in cards.units[upper + 1 : lower])
+    ends = {cards.units[upper].kind, cards.units[lower].kind}
+    if not {*between} <= {Kind.INPUT} or not ends <= {*MAY_FOLD}:
+        return False
+    return _state(cards, upper) == _state(cards, lower)
 
 
 def _frame(cards: Cards, parent: int | None) -> int | None:

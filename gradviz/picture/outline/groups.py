@@ -202,7 +202,7 @@ class Groups:
     def _is_parent(self, path: str) -> bool:
         return not path or any(map(self.kind, self.children(path)))
 
-    def _is_kept(self, group: Group) -> bool:
+    def is_kept(self, group: Group) -> bool:
         """Say whether a card is what the reader asked for, and must not be folded."""
         return not self._asked_paths.isdisjoint(self._around(group))
 
@@ -340,7 +340,7 @@ class Groups:
         for k, group in enumerate(groups):
             for key in group.keys:
                 places.setdefault(key, []).append(k)
-        kept = [*map(self._is_kept, groups)]
+        kept = [*map(self.is_kept, groups)]
         last_of = {
             p[0]: p[-1]
             for p in places.values()
@@ -424,7 +424,7 @@ class Groups:
         while len(groups) > most:
             size = [len(self.names_of(group.keys)) for group in groups]
             matters = [bool(self.ends(g)) or self._is_uneven(g) for g in groups]
-            kept = [*map(self._is_kept, groups)]
+            kept = [*map(self.is_kept, groups)]
             pairs = [k for k in range(len(groups) - 1) if not (kept[k] or kept[k + 1])]
             if not pairs:
                 break

@@ -223,6 +223,15 @@ class Unrecorded:
             return self._titled(self._side_name(group.keys), grey)
         return self._titled(self._range_name(group.keys), self._many_told(group))
 
+    def title_of(self, group: Group) -> str:
+        """Return the name of a card, with its class."""
+        row = self._title(group)
+        kind = self.groups.kind(group.keys[0]) if len(group.keys) == 1 else ""
+        if group.is_range:
+            kind = self._many_told(group)
+        name = row.left[0].text
+        return say("card.module_box", name=name, kind=kind) if kind else name
+
     def _many_told(self, group: Group) -> str:
         kind = self.groups.kind(group.keys[0])
         if group.is_range:
@@ -507,12 +516,13 @@ class Unrecorded:
 
     def _name_of(self, place: int) -> str:
         if place == len(self.groups.all):
-            return self._result_name()
+            return self.result_name()
         return self._title(self.groups.all[place]).left[0].text
 
     # --- the result -------------------------------------------------------------------------------
 
-    def _result_name(self) -> str:
+    def result_name(self) -> str:
+        """Return the names of what the graph was asked for."""
         names = [self.graph.tensor[i].name or "" for i in self.graph.roots]
         return ", ".join(name for name in names if name) or say("outline.result")
 
@@ -521,7 +531,7 @@ class Unrecorded:
         last = roots[0] if len(roots) == 1 else None
         right = (last.values or _shape(last.shape)) if last else ""
         functions = self._few(self.groups.last[-FUNCTIONS:])
-        rows = [self._titled(self._result_name(), ", ".join(functions), right)]
+        rows = [self._titled(self.result_name(), ", ".join(functions), right)]
         rows += self._said(place, drawn)
         for root in roots[:LOST_ROWS]:
             edge = root.gradient_edge
@@ -612,7 +622,7 @@ class Unrecorded:
 
     def _headline(self) -> Headline:
         weights = [w for w in self.finished.weights if w.module_id is not None]
-        name = self._result_name()
+        name = self.result_name()
         n = Counter(w.fate for w in weights)
         total, others = len(weights), len(self.finished.weights) - len(weights)
         if not total and not others:
