@@ -1801,6 +1801,23 @@ OUTLINE = {
 }
 
 # why there is no picture: picture/state.py, figure.py, render.py, live/steps.py, live/widget.py
+COMPARE = {
+    "more_get": "{n:1 parameter more gets|# parameters more get} a gradient",
+    "fewer_get": "{n:1 parameter fewer gets|# parameters fewer get} a gradient",
+    "both_get": "{more:1 parameter more gets|# parameters more get} a gradient, and {fewer:1 gets|# get} none any more",
+    "same_get": "the same parameters get a gradient",
+    "more_can": "{n:1 parameter more|# parameters more} can be reached",
+    "fewer_can": "{n:1 parameter fewer|# parameters fewer} can be reached",
+    "both_can": "{more:1 parameter more|# parameters more} can be reached, and {fewer:1|#} no longer",
+    "same_can": "the same parameters can be reached",
+    "gained": "more: {names:few}",
+    "lost": "no longer: {names:few}",
+    "only_cuts": "only {name}: {cuts:commas}",
+    "alone": "in one of the two only: {names:few}",
+    "title": "{name}:",
+    "alt": "{headline}. {first}: {before} {second}: {after}",
+    "mark": "≠ {name}: {n} of {total} get a gradient",
+}
 PICTURE = {
     "nothing": "Nothing was recorded, so there is no picture.",
     "empty": "An empty picture.",
@@ -1960,6 +1977,7 @@ PAGE = {
 
 SECTIONS = {
     "label": LABEL,
+    "compare": COMPARE,
     "list": LIST,
     "values": VALUES,
     "note": NOTE,

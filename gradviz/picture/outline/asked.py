@@ -34,6 +34,10 @@ class Before(NamedTuple):
     inputs: bool = True
 
 
+Marks = Mapping[frozenset[Hashable], str]
+NO_MARKS: Marks = {}
+
+
 class Asked(NamedTuple):
     """What a reader asked an outline for.
 
@@ -42,12 +46,14 @@ class Asked(NamedTuple):
         depth: so many levels of modules are opened, and no others; None: where something happens.
         around: the object of the tensor around which cards are shown; None: no one.
         before: what is kept of an earlier picture.
+        marks: what is said of cards beside another picture, by what is in them.
     """
 
     opened: frozenset[str] = frozenset()
     depth: int | None = None
     around: int | None = None
     before: Before | None = None
+    marks: Marks = NO_MARKS
 
     @property
     def is_strict(self) -> bool:

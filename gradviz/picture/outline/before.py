@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from gradviz.graph.records import ModuleCall
 from gradviz.picture.outline.asked import Before
 from gradviz.picture.outline.units import Expansion, Kind, Unit
 
@@ -34,15 +35,22 @@ def _keys(unit: Unit, expansion: Expansion) -> Keys:
     tree, operations = expansion.tree, expansion.operations
     if unit.kind is Kind.CALL:
         calls = [tree.call[i] for i in unit.calls]
-        return tuple((tree.name(call), call.number) for call in calls)
+        return tuple(key_of(call, expansion) for call in calls)
     if unit.kind is Kind.INPUT:
         return ((Kind.INPUT, operations.graph.tensor[unit.tensor_id].code_name),)
     if unit.kind is Kind.UNUSED:
         return tuple((Kind.UNUSED, path) for path in unit.unused)
     if unit.kind is Kind.PIECE:
-        return ((Kind.PIECE, tree.name(tree.call[unit.parent]), unit.part),)  # type: ignore[index]
+        call = tree.call[unit.parent if unit.parent is not None else unit.calls[0]]
+        return ((Kind.PIECE, key_of(call, expansion), unit.part),)
     source = operations.all[unit.ops[-1]].call.source
     return ((unit.kind, source.code if source and unit.kind is Kind.STATEMENT else None),)
+
+
+def key_of(call: ModuleCall, expansion: Expansion) -> tuple[str, int]:
+    """Return what a module call is known by; without the name of the only model."""
+    alone = len(expansion.operations.graph.modules) == 1
+    return call.path if alone else expansion.tree.name(call), call.number
 
 
 class Like(NamedTuple):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from gradviz.graph.records import Call, Cut, CutReason, ModuleCall
+from gradviz.picture.outline.before import keys_of
 from gradviz.picture.outline.links import Link, Links
 from gradviz.picture.outline.scene import Arrow, Card, Frame, Rail, Row, Span, Tone
 from gradviz.picture.outline.states import States, figure
@@ -57,6 +58,8 @@ class Cards:
         if unit.tensor_id is not None:
             tracked = self.operations.is_tracked(unit.tensor_id)
         rows = [*self._rows(place, unit), *self._cuts_inside(unit), *self._asked_rows(unit)]
+        if mark := self._marks.get(place):
+            rows.append(Row(Tone.SAID, (Span(mark, "strong"),)))
         ends = self._ends(place)
         if ends:
             rows.insert(1, ends)
@@ -70,6 +73,15 @@ class Cards:
         calls = tuple(self.operations.all[at].call.id for at in unit.ops)
         narrow = unit.kind is Kind.INPUT
         return Card(place, tracked, tuple(rows), bool(ends), self.path(unit), "", calls, narrow)
+
+    @cached_property
+    def _marks(self) -> dict[int, str]:
+        """What is said of cards beside another picture, by their places."""
+        marks = self.expansion.asked.marks
+        keys = keys_of(self.units, self.expansion) if marks else []
+        return {
+            k: marks[frozenset(some)] for k, some in enumerate(keys) if frozenset(some) in marks
+        }
 
     def _asked_rows(self, unit: Unit) -> list[Row]:
         """Tell of an operation that the picture is around what it is to the tensor, and its

@@ -3,6 +3,7 @@ words."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cached_property
 
 from gradviz.graph.operations import Operations
@@ -10,8 +11,10 @@ from gradviz.graph.records import Graph, NoteKind
 from gradviz.picture import scene as pictures
 from gradviz.picture.outline import unrecorded
 from gradviz.picture.outline.asked import AS_IT_IS, Asked, Before
+from gradviz.picture.outline.before import keys_of
 from gradviz.picture.outline.fit import Draw, Fitted, Fitting
 from gradviz.picture.outline.scene import Arrow, Card, Outline, Row, Tone
+from gradviz.picture.outline.units import NOT_LOST
 from gradviz.words.plain import visible
 from gradviz.words.speech import say
 
@@ -56,6 +59,31 @@ class Drawn:
     def before(self) -> Before | None:
         """What a later picture is to keep of this one."""
         return self._fitting.before(self.fitted) if self.graph.calls else None
+
+    @cached_property
+    def narrow(self) -> Fitted | None:
+        """A recording's outline half a page wide, if it can be."""
+        return self._fitting.narrow() if self.graph.calls else None
+
+    @property
+    def opened(self) -> frozenset[str]:
+        """The paths of the modules that are opened in a recording, those inside of which no other
+        is."""
+        expansion = self._fitting.expansion
+        paths = {expansion.tree.call[i].path for i in expansion.is_open} - {""}
+        return frozenset(p for p in paths if not any(q.startswith(f"{p}.") for q in paths))
+
+    @property
+    def counts(self) -> dict[frozenset[Hashable], tuple[int, int]]:
+        """How many of the parameters of each card of a recording get a gradient, and how many there
+        are, by what is in the card."""
+        fitting = self._fitting
+        keys = keys_of(fitting.plan.units, fitting.expansion)
+        weights = [fitting.expansion.weights_in(unit) for unit in fitting.plan.units]
+        return {
+            frozenset(some): (sum(w.fate in NOT_LOST for w in all_), len(all_))
+            for some, all_ in zip(keys, weights, strict=True)
+        }
 
     @property
     def outline(self) -> Outline:

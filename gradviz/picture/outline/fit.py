@@ -18,7 +18,7 @@ from gradviz.graph.records import Graph
 from gradviz.picture.outline.asked import AS_IT_IS, Asked, Before
 from gradviz.picture.outline.before import ANYHOW, Like, before_of, keys_of, like
 from gradviz.picture.outline.cards import Cards
-from gradviz.picture.outline.dot import RIVERS, Layout, Slots, dot
+from gradviz.picture.outline.dot import HEAD_WIDTH, RIVERS, Layout, Slots, dot
 from gradviz.picture.outline.fold import fold_one
 from gradviz.picture.outline.gather import Gathering
 from gradviz.picture.outline.headline import Heading
@@ -32,6 +32,7 @@ SEVERAL = 100  # cards that are laid out as they are; more stand under each othe
 ROOMY = 640  # points: below, closed modules get a row for each of theirs
 ROW, TITLE, BETWEEN, HEADING = 15.5, 30, 27, 130  # points, to guess a height before any layout
 WIDTHS = (330, 280, 262, 240, 210, 178, 150)  # of the rows of a card, in points
+NARROW, HALF_HEAD = 3, 290  # of a picture half a page wide: which of ``WIDTHS``, and points
 Draw = Callable[[str], str]  # from DOT to DOT with positions
 Box = tuple[float, float]
 Box3 = tuple[float, float, float]
@@ -124,6 +125,14 @@ class Fitting:
             raise ValueError("an outline of nothing")
         self.plan, found = self._with_children(*best)
         return found
+
+    def narrow(self) -> Fitted | None:
+        """Return the outline half a page wide; None where its cards do not all stand under each
+        other."""
+        if self._columns(self.plan) > 1:
+            return None
+        fitted = self.laid_out(replace(self.plan, width=NARROW), head=HALF_HEAD)
+        return fitted if fitted.width <= WIDTH / 2 else None
 
     def before(self, fitted: Fitted) -> Before:
         """Return what a later picture is to keep of this one."""
@@ -251,7 +260,7 @@ class Fitting:
         links = Links(self.expansion, plan.units, in_column=plan.in_column, undrawn=plan.undrawn)
         return Cards(links, plan.children, said_above=plan.said_above)
 
-    def laid_out(self, plan: Plan) -> Fitted:
+    def laid_out(self, plan: Plan, head: int = HEAD_WIDTH) -> Fitted:
         """Lay out a plan: see NOTE [twice]."""
         cards = self.cards(plan)
         outline = Outline(
@@ -261,7 +270,7 @@ class Fitting:
             cards.frames,
             measured=any(arrow.kind == "gradient" for arrow in cards.arrows),
         )
-        layout = Layout(WIDTHS[plan.width], in_column=plan.in_column)
+        layout = Layout(WIDTHS[plan.width], in_column=plan.in_column, head=head)
         keys = keys_of(plan.units, self.expansion)
         before = like(keys, self.expansion.asked.before)
         return laid_out(outline, cards.links, layout, self.draw, before)

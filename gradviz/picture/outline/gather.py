@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import groupby
 
 from gradviz.graph.records import ModuleCall
+from gradviz.picture.outline.before import key_of
 from gradviz.picture.outline.units import Expansion, Kind, Merged, Unit, function_of
 
 SIDE_BY_SIDE = 5  # equal calls that become rows of one card; more are counted
@@ -229,7 +230,7 @@ class Gathering:
     def _card_before(self, call: ModuleCall) -> int | None:
         """Return the card that had a module call in an earlier picture."""
         before = self.expansion.asked.before
-        return before.card_of.get((self.tree.name(call), call.number)) if before else None
+        return before.card_of.get(key_of(call, self.expansion)) if before else None
 
     def _structure(self, call_id: int) -> Hashable:
         """Return the classes below a module call, without the shapes of what they made."""
