@@ -17,7 +17,7 @@ from gradviz.picture import arrange, cards, dot, node_boxes, nodes, render, text
 from gradviz.picture import fold as folding
 from gradviz.picture.outline.asked import AS_IT_IS, Asked, check_depth, check_modules, object_of
 from gradviz.picture.outline.drawn import Drawn, is_wanted
-from gradviz.picture.scene import Scene
+from gradviz.picture.scene import LINES, Scene
 from gradviz.words import given
 
 if TYPE_CHECKING:
@@ -155,11 +155,13 @@ class Figure:
 
     @cached_property
     def text(self) -> str:
-        """The whole story in words; the same for the same code in every process. Of an outline, its
-        first lines: ``Figure(graph, fold=False).text`` has everything."""
+        """The whole story in words; the same for the same code in every process. Of an outline at
+        most 60 lines, of what is large its first 200 cards: ``Figure(graph, fold=False).text``
+        lists everything."""
         if self.outlined is not None:
             return self.outlined.text(self.title)
-        return text.text(self.graph, self.whole, title=self.title)
+        most = LINES if self._folded else None
+        return text.text(self.graph, self.whole, title=self.title, most=most)
 
     @property
     def dot(self) -> graphviz.Source:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations, islice, pairwise
 from typing import NamedTuple, Protocol
 
@@ -19,7 +20,7 @@ from gradviz.picture.outline.asked import AS_IT_IS, Asked, Before
 from gradviz.picture.outline.before import ANYHOW, Like, before_of, keys_of, like
 from gradviz.picture.outline.cards import Cards
 from gradviz.picture.outline.dot import HEAD_WIDTH, RIVERS, Layout, Slots, dot
-from gradviz.picture.outline.fold import fold_one
+from gradviz.picture.outline.fold import fold_one, folded_as_before
 from gradviz.picture.outline.gather import Gathering
 from gradviz.picture.outline.headline import Heading
 from gradviz.picture.outline.links import Links, Pair
@@ -142,11 +143,19 @@ class Fitting:
         width = WIDTHS[self.plan.width]
         return before_of(keys, boxes, fitted.columns, width=width, inputs=inputs)
 
+    @cached_property
+    def _units(self) -> list[Unit]:
+        """The cards, folded as those of an earlier picture were."""
+        units = self.gathering.units
+        while (fewer := folded_as_before(self.cards(Plan(units)))) is not None:
+            units = fewer
+        return units
+
     def _plans_like_before(self) -> Iterator[Plan]:
         """Go through ever smaller plans, those first whose cards are as wide as before."""
         before = self.expansion.asked.before
         if before is not None and before.width in WIDTHS:
-            plan = Plan(self.gathering.units, WIDTHS.index(before.width))
+            plan = Plan(self._units, WIDTHS.index(before.width))
             if not before.inputs:
                 plan = replace(plan, units=_without_inputs(plan.units))
             plan = self._low_enough(plan)
@@ -156,7 +165,7 @@ class Fitting:
 
     def _plans(self) -> Iterator[Plan]:
         """Go through ever smaller plans."""
-        plan = self._low_enough(Plan(self.gathering.units))
+        plan = self._low_enough(Plan(self._units))
         if self.guess(plan) > FAR_TOO_HIGH:
             yield from self._as_asked(plan)
             return

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
+from gradviz.picture.outline.before import keys_of
 from gradviz.picture.outline.cards import Cards
 from gradviz.picture.outline.units import Kind, Merged, Unit
 
@@ -20,6 +21,7 @@ MAY_FOLD = (Kind.CALL, Kind.STATEMENT)
 class Pair(NamedTuple):
     """Two neighbours that may become one card, ordered by what is lost by it."""
 
+    apart: bool  # they were different cards of an earlier picture
     matters: bool  # something ends or begins there
     near: int  # the farther from what happened, the smaller
     crosses: bool  # they stand in different modules
@@ -38,12 +40,26 @@ def fold_one(cards: Cards, *, even_if_it_matters: bool = False) -> list[Unit] | 
     Returns:
         The units, one less; None where no two may be folded.
     """
-    pairs = sorted(_pairs(cards))
-    pairs = [pair for pair in pairs if even_if_it_matters or not pair.matters]
-    if not pairs:
+    pairs = [pair for pair in _pairs(cards) if even_if_it_matters or not pair.matters]
+    return _folded_at(cards.units, min(pairs), cards) if pairs else None
+
+
+def folded_as_before(cards: Cards) -> list[Unit] | None:
+    """Fold two neighbours that were one card of an earlier picture.
+
+    Returns:
+        The units, one less; None where there are none such.
+    """
+    if cards.expansion.asked.before is None:
         return None
-    upper, lower = pairs[0].upper, pairs[0].lower
-    units = cards.units
+    was = _cards_before(cards)
+    pairs = [p for p in _pairs(cards) if not p.matters and was[p.upper] & was[p.lower]]
+    return _folded_at(cards.units, min(pairs), cards) if pairs else None
+
+
+def _folded_at(units: list[Unit], pair: Pair, cards: Cards) -> list[Unit]:
+    """Return the units with these two as one."""
+    upper, lower = pair.upper, pair.lower
     return [
         *units[:upper],
         folded(units[upper], units[lower], _common(cards, units[upper], units[lower])),
@@ -77,6 +93,7 @@ def _pairs(cards: Cards) -> Iterable[Pair]:
     distance = _distances(cards)
     matters = [_matters(cards, k) for k in range(len(cards.units))]
     kept = [*map(cards.expansion.is_kept, cards.units)]
+    was = _cards_before(cards)
     sizes = [len(cards.expansion.weights_in(unit)) for unit in cards.units]
     for (upper, lower), link in cards.links.all.items():
         first, second = cards.units[upper], cards.units[lower]
@@ -86,7 +103,17 @@ def _pairs(cards: Cards) -> Iterable[Pair]:
         crosses = first.parent != second.parent
         leaves = crosses and _frame(cards, first.parent) != _frame(cards, second.parent)
         some = matters[upper] or matters[lower] or leaves
-        yield Pair(some, near, crosses, sizes[upper] + sizes[lower], upper, lower)
+        apart = bool(was[upper] and was[lower] and not was[upper] & was[lower])
+        yield Pair(apart, some, near, crosses, sizes[upper] + sizes[lower], upper, lower)
+
+
+def _cards_before(cards: Cards) -> list[set[int]]:
+    """Return which cards of an earlier picture each card was."""
+    before = cards.expansion.asked.before
+    if before is None:
+        return [set() for _ in cards.units]
+    keys = keys_of(cards.units, cards.expansion)
+    return [{before.card_of[key] for key in some if key in before.card_of} for some in keys]
 
 
 def _are_alike(cards: Cards, upper: int, lower: int) -> bool:
