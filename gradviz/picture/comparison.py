@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import os
 import re
@@ -13,7 +12,7 @@ from typing import Any
 from gradviz.graph.records import GradvizError
 from gradviz.picture import render, theme
 from gradviz.picture.difference import difference, told
-from gradviz.picture.figure import WIDTH, Figure, place_of, write
+from gradviz.picture.figure import WIDTH, Figure, image, place_of, write
 from gradviz.picture.outline import looks
 from gradviz.picture.outline.asked import NO_MARKS, Marks
 from gradviz.picture.outline.looks import SpanLook
@@ -25,6 +24,16 @@ from gradviz.words.speech import say
 LINE, TITLE, GAP, EDGE = 20, 30, 24, 12  # CSS pixels
 INK, GREY = "#1f2328", "#444444"
 SUFFIXES = ("svg", "html")
+ROOT = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
+    ' viewBox="0 0 {width} {height}">{inside}</svg>'
+)
+PAGE = '<!doctype html><meta charset="utf-8"><title>{title}</title>{image}<pre>{text}</pre>'
+RECT = '<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="6" fill="{fill}"/>'
+TEXT = (
+    '<text x="{x}" y="{y}" font-family="{font}" font-size="{size}" fill="{fill}"'
+    ' font-weight="{weight}">{text}</text>'
+)
 # how many of the parameters of a card get a gradient, and how many there are, by what is in it
 Counts = Mapping[frozenset[Hashable], tuple[int, int]]
 
@@ -93,10 +102,8 @@ class Comparison:
             for svg, (x, y) in zip(drawn, places, strict=True)
         ]
         paper = _paper(0, 0, width, top) + "".join(_paper(x, y - 26, 160, 24) for x, y in places)
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
-            f' viewBox="0 0 {width} {height}">{paper}{"".join(texts)}{"".join(inner)}</svg>'
-        )
+        inside = "".join((paper, *texts, *inner))
+        return ROOT.format(width=width, height=height, inside=inside)
 
     def _narrow(self) -> list[str]:
         """Return both pictures half a page wide; none where one of them cannot be."""
@@ -116,12 +123,7 @@ class Comparison:
             svg = self.svg
         except render.CannotDraw as why:
             return f"<pre>{html.escape(self.text)}</pre><p>{html.escape(str(why))}</p>"
-        width, height = render.size(svg)
-        data = base64.b64encode(svg.encode()).decode()
-        return (
-            f'<img alt="{html.escape(self.alt)}" width="{width}" height="{height}" '
-            f'style="max-width:100%;height:auto" src="data:image/svg+xml;base64,{data}">'
-        )
+        return image(svg, self.alt)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file.
@@ -141,9 +143,9 @@ class Comparison:
         if suffix == "svg":
             write(place_of(target), self.svg.encode())
             return
-        title = html.escape(self.lines[0])
-        head = f'<!doctype html><meta charset="utf-8"><title>{title}</title>'
-        page = f"{head}{self.html}<pre>{html.escape(self.text)}</pre>"
+        page = PAGE.format(
+            title=html.escape(self.lines[0]), image=self.html, text=html.escape(self.text)
+        )
         write(place_of(target), page.encode("utf-8", "replace"))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -167,7 +169,7 @@ def _places(
 
 def _paper(x: int, y: int, width: int, height: int) -> str:
     """Write what words stand on, so that they can be read on dark pages too."""
-    return f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="6" fill="{looks.PAPER}"/>'
+    return RECT.format(x=x, y=y, width=width, height=height, fill=looks.PAPER)
 
 
 def _matched(before: Figure, after: Figure, names: tuple[str, str]) -> tuple[Figure, Figure]:
@@ -211,9 +213,7 @@ def _text(text: str, x: int, y: int, width: int, *, bold: bool) -> str:
     """Write one line, as long as there is room."""
     look = SpanLook(15 if bold else 13, bold)
     said = html.escape(shortened(visible(text, 400), width - x - EDGE, look))
-    weight = ' font-weight="bold"' if bold else ""
-    fill = INK if bold else GREY
-    return (
-        f'<text x="{x}" y="{y}" font-family="{theme.SANS}" font-size="{look.size}" fill="{fill}"'
-        f"{weight}>{said}</text>"
+    fill, weight = (INK, "bold") if bold else (GREY, "normal")
+    return TEXT.format(
+        x=x, y=y, font=theme.SANS, size=look.size, fill=fill, weight=weight, text=said
     )

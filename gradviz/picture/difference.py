@@ -51,15 +51,15 @@ def difference(before: Graph, after: Graph) -> Difference:
             f" {next(iter(one))!r}, the other {next(iter(other))!r}, and no parameter of one has"
             " the name of one of the other; expected two recordings of one model"
         )
-    ran = all(graph.backwards for graph in (before, after))
-    gets = [{n for n, w in some.items() if _gets(w, ran)} for some in (one, other)]
-    cuts = [_cuts(graph) for graph in (before, after)]
+    ran = bool(before.backwards and after.backwards)
+    got, gets = _getting(one, ran), _getting(other, ran)
+    cut, uncut = _cuts(after), _cuts(before)
     return Difference(
-        tuple(n for n in other if n in common and n in gets[1] - gets[0]),
-        tuple(n for n in one if n in common and n in gets[0] - gets[1]),
+        tuple(n for n in gets if n in common and n not in got),
+        tuple(n for n in got if n in common and n not in gets),
         ran,
-        _more(cuts[1], cuts[0]),
-        _more(cuts[0], cuts[1]),
+        _more(cut, uncut),
+        _more(uncut, cut),
         tuple(n for n in {**one, **other} if n not in common),
     )
 
@@ -77,8 +77,10 @@ def _weights(graph: Graph) -> dict[str, Weight]:
     return found
 
 
-def _gets(weight: Weight, ran: bool) -> bool:
-    return weight.fate in GETS or (not ran and weight.fate is Fate.REACHED)
+def _getting(weights: dict[str, Weight], ran: bool) -> dict[str, Weight]:
+    """Return those that get a gradient, or, where no backward ran, can be reached."""
+    good = GETS if ran else (*GETS, Fate.REACHED)
+    return {name: w for name, w in weights.items() if w.fate in good}
 
 
 def _more(some: Cuts, others: Cuts) -> tuple[str, ...]:

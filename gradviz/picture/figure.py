@@ -209,12 +209,7 @@ class Figure:
             svg = self.svg
         except render.CannotDraw as why:
             return f"<pre>{html.escape(self.text)}</pre><p>{html.escape(str(why))}</p>"
-        width, height = render.size(svg)
-        data = base64.b64encode(svg.encode()).decode()
-        return (
-            f'<img alt="{html.escape(self.alt)}" width="{width}" height="{height}" '
-            f'style="max-width:100%;height:auto" src="data:image/svg+xml;base64,{data}">'
-        )
+        return image(svg, self.alt)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture, its source or its graph to a file.
@@ -258,6 +253,16 @@ class Figure:
         if self.outlined is not None:
             return render.render_as_is(self.source, suffix)
         return render.render(self._drawn.source, suffix)
+
+
+def image(svg: str, alt: str) -> str:
+    """Return an ``<img>`` with an SVG inside."""
+    width, height = render.size(svg)
+    data = base64.b64encode(svg.encode()).decode()
+    return (
+        f'<img alt="{html.escape(alt)}" width="{width}" height="{height}" '
+        f'style="max-width:100%;height:auto" src="data:image/svg+xml;base64,{data}">'
+    )
 
 
 def _outline(scene: Scene) -> tuple[Any, ...]:
