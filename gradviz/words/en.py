@@ -1891,7 +1891,7 @@ BELIEF = {
 
 # of %%gradviz and %gradviz why: notebook/magic.py, newest.py
 MAGIC = {
-    "help": "%%gradviz as the first line of a cell records the cell and draws it; options: view=cards, view=nodes. %gradviz why in the next cell explains its error, or what the loss does to the model; %gradviz why x explains x",
+    "help": "%%gradviz as the first line of a cell records the cell and draws it; options: view=cards or view=nodes, focus=a.module, depth=2, around=x, fold=no. %gradviz why in the next cell explains its error, or what the loss does to the model; %gradviz why x explains x",
     "not_known": "%gradviz {line} is not known. {help}",
     "cells_only": "{help}. It works in notebook cells and at the prompt only",
     "wanted": "expected names or expressions of this notebook that explain() takes: %gradviz why model loss",
