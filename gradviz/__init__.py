@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gradviz import _installed
 
 if TYPE_CHECKING:
+    from gradviz.comparing import compare
     from gradviz.graph.records import GradvizError, Graph
     from gradviz.live import controls
     from gradviz.live.explore import explore
@@ -30,6 +31,7 @@ _HOME = {
     "Graph": "gradviz.graph.records",
     "GraphWidget": "gradviz.live.widget",
     "Recording": "gradviz.recording",
+    "compare": "gradviz.comparing",
     "controls": "gradviz.live.controls",
     "explain": "gradviz.why.entry",
     "explore": "gradviz.live.explore",
@@ -47,6 +49,7 @@ __all__ = [
     "Graph",
     "GraphWidget",
     "Recording",
+    "compare",
     "controls",
     "explain",
     "explore",

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Literal
 
+import torch
+
+from gradviz.graph.records import GradvizError
 from gradviz.names.assign import Names
 from gradviz.picture.figure import Figure
 from gradviz.watch.recorded import Recorded
@@ -52,9 +56,53 @@ class Recording(Recorded):
 
         return explain_at(sys._getframe(1), subjects, error=error, recording=self)
 
-    def figure(self, view: str = "cards") -> Figure:
-        """Return the picture, of ``"cards"`` or of the raw ``"nodes"``."""
-        return Figure(self.graph, view=view)  # type: ignore[arg-type]
+    def figure(
+        self,
+        view: Literal["cards", "nodes"] = "cards",
+        *,
+        title: str | None = None,
+        focus: str | Iterable[str] = (),
+        depth: int | None = None,
+        around: torch.Tensor | str | None = None,
+        fold: bool = True,
+    ) -> Figure:
+        """Return the picture of what was recorded.
+
+        Args:
+            view: "cards", or the raw "nodes".
+            title: as in ``Figure``.
+            focus: the modules to open, as in ``Figure``.
+            depth: how many levels of modules to open, as in ``Figure``.
+            around: a tensor that the recording saw, or its name, or the path of a parameter: only
+                the cards around it are opened.
+            fold: False draws every operation.
+
+        Returns:
+            A Figure.
+
+        Raises:
+            GradvizError: the graph has no such module or tensor, or an argument is of the wrong
+                kind.
+
+        Example:
+            >>> import torch
+            >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+            >>> with record() as rec:
+            ...     h = w * 2
+            ...     h.sum().backward()
+            >>> "makes h" in rec.figure(around=h).text
+            True
+        """
+        graph, wanted = self.graph, {"focus": focus, "depth": depth, "fold": fold}
+        seen: Any = around
+        if isinstance(around, torch.Tensor):
+            seen = self.find(around)
+            if seen is None:
+                raise GradvizError(
+                    "around= was given a tensor that this recording did not see; give one that the"
+                    " recorded code read or made, or a name"
+                )
+        return Figure(graph, view=view, title=title, around=seen, **wanted)  # type: ignore[arg-type]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return self.figure()._repr_mimebundle_(include, exclude)

@@ -25,6 +25,10 @@ def show(
     names: Mapping[str, torch.Tensor] | None = None,
     model: torch.nn.Module | None = None,
     view: Literal["cards", "nodes"] | None = None,
+    focus: str | Iterable[str] = (),
+    depth: int | None = None,
+    around: torch.Tensor | str | None = None,
+    fold: bool = True,
 ) -> Figure:
     """Draw the autograd graph behind one tensor or several.
 
@@ -37,12 +41,18 @@ def show(
         view: "nodes", torch's own nodes one by one, or "cards", one card a result; with a ``model``
             of more than a dozen nodes "cards" is an outline of its modules. Left out, that outline
             where there is one, else "nodes".
+        focus: the modules of the ``model`` to open, as in ``Figure``.
+        depth: how many levels of its modules to open, as in ``Figure``.
+        around: a tensor that has a name here, or its name, or the path of a parameter: only the
+            cards around it are opened.
+        fold: False draws every node, whatever the size.
 
     Returns:
-        A Figure. It holds no tensor. A graph that is too large to draw shows as text and says so.
+        A Figure. It holds no tensor.
 
     Raises:
-        GradvizError: nothing to draw was given, or an unknown view.
+        GradvizError: nothing to draw was given, an unknown view, or a module or a tensor that the
+            graph does not have.
 
     Example:
         >>> import torch
@@ -52,15 +62,27 @@ def show(
     """
     given = list(_flat(tensors))
     _check(given, view)
-    if names is not None:
-        return _figure(capture(*given, names=names, model=model), view)
-    graph = capture(*given, names=_caller_names(sys._getframe(1), tensors), model=model)
-    return _figure(_behind_roots(graph), view)
+    known = names if names is not None else _caller_names(sys._getframe(1), tensors)
+    graph = capture(*given, names=known, model=model)
+    if names is None:
+        graph = _behind_roots(graph)
+    if view is None:  # a model is an outline, everything else is drawn node by node
+        view = "cards" if is_wanted(graph) and fold else "nodes"
+    name = _name_of(around, known, model)
+    return Figure(graph, view=view, focus=focus, depth=depth, around=name, fold=fold)
 
 
-def _figure(graph: Graph, view: Literal["cards", "nodes"] | None) -> Figure:
-    """Draw a captured graph: a model as an outline, everything else node by node."""
-    return Figure(graph, view=view or ("cards" if is_wanted(graph) else "nodes"))
+def _name_of(around: Any, names: Mapping[str, Any], model: torch.nn.Module | None) -> str | None:
+    """Return what a tensor is called, among the names of this picture or as a parameter."""
+    if around is None or issubclass(type(around), str):
+        return around  # type: ignore[no-any-return]
+    parameters = dict(model.named_parameters()) if model is not None else {}
+    for name, value in (*names.items(), *parameters.items()):
+        if value is around:
+            return name
+    raise arguments.refused(
+        "around=", around, "a tensor with a name, its name, or the path of a parameter of model="
+    )
 
 
 def _check(given: list[Any], view: Any) -> None:

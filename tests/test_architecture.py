@@ -25,6 +25,7 @@ ROOMS = [
     "why",
     "recording",
     "showing",
+    "comparing",
     "live",
     "notebook",
     "__init__",
@@ -333,7 +334,7 @@ def test_public_names_are_exported_lazily_and_all_there() -> None:
 
     assert {"show", "record"} <= set(gradviz.__all__)
     assert dir(gradviz) == sorted(gradviz.__all__)
-    assert len(dir(gradviz)) == 15
+    assert len(dir(gradviz)) == 16
     for name in gradviz.__all__:
         assert getattr(gradviz, name) is not None
     with pytest.raises(AttributeError, match="no_such_name"):

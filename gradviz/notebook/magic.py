@@ -12,9 +12,11 @@ have swallowed.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+import torch
 from IPython.core.error import UsageError
 from IPython.core.magic import no_var_expand
 from IPython.display import display
@@ -30,7 +32,13 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
 MARK = "%%gradviz"
-VIEWS = ("cards", "nodes")
+EXPECTED = {
+    "view": ("cards", "nodes"),
+    "depth": ("2, or another whole number from 0 on",),
+    "focus": ("transformer.h.5, or several modules with commas between",),
+    "around": ("loss, or another name of a tensor, or the path of a parameter",),
+    "fold": ("yes", "no"),
+}
 
 
 def options(first_line: str) -> dict[str, str]:
@@ -46,19 +54,26 @@ def options(first_line: str) -> dict[str, str]:
         GradvizError: an option is unknown, has no value or a wrong one.
 
     Example:
-        >>> options("%%gradviz view=nodes")
-        {'view': 'nodes'}
+        >>> options("%%gradviz view=nodes depth=2")
+        {'view': 'nodes', 'depth': '2'}
     """
     chosen = {}
     for word in first_line.split()[1:]:
         name, _, value = word.partition("=")
-        if name != "view" or value not in VIEWS:
-            raise GradvizError(
-                f"{MARK} got {word!r}, expected {' or '.join(f'view={v}' for v in VIEWS)}, or"
-                " nothing"
-            )
+        if not _is_option(name, value):
+            some = EXPECTED if name not in EXPECTED else {name: EXPECTED[name]}
+            known = " or ".join(f"{key}={one}" for key, ones in some.items() for one in ones)
+            raise GradvizError(f"{MARK} got {word!r}, expected {known}, or nothing")
         chosen[name] = value
     return chosen
+
+
+def _is_option(name: str, value: str) -> bool:
+    if name in ("view", "fold"):
+        return value in EXPECTED[name]
+    if name == "depth":
+        return value.isdecimal()
+    return name in EXPECTED and bool(value)
 
 
 def blank_first_line(lines: list[str]) -> list[str]:
@@ -158,9 +173,27 @@ class _Cells:
 
     def _display(self, running: _Running) -> None:
         """Show the picture of a recorded cell, and below it why the cell raised."""
-        figure = running.recording.figure(**running.options)
+        try:
+            figure = self._figure(running)
+        except GradvizError as error:  # a name that nothing has: the cell gets its picture
+            print(error, file=sys.stderr)
+            figure = running.recording.figure()
         explanation = self.notebook.told
         display(figure if explanation is None else _Explained(figure, explanation))
+
+    def _figure(self, running: _Running) -> Figure:
+        """Draw a recorded cell as its first line asks. A name of a tensor means what it means in
+        the notebook."""
+        chosen, recording = running.options, running.recording
+        asked: dict[str, Any] = {"view": chosen.get("view", "cards")}
+        asked |= {"focus": chosen["focus"].split(",")} if "focus" in chosen else {}
+        asked |= {"depth": int(chosen["depth"])} if "depth" in chosen else {}
+        asked |= {"fold": chosen["fold"] == "yes"} if "fold" in chosen else {}
+        if name := chosen.get("around"):
+            value = self.namespace.get(name)
+            is_seen = isinstance(value, torch.Tensor) and recording.find(value) is not None
+            asked["around"] = value if is_seen else name
+        return recording.figure(**asked)
 
     @no_var_expand  # type: ignore[untyped-decorator]  # {…} and $ are the reader's
     def line_magic(self, line: str) -> None:
@@ -204,7 +237,9 @@ class _Explained:
 def cell_magic(line: str, cell: str) -> None:
     """Record this cell and show its picture below the cell's own output.
 
-    ``%%gradviz view=nodes`` draws torch's raw graph instead of cards.
+    ``%%gradviz view=nodes`` draws torch's raw graph instead of cards. ``focus=transformer.h.5``
+    opens a module, ``depth=2`` opens so many levels, ``around=loss`` shows the cards around one
+    tensor, ``fold=no`` everything.
     """
     try:
         options(f"{MARK} {line}")

@@ -12,13 +12,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from gradviz.graph.records import GradvizError, Graph
-from gradviz.picture import arrange, cards, dot, nodes, render, text
+from gradviz.graph.records import GradvizError, Graph, Tensor
+from gradviz.picture import arrange, cards, dot, node_boxes, nodes, render, text
 from gradviz.picture import fold as folding
+from gradviz.picture.outline.asked import AS_IT_IS, Asked, check_depth, check_modules, object_of
 from gradviz.picture.outline.drawn import Drawn, is_wanted
-from gradviz.picture.scene import Scene
+from gradviz.picture.scene import LINES, Scene
 from gradviz.words import given
-from gradviz.words.speech import say
 
 if TYPE_CHECKING:
     import graphviz
@@ -34,8 +34,15 @@ class Figure:
         graph: what to draw.
         view: "cards", one card a result, or "nodes", torch's own nodes one by one.
         title: said first in the text and to screen readers.
-        focus: the module to open in an outline, or several: "transformer.h.5".
-        fold: False draws every operation, whatever the size.
+        focus: the module to open in a picture of a model, or several: "transformer.h.5". What is
+            opened is never folded away.
+        depth: how many levels of modules to open, whatever happens in them: 0 opens none. What
+            costs a gradient is told all the same. Left out, a module is opened where something
+            happens in it.
+        around: a tensor around which to show the cards: its name, the path of a parameter, or as
+            ``graph.tensors`` has it. What made it is opened down to the operation, everything else
+            stays closed.
+        fold: False draws every operation, whatever the size, so that nothing is left to open.
 
     Example:
         >>> from gradviz.graph.records import Graph
@@ -50,6 +57,8 @@ class Figure:
         view: Literal["cards", "nodes"] = "cards",
         title: str | None = None,
         focus: str | Iterable[str] = (),
+        depth: int | None = None,
+        around: str | Tensor | None = None,
         fold: bool = True,
     ) -> None:
         if not issubclass(type(graph), Graph):
@@ -63,12 +72,15 @@ class Figure:
         self.graph = graph
         self.view = view
         self.title = title
-        self._opened = given.texts("focus=", focus, "a module's path, as in 'transformer.h.5'")
+        opened = given.texts("focus=", focus, "a module's path, as in 'transformer.h.5'")
         given.flag("fold=", fold)
-        _check_modules("focus=", graph, self._opened)
+        check_modules("focus=", graph, opened)
+        check_depth(depth)
+        self._asked = Asked(frozenset(opened), depth, object_of(graph, around))
         self._folded = fold
         self._like: render.Arranged | None = None
         self._before: Figure | None = None  # in whose picture a reader opened modules
+        self._opened: tuple[str, ...] = ()  # these ones, in the order in which she did
 
     def of(self, graph: Graph) -> Figure:
         """Return the figure of a graph that is ``same_but_numbered``; what was made for this one is
@@ -96,10 +108,10 @@ class Figure:
             'An empty graph: no tensor, no node.'
         """
         wanted = given.texts("opening()", paths, "a module's path, as in 'transformer.h.5'")
-        _check_modules("opening()", self.graph, wanted)
+        check_modules("opening()", self.graph, wanted)
         before = self._before or self
-        if before._opened:
-            before = before._changed(_opened=())
+        if before._asked.opened:
+            before = before._changed(_asked=before._asked._replace(opened=frozenset()))
         return before._changed(_opened=wanted, _before=before) if wanted else before
 
     def _changed(self, **attributes: Any) -> Figure:
@@ -114,13 +126,17 @@ class Figure:
 
     def arrange_like(self, other: Figure) -> None:
         """Keep the arrangement of a drawn figure with the same cards and arrows, where it suits as
-        well.
+        well. An outline keeps the places of the cards that both have, and merges nothing that had
+        different cards.
 
-        Then nothing jumps when only numbers change, and the other arrangements need not be tried.
+        Then nothing jumps when only numbers change, or when a module is opened. It has to be said
+        before this figure is first looked at.
         """
         if not issubclass(type(other), Figure):
             raise given.refused("arrange_like()", other, "a Figure")
-        if self.outlined is not None:
+        if self._is_outline:
+            if other._is_outline and other.outlined is not None:
+                self._asked = self._asked._replace(before=other.outlined.before)
             return
         drawn = other.__dict__.get("_drawn")
         if drawn is not None and _outline(self.scene) == _outline(other.scene):
@@ -132,6 +148,11 @@ class Figure:
         return cards.scene(self.graph) if self.view == "cards" else nodes.scene(self.graph)
 
     @cached_property
+    def _is_outline(self) -> bool:
+        """Whether it is drawn as the outline of a model or of a long program."""
+        return self.view == "cards" and self._folded and is_wanted(self.graph, self._asked)
+
+    @cached_property
     def outlined(self) -> Drawn | None:
         """The outline of a model or of a long program; None where its operations are drawn one by
         one, or torch's nodes.
@@ -139,11 +160,11 @@ class Figure:
         Raises:
             CannotDraw: as ``svg``.
         """
-        if self.view != "cards" or not self._folded or not is_wanted(self.graph):
+        if not self._is_outline:
             return None
         if self._before is not None and self._before.outlined is not None:
             return self._before.outlined.opening(self._opened)
-        return Drawn(self.graph, render.laid_out, self._opened)
+        return Drawn(self.graph, render.laid_out, self._asked)
 
     @cached_property
     def scene(self) -> Scene:
@@ -152,7 +173,17 @@ class Figure:
             return self.outlined.scene()
         if not self._folded:
             return arrange.arranged(self.whole)
-        return arrange.arranged(folding.fold(self.whole, self.graph))
+        return arrange.arranged(self._small)
+
+    @property
+    def _small(self) -> Scene:
+        """What is drawn, before there is room for its lines."""
+        opened = self._asked._replace(before=None)
+        if self.view == "nodes" and node_boxes.is_wanted(self.graph):
+            whole = self.whole
+            if opened != AS_IT_IS or not folding.fits(whole):
+                return node_boxes.folded(whole, self.graph, opened)
+        return folding.fold(self.whole, self.graph)
 
     @cached_property
     def source(self) -> str:
@@ -161,11 +192,13 @@ class Figure:
 
     @cached_property
     def text(self) -> str:
-        """The whole story in words; the same for the same code in every process. Of an outline, its
-        first lines: ``Figure(graph, fold=False).text`` has everything."""
+        """The whole story in words; the same for the same code in every process. Of an outline at
+        most 60 lines, of what is large its first 200 cards: ``Figure(graph, fold=False).text``
+        lists everything."""
         if self.outlined is not None:
             return self.outlined.text(self.title)
-        return text.text(self.graph, self.whole, title=self.title)
+        most = LINES if self._folded else None
+        return text.text(self.graph, self.whole, title=self.title, most=most)
 
     @property
     def dot(self) -> graphviz.Source:
@@ -189,8 +222,6 @@ class Figure:
     @cached_property
     def _drawn(self) -> render.Arranged:
         """The arrangement that fits a notebook's page best."""
-        if len(self.scene.cards) > folding.LIMIT:
-            raise render.CannotDraw(say("picture.too_many_boxes", n=len(self.scene.cards)))
         return render.best(self.scene, WIDTH, self._like)
 
     @cached_property
@@ -215,12 +246,7 @@ class Figure:
             svg = self.svg
         except render.CannotDraw as why:
             return f"<pre>{html.escape(self.text)}</pre><p>{html.escape(str(why))}</p>"
-        width, height = render.size(svg)
-        data = base64.b64encode(svg.encode()).decode()
-        return (
-            f'<img alt="{html.escape(self.alt)}" width="{width}" height="{height}" '
-            f'style="max-width:100%;height:auto" src="data:image/svg+xml;base64,{data}">'
-        )
+        return image(svg, self.alt)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture, its source or its graph to a file.
@@ -269,18 +295,14 @@ class Figure:
         return render.render(self._drawn.source, suffix)
 
 
-def _check_modules(argument: str, graph: Graph, paths: tuple[str, ...]) -> None:
-    """Refuse a module that the graph does not have."""
-    names = {module.name for module in graph.modules}
-    known = {path for module in graph.modules for path, _ in module.children} | names
-    known |= {f"{m.name}.{path}" for m in graph.modules for path, _ in m.children}
-    for path in paths:
-        if path not in known:
-            some = ", ".join(sorted(known)[:5])
-            raise GradvizError(
-                f"{argument} was given {given.shown(path)}; expected the path of a module of this"
-                f" graph ({some or 'it has none: no module ran'})"
-            )
+def image(svg: str, alt: str) -> str:
+    """Return an ``<img>`` with an SVG inside."""
+    width, height = render.size(svg)
+    data = base64.b64encode(svg.encode()).decode()
+    return (
+        f'<img alt="{html.escape(alt)}" width="{width}" height="{height}" '
+        f'style="max-width:100%;height:auto" src="data:image/svg+xml;base64,{data}">'
+    )
 
 
 def _outline(scene: Scene) -> tuple[Any, ...]:

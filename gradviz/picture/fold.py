@@ -1,8 +1,8 @@
 """Scene -> smaller Scene: several boxes become one, and the picture says which.
 
 Tried in this order, until at most ``LIMIT`` boxes are left: the modules of a model, lines of code
-that ran again and again, leaves into the only result that reads them, results in a row. What is
-still too large is not drawn.
+that ran again and again, leaves into the only result that reads them, results in a row, and at last
+stretches of whatever follows each other.
 """
 
 from __future__ import annotations
@@ -37,16 +37,18 @@ def fold(scene: Scene, graph: Graph, limit: int = LIMIT) -> Scene:
         limit: boxes that may be drawn. The result can still be larger; then there is no readable
             picture.
     """
-    if _fits(scene, limit):
+    if fits(scene, limit):
         return scene
     small = scene
     for groups in _module_groups(scene, graph):
         coarser = contract(scene, groups) if len(small.cards) > COMFORT else small
-        if not _fits(small, limit) or len(coarser.cards) >= FEW:
+        if not fits(small, limit) or len(coarser.cards) >= FEW:
             small = coarser
     for grouping in (_by_line, _leaves, _leaves, _leaves, _chains):
-        if not _fits(small, limit):
+        if not fits(small, limit):
             small = contract(small, grouping(small, graph))
+    if not fits(small, limit):
+        small = contract(small, _stretches(small, limit // 4))
     note = (
         say("card.note_folded", cards=len(scene.cards), boxes=len(small.cards))
         if len(scene.cards) <= LINES
@@ -62,7 +64,7 @@ def groups(scene: Scene, graph: Graph) -> Groups:
     return {int(m.detail): f"{c.title}\0{c.id}" for c in small for m in c.inside}
 
 
-def _fits(scene: Scene, limit: int) -> bool:
+def fits(scene: Scene, limit: int = LIMIT) -> bool:
     """Tell whether a scene can be drawn in so many boxes."""
     return len(scene.cards) <= limit and len(arranged(scene).cards) <= limit
 
@@ -162,6 +164,21 @@ def _only_source(
         return None
     source = above.pop()
     return source if len(readers[source]) == 1 else None
+
+
+def _stretches(scene: Scene, n: int) -> Groups:
+    """Group boxes, in an order in which each stands after what it reads, into so many stretches.
+    So no way leads from one back to one before it."""
+    sources = grouped((a.head, a.tail) for a in scene.arrows)
+    order = after_all([c.id for c in scene.cards], sources)
+    long = -(-len(order) // max(n, 1))
+    ends = {c.id: (c.members[0].title, c.members[-1].title) for c in scene.cards}
+    found: Groups = {}
+    for start in range(0, len(order), long):
+        cards = order[start : start + long]
+        name = say("card.from_to", first=ends[cards[0]][0], last=ends[cards[-1]][1])
+        found |= dict.fromkeys(cards, f"{name}\0{start}")
+    return found
 
 
 # --- making one box of several --------------------------------------------------------------------

@@ -28,13 +28,14 @@ from gradviz.words.words import Words, reason_of, with_version
 SHOWN = 8  # cards that the alt text names
 
 
-def text(graph: Graph, scene: Scene, title: str | None = None) -> str:
+def text(graph: Graph, scene: Scene, title: str | None = None, most: int | None = LINES) -> str:
     """Tell everything that the picture shows and what it has no room for, in a fixed order.
 
     Args:
         graph: where saved tensors, runs and notes are looked up.
         scene: the unfolded scene of the same graph.
         title: a first line.
+        most: cards, cuts or notes that are listed; None: all.
 
     Returns:
         Lines without a newline at the end; no object ids, no machine paths.
@@ -44,36 +45,36 @@ def text(graph: Graph, scene: Scene, title: str | None = None) -> str:
     frozen = [cut_text(graph, cut) for cut in facts.frozen_leaves]
     sections = [
         [visible(title)] if title else [],
-        _cards(facts, scene),
-        [say("text.cut_line", line=line) for line in _some(cuts)],
-        [say("text.frozen_line", line=line) for line in _some(frozen)],
-        [say("text.memory_line", line=line) for line in _some(_boxes(scene, "memory"))],
-        [say("text.region_line", line=line) for line in _some(_boxes(scene, "region"))],
-        [say("text.backward_line", line=line) for line in _some(_backwards(graph))],
-        [say("text.raised_line", line=line) for line in _some(_raised(graph))],
-        [say("text.note_line", line=note) for note in _some(map(note_text, graph.notes))],
+        _cards(facts, scene, most),
+        [say("text.cut_line", line=line) for line in _some(cuts, most)],
+        [say("text.frozen_line", line=line) for line in _some(frozen, most)],
+        [say("text.memory_line", line=line) for line in _some(_boxes(scene, "memory"), most)],
+        [say("text.region_line", line=line) for line in _some(_boxes(scene, "region"), most)],
+        [say("text.backward_line", line=line) for line in _some(_backwards(graph), most)],
+        [say("text.raised_line", line=line) for line in _some(_raised(graph), most)],
+        [say("text.note_line", line=note) for note in _some(map(note_text, graph.notes), most)],
     ]
     lines = [line for section in sections for line in section]
     return "\n".join(visible(line, 500) for line in lines) or say("text.empty")
 
 
-def _some(lines: Iterable[str]) -> list[str]:
+def _some(lines: Iterable[str], most: int | None) -> list[str]:
     """Return the lines of a section; where they are many, how many more there are."""
     listed = list(lines)
-    if len(listed) <= LINES:
+    if most is None or len(listed) <= most:
         return listed
-    return [*listed[:LINES], say("text.more", n=f"{len(listed) - LINES:,}")]
+    return [*listed[:most], say("text.more", n=f"{len(listed) - most:,}")]
 
 
 # --- cards ----------------------------------------------------------------------------------------
 
 
-def _cards(facts: Facts, scene: Scene) -> list[str]:
+def _cards(facts: Facts, scene: Scene, most: int | None) -> list[str]:
     """Tell every card: its lines, what it was made of, and what its nodes hold."""
     into = grouped((arrow.head, arrow) for arrow in scene.arrows)
     titles = _titles(scene)
     lines: list[str] = []
-    for card in scene.cards[:LINES]:
+    for card in scene.cards[:most]:
         lines.append(card.title)
         below = [
             *(say("text.then", code=r.text) if r.kind == "code" else r.text for r in card.rows[1:]),
@@ -81,8 +82,8 @@ def _cards(facts: Facts, scene: Scene) -> list[str]:
             *_node_details(facts, card),
         ]
         lines += [f"    {line}" for line in below]
-    if len(scene.cards) > LINES:
-        lines.append(say("text.more_cards", n=f"{len(scene.cards) - LINES:,}"))
+    if most is not None and len(scene.cards) > most:
+        lines.append(say("text.more_cards", n=f"{len(scene.cards) - most:,}"))
     return lines
 
 

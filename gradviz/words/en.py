@@ -1533,6 +1533,8 @@ CARD = {
     "frame_left_out": "{frame}: {members}",
     "line_of_code": "line {line}: {code}",
     "from_to": "{first} … {last}",
+    "module_box": "{name} {kind}",
+    "with_nodes": "{title} · {n:1 node|# nodes}",
     "times": "{what} × {n}",
     "gradients": "{n} gradients",
     "folded": "{n:1 box folded|# boxes folded}",
@@ -1741,6 +1743,8 @@ OUTLINE = {
     "cut": "✂ {reason}",
     "params_lost": "{n:# param gets|# params get} no gradient",
     "opened": "{name}, {kind}, opened",
+    "makes": "makes {name}",
+    "reads": "reads {name}",
     "joined": "{parts:commas}",
     "alt": "{headline}. {n:1 card|# cards}: {names:few}.",
     "no_parameters": "no parameters",
@@ -1829,10 +1833,26 @@ OUTLINE = {
 }
 
 # why there is no picture: picture/state.py, figure.py, render.py, live/steps.py, live/widget.py
+COMPARE = {
+    "more_get": "{n:1 parameter more gets|# parameters more get} a gradient",
+    "fewer_get": "{n:1 parameter fewer gets|# parameters fewer get} a gradient",
+    "both_get": "{more:1 parameter more gets|# parameters more get} a gradient, and {fewer:1 gets|# get} none any more",
+    "same_get": "the same parameters get a gradient",
+    "more_can": "{n:1 parameter more|# parameters more} can be reached",
+    "fewer_can": "{n:1 parameter fewer|# parameters fewer} can be reached",
+    "both_can": "{more:1 parameter more|# parameters more} can be reached, and {fewer:1|#} no longer",
+    "same_can": "the same parameters can be reached",
+    "gained": "more: {names:few}",
+    "lost": "no longer: {names:few}",
+    "only_cuts": "only {name}: {cuts:commas}",
+    "alone": "in one of the two only: {names:few}",
+    "title": "{name}:",
+    "alt": "{headline}. {first}: {before} {second}: {after}",
+    "mark": "≠ {name}: {n} of {total} get a gradient",
+}
 PICTURE = {
     "nothing": "Nothing was recorded, so there is no picture.",
     "empty": "An empty picture.",
-    "too_many_boxes": "{n} boxes are too many to draw, even folded, so this is the text. To see a picture, show a tensor that is closer to the leaves, or record fewer lines.",
     "too_many_steps": "{n} boxes are too many to draw, even folded, so this is the text. To see pictures, record fewer lines.",
     "install": "to see pictures: pip install pygraphviz (version 2 or later brings Graphviz along)",
     "engine_failed": "the layout engine failed ({error}); use .text",
@@ -1903,7 +1923,7 @@ BELIEF = {
 
 # of %%gradviz and %gradviz why: notebook/magic.py, newest.py
 MAGIC = {
-    "help": "%%gradviz as the first line of a cell records the cell and draws it; options: view=cards, view=nodes. %gradviz why in the next cell explains its error, or what the loss does to the model; %gradviz why x explains x",
+    "help": "%%gradviz as the first line of a cell records the cell and draws it; options: view=cards or view=nodes, focus=a.module, depth=2, around=x, fold=no. %gradviz why in the next cell explains its error, or what the loss does to the model; %gradviz why x explains x",
     "not_known": "%gradviz {line} is not known. {help}",
     "cells_only": "{help}. It works in notebook cells and at the prompt only",
     "wanted": "expected names or expressions of this notebook that explain() takes: %gradviz why model loss",
@@ -2006,6 +2026,7 @@ PAGE = {
 
 SECTIONS = {
     "label": LABEL,
+    "compare": COMPARE,
     "list": LIST,
     "values": VALUES,
     "note": NOTE,

@@ -192,3 +192,16 @@ def test_loading_twice_records_once_and_unloading_leaves_nothing(shell: Interact
     assert shell.input_transformers_cleanup == before[:-1]
     assert not [c for c in shell.events.callbacks["pre_run_cell"] if "gradviz" in repr(c)]
     assert "gradviz" not in shell.magics_manager.magics["cell"]
+
+
+def test_the_first_line_says_how_the_picture_is_opened() -> None:
+    model = "import torch\nh = torch.nn.Linear(2, 2)(torch.ones(1, 2))\nloss = (h * 3).sum()\n"
+    closed, around, wrong = run(
+        f"%%gradviz depth=0\n{model}loss.backward()",
+        f"%%gradviz around=h depth=0 fold=yes\n{model}loss.backward()",
+        f"%%gradviz around=nobody\n{model}",
+    )
+    assert "Linear" in text(closed[0])
+    assert "makes h" in text(around[0])
+    assert "around= was given 'nobody'" in text(wrong[0])
+    assert kinds(wrong)[-1] == "display_data"

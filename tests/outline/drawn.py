@@ -12,6 +12,7 @@ import gradviz as gv
 from gradviz.graph.records import Graph
 from gradviz.picture import render
 from gradviz.picture.outline.cards import Cards
+from gradviz.picture.outline.dot import HEAD_WIDTH
 from gradviz.picture.outline.fit import Fitted, Fitting, Plan
 
 
@@ -22,8 +23,8 @@ class Watched(Fitting):
         super().__init__(graph, render._laid_out)
         self.plans: list[tuple[Fitted, Plan]] = []
 
-    def laid_out(self, plan: Plan) -> Fitted:
-        fitted = super().laid_out(plan)
+    def laid_out(self, plan: Plan, head: int = HEAD_WIDTH) -> Fitted:
+        fitted = super().laid_out(plan, head)
         self.plans.append((fitted, plan))
         return fitted
 

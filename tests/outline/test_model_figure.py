@@ -81,7 +81,10 @@ def test_everything_is_there_on_request(gpt: Graph) -> None:
     whole = gv.Figure(gpt, fold=False)
     assert whole.outlined is None
     assert len(whole.scene.cards) > len(gv.Figure(gpt).scene.cards) * 10
-    assert len(whole.text.splitlines()) > 200
+    assert len(whole.text.splitlines()) > len(whole.whole.cards)
+    assert "not listed" not in whole.text
+    assert all(card.title in whole.text for card in whole.whole.cards)
+    assert whole.dot.source.count("->") > 200
 
 
 def test_the_text_begins_with_the_reason_and_is_short(gpt: Graph) -> None:

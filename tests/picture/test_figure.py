@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import gradviz as gv
+from gradviz.graph.facts import after_all
 from gradviz.graph.records import GradvizError, Graph
 from gradviz.picture import render
 from gradviz.picture.figure import SUFFIXES, Figure
@@ -129,14 +130,22 @@ def test_a_figure_keeps_no_tensor_alive() -> None:
     assert "SumBackward0" in figure.text
 
 
-def test_a_graph_that_is_too_large_shows_as_text_and_says_so() -> None:
+def test_a_graph_that_is_large_and_tangled_is_drawn_in_stretches() -> None:
     leaves = [torch.ones(1, requires_grad=True) for _ in range(8)]
     level = [a * b for a in leaves for b in leaves]
     total = torch.stack([x * y for x in level[:20] for y in level[20:40]]).sum()
     figure = show(total, names={})
-    shown = figure._repr_mimebundle_()["text/html"]
-    assert shown.startswith("<pre>")
-    assert "too many to draw" in shown
+    assert figure._repr_mimebundle_()["text/html"].startswith("<img")
+    assert len(figure.scene.cards) <= 60
+    place = {card.id: k for k, card in enumerate(figure.scene.cards)}
+    sources = {
+        card.id: [a.tail for a in figure.scene.arrows if a.head == card.id]
+        for card in figure.scene.cards
+    }
+    order = after_all(place, sources)
+    at = {card: k for k, card in enumerate(order)}
+    assert all(at[a.tail] < at[a.head] for a in figure.scene.arrows), "a way comes back"
+    assert any("Folded: " in note for note in figure.scene.notes)
 
 
 def test_a_long_chain_is_folded_and_says_what_was_folded() -> None:

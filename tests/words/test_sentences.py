@@ -222,10 +222,12 @@ def test_another_language_is_spoken_inside_a_block() -> None:
 
 # Constants that read like sentences and are none of ours: torch's own text, and code.
 NOT_OURS = {
+    "picture/comparison.py": {"ROOT", "PAGE", "TEXT", "RECT"},  # markup
     "picture/dot.py": {"ALLOWED"},  # attributes of DOT
     "picture/render.py": {"_CHILD"},  # a program
     "picture/theme.py": {"SANS", "MONO"},  # fonts
     "live/widget.py": {"EXPECTED"},  # of errors about arguments
+    "notebook/magic.py": {"EXPECTED"},  # of errors about options
     "why/messages.py": {"_TEXTS", "_STALE"},  # by which torch's errors are known
     "why/rules/raised.py": {"DETACH_EACH"},  # code that a mend tells to write
 }

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from gradviz.graph.operations import Operation
 from gradviz.graph.records import Call, Cut, CutReason, ModuleCall
+from gradviz.picture.outline.before import keys_of
 from gradviz.picture.outline.links import Link, Links
 from gradviz.picture.outline.loops import parts_of
 from gradviz.picture.outline.scene import Arrow, Card, Frame, Rail, Row, Span, Tone
@@ -60,7 +61,13 @@ class Cards:
         tracked = any(self.operations.tracked[at] for at in unit.ops)
         if unit.tensor_id is not None:
             tracked = self.operations.is_tracked(unit.tensor_id)
-        rows = [*self._rows(place, unit), *self._cuts_inside(place, unit)]
+        rows = [
+            *self._rows(place, unit),
+            *self._cuts_inside(place, unit),
+            *self._asked_rows(unit),
+        ]
+        if mark := self._marks.get(place):
+            rows.append(Row(Tone.SAID, (Span(mark, "strong"),)))
         ends = self._ends(place)
         if ends:
             rows.insert(1, ends)
@@ -74,6 +81,50 @@ class Cards:
         calls = tuple(self.operations.all[at].call.id for at in unit.ops)
         narrow = unit.kind is Kind.INPUT
         return Card(place, tracked, tuple(rows), bool(ends), self.path(unit), "", calls, narrow)
+
+    @cached_property
+    def _marks(self) -> dict[int, str]:
+        """What is said of cards beside another picture, by their places."""
+        marks = self.expansion.asked.marks
+        keys = keys_of(self.units, self.expansion) if marks else []
+        return {
+            k: marks[frozenset(some)] for k, some in enumerate(keys) if frozenset(some) in marks
+        }
+
+    def _asked_rows(self, unit: Unit) -> list[Row]:
+        """Tell of an operation that the picture is around what it is to the tensor, and its
+        grad_fn."""
+        if unit.kind is Kind.LOSS or self.expansion.alone.isdisjoint(unit.ops):
+            return []
+        rows = []
+        if not {*self.expansion.centre}.isdisjoint(unit.ops):
+            text = self.words_of_centre(unit.ops[-1])
+            rows.append(Row(Tone.GRAD_FN, (Span(text, "strong"),)))
+        state = self.operations.graph.tensor[self.operations.all[unit.ops[-1]].makes[-1]]
+        edge = state.gradient_edge
+        node = self.operations.graph.node.get(edge.node_id) if edge else None
+        return [*rows, Row(Tone.GRAD_FN, (Span(node.name),))] if node else rows
+
+    def kind_of(self, unit: Unit) -> str:
+        """Return the class of the modules of a card, and how many there are; "" where it stands
+        for none, or for several classes."""
+        kinds = {self.tree.call[i].kind for i in unit.calls}
+        if unit.kind is not Kind.CALL or len(kinds) != 1:
+            return ""
+        n, kind = len(unit.calls), kinds.pop()
+        return say("outline.times_kind", n=n, kind=kind) if n > 1 else kind
+
+    def words_of_centre(self, at: int) -> str:
+        """Tell what an operation is to the tensor that the picture is around."""
+        around = self.expansion.asked.around
+        made = any(
+            self.operations.graph.tensor[i].object_id == around
+            for i in self.operations.all[at].makes
+        )
+        weight = self.operations.weight.get(-1 if around is None else around)
+        latest = self.operations.facts.latest_state.get(-1 if around is None else around)
+        name = weight.name if weight else (latest.name if latest else "") or say("label.unnamed")
+        return say("outline.makes" if made else "outline.reads", name=name)
 
     def _rail(self, place: int, rows: list[Row]) -> Rail:
         """Return the rail of the rows that say nothing of gradients themselves."""

@@ -73,6 +73,8 @@ class Layout(NamedTuple):
         columns: how many columns wide a card is, where it is more than one.
         in_column: whether all cards stand under each other.
         levels: cards that stand side by side, from the left.
+        head: points that the headline is wide; in a narrow one lines are broken, and there is no
+            legend.
     """
 
     width: int
@@ -81,6 +83,12 @@ class Layout(NamedTuple):
     columns: Mapping[int, int] = {}
     in_column: bool = False
     levels: tuple[tuple[int, ...], ...] = ()
+    head: int = HEAD_WIDTH
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the picture is half a page wide."""
+        return self.head < HEAD_WIDTH
 
     def width_of(self, card: Card) -> int:
         """Return the width of a card's rows."""
@@ -112,10 +120,10 @@ def dot(outline: Outline, layout: Layout) -> str:
     body += [_level(cards) for cards in layout.levels if len(cards) > 1]
     body += _column(outline) if layout.in_column else []
     if as_node:
-        body = [*_head_node(outline), *body]
+        body = [*_head_node(outline, layout), *body]
     else:
         attributes = {"style": "solid", "color": "transparent", "penwidth": 0, "margin": 2}
-        attributes |= {"labelloc": "t", "labeljust": "c", "label": _head(outline)}
+        attributes |= {"labelloc": "t", "labeljust": "c", "label": _head(outline, layout)}
         body = _cluster("cluster_head", attributes, body)
     lines = [*_defaults(outline, layout), *body]
     return "\n".join(["digraph {", *(f"  {text}" for text in lines), "}"]) + "\n"
@@ -132,7 +140,7 @@ def _defaults(outline: Outline, layout: Layout) -> list[str]:
         "labelloc": "b",
         "fontname": theme.SANS,
         "fontsize": 10,
-        "label": _legend(outline),
+        "label": "" if layout.is_narrow else _legend(outline),
         "ordering": "out" if layout.columns else "",
     }
     node = {"shape": "plain", "fontname": theme.SANS, "fontsize": 11}
@@ -140,8 +148,8 @@ def _defaults(outline: Outline, layout: Layout) -> list[str]:
     return [*_statements(page), f"node {_listed(node)};", f"edge {_listed(edge)};"]
 
 
-def _head_node(outline: Outline) -> list[str]:
-    attributes = {"id": "headline", "class": "headline", "label": _head(outline)}
+def _head_node(outline: Outline, layout: Layout) -> list[str]:
+    attributes = {"id": "headline", "class": "headline", "label": _head(outline, layout)}
     below = [f"head -> n{k} {_listed({'style': 'invis'})};" for k in _roots(outline)]
     return [f"head {_listed(attributes)};", *below]
 
@@ -500,20 +508,44 @@ def _arrow_chip(arrow: Arrow) -> str:
 # --- headline and legend --------------------------------------------------------------------------
 
 
-def _head(outline: Outline) -> str:
-    headline = outline.headline
+def _head(outline: Outline, layout: Layout) -> str:
+    headline, width = outline.headline, layout.head
     mark = "✂" if outline.is_recorded else "?"
-    lines = broken(headline.title, HEAD_WIDTH - 10.0, looks.HEAD)
-    rows = [_head_row((Span(text),), looks.HEAD) for text in lines]
+    lines = broken(headline.title, width - 10.0, looks.HEAD)
+    rows = [_head_row((Span(text),), looks.HEAD, width) for text in lines]
     if headline.strip:
-        rows.append(row(cell(_all_parameters(headline, mark), align="left")))
-    rows += [_head_row(spans, looks.HEAD_LINE) for spans in headline.lines]
-    inside = table(*rows, cellpadding=2, width=HEAD_WIDTH)
+        strip = _all_parameters(headline, mark, width - HEAD_WIDTH + STRIP_WIDTH)
+        rows.append(row(cell(strip, align="left")))
+    for spans in headline.lines:
+        parts = _broken(spans, looks.HEAD_LINE, width)
+        rows += [_head_row(some, looks.HEAD_LINE, width) for some in parts]
+    inside = table(*rows, cellpadding=2, width=width)
     return label(table(row(cell(inside)), cellpadding=7, bgcolor=looks.PAPER, style="rounded"))
 
 
-def _head_row(spans: Sequence[Span], look: SpanLook) -> str:
-    room = HEAD_WIDTH - 10.0
+def _broken(spans: Sequence[Span], look: SpanLook, width: int) -> list[list[Span]]:
+    """Break a line of a narrow headline between words."""
+    if width >= HEAD_WIDTH:
+        return [[*spans]]
+    lines: list[list[Span]] = [[]]
+    room = width - 10.0
+    for span in spans:
+        text_look = look if span.look == "plain" else looks.SPANS[span.look]
+        text = ""
+        for word in span.text.split(" "):
+            longer = f"{text} {word}" if text else word
+            if width_of(longer, text_look) + 8 > room and (text or lines[-1]):
+                lines[-1] += [span._replace(text=text)] if text else []
+                lines.append([])
+                room, longer = width - 10.0, word
+            text = longer
+        lines[-1].append(span._replace(text=text))
+        room -= width_of(text, text_look) + 8
+    return lines
+
+
+def _head_row(spans: Sequence[Span], look: SpanLook, head_width: int) -> str:
+    room = head_width - 10.0
     cells = []
     for span in spans:
         style = looks.SPANS[span.look]
@@ -526,12 +558,12 @@ def _head_row(spans: Sequence[Span], look: SpanLook) -> str:
     return row(cell(table(row(*cells, filler)), align="left"))
 
 
-def _all_parameters(headline: Headline, mark: str) -> str:
+def _all_parameters(headline: Headline, mark: str, strip_width: int) -> str:
     """Write the strip of all parameters, in module order; the mark stands where a cut is."""
     total = sum(part.n for part in headline.strip)
     cuts = sum(part.rail is None for part in headline.strip)
     with_scissors = cuts <= SCISSORS
-    room = STRIP_WIDTH - (12 * cuts if with_scissors else 0)
+    room = strip_width - (12 * cuts if with_scissors else 0)
     least = 2 if len(headline.strip) > MANY else 4
     cells = []
     for part in headline.strip:

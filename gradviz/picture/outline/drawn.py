@@ -4,18 +4,20 @@ words."""
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 
 from gradviz.graph.operations import Operations
 from gradviz.graph.records import Graph, NoteKind
 from gradviz.picture import scene as pictures
 from gradviz.picture.outline import unrecorded
+from gradviz.picture.outline.asked import AS_IT_IS, Asked, Before
+from gradviz.picture.outline.before import keys_of
 from gradviz.picture.outline.contents import Contents
 from gradviz.picture.outline.fit import Draw, Fitted, Fitting
 from gradviz.picture.outline.opening import Modules, Opening
 from gradviz.picture.outline.scene import Arrow, Card, Outline, Row, Tone
-from gradviz.picture.outline.units import Expansion, Kind
+from gradviz.picture.outline.units import NOT_LOST, Expansion, Kind
 from gradviz.words.plain import visible
 from gradviz.words.speech import say
 
@@ -24,16 +26,17 @@ LINES = 60  # of the text
 KINDS = {"gradient": "gradient", "can": "edge", "cut": "cut", "forward": "forward"}
 
 
-def is_wanted(graph: Graph) -> bool:
+def is_wanted(graph: Graph, asked: Asked = AS_IT_IS) -> bool:
     """Say whether a graph is drawn as an outline: a recording of more than a dozen operations,
-    those that only make a tensor out of nothing apart, or a model that was not recorded. The part
-    of a recording that an explanation points at is not: it shows why, operation by operation."""
+    those that only make a tensor out of nothing apart, or a model that was not recorded; a smaller
+    one where a depth or a tensor is asked for. The part of a recording that an explanation points
+    at is not: it shows why, operation by operation."""
     if not graph.calls:
-        return bool(graph.modules) and len(graph.nodes) > TOY
+        return bool(graph.modules) and (len(graph.nodes) > TOY or asked.is_strict)
     is_part = any(note.kind is NoteKind.LEFT_OUT for note in graph.notes)
-    if len(graph.calls) <= TOY or is_part:
+    if is_part or (len(graph.calls) <= TOY and not asked.is_strict):
         return False
-    return Operations(graph).are_more_than(TOY)
+    return Operations(graph).are_more_than(0 if asked.is_strict else TOY)
 
 
 class Drawn:
@@ -42,19 +45,53 @@ class Drawn:
     Args:
         graph: of a recording, or of a model that was not recorded.
         draw: lays out DOT text.
-        opened: names of modules that are opened whatever happens in them.
+        asked: what the reader asked for.
     """
 
-    def __init__(self, graph: Graph, draw: Draw, opened: Iterable[str] = ()) -> None:
+    def __init__(self, graph: Graph, draw: Draw, asked: Asked = AS_IT_IS) -> None:
         self.graph = graph
-        self.opened = tuple(opened)  # as it was asked for
-        fitting = Fitting(graph, draw, self.opened)
+        self.chosen = tuple(sorted(asked.opened))  # what the reader opened
+        fitting = Fitting(graph, draw, asked)
         self.operations = fitting.operations
         self.fitting = fitting if graph.calls else None
         if graph.calls:
             self.fitted: Fitted = fitting.fitted()
         else:
-            self.fitted = unrecorded.fitted(graph, draw)
+            self.fitted = unrecorded.fitted(graph, draw, asked)
+
+    @cached_property
+    def before(self) -> Before | None:
+        """What a later picture is to keep of this one."""
+        return self.fitting.before(self.fitted) if self.fitting is not None else None
+
+    @cached_property
+    def narrow(self) -> Fitted | None:
+        """A recording's outline half a page wide, if it can be."""
+        return self.fitting.narrow() if self.fitting is not None else None
+
+    @property
+    def opened(self) -> frozenset[str]:
+        """The paths of the modules that are opened in a recording, those inside of which no other
+        is."""
+        if self.fitting is None:
+            return frozenset()
+        expansion = self.fitting.expansion
+        paths = {expansion.tree.call[i].path for i in expansion.is_open} - {""}
+        return frozenset(p for p in paths if not any(q.startswith(f"{p}.") for q in paths))
+
+    @property
+    def counts(self) -> dict[frozenset[Hashable], tuple[int, int]]:
+        """How many of the parameters of each card of a recording get a gradient, and how many there
+        are, by what is in the card."""
+        fitting = self.fitting
+        if fitting is None:
+            return {}
+        keys = keys_of(fitting.plan.units, fitting.expansion)
+        weights = [fitting.expansion.weights_in(unit) for unit in fitting.plan.units]
+        return {
+            frozenset(some): (sum(w.fate in NOT_LOST for w in all_), len(all_))
+            for some, all_ in zip(keys, weights, strict=True)
+        }
 
     # --- what a reader opens by hand --------------------------------------------------------------
 
@@ -68,12 +105,13 @@ class Drawn:
         Raises:
             GradvizError: there is no such module.
         """
-        if self.fitting is None:
+        if self.fitting is None or self.before is None:
             return self
-        opening = Opening(self.fitting, self.modules, self.modules.asked(paths))
+        opening = Opening(self.fitting, self.before, self.modules, self.modules.asked(paths))
         drawn = copy.copy(self)
-        drawn.__dict__.pop("contents", None)
-        drawn.opened, drawn.fitted = tuple(paths), opening.fitted()
+        for made in ("contents", "before", "narrow"):
+            drawn.__dict__.pop(made, None)
+        drawn.chosen, drawn.fitted = tuple(paths), opening.fitted()
         drawn.fitting = opening.fitting
         return drawn
 
@@ -89,7 +127,7 @@ class Drawn:
         """What a reader can go to; None where nothing was recorded."""
         if self.fitting is None:
             return None
-        asked = self.modules.asked(self.opened)
+        asked = self.modules.asked(self.chosen)
         units = self.fitting.plan.units
         return Contents(self.fitting.expansion, self.modules, units, self.outline.cards, asked)
 

@@ -9,30 +9,37 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise
 from typing import NamedTuple, Protocol
 
 from gradviz.graph.operations import Operations
 from gradviz.graph.records import Graph
+from gradviz.picture.outline.asked import AS_IT_IS, Asked, Before
+from gradviz.picture.outline.before import ANYHOW, Like, before_of, keys_of, like
 from gradviz.picture.outline.cards import Cards
-from gradviz.picture.outline.dot import CHART_HEIGHT, RIVERS, Layout, Slots, dot
-from gradviz.picture.outline.fold import fold_one, list_one
+from gradviz.picture.outline.dot import CHART_HEIGHT, HEAD_WIDTH, RIVERS, Layout, Slots, dot
+from gradviz.picture.outline.fold import fold_one, folded_as_before, list_one
 from gradviz.picture.outline.gather import Gathering
 from gradviz.picture.outline.headline import Heading
 from gradviz.picture.outline.links import Links, Pair
 from gradviz.picture.outline.scene import Outline
 from gradviz.picture.outline.units import Expansion, Kind, Unit
 
-WIDTH, HEIGHT = 645, 900  # points: 860×1200 CSS pixels
+WIDTH, HEIGHT = 639, 894  # points: with the rim 860×1200 CSS pixels
+FAR_TOO_HIGH = 2 * HEIGHT  # points: from here on a narrower card does not help
+SEVERAL = 100  # cards that are laid out as they are; more stand under each other
 ROOMY = 640  # points: below, closed modules get a row for each of theirs
 UNCROSSED = 6  # links that are said rather than drawn, as they would cross others
 ROW, TITLE, BETWEEN, HEADING = 15.5, 30, 27, 130  # points, to guess a height before any layout
 WIDTHS = (330, 280, 262, 240, 210, 178, 150)  # of the rows of a card, in points
+NARROW, HALF_HEAD = 3, 290  # of a picture half a page wide: which of ``WIDTHS``, and points
 Draw = Callable[[str], str]  # from DOT to DOT with positions
 Box = tuple[float, float]
+Box3 = tuple[float, float, float]
+NOWHERE: Mapping[int, float] = {}
 
 
 class Ways(Protocol):
@@ -51,13 +58,19 @@ class Ways(Protocol):
 
 
 class Fitted(NamedTuple):
-    """An outline, the DOT text that draws it, and its size in points."""
+    """An outline, the DOT text that draws it, and its size in points.
+
+    ``columns``: how many columns wide its cards are, where it is more than one; ``moved``: by how
+    many points they stand beside their places in an earlier picture, all together.
+    """
 
     outline: Outline
     source: str
     width: float
     height: float
     crossed: tuple[Pair, ...] = ()  # the links whose arrows cross others, once for each crossing
+    columns: Mapping[int, int] = {}
+    moved: float = 0.0
 
     @property
     def crossings(self) -> int:
@@ -97,20 +110,13 @@ class Fitting:
     Args:
         graph: of a recording.
         draw: lays out DOT text.
-        opened: paths of modules that the reader opened.
-        apart: paths of modules that an earlier picture had in cards of their own.
+        asked: what the reader asked for.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        draw: Draw,
-        opened: Iterable[str] = (),
-        apart: Iterable[str] = (),
-    ) -> None:
+    def __init__(self, graph: Graph, draw: Draw, asked: Asked = AS_IT_IS) -> None:
         self.operations = Operations(graph)
-        self.expansion = Expansion(self.operations, frozenset(opened))
-        self.gathering = Gathering(self.expansion, frozenset(apart))
+        self.expansion = Expansion(self.operations, asked)
+        self.gathering = Gathering(self.expansion)
         self.draw = draw
         self.plan = Plan([])  # what ``fitted`` chose
         self._last: Fitted | None = None
@@ -118,7 +124,7 @@ class Fitting:
     def fitted(self) -> Fitted:
         """Return the first outline that fits a page, or the smallest one."""
         best: tuple[Plan, Fitted] | None = None
-        for wanted in self._plans():
+        for wanted in self._plans_like_before():
             plan, fitted = self._uncrossed(wanted, self.laid_out(wanted))
             self._last = fitted
             if best is None or _flaws(fitted) < _flaws(best[1]):
@@ -127,8 +133,8 @@ class Fitting:
                 break
         if best is None:
             raise ValueError("an outline of nothing")
-        self.plan, fitted = self._with_children(*best)
-        return fitted
+        self.plan, found = self._with_children(*best)
+        return found
 
     def _uncrossed(self, plan: Plan, fitted: Fitted) -> tuple[Plan, Fitted]:
         """Say, one after the other, links that are drawn across others, where the outline fits: not
@@ -152,9 +158,48 @@ class Fitting:
         drawn = {link.pair for link in self.cards(plan).links.drawn}
         return not drawn & plan.undrawn
 
+    def narrow(self) -> Fitted | None:
+        """Return the outline half a page wide; None where its cards do not all stand under each
+        other."""
+        if self._columns(self.plan) > 1:
+            return None
+        fitted = self.laid_out(replace(self.plan, width=NARROW), head=HALF_HEAD)
+        return fitted if fitted.width <= WIDTH / 2 else None
+
+    def before(self, fitted: Fitted) -> Before:
+        """Return what a later picture is to keep of this one."""
+        keys = keys_of(self.plan.units, self.expansion)
+        boxes = boxes_in(self.draw(fitted.source))
+        inputs = any(unit.kind is Kind.INPUT for unit in self.plan.units)
+        width = WIDTHS[self.plan.width]
+        return before_of(keys, boxes, fitted.columns, width=width, inputs=inputs)
+
+    @cached_property
+    def _units(self) -> list[Unit]:
+        """The cards, folded as those of an earlier picture were."""
+        units = self.gathering.units
+        while (fewer := folded_as_before(self.cards(Plan(units)))) is not None:
+            units = fewer
+        return units
+
+    def _plans_like_before(self) -> Iterator[Plan]:
+        """Go through ever smaller plans, those first whose cards are as wide as before."""
+        before = self.expansion.asked.before
+        if before is not None and before.width in WIDTHS:
+            plan = Plan(self._units, WIDTHS.index(before.width))
+            if not before.inputs:
+                plan = replace(plan, units=without_inputs(plan.units))
+            plan = self._low_enough(plan)
+            if self.guess(plan) <= FAR_TOO_HIGH:
+                yield plan
+        yield from self._plans()
+
     def _plans(self) -> Iterator[Plan]:
         """Go through ever smaller plans."""
-        plan = self._low_enough(Plan(self.gathering.units))
+        plan = self._low_enough(Plan(self._units))
+        if self.expansion.asked.is_more and self.guess(plan) > FAR_TOO_HIGH:
+            yield from self._as_asked(plan)
+            return
         yield from self.narrower(plan)
         plan = replace(plan, units=without_inputs(plan.units))
         yield from self.narrower(plan)
@@ -178,6 +223,13 @@ class Fitting:
                     yield plan
                 plan = replace(plan, units=more)
         yield plan
+
+    def _as_asked(self, plan: Plan) -> Iterator[Plan]:
+        """Go through the plans of what is higher than a page because the reader asked for so
+        much."""
+        if len(plan.units) <= SEVERAL:
+            yield from islice(self.narrower(plan), 1)
+        yield replace(plan, in_column=True)
 
     def _low_enough(self, plan: Plan) -> Plan:
         """Fold until the guessed height fits; before, drop inputs and say less."""
@@ -276,7 +328,7 @@ class Fitting:
         """The links between the cards before any is folded: those of all others consist of them."""
         return Links(self.expansion, self.gathering.units)
 
-    def laid_out(self, plan: Plan) -> Fitted:
+    def laid_out(self, plan: Plan, head: int = HEAD_WIDTH) -> Fitted:
         """Lay out a plan: see NOTE [twice]."""
         cards = self.cards(plan)
         outline = Outline(
@@ -286,32 +338,55 @@ class Fitting:
             cards.frames,
             measured=any(arrow.kind == "gradient" for arrow in cards.arrows),
         )
-        layout = Layout(WIDTHS[plan.width], in_column=plan.in_column)
-        return laid_out(outline, cards.links, layout, self.draw)
+        layout = Layout(WIDTHS[plan.width], in_column=plan.in_column, head=head)
+        keys = keys_of(plan.units, self.expansion)
+        before = like(keys, self.expansion.asked.before)
+        return laid_out(outline, cards.links, layout, self.draw, before)
 
 
-def laid_out(outline: Outline, links: Ways, first: Layout, draw: Draw) -> Fitted:
-    """Lay out an outline: see NOTE [twice]."""
+def laid_out(
+    outline: Outline, links: Ways, first: Layout, draw: Draw, before: Like = ANYHOW
+) -> Fitted:
+    """Lay out an outline: see NOTE [twice]. Like an earlier one, where that is as good."""
     boxes = boxes_in(draw(dot(outline, first)))
     first = first._replace(around=_around(outline, first, boxes))
     tries: list[Fitted] = []
-    for by_place in (True, False):
-        places = {k: box[0] for k, box in boxes.items()} if by_place else {}
-        layout = _with_slots(outline, first, places, links)
-        if not by_place and layout.columns:
-            layout = layout._replace(levels=_levels(outline, links))
+    for layout in _layouts(outline, links, first, boxes, before):
         source = dot(outline, layout)
         if any(source == other.source for other in tries):
             continue
         drawn = draw(source)
-        tries.append(Fitted(outline, source, *size_of(drawn), crossed(drawn)))
+        moved = before.moved(boxes_in(drawn)) if before.same else 0.0
+        size = size_of(drawn)
+        tries.append(Fitted(outline, source, *size, crossed(drawn), layout.columns, moved))
     return min(tries, key=_flaws)
 
 
-def _flaws(fitted: Fitted) -> tuple[float, int, float]:
-    """Return what is wrong with an outline: by how much it is too large, its crossings."""
+def _layouts(
+    outline: Outline, links: Ways, first: Layout, boxes: Mapping[int, Box3], before: Like
+) -> Iterator[Layout]:
+    """Go through the ways to order neighbours: as they stood before, as they stand in the first
+    layout, in call order."""
+    places = {k: box[0] for k, box in boxes.items()}
+    if before.x:
+        known = {**places, **before.x}
+        as_before = _with_slots(outline, first, known, links)
+        wide = {k: n for k, n in {**as_before.columns, **before.columns}.items() if n > 1}
+        for columns in (as_before.columns, wide):
+            for narrow in (True, False):
+                levels = _levels(outline, links, known, with_narrow=narrow)
+                yield as_before._replace(columns=columns, levels=levels)
+            yield as_before._replace(columns=columns)
+    yield _with_slots(outline, first, places, links)
+    layout = _with_slots(outline, first, {}, links)
+    yield layout._replace(levels=_levels(outline, links)) if layout.columns else layout
+
+
+def _flaws(fitted: Fitted) -> tuple[float, int, float, float]:
+    """Return what is wrong with an outline: by how much it is too large, its crossings, by how much
+    its cards moved."""
     too_wide, too_high = fitted.width / WIDTH, fitted.height / HEIGHT
-    return max(too_wide, too_high, 1.0), fitted.crossings, fitted.height
+    return max(too_wide, too_high, 1.0), fitted.crossings, fitted.moved, fitted.height
 
 
 def without_inputs(units: list[Unit]) -> list[Unit]:
@@ -372,14 +447,21 @@ def _ordered(pairs: set[Pair], end: int, places: dict[int, float], links: Ways) 
     return tuple(pair[end] for pair in sorted(pairs, key=order))
 
 
-def _levels(outline: Outline, links: Ways) -> tuple[tuple[int, ...], ...]:
-    """Return the cards of each rank in call order, inputs apart."""
-    narrow = {card.id for card in outline.cards if card.narrow}
+def _levels(
+    outline: Outline,
+    links: Ways,
+    places: Mapping[int, float] = NOWHERE,
+    *,
+    with_narrow: bool = False,
+) -> tuple[tuple[int, ...], ...]:
+    """Return the cards of each rank as they stand, or in call order, inputs apart."""
+    narrow = {card.id for card in outline.cards if card.narrow and not with_narrow}
     ranks: dict[int, list[int]] = {}
     for k, rank in enumerate(links.rank):
         if k not in narrow:
             ranks.setdefault(rank, []).append(k)
-    return tuple(tuple(cards) for _, cards in sorted(ranks.items()))
+    levels = (cards for _, cards in sorted(ranks.items()))
+    return tuple(tuple(sorted(cards, key=lambda k: places.get(k, 0.0))) for cards in levels)
 
 
 def _independent(others: Iterable[int], links: Ways) -> bool:
@@ -450,7 +532,14 @@ def _polyline(points: list[Box], written: str) -> list[Box]:
 
 
 def _cross(one: list[Box], other: list[Box]) -> bool:
-    return any(_segments_cross(a, b, c, d) for a, b in pairwise(one) for c, d in pairwise(other))
+    apart = any(
+        max(p[k] for p in a) < min(p[k] for p in b)
+        for a, b in ((one, other), (other, one))
+        for k in (1, 0)
+    )
+    return not apart and any(
+        _segments_cross(a, b, c, d) for a, b in pairwise(one) for c, d in pairwise(other)
+    )
 
 
 def _segments_cross(a: Box, b: Box, c: Box, d: Box) -> bool:

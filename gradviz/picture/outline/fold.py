@@ -1,5 +1,9 @@
-"""Folding neighbours of an outline for lack of room: what is farthest from whatever happened goes
-first."""
+"""Folding neighbours of an outline for lack of room: what is farthest from whatever happened, and
+from what the reader opened, goes first. What the reader opened is never folded.
+
+NOTE [across levels]: cards stand in call order, and every arrow goes down in it. So two cards next
+to each other in that order, whatever modules they stand in, become one without any circle.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ from collections.abc import Hashable, Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
+from gradviz.graph.module_tree import ModuleTree
+from gradviz.picture.outline.before import keys_of
 from gradviz.picture.outline.cards import Cards
 from gradviz.picture.outline.units import Kind, Merged, Unit, listed
 
@@ -18,8 +24,10 @@ MAY_BE_ROW = (Kind.CALL, Kind.STATEMENT, Kind.PIECE)
 class Pair(NamedTuple):
     """Two neighbours that may become one card, ordered by what is lost by it."""
 
+    apart: bool  # they were different cards of an earlier picture
     matters: bool  # something ends or begins there
     near: int  # the farther from what happened, the smaller
+    crosses: bool  # they stand in different modules
     size: int  # parameters
     upper: int
     lower: int
@@ -35,15 +43,29 @@ def fold_one(cards: Cards, *, even_if_it_matters: bool = False) -> list[Unit] | 
     Returns:
         The units, one less; None where no two may be folded.
     """
-    pairs = sorted(_pairs(cards))
-    pairs = [pair for pair in pairs if even_if_it_matters or not pair.matters]
-    if not pairs:
+    pairs = [pair for pair in _pairs(cards) if even_if_it_matters or not pair.matters]
+    return _folded_at(cards.units, min(pairs), cards) if pairs else None
+
+
+def folded_as_before(cards: Cards) -> list[Unit] | None:
+    """Fold two neighbours that were one card of an earlier picture.
+
+    Returns:
+        The units, one less; None where there are none such.
+    """
+    if cards.expansion.asked.before is None:
         return None
-    upper, lower = pairs[0].upper, pairs[0].lower
-    units = cards.units
+    was = _cards_before(cards)
+    pairs = [p for p in _pairs(cards) if not p.matters and was[p.upper] & was[p.lower]]
+    return _folded_at(cards.units, min(pairs), cards) if pairs else None
+
+
+def _folded_at(units: list[Unit], pair: Pair, cards: Cards) -> list[Unit]:
+    """Return the units with these two as one."""
+    upper, lower = pair.upper, pair.lower
     return [
         *units[:upper],
-        folded(units[upper], units[lower]),
+        folded(units[upper], units[lower], around_both(cards.tree, units[upper], units[lower])),
         *units[upper + 1 : lower],
         *units[lower + 1 :],
     ]
@@ -64,7 +86,7 @@ def list_one(cards: Cards) -> list[Unit] | None:
         return None
     upper, lower = pairs[0].upper, pairs[0].lower
     units = cards.units
-    whole = listed(units[upper], units[lower], _around_both(cards, upper, lower))
+    whole = listed(units[upper], units[lower], around_both(cards.tree, units[upper], units[lower]))
     return [*units[:upper], whole, *units[upper + 1 : lower], *units[lower + 1 :]]
 
 
@@ -79,25 +101,21 @@ def _neighbours(cards: Cards, *, across_modes: bool = False) -> Iterable[Pair]:
         first, second = cards.units[upper], cards.units[lower]
         if first.kind not in MAY_BE_ROW or second.kind not in MAY_BE_ROW:
             continue
+        if cards.expansion.is_kept(first) or cards.expansion.is_kept(second):
+            continue
         if across_modes or _quiet(cards, first) == _quiet(cards, second):
             near = -min(distance[upper], distance[lower])
             some = matters[upper] or matters[lower]
-            yield Pair(some, near, sizes[upper] + sizes[lower], upper, lower)
+            crosses = first.parent != second.parent
+            yield Pair(False, some, near, crosses, sizes[upper] + sizes[lower], upper, lower)
 
 
 def _quiet(cards: Cards, unit: Unit) -> bool:
     return all(cards.expansion.is_quiet(cards.operations.all[at]) for at in unit.ops)
 
 
-def _around_both(cards: Cards, upper: int, lower: int) -> int | None:
-    """Return the innermost opened module call around two cards."""
-    tree = cards.expansion.tree
-    around = {*tree.around(cards.units[lower].parent)}
-    return next((i for i in tree.around(cards.units[upper].parent) if i in around), None)
-
-
-def folded(upper: Unit, lower: Unit) -> Unit:
-    """Return one unit of two."""
+def folded(upper: Unit, lower: Unit, parent: int | None) -> Unit:
+    """Return one unit of two, that stands in this module call."""
     members = [
         member
         for unit in (upper, lower)
@@ -108,7 +126,7 @@ def folded(upper: Unit, lower: Unit) -> Unit:
         Kind.STATEMENT if is_statement else Kind.CALL,
         sorted([*upper.ops, *lower.ops]),
         [*upper.calls, *lower.calls],
-        upper.parent,
+        parent,
         members=[] if is_statement else members,
         merged=Merged.NOT if is_statement else Merged.FOLD,
         unused=[*upper.unused, *lower.unused],
@@ -117,32 +135,63 @@ def folded(upper: Unit, lower: Unit) -> Unit:
 
 def _pairs(cards: Cards) -> Iterable[Pair]:
     """Go through the neighbours that may become one card: joined by a link, next to each other in
-    call order, of one level and one state."""
+    call order, of one state."""
     distance = _distances(cards)
     matters = [_matters(cards, k) for k in range(len(cards.units))]
+    kept = [*map(cards.expansion.is_kept, cards.units)]
+    was = _cards_before(cards)
     sizes = [len(cards.expansion.weights_in(unit)) for unit in cards.units]
-    for upper, lower in cards.links.all:
+    for (upper, lower), link in cards.links.all.items():
         first, second = cards.units[upper], cards.units[lower]
         if Merged.ROWS in (first.merged, second.merged):
             continue
-        between = [u for u in cards.units[upper + 1 : lower] if u.kind is not Kind.INPUT]
-        if between or first.kind not in MAY_FOLD or second.kind not in MAY_FOLD:
-            continue
-        link = cards.links.all[upper, lower]
-        if link.cuts or _level(cards, upper) != _level(cards, lower):
+        if kept[upper] or kept[lower] or link.cuts or not _are_alike(cards, upper, lower):
             continue
         near = -min(distance[upper], distance[lower])
-        some = matters[upper] or matters[lower]
-        yield Pair(some, near, sizes[upper] + sizes[lower], upper, lower)
+        crosses = first.parent != second.parent
+        leaves = crosses and _frame(cards, first.parent) != _frame(cards, second.parent)
+        some = matters[upper] or matters[lower] or leaves
+        apart = bool(was[upper] and was[lower] and not was[upper] & was[lower])
+        yield Pair(apart, some, near, crosses, sizes[upper] + sizes[lower], upper, lower)
 
 
-def _level(cards: Cards, place: int) -> Hashable:
-    """Return what two neighbours must have in common: where they stand, and their state."""
+def _cards_before(cards: Cards) -> list[set[int]]:
+    """Return which cards of an earlier picture each card was."""
+    before = cards.expansion.asked.before
+    if before is None:
+        return [set() for _ in cards.units]
+    keys = keys_of(cards.units, cards.expansion)
+    return [{before.card_of[key] for key in some if key in before.card_of} for some in keys]
+
+
+def _are_alike(cards: Cards, upper: int, lower: int) -> bool:
+    """Say whether two cards follow each other in call order and are of one state."""
+    between = (unit.kind for unit in cards.units[upper + 1 : lower])
+    ends = {cards.units[upper].kind, cards.units[lower].kind}
+    if not {*between} <= {Kind.INPUT} or not ends <= {*MAY_FOLD}:
+        return False
+    return _state(cards, upper) == _state(cards, lower)
+
+
+def _frame(cards: Cards, parent: int | None) -> int | None:
+    """Return the innermost opened module call with a frame, around the cards of one."""
+    around = cards.tree.around(parent)
+    return next((i for i in around if i in cards.expansion.frames), None)
+
+
+def around_both(tree: ModuleTree, upper: Unit, lower: Unit) -> int | None:
+    """Return the innermost module call that two cards both stand in."""
+    outer = {*tree.around(lower.parent)}
+    return next((i for i in tree.around(upper.parent) if i in outer), None)
+
+
+def _state(cards: Cards, place: int) -> Hashable:
+    """Return what two neighbours must have in common."""
     unit = cards.units[place]
     fates = {w.fate for w in cards.expansion.weights_in(unit)}
     quiet = {cards.expansion.is_quiet(cards.operations.all[at]) for at in unit.ops}
     kind = unit.kind if unit.kind is Kind.STATEMENT else Kind.CALL
-    return unit.parent, kind, frozenset(fates), frozenset(quiet), cards.links.gets(place)
+    return kind, frozenset(fates), frozenset(quiet), cards.links.gets(place)
 
 
 def _matters(cards: Cards, place: int) -> bool:
@@ -151,8 +200,7 @@ def _matters(cards: Cards, place: int) -> bool:
     cut = any(link.cuts for link in (*cards.links.into[place], *cards.links.out_of[place]))
     state = cards.states.of(unit)
     alarms = bool(state.zero or state.vanished or state.nan or unit.unused)
-    asked = unit.parent is not None and cards.expansion.is_asked_for(unit.parent)
-    return cut or alarms or asked or bool(unit.steps)
+    return cut or alarms or cards.expansion.is_kept(unit) or bool(unit.steps)
 
 
 def _distances(cards: Cards) -> list[int]:

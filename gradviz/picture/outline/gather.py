@@ -8,7 +8,8 @@ from collections.abc import Hashable
 from functools import cached_property, reduce
 from itertools import groupby
 
-from gradviz.graph.operations import Operations
+from gradviz.graph.records import ModuleCall
+from gradviz.picture.outline.before import key_of
 from gradviz.picture.outline.loops import STEPS, Loops
 from gradviz.picture.outline.units import Expansion, Kind, Merged, Unit, function_of, listed
 
@@ -20,14 +21,12 @@ class Gathering:
 
     Args:
         expansion: the module calls, opened.
-        apart: paths of modules that an earlier picture had in cards of their own.
     """
 
-    def __init__(self, expansion: Expansion, apart: frozenset[str] = frozenset()) -> None:
+    def __init__(self, expansion: Expansion) -> None:
         self.expansion = expansion
         self.operations = expansion.operations
         self.tree = expansion.tree
-        self.apart = apart
         self._joined: dict[int, Hashable] = {}  # the first calls of loops
 
     @cached_property
@@ -44,7 +43,7 @@ class Gathering:
     def _with_losses(self, items: list[Unit]) -> list[Unit]:
         """Take what only a loss uses out of the statements, into one card for each loss."""
         loose = [u for u in items if u.kind is Kind.STATEMENT]
-        runs = statement_runs(loose, self.operations)
+        runs = statement_runs(loose, self.expansion)
         loss_of: dict[int, int] = {}
         for start in self.operations.starts:
             self._take(start, runs, loss_of)
@@ -65,6 +64,8 @@ class Gathering:
             if start in ops:
                 ops = [at for at in ops if at <= start]
                 loss_of.update(dict.fromkeys(ops, start))
+                continue
+            if not self.expansion.alone.isdisjoint(ops):
                 continue
             users = self._users(ops)
             logged = {user for user in users if self._is_logged(user, {*ops})}
@@ -122,7 +123,7 @@ class Gathering:
     def _statements_folded(self, units: list[Unit]) -> list[Unit]:
         """Join statements to the cards beside them; what uses a parameter itself is a card."""
         fold = _Folding(self)
-        for run in statement_runs(units, self.operations):
+        for run in statement_runs(units, self.expansion):
             if run[0].kind is Kind.STATEMENT and not run[0].members:
                 fold.statement(Unit(Kind.STATEMENT, [u.ops[0] for u in run], parent=run[0].parent))
             else:
@@ -211,8 +212,6 @@ class Gathering:
         if unit.kind is not Kind.CALL or unit.merged is not Merged.NOT:
             return id(unit)
         call = self.tree.call[unit.calls[0]]
-        if call.path in self.apart or self.tree.name(call) in self.apart:
-            return id(unit)
         me = owner[unit.ops[0]]
         sources = {
             (owner.get(s), s in self.expansion.looked_through)
@@ -225,7 +224,8 @@ class Gathering:
         path = call.path if not fates else ""
         if not sources or not users:
             return id(unit)
-        alike = (unit.parent, call.kind, path, call.training, fates, self._flow(unit))
+        before = self._card_before(call)
+        alike = (unit.parent, call.kind, path, call.training, fates, before, self._flow(unit))
         return (*alike, frozenset(sources), frozenset(users))
 
     def _merged(self, units: list[Unit]) -> Unit:
@@ -266,8 +266,6 @@ class Gathering:
         if unit.kind is not Kind.CALL or unit.merged is not Merged.NOT:
             return id(unit)
         call = self.tree.call[unit.calls[0]]
-        if call.path in self.apart or self.tree.name(call) in self.apart:
-            return id(unit)
         start = f"{call.path}."
         weights = tuple(
             (w.name.removeprefix(start), w.shape, w.fate, w.held)
@@ -280,8 +278,14 @@ class Gathering:
             call.training,
             weights,
             self._structure(unit.calls[0]),
+            self._card_before(call),
             self._flow(unit),
         )
+
+    def _card_before(self, call: ModuleCall) -> int | None:
+        """Return the card that had a module call in an earlier picture."""
+        before = self.expansion.asked.before
+        return before.card_of.get(key_of(call, self.expansion)) if before else None
 
     def _structure(self, call_id: int) -> Hashable:
         """Return the classes below a module call, without the shapes of what they made."""
@@ -369,6 +373,9 @@ class _Folding:
     def card(self, unit: Unit) -> None:
         """Place a card, and what waited for it. A module that only makes data waits as a statement
         does: positions, rotary angles."""
+        if self._is_alone(unit):
+            self._alone(unit)
+            return
         if self._makes_data(unit):
             self.waiting.append(unit)
             return
@@ -381,6 +388,16 @@ class _Folding:
                 unit.after += self._functions(statement)
         self.waiting = rest
         self.done.append(unit)
+
+    def _alone(self, unit: Unit) -> None:
+        """Place an operation that is a card alone; what waits and is read for it is one too."""
+        behind = self._behind({*unit.ops})
+        cards = [w for w in self.waiting if behind & {*w.ops} and not self._is_data(w)]
+        self.waiting = [w for w in self.waiting if w not in cards]
+        self.done += [*cards, unit]
+
+    def _is_alone(self, unit: Unit) -> bool:
+        return not self.expansion.alone.isdisjoint(unit.ops)
 
     def _with_what_they_use(self, unit: Unit, taken: list[Unit]) -> list[Unit]:
         """Add what a card, or what it takes, reads: no later card may make it."""
@@ -400,7 +417,9 @@ class _Folding:
 
     def statement(self, unit: Unit) -> None:
         """Place a statement: a card of its own, with the card before it, or with the next one."""
-        if self._is_data(unit):
+        if self._is_alone(unit):
+            self._alone(unit)
+        elif self._is_data(unit):
             if not self._is_named(unit):
                 self.waiting.append(unit)
         elif any(self.operations.reads_weights[at] for at in unit.ops) or not self.has_modules:
@@ -415,8 +434,12 @@ class _Folding:
     def finish(self) -> list[Unit]:
         """Place what nothing followed, and return the cards."""
         for statement in self.waiting:
-            if self.done and not self._is_data(statement):
+            if self._is_data(statement):
+                continue
+            if self.done and not self._is_alone(self.done[-1]):
                 self._append(statement)
+            elif self.done:
+                self.done.append(statement)
         return sorted(self.done, key=_last_op)
 
     def _is_named(self, unit: Unit) -> bool:
@@ -452,14 +475,16 @@ class _Folding:
             return None
         makers = [card for card in self.done if sources & {*card.ops}]
         alone = len(makers) == 1 and sources <= {*makers[0].ops}
-        return makers[0] if alone and makers[0].kind is not Kind.LOSS else None
+        if not alone or makers[0].kind is Kind.LOSS or self._is_alone(makers[0]):
+            return None
+        return makers[0]
 
     def _follows_last(self, unit: Unit) -> bool:
         """Say whether all that a statement reads was made in the card before it."""
         if not self.done or self.waiting:
             return False
         last = self.done[-1]
-        if last.kind is Kind.LOSS or last.parent != unit.parent:
+        if last.kind is Kind.LOSS or last.parent != unit.parent or self._is_alone(last):
             return False
         inside = {*last.ops, *unit.ops}
         sources = {
@@ -483,13 +508,13 @@ class _Folding:
         return [function_of(self.operations.all[at]) for at in unit.ops]
 
 
-def statement_runs(units: list[Unit], operations: Operations) -> list[list[Unit]]:
+def statement_runs(units: list[Unit], expansion: Expansion) -> list[list[Unit]]:
     """Group loose operations of one statement that follow each other; other units stand alone."""
 
     def line(unit: Unit) -> Hashable:
-        if unit.kind is not Kind.STATEMENT or unit.members:
+        if unit.kind is not Kind.STATEMENT or unit.members or unit.ops[0] in expansion.alone:
             return id(unit)
-        op = operations.all[unit.ops[0]]
+        op = expansion.operations.all[unit.ops[0]]
         return unit.parent, op.call.source[:2] if op.call.source else op.at
 
     return [list(run) for _, run in groupby(units, key=line)]

@@ -17,6 +17,7 @@ from itertools import groupby
 
 from gradviz.graph.finished import Finished
 from gradviz.graph.operations import Fate, Weight
+from gradviz.picture.outline.asked import AS_IT_IS, Asked
 
 LISTS = frozenset({"ModuleList", "ModuleDict", "ParameterList", "ParameterDict"})
 RUNS = 3  # times that a module's group may come again; more are merged with what lies between
@@ -66,13 +67,18 @@ class Groups:
 
     Args:
         finished: the graph.
-        most: how many there may be.
+        most: how many there may be, apart from those that the reader asked for.
+        asked: what the reader asked for.
     """
 
-    def __init__(self, finished: Finished, most: int = MANY) -> None:
+    def __init__(self, finished: Finished, most: int = MANY, asked: Asked = AS_IT_IS) -> None:
         self.finished = finished
-        self.open = self._with_lists({""})
-        self._open_modules()
+        self.asked = asked
+        self.open = self._with_lists(
+            {*self._asked_for} if asked.is_strict else {"", *self._asked_for}
+        )
+        if not asked.is_strict:
+            self._open_modules()
         groups, self.last = self._scan(self.open)
         groups = self._without_returns(groups)
         groups = self._sides(self._ranges(groups))
@@ -147,6 +153,75 @@ class Groups:
         """Say whether some parameters below a path can be reached, and others cannot."""
         return {Fate.REACHED, Fate.UNREACHED} <= self.fates(path)
 
+    # --- what was asked for -----------------------------------------------------------------------
+
+    @cached_property
+    def _asked_for(self) -> set[str]:
+        """The paths of the modules that the reader opened, and of those around them."""
+        found = set[str]()
+        for path in self._asked_paths:
+            parts = path.split(".") if path else []
+            found.update(".".join(parts[:n]) for n in range(len(parts) + 1))
+        return found
+
+    @cached_property
+    def _asked_paths(self) -> set[str]:
+        """The paths of the modules that the reader opened."""
+        roots = [f"{module.name}." for module in self.finished.graph.modules]
+        found = set()
+        for path in self.asked.opened:
+            root = next((root for root in roots if f"{path}.".startswith(root)), "")
+            known = path in self.finished.kinds
+            found.add(path if known else path.removeprefix(root) if path != root[:-1] else "")
+        if self.asked.depth:
+            paths = ("", *self.finished.kinds)
+            found |= {p for p in paths if self._level(p) < self.asked.depth and self._is_parent(p)}
+        return found | self._around_paths
+
+    @property
+    def _around_paths(self) -> set[str]:
+        """The path of the module that calls the one in which the node ran that the picture is
+        around."""
+        if self.asked.around is None:
+            return set()
+        names = [w.name for w in self.finished.weights if w.object_id == self.asked.around]
+        place = {i: k for k, i in enumerate(self.finished.ids)}
+        for t in self.finished.graph.tensors:
+            edge = t.gradient_edge if t.object_id == self.asked.around else None
+            if edge and edge.node_id in place and t.id not in self.finished.graph.roots:
+                names.append(self.finished.anchors[place[edge.node_id]])
+        around = {name.rpartition(".")[0] for name in names if name}
+        return {path.rpartition(".")[0] for path in around}
+
+    def _level(self, path: str) -> int:
+        """Return how many modules lie around one; lists are never called."""
+        parts = path.split(".") if path else []
+        around = (".".join(parts[:n]) for n in range(1, len(parts)))
+        return bool(path) + sum(self.kind(p) not in LISTS for p in around)
+
+    def _is_parent(self, path: str) -> bool:
+        return not path or any(map(self.kind, self.children(path)))
+
+    def is_kept(self, group: Group) -> bool:
+        """Say whether a card is what the reader asked for, and must not be folded."""
+        return not self._asked_paths.isdisjoint(self._around(group))
+
+    def _around(self, group: Group) -> set[str]:
+        """Return the paths of the modules that the modules of a card stand in directly, lists
+        apart."""
+        around = {key.rpartition(".")[0] for key in group.keys}
+        lists = {p.rpartition(".")[0] for p in around if self.kind(p) in LISTS}
+        return around | lists
+
+    def cards_in_opened(self) -> dict[str, tuple[int, ...]]:
+        """List the places of the cards that stand in each module that the reader opened, the root
+        apart."""
+        found: dict[str, list[int]] = {}
+        for k, group in enumerate(self.all):
+            for path in self._around(group) & self._asked_paths - {""}:
+                found.setdefault(path, []).append(k)
+        return {path: tuple(places) for path, places in found.items()}
+
     # --- which modules are opened -----------------------------------------------------------------
 
     def _with_lists(self, open_paths: set[str]) -> set[str]:
@@ -197,6 +272,8 @@ class Groups:
 
     def key(self, anchor: str, open_paths: set[str]) -> str:
         """Return the outermost closed module around a parameter, or its own name."""
+        if "" not in open_paths:
+            return ""
         prefix = ""
         for part in anchor.removesuffix(".").split("."):
             prefix = f"{prefix}.{part}" if prefix else part
@@ -263,7 +340,12 @@ class Groups:
         for k, group in enumerate(groups):
             for key in group.keys:
                 places.setdefault(key, []).append(k)
-        last_of = {p[0]: p[-1] for p in places.values() if len(p) > RUNS or len(groups) > LONG}
+        kept = [*map(self.is_kept, groups)]
+        last_of = {
+            p[0]: p[-1]
+            for p in places.values()
+            if (len(p) > RUNS or len(groups) > LONG) and not any(kept[p[0] : p[-1] + 1])
+        }
         found: list[Group] = []
         end = -1
         for k, group in enumerate(groups):
@@ -342,7 +424,10 @@ class Groups:
         while len(groups) > most:
             size = [len(self.names_of(group.keys)) for group in groups]
             matters = [bool(self.ends(g)) or self._is_uneven(g) for g in groups]
-            pairs = range(len(groups) - 1)
+            kept = [*map(self.is_kept, groups)]
+            pairs = [k for k in range(len(groups) - 1) if not (kept[k] or kept[k + 1])]
+            if not pairs:
+                break
             k = min(pairs, key=lambda k: (matters[k] or matters[k + 1], size[k] + size[k + 1], k))
             groups = [*groups[:k], merged(groups[k : k + 2]), *groups[k + 2 :]]
         return groups

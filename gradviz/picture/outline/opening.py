@@ -15,10 +15,11 @@ from itertools import groupby
 
 from gradviz.graph.module_tree import ModuleTree
 from gradviz.graph.records import GradvizError
+from gradviz.picture.outline.asked import Before
 from gradviz.picture.outline.fit import WIDTH, Fitted, Fitting, Plan, without_inputs
-from gradviz.picture.outline.fold import MAY_FOLD, folded
+from gradviz.picture.outline.fold import MAY_FOLD, around_both, folded
 from gradviz.picture.outline.gather import Gathering
-from gradviz.picture.outline.units import Expansion, Kind, Merged, Unit
+from gradviz.picture.outline.units import Expansion, Kind, Unit
 from gradviz.picture.render import CannotDraw
 from gradviz.words import given
 from gradviz.words.speech import say
@@ -88,25 +89,23 @@ class Opening:
 
     Args:
         before: what drew the picture of before, after it did.
+        like: what is kept of that picture.
         modules: of the same recording.
         opened: whole names of modules.
     """
 
-    def __init__(self, before: Fitting, modules: Modules, opened: Sequence[str]) -> None:
+    def __init__(
+        self, before: Fitting, like: Before, modules: Modules, opened: Sequence[str]
+    ) -> None:
         self.before = before
         self.opened = {*opened}
         inside = frozenset(name for name in opened if modules.can_open(name))
         self.fitting = copy.copy(before)
-        self.fitting.expansion = Expansion(before.operations, inside)
-        alone = frozenset(self._alone(before.plan.units, before.expansion.tree))
-        apart = before.gathering.apart | alone
-        self.fitting.gathering = Gathering(self.fitting.expansion, apart)
-
-    def _alone(self, units: Iterable[Unit], tree: ModuleTree) -> Iterator[str]:
-        """Go through the modules that had a card of their own."""
-        for unit in units:
-            if unit.kind is Kind.CALL and unit.merged is Merged.NOT:
-                yield from (tree.name(tree.call[i]) for i in unit.calls)
+        asked = before.expansion.asked._replace(opened=inside, before=like)
+        self.fitting.expansion = Expansion(before.operations, asked)
+        self.fitting.gathering = Gathering(self.fitting.expansion)
+        for made in ("_finest", "_units"):
+            self.fitting.__dict__.pop(made, None)
 
     def fitted(self) -> Fitted:
         """Return the first layout that is no wider than a page and that crosses nothing, or the
@@ -158,8 +157,11 @@ class Opening:
         found: list[Unit] = []
         for fold, run in groupby(units, key=place):
             same = list(run)
-            found += same if fold is None else [reduce(folded, same)]
+            found += same if fold is None else [reduce(self._folded, same)]
         return found
+
+    def _folded(self, upper: Unit, lower: Unit) -> Unit:
+        return folded(upper, lower, around_both(self.fitting.expansion.tree, upper, lower))
 
     def _is_asked_for(self, unit: Unit) -> bool:
         """Say whether the reader asked for something in a card."""

@@ -8,18 +8,20 @@ takes what only it uses, cuts are looked through) keeps that: see ``gather.py``.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Set
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from gradviz.graph.fading import Fading
 from gradviz.graph.module_tree import ModuleTree
 from gradviz.graph.operations import Fate, Operation, Operations, Weight
-from gradviz.graph.records import Cut, CutReason, Source
+from gradviz.graph.records import Cut, CutReason, ModuleCall, Source
+from gradviz.picture.outline.asked import AS_IT_IS, Asked
 
+READERS = 3  # operations that a leaf is shown with, of those that read it
 REPEATS = 3  # equal calls in a row in which the same happens, and that stay closed for it
 QUIET = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE)
 # Under no_grad a whole stretch is cut off, which is drawn as a frame; a flag is no way of values.
@@ -105,14 +107,14 @@ class Expansion:
 
     Args:
         operations: of the recording.
-        opened: module paths that the reader opened.
+        asked: what the reader asked for.
     """
 
-    def __init__(self, operations: Operations, opened: Set[str] = frozenset()) -> None:
+    def __init__(self, operations: Operations, asked: Asked = AS_IT_IS) -> None:
         self.operations = operations
         self.facts = operations.facts
         self.tree = ModuleTree(operations)
-        self.opened = opened
+        self.asked = asked
         self._known_weights: dict[Hashable, tuple[Unit, list[Weight]]] = {}
         # What ``States`` found out about units, which many tries have in common.
         self.known_states: dict[Hashable, tuple[Unit, Any]] = {}
@@ -146,7 +148,7 @@ class Expansion:
         tracked = self.operations.tracked
         for op in self.operations.all:
             sources = [s for s in op.sources if s is not None]
-            if tracked[op.at] or len(op.reads) != 1:
+            if tracked[op.at] or len(op.reads) != 1 or op.at in self.centre:
                 continue
             cut = self.facts.cut_of.get((op.call.id, op.reads[0]))
             here = cut is not None and cut.reason not in NOT_ON_AN_ARROW
@@ -162,7 +164,7 @@ class Expansion:
         for op in self.operations.all:
             alone = all(source is None or source in found for source in op.sources)
             trains = self.operations.tracked[op.at] or any(map(self._may_train, op.reads))
-            if not op.reads or (alone and not trains):
+            if (not op.reads or (alone and not trains)) and op.at not in self.centre:
                 found.add(op.at)
         return found
 
@@ -241,6 +243,72 @@ class Expansion:
         call = self.tree.call[call_id]
         return {w.fate for w in self.tree.weights_below(call.module_id, call.path)}
 
+    # --- what was asked for -----------------------------------------------------------------------
+
+    @cached_property
+    def centre(self) -> tuple[int, ...]:
+        """The operations that a picture is around: what made or wrote the tensor last, or, of a
+        leaf, the first that read it."""
+        if self.asked.around is None:
+            return ()
+        states = self.facts.states.get(self.asked.around, ())
+        made = [at for t in states if (at := self.operations.made_by.get(t.id)) is not None]
+        if made and self.asked.around not in self.operations.weight:
+            return (made[-1],)
+        ids = {t.id for t in states}
+        readers = (op.at for op in self.operations.all if not ids.isdisjoint(op.reads))
+        return tuple(islice(readers, READERS))
+
+    @cached_property
+    def alone(self) -> frozenset[int]:
+        """The operations that are a card each: those that the picture is around, and, of those
+        that stand in opened modules beside them, what they read and what reads them."""
+        found = {*self.centre}
+        for at in self.centre:
+            beside = {*self.operations.all[at].sources, *self.operations.users[at]}
+            found |= {k for k in beside if k is not None and self._is_loose(k)}
+        return frozenset(found)
+
+    def _is_loose(self, at: int) -> bool:
+        """Say whether an operation stands in opened modules alone, and is no data."""
+        around = self.tree.around(self.operations.all[at].call.module_call)
+        unseen = at in self.data or at in self.looked_through
+        return not unseen and all(map(self._is_opened, around))
+
+    @cached_property
+    def opened_calls(self) -> set[int]:
+        """The calls of the modules that the reader opened, and those around the operations that
+        the picture is around."""
+        found = {c.id for c in self.tree.call.values() if self._is_named(c)}
+        for at in self.centre:
+            found.update(self.tree.around(self.operations.all[at].call.module_call))
+        return found
+
+    def _is_named(self, call: ModuleCall) -> bool:
+        """Say whether the reader opened the module of a call."""
+        asked = self.asked
+        deep = asked.depth is not None and self.level(call.id) < asked.depth
+        named = not asked.opened.isdisjoint((self.tree.name(call), call.path or None))
+        return (deep and bool(self.tree.children.get(call.id))) or named
+
+    def level(self, call_id: int) -> int:
+        """Return how many module calls lie around one."""
+        return sum(1 for _ in self.tree.around(call_id)) - 1
+
+    def is_kept(self, unit: Unit) -> bool:
+        """Say whether a card is what the reader asked for, and must not be folded."""
+        if not self.alone.isdisjoint(unit.ops):
+            return True
+        return any(call_id in self._kept_calls for call_id in self.tree.around(unit.parent))
+
+    @cached_property
+    def _kept_calls(self) -> set[int]:
+        """The opened calls whose cards are not folded: of those around the operations that the
+        picture is around the innermost."""
+        inner = {self.operations.all[at].call.module_call for at in self.centre}
+        named = {i for i in self.opened_calls if self._is_named(self.tree.call[i])}
+        return named | {i for i in inner if i is not None}
+
     # --- opening ----------------------------------------------------------------------------------
 
     @cached_property
@@ -270,7 +338,7 @@ class Expansion:
         children = self.tree.children.get(call_id, ())
         kinds = {self.tree.call[i].kind for i in children}
         only = not self.tree.own.get(call_id) and len(children) > 1 and len(kinds) == 1
-        if only and all(self.tree.children.get(i) for i in children):
+        if only and not self.asked.is_strict and all(self.tree.children.get(i) for i in children):
             self.is_list.add(call_id)
             return [Unit(Kind.CALL, self.tree.below[i], [i], parent) for i in children]
         return [Unit(Kind.CALL, self.tree.below[call_id], [call_id], parent)]
@@ -288,7 +356,7 @@ class Expansion:
     def _what_happens(self, call_id: int) -> Hashable:
         """Return what calls in which the same happens have in common; None: nothing happens."""
         call = self.tree.call[call_id]
-        if not self.interesting[call_id]:
+        if self.asked.is_strict or not self.interesting[call_id]:
             return None
         start = f"{call.path}."
         weights = self.tree.weights_below(call.module_id, call.path)
@@ -304,7 +372,7 @@ class Expansion:
         names = self.tree.name(call), call.path
         return any(
             asked == name or asked.startswith(f"{name}.")
-            for asked in self.opened
+            for asked in self.asked.opened
             for name in names
             if name
         )
@@ -342,10 +410,12 @@ class Expansion:
         return sorted([*own, *calls], key=lambda part: part[0])
 
     def _is_opened(self, call_id: int) -> bool:
-        call = self.tree.call[call_id]
-        alone = call.parent_id is None and self._root_calls == [call_id]
-        forced = self.is_asked_for(call_id)
-        return forced or alone or self.interesting[call_id]
+        if call_id in self.opened_calls or self.is_asked_for(call_id):
+            return True
+        if self.asked.is_strict:
+            return False
+        alone = self._root_calls == [call_id]
+        return alone or self.interesting[call_id]
 
     @cached_property
     def _root_calls(self) -> list[int]:
@@ -356,15 +426,23 @@ class Expansion:
         self.is_open.add(call_id)
         alone = is_outer and self._root_calls == [call_id]
         inner = any(self._is_opened(child) for child in self.tree.children.get(call_id, ()))
-        own_cuts = [at for at in self.tree.own.get(call_id, ()) if at in self.cuts_at]
-        in_parts = own_cuts and not alone and not inner and not self.is_asked_for(call_id)
-        if in_parts and self._is_block(call_id):
+        if not (alone or inner) and self._is_in_parts(call_id):
             return self._pieces(call_id)
+        forced = call_id in self.opened_calls
+        known = {*self.frames}
         units = self._level(call_id, is_outer=False)
         self._add_unused(call_id, units)
-        if not alone and not inner:
+        inside = any(len(self.frames[i]) > 1 for i in self.frames.keys() - known)
+        if not alone and (not inner or (forced and not inside)):
             self.frames[call_id] = units
         return units
+
+    def _is_in_parts(self, call_id: int) -> bool:
+        """Say whether cuts split a block in two; not one that the reader opened."""
+        if call_id in self.opened_calls or self.is_asked_for(call_id):
+            return False
+        is_cut = any(at in self.cuts_at for at in self.tree.own.get(call_id, ()))
+        return is_cut and self._is_block(call_id)
 
     def _is_block(self, call_id: int) -> bool:
         """Say whether a module stands among others of its class, as a block of a model does: cut in

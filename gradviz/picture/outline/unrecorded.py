@@ -11,8 +11,9 @@ from itertools import groupby
 from gradviz.graph.finished import Finished
 from gradviz.graph.operations import Fate, Weight
 from gradviz.graph.records import Graph
+from gradviz.picture.outline.asked import AS_IT_IS, Asked
 from gradviz.picture.outline.dot import Layout
-from gradviz.picture.outline.fit import WIDTHS, Draw, Fitted, laid_out
+from gradviz.picture.outline.fit import SEVERAL, WIDTHS, Draw, Fitted, laid_out
 from gradviz.picture.outline.groups import LISTS, MANY, Group, Groups
 from gradviz.picture.outline.scene import (
     Arrow,
@@ -41,17 +42,20 @@ ROOM = 30  # rows of all cards together, up to which closed modules get a row fo
 Pair = tuple[int, int]
 
 
-def outline_of(graph: Graph) -> Outline:
+def outline_of(graph: Graph, asked: Asked = AS_IT_IS) -> Outline:
     """Return the outline of a captured graph, of ``gv.show(loss, model=model)``."""
-    return Unrecorded(graph).outline()
+    return Unrecorded(graph, asked=asked).outline()
 
 
-def fitted(graph: Graph, draw: Draw) -> Fitted:
+def fitted(graph: Graph, draw: Draw, asked: Asked = AS_IT_IS) -> Fitted:
     """Return the outline of a captured graph, laid out so that it fits a page if it can: with ever
     fewer cards, and under each other where arrows would cross."""
     found: list[Fitted] = []
     for most in FEWER:
-        unrecorded = Unrecorded(graph, most)
+        unrecorded = Unrecorded(graph, most, asked)
+        if unrecorded.n_cards > SEVERAL:
+            outline = unrecorded.outline(in_column=True)
+            return laid_out(outline, unrecorded, Layout(WIDTHS[0], in_column=True), draw)
         for in_column in (False, True):
             outline = unrecorded.outline(in_column=in_column)
             for width in WIDTHS[:1] if in_column else WIDTHS:
@@ -68,12 +72,13 @@ class Unrecorded:
     Args:
         graph: of ``capture``.
         most: cards that its groups may become.
+        asked: what the reader asked for.
     """
 
-    def __init__(self, graph: Graph, most: int = MANY) -> None:
+    def __init__(self, graph: Graph, most: int = MANY, asked: Asked = AS_IT_IS) -> None:
         self.graph = graph
         self.finished = Finished(graph)
-        self.groups = Groups(self.finished, most)
+        self.groups = Groups(self.finished, most, asked)
         self.lost = [w for w in self.finished.weights if w.fate is Fate.UNREACHED]
 
     def outline(self, *, in_column: bool = False) -> Outline:
@@ -85,8 +90,22 @@ class Unrecorded:
         spine = {*self.spine}
         arrows = [Arrow(*pair, "can", spine=pair in spine) for pair in drawn]
         return Outline(
-            self._headline(), (*outside, *cards), tuple(arrows), frames, is_recorded=False
+            self._headline(),
+            (*outside, *cards),
+            tuple(arrows),
+            (*frames, *self._opened_frames()),
+            is_recorded=False,
         )
+
+    def _opened_frames(self) -> list[Frame]:
+        """Frame the cards of each module that the reader opened, if no other is opened in it."""
+        found = []
+        for path, members in self.groups.cards_in_opened().items():
+            inner = [p for p in self.groups.cards_in_opened() if p.startswith(f"{path}.")]
+            if len(members) > 1 and not inner:
+                label = say("outline.opened", name=path, kind=self.groups.kind(path))
+                found.append(Frame("opened", (label,), members))
+        return found
 
     # --- links ------------------------------------------------------------------------------------
 
@@ -204,6 +223,15 @@ class Unrecorded:
             return self._titled(self._side_name(group.keys), grey)
         return self._titled(self._range_name(group.keys), self._many_told(group))
 
+    def title_of(self, group: Group) -> str:
+        """Return the name of a card, with its class."""
+        row = self._title(group)
+        kind = self.groups.kind(group.keys[0]) if len(group.keys) == 1 else ""
+        if group.is_range:
+            kind = self._many_told(group)
+        name = row.left[0].text
+        return say("card.module_box", name=name, kind=kind) if kind else name
+
     def _many_told(self, group: Group) -> str:
         kind = self.groups.kind(group.keys[0])
         if group.is_range:
@@ -265,7 +293,7 @@ class Unrecorded:
 
     def _leaf_kind(self, key: str) -> str:
         weights = self.groups.weights_of([key])
-        if key.endswith(".") or not weights:
+        if not key or key.endswith(".") or not weights:
             return self.graph.modules[0].kind if self.graph.modules else ""
         is_own = weights[0].module_id is not None
         return say("outline.parameter") if is_own else say("outline.leaf")
@@ -488,12 +516,13 @@ class Unrecorded:
 
     def _name_of(self, place: int) -> str:
         if place == len(self.groups.all):
-            return self._result_name()
+            return self.result_name()
         return self._title(self.groups.all[place]).left[0].text
 
     # --- the result -------------------------------------------------------------------------------
 
-    def _result_name(self) -> str:
+    def result_name(self) -> str:
+        """Return the names of what the graph was asked for."""
         names = [self.graph.tensor[i].name or "" for i in self.graph.roots]
         return ", ".join(name for name in names if name) or say("outline.result")
 
@@ -502,7 +531,7 @@ class Unrecorded:
         last = roots[0] if len(roots) == 1 else None
         right = (last.values or _shape(last.shape)) if last else ""
         functions = self._few(self.groups.last[-FUNCTIONS:])
-        rows = [self._titled(self._result_name(), ", ".join(functions), right)]
+        rows = [self._titled(self.result_name(), ", ".join(functions), right)]
         rows += self._said(place, drawn)
         for root in roots[:LOST_ROWS]:
             edge = root.gradient_edge
@@ -593,7 +622,7 @@ class Unrecorded:
 
     def _headline(self) -> Headline:
         weights = [w for w in self.finished.weights if w.module_id is not None]
-        name = self._result_name()
+        name = self.result_name()
         n = Counter(w.fate for w in weights)
         total, others = len(weights), len(self.finished.weights) - len(weights)
         if not total and not others:
