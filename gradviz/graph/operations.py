@@ -55,6 +55,9 @@ class Fate(Enum):
     UNREACHED = "unreached"  # no backward has run yet, and none can come
 
 
+HAS = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN)  # a gradient, whichever
+
+
 class Weight(NamedTuple):
     """A parameter. ``name``: below its root module, or its variable; ``held`` and ``shape`` as in
     ``Parameter``; ``module_id`` None: it belongs to no module."""
@@ -442,6 +445,22 @@ class Operations:
         """Order cuts: what fed a loss comes first, then what was called first."""
         at = self.of_call.get(cut.call_id)
         return at not in self.feeding, cut.call_id
+
+    def should_get(self, weight: Weight) -> bool:
+        """Say whether a gradient is missed: an optimizer has the parameter, or, where none is
+        known, others of its model got one."""
+        if weight.held is not None:
+            return weight.held
+        return weight.module_id is None or weight.module_id in self._training
+
+    @cached_property
+    def _training(self) -> set[int]:
+        """The root modules of which a parameter got a gradient, or can get one; without any, all:
+        then nothing tells them apart."""
+        got = {*HAS, Fate.REACHED}
+        found = {w.module_id for w in self.weights if w.fate in got}
+        modules = {w.module_id for w in self.weights if w.module_id is not None}
+        return {i for i in found if i is not None} or modules
 
     def are_held(self) -> bool:
         """Say whether any optimizer is known."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from gradviz.graph.records import Call, Cut, CutReason, ModuleCall
+from gradviz.picture.outline.causes import Causes
 from gradviz.picture.outline.links import Link, Links
 from gradviz.picture.outline.scene import Arrow, Card, Frame, Rail, Row, Span, Tone
 from gradviz.picture.outline.states import States, figure
@@ -44,6 +45,7 @@ class Cards:
         self.tree = links.expansion.tree
         self.states = States(links)
         self.words = Words(self.operations.graph)
+        self.causes = Causes(self.expansion, self.words)
         self.children = {*children}
         self.said_above = said_above
 
@@ -454,7 +456,7 @@ class Cards:
         of their objects. Where several cuts stand side by side, each of them costs it."""
         found: dict[Cut, set[int]] = {}
         for object_id, cuts in self.operations.causes_of.items():
-            if self.states.should_get(self.operations.weight[object_id]):
+            if self.operations.should_get(self.operations.weight[object_id]):
                 for cut in cuts:
                     found.setdefault(cut, set()).add(object_id)
         return found
@@ -595,7 +597,7 @@ class Cards:
         first = self.operations.all[self.units[members[0]].ops[0]]
         mode = say("cut.inference_mode") if first.call.inference_mode else say("cut.no_grad")
         lost = self.losing(*(c for k in members for c in self._cuts_in(self.units[k])))
-        place = self.place_of_region(first.at)
+        place = self.causes.place_of_region(first.at)
         label = [say("outline.region", mode=mode, place=place) if place else mode]
         if lost:
             label.append(say("outline.region_loses", n=lost))
@@ -604,15 +606,3 @@ class Cards:
     def _cuts_in(self, unit: Unit) -> list[Cut]:
         calls = (self.operations.all[at].call.id for at in unit.ops)
         return [cut for i in calls for cut in self.operations.facts.cuts_of_call.get(i, ())]
-
-    def place_of_region(self, at: int) -> str:
-        """Return where the code stands that ran where no gradient is recorded, the operation given
-        among it: the outermost call of a module that ran there as a whole."""
-        call = self.operations.all[at].call
-        source = call.source
-        for call_id in self.tree.around(call.module_call):
-            ops = (self.operations.all[k] for k in self.tree.below[call_id])
-            if not all(self.expansion.is_quiet(op) for op in ops):
-                break
-            source = self.tree.call[call_id].source or source
-        return self.words.where(call._replace(source=source))

@@ -1,0 +1,203 @@
+"""Why parameters get no gradient, or none to learn from, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from functools import cached_property
+
+from gradviz.graph.operations import Fate, Weight
+from gradviz.graph.parameter_groups import name_of
+from gradviz.graph.records import Call, Cut, CutReason, ModuleCall
+from gradviz.picture.outline.places import Places
+from gradviz.picture.outline.scene import Span
+from gradviz.picture.outline.states import id_of
+from gradviz.picture.outline.units import Expansion, function_of
+from gradviz.words.speech import say
+from gradviz.words.words import Words, reason_of
+
+QUIET = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE)
+
+
+class Causes:
+    """The causes in one recording.
+
+    Args:
+        expansion: of it.
+        words: of the same graph.
+    """
+
+    def __init__(self, expansion: Expansion, words: Words) -> None:
+        self.expansion = expansion
+        self.operations = expansion.operations
+        self.tree = expansion.tree
+        self.places = Places(expansion.tree)
+        self.words = words
+
+    def cut_of(self, weight: Weight) -> Cut | None:
+        """Return the first cut on the way of a parameter that lost its gradient by one."""
+        return self.operations.cause_of.get(id_of(weight))
+
+    def key(self, weight: Weight) -> Hashable:
+        """Return what parameters have in common that lost their gradient by one cause: the line of
+        a cut, or where no gradient is recorded."""
+        cut = self.cut_of(weight)
+        if cut is None:
+            unused = self._unused.get(id(weight), "")
+            end = unused or self.places.dead_end(weight) or weight.name.rpartition(".")[0]
+            return bool(unused), end
+        return self._mark(cut)
+
+    def _mark(self, cut: Cut) -> Hashable:
+        """Return what cuts that are one cause have in common."""
+        if cut.reason in QUIET:
+            return self._region.get(self.operations.of_call.get(cut.call_id, -1))
+        return self.expansion.told(cut)
+
+    @cached_property
+    def _region(self) -> dict[int, int]:
+        """The first operation of each stretch where no gradient is recorded, by operation."""
+        found: dict[int, int] = {}
+        first = None
+        for op in self.operations.all:
+            if self.expansion.is_quiet(op):
+                first = op.at if first is None else first
+                found[op.at] = first
+            else:
+                first = None
+        return found
+
+    def told(self, weights: list[Weight]) -> tuple[Span, ...]:
+        """Tell why these parameters get no gradient: the one cause that they have in common."""
+        weight = weights[0]
+        cuts = [cut for w in weights if (cut := self.cut_of(w)) is not None]
+        if cuts:
+            return self._cut(cuts)
+        path = self.places.dead_end(weight) or weight.name.rpartition(".")[0]
+        unused = self._unused.get(id(weight), "")
+        if unused:
+            return Span(unused, "name"), Span(say("outline.was_never_called"), "strong")
+        if weight.object_id is None or not self.operations.uses.get(weight.object_id):
+            every = [w.name for w in self.operations.weights if w.module_id == weight.module_id]
+            names = name_of([w.name for w in weights], every)
+            return Span(say("outline.names", names=names), "name"), Span(
+                say("outline.was_never_used"), "strong"
+            )
+        return Span(path or weight.name, "name"), Span(say("outline.loss_uses_nothing"), "strong")
+
+    @cached_property
+    def _unused(self) -> dict[int, str]:
+        """The paths of the modules that were never called, by the id() of their parameters."""
+        calls = [call for i in self.tree.children.get(None, ()) for call in self._below(i)]
+        found: dict[int, str] = {}
+        for call in calls:
+            for path, weights in self.tree.never_called(call):
+                for weight in weights:
+                    found.setdefault(id(weight), path)
+        return found
+
+    def _below(self, call_id: int) -> Iterable[ModuleCall]:
+        call = self.tree.call[call_id]
+        yield call
+        for child in self.tree.children.get(call_id, ()):
+            yield from self._below(child)
+
+    def other_cut(self, weights: list[Weight]) -> tuple[Span, ...]:
+        """Tell of another cut that all of these parameters meet first on another way."""
+        met = [self.operations.causes_of.get(id_of(w), ()) for w in weights]
+        others = {self._mark(cut): cut for cut in reversed(met[0])}
+        for cuts in met:
+            here = {self._mark(cut) for cut in cuts} - {self._mark(cuts[0])} if cuts else set()
+            others = {mark: cut for mark, cut in others.items() if mark in here}
+        if not others:
+            return ()
+        cut = list(others.values())[-1]
+        return Span(say("outline.on_another_way")), *self._cut([cut])
+
+    def _place(self, cut: Cut) -> str:
+        """Return the line of a cut, or that of the region where no gradient is recorded."""
+        if cut.reason in QUIET:
+            at = self._region[self.operations.of_call[cut.call_id]]
+            return self.place_of_region(at)
+        return self.words.where(self.operations.graph.call.get(cut.call_id))
+
+    def _cut(self, cuts: list[Cut]) -> tuple[Span, ...]:
+        cut = cuts[0]
+        calls = [self.operations.graph.call[c.call_id] for c in cuts]
+        first = Span(say("outline.cut", reason=reason_of(cut)), "strong")
+        place = self._place(cut)
+        if cut.reason in QUIET:
+            return first, Span(place)
+        inside = list(dict.fromkeys(self._inside(call.module_call) for call in calls))
+        if not place:
+            return (first,)
+        if len(inside) > 1:
+            return first, Span(say("outline.line_inside_many", place=place, n=len(inside)))
+        ways = {self.places.between(c) for c in cuts}
+        way = ways.pop() if len(ways) == 1 else ""
+        return first, *self._at(place, inside[0], way)
+
+    def _at(self, place: str, inside: str, way: str) -> tuple[Span, ...]:
+        """Tell a line with the module that it stands in, and the modules beside it."""
+        if inside and way:
+            start, name = Span(say("outline.line_inside", place=place)), Span(inside, "name")
+            return start, name, Span(say("outline.way", way=way))
+        if inside:
+            return Span(say("outline.line_inside", place=place)), Span(inside, "name")
+        return (Span(say("outline.line_way", place=place, way=way) if way else place),)
+
+    def _inside(self, call_id: int | None) -> str:
+        """Return the path of the module that a cut stands in; "" outside, or in the root."""
+        return self.places.inside(call_id)
+
+    def line_of(self, weights: list[Weight]) -> str:
+        """Return the line of the recording in which all of these parameters were frozen, or were
+        given their first values."""
+        found = set()
+        for weight in weights:
+            call = self._first_change.get(id_of(weight))
+            found.add((self.words.where(call), weight.fate) if call else None)
+        one = found.pop() if len(found) == 1 else None
+        if not one or not one[0]:
+            return ""
+        frozen = one[1] is Fate.FROZEN
+        return say("outline.frozen_in" if frozen else "outline.made_in", place=one[0])
+
+    @cached_property
+    def _first_change(self) -> dict[int, Call]:
+        """The call that froze a parameter, or that wrote to it before any other one read it, by the
+        id of its object."""
+        facts, tensor = self.operations.facts, self.operations.graph.tensor
+        found = {
+            tensor[cut.input_id].object_id: self.operations.graph.call[cut.call_id]
+            for cut in facts.frozen_leaves
+        }
+        for call in self.operations.graph.calls:
+            for write in facts.writes_by_call.get(call.id, ()):
+                object_id = tensor[write.after_id].object_id
+                uses = self.operations.uses.get(object_id)
+                if uses and self.operations.all[uses[0]].call.id > call.id:
+                    found.setdefault(object_id, call)
+        return found
+
+    def faded_at(self, at: int | None, weights: list[Weight]) -> tuple[Span, ...]:
+        """Tell the operation at which the gradients of these parameters fade, or name them."""
+        if at is None:
+            names = self.places.of_weights(weights)
+            return (Span(say("outline.names", names=names), "name"),)
+        op = self.operations.all[at]
+        code = function_of(op)
+        place = self.words.where(op.call)
+        inside = self.places.inside(op.call.module_call)
+        return Span(code, "name"), *self._at(place, inside, self.places.around(at))
+
+    def place_of_region(self, at: int) -> str:
+        """Return where the code stands that ran where no gradient is recorded, the operation given
+        among it: the outermost call of a module that ran there as a whole."""
+        call = self.operations.all[at].call
+        source = call.source
+        for call_id in self.tree.around(call.module_call):
+            ops = (self.operations.all[k] for k in self.tree.below[call_id])
+            if not all(self.expansion.is_quiet(op) for op in ops):
+                break
+            source = self.tree.call[call_id].source or source
+        return self.words.where(call._replace(source=source))
