@@ -109,7 +109,7 @@ export function mountPanel(el, { onSelect = () => {}, prefix = makePrefix() } = 
     areas.printed.hidden = !state.printed;
     writeText(areas.printed, state.printed);
     picture.show(state, changes.marks);
-    table.show(state.table, changes.cells);
+    table.show(state.table, changes.cells, state.columns);
     const isMoved = kept !== selected;
     select(kept);
     if (isMoved) onSelect(selected);

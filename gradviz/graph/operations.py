@@ -252,6 +252,15 @@ class Operations:
             norms.append(arrived if whole else root_of_squares(p.norm for p in parts))
         return root_of_squares(norms)
 
+    def last_norm(self, object_id: int) -> float:
+        """Return the norm of the last gradient that arrived at a parameter; nan: not measured."""
+        node = self.facts.accumulate_node.get(object_id, -1)
+        return (
+            math.nan
+            if not self._arrivals_at.get(node)
+            else self.arrived[self._arrivals_at[node][-1]]
+        )
+
     @cached_property
     def _sent_to(self) -> dict[tuple[int, int, int], list[Sent]]:
         return grouped(((s.run, s.next_node_id, s.input_nr), s) for s in self.sent)

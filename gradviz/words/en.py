@@ -265,6 +265,43 @@ COLUMN = {
     "storage": "storage",
 }
 
+# the table of a model's parameters, by groups: picture/outline/parameters.py
+PARAMS = {
+    "lost": "✗ {n:# parameter gets|# parameters get} no gradient",
+    "unreached": "✗ {n:# parameter|# parameters} cannot be reached",
+    "nan": "! {n:# parameter gets|# parameters get} NaN",
+    "zero": "! {n:# parameter gets|# parameters get} only zeros",
+    "vanished": "! {n:# parameter gets|# parameters get} next to nothing",
+    "unheld": "! {n:# parameter gets|# parameters get} a gradient, and no optimizer has {n:it|them}",
+    "gets": "✓ {n:# parameter gets|# parameters get} a gradient",
+    "reached": "{n:# parameter|# parameters} can be reached",
+    "off": "– {n:# parameter gets|# parameters get} no gradient",
+    "in_no_optimizer": "– {n:# parameter|# parameters}, in no optimizer",
+    "frozen": "{n:# parameter is|# parameters are} frozen: requires_grad False",
+    "why": "{what}: {why}",
+    "more": "Tensor by tensor: gv.Figure({graph}, fold=False)",
+}
+PARAM_STATE = {
+    "lost": "✗ none",
+    "unreached": "✗ not reached",
+    "nan": "! NaN",
+    "zero": "! only zeros",
+    "vanished": "! next to nothing",
+    "unheld": "! in no optimizer",
+    "gets": "✓ gets one",
+    "reached": "can be reached",
+    "off": "– none",
+    "in_no_optimizer": "– in no optimizer",
+    "frozen": "frozen",
+}
+PARAM_COLUMN = {
+    "parameters": "parameters",
+    "number": "number",
+    "elements": "elements",
+    "norm": "norm of the gradient",
+    "state": "state",
+}
+
 # one event of a recording: picture/telling.py
 EVENT = {
     "none": "Nothing has happened yet.",
@@ -1922,6 +1959,7 @@ PAGE = {
     "more_changes": "and {n} more changes",
     # the table
     "tensors": "Tensors",
+    "parameters": "Parameters",
     "tensors_folded": "Tensors ({n})",
     "tensors_folded_changed": "Tensors ({n}) · {changed} changed",
     "column_name": "name",
@@ -1991,6 +2029,9 @@ SECTIONS = {
     "fact": FACT,
     "legend": LEGEND,
     "param_count": PARAM_COUNT,
+    "params": PARAMS,
+    "param_state": PARAM_STATE,
+    "param_column": PARAM_COLUMN,
     "alarm_count": ALARM_COUNT,
     "alarm_part": ALARM_PART,
     "state_of": STATE_OF,

@@ -16,6 +16,7 @@ from gradviz.words.speech import say
 from gradviz.words.words import Words, reason_of
 
 QUIET = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE)
+NEVER_CALLED, NEVER_USED = 1, 2  # whatever cost a gradient, and is no cut
 
 
 class Causes:
@@ -46,6 +47,30 @@ class Causes:
             end = unused or self.places.dead_end(weight) or weight.name.rpartition(".")[0]
             return bool(unused), end
         return self._mark(cut)
+
+    def kind(self, weight: Weight) -> Hashable:
+        """Return the same, wherever the parameters stand that were never called or used."""
+        cut = self.cut_of(weight)
+        if cut is not None:
+            return self._mark(cut)
+        if id(weight) in self._unused:
+            return NEVER_CALLED
+        if not self.operations.uses.get(id_of(weight)):
+            return NEVER_USED
+        return self.places.dead_end(weight)
+
+    def why(self, weights: list[Weight]) -> tuple[Span, ...]:
+        """Tell why parameters of one kind get no gradient. Does not name them."""
+        cuts = [cut for w in weights if (cut := self.cut_of(w)) is not None]
+        if cuts:
+            return self._cut(cuts)
+        kind = self.kind(weights[0])
+        if kind == NEVER_CALLED:
+            return (Span(say("outline.was_never_called"), "strong"),)
+        if kind == NEVER_USED:
+            return (Span(say("outline.was_never_used"), "strong"),)
+        name = (Span(str(kind), "name"),) if kind else ()
+        return *name, Span(say("outline.loss_uses_nothing"), "strong")
 
     def _mark(self, cut: Cut) -> Hashable:
         """Return what cuts that are one cause have in common."""
