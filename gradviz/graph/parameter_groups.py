@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-EVERYTHING = "*"
+EVERYTHING, ELLIPSIS = "*", "…"
 RANGE = 3  # numbers in a row that are written as a range
 WORDS = 4  # in one place of a name that are all written
 
@@ -48,7 +48,9 @@ class _Module:
     below: dict[str, _Module] = field(default_factory=dict)
 
 
-def grouped_by_name(names: Sequence[str], keys: Sequence[Hashable]) -> list[Group]:
+def grouped_by_name(
+    names: Sequence[str], keys: Sequence[Hashable], *, are_all: bool = True
+) -> list[Group]:
     """Divide parameters into as few groups as have one name and one key each.
 
     A module is one group where the same is known of all that stands below it. The modules directly
@@ -57,6 +59,7 @@ def grouped_by_name(names: Sequence[str], keys: Sequence[Hashable]) -> list[Grou
     Args:
         names: of the parameters: paths, with dots, or variables.
         keys: what is known of each.
+        are_all: whether nothing else stands below their modules, so that ``*`` may stand for them.
 
     Returns:
         The groups, by their first members. Every place is in one of them.
@@ -75,8 +78,15 @@ def grouped_by_name(names: Sequence[str], keys: Sequence[Hashable]) -> list[Grou
             module = module.below.setdefault(part, _Module())
         module.members.append(place)
     before, top = _outermost(root)
-    found = sorted(_groups(top, keys, is_top=True), key=lambda one: one.members[0])
-    return [Group(joined((*before, *one.parts)), one.key, one.members) for one in found]
+    found = sorted(_groups(top, keys, are_all=are_all, is_top=True), key=lambda one: one.members[0])
+    return [
+        Group(
+            joined((*before, *one.parts)) if len(one.members) > 1 else names[one.members[0]],
+            one.key,
+            one.members,
+        )
+        for one in found
+    ]
 
 
 def _outermost(module: _Module) -> tuple[list[str], _Module]:
@@ -88,16 +98,18 @@ def _outermost(module: _Module) -> tuple[list[str], _Module]:
     return before, module
 
 
-def _groups(module: _Module, keys: Sequence[Hashable], *, is_top: bool = False) -> list[_Found]:
+def _groups(
+    module: _Module, keys: Sequence[Hashable], *, are_all: bool, is_top: bool = False
+) -> list[_Found]:
     """Divide what stands below a module."""
     own: dict[Hashable, list[int]] = {}
     for place in module.members:
         own.setdefault(keys[place], []).append(place)
     found = [_Found((), key, tuple(members)) for key, members in own.items()]
-    inside = {part: _groups(one, keys) for part, one in module.below.items()}
+    inside = {part: _groups(one, keys, are_all=are_all) for part, one in module.below.items()}
     below = _side_by_side(inside, are_words_apart=is_top)
     every = [*found, *below]
-    if is_top or len({one.key for one in every}) > 1:
+    if is_top or not are_all or len({one.key for one in every}) > 1:
         return every
     is_range = len(every) == 1 and all(number_in(part) is not None for part in inside)
     if is_range or len(inside) + bool(own) < 2:
@@ -123,23 +135,36 @@ def _side_by_side(inside: dict[str, list[_Found]], *, are_words_apart: bool) -> 
     return found
 
 
-def name_of(wanted: Iterable[str], names: Sequence[str]) -> list[str]:
+def name_of(wanted: Sequence[str], names: Sequence[str] = ()) -> list[str]:
     """Write several names as one, or as few as they have.
 
     Args:
         wanted: some of the names.
-        names: all that there are, for ``*`` means every one.
+        names: all that there are, for ``*`` means every one; left out where that is not known.
 
     Example:
         >>> names = ["a.w", "a.b", "h.0.w", "h.0.b", "h.1.w", "h.1.b"]
-        >>> name_of(["h.0.w", "h.0.b", "h.1.w", "h.1.b"], names), name_of(["a.w"], names)
-        (['h.{0,1}.*'], ['a.w'])
+        >>> name_of(names[2:], names), name_of(names[2:]), name_of(["a.w"], names)
+        (['h.{0,1}.*'], ['h.{0,1}.{w,b}'], ['a.w'])
         >>> name_of(["h.0.w", "h.1.w", "a.b"], names)
         ['a.b', 'h.{0,1}.w']
     """
-    some = {*wanted}
-    keys = [name in some for name in names]
-    return [group.name for group in grouped_by_name(names, keys) if group.key]
+    every, some = list(dict.fromkeys([*names, *wanted])), {*wanted}
+    keys = [name in some for name in every]
+    groups = grouped_by_name(every, keys, are_all=bool(names))
+    return [group.name for group in groups if group.key]
+
+
+def side_by_side(names: Sequence[str]) -> str | None:
+    """Return one name for several that differ in their last part; None for others.
+
+    >>> side_by_side(["h.0", "h.1", "h.2"]), side_by_side(["q", "k"]), side_by_side(["a.q", "k"])
+    ('h.{0..2}', '{q,k}', None)
+    """
+    parts = [parts_of(name) for name in names]
+    if len({tuple(part[:-1]) for part in parts}) > 1:
+        return None
+    return joined([*parts[0][:-1], ranged([part[-1] for part in parts])])
 
 
 def opened(group: Group, names: Sequence[str]) -> list[Group]:
@@ -217,7 +242,7 @@ def ranged(parts: Sequence[str]) -> str:
     numbers = [number_in(part) for part in parts]
     known = [n for n in numbers if n is not None]
     if len(known) < len(parts):
-        words = parts if len(parts) <= WORDS else [*parts[: WORDS - 1], "…"]
+        words = parts if len(parts) <= WORDS else [*parts[: WORDS - 1], ELLIPSIS]
         return "{" + ",".join(words) + "}"
     runs = ",".join(_runs(sorted({*known})))
     return f"[{runs}]" if parts[0].startswith("[") else "{" + runs + "}"

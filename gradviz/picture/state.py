@@ -127,8 +127,8 @@ def _table(figure: Drawn, drawn: Mapping[int, str]) -> dict[str, Any]:
         cards = {drawn[i] for i in ids if i in drawn} if line.level else set()
         row = {"key": key(line.name), "card": cards.pop() if len(cards) == 1 else ""}
         listed.append({**row, "cells": list(line.cells), "level": line.level})
-    graph = "rec.graph" if figure.graph.calls else "figure.graph"
-    more = [say("params.more", graph=graph), *[""] * (len(PARAMETER_COLUMNS) - 1)]
+    last = say("params.more" if figure.graph.calls else "params.more_of_finished")
+    more = [last, *[""] * (len(PARAMETER_COLUMNS) - 1)]
     listed.append({"key": key(more[0]), "card": "", "cells": more, "level": 0})
     heads = [say(f"param_column.{column}") for column in PARAMETER_COLUMNS]
     return {"table": listed, "columns": heads}

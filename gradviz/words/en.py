@@ -279,7 +279,8 @@ PARAMS = {
     "in_no_optimizer": "– {n:# parameter|# parameters}, in no optimizer",
     "frozen": "{n:# parameter is|# parameters are} frozen: requires_grad False",
     "why": "{what}: {why}",
-    "more": "Tensor by tensor: gv.Figure({graph}, fold=False)",
+    "more": "Tensor by tensor: gv.Figure(rec.graph, fold=False)",
+    "more_of_finished": "Tensor by tensor: gv.Figure(figure.graph, fold=False)",
 }
 PARAM_STATE = {
     "lost": "✗ none",
@@ -580,7 +581,7 @@ ENTRY = {
     "a_parameter": "a parameter",
     "nth_parameter": "parameter {n}",
     "nth_tensor": "tensor {n}",
-    "under": "{n} under {module}",
+    "in_all": "{names:few} ({n} in all)",
     # {what} is fine
     "all_have": "{n} of {n} trainable parameters have a gradient{frozen:|, # frozen|, # frozen}",
     "all_had": "{n} of {n} trainable parameters had a gradient; it was cleared after the step{frozen:|, # frozen|, # frozen}",

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
+from gradviz.graph.parameter_groups import side_by_side
 from gradviz.graph.records import Call, Cut, CutReason, ModuleCall
 from gradviz.picture.outline.causes import Causes
 from gradviz.picture.outline.links import Link, Links
@@ -187,18 +188,10 @@ class Cards:
         return self._titled(outer or enumerated(names), grey, "")
 
     def _range(self, calls: list[ModuleCall]) -> str:
-        """Return the name of several modules: "h.0 – 4", or "experts.0, 1, 3"."""
+        """Return the name of several modules: "h.{0..4}", or "experts.{0,1,3}"."""
         names = [self.short(c) for c in calls]
-        start, _, first = names[0].rpartition(".")
-        ends = [name.rpartition(".")[2] for name in names]
-        alike = all(name.rpartition(".")[0] == start for name in names)
-        if not alike:
-            return say("outline.from_to", first=names[0], last=names[-1])
-        before = f"{start}." if start else ""
-        numbers = [int(end) for end in ends if end.isdigit()]
-        if len(numbers) == len(ends) and numbers == list(range(numbers[0], numbers[0] + len(ends))):
-            return before + say("outline.from_to", first=first, last=ends[-1])
-        return before + enumerated(ends)
+        name = side_by_side(names)
+        return name or say("outline.from_to", first=names[0], last=names[-1])
 
     def _end_name(self, unit: Unit, end: int) -> str:
         if unit.calls:
