@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 EVERYTHING, ELLIPSIS = "*", "…"
 RANGE = 3  # numbers in a row that are written as a range
+NAMED = 12  # parameters of a group that are named one by one where it is opened
 WORDS = 4  # in one place of a name that are all written
 
 
@@ -193,6 +194,21 @@ def opened(group: Group, names: Sequence[str]) -> list[Group]:
         Group(one.name, group.key, tuple(group.members[place] for place in one.members))
         for one in found
     ]
+
+
+def parts_within(group: Group, names: Sequence[str]) -> list[Group]:
+    """Divide a group as one that is opened is shown: a few parameters one by one, many by what
+    stands below their module.
+
+    >>> group = Group("fc.*", None, (0, 1))
+    >>> [part.name for part in parts_within(group, ["fc.weight", "fc.bias"])]
+    ['fc.weight', 'fc.bias']
+    """
+    if len(group.members) == 1:
+        return []
+    if len(group.members) <= NAMED:
+        return [Group(names[i], group.key, (i,)) for i in group.members]
+    return opened(group, names)
 
 
 # --- names ----------------------------------------------------------------------------------------

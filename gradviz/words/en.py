@@ -494,11 +494,18 @@ EXPLANATION = {
 
 # of tables: why/tables.py
 ANSWER_TABLE = {
+    "section": "{mark} {verdict}: {why}",
+    "bare": "{mark} {verdict}",
+    "section_of": "{mark} {of}: {verdict}: {why}",
+    "bare_of": "{mark} {of}: {verdict}",
+    "full": "Every parameter in a row of its own: .full",
     "more_rows": "… and {n} more, not listed",
 }
 
 # the titles of their columns
 ANSWER_COLUMN = {
+    "parameters": "parameters",
+    "number": "number",
     "group": "group",
     "loss": "loss",
     "module": "module",

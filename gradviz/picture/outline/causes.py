@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 
 from gradviz.graph.operations import Fate, Weight
@@ -46,13 +46,13 @@ class Causes:
             unused = self._unused.get(id(weight), "")
             end = unused or self.places.dead_end(weight) or weight.name.rpartition(".")[0]
             return bool(unused), end
-        return self._mark(cut)
+        return self.mark(cut)
 
     def kind(self, weight: Weight) -> Hashable:
         """Return the same, wherever the parameters stand that were never called or used."""
         cut = self.cut_of(weight)
         if cut is not None:
-            return self._mark(cut)
+            return self.mark(cut)
         if id(weight) in self._unused:
             return NEVER_CALLED
         if not self.operations.uses.get(id_of(weight)):
@@ -63,7 +63,7 @@ class Causes:
         """Tell why parameters of one kind get no gradient. Does not name them."""
         cuts = [cut for w in weights if (cut := self.cut_of(w)) is not None]
         if cuts:
-            return self._cut(cuts)
+            return self.cut(cuts)
         kind = self.kind(weights[0])
         if kind == NEVER_CALLED:
             return (Span(say("outline.was_never_called"), "strong"),)
@@ -72,7 +72,7 @@ class Causes:
         name = (Span(str(kind), "name"),) if kind else ()
         return *name, Span(say("outline.loss_uses_nothing"), "strong")
 
-    def _mark(self, cut: Cut) -> Hashable:
+    def mark(self, cut: Cut) -> Hashable:
         """Return what cuts that are one cause have in common."""
         if cut.reason in QUIET:
             return self._region.get(self.operations.of_call.get(cut.call_id, -1))
@@ -96,7 +96,7 @@ class Causes:
         weight = weights[0]
         cuts = [cut for w in weights if (cut := self.cut_of(w)) is not None]
         if cuts:
-            return self._cut(cuts)
+            return self.cut(cuts)
         path = self.places.dead_end(weight) or weight.name.rpartition(".")[0]
         unused = self._unused.get(id(weight), "")
         if unused:
@@ -129,23 +129,24 @@ class Causes:
     def other_cut(self, weights: list[Weight]) -> tuple[Span, ...]:
         """Tell of another cut that all of these parameters meet first on another way."""
         met = [self.operations.causes_of.get(id_of(w), ()) for w in weights]
-        others = {self._mark(cut): cut for cut in reversed(met[0])}
+        others = {self.mark(cut): cut for cut in reversed(met[0])}
         for cuts in met:
-            here = {self._mark(cut) for cut in cuts} - {self._mark(cuts[0])} if cuts else set()
+            here = {self.mark(cut) for cut in cuts} - {self.mark(cuts[0])} if cuts else set()
             others = {mark: cut for mark, cut in others.items() if mark in here}
         if not others:
             return ()
         cut = list(others.values())[-1]
-        return Span(say("outline.on_another_way")), *self._cut([cut])
+        return Span(say("outline.on_another_way")), *self.cut([cut])
 
     def _place(self, cut: Cut) -> str:
         """Return the line of a cut, or that of the region where no gradient is recorded."""
-        if cut.reason in QUIET:
-            at = self._region[self.operations.of_call[cut.call_id]]
+        at = self._region.get(self.operations.of_call.get(cut.call_id, -1))
+        if cut.reason in QUIET and at is not None:
             return self.place_of_region(at)
         return self.words.where(self.operations.graph.call.get(cut.call_id))
 
-    def _cut(self, cuts: list[Cut]) -> tuple[Span, ...]:
+    def cut(self, cuts: Sequence[Cut]) -> tuple[Span, ...]:
+        """Tell cuts that are one cause, and where they stand."""
         cut = cuts[0]
         calls = [self.operations.graph.call[c.call_id] for c in cuts]
         first = Span(say("outline.cut", reason=reason_of(cut)), "strong")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gradviz.graph.facts import grouped
 from gradviz.graph.finished import Finished
 from gradviz.graph.operations import HAS, Fate, Operations, Weight, root_of_squares
-from gradviz.graph.parameter_groups import Group, grouped_by_name, opened
+from gradviz.graph.parameter_groups import Group, grouped_by_name, parts_within
 from gradviz.graph.records import Graph
 from gradviz.picture.outline.causes import Causes
 from gradviz.picture.outline.states import figure, id_of
@@ -21,7 +21,6 @@ from gradviz.words.speech import say
 from gradviz.words.words import Words
 
 LINES = 57  # of the table, without those that stand around them
-NAMED = 12  # parameters of a group that are named one by one where it is opened
 
 
 class State(Enum):
@@ -144,7 +143,7 @@ class Parameters:
             found.append(self._head(groups))
             for group in groups:
                 found.append(self._line(1, group))
-                parts = self._opened(group) if self._state_of(group) in WRONG else []
+                parts = parts_within(group, self.names) if self._state_of(group) in WRONG else []
                 if len(parts) <= room:
                     room -= len(parts)
                     found += [self._line(2, part) for part in parts]
@@ -163,14 +162,6 @@ class Parameters:
         """Order sections: by state, and what costs most parameters first."""
         state = self._state_of(groups[0])
         return list(State).index(state), -sum(len(group.members) for group in groups)
-
-    def _opened(self, group: Group) -> list[Group]:
-        """Divide a group: into its parameters, or into what stands below its module."""
-        if len(group.members) == 1:
-            return []
-        if len(group.members) <= NAMED:
-            return [Group(self.names[i], group.key, (i,)) for i in group.members]
-        return opened(group, self.names)
 
     def _head(self, groups: Sequence[Group]) -> Line:
         """Return the line of a reason."""
