@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from gradviz.graph.facts import grouped
-from gradviz.graph.operations import Fate, Operations, Weight
+from gradviz.graph.operations import HAS, LOST, Operations, Weight
 from gradviz.graph.records import ModuleCall
 
 
@@ -102,8 +102,8 @@ class ModuleTree:
 
     def never_called(self, call: ModuleCall) -> list[tuple[str, list[Weight]]]:
         """List the modules below a called one that were never called, and of which no parameter
-        was read: (path, parameters that are not frozen). Those below another called module are
-        its own."""
+        was read but for what it shares: (path, parameters that get no gradient). Those below
+        another called module are its own."""
         return self._unused.get((call.module_id, call.path), [])
 
     @cached_property
@@ -117,7 +117,7 @@ class ModuleTree:
                 weights = self.weights_below(module.id, path)
                 if around in dead or (weights and not self._is_alive(module.id, path, weights)):
                     dead.add(path)
-                    trained = [w for w in weights if w.fate is not Fate.FROZEN]
+                    trained = [w for w in weights if w.fate in LOST]
                     if around not in dead and trained:
                         at = module.id, self._nearest_called(module.id, around)
                         table.setdefault(at, []).append((path, trained))
@@ -140,9 +140,21 @@ class ModuleTree:
         return found
 
     def _is_alive(self, module_id: int, path: str, weights: list[Weight]) -> bool:
-        """Say whether a module, or one below it, was called, or a parameter there was used."""
+        """Say whether a module, or one below it, was called, or a parameter there was used that no
+        module elsewhere has too."""
         if (module_id, path) in self._called_around:
             return True
-        uses = self.operations.uses
-        got = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN)
-        return any(w.fate in got or w.object_id in uses for w in weights)
+        uses, tied = self.operations.uses, self._tied
+        own = [w for w in weights if (module_id, w.name) not in tied]
+        used = any(w.fate in HAS or w.object_id in uses for w in own)
+        return used or not any(w.fate in LOST for w in own)
+
+    @cached_property
+    def _tied(self) -> set[tuple[int, str]]:
+        """The parameters that a called module has under another name, by root and first name."""
+        return {
+            (module.id, first)
+            for module in self.graph.modules
+            for name, first in module.tied
+            if (module.id, name.rpartition(".")[0]) in self.called
+        }

@@ -56,6 +56,7 @@ class Fate(Enum):
 
 
 HAS = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN)  # a gradient, whichever
+LOST = (Fate.NONE, Fate.UNREACHED)
 
 
 class Weight(NamedTuple):
@@ -289,7 +290,8 @@ class Operations:
                 seen.add(state.object_id)
                 name = self.facts.latest_state[state.object_id].name or ""
                 fate = self._fate(state.object_id, True)
-                found.append(Weight(state.object_id, name, None, fate, None, state.shape))
+                held = state.object_id in self.graph.held if self.graph.held else None
+                found.append(Weight(state.object_id, name, None, fate, held, state.shape))
         return found
 
     def _is_computed(self, tensor_id: int) -> bool:

@@ -109,14 +109,12 @@ def _groups(
     found = [_Found((), key, tuple(members)) for key, members in own.items()]
     inside = {part: _groups(one, keys, are_all=are_all) for part, one in module.below.items()}
     below = _side_by_side(inside, are_words_apart=is_top)
-    every = [*found, *below]
-    if is_top or not are_all or len({one.key for one in every}) > 1:
-        return every
-    is_range = len(every) == 1 and all(number_in(part) is not None for part in inside)
-    if is_range or len(inside) + bool(own) < 2:
-        return every
-    members = sorted(place for one in every for place in one.members)
-    return [_Found((EVERYTHING,), every[0].key, tuple(members))]
+    is_range = len(below) == 1 and all(number_in(part) is not None for part in inside)
+    is_one = len(inside) > 1 and len({one.key for one in below}) == 1
+    if is_top or is_range or not (are_all and is_one):
+        return [*found, *below]
+    members = sorted(place for one in below for place in one.members)
+    return [*found, _Found((EVERYTHING,), below[0].key, tuple(members))]
 
 
 def _side_by_side(inside: dict[str, list[_Found]], *, are_words_apart: bool) -> list[_Found]:

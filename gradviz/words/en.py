@@ -1693,6 +1693,8 @@ OUTLINE = {
     "lets_through": "lets the gradient through",
     "all_frozen": "frozen",
     "named_lost": "✗ {names:few}: no gradient",
+    "named_off": "– {names:few}: no gradient",
+    "named_unheld": "– {names:few}: no gradient, in no optimizer",
     "named_zero": "! {names:few}: only zeros",
     "named_nan": "! {names:few}: NaN",
     "named_gets": "✓ {n} of {total} {total:param gets|params get} a gradient: {names:few}",

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple
 
-from gradviz.graph.operations import HAS, Fate, Sent, Weight, root_of_squares
+from gradviz.graph.operations import HAS, LOST, Fate, Sent, Weight, root_of_squares
 from gradviz.picture.outline.links import Links
 from gradviz.picture.outline.scene import Rail, Row, Span, Tone
 from gradviz.picture.outline.units import Kind, Merged, Unit
@@ -333,7 +333,9 @@ class States:
             text = say("outline.named_lost", names=_names(state.lost))
             found.append(Row(Tone.LOST, (Span(text),), "", Rail.NONE))
         if state.off:
-            text = say("outline.named_lost", names=_names(state.off))
+            known = any(w.held is not None for w in state.off)
+            names = _names(state.off)
+            text = say("outline.named_unheld" if known else "outline.named_off", names=names)
             found.append(Row(Tone.OFF, (Span(text),)))
         if state.zero:
             text = say("outline.named_zero", names=_names(state.zero))
@@ -428,7 +430,7 @@ class States:
         for path in unit.unused:
             root = self._root_of(unit)
             below = self.expansion.tree.weights_below(root, path)
-            n = sum(weight.fate is not Fate.FROZEN for weight in below)
+            n = sum(weight.fate in LOST for weight in below)
             text = say("outline.never_called", path=self._short(path), n=n)
             found.append(Row(Tone.LOST, (Span(text),), "", Rail.NONE))
         return found

@@ -17,14 +17,13 @@ from typing import Any
 
 from gradviz.graph.fading import Fading
 from gradviz.graph.module_tree import ModuleTree
-from gradviz.graph.operations import Fate, Operation, Operations, Weight
+from gradviz.graph.operations import LOST, Fate, Operation, Operations, Weight
 from gradviz.graph.records import Cut, CutReason
 
 REPEATS = 3  # equal calls in a row in which the same happens, and that stay closed for it
 # Under no_grad a whole stretch is cut off, which is drawn as a frame; a flag is no way of values.
 NOT_ON_AN_ARROW = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE, CutReason.FLAG_OFF)
 NOT_LOST = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN, Fate.REACHED)
-LOST = (Fate.NONE, Fate.UNREACHED)
 FADED = (Fate.ZERO, Fate.VANISHED, Fate.NAN)
 
 
