@@ -16,6 +16,7 @@ from gradviz.graph.records import GradvizError, Graph
 from gradviz.picture import arrange, cards, dot, nodes, render, text
 from gradviz.picture import fold as folding
 from gradviz.picture.outline.drawn import Drawn, is_wanted
+from gradviz.picture.quiet import quiet
 from gradviz.picture.scene import Scene
 from gradviz.words import given
 from gradviz.words.speech import say
@@ -98,6 +99,11 @@ class Figure:
         return cards.scene(self.graph) if self.view == "cards" else nodes.scene(self.graph)
 
     @cached_property
+    def _seen(self) -> Scene:
+        """What is worth a look of everything."""
+        return quiet(self.whole, self.graph) if self._folded else self.whole
+
+    @cached_property
     def outlined(self) -> Drawn | None:
         """The outline of a model or of a long program; None where its operations are drawn one by
         one, or torch's nodes.
@@ -116,7 +122,7 @@ class Figure:
             return self.outlined.scene()
         if not self._folded:
             return arrange.arranged(self.whole)
-        return arrange.arranged(folding.fold(self.whole, self.graph))
+        return arrange.arranged(folding.fold(self._seen, self.graph))
 
     @cached_property
     def source(self) -> str:
@@ -129,7 +135,7 @@ class Figure:
         first lines: ``Figure(graph, fold=False).text`` has everything."""
         if self.outlined is not None:
             return self.outlined.text(self.title)
-        return text.text(self.graph, self.whole, title=self.title)
+        return text.text(self.graph, self._seen, title=self.title)
 
     @property
     def dot(self) -> graphviz.Source:

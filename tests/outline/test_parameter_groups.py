@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_scripts import model_names, read, run
 from model_scripts import named_parameters as torch_parameters
+from random_modules import make
 from torch import nn
 
 import gradviz as gv
@@ -425,3 +426,26 @@ def test_a_place_in_a_list_names_what_no_variable_names() -> None:
     lines: list[Line] = parameters_of(rec).lines()
     assert [line.name for line in lines if line.level == 1] == ["ws[0..44]"]
     assert state(Figure(rec.graph))["table"][1]["cells"][0] == "ws[0..44]"
+
+
+# --- random trees of modules ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 4))
+def test_random_trees_of_modules(seed: int) -> None:
+    """What the groups say is what ``.grad`` says, whatever the tree."""
+    names: dict[str, Any] = {}
+    recording = gv.record().look_into(names)
+    run(make(seed).source, f"random_{seed}.py", lambda: recording, names)
+    parameters = parameters_of(recording)
+    real = torch_parameters(names)
+    assert sorted(parameters.names) == sorted(real)
+    assert sorted(i for g in parameters.groups for i in g.members) == list(range(len(real)))
+    for group in parameters.groups:
+        told = {parameters.state(parameters.weights[i]) for i in group.members}
+        reasons = {parameters.reason(parameters.weights[i]) for i in group.members}
+        assert len(told) == len(reasons) == 1
+        for i in group.members:
+            assert told <= SAYS[truth(real[parameters.names[i]])], parameters.names[i]
+            assert pattern_of(group.name).fullmatch(parameters.names[i])
+    assert len(parameters.lines()) <= 60
