@@ -100,9 +100,13 @@ class Reach(NamedTuple):
         rows = as_text(heads(HEAD), [r.cells for r in self.rows], most=len(self.rows))
         return "\n".join(filter(None, [self.verdict, rows]))
 
+    @property
+    def _are_many(self) -> bool:
+        return len(self.rows) > FEW * len(self.losses)
+
     def __str__(self) -> str:
         """The verdict, and the parameters that are not reached; of many, all by groups."""
-        if len(self.rows) > FEW:
+        if self._are_many:
             last = say("answer_table.full")
             return f"{self.verdict}\n{groups_as_text(heads(GROUP_HEAD), self._lines(), last)}"
         rest = [r.cells for r in self.rows if r.verdict != REACHED or r.why]
@@ -126,7 +130,7 @@ class Reach(NamedTuple):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         title = " | ".join(map(self._verdict_of, self.losses))
-        if len(self.rows) > FEW:
+        if self._are_many:
             last = say("answer_table.full")
             table = groups_as_html(title, heads(GROUP_HEAD), self._lines(), last)
             return {"text/plain": str(self), "text/html": table}
