@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 
 from gradviz.graph.records import Graph
-from gradviz.picture.scene import Arrow, Card, Scene
+from gradviz.picture.scene import Card, Scene
 
 
 def quiet(scene: Scene, graph: Graph) -> Scene:
@@ -24,11 +24,20 @@ def quiet(scene: Scene, graph: Graph) -> Scene:
     noise = _untouched(scene) | (_unread(scene) if graph.backwards else set())
     noise -= {card for box in scene.boxes for card in box.members}
     steps = _steps(scene, graph)
-    cards = tuple(_without(card, steps) for card in scene.cards if card.id not in noise)
-    shown = {card.id for card in cards}
-    if not shown:
-        return scene
-    return scene._replace(cards=cards, arrows=tuple(a for a in scene.arrows if _joins(a, shown)))
+    shown = [_without(card, steps) for card in scene.cards if card.id not in noise]
+    return _numbered(scene, shown) if shown else scene
+
+
+def _numbered(scene: Scene, shown: list[Card]) -> Scene:
+    """Return a scene of these cards alone; a card's id is its place."""
+    place = {card.id: k for k, card in enumerate(shown)}
+    arrows = [a for a in scene.arrows if a.tail in place and a.head in place]
+    boxes = [box._replace(members=tuple(place[i] for i in box.members)) for box in scene.boxes]
+    return scene._replace(
+        cards=tuple(card._replace(id=k) for k, card in enumerate(shown)),
+        arrows=tuple(a._replace(tail=place[a.tail], head=place[a.head]) for a in arrows),
+        boxes=tuple(boxes),
+    )
 
 
 def _untouched(scene: Scene) -> set[int]:
@@ -42,10 +51,6 @@ def _unread(scene: Scene) -> set[int]:
     marked = {arrow.head for arrow in scene.arrows if arrow.mark}
     read = {arrow.tail for arrow in scene.arrows}
     return marked - read - {arrow.head for arrow in scene.arrows if arrow.kind != "forward"}
-
-
-def _joins(arrow: Arrow, shown: set[int]) -> bool:
-    return arrow.tail in shown and arrow.head in shown
 
 
 def _steps(scene: Scene, graph: Graph) -> set[str]:

@@ -39,6 +39,7 @@ def test_a_step_of_a_module_is_drawn_without_noise() -> None:
     titles = [card.title for card in figure.scene.cards]
     assert not [title for title in titles if title.split(" ")[0] in ("mask", "h", "c")]
     assert {arrow.mark for arrow in figure.scene.arrows} == {""}
+    assert [card.id for card in figure.scene.cards] == list(range(len(titles)))
     assert "output" not in figure.text
     assert "step()" not in figure.text
     assert figure.svg
