@@ -8,6 +8,8 @@ from collections import Counter
 from gradviz.graph.records import Graph
 from gradviz.picture.scene import Card, Scene
 
+PLAIN = frozenset({"code", "values", "state", "untracked"})  # rows that tell what a tensor is
+
 
 def quiet(scene: Scene, graph: Graph) -> Scene:
     """Return a scene without its noise, where a module ran.
@@ -41,9 +43,10 @@ def _numbered(scene: Scene, shown: list[Card]) -> Scene:
 
 
 def _untouched(scene: Scene) -> set[int]:
-    """Return the untracked cards that no arrow touches."""
+    """Return the untracked cards that no arrow touches and that tell of no error."""
     touched = {end for arrow in scene.arrows for end in (arrow.tail, arrow.head)}
-    return {card.id for card in scene.cards if card.kind == "untracked"} - touched
+    plain = (c for c in scene.cards if all(row.kind in PLAIN for row in c.rows))
+    return {card.id for card in plain if card.kind == "untracked"} - touched
 
 
 def _unread(scene: Scene) -> set[int]:

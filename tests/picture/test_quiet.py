@@ -68,6 +68,15 @@ def test_outputs_that_are_read_or_cut_stay() -> None:
     assert "c" in titles
 
 
+def test_what_tells_of_an_error_stays() -> None:
+    net = nn.Linear(2, 1)
+    with gv.record() as rec:
+        loss = torch.tensor(net(torch.ones(1, 2)).item())
+        with pytest.raises(RuntimeError):
+            loss.backward()
+    assert "backward() raises here: no grad_fn" in Figure(rec.graph).text
+
+
 def test_without_a_module_everything_is_drawn() -> None:
     w, b = (torch.ones(2, requires_grad=True) for _ in range(2))
     opt = torch.optim.SGD([w, b], lr=0.1)
