@@ -31,6 +31,7 @@ export function findChanges(before, after) {
     return { marks: new Map(), cells: new Map(), texts: [] };
   }
   const marks = new Map([...findMarks(before.cards, after.cards), ...findMarks(before.arrows, after.arrows)]);
+  if (before.columns || after.columns) return { marks, cells: new Map(), texts: [] }; // groups are no tensors
   return { marks, ...findTableChanges(before.table, after.table) };
 }
 

@@ -47,6 +47,7 @@ export const ENGLISH = {
   attribute_changed: "{name}.{attribute}: {before} → {after}",
   more_changes: "and {n} more changes",
   tensors: "Tensors",
+  parameters: "Parameters",
   tensors_folded: "Tensors ({n})",
   tensors_folded_changed: "Tensors ({n}) · {changed} changed",
   column_name: "name",

@@ -116,7 +116,7 @@ export function mountPanel(el, { onSelect = () => {}, opener = NO_OPENER, prefix
     areas.printed.hidden = !state.printed;
     writeText(areas.printed, state.printed);
     picture.show(state, changes.marks);
-    table.show(state.table, changes.cells);
+    table.show(state.table, changes.cells, state.columns);
     const isMoved = kept !== selected;
     select(kept);
     if (isMoved) onSelect(selected);

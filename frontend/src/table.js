@@ -21,11 +21,13 @@ export function makeTable(el, choose) {
   let selected = "";
   let isWritten = true;
   const summary = makeElement("summary");
-  const head = makeElement("thead", {}, makeElement("tr", {}, ...COLUMNS.map(makeHeading)));
+  const heads = makeElement("tr", {}, ...COLUMNS.map(makeHeading));
+  const head = makeElement("thead", {}, heads);
+  let columns = COLUMNS;
   const body = makeElement("tbody");
   const table = makeElement("table", {}, head, body);
-  const region = { className: "gv-scroll", role: "region", ariaLabel: sentence("tensors") };
-  const scroll = makeElement("div", { ...region, tabIndex: 0 }, table); // it scrolls sideways where it is narrow
+  const looks = { className: "gv-scroll", role: "region", ariaLabel: sentence("tensors") };
+  const scroll = makeElement("div", { ...looks, tabIndex: 0 }, table); // it scrolls sideways where it is narrow
   el.append(summary, scroll);
 
   function writeRows() {
@@ -42,6 +44,9 @@ export function makeTable(el, choose) {
   function writeRow(row, i) {
     const line = body.rows[i] ?? body.insertRow();
     line.dataset.card = row.card ?? "";
+    if (row.level === undefined) delete line.dataset.level;
+    else line.dataset.level = String(row.level);
+    while (line.cells.length > row.cells.length) line.deleteCell(-1);
     row.cells.forEach((cell, column) => {
       const isButton = column === 0 && Boolean(row.card);
       writeCell(line.cells[column] ?? line.insertCell(), cellText(cell), before.get(`${row.key}/${column}`), isButton);
@@ -67,10 +72,19 @@ export function makeTable(el, choose) {
     /**
      * @param {Row[]} nextRows
      * @param {Map<string, string>} changedCells
+     * @param {string[]} [nextColumns]
      */
-    show(nextRows, changedCells) {
+    show(nextRows, changedCells, nextColumns = COLUMNS) {
       [rows, before, isWritten] = [nextRows, changedCells, false];
       el.hidden = !rows.length;
+      if (columns.join() !== nextColumns.join()) heads.replaceChildren(...nextColumns.map(makeHeading));
+      columns = nextColumns;
+      scroll.ariaLabel = sentence(columns === COLUMNS ? "tensors" : "parameters");
+      if (columns !== COLUMNS) {
+        writeText(summary, sentence("parameters"));
+        writeRows();
+        return;
+      }
       const name = changedCells.size ? "tensors_folded_changed" : "tensors_folded";
       writeText(summary, sentence(name, { n: rows.length, changed: changedCells.size }));
       writeRows();

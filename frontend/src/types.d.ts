@@ -16,6 +16,8 @@ export interface State {
   /** By id in the SVG, as "e3". */
   arrows: Record<string, Arrow>;
   table: Row[];
+  /** The heads of the table where it lists groups of parameters; left out where it lists tensors. */
+  columns?: string[];
   /** The lines of the code that a step stands on. */
   lines: number[];
   /** Ids of what a step of a player is about. */
@@ -70,6 +72,8 @@ export interface Row {
   key: string;
   card: string;
   cells: Cell[];
+  /** How far it stands below the line of its group's reason; left out in a table of tensors. */
+  level?: number;
 }
 
 export type Cell = string | number | boolean | null;

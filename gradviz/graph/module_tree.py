@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from gradviz.graph.facts import grouped
-from gradviz.graph.operations import Fate, Operations, Weight
+from gradviz.graph.operations import HAS, Fate, Operations, Weight
 from gradviz.graph.records import Module, ModuleCall
 
 CALLS = 6  # of one module that is drawn with what is inside it, in each of them
@@ -116,8 +116,8 @@ class ModuleTree:
 
     def never_called(self, call: ModuleCall) -> list[tuple[str, list[Weight]]]:
         """List the modules below a called one that were never called, and of which no parameter
-        was read: (path, parameters that are not frozen). Those below another called module are
-        its own."""
+        was read but for what it shares: (path, parameters that get no gradient). Those below
+        another called module are its own."""
         return self._unused.get((call.module_id, call.path), [])
 
     @cached_property
@@ -192,8 +192,7 @@ class ModuleTree:
 
     def _is_used(self, weight: Weight) -> bool:
         """Say whether a parameter was read, or got a gradient: through a module that shares it."""
-        got = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN)
-        return weight.fate in got or weight.object_id in self.operations.uses
+        return weight.fate in HAS or weight.object_id in self.operations.uses
 
     def unused_below(self, module_id: int, path: str) -> list[Weight]:
         """List the parameters below a module that was never called, which are not frozen and which

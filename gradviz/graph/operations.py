@@ -56,6 +56,10 @@ class Fate(Enum):
     UNREACHED = "unreached"  # no backward has run yet, and none can come
 
 
+HAS = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN)  # a gradient, whichever
+LOST = (Fate.NONE, Fate.UNREACHED)
+
+
 class Weight(NamedTuple):
     """A parameter. ``name``: below its root module, or its variable; ``held`` and ``shape`` as in
     ``Parameter``; ``module_id`` None: it belongs to no module."""
@@ -291,6 +295,15 @@ class Operations:
             norms.append(arrived if whole else root_of_squares(p.norm for p in parts))
         return root_of_squares(norms)
 
+    def last_norm(self, object_id: int) -> float:
+        """Return the norm of the last gradient that arrived at a parameter; nan: not measured."""
+        node = self.facts.accumulate_node.get(object_id, -1)
+        return (
+            math.nan
+            if not self._arrivals_at.get(node)
+            else self.arrived[self._arrivals_at[node][-1]]
+        )
+
     @cached_property
     def _sent_to(self) -> dict[tuple[int, int, int], list[Sent]]:
         return grouped(((s.run, s.next_node_id, s.input_nr), s) for s in self.sent)
@@ -319,7 +332,8 @@ class Operations:
                 seen.add(state.object_id)
                 name = self.facts.latest_state[state.object_id].name or ""
                 fate = self._fate(state.object_id, True)
-                found.append(Weight(state.object_id, name, None, fate, None, state.shape))
+                held = state.object_id in self.graph.held if self.graph.held else None
+                found.append(Weight(state.object_id, name, None, fate, held, state.shape))
         return found
 
     def _is_computed(self, tensor_id: int) -> bool:
@@ -550,6 +564,22 @@ class Operations:
         """Order cuts: what fed a loss comes first, then what was called first."""
         at = self.of_call.get(cut.call_id)
         return at not in self.feeding, cut.call_id
+
+    def should_get(self, weight: Weight) -> bool:
+        """Say whether a gradient is missed: an optimizer has the parameter, or, where none is
+        known, others of its model got one."""
+        if weight.held is not None:
+            return weight.held
+        return weight.module_id is None or weight.module_id in self._training
+
+    @cached_property
+    def _training(self) -> set[int]:
+        """The root modules of which a parameter got a gradient, or can get one; without any, all:
+        then nothing tells them apart."""
+        got = {*HAS, Fate.REACHED}
+        found = {w.module_id for w in self.weights if w.fate in got}
+        modules = {w.module_id for w in self.weights if w.module_id is not None}
+        return {i for i in found if i is not None} or modules
 
     def are_held(self) -> bool:
         """Say whether any optimizer is known."""

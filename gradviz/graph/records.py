@@ -444,8 +444,9 @@ class Graph:
     """One autograd graph, as plain data. Immutable, compared by value, round-trips through JSON.
 
     Every field is a sequence of the record of the same name. ``roots`` are ids of the tensors that
-    the graph was asked for, in that order. ``notes`` are of whatever was left out;
-    ``gradviz.words.notes.note_text`` words them.
+    the graph was asked for, in that order. ``held`` are ids of objects that an optimizer has, as
+    far as one is known. ``notes`` are of whatever was left out; ``gradviz.words.notes.note_text``
+    words them.
 
     >>> Graph().to_json() == Graph.from_json(Graph().to_json()).to_json()
     True
@@ -465,6 +466,7 @@ class Graph:
         "events": Event,
         "backwards": Backward,
         "notes": Note,
+        "held": int,
     }
 
     def __init__(
@@ -483,6 +485,7 @@ class Graph:
         events: Sequence[Event] = (),
         backwards: Sequence[Backward] = (),
         notes: Iterable[Note] = (),
+        held: Iterable[int] = (),
     ) -> None:
         given = locals()
         for field, record in self.FIELDS.items():
@@ -506,6 +509,7 @@ class Graph:
     events: Sequence[Event]
     backwards: Sequence[Backward]
     notes: tuple[Note, ...]
+    held: tuple[int, ...]
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
@@ -586,6 +590,7 @@ class Graph:
             if data.get("gradviz") != 1:
                 raise ValueError(f"format {data.get('gradviz')!r}")
             fields: dict[str, Any] = {}
+            data.setdefault("held", [])  # written before there was such a field
             for field, record in cls.FIELDS.items():
                 if record is Event:
                     kinds = {k.__name__: k for k in typing.get_args(Event)}

@@ -42,6 +42,7 @@ from gradviz.picture.explaining import Listing
 from gradviz.picture.figure import Figure
 from gradviz.picture.state import state, text_of
 from gradviz.picture.table import COLUMNS
+from gradviz.picture.table import rows as table_rows
 from gradviz.recording import Recording, record
 from gradviz.watch.walk import without_collector
 from gradviz.words import given
@@ -245,9 +246,11 @@ class Run(Fields):
     @property
     def tensors(self) -> dict[str, dict[str, str]]:
         """The tensor table: name -> column -> what it says."""
-        return {
-            row["key"]: dict(zip(COLUMNS, row["cells"], strict=True)) for row in self.state["table"]
-        }
+        rows = self.state["table"]
+        if "columns" in self.state:  # shown by groups
+            listed = table_rows(self.graph, self._left.figure.whole.cards)
+            rows = [row._asdict() for row in listed]
+        return {row["key"]: dict(zip(COLUMNS, row["cells"], strict=True)) for row in rows}
 
     def perform(self, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
         """Run the scenario, and keep what it records, prints and raises.

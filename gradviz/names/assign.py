@@ -279,8 +279,10 @@ class Names:
     def at_the_end(
         self, name: str | None, tensor: Object, *, whole: bool
     ) -> tuple[str | None, Former | None]:
-        """Return ``name`` where that is still this object, else another variable that is, else with
-        the line where it was; and that line."""
+        """Return ``name`` where that is still this object, else another variable that is, or its
+        place in a list, else with the line where it was; and that line."""
+        if name is None and whole:
+            return tensor.place, None
         if name is None or self._held.get(name, tensor) is tensor:
             return name, None
         others = [
@@ -290,6 +292,8 @@ class Names:
         ]
         if others:
             return others[-1], None
+        if tensor.place is not None and whole:
+            return tensor.place, None
         line = self._lines.get((tensor, name))
         if line is None:
             return say("label.another", name=name), Former(name, None)

@@ -17,6 +17,7 @@ from gradviz.picture import arrange, cards, dot, node_boxes, nodes, render, text
 from gradviz.picture import fold as folding
 from gradviz.picture.outline.asked import AS_IT_IS, Asked, check_depth, check_modules, object_of
 from gradviz.picture.outline.drawn import Drawn, is_wanted
+from gradviz.picture.quiet import quiet
 from gradviz.picture.scene import LINES, Scene
 from gradviz.words import given
 
@@ -153,6 +154,11 @@ class Figure:
         return self.view == "cards" and self._folded and is_wanted(self.graph, self._asked)
 
     @cached_property
+    def _seen(self) -> Scene:
+        """What is worth a look of everything."""
+        return quiet(self.whole, self.graph) if self._folded else self.whole
+
+    @cached_property
     def outlined(self) -> Drawn | None:
         """The outline of a model or of a long program; None where its operations are drawn one by
         one, or torch's nodes.
@@ -183,7 +189,7 @@ class Figure:
             whole = self.whole
             if opened != AS_IT_IS or not folding.fits(whole):
                 return node_boxes.folded(whole, self.graph, opened)
-        return folding.fold(self.whole, self.graph)
+        return folding.fold(self._seen, self.graph)
 
     @cached_property
     def source(self) -> str:
@@ -198,7 +204,7 @@ class Figure:
         if self.outlined is not None:
             return self.outlined.text(self.title)
         most = LINES if self._folded else None
-        return text.text(self.graph, self.whole, title=self.title, most=most)
+        return text.text(self.graph, self._seen, title=self.title, most=most)
 
     @property
     def dot(self) -> graphviz.Source:

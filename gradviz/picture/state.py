@@ -12,13 +12,17 @@ from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Graph, Node, Tensor
 from gradviz.picture import explaining, render, table, text
 from gradviz.picture.explaining import Listing
-from gradviz.picture.outline import drawn as outlines
+from gradviz.picture.outline.drawn import Drawn as OutlineDrawn
+from gradviz.picture.outline.parameters import COLUMNS as PARAMETER_COLUMNS
+from gradviz.picture.outline.parameters import Parameters
+from gradviz.picture.outline.states import id_of
 from gradviz.picture.scene import Arrow, Card, Scene
 from gradviz.words.plain import visible
 from gradviz.words.speech import joined, say, values_of
 from gradviz.words.words import Words
 
 FACT = 160  # characters
+MANY = 40  # leaves without a module that are listed by groups
 LISTED = 12  # saved tensors, or boxes of a fold, that one fact names
 WALKED = {"gradient", "forward", "edge"}  # arrows along which a gradient edge may lead
 
@@ -29,9 +33,6 @@ class Drawn(Protocol):
     graph: Graph
     title: str | None
 
-    @property
-    def outlined(self) -> outlines.Drawn | None: ...
-
     def opening(self, paths: str | Iterable[str]) -> Drawn: ...
 
     @property
@@ -39,6 +40,9 @@ class Drawn(Protocol):
 
     @property
     def whole(self) -> Scene: ...
+
+    @property
+    def outlined(self) -> OutlineDrawn | None: ...
 
     @property
     def svg(self) -> str: ...
@@ -94,7 +98,6 @@ def state(
     cards, arrows = (figure.scene.cards, figure.scene.arrows) if svg else ((), ())
     outline = figure.outlined if svg else None
     opens = {} if outline is None else outline.opens
-    listed = table.rows(figure.graph, figure.whole.cards)
     drawn = {i: f"n{c.id}" for c in reversed(cards) if c.kind != "tag" for i in c.all_tensor_ids}
     shown = {
         "svg": svg,
@@ -108,21 +111,54 @@ def state(
         "printed": printed,
         **_Describer(figure.graph, cards, arrows, listing, opens).described(),
         "outline": outline.contents.described() if outline and outline.contents else None,
-        "table": [
-            {"key": r.key, "card": drawn.get(r.tensor_id, ""), "cells": list(r.cells)}
-            for r in listed
-        ],
+        **_table(figure, drawn),
         "lines": list(lines),
     }
     return {**shown, "text": text_of(figure, shown)} if words or not svg else shown
 
 
+def _table(figure: Drawn, drawn: Mapping[int, str]) -> dict[str, Any]:
+    """Return the rows of the table: of each tensor, and where an outline is drawn, of the groups of
+    parameters, with the heads of their columns."""
+    parameters = _grouped(figure)
+    if parameters is None:
+        rows = table.rows(figure.graph, figure.whole.cards)
+        found = [
+            {"key": r.key, "card": drawn.get(r.tensor_id, ""), "cells": list(r.cells)} for r in rows
+        ]
+        return {"table": found}
+    facts, key = Facts.of(figure.graph), table.Keys()
+    listed = []
+    for line in parameters.lines():
+        ids = (t.id for w in line.weights for t in facts.states.get(id_of(w), ()))
+        cards = {drawn[i] for i in ids if i in drawn} if line.level else set()
+        row = {"key": key(line.name), "card": cards.pop() if len(cards) == 1 else ""}
+        listed.append({**row, "cells": list(line.cells), "level": line.level})
+    last = say("params.more" if figure.graph.calls else "params.more_of_finished")
+    more = [last, *[""] * (len(PARAMETER_COLUMNS) - 1)]
+    listed.append({"key": key(more[0]), "card": "", "cells": more, "level": 0})
+    heads = [say(f"param_column.{column}") for column in PARAMETER_COLUMNS]
+    return {"table": listed, "columns": heads}
+
+
+def _grouped(figure: Drawn) -> Parameters | None:
+    """Return the parameters of a figure whose table lists them by groups: that of a model, or of
+    very many tensors that are leaves."""
+    if figure.outlined is None:
+        return None
+    parameters = Parameters(figure.outlined.operations)
+    n = len(parameters.weights)
+    return parameters if n > MANY or (n and figure.graph.modules) else None
+
+
 def text_of(figure: Drawn, shown: Mapping[str, Any]) -> str:
     """Write the text twin of a state of this figure: sentence, error, picture, table and what was
     printed."""
-    listed = table.text(
-        [table.TableRow(row["key"], -1, tuple(row["cells"])) for row in shown["table"]]
-    )
+    rows = [
+        table.TableRow(row["key"], -1, tuple(row["cells"]), row.get("level", 0))
+        for row in shown["table"]
+    ]
+    listed = table.text(rows, shown.get("columns", ()))
     error = "" if shown["error"] in shown["sentence"] else shown["error"]
     parts = (shown["sentence"], error, figure.text, listed, shown["printed"])
     return "\n\n".join(part for part in parts if part)

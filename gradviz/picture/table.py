@@ -15,6 +15,8 @@ from gradviz.words.speech import FEW, say, values_of
 
 COLUMNS = ("name", "value", "grad", "requires_grad", "is_leaf", "grad_fn", "version", "storage")
 CELL = 60  # characters of a cell in the text
+WIDE = 90  # of the names of a group
+LINE = 500  # of a line that is no row of cells
 
 
 class TableRow(NamedTuple):
@@ -22,8 +24,9 @@ class TableRow(NamedTuple):
     again."""
 
     key: str
-    tensor_id: int  # its last state; -1 in a row that says how many are not listed
+    tensor_id: int  # its last state; -1 in a row that says how many are not listed, or of a group
     cells: tuple[str, ...]  # as in COLUMNS
+    level: int = 0  # how far it stands below the line of its group's reason
 
 
 class Keys:
@@ -130,8 +133,8 @@ def _storage(t: Tensor, others: Sequence[str]) -> str:
     return say("table.shared", names=names) if names else say("table.not_shared")
 
 
-def text(rows: Sequence[TableRow]) -> str:
-    """Write the table as lines of aligned columns.
+def text(rows: Sequence[TableRow], heads: Sequence[str] = ()) -> str:
+    """Write the table as lines of aligned columns. ``heads`` are those of ``COLUMNS`` if left out.
 
     >>> cells = "a", "[1, 2]", "None", "True", "True", "None", "0", "not shared here"
     >>> print(text([TableRow("a", 0, cells)]))
@@ -140,11 +143,18 @@ def text(rows: Sequence[TableRow]) -> str:
     """
     if not rows:
         return ""
-    head = tuple(say(f"column.{column}") for column in COLUMNS)
-    lines = [head, *(tuple(visible(c, CELL) for c in row.cells) for row in rows)]
+    head = tuple(heads) or tuple(say(f"column.{column}") for column in COLUMNS)
+    lines = [head, *(_indented(row) for row in rows)]
     widths = [
         max(map(len, column)) for column in zip(*(line for line in lines if line[-1]), strict=True)
     ]
     return "\n".join(
         "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines
     )
+
+
+def _indented(row: TableRow) -> tuple[str, ...]:
+    """Return the cells of a row as they stand in the text; a line of words alone is not cut."""
+    first, *rest = row.cells
+    limit = (WIDE if row.level else CELL) if any(rest) else LINE
+    return "    " * row.level + visible(first, limit), *(visible(c, CELL) for c in rest)

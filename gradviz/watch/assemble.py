@@ -128,6 +128,7 @@ class Assembled:
         self.notes = _notes(recorder, self.log)
         self.names = name(calls, recorder)
         self._inside = recorder.modules.inside()
+        self.held = list(recorder.modules.held)
         self.last = {
             id(e[1]): i
             for i, e in enumerate(self.log)
@@ -452,6 +453,7 @@ class Replay:
             events=self.events,
             backwards=backwards,
             notes=self.whole.notes,
+            held=sorted({self.objects[o] for o in self.whole.held if o in self.objects}),
         )
 
     def _roots(self) -> list[int]:

@@ -45,6 +45,7 @@ class Object(weakref.ref[torch.Tensor]):
     deferred = False  # its grad_fn was not read, see NOTE [views]
     internal = False  # an optimizer's own: momentum buffers and the like
     hint: str | None = None  # a global variable that held it when the block ended
+    place: str | None = None  # its place in a list or tuple that a global variable held then
     accumulate_grad: int | None = None  # serial of its AccumulateGrad
     gradient_of: Object | None = None  # the tensor whose .grad it was when a backward ended
     parameter: tuple[str, Root] | None = None  # (own name, module that has it)

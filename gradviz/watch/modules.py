@@ -40,6 +40,7 @@ class Modules:
         self.marked_elsewhere = False  # does any mark stand among local variables?
         self.roots: list[Root] = []
         self.optimizers: dict[int, weakref.ref[Any]] = {}  # that have stepped
+        self.held: list[Object] = []  # of the parameters of optimizers, those that were met
         self.last: ModuleRun | None = None  # the outermost call seen last
         self._called: dict[int, Called] = {}
 
@@ -154,7 +155,9 @@ class Modules:
     def read(self, more_optimizers: Iterable[Any] = ()) -> None:
         """Read what stands below the roots, as it is now, and which optimizers have it."""
         alive = [one for ref in self.optimizers.values() if (one := ref()) is not None]
-        held = _parameters_of([*alive, *more_optimizers])
+        optimizers = [*alive, *more_optimizers]
+        held = _parameters_of(optimizers)
+        self.held = self._met_in(optimizers)
         for root in list(self.roots):
             module = root.module()
             if module is not None:
@@ -165,6 +168,12 @@ class Modules:
             else:
                 parameters = tuple(self._of_dead(root, p, held) for p in root.tree.parameters)
                 root.tree = root.tree._replace(parameters=parameters)
+
+    def _met_in(self, optimizers: list[Any]) -> list[Object]:
+        """List the parameters of optimizers that a recorded call met."""
+        groups = (group for one in optimizers for group in one.param_groups)
+        known = (self.objects.known(p) for group in groups for p in group["params"])
+        return [one for one in known if one is not None]
 
     def inside(self) -> dict[Root, tuple[Root, str]]:
         """Find the roots that stand below another one: it, and the path from there."""

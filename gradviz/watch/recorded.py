@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CodeType, TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import torch
 from gradviz.graph.records import Cut, Event, GradvizError, Graph, Tensor
 from gradviz.watch import torch_private
 from gradviz.watch.assemble import Assembled, Naming
-from gradviz.watch.entries import CallRecord
+from gradviz.watch.entries import CallRecord, Object
 from gradviz.watch.recorder import Recorder
 from gradviz.words import given
 from gradviz.words.notes import note_text
@@ -33,6 +33,9 @@ def _without_detour(trace: TracebackType) -> None:
             before.tb_next = here = again
         else:
             before, here = here, here.tb_next
+
+
+PLACES = 1000  # of a list that are looked at for tensors
 
 
 class Recorded:
@@ -112,7 +115,17 @@ class Recorded:
                     known.hint = name
             elif issubclass(type(value), torch.optim.Optimizer):
                 optimizers.append(value)
+            elif type(value) in (list, tuple) and not name.startswith("_"):
+                self._take_places(name, value)
         self._recorder.read_modules(optimizers)
+
+    def _take_places(self, name: str, values: Sequence[Any]) -> None:
+        """Note where parameters stand in a list that a global variable holds."""
+        for i, value in enumerate(values[:PLACES]):
+            if issubclass(type(value), torch.Tensor):
+                known = self._recorder.objects.known(value)
+                if known is not None and known.place is None and _is_parameter(known):
+                    known.place = f"{name}[{i}]"
 
     def _now(self) -> Assembled:
         """What was recorded so far. Another thread may ask meanwhile: it gets what is complete, and
@@ -217,3 +230,8 @@ class Recorded:
 def _check_tensor(argument: str, value: Any) -> None:
     if not issubclass(type(value), torch.Tensor):
         raise given.refused(argument, value, "a torch.Tensor, e.g. one that the recorded code made")
+
+
+def _is_parameter(known: Object) -> bool:
+    """Say whether an object is a leaf that requires grad."""
+    return bool(known.state.is_leaf and known.state.requires_grad)

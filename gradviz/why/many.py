@@ -4,10 +4,18 @@ torch."""
 from __future__ import annotations
 
 import math
-from itertools import takewhile
+from collections.abc import Sequence
 from typing import Any
 
 from gradviz.graph.findings import Cause, Level
+from gradviz.graph.parameter_groups import (
+    ELLIPSIS,
+    EVERYTHING,
+    joined,
+    name_of,
+    parts_of,
+    ranged,
+)
 from gradviz.why.explanation import Explanation, worded
 from gradviz.why.paths import Asked
 from gradviz.why.rules.gradient import Gradients
@@ -16,7 +24,6 @@ from gradviz.words.words import Words
 
 Told = list[tuple[Asked, Explanation]]  # each tensor that was asked about, with its answer
 NOBODY = Asked("", None, requires_grad=False, is_leaf=True)  # of what is told of all of them
-WORDS = 4  # in one place of a pattern, numbers apart
 
 
 class Many:
@@ -82,19 +89,19 @@ class Many:
         first = group[0][1]
         next_verdicts = sorted(e.verdict for _, e in others[0]) if others else []
         return first._replace(
-            verdict=_verdict_on(group, self.gradients.words),
+            verdict=_verdict_on(group, self.gradients.words, [a.name for a, _ in self.told]),
             cuts=tuple(dict.fromkeys(c for _, e in group for c in e.cuts)),
             more=(_numbers(self.trains, self.frozen, self.gradients), *next_verdicts[:1]),
             ruled_out=_by_all(group),
         )
 
 
-def _verdict_on(group: Told, words: Words) -> str:
-    """Return what is said of every one of a group."""
+def _verdict_on(group: Told, words: Words, among: Sequence[str] = ()) -> str:
+    """Return what is said of every one of a group, of those that were asked about."""
     first = group[0][1]
     if len(group) == 1:
         return first.verdict
-    names = pattern([a.name for a, _ in group])
+    names = pattern([a.name for a, _ in group], among)
     return worded(first.finding, words, group=names).verdict
 
 
@@ -146,30 +153,25 @@ def _by_all(told: Told) -> tuple[str, ...]:
 # --- names ----------------------------------------------------------------------------------------
 
 
-def pattern(names: list[str]) -> str:
-    """Return one name for many.
+def pattern(names: list[str], among: Sequence[str] = ()) -> str:
+    """Return one name for many, or as few as they have. ``among``: all that are known, for ``*``
+    means every one.
 
     >>> pattern([f"layers.{i}.{m}" for i in range(3) for m in "qk"]), pattern(["a.weight", "b"])
-    ('layers.*.{q,k}', 'a.weight and b')
+    ('layers.{0..2}.{q,k}', 'a.weight and b')
+    >>> pattern(["l.0.q", "l.0.k.w", "l.1.q", "l.1.k.w"], ["l.0.q", "l.0.k.w", "l.1.q", "l.1.k.w"])
+    'l.{0,1}.* (4 in all)'
     """
-    parts = [n.split(".") for n in names]
+    parts = [parts_of(n) for n in names]
     columns = [list(dict.fromkeys(c)) for c in zip(*parts, strict=False)]
     every = math.prod(len(column) for column in columns) == len(set(names))
-    wide = any(len(c) > WORDS and not c[0].isdigit() for c in columns)
-    if every and not wide and len({len(p) for p in parts}) == 1:
-        return ".".join(map(_alternatives, columns))
-    inside = [c[0] for c in takewhile(lambda c: len(c) == 1, columns)]
-    if inside and len(names) > FEW:
-        return say("entry.under", n=len(names), module=".".join(inside))
-    return several(names)
-
-
-def _alternatives(words: list[str]) -> str:
-    """Return one word for those that stand in the same place of many names.
-
-    >>> _alternatives(["layers"]), _alternatives(["0", "1"]), _alternatives(["q", "k"])
-    ('layers', '*', '{q,k}')
-    """
-    if len(words) == 1:
-        return words[0]
-    return "*" if all(word.isdigit() for word in words) else "{" + ",".join(words) + "}"
+    if every and len({len(p) for p in parts}) == 1:
+        found = [joined(map(ranged, columns))]
+    else:
+        found = name_of(names, among)
+    if len(found) == len(names) or 1 < len(found) <= len(names) <= FEW:
+        return several(names)
+    counts = all(ELLIPSIS not in name and not name.endswith(EVERYTHING) for name in found)
+    if len(found) == 1 and counts:
+        return found[0]
+    return say("entry.in_all", n=len(set(names)), names=found)

@@ -4,8 +4,9 @@ the optimizer: its step is tried on copies (``trial.py``)."""
 from __future__ import annotations
 
 import math
+import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -13,8 +14,20 @@ import torch
 from gradviz.graph.records import GradvizError
 from gradviz.watch import torch_private
 from gradviz.watch.torch_private import Obstacle
-from gradviz.why.reaching import named
-from gradviz.why.tables import as_html, as_text, heads, verdict_word
+from gradviz.why.reaching import named, variables_of
+from gradviz.why.tables import (
+    FEW,
+    Known,
+    Line,
+    Tone,
+    as_html,
+    as_text,
+    by_groups,
+    groups_as_html,
+    groups_as_text,
+    heads,
+    verdict_word,
+)
 from gradviz.why.trial import (
     DECAYS,
     Reason,
@@ -25,6 +38,7 @@ from gradviz.why.trial import (
     grad_word,
     largest,
     setting,
+    size_word,
     state_word,
 )
 from gradviz.words import given
@@ -32,6 +46,7 @@ from gradviz.words.speech import say
 
 MOVES, STAYS, NOT_KNOWN = "moves", "stays", "not known"
 HEAD = ("group", "name", "requires_grad", "grad", "state", "settings", "verdict", "why")
+GROUP_HEAD = ("parameters", "number", "group", "grad", "settings")
 # A step of these may do anything at all, also with what has no gradient.
 OWN_CODE = {Obstacle.OWN_STEP, Obstacle.REPLACED_STEP, Obstacle.HOOKS}
 
@@ -60,6 +75,20 @@ class Move(NamedTuple):
     def has_finite_grad(self) -> bool:
         """Say whether its gradient holds numbers other than zero, and only such."""
         return self.largest is not None and 0 < self.largest < math.inf
+
+    @property
+    def tone(self) -> Tone:
+        """How grave it is: that it stays is wrong where it is to be trained by this optimizer."""
+        if self.verdict == NOT_KNOWN:
+            return Tone.UNKNOWN
+        if self.verdict == MOVES:
+            return Tone.FINE if self.requires_grad else Tone.ODD
+        return Tone.WRONG if self.requires_grad and self.group is not None else Tone.NEUTRAL
+
+    @property
+    def apart(self) -> str:
+        """What parameters have in common that one row of groups may stand for."""
+        return f"{self.group} {self.settings} {self.grad == 'None'} {self.largest is None}"
 
     @property
     def cells(self) -> list[str]:
@@ -102,17 +131,45 @@ class Moves(NamedTuple):
             "moving.verdict_frozen_unknown" if frozen else "moving.verdict_unknown", **numbers
         )
 
+    @property
+    def full(self) -> str:
+        """The verdict, and every parameter in a row of its own."""
+        return f"{self.verdict}\n{as_text(heads(HEAD), self._cells(), most=len(self.rows))}"
+
     def _cells(self) -> list[list[str]]:
         return [row.cells for row in self.rows]
 
+    def _lines(self) -> list[Line]:
+        """Return the parameters by groups."""
+        known = [Known(r.tone, "", verdict_word(r.verdict), r.why, r.apart) for r in self.rows]
+        return by_groups([r.name for r in self.rows], known, self._group_cells)
+
+    def _group_cells(self, places: Sequence[int]) -> tuple[str, ...]:
+        """Return what stands beside a group: how many it is, and what they have in common."""
+        first = self.rows[places[0]]
+        sizes = [self.rows[i].largest for i in places]
+        known = [size for size in sizes if size is not None]
+        same = len({self.rows[i].grad for i in places}) == 1
+        grad = first.grad if same or len(known) < len(sizes) else size_word(max(known))
+        index = "-" if first.group is None else str(first.group)
+        return f"{len(places):,}", index, grad, first.settings
+
     def __str__(self) -> str:
+        """The verdict and the table; of many parameters, by groups."""
+        if len(self.rows) > FEW:
+            last = say("answer_table.full")
+            return f"{self.verdict}\n{groups_as_text(heads(GROUP_HEAD), self._lines(), last)}"
         return f"{self.verdict}\n{as_text(heads(HEAD), self._cells())}"
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        table = as_html(self.verdict, heads(HEAD), self._cells())
+        if len(self.rows) > FEW:
+            last = say("answer_table.full")
+            table = groups_as_html(self.verdict, heads(GROUP_HEAD), self._lines(), last)
+        else:
+            table = as_html(self.verdict, heads(HEAD), self._cells())
         return {"text/plain": str(self), "text/html": table}
 
 
@@ -127,7 +184,8 @@ def will_it_move(optimizer: Any, model: Any = None) -> Moves:
         optimizer: any of ``torch.optim``. Where a step would run code of the user's (a closure,
             hooks, a step that is not torch's own), what has a gradient is "not known".
         model: names the parameters: a module, or a mapping of names to modules or parameters. What
-            of it is not in the optimizer is listed too.
+            of it is not in the optimizer is listed too. Left out, they are called as the caller's
+            module-level variables call them.
 
     Returns:
         One row a parameter, in the order of the groups.
@@ -157,6 +215,8 @@ def will_it_move(optimizer: Any, model: Any = None) -> Moves:
     parameters = [] if model is None else named(model)
     for name, parameter in parameters:
         names.setdefault(id(parameter), []).append(name)
+    if model is None:
+        names = variables_of(sys._getframe(1).f_globals)
     with torch_private.unobserved(), torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the trial steps: the user's own step will say it too
         asked = _Asked(optimizer, {i: ", ".join(given) for i, given in names.items()})

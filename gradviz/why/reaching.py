@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Set, ValuesView
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, ValuesView
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -13,12 +14,27 @@ import torch
 
 from gradviz.graph.facts import Facts, grouped
 from gradviz.graph.flow import REENTRANT
+from gradviz.graph.operations import Operations
 from gradviz.graph.records import Cut, GradvizError, Graph, NodeKind, Tensor
+from gradviz.picture.outline.causes import Causes
+from gradviz.picture.outline.units import Expansion
 from gradviz.watch.capture import capture, described
 from gradviz.watch.recorded import Recorded
 from gradviz.why.messages import in_reentrant_checkpoint
 from gradviz.why.paths import Paths
-from gradviz.why.tables import as_html, as_text, heads, verdict_word
+from gradviz.why.tables import (
+    FEW,
+    Known,
+    Line,
+    Tone,
+    as_html,
+    as_text,
+    by_groups,
+    groups_as_html,
+    groups_as_text,
+    heads,
+    verdict_word,
+)
 from gradviz.words import given
 from gradviz.words.speech import say
 
@@ -30,6 +46,7 @@ REACHED, FROZEN, NO_PATH, NOT_USED, NOT_KNOWN = (
     "not known",
 )
 PLACES = 2  # of cuts that are all told
+GROUP_HEAD = ("parameters", "number")
 HEAD = ("loss", "module", "parameter", "requires_grad", "verdict", "why")
 
 
@@ -44,6 +61,9 @@ class Reached(NamedTuple):
     verdict: str  # "reached", "frozen", "no path", "not used" or "not known"
     why: str = ""
     cuts: tuple[Cut, ...] = ()
+    held: bool | None = None  # whether an optimizer has it; None: none is known
+    root: str = ""  # which of several models it belongs to
+    cause: str = ""  # the cuts as a picture tells them: the same for all that lost by one cause
 
     @property
     def cells(self) -> list[str]:
@@ -74,18 +94,66 @@ class Reach(NamedTuple):
         counts = " · ".join(parts) or say("reach.no_parameters")
         return say("reach.of_loss", loss=loss, counts=counts) if len(self.losses) > 1 else counts
 
+    @property
+    def full(self) -> str:
+        """The verdict, and every parameter in a row of its own."""
+        rows = as_text(heads(HEAD), [r.cells for r in self.rows], most=len(self.rows))
+        return "\n".join(filter(None, [self.verdict, rows]))
+
+    @property
+    def _are_many(self) -> bool:
+        return len(self.rows) > FEW * len(self.losses)
+
     def __str__(self) -> str:
-        """The verdict, and the parameters that are not reached."""
+        """The verdict, and the parameters that are not reached; of many, all by groups."""
+        if self._are_many:
+            last = say("answer_table.full")
+            return f"{self.verdict}\n{groups_as_text(heads(GROUP_HEAD), self._lines(), last)}"
         rest = [r.cells for r in self.rows if r.verdict != REACHED or r.why]
         return "\n".join(filter(None, [self.verdict, as_text(heads(HEAD), rest)]))
+
+    def _lines(self) -> list[Line]:
+        """Return the parameters by groups, loss by loss."""
+        lines: list[Line] = []
+        for loss in self.losses:
+            rows = [r for r in self.rows if r.loss == loss]
+            of = loss if len(self.losses) > 1 else ""
+            known = [
+                Known(t, of, verdict_word(r.verdict), r.cause or r.why)
+                for r, t in zip(rows, _tones(rows), strict=True)
+            ]
+            lines += by_groups([r.name for r in rows], known, _number)
+        return lines
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         title = " | ".join(map(self._verdict_of, self.losses))
+        if self._are_many:
+            last = say("answer_table.full")
+            table = groups_as_html(title, heads(GROUP_HEAD), self._lines(), last)
+            return {"text/plain": str(self), "text/html": table}
         table = as_html(title, heads(HEAD), [r.cells for r in self.rows])
         return {"text/plain": str(self), "text/html": table}
+
+
+def _number(places: Sequence[int]) -> tuple[str, ...]:
+    return (f"{len(places):,}",)
+
+
+def _tones(rows: Sequence[Reached]) -> list[Tone]:
+    """Return how grave each row of one loss is. That a parameter is not reached is wrong where an
+    optimizer has it, and where none is known, if the loss reaches others of its model."""
+    trains = {r.root for r in rows if r.verdict == REACHED} or {r.root for r in rows}
+    return [_tone(r, r.root in trains) for r in rows]
+
+
+def _tone(row: Reached, trains: bool) -> Tone:
+    if row.verdict in (NO_PATH, NOT_USED):
+        is_missed = trains if row.held is None else row.held
+        return Tone.WRONG if is_missed else Tone.NEUTRAL
+    return {REACHED: Tone.FINE, FROZEN: Tone.NEUTRAL}.get(row.verdict, Tone.UNKNOWN)
 
 
 def _count_of(module: str, verdicts: list[str], *, is_first: bool) -> str:
@@ -137,6 +205,8 @@ def reach(
     losses = _losses_of(loss)
     parameters = named(model)
     modules = _modules(parameters, model)
+    roots = [name.partition(".")[0] if isinstance(model, Mapping) else "" for name, _ in parameters]
+    holders = _Holders(sys._getframe(1).f_globals, recording)
     keys: dict[int, str] = {}
     for name, parameter in parameters:
         keys.setdefault(id(parameter), name)
@@ -146,11 +216,34 @@ def reach(
     for root, (loss_name, one) in zip(graph.roots, losses.items(), strict=True):
         paths = _Captured(graph, root)
         recorded = None if recording is None else _Recorded(recording, one)
-        for module, (name, p) in zip(modules, parameters, strict=True):
+        for module, root_name, (name, p) in zip(modules, roots, parameters, strict=True):
             tensor = by_name[keys[id(p)]]
+            flag, held = tensor.requires_grad, holders.have(p)
             way = paths.judge(tensor, p, recorded)
-            rows.append(Reached(loss_name, module, name, tensor.requires_grad, *way))
+            reached = Reached(loss_name, module, name, flag, *way[:3], held, root_name, way.cause)
+            rows.append(reached)
     return Reach(tuple(rows), tuple(losses))
+
+
+class _Holders:
+    """The optimizers that variables hold, or that the recording knew."""
+
+    def __init__(self, variables: Mapping[str, Any], recording: Recorded | None) -> None:
+        values = list(variables.values())
+        self.optimizers = [v for v in values if issubclass(type(v), torch.optim.Optimizer)]
+        groups = (group for optimizer in self.optimizers for group in optimizer.param_groups)
+        self.ids = {id(p) for group in groups for p in group["params"]}
+        self.find = recording.find if recording is not None else lambda _: None
+        modules = recording.graph.modules if recording is not None else ()
+        self.recorded = {p.object_id: p.held for module in modules for p in module.parameters}
+
+    def have(self, parameter: Any) -> bool | None:
+        """Say whether one of them has a parameter; None where none is known."""
+        if id(parameter) in self.ids:
+            return True
+        state = self.find(parameter)
+        held = self.recorded.get(state.object_id) if state is not None else None
+        return False if held is None and self.optimizers else held
 
 
 def _losses_of(loss: Any) -> dict[str, Any]:
@@ -273,6 +366,24 @@ def named(model: Any) -> list[tuple[str, Any]]:
     return found
 
 
+def variables_of(variables: Mapping[str, Any]) -> dict[int, list[str]]:
+    """Return what variables call parameters, by identity: a module's path, a variable, or a place
+    in a list. Runs no code of a module's own."""
+    found: dict[int, list[str]] = {}
+    shown = [(name, v) for name, v in list(variables.items()) if not name.startswith("_")]
+    modules = [(name, v) for name, v in shown if issubclass(type(v), torch.nn.Module)]
+    lists = [(name, v) for name, v in shown if type(v) in (list, tuple)]
+    pairs = [
+        *((f"{name}.{path}", p) for name, v in modules for path, p in named(v)),
+        *((name, v) for name, v in shown if issubclass(type(v), torch.Tensor)),
+        *((f"{name}[{i}]", p) for name, v in lists for i, p in enumerate(v)),
+    ]
+    for name, p in pairs:
+        if issubclass(type(p), torch.Tensor):
+            found.setdefault(id(p), [name])
+    return found
+
+
 def _modules(parameters: list[tuple[str, Any]], model: Any) -> list[str]:
     """Return the module under which each parameter is counted: the first level at which the names
     differ."""
@@ -290,6 +401,7 @@ class Way(NamedTuple):
     verdict: str
     why: str = ""
     cuts: tuple[Cut, ...] = ()
+    cause: str = ""
 
 
 class _Captured(Paths):
@@ -372,7 +484,8 @@ class _Recorded(Paths):
             return Way(NOT_USED, say("reach.not_used"))
         cuts = self.flow.cuts_after(state.id)
         if proven := tuple(c for c in cuts if c.output_id in self.flow.behind):
-            return Way(NO_PATH, say("reach.cut", places=self.places(proven)), proven)
+            why = say("reach.cut", places=self.places(proven))
+            return Way(NO_PATH, why, proven, self.cause(proven))
         used = [t for t in self.flow.states(state.id) if t.id in self.flow.behind]
         if used and not any(t.requires_grad for t in used):
             return Way(FROZEN, say("reach.frozen_then"))
@@ -382,12 +495,20 @@ class _Recorded(Paths):
             return Way(NO_PATH, say("reach.not_explained"))
         return Way(NOT_USED, say("reach.not_used"))
 
+    def cause(self, cuts: Sequence[Cut]) -> str:
+        """Return the causes that these cuts are, in the words of a picture."""
+        by_mark = grouped((self.causes.mark(cut), cut) for cut in cuts)
+        told = [" ".join(span.text for span in self.causes.cut(one)) for one in by_mark.values()]
+        return _first_of(told)
+
+    @cached_property
+    def causes(self) -> Causes:
+        """What the cuts of the recording have in common."""
+        return Causes(Expansion(Operations(self.graph)), self.words)
+
     def places(self, cuts: Iterable[Cut]) -> str:
         """Return where cuts stand and what they are, in words."""
-        told = list(dict.fromkeys(map(self.place, cuts)))
-        if len(told) > PLACES:
-            told[PLACES:] = [say("reach.more_places", n=len(told) - PLACES)]
-        return "; ".join(told)
+        return _first_of(list(dict.fromkeys(map(self.place, cuts))))
 
     def place(self, cut: Cut) -> str:
         """Return where one cut stands and what it is, in words."""
@@ -399,3 +520,10 @@ class _Recorded(Paths):
         if in_reentrant_checkpoint(cut, self.graph):
             return say("reach.checkpoint")
         return say(f"cut.{cut.reason.name.lower()}")
+
+
+def _first_of(told: Sequence[str]) -> str:
+    """Return the first of several places, and how many more there are."""
+    if len(told) <= PLACES:
+        return "; ".join(told)
+    return "; ".join([*told[:PLACES], say("reach.more_places", n=len(told) - PLACES)])

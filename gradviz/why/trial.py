@@ -216,7 +216,7 @@ def _wild(x: float) -> bool:
     return x != x or x == float("inf")
 
 
-def _size_word(x: float) -> str:
+def size_word(x: float) -> str:
     """Return a magnitude in words."""
     if x == 0:
         return say("moving.zero")
@@ -228,14 +228,14 @@ def grad_word(grad: Any) -> str:
     if grad is None:
         return "None"
     size = largest(grad)
-    return say("moving.unknown") if size is None else _size_word(size)
+    return say("moving.unknown") if size is None else size_word(size)
 
 
 def state_word(name: str, size: float) -> str:
     """Return how large a part of an optimizer's state is, in words."""
     if name == "step":
         return setting(name, size)
-    return say("moving.of_state", name=name, size=_size_word(size))
+    return say("moving.of_state", name=name, size=size_word(size))
 
 
 def setting(name: str, value: float) -> str:

@@ -265,6 +265,44 @@ COLUMN = {
     "storage": "storage",
 }
 
+# the table of a model's parameters, by groups: picture/outline/parameters.py
+PARAMS = {
+    "lost": "✗ {n:# parameter gets|# parameters get} no gradient",
+    "unreached": "✗ {n:# parameter|# parameters} cannot be reached",
+    "nan": "! {n:# parameter gets|# parameters get} NaN",
+    "zero": "! {n:# parameter gets|# parameters get} only zeros",
+    "vanished": "! {n:# parameter gets|# parameters get} next to nothing",
+    "unheld": "! {n:# parameter gets|# parameters get} a gradient, and no optimizer has {n:it|them}",
+    "gets": "✓ {n:# parameter gets|# parameters get} a gradient",
+    "reached": "{n:# parameter|# parameters} can be reached",
+    "off": "– {n:# parameter gets|# parameters get} no gradient",
+    "in_no_optimizer": "– {n:# parameter|# parameters}, in no optimizer",
+    "frozen": "{n:# parameter is|# parameters are} frozen: requires_grad False",
+    "why": "{what}: {why}",
+    "more": "Tensor by tensor: gv.Figure(rec.graph, fold=False)",
+    "more_of_finished": "Tensor by tensor: gv.Figure(figure.graph, fold=False)",
+}
+PARAM_STATE = {
+    "lost": "✗ none",
+    "unreached": "✗ not reached",
+    "nan": "! NaN",
+    "zero": "! only zeros",
+    "vanished": "! next to nothing",
+    "unheld": "! in no optimizer",
+    "gets": "✓ gets one",
+    "reached": "can be reached",
+    "off": "– none",
+    "in_no_optimizer": "– in no optimizer",
+    "frozen": "frozen",
+}
+PARAM_COLUMN = {
+    "parameters": "parameters",
+    "number": "number",
+    "elements": "elements",
+    "norm": "norm of the gradient",
+    "state": "state",
+}
+
 # one event of a recording: picture/telling.py
 EVENT = {
     "none": "Nothing has happened yet.",
@@ -456,11 +494,18 @@ EXPLANATION = {
 
 # of tables: why/tables.py
 ANSWER_TABLE = {
+    "section": "{mark} {verdict}: {why}",
+    "bare": "{mark} {verdict}",
+    "section_of": "{mark} {of}: {verdict}: {why}",
+    "bare_of": "{mark} {of}: {verdict}",
+    "full": "Every parameter in a row of its own: .full",
     "more_rows": "… and {n} more, not listed",
 }
 
 # the titles of their columns
 ANSWER_COLUMN = {
+    "parameters": "parameters",
+    "number": "number",
     "group": "group",
     "loss": "loss",
     "module": "module",
@@ -543,7 +588,7 @@ ENTRY = {
     "a_parameter": "a parameter",
     "nth_parameter": "parameter {n}",
     "nth_tensor": "tensor {n}",
-    "under": "{n} under {module}",
+    "in_all": "{names:few} ({n} in all)",
     # {what} is fine
     "all_have": "{n} of {n} trainable parameters have a gradient{frozen:|, # frozen|, # frozen}",
     "all_had": "{n} of {n} trainable parameters had a gradient; it was cleared after the step{frozen:|, # frozen|, # frozen}",
@@ -1651,6 +1696,8 @@ OUTLINE = {
     "lets_through": "lets the gradient through",
     "all_frozen": "frozen",
     "named_lost": "✗ {names:few}: no gradient",
+    "named_off": "– {names:few}: no gradient",
+    "named_unheld": "– {names:few}: no gradient, in no optimizer",
     "named_zero": "! {names:few}: only zeros",
     "named_nan": "! {names:few}: NaN",
     "named_gets": "✓ {n} of {total} {total:param gets|params get} a gradient: {names:few}",
@@ -1991,6 +2038,7 @@ PAGE = {
     "more_changes": "and {n} more changes",
     # the table
     "tensors": "Tensors",
+    "parameters": "Parameters",
     "tensors_folded": "Tensors ({n})",
     "tensors_folded_changed": "Tensors ({n}) · {changed} changed",
     "column_name": "name",
@@ -2061,6 +2109,9 @@ SECTIONS = {
     "fact": FACT,
     "legend": LEGEND,
     "param_count": PARAM_COUNT,
+    "params": PARAMS,
+    "param_state": PARAM_STATE,
+    "param_column": PARAM_COLUMN,
     "alarm_count": ALARM_COUNT,
     "alarm_part": ALARM_PART,
     "state_of": STATE_OF,

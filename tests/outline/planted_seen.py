@@ -124,11 +124,11 @@ def _is_named(path: str, text: str) -> bool:
         return False
     number = int(parts[-1])
     around = ".".join(parts[:-1])
-    for before, first, last in re.findall(r"([\w.]+)\.(\d+) – (?:[\w.]+\.)?(\d+)", text):
-        if (around == before or around.endswith(f".{before}")) and int(first) <= number <= int(
-            last
-        ):
-            return True
+    for before, runs in re.findall(r"([\w.]+)\.\{([\d.,]+)\}", text):
+        if around == before or around.endswith(f".{before}"):
+            ends = [run.split("..") for run in runs.split(",")]
+            if any(int(run[0]) <= number <= int(run[-1]) for run in ends):
+                return True
     return False
 
 

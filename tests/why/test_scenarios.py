@@ -114,7 +114,7 @@ WORDS = {  # what the answer says, and after "not:" what it must not say
     "scale_on_the_way_to_the_loss": "goes on to log_t",
     "deep_copy_in_the_loss": "a copy is a leaf of its own; not:.data",
     "deep_copy_of_a_tensor_in_the_loss": "a copy is a leaf of its own",
-    "adapters_in_a_plain_list": "net.adapters.*.{weight,bias}; nn.ModuleList; plain list",
+    "adapters_in_a_plain_list": "net.adapters.{0,1}.{weight,bias}; nn.ModuleList; plain list",
     "learned_temperature_that_no_optimizer_holds": "log_t; add_param_group",
     "running_loss_beside_the_model": "total keeps the graphs of 5 iterations",
     "action_drawn_by_sample": "rsample()",

@@ -63,6 +63,7 @@ BY_NAME = {
     *("cut", "card_kind", "legend", "belief", "note"),
     *("cutter", "wrong_use", "saved", "column", "param_count"),
     *("alarm_count", "alarm_part", "state_of", "fades"),
+    *("params", "param_state", "param_column"),
 }
 NAMES = {
     "symptom": {symptom.name.lower() for symptom in OF_A_GRADIENT},

@@ -7,13 +7,15 @@ from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 
 from gradviz.graph.operations import Operation
+from gradviz.graph.parameter_groups import side_by_side
 from gradviz.graph.records import Call, Cut, CutReason, ModuleCall
 from gradviz.picture.outline.before import keys_of
+from gradviz.picture.outline.causes import Causes
 from gradviz.picture.outline.links import Link, Links
 from gradviz.picture.outline.loops import parts_of
 from gradviz.picture.outline.scene import Arrow, Card, Frame, Rail, Row, Span, Tone
 from gradviz.picture.outline.states import States, figure
-from gradviz.picture.outline.units import QUIET, Kind, Merged, Part, Unit, function_of
+from gradviz.picture.outline.units import Kind, Merged, Part, Unit, function_of
 from gradviz.words.plain import visible
 from gradviz.words.speech import enumerated, say
 from gradviz.words.words import Words, reason_of
@@ -49,6 +51,7 @@ class Cards:
         self.tree = links.expansion.tree
         self.states = States(links)
         self.words = Words(self.operations.graph)
+        self.causes = Causes(self.expansion, self.words)
         self.children = {*children}
         self.said_above = said_above
 
@@ -175,7 +178,7 @@ class Cards:
         for cut in cuts:
             told.setdefault(self.expansion.told(cut), []).append(cut)
         for same in told.values():
-            place, reason, lost = self.where(same[0]), reason_of(same[0]), self.losing(*same)
+            place, reason, lost = self.causes.where(same[0]), reason_of(same[0]), self.losing(*same)
             text = say("outline.cut_at", reason=reason, place=place)
             if not place:
                 text = say("outline.cut", reason=reason)
@@ -289,18 +292,10 @@ class Cards:
         return self._titled(outer or enumerated(names), grey, "")
 
     def _range(self, calls: list[ModuleCall]) -> str:
-        """Return the name of several modules: "h.0 – 4", or "experts.0, 1, 3"."""
+        """Return the name of several modules: "h.{0..4}", or "experts.{0,1,3}"."""
         names = [self.short(c) for c in calls]
-        start, _, first = names[0].rpartition(".")
-        ends = [name.rpartition(".")[2] for name in names]
-        alike = all(name.rpartition(".")[0] == start for name in names)
-        if not alike:
-            return say("outline.from_to", first=names[0], last=names[-1])
-        before = f"{start}." if start else ""
-        numbers = [int(end) for end in ends if end.isdigit()]
-        if len(numbers) == len(ends) and numbers == list(range(numbers[0], numbers[0] + len(ends))):
-            return before + say("outline.from_to", first=first, last=ends[-1])
-        return before + enumerated(ends)
+        name = side_by_side(names)
+        return name or say("outline.from_to", first=names[0], last=names[-1])
 
     def _end_name(self, unit: Unit, end: int) -> str:
         if unit.calls:
@@ -545,7 +540,7 @@ class Cards:
             told.setdefault(self.expansion.told(cut), []).append(cut)
         rows = []
         for same in told.values():
-            fields = {"reason": reason_of(same[-1]), "place": self.where(same[-1])}
+            fields = {"reason": reason_of(same[-1]), "place": self.causes.where(same[-1])}
             text = say("outline.cut_inside", **fields)
             if len(unit.calls) > 1:
                 text = say("outline.cut_in_each", n=len(unit.steps or unit.calls), **fields)
@@ -613,7 +608,7 @@ class Cards:
         of their objects. Where several cuts stand side by side, each of them costs it."""
         found: dict[Cut, set[int]] = {}
         for object_id, cuts in self.operations.causes_of.items():
-            if self.states.should_get(self.operations.weight[object_id]):
+            if self.operations.should_get(self.operations.weight[object_id]):
                 for cut in cuts:
                     found.setdefault(cut, set()).add(object_id)
         return found
@@ -654,7 +649,7 @@ class Cards:
         name = self.name_of(link.tail)
         if link.is_cut:
             cut = link.cuts[0]
-            place = self.where(cut)
+            place = self.causes.where(cut)
             text = say("outline.skip_cut", name=name, reason=reason_of(cut), place=place)
             span = Span(text, shorter=self._cut_shorter(cut))
             return Row(Tone.CUT, (span,), say("outline.no_gradient_back"))
@@ -665,7 +660,7 @@ class Cards:
     def _said_above(self, link: Link) -> Row:
         name = self.name_of(link.head)
         if link.is_cut:
-            text = say("outline.also_cut", name=name, place=self.where(link.cuts[0]))
+            text = say("outline.also_cut", name=name, place=self.causes.where(link.cuts[0]))
             span = Span(text, shorter=self._cut_shorter(link.cuts[0]))
             return Row(Tone.CUT, (span,), say("outline.gets_nothing"))
         norm = self.links.norm(link)
@@ -676,25 +671,12 @@ class Cards:
 
     def _cut_shorter(self, cut: Cut) -> tuple[str, ...]:
         """Return the words of a cut for where there is less room. What comes first is left."""
-        place, call = self.where(cut), self.operations.graph.call[cut.call_id]
+        place, call = self.causes.where(cut), self.operations.graph.call[cut.call_id]
         if not place or call.source is None:
             return (say("outline.cut", reason=reason_of(cut)),)
         line = say("label.line", line=call.source.line)
         long = say("outline.cut_at", reason=reason_of(cut), place=place)
         return long, say("outline.cut_in_line", line=line, reason=reason_of(cut))
-
-    def where(self, cut: Cut) -> str:
-        """Return where a cut stands: "line 7", with its file where that is not the notebook's; of a
-        stretch where no gradient is recorded, the line where it begins."""
-        at = self.operations.of_call.get(cut.call_id, -1)
-        if cut.reason in QUIET and at in self.expansion.region:
-            return self.place_of_region(self.expansion.region[at])
-        call: Call | None = self.operations.graph.call.get(cut.call_id)
-        place = self.words.where(call)
-        if call and call.source and (cut.reason, call.source[:2]) in self.expansion.crowded:
-            code = visible(self.expansion.written(cut), CODE_OF_CUT)
-            return say("outline.place_of_code", place=place, code=code)
-        return place
 
     # --- arrows and frames ------------------------------------------------------------------------
 
@@ -723,7 +705,7 @@ class Cards:
         told = {self.expansion.told(cut): cut for cut in (first, *cuts)}
         by_place: dict[str, list[str]] = {}
         for cut in told.values():
-            by_place.setdefault(self.where(cut), []).append(reason_of(cut))
+            by_place.setdefault(self.causes.where(cut), []).append(reason_of(cut))
         chips = tuple(
             say("outline.cut_at", reason=enumerated(reasons), place=place)
             if place
@@ -777,7 +759,7 @@ class Cards:
         first = self.operations.all[self.units[members[0]].ops[0]]
         mode = say("cut.inference_mode") if first.call.inference_mode else say("cut.no_grad")
         lost = self.losing(*(c for k in members for c in self._cuts_in(self.units[k])))
-        place = self.place_of_region(first.at)
+        place = self.causes.place_of_region(first.at)
         label = [mode, place] if len(place) > LONG else []  # in the middle an arrow passes
         label = label or [say("outline.region", mode=mode, place=place) if place else mode]
         if lost:
@@ -787,20 +769,3 @@ class Cards:
     def _cuts_in(self, unit: Unit) -> list[Cut]:
         calls = (self.operations.all[at].call.id for at in unit.ops)
         return [cut for i in calls for cut in self.operations.facts.cuts_of_call.get(i, ())]
-
-    def place_of_region(self, at: int) -> str:
-        """Return where the code stands that ran where no gradient is recorded, the operation given
-        among it: the line that switches it off, or the outermost call of a module that ran there as
-        a whole."""
-        call = self.operations.all[at].call
-        inside = (k for k, first in self.expansion.region.items() if first == at)
-        switches = (self.expansion.switch(self.operations.all[k]) for k in inside)
-        if switch := next(filter(None, switches), None):
-            return self.words.where(call._replace(source=switch))
-        source = call.source
-        for call_id in self.tree.around(call.module_call):
-            ops = (self.operations.all[k] for k in self.tree.below[call_id])
-            if not all(self.expansion.is_quiet(op) for op in ops):
-                break
-            source = self.tree.call[call_id].source or source
-        return self.words.where(call._replace(source=source))

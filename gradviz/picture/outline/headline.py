@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from functools import cached_property
 from itertools import groupby
 
-from gradviz.graph.operations import Fate, Weight
-from gradviz.graph.records import Call, Cut, ModuleCall
+from gradviz.graph.operations import HAS, Fate, Weight
+from gradviz.graph.records import Cut
 from gradviz.picture.outline.cards import Cards
 from gradviz.picture.outline.loops import FLOOR_TEXT
-from gradviz.picture.outline.places import Places
 from gradviz.picture.outline.scene import Headline, Part, Rail, Span
 from gradviz.picture.outline.skips import Skips
-from gradviz.picture.outline.states import HAS, id_of
-from gradviz.picture.outline.units import QUIET, Unit, function_of
+from gradviz.picture.outline.states import id_of
+from gradviz.picture.outline.units import Unit
 from gradviz.words.speech import say
 from gradviz.words.words import reason_of
 
@@ -36,7 +35,8 @@ class Heading:
         self.cards = cards
         self.operations = cards.operations
         self.weights = cards.operations.weights
-        self.places = Places(cards.tree)
+        self.causes = cards.causes
+        self.places = cards.causes.places
         self.fading = cards.expansion.fading
 
     def headline(self) -> Headline:
@@ -56,7 +56,7 @@ class Heading:
             return Rail.PASSES
         if weight.fate is Fate.REACHED:
             return Rail.CAN
-        return Rail.NONE if self.cards.states.should_get(weight) else Rail.NO
+        return Rail.NONE if self.operations.should_get(weight) else Rail.NO
 
     def _is_uneven(self) -> bool:
         return len({self.sort(w) for w in self.weights}) > 1
@@ -152,120 +152,19 @@ class Heading:
         """Tell the causes by the parameters that they cost, most first."""
         groups: dict[Hashable, list[Weight]] = {}
         for weight in lost:
-            groups.setdefault(self.cause_key(weight), []).append(weight)
+            groups.setdefault(self.causes.key(weight), []).append(weight)
         ranked = sorted(groups.values(), key=lambda weights: -len(weights))
         alone = len(ranked) == 1
         lines = []
         for weights in ranked[:CAUSES]:
             n = len(weights)
             start = say("outline.one_cause") if alone else say("outline.n_params", n=n)
-            lines.append((Span(start), *self.cause(weights)))
-            if other := self._other_cut(weights) or self._next_cut(weights):
+            lines.append((Span(start), *self.causes.told(weights)))
+            if other := self.causes.other_cut(weights) or self.causes.next_cut(weights):
                 lines.append(other)
         if len(ranked) > CAUSES:
             lines.append((Span(say("outline.more_causes", n=len(ranked) - CAUSES)),))
         return lines
-
-    def _cut_of(self, weight: Weight) -> Cut | None:
-        return self.operations.cause_of.get(id_of(weight))
-
-    def cause_key(self, weight: Weight) -> Hashable:
-        """Return what parameters have in common that lost their gradient by one cause: the line of
-        a cut, or where no gradient is recorded."""
-        cut = self._cut_of(weight)
-        if cut is None:
-            unused = self._unused_above(weight)
-            end = unused or self.places.dead_end(weight) or weight.name.rpartition(".")[0]
-            return bool(unused), end
-        return self._mark(cut)
-
-    def _mark(self, cut: Cut) -> Hashable:
-        """Return what cuts that are one cause have in common."""
-        if cut.reason in QUIET:
-            return self.cards.expansion.region.get(self.operations.of_call.get(cut.call_id, -1))
-        return self.cards.expansion.told(cut)
-
-    def cause(self, weights: list[Weight]) -> tuple[Span, ...]:
-        """Tell why these parameters get no gradient: the one cause that they have in common."""
-        weight = weights[0]
-        cuts = [cut for w in weights if (cut := self._cut_of(w)) is not None]
-        if cuts:
-            return self._cut(cuts)
-        path = self.places.dead_end(weight) or weight.name.rpartition(".")[0]
-        unused = self._unused_above(weight)
-        if unused:
-            return Span(unused, "name"), Span(say("outline.was_never_called"), "strong")
-        if weight.object_id is None or not self.operations.uses.get(weight.object_id):
-            return Span(weight.name, "name"), Span(say("outline.was_never_used"), "strong")
-        return Span(path or weight.name, "name"), Span(say("outline.loss_uses_nothing"), "strong")
-
-    def _unused_above(self, weight: Weight) -> str:
-        """Return the path of the module around a parameter that was never called, or ""."""
-        for call_id in self.cards.tree.children.get(None, ()):
-            for call in self._below(call_id):
-                for path, weights in self.cards.tree.never_called(call):
-                    if any(w is weight for w in weights):
-                        return path
-        return ""
-
-    def _below(self, call_id: int) -> Iterable[ModuleCall]:
-        call = self.cards.tree.call[call_id]
-        yield call
-        for child in self.cards.tree.children.get(call_id, ()):
-            yield from self._below(child)
-
-    def _other_cut(self, weights: list[Weight]) -> tuple[Span, ...]:
-        """Tell of another cut that all of these parameters meet first on another way."""
-        met = [self.operations.causes_of.get(id_of(w), ()) for w in weights]
-        others = {self._mark(cut): cut for cut in reversed(met[0])}
-        for cuts in met:
-            here = {self._mark(cut) for cut in cuts} - {self._mark(cuts[0])} if cuts else set()
-            others = {mark: cut for mark, cut in others.items() if mark in here}
-        if not others:
-            return ()
-        cut = list(others.values())[-1]
-        return Span(say("outline.on_another_way")), *self._cut([cut])
-
-    def _next_cut(self, weights: list[Weight]) -> tuple[Span, ...]:
-        """Tell that mending what parameters lost their gradient by would give them none, as all
-        ways from there to a loss are cut again."""
-        cuts = list(dict.fromkeys(cut for w in weights if (cut := self._cut_of(w)) is not None))
-        if not cuts:
-            return ()
-        mark = self._mark(cuts[0])
-        behind = self.operations.cuts_behind(cuts, lambda cut: self._mark(cut) == mark)
-        if not behind:
-            return ()
-        return Span(say("outline.cut_again")), *self._cut(behind[:1])
-
-    def _cut(self, cuts: list[Cut]) -> tuple[Span, ...]:
-        cut = cuts[0]
-        calls = [self.operations.graph.call[c.call_id] for c in cuts]
-        first = Span(say("outline.cut", reason=reason_of(cut)), "strong")
-        place = self.cards.where(cut)
-        if cut.reason in QUIET:
-            return first, Span(place)
-        inside = list(dict.fromkeys(self._inside(call.module_call) for call in calls))
-        if not place:
-            return (first,)
-        if len(inside) > 1:
-            return first, Span(say("outline.line_inside_many", place=place, n=len(inside)))
-        ways = {self.places.between(c) for c in cuts}
-        way = ways.pop() if len(ways) == 1 else ""
-        return first, *self._at(place, inside[0], way)
-
-    def _at(self, place: str, inside: str, way: str) -> tuple[Span, ...]:
-        """Tell a line with the module that it stands in, and the modules beside it."""
-        if inside and way:
-            start, name = Span(say("outline.line_inside", place=place)), Span(inside, "name")
-            return start, name, Span(say("outline.way", way=way))
-        if inside:
-            return Span(say("outline.line_inside", place=place)), Span(inside, "name")
-        return (Span(say("outline.line_way", place=place, way=way) if way else place),)
-
-    def _inside(self, call_id: int | None) -> str:
-        """Return the path of the module that a cut stands in; "" outside, or in the root."""
-        return self.places.inside(call_id)
 
     # --- flags, optimizers, and gradients that fade -----------------------------------------------
 
@@ -280,7 +179,7 @@ class Heading:
             if names and (few or key == "unheld"):
                 listed = say("outline.names", names=names)
                 spans = [Span(say(f"state_of.{key}")), Span(listed, "name")]
-                line = self._line_of(weights)
+                line = self.causes.line_of(weights)
                 spans += [Span(line)] if line else []
                 lines.append((*spans, *(self._steps() if key == "unheld" else ())))
         return [
@@ -314,36 +213,6 @@ class Heading:
             for module_id, path, others in found
         ]
 
-    def _line_of(self, weights: list[Weight]) -> str:
-        """Return the line of the recording in which all of these parameters were frozen, or were
-        given their first values."""
-        found = set()
-        for weight in weights:
-            call = self._first_change.get(id_of(weight))
-            found.add((self.cards.words.where(call), weight.fate) if call else None)
-        one = found.pop() if len(found) == 1 else None
-        if not one or not one[0]:
-            return ""
-        frozen = one[1] is Fate.FROZEN
-        return say("outline.frozen_in" if frozen else "outline.made_in", place=one[0])
-
-    @cached_property
-    def _first_change(self) -> dict[int, Call]:
-        """The call that froze a parameter, or that wrote to it before any other one read it, by the
-        id of its object."""
-        facts, tensor = self.operations.facts, self.operations.graph.tensor
-        found = {
-            tensor[cut.input_id].object_id: self.operations.graph.call[cut.call_id]
-            for cut in facts.frozen_leaves
-        }
-        for call in self.operations.graph.calls:
-            for write in facts.writes_by_call.get(call.id, ()):
-                object_id = tensor[write.after_id].object_id
-                uses = self.operations.uses.get(object_id)
-                if uses and self.operations.all[uses[0]].call.id > call.id:
-                    found.setdefault(object_id, call)
-        return found
-
     def _faded(self) -> list[tuple[Span, ...]]:
         """Tell where gradients become zero or vanish."""
         lines = []
@@ -351,11 +220,11 @@ class Heading:
             groups: dict[Hashable, list[Weight]] = {}
             for weight in self.weights:
                 if weight.fate is fate and not self.fading.is_at_start(weight):
-                    groups.setdefault(self._fading_line(weight), []).append(weight)
+                    groups.setdefault(self.causes.fading_line(weight), []).append(weight)
             ranked = sorted(groups.values(), key=lambda weights: -len(weights))
             for weights in ranked[:CAUSES]:
                 start = Span(say(f"fades.{key}", n=len(weights)), "strong")
-                lines.append((start, *self._faded_at(weights), *self._whose(weights)))
+                lines.append((start, *self.causes.faded_at(weights), *self._whose(weights)))
         if n := sum(map(self.fading.is_at_start, self.weights)):
             text = say("outline.normal_at_start")
             lines.append((Span(say("fades.zero", n=n)), Span(text)))
@@ -364,7 +233,7 @@ class Heading:
     def _whose(self, weights: list[Weight]) -> list[Span]:
         """Name the modules of parameters whose gradient faded at a known operation."""
         names = self.places.of_weights(weights)
-        known = self._fading_line(weights[0]) is not None and len(names) <= NAMES
+        known = self.causes.fading_line(weights[0]) is not None and len(names) <= NAMES
         return [Span(say("outline.whose", names=names))] if known else []
 
     def _broken(self) -> list[tuple[Span, ...]]:
@@ -380,7 +249,7 @@ class Heading:
         op = self.operations.all[at]
         place = self.cards.words.where(op.call)
         inside = self.places.inside(op.call.module_call)
-        return [(start, node, *self._at(place, inside, self.places.around(at)))]
+        return [(start, node, *self.causes.at(place, inside, self.places.around(at)))]
 
     def _loops(self) -> list[tuple[Span, ...]]:
         """Tell of loops in which the gradient vanishes, and at which step."""
@@ -407,29 +276,6 @@ class Heading:
             op = self.operations.all[unit.ops[0]].call
             return self.cards.words.where(op._replace(source=call.source))
         return self.cards.words.where(self.operations.all[unit.steps[0].ops[-1]].call)
-
-    def _fading_line(self, weight: Weight) -> Hashable:
-        """Return what parameters have in common whose gradient fades in one line: what was called
-        there, and where."""
-        at = self.fading.faded_at(weight)
-        if at is None:
-            return None
-        op = self.operations.all[at]
-        return (op.call.function, op.call.source[:2]) if op.call.source else at
-
-    def _faded_at(self, weights: list[Weight]) -> tuple[Span, ...]:
-        places = dict.fromkeys(self.fading.faded_at(weight) for weight in weights)
-        ops = [self.operations.all[at] for at in places if at is not None]
-        if not ops:
-            names = self.places.of_weights(weights)
-            return (Span(say("outline.names", names=names), "name"),)
-        code, place = function_of(ops[0]), self.cards.words.where(ops[0].call)
-        inside = list(dict.fromkeys(self.places.inside(op.call.module_call) for op in ops))
-        if len(inside) > 1:
-            many = say("outline.line_inside_many", place=place, n=len(inside))
-            return Span(code, "name"), Span(many)
-        way = self.places.around(ops[0].at) if len(ops) == 1 else ""
-        return Span(code, "name"), *self._at(place, inside[0], way)
 
     def _moved(self) -> list[tuple[Span, ...]]:
         """Tell of frozen BatchNorms whose running statistics moved."""
@@ -460,7 +306,7 @@ class Heading:
                 text = say(
                     "outline.harmless_cut",
                     reason=reason_of(cut),
-                    place=self.cards.where(cut),
+                    place=self.causes.where(cut),
                     first=first,
                     last=last,
                 )
@@ -501,5 +347,5 @@ class Heading:
 
     def _strip_key(self, weight: Weight) -> tuple[Rail, Hashable]:
         rail = self.sort(weight)
-        lost_to_cut = rail is Rail.NONE and self._cut_of(weight) is not None
-        return rail, self.cause_key(weight) if lost_to_cut else None
+        lost_to_cut = rail is Rail.NONE and self.causes.cut_of(weight) is not None
+        return rail, self.causes.key(weight) if lost_to_cut else None

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Set
-from functools import cached_property
 from typing import NamedTuple
 
-from gradviz.graph.operations import Fate, Sent, Weight, root_of_squares
+from gradviz.graph.operations import HAS, Fate, Sent, Weight, root_of_squares
 from gradviz.picture.outline.links import Links
 from gradviz.picture.outline.loops import FLOOR, FLOOR_TEXT, Profile, parts_of, profile_of
 from gradviz.picture.outline.scene import Rail, Row, Span, Tone
@@ -18,7 +17,6 @@ from gradviz.words.speech import say
 
 CODE = 24  # characters of a call as written
 BARS = 12  # calls that get an upright bar each
-HAS = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN)
 ALARMS = {Fate.ZERO: "zero", Fate.VANISHED: "vanished", Fate.NAN: "nan"}
 SHORT = {
     "gets": "gets_short",
@@ -88,23 +86,7 @@ class States:
             if norm is None:
                 return "elsewhere"
             return ALARMS.get(fate, "here")
-        return "lost" if self.should_get(weight) else "off"
-
-    def should_get(self, weight: Weight) -> bool:
-        """Say whether a gradient is missed: an optimizer has the parameter, or, where none is
-        known, others of its model got one."""
-        if weight.held is not None:
-            return weight.held
-        return weight.module_id is None or weight.module_id in self._training
-
-    @cached_property
-    def _training(self) -> set[int]:
-        """The root modules of which a parameter got a gradient, or can get one; without any, all:
-        then nothing tells them apart."""
-        got = {*HAS, Fate.REACHED}
-        found = {w.module_id for w in self.operations.weights if w.fate in got}
-        modules = {w.module_id for w in self.operations.weights if w.module_id is not None}
-        return {i for i in found if i is not None} or modules
+        return "lost" if self.operations.should_get(weight) else "off"
 
     def _norm_from(self, weight: Weight, inside: set[int]) -> float | None:
         """Return the norm of what these operations sent into a parameter in the last run; nan: not
@@ -425,7 +407,9 @@ class States:
             text = say("outline.named_lost", names=_names(state.lost))
             found.append(Row(Tone.LOST, (Span(text),), "", Rail.NONE))
         if state.off:
-            text = say("outline.named_lost", names=_names(state.off))
+            known = any(w.held is not None for w in state.off)
+            names = _names(state.off)
+            text = say("outline.named_unheld" if known else "outline.named_off", names=names)
             found.append(Row(Tone.OFF, (Span(text),)))
         if state.zero:
             text = say("outline.named_zero", names=_names(state.zero))

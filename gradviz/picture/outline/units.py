@@ -17,7 +17,7 @@ from typing import Any
 
 from gradviz.graph.fading import Fading
 from gradviz.graph.module_tree import ModuleTree
-from gradviz.graph.operations import Fate, Operation, Operations, Weight
+from gradviz.graph.operations import LOST, Fate, Operation, Operations, Weight
 from gradviz.graph.records import Cut, CutReason, ModuleCall, Source
 from gradviz.picture.outline.asked import AS_IT_IS, Asked
 
@@ -27,7 +27,6 @@ QUIET = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE)
 # Under no_grad a whole stretch is cut off, which is drawn as a frame; a flag is no way of values.
 NOT_ON_AN_ARROW = (*QUIET, CutReason.FLAG_OFF)
 NOT_LOST = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN, Fate.REACHED)
-LOST = (Fate.NONE, Fate.UNREACHED)
 FADED = (Fate.ZERO, Fate.VANISHED, Fate.NAN)
 
 

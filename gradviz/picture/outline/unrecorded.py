@@ -10,6 +10,7 @@ from itertools import groupby
 
 from gradviz.graph.finished import Finished
 from gradviz.graph.operations import Fate, Weight
+from gradviz.graph.parameter_groups import side_by_side
 from gradviz.graph.records import Graph
 from gradviz.picture.outline.asked import AS_IT_IS, Asked
 from gradviz.picture.outline.dot import Layout
@@ -250,15 +251,11 @@ class Unrecorded:
         return say("outline.joined_names", names=[_last(key) for key in keys])
 
     def _range_name(self, keys: list[str]) -> str:
-        """Return the name of several modules: "h.0 – 4", or the first and the last."""
+        """Return the name of several modules: "h.{0..4}", or the first and the last."""
         names = [self.short(key) for key in keys]
-        start, _, first = names[0].rpartition(".")
-        ends = [name.rpartition(".")[2] for name in names]
-        alike = all(name.rpartition(".")[0] == start for name in names)
-        if not alike or not all(end.isdigit() for end in ends):
-            return say("outline.from_to", first=names[0], last=names[-1])
-        before = f"{start}." if start else ""
-        return before + say("outline.from_to", first=first, last=ends[-1])
+        if names[0].rpartition(".")[2].isdigit() and (name := side_by_side(names)):
+            return name
+        return say("outline.from_to", first=names[0], last=names[-1])
 
     def short(self, path: str) -> str:
         """Return a path without the opened modules around it; lists stay."""

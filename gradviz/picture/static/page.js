@@ -189,6 +189,7 @@ var ENGLISH = {
   attribute_changed: "{name}.{attribute}: {before} → {after}",
   more_changes: "and {n} more changes",
   tensors: "Tensors",
+  parameters: "Parameters",
   tensors_folded: "Tensors ({n})",
   tensors_folded_changed: "Tensors ({n}) · {changed} changed",
   column_name: "name",
@@ -408,6 +409,7 @@ function findChanges(before, after) {
     return { marks: /* @__PURE__ */ new Map(), cells: /* @__PURE__ */ new Map(), texts: [] };
   }
   const marks = new Map([...findMarks(before.cards, after.cards), ...findMarks(before.arrows, after.arrows)]);
+  if (before.columns || after.columns) return { marks, cells: /* @__PURE__ */ new Map(), texts: [] };
   return { marks, ...findTableChanges(before.table, after.table) };
 }
 function areStrangers(before, after) {
@@ -1603,11 +1605,13 @@ function makeTable(el, choose) {
   let selected = "";
   let isWritten = true;
   const summary = makeElement("summary");
-  const head = makeElement("thead", {}, makeElement("tr", {}, ...COLUMNS.map(makeHeading)));
+  const heads = makeElement("tr", {}, ...COLUMNS.map(makeHeading));
+  const head = makeElement("thead", {}, heads);
+  let columns = COLUMNS;
   const body = makeElement("tbody");
   const table2 = makeElement("table", {}, head, body);
-  const region = { className: "gv-scroll", role: "region", ariaLabel: sentence("tensors") };
-  const scroll = makeElement("div", { ...region, tabIndex: 0 }, table2);
+  const looks = { className: "gv-scroll", role: "region", ariaLabel: sentence("tensors") };
+  const scroll = makeElement("div", { ...looks, tabIndex: 0 }, table2);
   el.append(summary, scroll);
   function writeRows() {
     if (isWritten || !el.open) return;
@@ -1619,6 +1623,9 @@ function makeTable(el, choose) {
   function writeRow(row, i) {
     const line = body.rows[i] ?? body.insertRow();
     line.dataset.card = row.card ?? "";
+    if (row.level === void 0) delete line.dataset.level;
+    else line.dataset.level = String(row.level);
+    while (line.cells.length > row.cells.length) line.deleteCell(-1);
     row.cells.forEach((cell, column) => {
       const isButton = column === 0 && Boolean(row.card);
       writeCell(line.cells[column] ?? line.insertCell(), cellText(cell), before.get(`${row.key}/${column}`), isButton);
@@ -1644,10 +1651,19 @@ function makeTable(el, choose) {
     /**
      * @param {Row[]} nextRows
      * @param {Map<string, string>} changedCells
+     * @param {string[]} [nextColumns]
      */
-    show(nextRows, changedCells) {
+    show(nextRows, changedCells, nextColumns = COLUMNS) {
       [rows, before, isWritten] = [nextRows, changedCells, false];
       el.hidden = !rows.length;
+      if (columns.join() !== nextColumns.join()) heads.replaceChildren(...nextColumns.map(makeHeading));
+      columns = nextColumns;
+      scroll.ariaLabel = sentence(columns === COLUMNS ? "tensors" : "parameters");
+      if (columns !== COLUMNS) {
+        writeText(summary, sentence("parameters"));
+        writeRows();
+        return;
+      }
       const name = changedCells.size ? "tensors_folded_changed" : "tensors_folded";
       writeText(summary, sentence(name, { n: rows.length, changed: changedCells.size }));
       writeRows();
@@ -1772,7 +1788,7 @@ ${given.detail}` : "";
     areas.printed.hidden = !state.printed;
     writeText(areas.printed, state.printed);
     picture.show(state, changes.marks);
-    table2.show(state.table, changes.cells);
+    table2.show(state.table, changes.cells, state.columns);
     const isMoved = kept !== selected;
     select(kept);
     if (isMoved) onSelect(selected);

@@ -1,0 +1,253 @@
+"""Why parameters get no gradient, or none to learn from, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
+
+from gradviz.graph.operations import Fate, Weight
+from gradviz.graph.parameter_groups import name_of
+from gradviz.graph.records import Call, Cut, ModuleCall
+from gradviz.picture.outline.places import Places
+from gradviz.picture.outline.scene import Span
+from gradviz.picture.outline.states import id_of
+from gradviz.picture.outline.units import QUIET, Expansion, function_of
+from gradviz.words.plain import visible
+from gradviz.words.speech import say
+from gradviz.words.words import Words, reason_of
+
+CODE_OF_CUT = 24
+NEVER_CALLED, NEVER_USED = 1, 2  # whatever cost a gradient, and is no cut
+
+
+class Causes:
+    """The causes in one recording.
+
+    Args:
+        expansion: of it.
+        words: of the same graph.
+    """
+
+    def __init__(self, expansion: Expansion, words: Words) -> None:
+        self.expansion = expansion
+        self.operations = expansion.operations
+        self.tree = expansion.tree
+        self.places = Places(expansion.tree)
+        self.words = words
+
+    def cut_of(self, weight: Weight) -> Cut | None:
+        """Return the first cut on the way of a parameter that lost its gradient by one."""
+        return self.operations.cause_of.get(id_of(weight))
+
+    def key(self, weight: Weight) -> Hashable:
+        """Return what parameters have in common that lost their gradient by one cause: the line of
+        a cut, or where no gradient is recorded."""
+        cut = self.cut_of(weight)
+        if cut is None:
+            unused = self._unused.get(id(weight), "")
+            end = unused or self.places.dead_end(weight) or weight.name.rpartition(".")[0]
+            return bool(unused), end
+        return self.mark(cut)
+
+    def kind(self, weight: Weight) -> Hashable:
+        """Return the same, wherever the parameters stand that were never called or used."""
+        cut = self.cut_of(weight)
+        if cut is not None:
+            return self.mark(cut)
+        if id(weight) in self._unused:
+            return NEVER_CALLED
+        if not self.operations.uses.get(id_of(weight)):
+            return NEVER_USED
+        return self.places.dead_end(weight)
+
+    def why(self, weights: list[Weight]) -> tuple[Span, ...]:
+        """Tell why parameters of one kind get no gradient. Does not name them."""
+        cuts = [cut for w in weights if (cut := self.cut_of(w)) is not None]
+        if cuts:
+            return self.cut(cuts)
+        kind = self.kind(weights[0])
+        if kind == NEVER_CALLED:
+            return (Span(say("outline.was_never_called"), "strong"),)
+        if kind == NEVER_USED:
+            return (Span(say("outline.was_never_used"), "strong"),)
+        name = (Span(str(kind), "name"),) if kind else ()
+        return *name, Span(say("outline.loss_uses_nothing"), "strong")
+
+    def mark(self, cut: Cut) -> Hashable:
+        """Return what cuts that are one cause have in common."""
+        if cut.reason in QUIET:
+            return self.expansion.region.get(self.operations.of_call.get(cut.call_id, -1))
+        return self.expansion.told(cut)
+
+    def told(self, weights: list[Weight]) -> tuple[Span, ...]:
+        """Tell why these parameters get no gradient: the one cause that they have in common."""
+        weight = weights[0]
+        cuts = [cut for w in weights if (cut := self.cut_of(w)) is not None]
+        if cuts:
+            return self.cut(cuts)
+        path = self.places.dead_end(weight) or weight.name.rpartition(".")[0]
+        unused = self._unused.get(id(weight), "")
+        if unused:
+            return Span(unused, "name"), Span(say("outline.was_never_called"), "strong")
+        if weight.object_id is None or not self.operations.uses.get(weight.object_id):
+            every = [w.name for w in self.operations.weights if w.module_id == weight.module_id]
+            names = name_of([w.name for w in weights], every)
+            return Span(say("outline.names", names=names), "name"), Span(
+                say("outline.was_never_used"), "strong"
+            )
+        return Span(path or weight.name, "name"), Span(say("outline.loss_uses_nothing"), "strong")
+
+    @cached_property
+    def _unused(self) -> dict[int, str]:
+        """The paths of the modules that were never called, by the id() of their parameters."""
+        calls = [call for i in self.tree.children.get(None, ()) for call in self._below(i)]
+        found: dict[int, str] = {}
+        for call in calls:
+            for path, weights in self.tree.never_called(call):
+                for weight in weights:
+                    found.setdefault(id(weight), path)
+        return found
+
+    def _below(self, call_id: int) -> Iterable[ModuleCall]:
+        call = self.tree.call[call_id]
+        yield call
+        for child in self.tree.children.get(call_id, ()):
+            yield from self._below(child)
+
+    def other_cut(self, weights: list[Weight]) -> tuple[Span, ...]:
+        """Tell of another cut that all of these parameters meet first on another way."""
+        met = [self.operations.causes_of.get(id_of(w), ()) for w in weights]
+        others = {self.mark(cut): cut for cut in reversed(met[0])}
+        for cuts in met:
+            here = {self.mark(cut) for cut in cuts} - {self.mark(cuts[0])} if cuts else set()
+            others = {mark: cut for mark, cut in others.items() if mark in here}
+        if not others:
+            return ()
+        cut = list(others.values())[-1]
+        return Span(say("outline.on_another_way")), *self.cut([cut])
+
+    def cut(self, cuts: Sequence[Cut]) -> tuple[Span, ...]:
+        """Tell cuts that are one cause, and where they stand."""
+        cut = cuts[0]
+        calls = [self.operations.graph.call[c.call_id] for c in cuts]
+        first = Span(say("outline.cut", reason=reason_of(cut)), "strong")
+        place = self.where(cut)
+        if cut.reason in QUIET:
+            return first, Span(place)
+        inside = list(dict.fromkeys(self._inside(call.module_call) for call in calls))
+        if not place:
+            return (first,)
+        if len(inside) > 1:
+            return first, Span(say("outline.line_inside_many", place=place, n=len(inside)))
+        ways = {self.places.between(c) for c in cuts}
+        way = ways.pop() if len(ways) == 1 else ""
+        return first, *self.at(place, inside[0], way)
+
+    def next_cut(self, weights: list[Weight]) -> tuple[Span, ...]:
+        """Tell that mending what parameters lost their gradient by would give them none, as all
+        ways from there to a loss are cut again."""
+        cuts = list(dict.fromkeys(cut for w in weights if (cut := self.cut_of(w)) is not None))
+        if not cuts:
+            return ()
+        mark = self.mark(cuts[0])
+        behind = self.operations.cuts_behind(cuts, lambda cut: self.mark(cut) == mark)
+        if not behind:
+            return ()
+        return Span(say("outline.cut_again")), *self.cut(behind[:1])
+
+    def at(self, place: str, inside: str, way: str) -> tuple[Span, ...]:
+        """Tell a line with the module that it stands in, and the modules beside it."""
+        if inside and way:
+            start, name = Span(say("outline.line_inside", place=place)), Span(inside, "name")
+            return start, name, Span(say("outline.way", way=way))
+        if inside:
+            return Span(say("outline.line_inside", place=place)), Span(inside, "name")
+        return (Span(say("outline.line_way", place=place, way=way) if way else place),)
+
+    def _inside(self, call_id: int | None) -> str:
+        """Return the path of the module that a cut stands in; "" outside, or in the root."""
+        return self.places.inside(call_id)
+
+    def line_of(self, weights: list[Weight]) -> str:
+        """Return the line of the recording in which all of these parameters were frozen, or were
+        given their first values."""
+        found = set()
+        for weight in weights:
+            call = self._first_change.get(id_of(weight))
+            found.add((self.words.where(call), weight.fate) if call else None)
+        one = found.pop() if len(found) == 1 else None
+        if not one or not one[0]:
+            return ""
+        frozen = one[1] is Fate.FROZEN
+        return say("outline.frozen_in" if frozen else "outline.made_in", place=one[0])
+
+    @cached_property
+    def _first_change(self) -> dict[int, Call]:
+        """The call that froze a parameter, or that wrote to it before any other one read it, by the
+        id of its object."""
+        facts, tensor = self.operations.facts, self.operations.graph.tensor
+        found = {
+            tensor[cut.input_id].object_id: self.operations.graph.call[cut.call_id]
+            for cut in facts.frozen_leaves
+        }
+        for call in self.operations.graph.calls:
+            for write in facts.writes_by_call.get(call.id, ()):
+                object_id = tensor[write.after_id].object_id
+                uses = self.operations.uses.get(object_id)
+                if uses and self.operations.all[uses[0]].call.id > call.id:
+                    found.setdefault(object_id, call)
+        return found
+
+    def fading_line(self, weight: Weight) -> Hashable:
+        """Return what parameters have in common whose gradient fades in one line: what was called
+        there, and where."""
+        at = self.expansion.fading.faded_at(weight)
+        if at is None:
+            return None
+        op = self.operations.all[at]
+        return (op.call.function, op.call.source[:2]) if op.call.source else at
+
+    def faded_at(self, weights: list[Weight]) -> tuple[Span, ...]:
+        """Tell the operations at which the gradients of these parameters fade, or name them."""
+        places = dict.fromkeys(self.expansion.fading.faded_at(weight) for weight in weights)
+        ops = [self.operations.all[at] for at in places if at is not None]
+        if not ops:
+            names = self.places.of_weights(weights)
+            return (Span(say("outline.names", names=names), "name"),)
+        code, place = function_of(ops[0]), self.words.where(ops[0].call)
+        inside = list(dict.fromkeys(self.places.inside(op.call.module_call) for op in ops))
+        if len(inside) > 1:
+            many = say("outline.line_inside_many", place=place, n=len(inside))
+            return Span(code, "name"), Span(many)
+        way = self.places.around(ops[0].at) if len(ops) == 1 else ""
+        return Span(code, "name"), *self.at(place, inside[0], way)
+
+    def where(self, cut: Cut) -> str:
+        """Return where a cut stands: "line 7", with its file where that is not the notebook's; of a
+        stretch where no gradient is recorded, the line where it begins."""
+        at = self.operations.of_call.get(cut.call_id, -1)
+        if cut.reason in QUIET and at in self.expansion.region:
+            return self.place_of_region(self.expansion.region[at])
+        call: Call | None = self.operations.graph.call.get(cut.call_id)
+        place = self.words.where(call)
+        if call and call.source and (cut.reason, call.source[:2]) in self.expansion.crowded:
+            code = visible(self.expansion.written(cut), CODE_OF_CUT)
+            return say("outline.place_of_code", place=place, code=code)
+        return place
+
+    def place_of_region(self, at: int) -> str:
+        """Return where the code stands that ran where no gradient is recorded, the operation given
+        among it: the line that switches it off, or the outermost call of a module that ran there as
+        a whole."""
+        call = self.operations.all[at].call
+        inside = (k for k, first in self.expansion.region.items() if first == at)
+        switches = (self.expansion.switch(self.operations.all[k]) for k in inside)
+        if switch := next(filter(None, switches), None):
+            return self.words.where(call._replace(source=switch))
+        source = call.source
+        for call_id in self.tree.around(call.module_call):
+            ops = (self.operations.all[k] for k in self.tree.below[call_id])
+            if not all(self.expansion.is_quiet(op) for op in ops):
+                break
+            source = self.tree.call[call_id].source or source
+        return self.words.where(call._replace(source=source))

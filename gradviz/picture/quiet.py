@@ -1,0 +1,74 @@
+"""What a picture in which a module runs leaves out: it is listed in the table, and says nothing of
+gradients."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gradviz.graph.records import Graph
+from gradviz.picture.scene import Card, Scene
+
+PLAIN = frozenset({"code", "values", "state", "untracked"})  # rows that tell what a tensor is
+
+
+def quiet(scene: Scene, graph: Graph) -> Scene:
+    """Return a scene without its noise, where a module ran.
+
+    That is: untracked cards that touch nothing else, further outputs of a call that nothing reads,
+    and the call of an optimizer's step on every parameter.
+
+    Args:
+        scene: unfolded.
+        graph: that it shows.
+    """
+    if not graph.modules:
+        return scene
+    noise = _untouched(scene) | (_unread(scene) if graph.backwards else set())
+    noise -= {card for box in scene.boxes for card in box.members}
+    steps = _steps(scene, graph)
+    shown = [_without(card, steps) for card in scene.cards if card.id not in noise]
+    return _numbered(scene, shown) if shown else scene
+
+
+def _numbered(scene: Scene, shown: list[Card]) -> Scene:
+    """Return a scene of these cards alone; a card's id is its place."""
+    place = {card.id: k for k, card in enumerate(shown)}
+    arrows = [a for a in scene.arrows if a.tail in place and a.head in place]
+    boxes = [box._replace(members=tuple(place[i] for i in box.members)) for box in scene.boxes]
+    return scene._replace(
+        cards=tuple(card._replace(id=k) for k, card in enumerate(shown)),
+        arrows=tuple(a._replace(tail=place[a.tail], head=place[a.head]) for a in arrows),
+        boxes=tuple(boxes),
+    )
+
+
+def _untouched(scene: Scene) -> set[int]:
+    """Return the untracked cards that no arrow touches and that tell of no error."""
+    touched = {end for arrow in scene.arrows for end in (arrow.tail, arrow.head)}
+    plain = (c for c in scene.cards if all(row.kind in PLAIN for row in c.rows))
+    return {card.id for card in plain if card.kind == "untracked"} - touched
+
+
+def _unread(scene: Scene) -> set[int]:
+    """Return the further outputs of calls that nothing reads and no gradient comes from."""
+    marked = {arrow.head for arrow in scene.arrows if arrow.mark}
+    read = {arrow.tail for arrow in scene.arrows}
+    return marked - read - {arrow.head for arrow in scene.arrows if arrow.kind != "forward"}
+
+
+def _steps(scene: Scene, graph: Graph) -> set[str]:
+    """Return the rows that tell one call of torch's own on several leaves: an optimizer's step."""
+    own = {call.id for call in graph.calls if call.bookkeeping}
+    rows = Counter(
+        row.text
+        for card in scene.cards
+        if card.kind == "leaf" and own.intersection(card.call_ids)
+        for row in card.rows[1:]
+        if row.kind == "code"
+    )
+    return {text for text, n in rows.items() if n > 1}
+
+
+def _without(card: Card, steps: set[str]) -> Card:
+    rows = tuple(row for k, row in enumerate(card.rows) if not k or row.text not in steps)
+    return card._replace(rows=rows)
