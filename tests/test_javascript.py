@@ -132,8 +132,13 @@ def test_the_types_name_what_python_sends() -> None:
     def scenario(k: int) -> None:
         (torch.ones(2, requires_grad=True) * k).sum().backward()
 
+    model = torch.nn.Sequential(*(torch.nn.Linear(2, 2) for _ in range(14)))
+    with gv.record() as large:
+        model(torch.ones(1, 2)).sum().backward()
+
     stepped, explored = book(rec), scenario.book()
-    states = [state(rec.figure()), *stepped["states"], *explored["states"], scenario.state]
+    figures = [state(rec.figure()), state(large.figure())]
+    states = [*figures, *stepped["states"], *explored["states"], scenario.state]
     for shown in states:
         assert_named("State", shown)
         for card in shown["cards"].values():

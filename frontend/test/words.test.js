@@ -123,15 +123,20 @@ test("all that is said comes from the table, the state or the code", () => {
   press(outline.querySelector("[data-gv=n1]"), "Enter");
   lookAround();
 
-  const rows = [{ key: "lost", card: "", cells: ["lost", "", ""], level: 0 }, { key: "h.*", card: "n0", cells: ["h.*", "2", "none"], level: 1 }];
-  const byGroups = { ...book, controls: [], states: [{ ...makeState(["a"]), table: rows, columns: ["groups", "number", "state"] }] };
+  const rows = [
+    { key: "lost", card: "", cells: ["lost", "", ""], level: 0 },
+    { key: "h.*", card: "n0", cells: ["h.*", "2", "none"], level: 1 },
+  ];
+  const columns = ["groups", "number", "state"];
+  const byGroups = { ...book, controls: [], states: [{ ...makeState(["a"]), table: rows, columns }] };
   const groups = document.createElement("div");
   mountBook(groups, byGroups);
   groups.querySelector("details").open = true;
   groups.querySelector("details").dispatchEvent(new Event("toggle"));
   textsOf(groups).forEach((text) => texts.add(text));
-  assert.deepEqual([...groups.querySelectorAll("th")].map((head) => head.textContent), ["groups", "number", "state"]);
-  assert.deepEqual([...groups.querySelectorAll("tbody tr")].map((row) => row.dataset.level), ["0", "1"]);
+  const all = (what) => [...groups.querySelectorAll(what)];
+  assert.deepEqual(all("th").map((head) => head.textContent), columns);
+  assert.deepEqual(all("tbody tr").map((row) => row.dataset.level), ["0", "1"]);
 
   const names = ["True", "False", "None", "grad", "requires_grad", "is_leaf", "grad_fn"];
   const given = JSON.stringify([book, outlineBook, byGroups, typed, names]);

@@ -156,7 +156,8 @@ class Figure:
     @cached_property
     def _seen(self) -> Scene:
         """What is worth a look of everything."""
-        return quiet(self.whole, self.graph) if self._folded else self.whole
+        is_all = self.view == "nodes" or not self._folded
+        return self.whole if is_all else quiet(self.whole, self.graph)
 
     @cached_property
     def outlined(self) -> Drawn | None:

@@ -1901,6 +1901,7 @@ PICTURE = {
     "nothing": "Nothing was recorded, so there is no picture.",
     "empty": "An empty picture.",
     "too_many_steps": "{n} boxes are too many to draw, even folded, so this is the text. To see pictures, record fewer lines.",
+    "too_many_opened": "{n} cards are too many to draw; close something first",
     "install": "to see pictures: pip install pygraphviz (version 2 or later brings Graphviz along)",
     "engine_failed": "the layout engine failed ({error}); use .text",
     "too_slow": "the layout took longer than {seconds} s; show a part of the graph, or use .text",

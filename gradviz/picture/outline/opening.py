@@ -117,7 +117,7 @@ class Opening:
         best: tuple[Plan, Fitted] | None = None
         n = len(self.fitting.gathering.units)
         if n > CARDS:
-            raise CannotDraw(say("picture.too_many_boxes", n=n))
+            raise CannotDraw(say("picture.too_many_opened", n=n))
         for plan in self._plans():
             fitted = self.fitting.laid_out(plan)
             if best is None or _flaws(fitted) < _flaws(best[1]):
