@@ -341,7 +341,7 @@ def test_what_no_grad_cut_is_one_reason_and_no_fault_of_a_teacher() -> None:
     models = {"teacher": names["teacher"], "student": names["student"]}
     told = reach(names["loss"], models, recording=recording)
     assert groups_in(str(told)) == ["student.{0,2,6}.*", "teacher.*"]
-    assert "– no path: ✂ no_grad distillation.py line 50" in str(told)
+    assert "– no path: ✂ no_grad distillation.py line 49" in str(told)
     moves = will_it_move(names["opt"], models)
     assert groups_in(str(moves)) == ["student.{0,2,6}.*", "teacher.*"]
     assert "✗" not in f"{told}{moves}"

@@ -75,7 +75,7 @@ class Causes:
 
     def mark(self, cut: Cut) -> Hashable:
         """Return what cuts that are one cause have in common."""
-        if cut.reason in QUIET:
+        if cut.reason in QUIET and not self.expansion.switch_of(cut):
             return self.expansion.region.get(self.operations.of_call.get(cut.call_id, -1))
         return self.expansion.told(cut)
 

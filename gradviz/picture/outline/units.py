@@ -192,6 +192,13 @@ class Expansion:
             found[op.at] = first
         return found
 
+    def switch_of(self, cut: Cut) -> Source | None:
+        """Return the line that switched gradients off where a cut stands; None: none is known."""
+        at = self.operations.of_call.get(cut.call_id)
+        if cut.reason not in QUIET or at is None:
+            return None
+        return self.switch(self.operations.all[at])
+
     def switch(self, op: Operation) -> Source | None:
         """Return where gradients were switched off for an operation, None where that is not known:
         the line of a ``with`` or decorator around it, or around a module call that ran there as a
@@ -378,8 +385,11 @@ class Expansion:
 
     def told(self, cut: Cut) -> tuple[CutReason, Hashable]:
         """Return what cuts that are told as one have in common: reason and line, and how it is
-        written there, as one line may cut several values."""
+        written there, as one line may cut several values. Where no gradient is recorded it is the
+        line that switches it off, if that is known."""
         call = self.operations.graph.call[cut.call_id]
+        if switch := self.switch_of(cut):
+            return cut.reason, switch[:2]
         if call.source is None:
             return cut.reason, call.id
         return cut.reason, (*call.source[:2], self.written(cut))
