@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from gradviz import _installed
 
 if TYPE_CHECKING:
-    from gradviz.comparing import compare
     from gradviz.graph.records import GradvizError, Graph
     from gradviz.live import controls
     from gradviz.live.explore import explore
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from gradviz.notebook import lesson
     from gradviz.picture.figure import Figure
     from gradviz.recording import Recording, record
-    from gradviz.showing import show
+    from gradviz.showing import compare, show
     from gradviz.why.entry import explain
     from gradviz.why.moving import will_it_move
     from gradviz.why.reaching import reach
@@ -31,7 +30,7 @@ _HOME = {
     "Graph": "gradviz.graph.records",
     "GraphWidget": "gradviz.live.widget",
     "Recording": "gradviz.recording",
-    "compare": "gradviz.comparing",
+    "compare": "gradviz.showing",
     "controls": "gradviz.live.controls",
     "explain": "gradviz.why.entry",
     "explore": "gradviz.live.explore",

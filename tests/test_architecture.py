@@ -25,7 +25,6 @@ ROOMS = [
     "why",
     "recording",
     "showing",
-    "comparing",
     "live",
     "notebook",
     "__init__",
