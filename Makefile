@@ -10,12 +10,15 @@ DEV    := $(VENV)/.dev
 MODELS := $(VENV)-models
 PIP    := $(PY) -m pip install --disable-pip-version-check --quiet
 
+# Compiled once, and not again in each of the hundred processes that the tests start.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
-.PHONY: help lab site test notebooks gallery frontend lint format clean mutants soak soak-outlines
+.PHONY: help lab site test notebooks gallery frontend lint format clean mutants soak soak-outlines soak-tests soak-why
 
 help:
 	@echo "make lab       open JupyterLab at the course's start page"
-	@echo "make test      run every test: unit, golden, property, doctest, notebooks, browser"
+	@echo "make test      run every test: unit, golden, property, doctest, notebooks, browser; of long rows of cases a sample"
 	@echo "make notebooks run the notebooks alone, in random order"
 	@echo "make gallery   draw the pictures of models, small and real: docs/gallery.md"
 	@echo "make site      write the live scenarios as pages, with handouts for a class"
@@ -24,11 +27,14 @@ help:
 	@echo "make format    let ruff lay out the code"
 	@echo "make mutants   change the code on purpose and count what no test notices: docs/mutants.md"
 	@echo "make soak      20,000 random programs, of which PyTorch is the judge: docs/soak.md;"
-	@echo "               1,000 random models, drawn (make soak-outlines): docs/soak_outlines.md"
+	@echo "               1,000 random models, drawn (make soak-outlines): docs/soak_outlines.md;"
+	@echo "               every real question that was answered right (make soak-why): docs/why-trial.md;"
+	@echo "               all of what make test runs a sample of (make soak-tests): docs/soak_tests.md"
 	@echo "make clean     remove the environment and everything that the tools made"
 
+# Without the question whether JupyterLab may fetch news, which would stand over the first page.
 lab: $(LAB)
-	$(PY) -m jupyterlab --LabApp.default_url="/lab/tree/notebooks/index.ipynb" \
+	$(PY) -m jupyterlab --LabApp.default_url="/lab/tree/notebooks/index.ipynb" --LabApp.news_url=None \
 		$(if $(filter 0,$(shell id -u)),--allow-root)
 
 # Every live scenario as a page that opens from disk, with an index and what a class needs: build/site/index.html
@@ -41,14 +47,17 @@ gallery: $(DEV) $(MODELS)/.models
 	$(PY) -m gallery small
 	$(MODELS)/bin/python -m gallery real
 
-# loadscope keeps the cells of one notebook, and the tests of one module, in order on one worker.
-PYTEST = $(PY) -m pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout 120 \
+# loadscope keeps the cells of one notebook, and the tests of one module, in order on one worker. In the order in which they
+# are found: the browser's come first, which take longest, and the notebooks, which take equally long, last.
+PYTEST = $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval --nbval-current-env --nbval-cell-timeout 120 \
 	--nbval-sanitize-with tests/nbval_sanitize.cfg
-test: $(DEV)
-	$(PYTEST) tests gradviz README.md docs/why.md notebooks $(ARGS)
-
-# No notebook may lean on another one, nor on what an earlier run of it left.
+# No notebook may lean on another one, nor on what an earlier run of it left: in random order.
 SHUFFLE = import glob, random; books = sorted(glob.glob("notebooks/*.ipynb")); random.shuffle(books); print(*books)
+# `make test ARGS=--everything` runs every case, and not a seeded sample of long rows of cases: tests/sampling.py.
+test: $(DEV)
+	books=$$($(PY) -c '$(SHUFFLE)') && echo "$$books" && \
+	$(PYTEST) tests gradviz README.md docs/using.md docs/why.md $$books $(ARGS)
+
 notebooks: $(DEV)
 	books=$$($(PY) -c '$(SHUFFLE)') && echo "$$books" && $(PYTEST) $$books $(ARGS)
 
@@ -96,8 +105,16 @@ clean:
 mutants: $(DEV)
 	$(PY) tests/mutate.py $(or $(ARGS),--write)
 
-soak: $(DEV) soak-outlines
+soak: $(DEV) soak-outlines soak-tests soak-why
 	$(PY) tests/soak.py $(or $(ARGS),--write)
 
 soak-outlines: $(DEV)
 	PYTHONPATH=tests/outline $(PY) tests/outline/soak_outlines.py $(or $(ARGS),--write)
+
+soak-tests: $(DEV)
+	$(PY) tests/soak_tests.py --write
+
+soak-why: $(DEV)
+	$(PY) tests/why/real_trial.py real --check
+	$(PY) tests/why/real_trial.py real_blind --check
+	$(PY) tests/why/real_trial.py real_blind2 --check

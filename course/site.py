@@ -12,6 +12,7 @@ import html
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import gradviz
@@ -45,12 +46,21 @@ def pages_of(notebook: Notebook, folder: Path) -> list[Page]:
 def build(folder: Path) -> dict[str, list[Page]]:
     """Write the site; the pages of every notebook."""
     made: dict[str, list[Page]] = {}
-    for notebook in notebooks():
+    found = notebooks()
+    for number, notebook in enumerate(found, 1):
+        begun = time.monotonic()
         command = [sys.executable, "-m", "course.site", "--only", notebook.name, str(folder)]
         ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         if ran.returncode:
             raise SystemExit(f"{notebook.name} cannot be exported:\n{ran.stderr}")
         made[notebook.name] = [Page(*page) for page in json.loads(ran.stdout.splitlines()[-1])]
+        took = time.monotonic() - begun
+        # at once, also into a pipe: the whole takes minutes
+        print(
+            f"{number} of {len(found)}: {notebook.name}, {len(made[notebook.name])} pages,"
+            f" {took:.0f} s",
+            flush=True,
+        )
     teaching.write(folder / "class", made)
     handouts.write(folder / "class")
     (folder / "index.html").write_text(index(folder, made), encoding="utf-8")

@@ -29,7 +29,7 @@ HEAD = (
 )
 STATES = {
     Fate.SOME: "some",
-    Fate.NAN: "some",
+    Fate.NAN: "nan",
     Fate.NONE: "none",
     Fate.ZERO: "zero",
     Fate.VANISHED: "vanishing",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import model_scripts
-from planted import OPEN
+from planted import OPEN, TWINS
 
 from gallery.drawing import Shown, draw_all
 
@@ -15,6 +15,7 @@ HEALTHY = {
     "vae": "A variational autoencoder",
     "rnn": "200 steps of a recurrent cell",
     "moe": "A mixture of experts, top-2",
+    "mixtral_moe": "Three layers as Mixtral has them, each with a mixture of experts",
     "lora_checkpoint": "LoRA on a frozen base, with checkpointing",
     "encoder_decoder": "An encoder and a decoder",
     "actor_critic": "Actor and critic on one trunk, the critic detached",
@@ -31,6 +32,11 @@ PLANTED = {
     "no_grad-unet": "A U-Net whose encoder runs under no_grad",
     "integer_cast-encoder_decoder": "A cast to int before the head",
     "zero_or_vanishing-gpt2": "Attention multiplied by zero in block 8",
+    "all_skips_detached-unet": "A U-Net with all four skips detached",
+    "one_skip_of_four-unet": "A U-Net with .data on one skip of four",
+    "router_under_no_grad-mixtral_moe": "A mixture of experts whose router runs under no_grad",
+    "never_called-mixtral_moe": "A mixture of experts, one of them never chosen",
+    "indices_without_weights-mixtral_moe": "A router of which only the indices are used",
 }
 
 
@@ -39,7 +45,7 @@ SHOW = "GPT-2 that nobody recorded: `gv.show(loss, model=model)`"
 
 def shown() -> list[Shown]:
     """List the pictures: those with a fault first."""
-    planted = {str(fault): fault.source for fault in OPEN}
+    planted = {str(fault): fault.source for fault in (*OPEN, *TWINS)}
     faults = [Shown(name, title, planted[name]) for name, title in PLANTED.items()]
     models = [
         Shown(name, title, model_scripts.read(name), is_tall=name in TALL)

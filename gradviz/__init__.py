@@ -1,4 +1,30 @@
-"""gradviz: see what PyTorch's autograd does, and what it forgets."""
+"""See what PyTorch's autograd does, and what it forgets.
+
+    import gradviz as gv
+
+    with gv.record() as rec:        # lines that are to be watched
+        ...
+        loss.backward()
+    rec                             # at the end of a cell: the picture
+    print(rec.figure().text)        # the same in words
+    rec.figure().save("step.svg")   # or .png, .pdf, .html
+
+    gv.show(loss)                   # the graph behind a tensor that nobody recorded
+    gv.explain(weight, loss)        # why a .grad is None, or a weight does not move
+    gv.reach(loss, model)           # which parameters a loss reaches
+    gv.will_it_move(optimizer)      # what the next step will do, without stepping
+    gv.compare(before, after)       # two recordings of one model, side by side
+
+In a notebook, with ipywidgets and anywidget:
+
+    %load_ext gradviz               # then %%gradviz above a cell records it; %gradviz why
+    gv.GraphWidget(rec)             # a picture to click in
+    gv.play(rec)                    # event by event
+    @gv.explore(copy=[torch.clone, torch.detach])   # buttons over a function
+    gv.export(rec, "page.html")     # one file: no kernel, no network
+
+help(gv.record), and so on, says more.
+"""
 
 from __future__ import annotations
 

@@ -93,7 +93,6 @@ class Recording(Recorded):
             >>> "makes h" in rec.figure(around=h).text
             True
         """
-        graph, wanted = self.graph, {"focus": focus, "depth": depth, "fold": fold}
         seen: Any = around
         if isinstance(around, torch.Tensor):
             seen = self.find(around)
@@ -102,7 +101,9 @@ class Recording(Recorded):
                     "around= was given a tensor that this recording did not see; give one that the"
                     " recorded code read or made, or a name"
                 )
-        return Figure(graph, view=view, title=title, around=seen, **wanted)  # type: ignore[arg-type]
+        return Figure(
+            self.graph, view=view, title=title, focus=focus, depth=depth, around=seen, fold=fold
+        )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return self.figure()._repr_mimebundle_(include, exclude)

@@ -103,8 +103,8 @@ def _check(given: list[Any], view: Any) -> None:
                 " model=net)"
             )
         if not isinstance(value, torch.Tensor):
-            draws = "it draws the graph behind tensors, as in show(loss)"
-            raise GradvizError(f"show() was given {arguments.said(value)}; {draws}")
+            expected = "expected tensors, whose graph it draws, as in show(loss)"
+            raise GradvizError(f"show() was given {arguments.said(value)}; {expected}")
 
 
 def _behind_roots(graph: Graph) -> Graph:

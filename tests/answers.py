@@ -26,52 +26,72 @@ FORMS = {"cancels", "done", "frozen_now", "large", "zero", "zero_factor"}
 
 # No answer has a field for the kind of its mend, so it is read off the calls and the words that every wording needs.
 MENDS = {
+    "activation that is not flat": r"LeakyReLU",
     "add the losses": r"add (up )?the losses",
-    "add to the loss": r"^add what was made|let the loss use that too",
+    "add to the loss": r"^add what was made|let the loss use that too|use what is computed from it in",
     "add_param_group": r"add_param_group",
     "allow_unused": r"allow_unused",
+    "another schedule": r"a schedule that",
     "another name": r"another name",
+    "attribute of the module": r"^self\.\S+ = … in __init__",
     "ask for another tensor": r"^ask for ",
     "backward": r"call backward\(\)|backward again|its own loss",
     "bfloat16": r"bfloat16",
     "checkpoint without reentrant": r"use_reentrant=False",
-    "clip": r"clip_grad",
+    "call it or leave it out": r"leave \S+ creation out",
+    "clear after the step": r"clear right after the step|zero_grad\(\) in each iteration",
+    "clip": r"clip_grad|clip (once|between)|unscale_",
     "clone": r"\.clone\(\)|clone it|deepcopy",
     "collect and stack": r"torch\.stack\(\)",
     "compute anew": r"\banew\b|compute it again|once more",
     "create_graph": r"create_graph",
-    "detach": r"detach",
+    "detach": r"detach|the next iteration",
     "detect_anomaly": r"set_detect_anomaly",
     "eps or clamp": r"eps|clamp",
     "eval": r"\beval\(\)",
+    "earlier tensor": r"use the tensor from before",
+    "finite input": r"put a harmless value in|look for the first result that is not finite",
     "floating point": r"use a float\b|floating-point|float32",
     "function with a derivative": r"function with a derivative",
     "give to the optimizer": r"give them to the optimizer|(make|give) the optimizer",
-    "grad = None": r"\.grad = None|set_to_none",
+    "freeze parameters": r"\.requires_grad = |freeze after it",
+    "grad = None": r"^\S+ = None|\.grad = None|set_to_none",
     "GradScaler": r"GradScaler",
     "in place": r"in place, so|with torch\.no_grad\(\): ",
     "inplace=False": r"inplace=False",
+    "index by floats": r"weigh the entries|ask for it on what is indexed",
     "item": r"\.item\(\)|float\(",
     "leave requires_grad on": r"leave requires_grad on",
+    "learning rate": r"learning rate above 0",
+    "list": r"make it a list",
+    "look at gradients on the way": r"register_hook\(print\)",
     "look at this call": r"look at what goes into",
+    "name the result": r"give the result a name",
     "ModuleList": r"ModuleList|ParameterList|ModuleDict|register_buffer|register_parameter",
     "no_grad": r"no_grad",
+    "no log of it": r"log_softmax in place",
     "normalise": r"normalisation|residual path",
     "not marked": r"do not mark",
+    "nn.Parameter": r"nn\.Parameter\(…\)|as an nn\.Parameter|__init__, as attributes|super\(\)\.__init__",
     "order of the steps": r"the order is|before zero_grad\(\)|before the step|after the last backward",
     "out of place": r"out of place|not in place",
     "outside of the mode": r"outside of inference_mode|outside of no_grad",
-    "read another .grad": r"^read .*\.grad|read the copy",
+    "raw scores": r"the raw scores|sigmoid for one output",
+    "read another .grad": r"register_post_accumulate_grad_hook|^read .*\.grad|read the copy",
+    "remove the hook": r"handle\.remove|let the hook return None",
     "record": r"%%gradviz|gv\.record",
     "requires_grad_()": r"requires_grad_\(\)|requires_grad=True|requires_grad_\(True\)",
     "requires_grad_(False)": r"requires_grad_\(False\)",
     "retain_grad": r"retain_grad\(\)",
     "retain_graph": r"retain_graph",
-    "return it": r"use what it returned|return its gradient",
+    "return it": r"use what it returned|return its gradient|return \S+( \w+)? (there|for each)|return a gradient of",
     "rsample or log_prob": r"rsample|log_prob",
     "stay in torch": r"stay in torch",
+    "same dtype": r"\.to\(torch\.|\.long\(\) before",
     "sum or mean": r"\.sum\(\)|\.mean\(\)|gradient=",
+    "train": r"\.train\(\) before",
     "use itself": r"\bitself\b",
+    "zeros": r"torch\.zeros_like",
     "without nn.Parameter": r"without nn\.Parameter",
 }
 AT = re.compile(r"\b[\w-]+\.py line \d+")
@@ -110,9 +130,14 @@ class Reader:
         return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 
     def line(self, graph: Any, number: int) -> str:
-        """A line that an answer points at."""
-        calls = [c.source for c in graph.calls if c.source and c.source.line == number]
-        return self.at(calls[0]) if calls else f"{number}"
+        """A line that an answer points at: of a call, or of the only file that the calls are from."""
+        sources = [c.source for c in graph.calls if c.source]
+        calls = [source for source in sources if source.line == number]
+        if calls or self.numbered:
+            return self.at(calls[0]) if calls else f"{number}"
+        files = {source.file for source in sources}
+        code = " ".join(linecache.getline(min(files), number).split()) if len(files) == 1 else ""
+        return code or f"{number}"
 
     def at(self, source: Any) -> str:
         """What stands in the line of a call; in a cell, what the call made."""

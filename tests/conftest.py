@@ -1,9 +1,10 @@
-"""What every test shares: the flag that rewrites golden files, and how long property tests may
-search."""
+"""What every test shares: the flag that rewrites golden files, which cases are run, and how long
+property tests may search."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import answers
 import hypothesis
 import pytest
+import sampling
 import torch
 from kept import FOLDER, Kept
 
@@ -24,6 +26,7 @@ collect_ignore_glob = [
     # programs with the faults that people asked about; test_real_truth.py runs them
     "why/real/*.py",
     "why/real_blind/*.py",
+    "why/real_blind2/*.py",
 ]
 
 # No deadline: two busy cores make any time limit on a single example a coin toss.
@@ -50,6 +53,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--answers-to", type=Path, metavar="FOLDER", help="write answers there, compare none"
     )
+    parser.addoption(
+        "--everything",
+        action="store_true",
+        help="run every case of the long rows of which the tests run a sample: tests/sampling.py",
+    )
+    parser.addoption("--sample-seed", type=int, default=sampling.SEED, help="draw another sample")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -63,6 +72,27 @@ def pytest_configure(config: pytest.Config) -> None:
             "several workers would write over each other's answers: leave -n out"
         )
     config.stash[KEPT] = Kept(folder)
+    # what is stored is of every case
+    sampling.Asked.everything = config.getoption("--everything") or folder is not None
+    sampling.Asked.seed = config.getoption("--sample-seed")
+
+
+def pytest_report_header() -> str:
+    """Say which cases are run."""
+    return sampling.told()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Name a test that fails at once: a run that is cut short prints no summary."""
+    if report.failed and not os.environ.get("PYTEST_XDIST_WORKER"):
+        crash = getattr(report.longrepr, "reprcrash", None)
+        print(f"\nFAILED {report.nodeid}: {str(crash and crash.message)[:200]}", flush=True)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say it again where something failed: another sample may not have the case that did."""
+    if terminalreporter.stats.keys() & {"failed", "error"}:
+        terminalreporter.write_line(sampling.told())
 
 
 @pytest.fixture(scope="session")
@@ -87,6 +117,23 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
     finally:  # of a test that fails, what it was answered is told apart, but neither compared nor stored
         if given and (passed or kept.folder not in (None, FOLDER)):
             kept.check(table, pyfuncitem.name, given)
+
+
+@pytest.hookimpl(trylast=True)  # of what -k and the command line leave
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave a sample of each long row of cases."""
+    long = [item.nodeid for item in items if not item.get_closest_marker("every_case")]
+    not_run = sampling.left_out(long)
+    if not_run:
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in not_run])
+        items[:] = [item for item in items if item.nodeid not in not_run]
+
+
+def pytest_collection_finish() -> None:
+    """Leave all that was collected out of the collector's way: thousands of tests, which a test that
+    collects would go through each time."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -147,3 +194,10 @@ def nothing_drawn_yet() -> Iterator[None]:
     yield
     for cache in caches:
         cache.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def checks_of_distributions() -> None:
+    """Switch on the checks of torch.distributions, which read their arguments and are recorded:
+    torch.compile leaves them off for the whole process."""
+    torch.distributions.Distribution.set_default_validate_args(__debug__)

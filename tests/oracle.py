@@ -43,6 +43,7 @@ from gradviz.watch.torch_private import unobserved
 FILE = "<program>"
 TESTS = 0  # the stream of programs in the tests; every other one is for soaking
 BLOCK = 50
+BLOCKS = 6  # in each half of the tests, of 30
 # of what the programs checkpoint, and of a comprehension: right for what lives only there
 PARAMETERS = {"x", "y", "t"}
 

@@ -108,8 +108,8 @@ def page(stream: int, first: int, parts: list[Part], seconds: float) -> str:
             " reason, every name, and"
         ),
         (
-            "what is said of each live tensor. The tests run 3,000 programs; none of those is among"
-            " these."
+            "what is said of each live tensor. The tests have 3,000 programs, of which they run a"
+            " sample; none is among these."
         ),
         "",
         (

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.every_case
+
 PACKAGE = Path(__file__).parents[1] / "gradviz"
 
 # The rooms, from the lowest to the highest: a module imports from its own room and from lower ones.
@@ -198,10 +200,21 @@ NOT_TORCHS = {
         "inspect.unwrap(function).__code__",
         "getattr(inspect.unwrap(function), '__code__', None)",
         "getattr(function, '__globals__', {})",
+        "getattr(value, '__code__', None)",
+    },
+    "live.filled": {
+        "getattr(function, '__code__', None)",
+        "function.__code__",
+        "function.__globals__",
+        "getattr(function, '__globals__', {})",
     },
     # its own handler's frame
     "watch.recorder": {"Recorder.__torch_function__.__code__", "frame.f_locals"},
     "notebook.newest": {"frame.f_locals"},
+    # of the user's own program: where its error stands, and what its frames hold
+    "why.failing": {"constructor.__code__", "f.f_locals"},
+    "why.handing": {"constructor.__globals__", "trace.tb_frame.f_locals"},
+    "names.statements": {"getattr(function, '__code__', None)"},
 }
 # Public names that not every torch from the oldest to the newest has:
 # tests/versions/public_names.py lists them.

@@ -18,6 +18,8 @@ from gradviz import controls, lesson
 from gradviz.graph.records import GradvizError, Node, Note, NoteKind
 from gradviz.words import given
 
+pytestmark = pytest.mark.every_case
+
 
 class Hostile:
     """A value that answers no question that one may ask of any object."""

@@ -7,7 +7,7 @@ import re
 import pytest
 import torch
 
-from benchmarks import models
+from benchmarks import models, why
 
 
 @pytest.fixture(autouse=True)
@@ -52,3 +52,11 @@ def test_cards_questions_players_and_pages_are_measured() -> None:
     assert len(rows) == 6
     assert all(float(row[1].partition(" ")[0]) > 0 for row in rows)
     assert "opened, 2 times" in rows[0][0]
+
+
+def test_a_question_is_measured_from_the_recording_to_its_picture() -> None:
+    calls, *seconds, cause = why.measured(lambda: why.classifier_loop(3), 1)
+    assert int(calls) >= 3 * 6
+    assert len(seconds) == 5
+    assert all(float(text) >= 0 for text in seconds)
+    assert cause == "not_logits"

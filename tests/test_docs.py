@@ -18,8 +18,34 @@ def test_links_to_files_lead_somewhere(path: Path) -> None:
     assert not missing
 
 
-def test_readme_says_first_how_to_install_and_shows_a_picture_on_its_first_screen() -> None:
-    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
-    headings = [line for line in lines if line.startswith("## ")]
-    assert headings[0] == "## Install"
-    assert any(line.startswith("![") for line in lines[:25])
+def test_readme_shows_a_moving_picture_first_then_how_to_try_and_to_install_it() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    sentence, picture, *_ = [line for line in text.splitlines()[1:] if line]
+    assert len(sentence.split()) < 20
+    assert re.fullmatch(r"!\[.+\]\(docs/pictures/toggle\.svg\)", picture)
+    headings = re.findall(r"(?m)^## (.+)$", text)
+    assert headings[:3] == ["Try it in your browser", "Install", "Ten lines"]
+    assert len(text.split()) <= 900
+
+
+def test_links_to_a_heading_have_one() -> None:
+    for path in TEXTS:
+        for file, heading in re.findall(r"\]\(([^)#\s:]*)#([^)\s]+)\)", path.read_text("utf-8")):
+            if file.endswith(".ipynb"):  # JupyterLab names headings in another way
+                continue
+            text = (path.parent / file if file else path).read_text("utf-8")
+            headings = re.findall(r"(?m)^#+ (.+)$", text)
+            names = {re.sub(r"[^\w\- ]", "", h).lower().replace(" ", "-") for h in headings}
+            assert heading in names, f"{path.name}: {file}#{heading}"
+
+
+def test_the_front_ends_that_are_said_to_work_are_shown_by_tests_that_exist() -> None:
+    (table,) = re.findall(
+        r"## Front ends\n.*?(\| ---.*?)\n\n", (ROOT / "docs/using.md").read_text("utf-8"), re.DOTALL
+    )
+    named = re.findall(r"`(?:tests/\w+/)?(test_\w+)(\.py)?`", table)
+    browser = list((ROOT / "tests").rglob("test_*.py"))
+    tests = "".join(path.read_text("utf-8") for path in browser)
+    assert len(named) >= 6
+    for name, is_file in named:
+        assert name in {p.stem for p in browser} if is_file else f"def {name}(" in tests, name

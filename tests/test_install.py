@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
+import shlex
 import shutil
 import site
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from jupyterlab.labapp import LabApp
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+import gradviz
 from gradviz import _installed
 
 if sys.version_info >= (3, 11):
@@ -224,6 +229,61 @@ def test_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     assert "gradviz/py.typed" in held
 
 
+@pytest.fixture(scope="module")
+def kept() -> list[str]:
+    """The files of the repository."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a clone")
+    return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_the_source_distribution_holds_every_file_of_the_repository(
+    kept: list[str], tmp_path: Path
+) -> None:
+    for name in kept:
+        target = tmp_path / "tree" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, target)
+    code = "import sys; from setuptools.build_meta import build_sdist; build_sdist(sys.argv[1])"
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    subprocess.run(command, cwd=tmp_path / "tree", check=True, capture_output=True)
+    (built,) = tmp_path.glob("torch_gradviz-*.tar.gz")
+    with tarfile.open(built) as archive:
+        held = {m.name.partition("/")[2] for m in archive.getmembers() if m.isfile()}
+    assert set(kept) <= held
+    extra = {name for name in held - set(kept) if ".egg-info/" not in name}
+    assert extra == {"PKG-INFO", "setup.cfg"}
+
+
+def test_citation_and_recipe_say_what_the_package_says() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    recipe = yaml.safe_load((ROOT / "packaging" / "recipe.yaml").read_text("utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= citation.keys()
+    assert citation["version"] == recipe["context"]["version"] == PROJECT["version"]
+    assert citation["license"] == recipe["about"]["license"] == PROJECT["license"]
+    assert recipe["context"]["name"] == PROJECT["name"]
+    assert recipe["about"]["summary"] == PROJECT["description"]
+    called = {"torch": "pytorch", "graphviz": "python-graphviz"}  # conda-forge's names
+    wanted = [Requirement(line) for line in PROJECT["dependencies"]]
+    run = [f"{called.get(r.name, r.name)} {r.specifier}" for r in wanted]
+    assert sorted(recipe["requirements"]["run"]) == sorted(["python >=${{ python_min }}", *run])
+    live = [Requirement(line) for line in PROJECT["optional-dependencies"]["live"]]
+    assert recipe["requirements"]["run_constraints"] == [f"{r.name} {r.specifier}" for r in live]
+
+
+def test_help_begins_with_what_to_type() -> None:
+    described = (
+        ast.get_docstring(ast.parse((ROOT / "gradviz/__init__.py").read_text("utf-8")))
+    ) or ""
+    _, *lines = filter(None, described.splitlines())
+    assert lines[0].strip() == "import gradviz as gv"
+    named = set(re.findall(r"gv\.(\w+)", described))
+    assert named <= set(gradviz.__all__)
+    left = {"Figure", "Graph", "GradvizError", "Recording", "controls", "lesson"}
+    assert set(gradviz.__all__) - named - left <= {"__version__"}
+
+
 def test_wheel_draws_in_an_environment_of_its_own(wheel: Path, tmp_path: Path) -> None:
     """torch and the other dependencies come from this environment, gradviz only from the wheel."""
     venv = environment(tmp_path, wheel)
@@ -418,6 +478,16 @@ def test_testing_adds_the_rest_once(checkout: Path, command: str) -> None:
     touch(checkout, ".venv/.dev", 40)
     touch(checkout, "requirements.txt", 50)
     assert installs(checkout, command) == ["requirements.txt", "requirements-dev.txt"]
+
+
+def test_jupyterlab_is_asked_for_no_news(checkout: Path) -> None:
+    touch(checkout, ".venv/.lab", 10)
+    asked = shlex.split(make(checkout, "-n", "lab").stdout.replace("\\\n", " "))
+    app = LabApp()
+    assert app.news_url is not None
+    app.parse_command_line([word for word in asked if word.startswith("--LabApp.")])
+    assert app.news_url is None  # by which JupyterLab's page leaves the question out
+    assert app.default_url == "/lab/tree/notebooks/index.ipynb"
 
 
 def test_an_old_python_is_refused_with_the_way_out(checkout: Path) -> None:

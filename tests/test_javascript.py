@@ -137,7 +137,8 @@ def test_the_types_name_what_python_sends() -> None:
         model(torch.ones(1, 2)).sum().backward()
 
     stepped, explored = book(rec), scenario.book()
-    figures = [state(rec.figure()), state(large.figure())]
+    told = large.explain(model[0].weight).figure
+    figures = [state(rec.figure()), state(large.figure()), state(told)]
     states = [*figures, *stepped["states"], *explored["states"], scenario.state]
     for shown in states:
         assert_named("State", shown)

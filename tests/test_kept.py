@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,8 +18,10 @@ from test_live_scenarios import LIVE
 from test_pictures import PROGRAMS, README
 
 import gradviz as gv
+from gradviz.words.en import ENGLISH, MEND
 
 PICTURES = {**README, **PROGRAMS}
+FIELD = re.compile(r"\{[^{}]*\}")
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -76,6 +79,19 @@ def test_every_mend_has_a_kind() -> None:
     }
     assert "other" not in kinds
     assert len(kinds) > 25
+
+
+def test_every_mend_that_can_be_told_has_a_kind() -> None:
+    """Also those that no stored answer tells; a sentence around another mend has the kind of that."""
+    told = {f"{c}/{form}": answer.mend for (c, form), answer in ENGLISH.answers.items()}
+    told |= {key: words for key, words in MEND.items() if key != "more"}
+    around = re.compile(r"\{(mend|mends:sentences|others:sentences|record)\}")
+    without = {
+        key: words
+        for key, words in told.items()
+        if words and not around.search(words) and "other" in answers.mends(FIELD.sub("x", words))
+    }
+    assert not without
 
 
 def test_every_cause_of_the_scenarios_is_held() -> None:

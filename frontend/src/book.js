@@ -7,7 +7,7 @@ import { openingIndex } from "./opening.js";
 import { mountPanel } from "./panel.js";
 import { sentence } from "./words.js";
 
-/** @import { Book, State } from "./types.d.ts" */
+/** @import { Book, Control, State } from "./types.d.ts" */
 
 /** @typedef {ReturnType<typeof mountBook>} MountedBook */
 
@@ -35,12 +35,10 @@ export function mountBook(el, book, { onSelect, onState, start, hasAddresses = f
 
   const root = makeElement("div", { className: "gv-book" });
   const room = makeElement("div", { className: "gv-room" }, root); // its width decides between one column and two
-  const rows = book.controls.map((control, i) => makeControlRow(control, `${prefix}-${i}`, (choice) => {
-    const choices = choicesOf(book, index);
-    choices[i] = choice;
-    show(stateIndex(book, choices));
-  }));
-  const player = rows.find((row) => row.pause);
+  const isStep = (/** @type {Control} */ control) => control.kind === "steps";
+  const rows = book.controls.map((control, i) => (isStep(control)
+    ? makeControlRow(control, `${prefix}-step`, (choice) => choose(i, choice)) : null));
+  const player = rows.find((row) => row) ?? null;
   el.append(room);
   const opener = {
     /** @param {string[]} opened */
@@ -48,21 +46,35 @@ export function mountBook(el, book, { onSelect, onState, start, hasAddresses = f
     /** @param {string[]} opened */
     has: (opened) => openingIndex(book, opened) >= 0,
   };
-  const panel = mountPanel(root, { onSelect, opener, prefix });
-  if (rows.length) root.prepend(makeControls());
-  panel.setCode(book.code ?? {});
+  const chooser = {
+    /**
+     * @param {string} name
+     * @param {number} choice
+     */
+    choose: (name, choice) => choose(book.controls.findIndex((control) => control.name === name), choice),
+    reset: () => go(first),
+  };
+  const panel = mountPanel(root, { onSelect, chooser, opener, prefix });
+  const group = { className: "gv-controls", role: "group", ariaLabel: sentence("controls") };
+  if (player) root.prepend(makeElement("div", group, player.row));
+  panel.expect(book.states);
+  panel.setCode(book.code ?? {}, book.controls.filter((control) => !isStep(control)));
 
-  function makeControls() {
-    const group = { className: "gv-controls", role: "group", ariaLabel: sentence("controls") };
-    const controls = makeElement("div", group, ...rows.map(({ row }) => row));
-    const reset = { type: "button", className: "gv-reset", onclick: () => go(first) };
-    if (!rows.every((row) => row.pause)) controls.append(makeElement("button", reset, sentence("reset")));
-    return controls;
+  /**
+   * @param {number} control its place
+   * @param {number} choice
+   */
+  function choose(control, choice) {
+    const choices = choicesOf(book, index);
+    choices[control] = choice;
+    show(stateIndex(book, choices));
   }
   /** @param {number} next */
   function show(next) {
     index = next;
-    if (!book.openings) choicesOf(book, index).forEach((choice, i) => rows[i].set(choice));
+    const choices = book.openings ? [] : choicesOf(book, index);
+    choices.forEach((choice, i) => rows[i]?.set(choice));
+    panel.setChoices(Object.fromEntries(choices.map((choice, i) => [book.controls[i].name, choice])));
     if (shown === index) return;
     panel.show(scalePicture(book.states[index], scale), book.states[shown]);
     const isFirst = shown < 0;
@@ -72,7 +84,7 @@ export function mountBook(el, book, { onSelect, onState, start, hasAddresses = f
     if (hasAddresses) writeAddressSoon();
   }
   function pause() {
-    rows.forEach((row) => row.pause?.());
+    player?.pause?.();
   }
   /** @param {number} next */
   function go(next) {

@@ -2,11 +2,10 @@
 
 import { sentence } from "./words.js";
 
-/** @import { Arrow, Cell, Changes, Row, State } from "./types.d.ts" */
+/** @import { Arrow, Cell, Changes, State } from "./types.d.ts" */
 
 export const COLUMNS = ["name", "value", "grad", "requires_grad", "is_leaf", "grad_fn", "version", "storage"];
-const SAID = ["grad", "requires_grad", "grad_fn", "is_leaf", "value", "version"]; // the weightiest first
-const MOST_SAID = 3;
+const [NAME, VALUE, GRAD, TRACKED, LEAF, GRAD_FN] = COLUMNS.keys();
 
 /**
  * Returns the text of a table's cell, as Python writes it.
@@ -18,6 +17,10 @@ export function cellText(cell) {
   return cell === false ? "False" : String(cell ?? "None");
 }
 
+const MOST_NAMED = 3; // cards
+
+/** @typedef {[before: string[], now: string[]]} Pair the cells of one tensor in two states */
+
 /**
  * Returns what is different in `after`. A card, an arrow or a row of the table is the same one if its key is.
  *
@@ -28,11 +31,17 @@ export function cellText(cell) {
 export function findChanges(before, after) {
   const isFirst = !before?.svg && !before?.problem; // nothing was shown, not even why there is no picture
   if (!before || isFirst || areStrangers(before.cards, after.cards)) {
-    return { marks: new Map(), cells: new Map(), texts: [] };
+    return { marks: new Map(), cells: new Map(), texts: [], kept: "", isCompared: false };
   }
   const marks = new Map([...findMarks(before.cards, after.cards), ...findMarks(before.arrows, after.arrows)]);
-  if (before.columns || after.columns) return { marks, cells: new Map(), texts: [] }; // groups are no tensors
-  return { marks, ...findTableChanges(before.table, after.table) };
+  const seen = Object.entries(after.cards).flatMap(([id, { key }]) => (marks.has(id) ? [key] : []));
+  const isNamed = seen.length > 0 && seen.length <= MOST_NAMED;
+  const drawn = isNamed ? [sentence("picture_changed", { names: join(seen) })] : [];
+  if (before.columns || after.columns) { // groups are no tensors
+    return { marks, cells: new Map(), texts: [], kept: "", isCompared: marks.size === 0 };
+  }
+  const { cells, texts, kept } = findTableChanges(before, after);
+  return { marks, cells, texts: texts.length ? texts : drawn, kept, isCompared: true };
 }
 
 /**
@@ -59,54 +68,147 @@ function findMarks(before, after) {
 }
 
 /**
- * @param {Row[]} before
- * @param {Row[]} after
+ * @param {State} before
+ * @param {State} after
  */
 function findTableChanges(before, after) {
-  const old = new Map(before.map((row) => [row.key, row.cells.map(cellText)]));
+  const old = new Map(before.table.map((row) => [row.key, row.cells.map(cellText)]));
   /** @type {Map<string, string>} */
   const cells = new Map();
-  /** @type {Map<string, string[]>} */
-  const byColumn = new Map(SAID.map((column) => [column, []]));
+  /** @type {Pair[]} */
+  const pairs = [];
   const appeared = [];
-  for (const row of after) {
-    const texts = row.cells.map(cellText);
-    const oldTexts = old.get(row.key);
+  for (const row of after.table) {
+    const now = row.cells.map(cellText);
+    const was = old.get(row.key);
     old.delete(row.key);
-    if (!oldTexts) {
+    if (!was) {
       cells.set(`${row.key}/0`, "");
-      appeared.push(sentence("is_new", { name: texts[0] }));
+      appeared.push(sentence("is_new", { name: now[NAME] }));
       continue;
     }
-    texts.forEach((text, i) => {
-      if (text === oldTexts[i]) return;
-      cells.set(`${row.key}/${i}`, oldTexts[i]);
-      byColumn.get(COLUMNS[i])?.push(sayChange(COLUMNS[i], texts[0], oldTexts[i], text));
-    });
+    pairs.push([was, now]);
+    now.forEach((text, i) => text !== was[i] && cells.set(`${row.key}/${i}`, was[i]));
   }
-  const disappeared = [...old.values()].map(([name]) => sentence("is_gone", { name }));
-  return { cells, texts: [...[...byColumn.values()].flat(), ...appeared, ...disappeared] };
+  const disappeared = [...old.values()].map((was) => sentence("is_gone", { name: was[NAME] }));
+  const texts = [...sayGradients(pairs), ...sayTracked(pairs), ...sayMemory(before, after), ...sayRest(pairs)];
+  return { cells, texts: [...texts, ...appeared, ...disappeared], kept: sayKept(pairs) };
 }
 
 /**
- * @param {string} column
- * @param {string} name of the tensor
- * @param {string} before
- * @param {string} after
+ * @param {Pair[]} pairs
+ * @param {number} column
  */
-function sayChange(column, name, before, after) {
-  if (column === "value") return sentence("value_changed", { name, before, after });
-  if (column === "version") return sentence("version_changed", { name, before, after });
-  return sentence("attribute_changed", { name, attribute: column, before, after });
+function differing(pairs, column) {
+  return pairs.filter(([was, now]) => was[column] !== now[column]);
+}
+
+/** @param {Pair} pair */
+function isLeaf(pair) {
+  return pair.some((cells) => cells[LEAF] === "True" && cells[TRACKED] === "True");
 }
 
 /**
- * Returns the weightiest changes in words, and how many more there are.
+ * Says what became of the gradients of leaves, and of their values.
  *
- * @param {string[]} texts
+ * @param {Pair[]} pairs
  */
-export function sayChanges(texts) {
-  const more = texts.length - MOST_SAID;
-  if (more <= 1) return texts.join(" · ");
-  return [...texts.slice(0, MOST_SAID), sentence("more_changes", { n: more })].join(" · ");
+function sayGradients(pairs) {
+  const leaves = pairs.filter(isLeaf);
+  return [
+    ...differing(leaves, GRAD).map((pair) => sentence("grad_changed", change(pair, GRAD))),
+    ...differing(leaves, VALUE).map((pair) => sentence("value_changed", change(pair, VALUE))),
+  ];
+}
+
+/** @param {Pair[]} pairs */
+function sayTracked(pairs) {
+  const differ = differing(pairs, TRACKED);
+  const namesOf = (/** @type {string} */ word) =>
+    differ.flatMap(([, now]) => (now[TRACKED] === word ? [now[NAME]] : []));
+  const [lost, found] = [namesOf("False"), namesOf("True")];
+  const said = [];
+  if (lost.length === 1) said.push(sentence("untracked_now_one", { names: lost[0] }));
+  if (lost.length > 1) said.push(sentence("untracked_now", { names: join(lost) }));
+  if (found.length === 1) said.push(sentence("tracked_now_one", { names: found[0] }));
+  if (found.length > 1) said.push(sentence("tracked_now", { names: join(found) }));
+  return said;
+}
+
+/**
+ * Says whose memory is shared now, or its own.
+ *
+ * @param {State} before
+ * @param {State} after
+ */
+function sayMemory(before, after) {
+  const shared = (/** @type {State} */ state) => new Map(
+    Object.values(state.cards).map(({ key, memory }) => [key, memory?.length > 1]),
+  );
+  const [was, now] = [shared(before), shared(after)];
+  const both = [...now.keys()].filter((key) => was.has(key) && was.get(key) !== now.get(key));
+  const sharing = both.filter((key) => now.get(key));
+  const own = both.filter((key) => !now.get(key));
+  const said = [];
+  if (sharing.length === 1) said.push(sentence("shared_now_one", { names: sharing[0] }));
+  if (sharing.length > 1) said.push(sentence("shared_now", { names: join(sharing) }));
+  if (own.length === 1) said.push(sentence("own_now_one", { names: own[0] }));
+  if (own.length > 1) said.push(sentence("own_now", { names: join(own) }));
+  return said;
+}
+
+/**
+ * Says which nodes and values are others; of a tensor that is tracked only now, or no more, that is said already.
+ *
+ * @param {Pair[]} pairs
+ */
+function sayRest(pairs) {
+  const same = pairs.filter(([was, now]) => was[TRACKED] === now[TRACKED]);
+  const results = pairs.filter((pair) => !isLeaf(pair));
+  return [
+    ...differing(same, GRAD_FN).map((pair) => sentence("grad_fn_changed", change(pair, GRAD_FN))),
+    ...differing(results, VALUE).map((pair) => sentence("value_changed", change(pair, VALUE))),
+  ];
+}
+
+/**
+ * @param {Pair} pair
+ * @param {number} column
+ */
+function change([was, now], column) {
+  return { name: now[NAME], before: was[column], after: now[column] };
+}
+
+/** @param {string[]} names */
+function join(names) {
+  if (names.length < 2) return names.join("");
+  return sentence("and", { names: names.slice(0, -1).join(", "), last: names[names.length - 1] });
+}
+
+/**
+ * Says which gradient is what it was: what a learner looks for after a click.
+ *
+ * @param {Pair[]} pairs
+ */
+function sayKept(pairs) {
+  const same = pairs.find((pair) => isLeaf(pair) && pair[1][TRACKED] === "True" && pair[0][GRAD] === pair[1][GRAD]);
+  return same ? sentence("grad_kept", { name: same[1][NAME], grad: same[1][GRAD] }) : "";
+}
+
+/**
+ * Says the weightiest changes, at most two, and the second one only where both are short enough. Where nothing changed
+ * it says that.
+ *
+ * @param {Changes} changes
+ * @param {number} [most] letters
+ */
+export function sayChanges({ texts, kept, isCompared, marks, cells }, most = Infinity) {
+  if (!isCompared) return "";
+  if (!texts.length && !marks.size && !cells.size) {
+    return kept ? sentence("nothing_changed_but", { kept }) : sentence("nothing_changed");
+  }
+  const [one, other = kept.endsWith("None") ? "" : kept] = texts;
+  if (!one) return "";
+  const both = other && sentence("two_changes", { one, other });
+  return sentence("changed_to", { changes: both && both.length <= most ? both : one });
 }

@@ -33,12 +33,15 @@ import { sentence } from "./words.js";
 function makeButtons(control, id, choose) {
   const inputs = control.options.map((_, choice) =>
     makeElement("input", { type: "radio", name: id, onchange: () => choose(choice) }));
-  const labels = inputs.map((input, i) => makeElement("label", {}, input, makeElement("span", {}, control.options[i])));
-  const group = { className: "gv-buttons", role: "radiogroup", "aria-labelledby": `${id}-label` };
+  const labels = inputs.map((input, i) => {
+    const text = control.options[i];
+    return makeElement("label", {}, input, makeElement("span", { "data-text": text }, text));
+  });
+  const group = { className: "gv-buttons", role: "radiogroup", ariaLabel: control.label };
   return {
     element: makeElement("div", group, ...labels),
     set(choice) {
-      inputs[choice].checked = true;
+      inputs.forEach((input, i) => { input.checked = i === choice; });
     },
   };
 }
@@ -90,8 +93,8 @@ function makeSlider(control, id, choose) {
     element: makeElement("div", { className: "gv-slider" }, range, output),
     set(choice) {
       range.value = String(choice);
-      range.setAttribute("aria-valuetext", control.options[choice]);
-      output.value = control.options[choice];
+      range.setAttribute("aria-valuetext", control.options[choice] ?? "");
+      output.value = control.options[choice] ?? "";
     },
   };
 }
@@ -105,14 +108,16 @@ function makeSlider(control, id, choose) {
 function makeCounter(control, id, choose) {
   const last = control.options.length - 1;
   let count = 0;
-  const element = makeElement("button", { type: "button", id, onclick: () => count < last && choose(count + 1) });
+  const isLast = () => !control.endless && count >= last;
+  const element = makeElement("button", { type: "button", id, onclick: () => isLast() || choose(count += 1) });
   return {
     element,
     set(choice) {
-      count = choice;
-      element.textContent = sentence("counter", { control: control.label, option: control.options[choice] });
-      element.setAttribute("aria-disabled", String(choice === last)); // disabled would drop the focus
-      element.title = choice === last ? sentence("counter_ends") : "";
+      count = Math.max(0, choice);
+      const { label } = control;
+      element.textContent = count ? sentence("counter", { control: label, option: String(count) }) : label;
+      element.setAttribute("aria-disabled", String(isLast())); // disabled would drop the focus
+      element.title = isLast() ? sentence("counter_ends") : "";
     },
   };
 }
@@ -127,17 +132,23 @@ const MAKERS = {
 };
 
 /**
- * Makes the row of a control, with its label.
+ * Makes the row of a control, with its label. Buttons and a list at a line of the code need none that is seen: the line
+ * says what they are.
  *
  * @param {Control} control
  * @param {string} id
  * @param {Choose} choose
+ * @param {boolean} [isAtLine]
  */
-export function makeControlRow(control, id, choose) {
+export function makeControlRow(control, id, choose, isAtLine = false) {
   const part = MAKERS[control.kind](control, id, choose);
   const row = makeElement("div", { className: `gv-control gv-control-${control.kind}` }, part.element);
+  row.dataset.name = control.name;
   const caption = makeCaption(control, id);
-  if (caption) row.prepend(caption);
+  const isSaid = isAtLine && (control.kind === "buttons" || control.kind === "dropdown");
+  if (isSaid) part.element.setAttribute("aria-label", control.label);
+  else if (caption && control.kind === "checkbox") row.append(caption);
+  else if (caption) row.prepend(caption);
   return { ...part, row };
 }
 

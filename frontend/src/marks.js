@@ -1,13 +1,13 @@
 // What is selected, lit and changed in a picture.
 
 import { makeSvgElement } from "./dom.js";
-import { boxAround, chipOf, growBox, holdsBox, shapesOf } from "./geometry.js";
+import { boxAround, growBox, holdsBox, shapesOf } from "./geometry.js";
 import { sentence } from "./words.js";
 
 /** @import { Box, Card, Marks } from "./types.d.ts" */
 /** @import { Drawing } from "./drawing.js" */
 
-const LETTER = 6.7; // width of a letter of a tag, in the picture's numbers
+const LETTER = 7.8; // width of a letter of a tag, in the picture's numbers
 
 /**
  * Lights and dims the groups of a drawing, and draws outlines and tags into `layer`.
@@ -21,7 +21,8 @@ const LETTER = 6.7; // width of a letter of a tag, in the picture's numbers
 export function drawMarks(layer, drawing, changes, selected, card) {
   const sharing = card && card.memory?.length > 1 ? card.memory.filter((cardId) => drawing.cards.has(cardId)) : [];
   light(drawing, selected, card, sharing);
-  const marks = [...markChanges(drawing, changes), ...markMemory(drawing, sharing)];
+  glow(drawing, changes);
+  const marks = markMemory(drawing, sharing);
   const box = card && drawing.boxOf(selected);
   if (box) marks.push({ outline: makeOutline("gv-mark-selected", growBox(box, 1)) });
   const outlines = marks.flatMap(({ outline }) => outline ?? []);
@@ -53,7 +54,7 @@ function light(drawing, selected, card, sharing) {
  *
  * @param {SVGElement} group
  */
-function bareId(group) {
+export function bareId(group) {
   return (group.dataset.gv ?? "").replace(/f$/, "");
 }
 
@@ -74,47 +75,13 @@ function surrounds(group, drawing, cardIds) {
 }
 
 /**
+ * Lets what changed glow for a while.
+ *
  * @param {Drawing} drawing
  * @param {Marks} changes
- * @returns {Mark[]}
  */
-function markChanges(drawing, changes) {
-  const marks = [];
-  for (const group of drawing.groups) {
-    const [groupId, change] = [group.dataset.gv ?? "", changes.get(bareId(group))];
-    group.classList.toggle("gv-changed", change !== undefined);
-    if (!change || groupId !== bareId(group)) continue;
-    const card = drawing.cards.has(groupId);
-    const box = card ? drawing.boxOf(groupId) : chipOf(group);
-    if (box) marks.push(card ? markCard(box, sentence(change), drawing.top) : markArrow(box));
-  }
-  return marks;
-}
-
-/**
- * @param {Box} box
- * @param {string} word
- * @param {number} top of the picture
- * @returns {Mark}
- */
-function markCard(box, word, top) {
-  const y = Math.max(box.y - 8.5, top - 1.5); // whole also on the topmost card
-  return {
-    outline: makeOutline("gv-mark-changed", growBox(box, 2)),
-    tag: makeTag("gv-tag-changed", box.x + box.w - 2 - word.length * LETTER, y, word),
-  };
-}
-
-/**
- * @param {Box} box
- * @returns {Mark}
- */
-function markArrow(box) {
-  const path = `M${box.x + box.w} ${box.y - 5}l5 5l-5 5l-5 -5z`;
-  return {
-    outline: box.w ? makeOutline("gv-mark-changed", growBox(box, 1)) : undefined,
-    tag: makeSvgElement("g", { class: "gv-tag-changed" }, makeSvgElement("path", { d: path })),
-  };
+function glow(drawing, changes) {
+  for (const group of drawing.groups) group.classList.toggle("gv-changed", changes.has(bareId(group)));
 }
 
 /**
@@ -141,8 +108,8 @@ function markMemory(drawing, cardIds) {
  */
 function makeTag(className, x, y, word) {
   const width = word.length * LETTER + 8;
-  const ground = makeSvgElement("rect", { x, y, width, height: 12, rx: 3 });
-  const text = makeSvgElement("text", { x: x + width / 2, y: y + 9.5 }, word);
+  const ground = makeSvgElement("rect", { x, y, width, height: 16, rx: 3 });
+  const text = makeSvgElement("text", { x: x + width / 2, y: y + 12 }, word);
   return makeSvgElement("g", { class: className }, ground, text);
 }
 

@@ -16,6 +16,7 @@ const LISTED = 1000; // names that the browser offers while something is typed
  *   openRed(): void,
  *   goToNextRed(): void,
  *   goToName(name: string): void,
+ *   openMember(name: string): void,
  * }} actions
  */
 export function makeOutlineBar(prefix, actions) {
@@ -30,7 +31,12 @@ export function makeOutlineBar(prefix, actions) {
   search.setAttribute("list", listId);
   const list = makeElement("datalist", { id: listId });
   const status = makeElement("p", { className: "gv-outline-said", role: "status" });
-  const tools = makeElement("div", { className: "gv-outline-tools" }, openRed, nextRed, search, list);
+  const title = sentence("members_title");
+  const offered = { className: "gv-tool gv-members", title, "aria-label": title, hidden: true };
+  const members = makeElement("select", offered);
+  members.addEventListener("keydown", (event) => event.stopPropagation());
+  members.addEventListener("change", () => members.value && actions.openMember(members.value));
+  const tools = makeElement("div", { className: "gv-outline-tools" }, openRed, nextRed, search, list, members);
   const bar = { className: "gv-outline-bar", role: "group", ariaLabel: sentence("outline_tools"), hidden: true };
   const element = makeElement("div", bar, crumbs, tools, status);
 
@@ -75,6 +81,18 @@ export function makeOutlineBar(prefix, actions) {
     element,
     say,
     get said() { return status.textContent ?? ""; },
+    /**
+     * Offers the modules of a card of several equal ones.
+     *
+     * @param {string[]} names
+     */
+    offer(names) {
+      const offered = [...members.options].slice(1).map((option) => option.value);
+      if (offered.join() === names.join()) return;
+      members.hidden = !names.length;
+      const first = makeElement("option", { value: "" }, sentence("members", { n: names.length }));
+      members.replaceChildren(first, ...names.map((value) => makeElement("option", { value }, value)));
+    },
     /** @param {Outline | null} outline null: there is nothing to open */
     show(outline) {
       shown = outline;
@@ -83,7 +101,8 @@ export function makeOutlineBar(prefix, actions) {
       const hadFocus = crumbs.contains(document.activeElement);
       crumbs.replaceChildren(...outline.crumbs.map((trail) => makeTrail(trail, actions.closeInside)));
       if (hadFocus) [...crumbs.querySelectorAll("button")].at(-1)?.focus();
-      openRed.hidden = nextRed.hidden = !outline.alarms.length;
+      // their room stays, so that the picture below stays where it is
+      for (const tool of [openRed, nextRed]) tool.style.visibility = outline.alarms.length ? "" : "hidden";
       openRed.disabled = !outline.red.length;
       listNames(Object.keys(outline.names));
     },

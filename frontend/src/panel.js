@@ -1,13 +1,14 @@
-// All areas of one state: sentence, error, what was printed, picture, code, table; and what changed since the last one.
+// All areas of one state, in the order in which they are read: code with its choices, sentence, picture, table. What
+// changed since the last state stands under the sentence, an error in its place.
 
 import { findChanges, sayChanges } from "./changes.js";
+import { makeCode } from "./code.js";
 import { makeElement, makePrefix, writeText } from "./dom.js";
-import { makeListing } from "./listing.js";
 import { mountPicture } from "./picture.js";
 import { makeTable } from "./table.js";
 import { sentence } from "./words.js";
 
-/** @import { Code, Notice, State } from "./types.d.ts" */
+/** @import { Code, Control, Notice, State } from "./types.d.ts" */
 
 /** @type {State} */
 const NO_STATE = {
@@ -17,6 +18,14 @@ const NO_STATE = {
 
 /** @type {import("./picture.js").Opener} */
 const NO_OPENER = { open() {}, has: () => false };
+/** @type {import("./code.js").Chooser} */
+const NO_CHOOSER = { choose() {}, reset() {} };
+
+const [NARROW, WIDE] = [430, 700]; // CSS pixels, as in live.css
+const SAID_LETTER = 8; // CSS pixels of a letter of the sentence
+const CHANGE_LETTER = 8.6; // of one that says what changed
+const BOX = 30; // CSS pixels beside the letters
+const SENTENCE_END = /(?<=[a-z\d)\]]\.) (?=[A-Za-z✂])/;
 
 /** @typedef {ReturnType<typeof mountPanel>} Panel */
 
@@ -26,37 +35,50 @@ const NO_OPENER = { open() {}, has: () => false };
  * @param {HTMLElement} el
  * @param {{
  *   onSelect?: (cardId: string) => void,
+ *   chooser?: import("./code.js").Chooser,
  *   opener?: import("./picture.js").Opener,
  *   prefix?: string,
  * }} [given]
  */
-export function mountPanel(el, { onSelect = () => {}, opener = NO_OPENER, prefix = makePrefix() } = {}) {
+export function mountPanel(
+  el, { onSelect = () => {}, chooser = NO_CHOOSER, opener = NO_OPENER, prefix = makePrefix() } = {},
+) {
   el.classList.add("gv-root");
   el.setAttribute("data-lm-suppress-shortcuts", "true"); // keys pressed in here are not the notebook's
   const live = { "aria-live": "polite", "aria-atomic": "true" };
   const said = makeElement("p", { className: "gv-said" });
-  const changed = makeElement("p", { className: "gv-changes", "data-title": sentence("what_changed") });
+  const changed = makeElement("p", { className: "gv-changes" });
+  const errorText = makeElement("button", { type: "button", ariaExpanded: "false" });
+  const error = makeElement("p", { className: "gv-error", hidden: true }, errorText); // one line of it, until opened
+  errorText.addEventListener("click", () => {
+    errorText.ariaExpanded = String(errorText.ariaExpanded === "false");
+  });
   const notice = makeElement("p", { className: "gv-notice", hidden: true });
+  const place = makePlace(() => picture.goToPlace(), (isOn) => picture.lightPlace(isOn));
+  const spoken = [said, changed, error, notice, place.element];
   const areas = {
-    sentence: makeElement("div", { className: "gv-area gv-sentence", ...live }, said, changed, notice),
-    error: makeElement("div", { className: "gv-area gv-error", ...live }),
-    printed: makeElement("pre", { className: "gv-area gv-printed", ariaLabel: sentence("printed"), hidden: true }),
+    code: makeElement("div", { className: "gv-area gv-code", ariaLabel: sentence("code"), hidden: true }),
+    sentence: makeElement("div", { className: "gv-area gv-sentence", ...live }, ...spoken),
     picture: makeElement("div", { className: "gv-area gv-picture" }),
-    code: makeElement("pre", { className: "gv-area gv-code", ariaLabel: sentence("code"), hidden: true }),
+    printed: makeElement("pre", { className: "gv-area gv-printed", ariaLabel: sentence("printed"), hidden: true }),
     table: makeElement("details", { className: "gv-area gv-table", hidden: true }),
   };
   areas.code.role = "region";
-  areas.code.tabIndex = 0; // it scrolls
   el.append(...Object.values(areas));
 
   /** @type {State | null} */
   let shown = null;
   let selected = "";
-  let listed = ""; // the code, as JSON
+  let listed = ""; // code and controls, as JSON
+  /** @type {import("./types.d.ts").Changes | null} */
+  let lastChanges = null;
+  /** @type {State[]} */
+  let known = []; // states that may be shown
+  let [roomWidth, room] = [0, 0]; // how high the sentence's box was, at which width
   let isOld = false; // what is shown belongs to other controls
-  const listing = makeListing(areas.code);
-  const picture = mountPicture(areas.picture, { prefix, onSelect: choose, opener });
-  const table = makeTable(areas.table, choose);
+  const code = makeCode(areas.code, prefix, chooser);
+  const picture = mountPicture(areas.picture, { prefix, onSelect: choose, onPlace: place.light, opener });
+  const table = makeTable(areas.table, choose, (name) => picture.goToName(name));
 
   /** @param {string} cardId */
   function choose(cardId) {
@@ -69,17 +91,19 @@ export function mountPanel(el, { onSelect = () => {}, opener = NO_OPENER, prefix
     selected = shown && Object.hasOwn(shown.cards, cardId) ? cardId : "";
     picture.select(selected);
     table.select(selected);
-    if (isOld) listing.mark([], null);
-    else listing.mark(shown?.lines ?? [], shown?.cards[selected]?.line ?? null);
+    place.light(Boolean(selected) && Boolean(shown?.points?.ids.includes(selected)));
+    if (isOld) code.mark([], null, false);
+    else code.mark(shown?.lines ?? [], shown?.cards[selected]?.line ?? null, Boolean(shown?.error));
   }
   /** @param {boolean} isNowOld */
   function setOld(isNowOld) {
     if (isNowOld === isOld) return;
     isOld = isNowOld;
-    areas.sentence.style.minHeight = isOld ? `${areas.sentence.offsetHeight}px` : ""; // so that nothing below it moves
+    keepRoom();
     said.hidden = changed.hidden = isOld;
+    error.hidden = isOld || !shown?.error;
     notice.hidden = !isOld;
-    for (const area of [areas.error, areas.printed, areas.picture, areas.table]) area.inert = isOld;
+    for (const area of [areas.printed, areas.picture, areas.table]) area.inert = isOld;
     el.classList.toggle("gv-old", isOld);
     el.setAttribute("aria-busy", String(isOld));
     select(selected);
@@ -96,6 +120,57 @@ export function mountPanel(el, { onSelect = () => {}, opener = NO_OPENER, prefix
     const title = given?.title ?? "";
     if (notice.textContent !== title + detail) notice.replaceChildren(makeElement("strong", {}, title), detail);
   }
+  /** @param {import("./types.d.ts").Changes} changes */
+  function writeSentence(changes) {
+    lastChanges = changes;
+    const state = shown ?? NO_STATE;
+    const width = el.clientWidth;
+    const isShortened = Boolean(state.code) && width > 0;
+    writeText(said, isShortened ? shortened(state.sentence, lettersFor(width)) : state.sentence);
+    said.title = said.textContent === state.sentence ? "" : state.sentence;
+    const most = isShortened ? (width - BOX) / CHANGE_LETTER * (width < NARROW ? 2 : 1) : Infinity;
+    writeText(changed, state.error ? "" : sayChanges(changes, most));
+    areas.sentence.classList.toggle("gv-failed", Boolean(state.error));
+    error.hidden = !state.error || isOld;
+    writeText(errorText, state.error);
+    keepRoom();
+  }
+  /** The box is never lower than it was at this width, so that the picture below it stays where it is. */
+  function keepRoom() {
+    const width = el.clientWidth;
+    if (width !== roomWidth) [roomWidth, room] = [width, width ? tallest(width) : 0];
+    if (errorText.ariaExpanded === "true" || isOld) return;
+    areas.sentence.style.minHeight = "";
+    room = Math.max(room, areas.sentence.offsetHeight);
+    if (room) areas.sentence.style.minHeight = `${room}px`;
+  }
+  /**
+   * Returns how high the box is in the highest of the states that are known before they are shown.
+   *
+   * @param {number} width
+   */
+  function tallest(width) {
+    if (!known.length) return 0;
+    const pairs = new Map(known.map((state) => [state.sentence + state.error, state]));
+    const boxes = [...pairs.values()].map((state) => {
+      const text = state.code ? shortened(state.sentence, lettersFor(width)) : state.sentence;
+      const last = makeElement("p", { className: state.error ? "gv-error" : "gv-changes" });
+      const lines = width < NARROW ? ["x", makeElement("br"), "x"] : ["x"]; // of what changed, at most
+      last.append(...(state.error ? [makeElement("button", { ariaExpanded: "false" }, "x")] : lines));
+      const first = makeElement("p", { className: "gv-said" }, text);
+      return makeElement("div", { className: "gv-area gv-sentence" }, first, last);
+    });
+    const all = makeElement("div", { className: "gv-probe", ariaHidden: "true", inert: true }, ...boxes);
+    all.style.width = `${areas.sentence.offsetWidth || width}px`;
+    el.append(all);
+    const height = Math.max(...boxes.map((box) => box.offsetHeight));
+    all.remove();
+    return height;
+  }
+  const observer = new ResizeObserver(() => {
+    if (el.clientWidth !== roomWidth && lastChanges) writeSentence(lastChanges);
+  });
+  observer.observe(el);
   /**
    * Shows a state. Changes are marked against the state shown before, against `previous` where it is given, and not at
    * all where that is null.
@@ -109,13 +184,12 @@ export function mountPanel(el, { onSelect = () => {}, opener = NO_OPENER, prefix
     const changes = findChanges(state.afresh || !previous ? null : { ...NO_STATE, ...previous }, state);
     const kept = sameCard(shown, selected, state);
     shown = state;
-    writeText(said, state.sentence);
-    writeText(changed, sayChanges(changes.texts));
-    areas.error.classList.toggle("gv-on", Boolean(state.error));
-    writeText(areas.error, state.error);
+    writeSentence(changes);
+    code.fill(state.code ?? null);
     areas.printed.hidden = !state.printed;
     writeText(areas.printed, state.printed);
     picture.show(state, changes.marks);
+    place.show(state.points ?? null);
     table.show(state.table, changes.cells, state.columns);
     const isMoved = kept !== selected;
     select(kept);
@@ -127,21 +201,84 @@ export function mountPanel(el, { onSelect = () => {}, opener = NO_OPENER, prefix
     setNotice,
     get selected() { return selected; },
     get hasPicture() { return Boolean(shown?.svg); },
-    /** @param {Code | null} [code] */
-    setCode(code) {
-      const text = JSON.stringify(code ?? {});
+    /**
+     * @param {Code | null} [given]
+     * @param {Control[]} [controls] which stand in the code
+     */
+    setCode(given, controls = []) {
+      const text = JSON.stringify([given ?? {}, controls]);
       if (text === listed) return;
       listed = text;
-      listing.set(code ?? {});
+      code.set(given ?? {}, controls, shown?.code ?? null);
       select(selected);
     },
+    /** @param {State[]} states that may be shown: there is room for each from the beginning */
+    expect(states) {
+      known = states;
+    },
+    /** @param {Record<string, number | null>} values which of its options each control shows */
+    setChoices(values) {
+      code.choose(values);
+    },
     destroy() {
-      listing.destroy();
+      observer.disconnect();
+      code.destroy();
       picture.destroy();
       el.replaceChildren();
       el.classList.remove("gv-root", "gv-old");
       el.removeAttribute("aria-busy");
     },
+  };
+}
+
+/**
+ * Returns how many letters a sentence may have in a box of this width.
+ *
+ * @param {number} width
+ */
+function lettersFor(width) {
+  const row = Math.floor((width - BOX) / SAID_LETTER);
+  if (width < NARROW) return Math.min(122, 3 * row);
+  return width < WIDE ? Math.min(150, 3 * row) : Math.min(190, 2 * row);
+}
+
+/**
+ * Returns as many whole sentences as there is room for, the first one always.
+ *
+ * @param {string} text
+ * @param {number} most letters
+ */
+export function shortened(text, most) {
+  const [first, ...rest] = text.split(SENTENCE_END);
+  let kept = first;
+  for (const one of rest) if (`${kept} ${one}`.length <= most) kept += ` ${one}`; else break;
+  return kept;
+}
+
+/**
+ * Makes the row of an explanation that says where: it leads to what is marked in the picture, and is lit up by it.
+ *
+ * @param {() => void} go
+ * @param {(isOn: boolean) => void} light
+ */
+function makePlace(go, light) {
+  const button = makeElement("button", { type: "button", className: "gv-name" });
+  const text = makeElement("span");
+  const element = makeElement("p", { className: "gv-place", hidden: true }, button, " ", text);
+  button.addEventListener("click", go);
+  for (const [event, isOn] of /** @type {[string, boolean][]} */ ([
+    ["pointerenter", true], ["pointerleave", false], ["focusin", true], ["focusout", false],
+  ])) element.addEventListener(event, () => light(isOn));
+  return {
+    element,
+    /** @param {import("./types.d.ts").Points | null} points */
+    show(points) {
+      element.hidden = !points?.text;
+      writeText(button, points?.title ?? "");
+      writeText(text, points?.text ?? "");
+    },
+    /** @param {boolean} isOn */
+    light: (isOn) => { element.classList.toggle("gv-lit", isOn); },
   };
 }
 

@@ -5,7 +5,7 @@ import { Drawing } from "./drawing.js";
 import { makeFactsBox } from "./facts_box.js";
 import { growBox } from "./geometry.js";
 import { drawHandles } from "./handles.js";
-import { drawMarks, makeOutline } from "./marks.js";
+import { bareId, drawMarks, makeOutline } from "./marks.js";
 import { cardOf, closed, closedInside, findMoved, nextAlarm } from "./opening.js";
 import { makeOutlineBar } from "./outline_bar.js";
 import { listenToKeys } from "./picture_keys.js";
@@ -33,10 +33,12 @@ import { sentence } from "./words.js";
  * @param {{
  *   prefix: string,
  *   onSelect: (cardId: string) => void,
+ *   onPlace: (isOn: boolean) => void,
  *   opener: Opener,
- * }} given `onSelect` is called when the reader selects a card ("n3") or nothing ("")
+ * }} given `onSelect` is called when the reader selects a card ("n3") or nothing (""), `onPlace` when she points at
+ *   what an explanation points at, and leaves it
  */
-export function mountPicture(el, { prefix, onSelect, opener }) {
+export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   const frame = makeElement("div", { className: "gv-view", tabIndex: 0, role: "group" });
   const stage = makeSvgElement("g");
   const marks = makeSvgElement("g", { class: "gv-marks", "aria-hidden": "true" });
@@ -47,6 +49,7 @@ export function mountPicture(el, { prefix, onSelect, opener }) {
     openRed,
     goToNextRed: () => goTo(nextAlarm(outline?.alarms ?? [], [...drawing.cards.keys()], selected)),
     goToName,
+    openMember: (name) => showOpened(withOpened(name), name),
   });
   const standIn = makeElement("div", { className: "gv-plain" }); // where there is no picture
   const canvas = { class: "gv-canvas", width: "100%", height: "100%", focusable: "false" };
@@ -67,6 +70,8 @@ export function mountPicture(el, { prefix, onSelect, opener }) {
   /** @type {Outline | null} */
   let outline = null;
   let wanted = ""; // a name that is gone to as soon as its module is open
+  /** @type {string[]} */
+  let pointed = []; // ids of the cards and arrows that an explanation points at
   let isPlacing = false; // the focus goes to a card that the reader did not ask for
 
   function firstCard() {
@@ -112,6 +117,7 @@ export function mountPicture(el, { prefix, onSelect, opener }) {
 
   function redrawMarks() {
     const card = selected ? cards[selected] : undefined;
+    bar.offer(outline ? card?.members ?? [] : []);
     drawMarks(marks, drawing, changes, selected, card);
     frame.classList.toggle("gv-selecting", Boolean(card));
   }
@@ -144,6 +150,8 @@ export function mountPicture(el, { prefix, onSelect, opener }) {
     putInTabOrder(same || moved?.after[0] || cardIds[0]);
     const after = moved && boundsOf(moved.after);
     if (before && after) view.pan(before.left - after.left, before.top - after.top);
+    const first = moved && drawing.cards.get(moved.after[0]);
+    if (first && frame.dataset.more) view.reveal(first.getBoundingClientRect()); // Python opened what is out of sight
     isPlacing = Boolean(moved);
     if (key || (moved && isInside)) tabStop().focus({ preventScroll: true });
     isPlacing = false;
@@ -174,6 +182,8 @@ export function mountPicture(el, { prefix, onSelect, opener }) {
     if (!drawing.cards.has(selected)) selected = "";
     bar.show(drawing.cards.size ? outline : null);
     drawHandles(handles, drawing, cards, outline, (name) => opener.has(withOpened(name)));
+    pointed = state.points?.ids ?? [];
+    for (const group of drawing.groups) group.classList.toggle("gv-pointed", pointed.includes(bareId(group)));
     redrawMarks();
     if (wanted) queueMicrotask(arrive); // whoever shows this state selects a card afterwards
   }
@@ -260,10 +270,23 @@ export function mountPicture(el, { prefix, onSelect, opener }) {
     const card = drawing.cards.get(cardId);
     if (card && frame.dataset.more) view.reveal(card.getBoundingClientRect());
   }
+  /** Goes to what an explanation points at: opens the card where it is inside one, else brings it into sight. */
+  function goToPlace() {
+    const [first] = pointed;
+    if (pointed.length === 1 && cards[first]?.opens && opener.has(withOpened(cards[first].opens))) return open(first);
+    if (drawing.cards.has(first)) return goTo(first);
+    const group = drawing.groups.find((one) => bareId(one) === first);
+    if (group && frame.dataset.more) view.reveal(group.getBoundingClientRect());
+  }
+  frame.addEventListener("pointerover", ({ target }) => {
+    onPlace(target instanceof Element && Boolean(target.closest(".gv-pointed")) || pointed.includes(selected));
+  });
+  frame.addEventListener("pointerleave", () => onPlace(pointed.includes(selected)));
   /** @param {string} name of a module or a parameter */
   function goToName(name) {
-    const [, around] = outline?.names[name] ?? ["", ""];
+    const [, around, leaf] = outline?.names[name] ?? ["", ""];
     const said = bar.said;
+    if (leaf && opener.has(withOpened(name)) && showOpened(withOpened(name), name, name)) return bar.say(said);
     if (around && showOpened(withOpened(around), around, name)) return bar.say(said);
     wanted = name;
     arrive();
@@ -340,6 +363,10 @@ export function mountPicture(el, { prefix, onSelect, opener }) {
   return {
     show,
     select,
+    goToPlace,
+    goToName,
+    /** @param {boolean} isOn */
+    lightPlace: (isOn) => { frame.classList.toggle("gv-pointing", isOn); },
     destroy() {
       observer.disconnect();
       factsBox.close();

@@ -8,12 +8,13 @@ import { sentence } from "./words.js";
 
 /**
  * Makes the table, which is written when it is unfolded: the rows of a large picture take longer than all the rest.
- * Cells are written in place; a row that stands for a card selects it.
+ * Cells are written in place; a row that stands for a card selects it, that of a parameter goes to it.
  *
  * @param {HTMLDetailsElement} el
  * @param {(cardId: string) => void} choose
+ * @param {(name: string) => void} goToName
  */
-export function makeTable(el, choose) {
+export function makeTable(el, choose, goToName) {
   /** @type {Row[]} */
   let rows = [];
   /** @type {Map<string, string>} */
@@ -44,11 +45,12 @@ export function makeTable(el, choose) {
   function writeRow(row, i) {
     const line = body.rows[i] ?? body.insertRow();
     line.dataset.card = row.card ?? "";
+    line.dataset.name = row.parameter ?? "";
     if (row.level === undefined) delete line.dataset.level;
     else line.dataset.level = String(row.level);
     while (line.cells.length > row.cells.length) line.deleteCell(-1);
     row.cells.forEach((cell, column) => {
-      const isButton = column === 0 && Boolean(row.card);
+      const isButton = column === 0 && Boolean(row.card || row.parameter);
       writeCell(line.cells[column] ?? line.insertCell(), cellText(cell), before.get(`${row.key}/${column}`), isButton);
     });
   }
@@ -61,8 +63,10 @@ export function makeTable(el, choose) {
     }
   }
   body.addEventListener("click", (event) => {
-    const cardId = targetOf(event).closest("tr")?.dataset.card;
-    if (cardId && !String(getSelection())) choose(cardId); // not when she is marking text to copy it
+    const line = targetOf(event).closest("tr");
+    if (!line || String(getSelection())) return; // she is marking text to copy it
+    if (line.dataset.name) goToName(line.dataset.name);
+    else if (line.dataset.card) choose(line.dataset.card);
   });
   el.addEventListener("toggle", () => {
     writeRows();

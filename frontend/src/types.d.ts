@@ -24,10 +24,21 @@ export interface State {
   active?: string[];
   /** The controls' settings with which this was run. */
   settings?: string;
+  /** The code with the choices filled in; left out where there is no source, and where nothing can be chosen. */
+  code?: CodeLine[];
   /** Nothing is to be marked as changed. */
   afresh?: boolean;
   /** What of an outline is open, and what can be gone to; null where nothing can be opened. */
   outline?: Outline | null;
+  /** What an explanation points at in an outline; null where nothing is. */
+  points?: Points | null;
+}
+
+/** The row of an explanation that says where, and ids of cards and arrows. */
+export interface Points {
+  title: string;
+  text: string;
+  ids: string[];
 }
 
 /** Modules have their whole names, "model.transformer.h.5"; cards have their ids in the SVG. */
@@ -42,8 +53,11 @@ export interface Outline {
   red: string[];
   /** These cards themselves, from top to bottom. */
   alarms: string[];
-  /** For each module and parameter the card that contains it, and what must be opened before it has its own; or "". */
-  names: Record<string, [cardId: string, closed: string]>;
+  /**
+   * For each module and parameter the card that contains it, and what must be opened before it has its own; or "". A
+   * third part says that a parameter gets a card of its own where it is opened itself.
+   */
+  names: Record<string, [cardId: string, closed: string, leaf?: string]>;
 }
 
 /** A card or an arrow is the same one in two states if its `key` is; it has changed if its `look` has. */
@@ -65,6 +79,8 @@ export interface Card extends Arrow {
   memory: string[];
   /** The module that opens it, or "". */
   opens?: string;
+  /** Of several equal modules all that open, the first of them by a click; left out elsewhere. */
+  members?: string[];
 }
 
 /** A tensor in the table. `cells` stand in the order of `COLUMNS`; `card` is the id of its card, or "". */
@@ -74,12 +90,24 @@ export interface Row {
   cells: Cell[];
   /** How far it stands below the line of its group's reason; left out in a table of tensors. */
   level?: number;
+  /** The whole name of the only parameter that it is of; left out elsewhere. */
+  parameter?: string;
 }
 
 export type Cell = string | number | boolean | null;
 
-/** Source code beside the picture, and the number of its first line. */
+/**
+ * A line of code: what of its text was filled in, and for which control; "gone" where the line does nothing now, "dead"
+ * in a branch that is not taken.
+ */
+export type CodeLine = [
+  number: number, text: string, filled: [start: number, end: number, control: string][], kind: string, control: string,
+];
+
+/** Source code above the picture, and the number of its first line. */
 export interface Code {
+  /** The most letters that each line has in any state. */
+  columns?: Record<string, number>;
   text?: string;
   first?: number;
   file?: string;
@@ -106,6 +134,10 @@ export interface Control {
   options: string[];
   /** The option that is chosen at first. */
   start?: number;
+  /** The line of the code at which it stands; without one it stands above the code. */
+  line?: number;
+  /** Of a counter: whether any count can be asked for. */
+  endless?: boolean;
 }
 
 /** A book as the widget's trait holds it: deflated JSON, or nothing. */
@@ -166,7 +198,12 @@ export interface Changes {
   marks: Marks;
   /** The text before, by "row key/column"; "" for a new row. */
   cells: Map<string, string>;
+  /** The weightiest first. */
   texts: string[];
+  /** Which gradient is what it was, in words; "" where none is. */
+  kept: string;
+  /** Whether there was something to compare it with. */
+  isCompared: boolean;
 }
 
 /** Why what is shown may not be trusted. */

@@ -1,7 +1,6 @@
 // Pan and zoom.
 
-const READABLE = 11; // CSS pixels that the smallest text of a picture starts with, where the whole would be too small
-const LEGIBLE = 9.3; // the same where the whole picture is in sight: nothing that changes is then hidden
+const READABLE = 12; // CSS pixels that the smallest text of a picture has, unless the reader zooms out
 const MARGIN = 4; // CSS pixels around a picture
 const SEEN = 80; // CSS pixels of a picture that cannot be moved out of sight
 
@@ -57,7 +56,7 @@ export function makeView(frame, stage, { onMove, firstCard }) {
   }
   function startScale() {
     const whole = wholeScale();
-    const isLegible = whole * picture.smallestText >= LEGIBLE;
+    const isLegible = whole * picture.smallestText >= READABLE;
     return isLegible ? whole : Math.min(picture.natural, READABLE / picture.smallestText);
   }
 

@@ -11,7 +11,7 @@ import { sentence, useWords } from "./words.js";
 
 /** @import { Book, BookTrait, Model, Notice, NoticeKind, State } from "./types.d.ts" */
 
-const TRAITS = ["state", "code", "book", "selected", "step"]; // `opened` comes with a state
+const TRAITS = ["state", "code", "controls", "values", "book", "selected", "step"]; // `opened` comes with a state
 
 /**
  * Draws the newest traits at once, and then at most once a frame, however many changes came. All state is in traits, so
@@ -32,6 +32,23 @@ function render({ model, el }) {
     },
     has: () => true,
   };
+  const chooser = {
+    /**
+     * @param {string} name
+     * @param {number} choice
+     */
+    choose(name, choice) {
+      tell("values", { ...model.get("values"), [name]: choice });
+    },
+    reset() {
+      try {
+        model.send({ reset: true });
+      } catch {
+        // there is nobody to send it to: press() finds that out, and says so
+      }
+      kernel?.press(); // behind what was sent
+    },
+  };
   let isDrawing = false; // what Python says is not said back to it
   let isWaiting = false; // to be drawn
   let frame = 0;
@@ -44,7 +61,7 @@ function render({ model, el }) {
 
   /** @param {Book | null} book */
   function mount(book) {
-    if (!book) return { book, panel: mountPanel(el, { onSelect, opener }), mountedBook: null };
+    if (!book) return { book, panel: mountPanel(el, { onSelect, chooser, opener }), mountedBook: null };
     const host = makeElement("div");
     el.replaceChildren(host);
     return { book, panel: null, mountedBook: mountBook(host, book, { onSelect, onState, start: model.get("step") }) };
@@ -67,13 +84,14 @@ function render({ model, el }) {
   }
   /** @param {import("./panel.js").Panel} panel */
   function drawPanel(panel) {
-    panel.setCode(model.get("code"));
     const isFresh = model.get("state") !== stateText;
     if (isFresh) {
       stateText = model.get("state");
       state = JSON.parse(stateText);
     }
+    panel.setCode(model.get("code"), model.get("controls") ?? []);
     panel.show(state);
+    panel.setChoices(model.get("values") ?? {});
     if (isFresh) kernel?.stateCame();
   }
   function drawSoon() {
@@ -120,7 +138,7 @@ function makeTeller(model) {
 
   /**
    * @param {string} trait
-   * @param {string | number | string[]} value
+   * @param {unknown} value
    * @returns {boolean} whether it was another one
    */
   return function tell(trait, value) {

@@ -46,7 +46,7 @@ test("each kind of control chooses its state, and Reset goes back", () => {
   assert.equal(said(), "state 31");
   assert.equal(find(".gv-slider output").value, "2");
   const counter = find(".gv-control-counter button");
-  assert.deepEqual([counter.textContent, counter.getAttribute("aria-disabled")], ["again: 1", "true"]);
+  assert.deepEqual([counter.textContent, counter.getAttribute("aria-disabled")], ["again (1)", "true"]);
   counter.click();
   assert.equal(said(), "state 31");
   find(".gv-reset").click();
@@ -56,7 +56,7 @@ test("each kind of control chooses its state, and Reset goes back", () => {
 test("every control has a name", () => {
   mountBook(el, KINDS);
   const group = find("[role=radiogroup]");
-  assert.equal(document.getElementById(group.getAttribute("aria-labelledby")).textContent, "copy");
+  assert.equal(group.ariaLabel, "copy");
   for (const [selector, name] of [["select", "f"], ["[type=checkbox]", "on"], ["[type=range]", "k"]]) {
     assert.equal(find(selector).labels[0].textContent, name);
   }
@@ -81,7 +81,7 @@ test("a player goes by buttons, slider and keys, and stops at its ends", () => {
   assert.equal(said(), "state 0");
   assert.ok(!press(find(".gv-range"), "ArrowRight", { altKey: true }));
   assert.ok(!press(find(".gv-transport button"), " ")); // it presses the button
-  assert.equal(find(".gv-reset"), null);
+  assert.ok(find(".gv-reset").hidden);
 });
 
 test("a player plays to its end, can be paused, and starts again", (t) => {

@@ -182,7 +182,8 @@ test("what is red opens at once, and is gone to one after the other", () => {
   panel.show(openedState());
   assert.equal(button("Open all red").disabled, true);
   panel.show(makeState(["a"], { outline: { ...OUTLINE, red: [], alarms: [] } }));
-  assert.deepEqual([button("Next ✗").hidden, button("Open all red").hidden], [true, true]);
+  const tools = [button("Next ✗"), button("Open all red")];
+  assert.deepEqual(tools.map((tool) => tool.style.visibility), ["hidden", "hidden"]);
 });
 
 test("a search selects the card, opens on the way, and says what it found", async () => {
@@ -260,4 +261,29 @@ test("a book shows its states, writes and reads their address, and turns no page
   const wrong = mountBook(host, book, { hasAddresses: true });
   assert.equal(wrong.index, 0);
   wrong.destroy();
+});
+
+test("a card of several equal modules offers each of them while it is selected", () => {
+  const state = closedState();
+  state.cards.n1.members = ["m.b", "m.c"];
+  panel.show(state);
+  const offered = () => (find(".gv-members").hidden ? [] : [...find(".gv-members").options].map((one) => one.value));
+  assert.deepEqual(offered(), []);
+  fire(card("n1"), "click");
+  assert.deepEqual(offered(), ["", "m.b", "m.c"]);
+  find(".gv-members").value = "m.c";
+  find(".gv-members").dispatchEvent(new Event("change"));
+  assert.deepEqual(asked, [["m.c"]]);
+  fire(card("n0"), "click");
+  assert.deepEqual(offered(), []);
+});
+
+test("a search for a parameter opens its own card, where there is one", () => {
+  const names = { ...NAMES, "m.b.x.weight": ["n1", "m.b", "leaf"] };
+  panel.show(withOpens(makeState(["a", "b", "c"], { outline: { ...OUTLINE, names } }), { n1: "m.b" }));
+  search("x.weight");
+  assert.deepEqual(asked, [["m.b.x.weight"]]);
+  missing = ["m.b.x.weight"];
+  search("x.weight");
+  assert.deepEqual(asked.at(-1), ["m.b"]);
 });

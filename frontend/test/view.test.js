@@ -30,14 +30,14 @@ test("a small picture starts whole, in the middle, at its own size", () => {
 test("one that would be too small to read starts readable, and says what is hidden", () => {
   const { frame, view, place } = makeFrame();
   view.show(HUGE);
-  assert.deepEqual(place(), [4, 4, 1.1]);
+  assert.deepEqual(place(), [4, 4, 1.2]);
   assert.equal(frame.dataset.more, "right");
   assert.equal(frame.moves.at(-1), true);
   view.fit();
   assert.equal(place()[2], 0.098);
   assert.equal(frame.dataset.more, "");
   view.reset();
-  assert.equal(place()[2], 1.1);
+  assert.equal(place()[2], 1.2);
 });
 
 test("zoom keeps its point where it is, and has limits", () => {

@@ -13,8 +13,9 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from enum import Enum, auto
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
+from operator import or_
 from typing import NamedTuple, TypeVar
 
 from gradviz.graph.records import (
@@ -368,6 +369,12 @@ class Facts:
         return table
 
     @cached_property
+    def of_modules(self) -> set[int]:
+        """The parameters of the modules that ran, by object id."""
+        parameters = (p for m in self.graph.modules for p in m.parameters)
+        return {p.object_id for p in parameters if p.object_id is not None}
+
+    @cached_property
     def read_ids(self) -> set[int]:
         """The states that a call other than a backward read."""
         calls = self.graph.calls
@@ -518,19 +525,52 @@ class Facts:
 
         A state that no call made was there before the write.
         """
-        found, before = set(tensor_ids), self.state_before
+        return {*self._held_in(dict.fromkeys(tensor_ids, 1), stop)}
+
+    def goes_into(self, tensor_id: int) -> int:
+        """Return which losses hold the values of a state, cut or not: those on which a backward
+        was called, as bits in the order of ``graph.backwards``."""
+        return self._losses_holding.get(tensor_id, 0)
+
+    @cached_property
+    def _losses_holding(self) -> dict[int, int]:
+        """What ``goes_into`` tells, by state: all losses at once, as a loop has hundreds."""
+        losses: dict[int, int] = {}
+        for place, backward in enumerate(self.graph.backwards):
+            call = self.graph.call.get(backward.call_id)
+            for tensor_id in call.inputs[:1] if call else ():
+                losses[tensor_id] = losses.get(tensor_id, 0) | 1 << place
+        return self._held_in(losses)
+
+    def _held_in(self, bits: dict[int, int], stop: Set[int | None] = frozenset()) -> dict[int, int]:
+        """Give the bits of some states to every state whose values they hold, as far as the
+        states in ``stop``, and return the bits of all."""
+        found = dict(bits)
+
+        def give(tensor_ids: Iterable[int], more: int) -> None:
+            for tensor_id in tensor_ids:
+                found[tensor_id] = found.get(tensor_id, 0) | more
+
         for call_id in self.backward_calls:
             wrote = self.writes_by_call.get(call_id, ())
-            found |= {e.before_id for e in wrote if e.after_id in found}
-        found |= {before[i] for i in found if i in before and i not in self.made_ids}
+            for before_id, more in [(e.before_id, found.get(e.after_id, 0)) for e in wrote]:
+                give([before_id] if more else [], more)
+        for tensor_id, more in list(found.items()):
+            give(self._unmade_before([tensor_id]), more)
         for call in reversed(self.ordinary_calls):
             wrote = self.writes_by_call.get(call.id, ())
-            made = (*call.outputs, *(e.after_id for e in wrote))
-            if any(i in found and i not in stop for i in made):
+            made = {*call.outputs, *(e.after_id for e in wrote)} - stop
+            more = reduce(or_, (found.get(i, 0) for i in made), 0)
+            if more:
                 read = self.values_read(call)
-                found.update(read)
-                found |= {before[i] for i in read if i in before and i not in self.made_ids}
+                give(read, more)
+                give(self._unmade_before(read), more)
         return found
+
+    def _unmade_before(self, tensor_ids: Iterable[int]) -> list[int]:
+        """Return the states before those that no call made: what was there before the write."""
+        before, made = self.state_before, self.made_ids
+        return [before[i] for i in tensor_ids if i in before and i not in made]
 
     @cached_property
     def _made_by_call(self) -> dict[int, set[int]]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from enum import Enum, IntEnum, auto
 from typing import Any, NamedTuple
 
-from gradviz.graph.records import Call, Cut
+from gradviz.graph.records import Call, Cut, Source
 
 
 class Level(IntEnum):
@@ -105,6 +105,8 @@ class Cause(str, Enum):
     NOT_IN_LOSS = "not_in_loss", Level.SUSPECT, Symptom.NONE, Symptom.ELSEWHERE
     # No call of this run read the parameter.
     BRANCH_NOT_TAKEN = "branch_not_taken", Level.SUSPECT, Symptom.NONE, Symptom.ELSEWHERE
+    # A cut keeps it from this loss, which may be meant: another trains it, or it is a target.
+    KEPT_OFF = "kept_off", Level.NOTE, Symptom.NONE, Symptom.ELSEWHERE
     # requires_grad was never switched on, or too late; also autograd.grad asked for such a tensor.
     NEVER_TRACKED = (
         "never_tracked",
@@ -143,10 +145,43 @@ class Cause(str, Enum):
     OVERWRITTEN = "overwritten", Level.FAULT, Symptom.ZERO, Symptom.NAN, Symptom.SOME
     # The same by a fused optimizer step.
     FUSED_STEP = "fused_step", Level.FAULT, Symptom.ZERO, Symptom.NAN, Symptom.SOME
+    # Some elements of a weight get exactly 0: it goes straight into relu or clamp.
+    PARTLY_ZERO = "partly_zero", Level.SUSPECT, Symptom.SOME
+    # A loss that applies softmax or sigmoid itself, or expects logarithms, gets probabilities.
+    NOT_LOGITS = "not_logits", Level.SUSPECT, Symptom.SOME
+    # Kept under a second name, written in place under the first, then read under the second.
+    CHANGED_BEFORE_READ = "changed_before_read", Level.SUSPECT, Symptom.SOME
+
+    # A statement throws away what its call made, and the loss goes on with what that was given.
+    RESULT_UNUSED = "result_unused", Level.SUSPECT, Symptom.SOME
+    # One of the losses that are added up is a number: none of its gradients is in it.
+    CONSTANT_SUMMAND = "constant_summand", Level.SUSPECT, Symptom.SOME
+    # A loss sends it a gradient besides the one that another loss is to train it with.
+    EXTRA_GRADIENT = "extra_gradient", Level.NOTE, Symptom.SOME
+    # --- what a training loop does with gradients -------------------------------------------------
+    # A backward adds to what a step has used already.
+    GRADIENTS_PILE_UP = "gradients_pile_up", Level.SUSPECT, Symptom.SOME
+    # Cleared after each of several backwards, though a step comes after them all.
+    CLEARED_TOO_OFTEN = "cleared_too_often", Level.SUSPECT, Symptom.SOME
+    # Clipped when a step had used them, before they are unscaled, or as a sum again and again.
+    CLIPPED_WRONG = "clipped_wrong", Level.SUSPECT, Symptom.SOME
+
+    # Stepped while the model was in eval mode.
+    EVAL_MODE = "eval_mode", Level.NOTE, Symptom.SOME
+    # A hook read a gradient before it was there.
+    READ_TOO_EARLY = "read_too_early", Level.SUSPECT, Symptom.NONE, Symptom.SOME
+    # A hook changed it on its way.
+    CHANGED_BY_HOOK = "changed_by_hook", Level.NOTE, Symptom.SOME
 
     # --- parameters that stay, or move unasked ----------------------------------------------------
+    # The flag was set on what autograd does not read, or set back before it was of use.
+    FREEZE_WITHOUT_EFFECT = "freeze_without_effect", Level.SUSPECT, Symptom.STAYS
     # The next step leaves it where it is, or no optimizer holds it.
     NOT_MOVED = "not_moved", Level.FAULT, Symptom.STAYS
+    # A module's buffer: no gradient comes to it, and no optimizer moves it.
+    BUFFER = "buffer", Level.NOTE, Symptom.NONE, Symptom.STAYS
+    # No optimizer holds it, while one holds other parameters of the same model.
+    LEFT_OUT = "left_out", Level.NOTE, Symptom.STAYS
     # An optimizer was given a result in place of a leaf.
     NON_LEAF_IN_OPTIMIZER = "non_leaf_in_optimizer", Level.FAULT, Symptom.RAISED, Symptom.STAYS
     # Frozen, and a step moves it: its old .grad is still there.
@@ -186,9 +221,27 @@ class Cause(str, Enum):
     # requires_grad of a result cannot be switched.
     REQUIRES_GRAD_NON_LEAF = "requires_grad_non_leaf", Level.FAULT, Symptom.RAISED
 
+    # What a module holds is no parameter: an optimizer is not handed it.
+    NOT_A_PARAMETER = "not_a_parameter", Level.FAULT, Symptom.RAISED, Symptom.STAYS
+    # A custom Function's backward returned too few gradients, too many, or one of another shape.
+    CUSTOM_BACKWARD = "custom_backward", Level.FAULT, Symptom.RAISED
+    # A hook was to stand where no gradient comes, or returned one of another shape.
+    HOOK_REFUSED = "hook_refused", Level.FAULT, Symptom.RAISED
+    # Tensors of several dtypes were to be computed with each other.
+    DTYPES_DIFFER = "dtypes_differ", Level.FAULT, Symptom.RAISED
+    # The gradient that backward was given does not have the shape of what it was called on.
+    GRADIENT_SHAPE = "gradient_shape", Level.FAULT, Symptom.RAISED
+
     # --- no fault ---------------------------------------------------------------------------------
     # Nothing is wrong, and it was looked for.
-    HEALTHY = "healthy", Level.FINE, Symptom.NONE, Symptom.ZERO, Symptom.SOME
+    HEALTHY = (
+        "healthy",
+        Level.FINE,
+        Symptom.NONE,
+        Symptom.ELSEWHERE,
+        Symptom.ZERO,
+        Symptom.SOME,
+    )
     # No cause is proven.
     NOT_KNOWN = "not_known", Level.OPEN, *Symptom
 
@@ -218,6 +271,7 @@ class Finding(NamedTuple):
         checked: keys of what was checked and is not the cause.
         sure: how sure it is.
         also_at: further calls, at whose lines it points without telling of them.
+        statements: lines of the user's code that no recorded call stands for.
         more: further lines, in words.
     """
 
@@ -234,4 +288,5 @@ class Finding(NamedTuple):
     checked: tuple[str, ...] = ()
     sure: Sure = Sure.PROVEN
     also_at: tuple[Call, ...] = ()
+    statements: tuple[Source, ...] = ()
     more: tuple[str, ...] = ()

@@ -9,11 +9,12 @@ claimed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from gradviz.graph.facts import Facts, code_of
-from gradviz.graph.records import Call, Cut, Graph, NodeKind, Tensor, Wrote
+from gradviz.graph.records import Call, Cut, GradientEdge, Graph, NodeKind, Tensor, Wrote
 
 REENTRANT = "CheckpointFunction"  # reentrant checkpoint: torch's, and those made after it
 End = tuple[int, int]  # where a gradient arrives: a node, and which of its outputs
@@ -50,6 +51,12 @@ class Flow:
     def behind(self) -> set[int]:
         """Every tensor state that the loss was computed from, cut or not."""
         return self.facts.ancestors(self.losses)
+
+    @cached_property
+    def made_by(self) -> float:
+        """The last call that the loss was made by: what is called later did not lead to it."""
+        makers = [self.maker(i) for i in self.losses]
+        return max((m.id if m else math.inf for m in makers), default=math.inf)
 
     @cached_property
     def nodes(self) -> set[int]:
@@ -159,12 +166,22 @@ class Flow:
         end = self.end_of(tensor_id)
         cuts = []
         for cut in self.facts.real_cuts:
+            if cut.call_id > self.made_by:
+                continue
             value = self.graph.tensor[cut.input_id]
-            edge = value.gradient_edge
+            edge = self.edge_of(value)
             near = value.object_id in objects or (edge and end in self.led_to(edge.node_id))
             if near and not is_deepcopy(self.graph.call[cut.call_id]):
                 cuts.append(cut)
         return cuts
+
+    def edge_of(self, value: Tensor) -> GradientEdge | None:
+        """Return where a gradient for a value arrives; for a view that was written in place, where
+        one for its base does: torch makes the view's own node only when somebody asks for it."""
+        if value.gradient_edge or value.base_id is None or not value.requires_grad:
+            return value.gradient_edge
+        bases = self.facts.states[self.graph.tensor[value.base_id].object_id]
+        return next((t for t in bases if t.id > value.id), bases[-1]).gradient_edge
 
     def cuts_behind(self, tensor_ids: Iterable[int]) -> list[Cut]:
         """Return the cuts by which the values of these tensors came."""

@@ -73,6 +73,11 @@ class ModuleTree:
         """The calls of each module that computed something, by root and path."""
         return grouped(((self.call[i].module_id, self.call[i].path), i) for i in self.below)
 
+    @cached_property
+    def all_calls_of(self) -> dict[tuple[int, str], list[int]]:
+        """All calls of each module, by root and path."""
+        return grouped(((call.module_id, call.path), i) for i, call in self.call.items())
+
     def can_open(self, call_id: int) -> bool:
         """Say whether the modules inside a called one can be drawn in its place: there are some,
         and it was not called so often that they would be all that is seen."""

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from gradviz.graph.facts import NO_MEMORY, Facts, grouped
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call, Cut, CutReason, Graph, NodeRan
+from gradviz.graph.training import Did, Training
 
 CUTS = 6  # first cuts on the ways of one parameter that are told at most
 # Below this norm, and not zero, a gradient counts as vanished: Adam's eps is 100 times larger.
@@ -322,19 +323,25 @@ class Operations:
                 seen.add(p.object_id)
                 fate = self._fate(p.object_id, p.requires_grad)
                 found.append(Weight(p.object_id, p.name, module.id, fate, p.held, p.shape))
-        for op in self.all:
-            for i in op.reads:
-                state = self.graph.tensor[i]
-                if state.object_id in seen or not (state.is_leaf and state.requires_grad):
-                    continue
-                if self.graph.modules and self._is_computed(i):
-                    continue
+        for i in self._read_leaves():
+            state = self.graph.tensor[i]
+            if state.object_id not in seen:
                 seen.add(state.object_id)
                 name = self.facts.latest_state[state.object_id].name or ""
                 fate = self._fate(state.object_id, True)
                 held = state.object_id in self.graph.held if self.graph.held else None
                 found.append(Weight(state.object_id, name, None, fate, held, state.shape))
         return found
+
+    def _read_leaves(self) -> Iterator[int]:
+        """Go through the states of leaves that require grad and that an operation read, or a copy
+        of their values that left torch."""
+        copied = (cut.input_id for cut in self._all_copied_out)
+        for i in (*(i for op in self.all for i in op.reads), *copied):
+            state = self.graph.tensor[i]
+            is_leaf = state.is_leaf and state.requires_grad
+            if is_leaf and not (self.graph.modules and self._is_computed(i)):
+                yield i
 
     def _is_computed(self, tensor_id: int) -> bool:
         """Say whether a leaf was computed from other tensors, and made one by a flag: beside a
@@ -457,17 +464,50 @@ class Operations:
     def causes_of(self) -> dict[int, tuple[Cut, ...]]:
         """The first cuts on the ways of a parameter that gets no gradient, by the id of its object.
 
-        Where some of them fed a loss, the others are left out. A parameter that no operation read,
-        or whose values no loss used, has none.
+        Where some of them fed a loss, the others are left out; so are those before a loss that was
+        there to train other models. A parameter that no operation read, or whose values no loss
+        used, has none.
         """
         lost = (Fate.NONE, Fate.UNREACHED)
         found = {}
         for object_id, weight in self.weight.items():
             if weight.fate not in lost:
                 continue
-            met = (cut for at in self.uses.get(object_id, ()) for cut in self._from(at, object_id))
-            if cuts := self._gravest(met):
+            met = [cut for at in self.uses.get(object_id, ()) for cut in self._from(at, object_id)]
+            met += self._leaf_copied_out.get(object_id, ())
+            if cuts := self._gravest(self._without_meant(met, weight)):
                 found[object_id] = cuts
+        return found
+
+    def _without_meant(self, cuts: list[Cut], weight: Weight) -> list[Cut]:
+        """Leave out the cuts before losses that trained other models alone: an optimizer stepped
+        with what their backwards sent, and nothing of the parameter's model was among it, as where
+        a discriminator learns from what a generator made. All stay where no other is left."""
+        others = [cut for cut in cuts if not self._trained_others(cut, weight)]
+        return others or cuts
+
+    def _trained_others(self, cut: Cut, weight: Weight) -> bool:
+        """Say whether what is behind a cut went into losses alone that trained other models."""
+        if cut.output_id is None or weight.module_id is None:
+            return False
+        into = self.facts.goes_into(cut.output_id)
+        runs = [b.run for k, b in enumerate(self.graph.backwards) if into >> k & 1]
+        trained = [self._trained_by.get(run, set()) for run in runs]
+        return bool(runs) and all(some and weight.module_id not in some for some in trained)
+
+    @cached_property
+    def _trained_by(self) -> dict[int, set[int]]:
+        """The root modules in which a step moved parameters by what a backward sent, by its run."""
+        found: dict[int, set[int]] = {}
+        for object_id, moments in Training(self.facts, {}).moments.items():
+            weight, run = self.weight.get(object_id), None
+            if weight is None or weight.module_id is None:
+                continue
+            for moment in moments:
+                if moment.did is Did.ADDED:
+                    run = moment.run
+                elif moment.did is Did.STEPPED and run is not None:
+                    found.setdefault(run, set()).add(weight.module_id)
         return found
 
     @cached_property
@@ -489,20 +529,59 @@ class Operations:
         ahead: list[tuple[Cut, ...]] = [()] * len(self.all)
         for op in reversed(self.all):
             met = list(self._copied_out.get(op.at, ()))
+            if op.at in self.left_behind:
+                met.append(self.left_behind[op.at])
             for user in self.users[op.at]:
-                met += self._cuts_between(op, self.all[user]) or ahead[user]
+                if op.at not in self.left_behind or user not in self.feeding:
+                    met += self._cuts_between(op, self.all[user]) or ahead[user]
             ahead[op.at] = self._gravest(met)
         return ahead
 
     @cached_property
     def _copied_out(self) -> dict[int, list[Cut]]:
         """The cuts by which values left torch, by the operation that made them."""
-        pairs = (
-            (self.source_of(cut.input_id), cut)
+        pairs = ((self.source_of(cut.input_id), cut) for cut in self._all_copied_out)
+        return grouped((at, cut) for at, cut in pairs if at is not None)
+
+    @cached_property
+    def _leaf_copied_out(self) -> dict[int, list[Cut]]:
+        """The cuts by which the values of leaves left torch, by the id of the leaf's object."""
+        tensor = self.graph.tensor
+        cuts = (c for c in self._all_copied_out if self.source_of(c.input_id) is None)
+        return grouped((tensor[cut.input_id].object_id, cut) for cut in cuts)
+
+    @cached_property
+    def _all_copied_out(self) -> list[Cut]:
+        """The cuts by which values left torch: no operation made a tensor of them."""
+        return [
+            cut
             for cut in self.facts.real_cuts
             if cut.reason is CutReason.COPIED_OUT and cut.call_id not in self.of_call
-        )
-        return grouped((at, cut) for at, cut in pairs if at is not None)
+        ]
+
+    @cached_property
+    def left_behind(self) -> dict[int, Cut]:
+        """Where a loss used only such results of an operation as carry no gradient, though another
+        one does: the indices of ``topk``, without its values. By the operation's place, as the cut
+        that it is for what it read."""
+        found = {}
+        for op in self.all:
+            left = self._results_without_gradient(op)
+            users = (self.all[user] for user in self.users[op.at] if user in self.feeding)
+            used = {i for user in users for i in user.reads if self.source_of(i) == op.at}
+            if left and used and used <= left:
+                source = next(i for i in op.reads if self.is_tracked(i))
+                found[op.at] = Cut(op.call.id, source, min(used), CutReason.INTEGER_DTYPE)
+        return found
+
+    def _results_without_gradient(self, op: Operation) -> set[int]:
+        """List the results of an operation that carry no gradient, where others of it do; none,
+        where it wrote, or made a loss."""
+        if op.call.id in self.facts.writes_by_call or op.at in self.starts:
+            return set()
+        results = {i for i in op.call.outputs if i in op.makes}
+        left = {i for i in results if not self.is_tracked(i)}
+        return left if left < results and any(map(self.is_tracked, op.reads)) else set()
 
     def _gravest(self, met: Iterable[Cut]) -> tuple[Cut, ...]:
         """Return the cuts that fed a loss, or else all, in order; a few of many."""

@@ -54,7 +54,7 @@ class CutReason(str, Enum):
     COPIED_OUT = "value copied out"
     NO_GRAD_WRITE = "in-place write under no_grad"
     FLAG_OFF = "requires_grad switched off"
-    CUSTOM_NON_DIFFERENTIABLE = "custom Function marked it non-differentiable"
+    CUSTOM_NON_DIFFERENTIABLE = "custom Function without a gradient"
     UNKNOWN = "cut, reason not known"
 
 
@@ -170,15 +170,30 @@ class Tensor(NamedTuple):
         return "" if self.former.line is None else self.former.name
 
 
+class Frame(NamedTuple):
+    """One statement of the user's under which a call ran: its own, or one that called it."""
+
+    file: str
+    line: int
+    scope: int  # the first line of the function, or of the file or cell, that it stands in
+    code: str  # the statement, of a loop or condition its head; "" where it is not known
+    # statements of the same scope that keep what it binds elsewhere, each with its line: ``self.x =
+    # y``, ``losses.append(y)``
+    keepers: tuple[tuple[int, str], ...] = ()
+
+
 class Source(NamedTuple):
     """Where in the user's code a call stands. ``code`` is what made the result, e.g. ``"b =
     a.clone()"``; ``off`` the line, in the same file, of the ``with torch.no_grad():`` or of the
-    decorator around it that switches the recording of gradients off, where one is written there."""
+    decorator around it that switches the recording of gradients off, where one is written there.
+    ``frames`` are the statements under which it ran, the innermost first, as far out as the
+    recording looked."""
 
     file: str
     line: int
     code: str | None
     off: int | None = None
+    frames: tuple[Frame, ...] = ()
 
 
 class Call(NamedTuple):

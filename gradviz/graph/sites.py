@@ -1,4 +1,9 @@
-"""What stands in a call site where torch itself called the user's code: no code of anybody's."""
+"""Whose code stands in a call site: what marks where torch itself called the user's code, and what
+belongs to an installed library."""
+
+from __future__ import annotations
+
+from types import CodeType
 
 # Between the function that torch's checkpoint called and the frame that called checkpoint.
 CHECKPOINT = compile("", "<checkpoint>", "exec")
@@ -6,3 +11,10 @@ CHECKPOINT = compile("", "<checkpoint>", "exec")
 # Between a module's forward and the frame that called the module, where a hook changed the
 # arguments.
 REPLACED = compile("", "<forward pre-hook>", "exec")
+
+INSTALLED = ("site-packages", "dist-packages")  # folders of libraries
+
+
+def is_installed(code: CodeType) -> bool:
+    """Say whether it is code of an installed library."""
+    return any(folder in code.co_filename for folder in INSTALLED)

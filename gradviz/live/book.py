@@ -68,7 +68,7 @@ def book_of(recording: Recording, shown: Sequence[Step], title: str | None) -> d
         "label": say("panel.step"),
         "kind": "steps",
         "options": [str(s.number) for s in shown],
-        "start": 0,
+        "start": first_step(shown),
     }
     states = [_state(step, listing) for step in shown]
     for part in ("cards", "arrows"):
@@ -79,6 +79,11 @@ def book_of(recording: Recording, shown: Sequence[Step], title: str | None) -> d
         "controls": [control],
         "states": states,
     }
+
+
+def first_step(steps: Sequence[Step]) -> int:
+    """Return the place of the step at which a player begins: the first one that shows something."""
+    return min(1, len(steps) - 1)
 
 
 def _title(title: str, shown: Sequence[Step], total: int) -> str:

@@ -129,6 +129,37 @@ class Control:
         labels = list(self.choices)
         return self.start or 0 if self.trait == "index" else labels.index(_say(self.start))
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the panel draws it at its line of the code. A widget of the reader's own, and one
+        whose states cannot be listed, is shown as it is."""
+        return self.ours and bool(self.choices)
+
+    def place_of(self, raw: Any) -> int | None:
+        """Return where one of the widget's states stands among the choices: what a panel's
+        ``values`` holds. Of a counter it is the count; None where it is none of them."""
+        if self.trait == "index" or self.kind == "counter":
+            return None if raw is None else int(raw)
+        labels = list(self.choices)
+        return labels.index(_say(raw)) if _say(raw) in labels else None
+
+    def raw_at(self, place: int) -> Any:
+        """Return the widget's state that stands at a place, as ``put`` takes it."""
+        if self.trait == "index" or self.kind == "counter":
+            return place
+        return list(self.choices.values())[place]
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """What a page needs to draw it."""
+        return {
+            "name": self.name,
+            "label": self.label,
+            "kind": self.kind,
+            "options": list(self.choices),
+            "start": self.place,
+        }
+
     def read(self) -> tuple[str, Any]:
         """Return label and value now. The widget is asked once, since another thread may change
         it."""

@@ -25,18 +25,20 @@ import textwrap
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from itertools import islice
 from types import CodeType
 from typing import TYPE_CHECKING, Any, overload
 
 import torch
 
-from gradviz.graph.records import GradvizError, Graph
+from gradviz.graph.records import Call, GradvizError, Graph
 from gradviz.live import lifetime
 from gradviz.live.controls import NONE, Control
 from gradviz.live.controls import control as make_control
 from gradviz.live.fields import Fields
+from gradviz.live.filled import Filled, fill_in
 from gradviz.names.position import display_name, shell
 from gradviz.picture.explaining import Listing
 from gradviz.picture.figure import Figure
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
 # seconds that a control's own thread waits for the main one, which may be busy with a cell
 HAND_OVER = 0.1
 SENDING = 0.001  # seconds in which the thread that sends has the interpreter to itself
+MEASURED = 12  # choices of a control whose code is measured before it is shown
 REMEMBERED = 12  # settings whose last picture is kept
 PRINTED = 4000  # characters of a scenario's output that are shown
 _PARTS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
@@ -171,14 +174,24 @@ class Run(Fields):
 
     Attributes:
         labels: control -> label.
+        written: the code as its author wrote it.
+        listing: the code with the choices filled in.
         recording: what was recorded.
         error: what the scenario raised, as "RuntimeError: …", or "".
         printed: what it printed, and its warnings.
         lines: the scenario's line that raised.
     """
 
-    def __init__(self, chosen: dict[str, tuple[str, Any]], listing: Listing | None) -> None:
-        self.listing = listing
+    def __init__(
+        self,
+        chosen: dict[str, tuple[str, Any]],
+        listing: Listing | None,
+        filled: Filled | None = None,
+    ) -> None:
+        self.written, self.filled = listing, filled
+        self.listing = _filled_listing(listing, filled)
+        # control -> file and lines of the function that it chose
+        self._bodies = {name: _body(value) for name, (_, value) in chosen.items()}
         self.labels = {name: label for name, (label, _) in chosen.items()}
         self.recording = record()
         self.error = self.printed = ""
@@ -213,7 +226,7 @@ class Run(Fields):
     @cached_property
     def figure(self) -> Figure:
         """The picture of what was recorded."""
-        return self.recording.figure()
+        return Figure(self.graph)
 
     @cached_property
     def state(self) -> dict[str, Any]:
@@ -226,17 +239,43 @@ class Run(Fields):
             listing=self.listing,
             words=False,
         )
-        return {**shown, "settings": self.settings}
+        code = self.filled.sent if self.filled else None
+        return {**shown, "settings": self.settings, **({"code": code} if code else {})}
 
     @cached_property
     def whole(self) -> dict[str, Any]:
         """The state with its text twin."""
         return {**self.state, "text": text_of(self.figure, self.state)}
 
-    @property
+    @cached_property
     def graph(self) -> Graph:
-        """The graph of what was recorded."""
-        return self.recording.graph
+        """The graph of what was recorded, its code with the choices filled in."""
+        graph = self.recording.graph
+        if self.filled is None or not self.filled.lines:
+            return graph
+        calls = [self._filled_call(call) for call in graph.calls]
+        fields = {field: getattr(graph, field) for field in Graph.FIELDS}
+        return Graph(**{**fields, "calls": calls})
+
+    def _filled_call(self, call: Call) -> Call:
+        """Return a call with its code filled in, where it stands in the scenario or is made by what
+        a control chose."""
+        source, filled, home = call.source, self.filled, self.written
+        if source is None or not source.code or filled is None or home is None:
+            return call
+        if source.file == home.file and source.line in filled.numbers:
+            code = filled.code_of(source.line, source.code, call.function)
+            return call._replace(source=source._replace(code=code))
+        for frame in source.frames:
+            if frame.file != home.file or frame.line not in filled.numbers:
+                continue
+            for control, (file, lines) in self._bodies.items():
+                code = ""
+                if source.file == file and source.line in lines:
+                    code = filled.code_within(frame.line, control, call.function)
+                if code:
+                    return call._replace(source=source._replace(line=frame.line, code=code))
+        return call
 
     @property
     def sentence(self) -> str:
@@ -348,6 +387,15 @@ class Exploration(Fields):
         return {name: control.read()[0] for name, control in self._controls.items()}
 
     @property
+    def filled(self) -> Filled:
+        """The scenario's code with what its controls choose now; ``print(f.filled.text)``.
+
+        What has no truthful code stays as it was written, with the control's label as a comment.
+        """
+        chosen = {name: control.read() for name, control in self._controls.items()}
+        return fill_in(self._function, chosen)
+
+    @property
     def controls(self) -> list[dict[str, Any]]:
         """The controls as plain data, for an exported page."""
         for control in self._controls.values():
@@ -356,16 +404,56 @@ class Exploration(Fields):
                     f"the states of {control.name} ({type(control.widget).__name__}) cannot be"
                     f" listed; expected choices: {control.name}=[…]"
                 )
-        return [
-            {
-                "name": c.name,
-                "label": c.label,
-                "kind": c.kind,
-                "options": list(c.choices),
-                "start": c.place,
-            }
-            for c in self._controls.values()
-        ]
+        return [*map(self._described, self._controls.values())]
+
+    @property
+    def widgets(self) -> dict[str, Any]:
+        """Control -> its ipywidgets widget, to observe or link: ``f.widgets["copy"]``. It moves
+        with the panel, and the panel with it."""
+        return {name: control.widget for name, control in self._controls.items()}
+
+    @property
+    def _drawn(self) -> dict[str, Control]:
+        """The controls that the panel draws itself, each at the first line that reads it."""
+        return {name: control for name, control in self._controls.items() if control.is_drawn}
+
+    def _described(self, control: Control) -> dict[str, Any]:
+        """Return a control as a page draws it, with the line at which it stands."""
+        line = self._lines.get(control.name)
+        return control.described | ({} if line is None else {"line": line})
+
+    @property
+    def _start(self) -> dict[str, tuple[str, Any]]:
+        """Label and value of every control at its start."""
+        return {name: control.at(control.start) for name, control in self._controls.items()}
+
+    @cached_property
+    def _lines(self) -> Mapping[str, int]:
+        """Control -> the first line that reads it."""
+        return fill_in(self._function, self._start).places
+
+    @property
+    def _places(self) -> dict[str, int | None]:
+        """Control -> where its state now stands among its choices: what the panel's ``values``
+        holds."""
+        return {name: control.place_of(control.raw) for name, control in self._drawn.items()}
+
+    @cached_property
+    def _listed(self) -> dict[str, Any]:
+        """The code for a page, with the most columns that each line has in any state: so places do
+        not hang on the state."""
+        if not self.code:
+            return {}
+        start = self._start
+        at_start = fill_in(self._function, start)
+        most = dict(at_start.widths)
+        for name, control in self._drawn.items():
+            choices = list(islice(control.choices.items(), MEASURED))
+            widths = [fill_in(self._function, start | {name: one}).widths for one in choices]
+            for line in most:  # two controls may stand in one line
+                more = max(w.get(line, 0) - at_start.widths[line] for w in widths)
+                most[line] += max(0, more)
+        return {**self.code, "columns": most}
 
     def set(self, **states: Any) -> Exploration:
         """Set controls from code, by label or by value. The scenario runs once.
@@ -438,7 +526,7 @@ class Exploration(Fields):
         # once: another thread may change it
         raw = {name: control.raw for name, control in self._controls.items()}
         chosen = {name: control.at(raw[name]) for name, control in self._controls.items()}
-        run, before = Run(chosen, self._listing), self._run
+        run, before = self._new_run(chosen), self._run
         self._raw = raw
         try:
             self._perform(run, chosen)
@@ -452,6 +540,7 @@ class Exploration(Fields):
                         state_shown = {**run.state, "afresh": True} if self._afresh else run.state
                         self._graph_widget.figure = run.figure
                         self._graph_widget.state = state_shown
+                        self._graph_widget.values = self._places
                         self._graph_widget.belongs_to(self._in_page())
                     time.sleep(SENDING)
             self._afresh = False
@@ -501,7 +590,7 @@ class Exploration(Fields):
     @property
     def graph(self) -> Graph:
         """The graph of the last run."""
-        return self.recording.graph
+        return self._last.graph
 
     @property
     def figure(self) -> Figure:
@@ -548,6 +637,25 @@ class Exploration(Fields):
         raw = {name: control.start for name, control in self._controls.items()} | self._find(states)
         return {name: control.at(raw[name]) for name, control in self._controls.items()}
 
+    def _listing_of(self, states: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return the code with these choices filled in, and the labels of the controls of which the
+        code does not say what was chosen.
+
+        Args:
+            states: control -> label or value; the others at their start.
+
+        Raises:
+            GradvizError: there is no such control or state.
+        """
+        chosen = self.choose(states)
+        labels = {name: label for name, (label, _) in chosen.items()}
+        filled = fill_in(self._function, chosen)
+        if not self.code or not filled.lines:
+            return self.code, labels
+        said = filled.places.keys() - filled.unfilled.keys()
+        code = {**self.code, "text": filled.to_read, "first": filled.lines[0].number}
+        return code, {name: label for name, label in labels.items() if name not in said}
+
     def run(self, **states: Any) -> Run:
         """Run the scenario once with these states, other controls at their start. Nothing that is
         shown changes.
@@ -567,9 +675,14 @@ class Exploration(Fields):
 
     def _fresh(self, chosen: dict[str, tuple[str, Any]]) -> Run:
         """Return a new run, which is neither shown nor kept."""
-        run = Run(chosen, self._listing)
+        run = self._new_run(chosen)
         self._perform(run, chosen)
         return run
+
+    def _new_run(self, chosen: dict[str, tuple[str, Any]]) -> Run:
+        """Return a run that is still to be performed, with its code filled in."""
+        filled = fill_in(self._function, chosen) if self._listing else None
+        return Run(chosen, self._listing, filled)
 
     def states(self) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
         """Run every combination of the controls, the last control changing fastest.
@@ -595,7 +708,13 @@ class Exploration(Fields):
             GradvizError: a control's states cannot be listed.
         """
         states = [state for _, state in self.states()]
-        return {"title": self._name, "code": self.code, "controls": self.controls, "states": states}
+        controls = self.controls
+        return {
+            "title": self._name,
+            "code": self._listed,
+            "controls": controls,
+            "states": states,
+        }
 
     # --- views ------------------------------------------------------------------------------------
 
@@ -610,23 +729,52 @@ class Exploration(Fields):
         from gradviz.live.panel import panel
         from gradviz.live.widget import GraphWidget
 
-        controls = [control.widget for control in self._controls.values()]
-        for widget in controls:
+        for widget in self.widgets.values():
             lifetime.reopen(widget)
         self._closed = False
-        graph_widget = GraphWidget(self.figure, state=self._last.state, code=self.code)
-        graph_widget.busy = lambda: self._turns.busy
-        graph_widget.belongs_to(self._in_page())
-        self._graph_widget = graph_widget
-        return panel(controls, graph_widget, self.reset)
+        shown = GraphWidget(
+            self.figure,
+            state=self._last.state,
+            code=self._listed,
+            controls=[self._described(c) | {"endless": True} for c in self._drawn.values()],
+            values=self._places,
+        )
+        shown.busy = lambda: self._turns.busy
+        shown.reset = self.reset
+        shown.observe(self._choose, "values")
+        self._graph_widget = shown
+        shown.belongs_to(self._in_page())
+        others = [c.widget for c in self._controls.values() if not c.is_drawn]
+        return panel(others, shown)
+
+    def _choose(self, change: Any) -> None:
+        """Set the controls whose choice the panel was given. What a page is told of them goes out
+        behind the picture, which is larger: see ``Turns``."""
+        moved = [
+            (control, control.raw_at(change.new[name]))
+            for name, control in self._drawn.items()
+            if name in change.new and change.new[name] not in (None, control.place_of(control.raw))
+        ]
+        with contextlib.ExitStack() as held:
+            for control, _ in moved:
+                held.enter_context(control.widget.hold_sync())
+            if moved:
+                self._put(moved)
 
     def _in_page(self) -> list[Shown]:
         """Return what the controls show in the page where the last run's picture is true."""
         from gradviz.live.widget import Shown
 
         in_page = [(c.widget, *c.in_page(self._raw[name])) for name, c in self._controls.items()]
+        places = {name: c.place_of(self._raw[name]) for name, c in self._drawn.items()}
+        drawn = [Shown(self._graph_widget, "values", places)] if places else []
         return [
-            Shown.of(widget, trait, raw) for widget, trait, raw in in_page if trait in widget.keys
+            *(
+                Shown.of(widget, trait, raw)
+                for widget, trait, raw in in_page
+                if trait in widget.keys
+            ),
+            *drawn,
         ]
 
     def close_views(self) -> None:
@@ -637,6 +785,8 @@ class Exploration(Fields):
         if "widget" in self.__dict__ and lifetime.close(self.widget, but=others):
             self._closed = True
             self._graph_widget = None
+            for control in self._drawn.values():
+                lifetime.close(control.widget)
             del self.widget
 
     @property
@@ -779,6 +929,23 @@ def _controls(function: Callable[..., Any], abbreviations: dict[str, Any]) -> di
                 " default"
             )
     return controls
+
+
+def _filled_listing(written: Listing | None, filled: Filled | None) -> Listing | None:
+    """Return a listing with the choices filled in."""
+    if written is None or filled is None or not filled.lines:
+        return written
+    head = written.text.split("\n")[: filled.lines[0].number - written.first]
+    return written._replace(text="\n".join([*head, filled.text]))
+
+
+def _body(value: Any) -> tuple[str, frozenset[int]]:
+    """Return the file of a function, and its lines; no lines of anything else."""
+    code = getattr(value, "__code__", None)
+    if not isinstance(code, CodeType):
+        return "", frozenset()
+    lines = frozenset(line for *_, line in code.co_lines() if line is not None)
+    return display_name(code.co_filename), lines
 
 
 def _listing(function: Callable[..., Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ class Left(Protocol):
     error: str
     lines: tuple[int, ...]
     listing: Listing | None
+    written: Listing | None
 
     @property
     def graph(self) -> Graph: ...
@@ -92,9 +93,9 @@ class Fields:
     def raised_code(self) -> str:
         """The scenario's statement that raised, on one line; "" when none did, or when its source
         is not known."""
-        if self.raised_line is None or self._left.listing is None:
+        if self.raised_line is None or self._left.written is None:
             return ""
-        return statement(self._left.listing, self.raised_line)
+        return statement(self._left.written, self.raised_line)
 
     @property
     def raised_call(self) -> Call | None:

@@ -7,7 +7,7 @@ from typing import Any
 from traitlets import observe
 
 from gradviz.graph.records import GradvizError
-from gradviz.live.book import book_of, steps_of
+from gradviz.live.book import book_of, first_step, steps_of
 from gradviz.live.steps import Step, graph_at
 from gradviz.live.widget import GraphWidget
 from gradviz.picture.figure import Figure
@@ -59,8 +59,9 @@ class Player(GraphWidget):
         self._recording = recording
         self._numbers = [step.number for step in steps]
         self._scenes = [_renamed(step) for step in steps]
-        super().__init__(book=book_of(recording, steps, title))
-        self.figure = self._figure(0)
+        begin = first_step(steps)
+        super().__init__(book=book_of(recording, steps, title), step=begin)
+        self.figure = self._figure(begin)
 
     @property
     def states(self) -> list[dict[str, Any]]:

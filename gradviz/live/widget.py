@@ -21,7 +21,7 @@ from gradviz.live import lifetime
 from gradviz.picture.explaining import Listing
 from gradviz.picture.figure import Figure
 from gradviz.picture.openings import opened_state
-from gradviz.picture.page import static
+from gradviz.picture.page import static, styles
 from gradviz.picture.scene import Card
 from gradviz.picture.state import state, text_of
 from gradviz.words import given
@@ -41,6 +41,8 @@ EXPECTED = {
     "state": "what gradviz.picture.state.state() made of a figure",
     "code": "a listing: {'text': …, 'first': …, 'file': …}",
     "book": "what gradviz.live.book.book() made of a recording",
+    "controls": "a list of controls, as an exploration describes them",
+    "values": "a dict: control -> which of its choices",
     "step": "a whole number, the place of one of the book's states",
     "selected": "the id of a card, as 'n3', or ''",
     "opened": "paths of modules, as ['model.transformer.h.5']",
@@ -81,7 +83,7 @@ class _Unicode(_Checked, Unicode):  # type: ignore[misc, type-arg]
     pass
 
 
-class _Texts(_Checked, List):  # type: ignore[misc, type-arg]
+class _List(_Checked, List):  # type: ignore[misc, type-arg]
     pass
 
 
@@ -148,11 +150,12 @@ class GraphWidget(anywidget.AnyWidget):
 
     Args:
         shown: a Figure, a Recording or a Graph. Left out: nothing yet, or what the traits say.
-        traits: ``state`` (made by ``picture.state.state``), ``code`` (a listing), ``book``
-            (precomputed states, shown instead of ``state``), ``step`` (which of them), ``selected``
-            (id of a card, or ""), ``opened`` (which modules of an outline the reader opened, the
-            newest last; may be set), ``drawn_for`` (the controls' values that ``state`` belongs
-            to, as ``belongs_to`` writes them).
+        traits: ``state`` (made by ``picture.state.state``), ``code`` (a listing),
+            ``controls`` (what it draws in the code) and ``values`` (control -> which of its
+            choices; may be set), ``book`` (precomputed states, shown instead of ``state``),
+            ``step`` (which of them), ``selected`` (id of a card, or ""), ``opened`` (which modules
+            of an outline the reader opened, the newest last; may be set), ``drawn_for`` (the
+            controls' values that ``state`` belongs to, as ``belongs_to`` writes them).
 
     Raises:
         GradvizError: ``shown`` is none of these.
@@ -164,14 +167,16 @@ class GraphWidget(anywidget.AnyWidget):
     """
 
     _esm = static(SCRIPT)
-    _css = static(*STYLES)
+    _css = styles(*STYLES)
 
     state = _Dict(NO_STATE).tag(sync=True, to_json=_state_sent)
     code = _Dict().tag(sync=True)
     book = _Dict().tag(sync=True, to_json=_book_sent)
+    controls: List[Any] = _List().tag(sync=True)
+    values = _Dict().tag(sync=True)
     step = _Int(0).tag(sync=True)
     selected = _Unicode("").tag(sync=True)
-    opened: List[Any] = _Texts(Unicode()).tag(sync=True)
+    opened: List[Any] = _List(Unicode()).tag(sync=True)
     drawn_for: List[Any] = List().tag(sync=True)
     # what the page itself says; empty in the language that its script speaks anyway
     words = Dict().tag(sync=True)
@@ -179,6 +184,7 @@ class GraphWidget(anywidget.AnyWidget):
     def __init__(self, shown: Any = None, **traits: Any) -> None:
         self.figure: Figure | None = None if shown is None else _figure(shown)
         self.busy: Callable[[], bool] = lambda: False  # whether another state is to come
+        self.reset: Callable[[], Any] = lambda: None  # sets the controls to their start
         self._controls: Sequence[Shown] = ()
         known = {*EXPECTED, *self.trait_names(), "figure"}
         if unknown := [name for name in traits if name not in known]:
@@ -208,15 +214,20 @@ class GraphWidget(anywidget.AnyWidget):
         self.drawn_for = [control.sent for control in controls]
 
     def _answer(self, _: Any, content: Any, buffers: Any) -> None:
-        """Answer the page, which asks whether anybody is there."""
-        if not isinstance(content, dict) or "ask" not in content:
+        """Answer the page, which asks whether anybody is there, or for the controls' start."""
+        if not isinstance(content, dict):
+            return
+        if content.get("reset"):
+            self.reset()
+        if "ask" not in content:
             return
         busy = self.busy()
         # a message was lost, or a control refused its new value
         if content.get("again") and not busy:
             for control in self._controls:
-                control.widget.send_state(control.trait)
-            self.send_state(["state", "drawn_for"])
+                if control.widget is not self:
+                    control.widget.send_state(control.trait)
+            self.send_state(["state", "drawn_for", "values"])
         self.send({"answer": content["ask"], "busy": busy})
 
     def close_views(self) -> None:
@@ -296,7 +307,7 @@ class GraphWidget(anywidget.AnyWidget):
                 )
             return []
         try:
-            names = [*outlined.modules.asked(paths)]
+            names = [*outlined.asked_for(paths)]
             if names != _opened_in(self.state):
                 figure = figure.opening(names)
                 _ = figure.outlined  # drawn now: what cannot be drawn is refused

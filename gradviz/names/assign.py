@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from gradviz.graph.records import Former, Source
+from gradviz.graph.records import Former, Frame, Source
 from gradviz.graph.sites import CHECKPOINT, REPLACED
 from gradviz.names import callers, resolve
 from gradviz.names.bindings import (
@@ -18,6 +18,7 @@ from gradviz.names.bindings import (
     is_conditional,
     scope_of,
 )
+from gradviz.names.frames import frame_of
 from gradviz.names.position import Place, dotted, line_of_switch, locate, statement_of
 from gradviz.words.speech import say
 
@@ -96,6 +97,7 @@ class Names:
         modules = _sites_of_modules(calls)
         self._places: dict[tuple[int, int], Place] = {}
         self._switches: dict[tuple[tuple[int, int], ...], int | None] = {}
+        self._frame_at: dict[tuple[int, int], Frame] = {}
         resolved = resolve.resolve([*sites, *map(_pairs, modules)], self._places)
         self.of_call = {id(c): n for c, n in zip(calls, resolved, strict=False)}
         self._of_module = dict(zip(modules, resolved[len(calls) :], strict=True))
@@ -315,7 +317,7 @@ class Names:
 
     def _called(self, site: Site, root: Root) -> str:
         """Return what a site calls a root module: the variable there, else its class."""
-        return getattr(self._of_module[site], "callee", None) or root.kind
+        return getattr(self._of_module.get(site), "callee", None) or root.kind
 
     def module_call(self, run: ModuleRun) -> tuple[Source | None, str | None]:
         """Tell which statement called a module, and how the call is written there."""
@@ -340,7 +342,22 @@ class Names:
         else:
             code = self._code_with_result_name(call, named)
         is_off = not call.grad_mode and not call.bookkeeping
-        return Source(named.file, named.line, code, self._switch(call.site) if is_off else None)
+        switch = self._switch(call.site) if is_off else None
+        return Source(named.file, named.line, code, switch, self._frames(call.site))
+
+    def _frames(self, site: Site) -> tuple[Frame, ...]:
+        """Return the statements of a site, the innermost first."""
+        users = [pair for pair in _pairs(site) if pair[0] not in (CHECKPOINT, REPLACED)]
+        return tuple(map(self._frame, users))
+
+    def _frame(self, pair: tuple[Any, int]) -> Frame:
+        """Return the statement of one frame, read once for all the calls that it made."""
+        key = id(pair[0]), pair[1]
+        found = self._frame_at.get(key)
+        if found is None:
+            self._node(pair)
+            found = self._frame_at[key] = frame_of(self._places[key])
+        return found
 
     def _switch(self, site: Site) -> int | None:
         """Return the line that switches gradients off around a call, where they are."""

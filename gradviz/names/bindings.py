@@ -1,4 +1,5 @@
-"""When a scope may have given one of its variables to another object. Knows no torch.
+"""Which statements bind a variable, what they give it, and when it may have been given to another
+object. Knows no torch.
 
 A recorded call proves that a variable holds a tensor: it was read there, or bound there. ``b = a``
 is no call. So what counts is whether a statement that binds the name without one may have run since
@@ -31,6 +32,11 @@ def scope_of(node: Any) -> Any:
     return node
 
 
+def scope_around(scope: Any) -> Any:
+    """Return the scope in which another one is written."""
+    return scope_of(scope.parent)
+
+
 @functools.lru_cache(maxsize=64)
 def bindings(scope: Any) -> list[tuple[str, Any]]:
     """Return the names that a scope binds or deletes, each with the statement that does it."""
@@ -48,6 +54,101 @@ def bindings(scope: Any) -> list[tuple[str, Any]]:
         if not isinstance(node, _SCOPES):
             todo += ast.iter_child_nodes(node)
     return bound
+
+
+def binders_of(name: ast.expr) -> list[Any]:
+    """Return the statements that bind a variable or its attribute, in the innermost scope that
+    does; none of them for a parameter, nor for what is no name."""
+    called, scope = dotted(name), scope_of(name)
+    while called is not None:
+        binders = [statement for bound, statement in bindings(scope) if bound == called]
+        if binders or isinstance(scope, ast.Module) or called in parameters_of(scope):
+            return binders
+        scope = scope_around(scope)
+        while isinstance(scope, ast.ClassDef):  # whose variables its methods do not see
+            scope = scope_around(scope)
+    return []
+
+
+def binder_before(name: ast.expr) -> Any:
+    """Return the statement above that bound last what an expression names; of a variable of an
+    outer scope the only one that ever does. None where that is not known."""
+    binders, scope = binders_of(name), scope_of(name)
+    while isinstance(scope, COMPREHENSIONS):
+        scope = scope_around(scope)
+    if binders and scope_of(binders[0].parent) is scope:
+        here = statement_of(name).lineno
+        above = [binder for binder in binders if binder.lineno < here]
+        return max(above, key=lambda binder: int(binder.lineno), default=None)
+    return binders[0] if len(binders) == 1 else None
+
+
+def value_before(name: ast.expr) -> Any:
+    """Return the expression that was given to a name last, see ``binder_before``."""
+    called, binder = dotted(name), binder_before(name)
+    return None if called is None or binder is None else value_given(called, binder)
+
+
+def value_given(name: str, binder: Any) -> Any:
+    """Return the expression that a statement gives a name; None where it is no assignment."""
+    if isinstance(binder, ast.AnnAssign):
+        return binder.value
+    if not isinstance(binder, ast.Assign):
+        return None
+    for target in binder.targets:
+        if dotted(target) == name:
+            return binder.value
+        if isinstance(target, ast.Tuple) and isinstance(binder.value, ast.Tuple):
+            for one, value in zip(target.elts, binder.value.elts, strict=False):
+                if dotted(one) == name:
+                    return value
+    return None
+
+
+def parameters_of(scope: Any) -> list[str]:
+    """Return the names of a function's parameters, in the order in which a call fills them; none
+    for a scope that is no function."""
+    given = getattr(scope, "args", None)
+    if not isinstance(given, ast.arguments):
+        return []
+    rest = [a for a in (given.vararg, given.kwarg) if a is not None]
+    return [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs, *rest)]
+
+
+def default_of(function: Any, parameter: str) -> Any:
+    """Return the expression that a parameter is where no call gives it; None where it has to be
+    given."""
+    given = function.args
+    plain = [a.arg for a in (*given.posonlyargs, *given.args)]
+    by_place = dict(zip(plain[::-1], given.defaults[::-1], strict=False))
+    by_name = {a.arg: v for a, v in zip(given.kwonlyargs, given.kw_defaults, strict=True)}
+    return {**by_place, **by_name}.get(parameter)
+
+
+def argument_of(call: ast.Call, function: Any, parameter: str, before: int) -> Any:
+    """Return the expression that a parameter is in a call, its default where the call gives none;
+    the call itself where that cannot be told, None where nothing gives it.
+
+    Args:
+        call: of the function.
+        function: its syntax node.
+        parameter: its name.
+        before: how many parameters stand before the call's arguments: ``self``.
+
+    Example:
+        >>> tree = ast.parse("def f(x, rate=0.5): f(1), f(1, 0), f(*both)")
+        >>> calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        >>> [ast.unparse(argument_of(call, tree.body[0], "rate", 0)) for call in calls]
+        ['0.5', '0', 'f(*both)']
+    """
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    if None in named or any(isinstance(a, ast.Starred) for a in call.args):
+        return call
+    plain = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    place = plain.index(parameter) - before if parameter in plain else -1
+    if parameter in named or not 0 <= place < len(call.args):
+        return named.get(parameter) or default_of(function, parameter)
+    return call.args[place]
 
 
 @functools.lru_cache(maxsize=1024)

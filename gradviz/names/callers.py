@@ -14,7 +14,7 @@ from types import CodeType
 from typing import Any, NamedTuple, TypeGuard
 
 from gradviz.graph.sites import CHECKPOINT
-from gradviz.names.bindings import bindings, scope_of
+from gradviz.names.bindings import binders_of, bindings, scope_of
 from gradviz.names.position import Place, callee_of, dotted, is_module, statement_of
 
 _BUILTINS = {name for name in dir(builtins) if callable(getattr(builtins, name))}
@@ -204,7 +204,7 @@ def _hands_on(call: ast.Call) -> bool:
 def _shift_of_alias(code: CodeType, name: ast.Name) -> int | None:
     """Return the shift for a variable that holds the function, as the one statement says that binds
     it."""
-    binders = _binders_of(name)
+    binders = binders_of(name)
     if len(binders) != 1:
         return None
     binder = binders[0]
@@ -227,19 +227,6 @@ def _shift_of_assigned(code: CodeType, value: ast.expr | None) -> int | None:
     return 0 if isinstance(value, ast.Call) and is_wrapper else None
 
 
-def _binders_of(name: ast.Name) -> list[Any]:
-    """Return the statements that bind a variable, in the innermost scope that does; none of them
-    for a parameter."""
-    scope = scope_of(name)
-    while True:
-        binders = [statement for bound, statement in bindings(scope) if bound == name.id]
-        if binders:
-            return binders
-        if isinstance(scope, ast.Module) or name.id in _parameters_of(scope):
-            return []
-        scope = scope_of(scope.parent)
-
-
 def _shift_of_value(code: CodeType, value: ast.Name | ast.Attribute) -> int | None:
     """Return the shift for an assigned name: ``run = holder.run`` gives ``self``; whether ``run =
     Holder.run`` does, only what ``Holder`` is could tell."""
@@ -260,19 +247,9 @@ def _is_made_here(receiver: ast.expr) -> bool:
         return False
     if receiver.id == "self":
         return True
-    binders = _binders_of(receiver)
+    binders = binders_of(receiver)
     makers = [b for b in binders if isinstance(b, ast.Assign) and isinstance(b.value, ast.Call)]
     return bool(binders) and len(makers) == len(binders)
-
-
-def _parameters_of(scope: Any) -> set[str]:
-    """Return the names of a function's parameters; none for a scope that is no function."""
-    arguments = getattr(scope, "args", None)
-    return (
-        {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)}
-        if arguments is not None
-        else set()
-    )
 
 
 def _argument(call: ast.Call, slot: Slot, shift: int, outside: CodeType) -> ast.expr | Slot | None:

@@ -54,15 +54,25 @@ class Place(NamedTuple):
         """The line where the node starts."""
         return int((_f_string(self.node) or self.node).lineno) if self.node else self.line
 
-    def text(self, node: Any) -> str:
-        """Return the source of ``node`` on one line, at most ``WIDTH`` characters."""
-        if node.lineno == node.end_lineno and not _f_string(node):
-            line = self.source.lines[node.lineno - 1].encode()
-            text = line[node.col_offset : node.end_col_offset].decode()
-        else:
-            text = ast.unparse(node)  # without the comments in between
-        text = " ".join(text.split())
-        return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
+    def text(self, node: Any, most: int = WIDTH) -> str:
+        """Return the source of ``node`` on one line, at most this many characters."""
+        return text_of(node, self.source, most)
+
+
+def text_of(node: Any, source: Source, most: int = WIDTH) -> str:
+    """Return the source of a node on one line, at most this many characters."""
+    if node.lineno == node.end_lineno and not _f_string(node):
+        line = source.lines[node.lineno - 1].encode()
+        text = line[node.col_offset : node.end_col_offset].decode()
+    else:
+        text = _unparsed(node)  # without the comments in between
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+@functools.lru_cache(maxsize=1024)  # many calls run under one statement
+def _unparsed(node: Any) -> str:
+    return ast.unparse(node)
 
 
 @functools.lru_cache(maxsize=1024)  # a live picture asks for the same ones at every click
@@ -94,7 +104,7 @@ def locate(code: CodeType, lasti: int) -> Place:
     can_call = isinstance(node, (ast.expr, ast.AugAssign, ast.For, ast.With))
     is_loop = isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
     is_decorator = execution.decorator is not None
-    if not can_call or is_loop or is_decorator or _edited(code, execution.source):
+    if not can_call or is_loop or is_decorator or is_edited(code, execution.source):
         node = None
     return Place(code, opname, line, node, execution.source)
 
@@ -125,12 +135,16 @@ def line_of_switch(places: Iterable[Place]) -> int | None:
     Args:
         places: of the frames of one call, in one file, the outermost first.
     """
+    around = [s for place in places for s in reversed(list(_switches_around(place.node)))]
+    switches = [s for s in around if _is_on(s) is not None or _name(s) == SET]
     line = None
-    for place in places:
-        for switch in reversed(list(_switches_around(place.node))):
-            is_on = _is_on(switch)
-            if is_on is not None:
-                line = None if is_on else line or switch.lineno
+    for switch in switches:
+        is_on = _is_on(switch)
+        # gradients are off, so the innermost switches them off, whatever its argument is
+        if is_on is None and switch is switches[-1]:
+            is_on = False
+        if is_on is not None:
+            line = None if is_on else line or switch.lineno
     return line
 
 
@@ -147,12 +161,18 @@ def _switches_around(node: Any) -> Iterator[Any]:
         inner, outer = outer, getattr(outer, "parent", None)
 
 
+def _name(switch: Any) -> str:
+    """Return the last name of a context or decorator: ``no_grad`` of ``torch.no_grad()``."""
+    called = switch.func if isinstance(switch, ast.Call) else switch
+    return called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+
+
 def _is_on(switch: Any) -> bool | None:
     """Say whether a context or decorator switches gradients on; None: it switches nothing, or that
     is not known."""
-    called = switch.func if isinstance(switch, ast.Call) else switch
-    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-    values = [arg.value for arg in getattr(switch, "args", ()) if isinstance(arg, ast.Constant)]
+    name = _name(switch)
+    given = (*getattr(switch, "args", ()), *(k.value for k in getattr(switch, "keywords", ())))
+    values = [value.value for value in given if isinstance(value, ast.Constant)]
     if name == ON:
         return True
     if name in OFF:
@@ -222,7 +242,7 @@ def _only_one(nodes: list[Any]) -> Any:
 
 
 @functools.lru_cache(maxsize=256)
-def _edited(code: CodeType, source: Source) -> bool:
+def is_edited(code: CodeType, source: Source) -> bool:
     """Tell whether the text is no longer what the code was compiled from: names differ at the
     code's own positions."""
     before: Any = None
@@ -299,6 +319,28 @@ def statement_of(node: Any) -> Any:
     while not isinstance(node, ast.stmt):
         node = node.parent
     return node
+
+
+def holds_others(node: Any) -> bool:
+    """Tell whether a node is a statement with others in it: a loop, a ``with``, a function."""
+    return isinstance(node, ast.stmt) and (hasattr(node, "body") or hasattr(node, "cases"))
+
+
+def statement_or_head(node: Any) -> Any:
+    """Return the statement around a node, of a statement that holds others the whole expression in
+    its head; None where the node is such a statement itself."""
+    statement = statement_of(node)
+    if not holds_others(statement):
+        return statement
+    while isinstance(node.parent, (ast.expr, ast.keyword, ast.comprehension)):
+        node = node.parent
+    return None if node is statement else node
+
+
+def statement_at(source: Source, line: int) -> Any:
+    """Return the innermost statement over a line of a file; None where there is none, or where
+    several stand on it."""
+    return _innermost(source.statements_at_line(line))
 
 
 def callee_of(function: ast.AST) -> str | None:

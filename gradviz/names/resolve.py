@@ -464,7 +464,24 @@ def _object_called(place: Place) -> str | None:
         return None
     receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
     maker = callee_of(receiver.func) if isinstance(receiver, ast.Call) else None
-    return f"{maker}(…).{callee_of(node.func)}" if maker else dotted(node.func)
+    if maker:
+        return f"{maker}(…).{callee_of(node.func)}"
+    return dotted(node.func) or _sliced(node.func)
+
+
+def _sliced(node: ast.AST) -> str | None:
+    """Return a slice of what has a name, as it is written.
+
+    >>> [_sliced(ast.parse(text, mode="eval").body) for text in ("net[:6]", "net[a:]", "net[6]")]
+    ['net[:6]', None, None]
+    """
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Slice):
+        return None
+    ends = (node.slice.lower, node.slice.upper, node.slice.step)
+    value = dotted(node.value)
+    if value is None or not all(end is None or is_literal(end) for end in ends):
+        return None
+    return f"{value}[{ast.unparse(node.slice)}]"
 
 
 def _arguments(place: Place) -> tuple[list[Any], bool]:

@@ -16,11 +16,25 @@ from weakref import WeakSet
 from gradviz.graph.records import GradvizError
 from gradviz.live import lifetime
 from gradviz.live.explore import Exploration, Run, Turns, missing
+from gradviz.notebook.cells import brief, goals, step_plot, table, torchviz
 from gradviz.recording import Recording
 from gradviz.words import given
 from gradviz.words.en import BELIEF
 from gradviz.words.plain import visible
 from gradviz.words.speech import language, say
+
+__all__ = [
+    "Question",
+    "Reply",
+    "Wrong",
+    "brief",
+    "goals",
+    "present",
+    "question",
+    "step_plot",
+    "table",
+    "torchviz",
+]
 
 FEWEST, MOST = 2, 4  # answers
 MISCONCEPTIONS = dict(BELIEF)
@@ -245,16 +259,13 @@ class Question:
         """Question, answers, code and, after an answer, reply and picture: an ipywidgets Box."""
         import ipywidgets
 
-        from gradviz.live.panel import room
+        from gradviz.live.panel import panel
         from gradviz.live.widget import GraphWidget, Shown
 
         self._buttons = ipywidgets.ToggleButtons(
             options=self.answers,
             index=self._given,
-            description=(
-                f"{_marked_up(self.text)}<span class=gradviz-with>"
-                f" {html.escape(self.settings)}</span>"
-            ),
+            description=_marked_up(self.text) + self._said_settings,
             description_allow_html=True,
             tooltip="",  # else its label shows the word "null"
             style={"description_width": "initial", "button_width": "auto"},
@@ -265,7 +276,7 @@ class Question:
         self._graph_widget = GraphWidget(code=self.code)
         self._graph_widget.busy = lambda: self._turns.busy
         self._graph_widget.belongs_to([Shown.of(self._buttons, "index", None)])
-        box = room([self._buttons, self._reveal], self._graph_widget)
+        box = panel([self._buttons, self._reveal], self._graph_widget)
         self._panel = box.children[0].add_class("gradviz-question")
         self._buttons.observe(self._clicked, "index")
         self._reveal.on_click(lambda _: self.reveal())
@@ -274,6 +285,13 @@ class Question:
             self._show(self._run, self.reply, self._given)
         self._dress()
         return box
+
+    @property
+    def _said_settings(self) -> str:
+        """What was chosen and the code does not say, as HTML."""
+        if not self.settings:
+            return ""
+        return f"<span class=gradviz-with> {html.escape(self.settings)}</span>"
 
     def close_views(self) -> None:
         """Close it in the page: the cell that showed it was run again. It can be answered, and
@@ -435,10 +453,8 @@ def question(
         return Question(text, lambda: Run.of(scenario), truth, _checked(answers), right)
     asked = scenario if isinstance(scenario, Exploration) else Exploration(scenario, {})
     new_question = Question(text, lambda: asked.run(**settings), truth, _checked(answers), right)
-    new_question.code = asked.code
-    new_question.settings = " ".join(
-        f"{name}={visible(label)}" for name, (label, _) in asked.choose(settings).items()
-    )
+    new_question.code, unsaid = asked._listing_of(settings)
+    new_question.settings = " ".join(f"{name}={visible(label)}" for name, label in unsaid.items())
     return new_question
 
 

@@ -4,33 +4,33 @@ what is asked."""
 from __future__ import annotations
 
 import ast
-import os
-import re
 import sys
 import weakref
 from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import Any, NamedTuple
 
-import IPython
 import torch
+from IPython.core.inputtransformer2 import TransformerManager
 
 from gradviz.graph.records import GradvizError
+from gradviz.names.position import callee_of
 from gradviz.recording import Recording
 from gradviz.watch import torch_private
-from gradviz.watch.walk import walk
+from gradviz.watch.stack import is_library
 from gradviz.why.answer import explain_error
+from gradviz.why.bare import Bare, explain_bare, models_at_work
 from gradviz.why.entry import explain
 from gradviz.why.explanation import Explanation
+from gradviz.why.failing import traced
 from gradviz.why.messages import cause_of, read_error
-from gradviz.why.subjects import held_by, names_of, parameters_of
+from gradviz.why.reading import looks, value_of, with_parts
+from gradviz.why.subjects import held_by, is_whole, names_of, parameters_of
 from gradviz.words.speech import say
 
 MAGIC = "%gradviz why"
 # losses that nobody calls backward on
 MEASURED = ("val", "test", "eval", "best", "last", "old", "prev")
-NOT_HERS: tuple[str, ...] = (torch_private.TORCH, os.path.dirname(str(IPython.__file__)) + os.sep)
-NOT_HERS += (os.path.dirname(os.path.dirname(__file__)) + os.sep,)
 
 
 class _Failed(NamedTuple):
@@ -59,6 +59,9 @@ class Notebook:
         self.cell = 0  # cells that ran, but for those that only ask
         self.recording: Recording | None = None  # the last one
         self.recorded_in = 0
+        # what the last cell that read any .grad has read, as written there
+        self.looks: list[tuple[str, ast.expr]] = []
+        self.looked_in = 0
         self.backwards = -1, -1  # the last two cells that ran one
         self.error: _Failed | None = None  # the last one of autograd's that stands
         self.other: _Failed | None = None  # another kind, if newer
@@ -89,6 +92,8 @@ class Notebook:
         ended = recording is not None and error is None and bool(recording.graph.backwards)
         if trained or ended:
             self.backwards = self.backwards[1], self.cell
+        if read := looks(_cell_tree(source), ("grad",)):
+            self.looks, self.looked_in = [(ast.unparse(word), word) for _, word in read], self.cell
         self.note_births()
         if ended or self._is_over(source, error, trained, old):
             self.error = None
@@ -119,7 +124,8 @@ class Notebook:
             return True
         if error:
             return False
-        called = re.findall(r"(?<!def )\b(\w+)\(", source)
+        calls = (n for n in ast.walk(_cell_tree(source)) if isinstance(n, ast.Call))
+        called = {callee_of(call.func) for call in calls}
         runs_through = not failed.functions.isdisjoint(called)
         return runs_through or bool(failed.names & self._made_anew(old))
 
@@ -178,7 +184,7 @@ class Notebook:
         recording = self.recording
         if recording and self.backwards[1] > self.recorded_in and recording.graph.backwards:
             recording = None  # a later backward was not recorded
-        known = names_of(parts, subjects, self.namespace, recording is None)
+        known = names_of(parts, subjects, with_parts(self.namespace), recording is None)
         return explain(*subjects, recording=recording, names=known)
 
     def why(self) -> Explanation:
@@ -215,7 +221,7 @@ class Notebook:
         loss = self.loss()[0] if loss is None else loss
         if recording is not None and loss is not None and recording.find(loss) is None:
             loss = None  # of another cell: what this one called backward on has no name
-        return _asked({**self.namespace, **inside}, loss, recording, error)
+        return _asked({**self.namespace, **inside}, loss, recording, error, {})
 
     def newest(self) -> Explanation:
         """Explain what the newest loss does, in the recording where that is as new (NOTE [what is
@@ -233,8 +239,16 @@ class Notebook:
                 loss, note = None, ""
         if recording is None and loss is not None and loss_cell < last and before >= loss_cell:
             loss, note = None, say("magic.loss_lost")
-        explanation = _asked(self.namespace, loss, recording, None)
+        explanation = _asked(self.namespace, loss, recording, None, self.looked(recording))
         return explanation._replace(more=(*explanation.more, note)) if note else explanation
+
+    def looked(self, recording: Recording | None) -> dict[str, Any]:
+        """Return the tensors whose ``.grad`` the last cell that read any has read, where no
+        recording tells, by its words for them."""
+        if recording is not None and self.looked_in <= self.recorded_in:
+            return {}
+        values = {word: value_of(read, self.namespace) for word, read in self.looks}
+        return {w: t for w, t in values.items() if issubclass(type(t), torch.Tensor)}
 
     def _is_outdated(self, recording: Recording, loss_cell: int, seen: bool) -> bool:
         """Tell whether the newest loss is not what the last recording is about.
@@ -249,7 +263,9 @@ class Notebook:
         is_later = last > self.recorded_in
         if is_later and (has_backward or not seen or before >= loss_cell):
             return True
-        return not seen and (loss_cell > self.recorded_in or not has_backward)
+        is_empty = not recording.graph.calls
+        older = (loss_cell >= 0 or is_empty) and not has_backward
+        return not seen and (loss_cell > self.recorded_in or older)
 
     def loss(self) -> tuple[Any, int, str]:
         """Return the newest loss among the notebook's names, in which cell it was made, and what
@@ -283,12 +299,26 @@ def _last() -> BaseException | None:
 
 def _frames(trace: TracebackType | None) -> list[FrameType]:
     """Return the user's frames behind an error, the outermost first."""
-    frames = []
-    while trace is not None:
-        if not trace.tb_frame.f_code.co_filename.startswith(NOT_HERS):
-            frames.append(trace.tb_frame)
-        trace = trace.tb_next
-    return frames
+    return [frame for frame, _, _ in traced(trace) if not is_library(frame.f_code)]
+
+
+def _cell_tree(source: str) -> ast.Module:
+    """Return the syntax tree of a cell, without magics that run the whole of it; an empty one where
+    that is no Python.
+
+    >>> [ast.unparse(node) for node in _cell_tree("%%gradviz\\n%time f()\\nx.grad").body][1:]
+    ['x.grad']
+    >>> _cell_tree("x =").body
+    []
+    """
+    lines = source.splitlines(keepends=True)
+    while lines and lines[0].startswith("%%"):
+        lines = lines[1:]
+    try:
+        tree: ast.Module = ast.parse(TransformerManager().transform_cell("".join(lines)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])
+    return tree
 
 
 def _expressions(words: str) -> list[ast.expr]:
@@ -354,77 +384,32 @@ def _trained(
 
 
 def _asked(
-    names: dict[str, Any], loss: Any, recording: Recording | None, error: BaseException | None
+    names: dict[str, Any],
+    loss: Any,
+    recording: Recording | None,
+    error: BaseException | None,
+    looked: dict[str, Any],
 ) -> Explanation:
-    """Explain an error, or without one what a loss does to the models.
+    """Explain an error, or without one what the program shows and what a loss does to the models.
+
+    Args:
+        names: the notebook's variables.
+        loss: the newest one.
+        recording: of the cell that is asked about.
+        error: what it raised.
+        looked: tensors whose ``.grad`` a cell read that was not recorded, by its words for them.
 
     Raises:
-        GradvizError: there is neither an error, nor a loss, nor a model.
+        GradvizError: there is nothing to explain.
     """
-    models = _models(names, loss, recording)
-    subjects: list[Any] = [models] if models else []  # a mapping, so that each has its name
-    subjects += [] if loss is None else [loss]
-    if not subjects and error is None:
-        raise GradvizError(say("magic.nothing_found"))
+    with torch_private.unobserved():
+        names = with_parts(names)
+        models = models_at_work(names, loss, recording)
     kinds = (torch.Tensor, torch.optim.Optimizer)
-    known = {n: t for n, t in names.items() if issubclass(type(t), kinds) and not n.startswith("_")}
-    return explain(*subjects, error=error, recording=recording, names=known)
-
-
-def _models(names: dict[str, Any], loss: Any, recording: Recording | None) -> dict[str, Any]:
-    """Return the modules that the question is about: those at work that the loss reaches or an
-    optimizer trains.
-
-    Which ones were at work is known of a recording only; without an optimizer all of them may be
-    meant to learn. Where nothing is left of them it may be about any.
-    """
-    models = _outermost_modules(names)
-    at_work = _modules_at_work(models, recording)
-    held = held_by([o for o in names.values() if isinstance(o, torch.optim.Optimizer)]).keys()
-    needs_recorded = recording and loss is not None
-    models = at_work if needs_recorded else at_work or models
-    if at_work and not held:
-        return models
-    return _modules_with(held | set(map(id, _leaves(loss))), models) or models
-
-
-def _outermost_modules(names: dict[str, Any]) -> dict[str, Any]:
-    """Return the modules with parameters that are part of no other; each by the last of its
-    names, where the first of them stands."""
-    modules = {}
-    for name, value in names.items():
-        is_module = issubclass(type(value), torch.nn.Module) and not name.startswith("_")
-        if is_module and parameters_of(value):
-            modules[name] = value
-    part_ids = {id(part) for m in modules.values() for part in m.modules() if part is not m}
-    name_of = {id(module): name for name, module in modules.items() if id(module) not in part_ids}
-    return {name: modules[name] for name in name_of.values()}
-
-
-def _modules_at_work(models: dict[str, Any], recording: Recording | None) -> dict[str, Any]:
-    """Return the modules whose parameters a recording saw."""
-    if not recording:
-        return {}
-    return {
-        name: model
-        for name, model in models.items()
-        if any(recording.find(parameter) is not None for parameter in model.parameters())
-    }
-
-
-def _modules_with(leaf_ids: set[int], models: dict[str, Any]) -> dict[str, Any]:
-    """Return the modules that have one of these parameters."""
-    return {
-        name: model
-        for name, model in models.items()
-        if not leaf_ids.isdisjoint(map(id, model.parameters()))
-    }
-
-
-def _leaves(loss: Any) -> list[Any]:
-    """Return the leaves that a backward from this loss would reach."""
-    nodes = [] if loss is None or loss.grad_fn is None else walk([loss.grad_fn]).nodes
-    return [torch_private.leaf_of(node) for node in nodes]
+    own = {n: value for n, value in names.items() if not n.startswith("_")}
+    known = {n: value for n, value in own.items() if issubclass(type(value), kinds)}
+    known |= {n: m for n, m in own.items() if is_whole(m)}
+    return explain_bare(Bare(known, recording, error, models, loss, looked))
 
 
 def _numbers(names: dict[str, Any]) -> dict[str, torch.Tensor]:

@@ -15,10 +15,19 @@ from typing import TYPE_CHECKING, Any, Literal
 from gradviz.graph.records import GradvizError, Graph, Tensor
 from gradviz.picture import arrange, cards, dot, node_boxes, nodes, render, text
 from gradviz.picture import fold as folding
-from gradviz.picture.outline.asked import AS_IT_IS, Asked, check_depth, check_modules, object_of
+from gradviz.picture.outline.asked import (
+    AS_IT_IS,
+    Asked,
+    Points,
+    check_depth,
+    check_paths,
+    object_of,
+    with_parameters,
+)
 from gradviz.picture.outline.drawn import Drawn, is_wanted
 from gradviz.picture.quiet import quiet
 from gradviz.picture.scene import LINES, Scene
+from gradviz.picture.theme import DARK_PAGE, darkened
 from gradviz.words import given
 
 if TYPE_CHECKING:
@@ -26,6 +35,8 @@ if TYPE_CHECKING:
 
 WIDTH = 860  # CSS pixels
 SUFFIXES = ("svg", "png", "pdf", "dot", "json", "html")
+
+GROUND = '<rect x="-9999" y="-9999" width="99999" height="99999" fill="{}"/>'
 
 
 class Figure:
@@ -35,8 +46,9 @@ class Figure:
         graph: what to draw.
         view: "cards", one card a result, or "nodes", torch's own nodes one by one.
         title: said first in the text and to screen readers.
-        focus: the module to open in a picture of a model, or several: "transformer.h.5". What is
-            opened is never folded away.
+        focus: the module to open in a picture of a model, or several: "transformer.h.5". They are
+            opened as by a click: see ``opening``. The path of a parameter, "fc1.weight", gives it a
+            card of its own, with what comes into its AccumulateGrad.
         depth: how many levels of modules to open, whatever happens in them: 0 opens none. What
             costs a gradient is told all the same. Left out, a module is opened where something
             happens in it.
@@ -75,13 +87,12 @@ class Figure:
         self.title = title
         opened = given.texts("focus=", focus, "a module's path, as in 'transformer.h.5'")
         given.flag("fold=", fold)
-        check_modules("focus=", graph, opened)
+        check_paths("focus=", graph, opened)
         check_depth(depth)
-        self._asked = Asked(frozenset(opened), depth, object_of(graph, around))
+        self._asked = Asked(depth=depth, around=object_of(graph, around))
+        self._opened = tuple(opened)  # modules, in the order in which a reader opened them
         self._folded = fold
         self._like: render.Arranged | None = None
-        self._before: Figure | None = None  # in whose picture a reader opened modules
-        self._opened: tuple[str, ...] = ()  # these ones, in the order in which she did
 
     def of(self, graph: Graph) -> Figure:
         """Return the figure of a graph that is ``same_but_numbered``; what was made for this one is
@@ -93,13 +104,13 @@ class Figure:
         return figure
 
     def opening(self, paths: str | Iterable[str]) -> Figure:
-        """Return the figure with these modules of its outline opened, as a click opens them: the
-        other cards stay as they are, and the picture may become higher than a page. What ``focus=``
-        opened is closed. A picture that is no outline stays as it is.
+        """Return the figure with these modules opened, and no others, as a click opens them: the
+        other cards stay as they are, and the picture may become higher than a page. A picture
+        without modules stays as it is.
 
         Args:
-            paths: of modules, "transformer.h.5"; of a module with nothing inside, its card is kept
-                apart.
+            paths: of modules, "transformer.h.5"; one with no modules inside is drawn operation by
+                operation. A parameter gets a card of its own.
 
         Raises:
             GradvizError: there is no such module; the picture cannot be drawn.
@@ -109,19 +120,16 @@ class Figure:
             'An empty graph: no tensor, no node.'
         """
         wanted = given.texts("opening()", paths, "a module's path, as in 'transformer.h.5'")
-        check_modules("opening()", self.graph, wanted)
-        before = self._before or self
-        if before._asked.opened:
-            before = before._changed(_asked=before._asked._replace(opened=frozenset()))
-        return before._changed(_opened=wanted, _before=before) if wanted else before
+        check_paths("opening()", self.graph, wanted)
+        return self._changed(_opened=tuple(wanted))
 
     def _changed(self, **attributes: Any) -> Figure:
         """Return a figure of the same graph with these attributes, to be drawn anew."""
         figure = copy.copy(self)
-        made = [n for n, v in vars(type(self)).items() if isinstance(v, cached_property)]
-        for name in made:
-            if name != "whole":
-                figure.__dict__.pop(name, None)
+        made = {n for n, v in vars(type(self)).items() if isinstance(v, cached_property)}
+        kept = {"whole", "_closed"} if attributes.keys() == {"_opened"} else {"whole"}
+        for name in made - kept:
+            figure.__dict__.pop(name, None)
         figure.__dict__.update(attributes)
         return figure
 
@@ -169,8 +177,11 @@ class Figure:
         """
         if not self._is_outline:
             return None
-        if self._before is not None and self._before.outlined is not None:
-            return self._before.outlined.opening(self._opened)
+        return self._closed.opening(self._opened) if self._opened else self._closed
+
+    @cached_property
+    def _closed(self) -> Drawn:
+        """The outline in which only what is open by itself is open."""
         return Drawn(self.graph, render.laid_out, self._asked)
 
     @cached_property
@@ -185,11 +196,12 @@ class Figure:
     @property
     def _small(self) -> Scene:
         """What is drawn, before there is room for its lines."""
-        opened = self._asked._replace(before=None)
+        modules, leaves = with_parameters(self.graph, self._opened)
+        asked = self._asked._replace(opened=modules, leaves=leaves, before=None)
         if self.view == "nodes" and node_boxes.is_wanted(self.graph):
             whole = self.whole
-            if opened != AS_IT_IS or not folding.fits(whole):
-                return node_boxes.folded(whole, self.graph, opened)
+            if asked != AS_IT_IS or not folding.fits(whole):
+                return node_boxes.folded(whole, self.graph, asked)
         return folding.fold(self._seen, self.graph)
 
     @cached_property
@@ -253,19 +265,25 @@ class Figure:
             svg = self.svg
         except render.CannotDraw as why:
             return f"<pre>{html.escape(self.text)}</pre><p>{html.escape(str(why))}</p>"
-        return image(svg, self.alt)
+        shown = image(svg, self.alt)
+        pointed = self.outlined.pointed if self.outlined is not None else None
+        return _with_marks(shown, render.boxes(svg, pointed["ids"])) if pointed else shown
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(
+        self, path: str | os.PathLike[str], *, theme: Literal["light", "dark"] = "light"
+    ) -> None:
         """Write the picture, its source or its graph to a file.
 
         Args:
             path: its suffix says the format: .svg, .png, .pdf, .dot, .json (the graph, for
                 ``Graph.from_json``) or .html (one page with the live picture that needs no kernel
                 and no network, as ``gv.export`` writes).
+            theme: "dark" for a dark page. A page takes the reader's own colours, and a graph has
+                none.
 
         Raises:
-            GradvizError: another suffix, or the picture cannot be drawn. An existing file is then
-                left as it was.
+            GradvizError: another theme or suffix, or the picture cannot be drawn. An existing file
+                is then left as it was.
         """
         target = given.path("save()", path, "picture.svg")
         suffix = target.suffix.lower().removeprefix(".")
@@ -274,7 +292,8 @@ class Figure:
             raise GradvizError(
                 f"cannot save {target.name!r}: the suffix says the format, and it is one of {known}"
             )
-        write(place_of(target), self._bytes(suffix))
+        given.one_of("theme=", theme, ("light", "dark"))
+        write(place_of(target), self._bytes(suffix, theme == "dark"))
 
     def book(self) -> dict[str, Any]:
         """Return what a page holds of this picture: no controls, and a state for each way that a
@@ -285,7 +304,7 @@ class Figure:
         openings = {"openings": places} if places else {}
         return {"title": self.title, "code": {}, "controls": [], "states": states, **openings}
 
-    def _bytes(self, suffix: str) -> bytes:
+    def _bytes(self, suffix: str, is_dark: bool = False) -> bytes:
         """Write the picture in one of ``SUFFIXES``."""
         if suffix == "html":
             from gradviz.picture.page import page
@@ -293,13 +312,31 @@ class Figure:
             return page({**self.book(), "title": self.title or "gradviz"})
         if suffix == "json":
             return (self.graph.to_json() + "\n").encode("utf-8", "surrogatepass")
+        dressed = _dark_source if is_dark else str
         if suffix == "dot":
-            return self.source.encode()
+            return dressed(self.source).encode()
         if suffix == "svg":
-            return self.svg.encode()
+            return (_dark_svg(self.svg) if is_dark else self.svg).encode()
         if self.outlined is not None:
-            return render.render_as_is(self.source, suffix)
-        return render.render(self._drawn.source, suffix)
+            return render.render_as_is(dressed(self.source), suffix)
+        return render.render(dressed(self._drawn.source), suffix)
+
+
+def _dark_source(source: str) -> str:
+    """Return the DOT of a picture for a dark page."""
+    return darkened(source).replace('bgcolor="transparent"', f'bgcolor="{DARK_PAGE}"', 1)
+
+
+def _dark_svg(svg: str) -> str:
+    """Return a picture for a dark page, on a ground of its own."""
+    head, end, rest = svg.partition(">")
+    return f"{head}{end}{GROUND.format(DARK_PAGE)}{darkened(rest)}"
+
+
+def pointing(figure: Figure, points: Points) -> Figure:
+    """Return a figure with the cards and arrows marked that an answer points at, where it is an
+    outline."""
+    return figure._changed(_asked=figure._asked._replace(points=points))
 
 
 def image(svg: str, alt: str) -> str:
@@ -310,6 +347,15 @@ def image(svg: str, alt: str) -> str:
         f'<img alt="{html.escape(alt)}" width="{width}" height="{height}" '
         f'style="max-width:100%;height:auto" src="data:image/svg+xml;base64,{data}">'
     )
+
+
+def _with_marks(shown: str, boxes: Iterable[render.Share]) -> str:
+    """Return a picture with an empty, unseen mark over each of some boxes, for an answer beside it
+    to light up (``.gv-here``)."""
+    place = "position:absolute;left:{:.2%};top:{:.2%};width:{:.2%};height:{:.2%}"
+    marks = (f'<span class="gv-here" style="{place.format(*box)}"></span>' for box in boxes)
+    style = "position:relative;display:inline-block;line-height:0"
+    return f'<div style="{style}">{shown}{"".join(marks)}</div>'
 
 
 def _outline(scene: Scene) -> tuple[Any, ...]:

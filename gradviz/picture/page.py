@@ -12,11 +12,14 @@ from importlib.resources import files
 from typing import Any
 
 from gradviz._installed import VERSION
+from gradviz.picture.theme import dark_rules
 from gradviz.words.en import ENGLISH
 from gradviz.words.speech import language, say
 
 SCRIPT = "page.js"  # built from frontend/
 STYLES = ("live.css", "book.css", "page.css")
+
+CANVAS = ".gv-root .gv-canvas"  # where pictures stand
 
 
 def static(*names: str) -> str:
@@ -26,6 +29,11 @@ def static(*names: str) -> str:
     )
 
 
+def styles(*names: str) -> str:
+    """Return stylesheets of ``static/``, and what makes pictures dark on a dark page."""
+    return f"{static(*names)}\n{dark_rules(CANVAS)}\n"
+
+
 def page(book: dict[str, Any]) -> bytes:
     """Write the file for one book; the same bytes for the same book.
 
@@ -33,7 +41,7 @@ def page(book: dict[str, Any]) -> bytes:
     base64 can break out of nothing.
     """
     script = static(SCRIPT)
-    style = static(*STYLES)
+    style = styles(*STYLES)
     data = json.dumps(with_words(book), separators=(",", ":"), sort_keys=True).encode()
     parts = {
         "policy": (

@@ -57,6 +57,15 @@ sys.stdout.buffer.write(g.draw(format="dot", prog="dot"))
 """
 
 
+class Share(NamedTuple):
+    """A box in a picture, as shares of the picture's width and height."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+
 class CannotDraw(GradvizError):
     """No layout engine, or the layout took too long. The text says which, and what to do."""
 
@@ -498,6 +507,33 @@ def size(svg: str) -> tuple[int, int]:
     """Read width and height of one of our SVGs, in CSS pixels."""
     sides = re.search(r'<svg[^>]*? width="(\d+)"[^>]*? height="(\d+)"', svg)
     return (int(sides[1]), int(sides[2])) if sides else (0, 0)
+
+
+def boxes(svg: str, ids: Iterable[str]) -> list[Share]:
+    """Return the boxes around cards, and around the words of arrows, of one of our outlines: left,
+    top, width and height as shares of the picture's.
+
+    Args:
+        svg: the picture.
+        ids: as a state has them, "n3" or "e7"; those that the picture does not have are left out.
+    """
+    root = ElementTree.fromstring(svg)
+    wide, high = map(float, root.get("viewBox", "0 0 1 1").split()[2:])
+    moved = re.search(r' transform="[^"]*translate\((\S+) (\S+)\)', svg)  # the whole graph
+    dx, dy = map(float, moved.groups()) if moved else (0.0, 0.0)
+    groups = {str(g.get("id")).rpartition("-")[2]: g for g in root.iter(SVG + "g")}
+    found = []
+    for one in ids:
+        shapes = groups[one].iter() if one in groups else ()
+        # an arrow's line is drawn, its words stand on what is only filled
+        some = [s for s in shapes if one[0] == "n" or s.get("stroke") == "none"]
+        text = " ".join(s.get("d") or s.get("points") or "" for s in some)
+        numbers = [float(n) for n in re.findall(r"-?[\d.]+", text)]
+        if numbers:
+            xs, ys = numbers[::2], numbers[1::2]
+            left, top = (min(xs) + dx) / wide, (min(ys) + dy) / high
+            found.append(Share(left, top, (max(xs) - min(xs)) / wide, (max(ys) - min(ys)) / high))
+    return found
 
 
 @lru_cache(maxsize=64)

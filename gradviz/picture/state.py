@@ -14,7 +14,7 @@ from gradviz.picture import explaining, render, table, text
 from gradviz.picture.explaining import Listing
 from gradviz.picture.outline.drawn import Drawn as OutlineDrawn
 from gradviz.picture.outline.parameters import COLUMNS as PARAMETER_COLUMNS
-from gradviz.picture.outline.parameters import Parameters
+from gradviz.picture.outline.parameters import Line, Parameters
 from gradviz.picture.outline.states import id_of
 from gradviz.picture.scene import Arrow, Card, Scene
 from gradviz.words.plain import visible
@@ -24,6 +24,7 @@ from gradviz.words.words import Words
 FACT = 160  # characters
 MANY = 40  # leaves without a module that are listed by groups
 LISTED = 12  # saved tensors, or boxes of a fold, that one fact names
+NODES = 40  # of a card, all of which are told of; of more only the first ``LISTED``
 WALKED = {"gradient", "forward", "edge"}  # arrows along which a gradient edge may lead
 
 
@@ -80,7 +81,8 @@ def state(
         Plain data for JSON: the SVG, its words, and for every card and arrow what it is, what is
         known of it and what lights up with it. ``problem`` says why there is no picture where
         ``svg`` is empty. ``outline`` says what of an outline is open and what can be gone to; it is
-        None where nothing can be opened.
+        None where nothing can be opened. ``points`` says what an explanation points at; it is left
+        out where nothing is.
 
     Example:
         >>> from gradviz.graph.records import Graph
@@ -98,6 +100,7 @@ def state(
     cards, arrows = (figure.scene.cards, figure.scene.arrows) if svg else ((), ())
     outline = figure.outlined if svg else None
     opens = {} if outline is None else outline.opens
+    members = {} if outline is None else outline.members
     drawn = {i: f"n{c.id}" for c in reversed(cards) if c.kind != "tag" for i in c.all_tensor_ids}
     shown = {
         "svg": svg,
@@ -109,12 +112,22 @@ def state(
         ),
         "error": error,
         "printed": printed,
-        **_Describer(figure.graph, cards, arrows, listing, opens).described(),
-        "outline": outline.contents.described() if outline and outline.contents else None,
+        **_Describer(figure.graph, cards, arrows, listing, opens, members).described(),
+        **_outline(outline),
         **_table(figure, drawn),
         "lines": list(lines),
     }
     return {**shown, "text": text_of(figure, shown)} if words or not svg else shown
+
+
+def _outline(outline: OutlineDrawn | None) -> dict[str, Any]:
+    """Return what of an outline is open, and what an explanation points at."""
+    contents = outline.contents if outline else None
+    pointed = outline.pointed if outline else None
+    return {
+        "outline": contents.described() if contents else None,
+        **({"points": pointed} if pointed else {}),
+    }
 
 
 def _table(figure: Drawn, drawn: Mapping[int, str]) -> dict[str, Any]:
@@ -133,12 +146,22 @@ def _table(figure: Drawn, drawn: Mapping[int, str]) -> dict[str, Any]:
         ids = (t.id for w in line.weights for t in facts.states.get(id_of(w), ()))
         cards = {drawn[i] for i in ids if i in drawn} if line.level else set()
         row = {"key": key(line.name), "card": cards.pop() if len(cards) == 1 else ""}
+        row |= _parameter(line, figure.graph)
         listed.append({**row, "cells": list(line.cells), "level": line.level})
     last = say("params.more" if figure.graph.calls else "params.more_of_finished")
     more = [last, *[""] * (len(PARAMETER_COLUMNS) - 1)]
     listed.append({"key": key(more[0]), "card": "", "cells": more, "level": 0})
     heads = [say(f"param_column.{column}") for column in PARAMETER_COLUMNS]
     return {"table": listed, "columns": heads}
+
+
+def _parameter(line: Line, graph: Graph) -> dict[str, str]:
+    """Return the whole name of the parameter that a line is of; nothing where it is of several, or
+    of one that stands in no module."""
+    weight, *others = line.weights
+    if not line.level or others or weight.module_id is None:
+        return {}
+    return {"parameter": f"{graph.modules[weight.module_id].name}.{weight.name}"}
 
 
 def _grouped(figure: Drawn) -> Parameters | None:
@@ -181,10 +204,12 @@ class _Describer:
         arrows: Sequence[Arrow],
         listing: Listing | None,
         opens: Mapping[int, str],
+        members: Mapping[int, Sequence[str]],
     ) -> None:
         self.graph, self.facts, self.words = graph, Facts.of(graph), Words(graph)
         self.cards, self.arrows, self.listing = cards, arrows, listing
         self.opens = opens  # the module that opens a card
+        self.members = members  # of a card of several equal modules
         self.names = {c.id: _name(c) for c in cards}
         self.keys = self.unique_keys()
         self.card_of: dict[int | None, int] = {n: c.id for c in cards for n in c.all_node_ids}
@@ -246,6 +271,7 @@ class _Describer:
             "line": self.line(card, calls),
             "lit": lit,
             "opens": self.opens.get(card.id, ""),
+            **({"members": [*self.members[card.id]]} if self.members.get(card.id) else {}),
             "memory": [f"n{i}" for i in sorted(same)] if len(same) > 1 else [],
         }
 
@@ -264,8 +290,12 @@ class _Describer:
             yield say("fact.inside"), _listed([_name(c) for c in card.inside])
         elif card.tensor_ids:
             yield from self.tensor_facts(card, self.graph.tensor[card.tensor_ids[-1]])
-        for node_id in self.facts.gradient_order(card.node_ids):
+        order = self.facts.gradient_order(card.node_ids)
+        shown = order if len(order) <= NODES else order[:LISTED]
+        for node_id in shown:
             yield from self.node_facts(card, self.graph.node[node_id])
+        if len(shown) < len(order):
+            yield say("fact.node"), say("fact.more_nodes", n=len(order) - len(shown))
         for call in calls[:1]:
             yield say("fact.module"), call.module or ""
             if call.source and not card.inside:

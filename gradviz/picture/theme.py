@@ -8,6 +8,7 @@ on white and on black.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -17,7 +18,6 @@ MONO: Final = "Menlo,Consolas,DejaVu Sans Mono,monospace"
 CODE_SIZE: Final = 12  # points; 1 point is 4/3 CSS pixels, so 10 points are 13.3 pixels
 VALUE_SIZE: Final = 11
 STATE_SIZE: Final = 10
-MAX_WIDTH: Final = 645  # points: 860 CSS pixels
 LEGEND_WIDTH: Final = 425  # points: as wide as a picture is shown beside its code in a small window
 
 
@@ -116,6 +116,78 @@ BOXES: Final[dict[str, BoxLook]] = {
         "#7f7f7f", "rounded,filled", "#7f7f7f30", ChipLook("#333333", "#e4e4e4"), thick=1
     ),
 }
+
+# The same picture on a dark page: every colour that a picture has, and its dark twin.
+DARK_PAGE: Final = "#111418"
+DARK: Final[dict[str, str]] = {
+    # words
+    "#1f2328": "#e9ecef",
+    "#333333": "#d5dae0",
+    "#444444": "#c3cad2",
+    "#555555": "#b5bdc6",
+    "#5c4a00": "#f2dc85",
+    "#8a2f00": "#ffb48a",
+    "#a83c00": "#ffb48a",
+    "#7a0012": "#ff9d94",
+    "#5a0010": "#ff9d94",
+    "#1d5c8f": "#9fd0f7",
+    "#5b3a94": "#c9b0f7",
+    "#4a1486": "#d8c2fb",
+    "#2f3f5c": "#b9cbe8",
+    # lines
+    "#2b7bba": "#66b3ee",
+    "#d4500c": "#ff8b4a",
+    "#b3261e": "#ff7b70",
+    "#7f7f7f": "#98a1ab",
+    "#9a9a9a": "#7d868f",
+    "#8a5fc7": "#b896f2",
+    "#7b3fc4": "#b896f3",
+    # grounds
+    "#ffffff": "#22272e",
+    "#e3f1fb": "#142f49",
+    "#f3f3f3": "#181c20",
+    "#fdf3c4": "#3a3310",
+    "#fbe3d6": "#43210d",
+    "#fff4ec": "#38200f",
+    "#f7ebe4": "#2f2018",
+    "#f6c6c0": "#4d1712",
+    "#e6e6e6": "#2b3138",
+    "#ececec": "#2a3037",
+    "#e4e4e4": "#2e343b",
+    "#d8d8d8": "#353c44",
+    "#f6f6f6": "#1d2126",
+    "#eaf3fa": "#16314a",
+    "#f3edfb": "#2c2143",
+    "#e6dbf7": "#35264f",
+    "#dde5ef": "#232f40",
+    "#c9d3df": "#2b3a4e",
+    "#eef2f7": "#1d252f",
+}
+_COLOUR = re.compile("|".join(DARK))
+
+
+def darkened(picture: str) -> str:
+    """Return an SVG, or the DOT of one, in the colours of a dark page.
+
+    >>> darkened('fill="#ffffff"')
+    'fill="#22272e"'
+    """
+    return _COLOUR.sub(lambda found: DARK[found[0]], picture)
+
+
+def dark_rules(picture: str) -> str:
+    """Return the CSS by which a picture in a page takes the colours of the page's colour scheme.
+
+    Args:
+        picture: the selector of what contains it.
+    """
+    rules = (
+        f'{picture} [{name}="{light}"] {{ {name}: light-dark({light}, {dark}); }}'
+        for light, dark in DARK.items()
+        for name in ("fill", "stroke")
+    )
+    return "\n".join(rules)
+
 
 # what the legend explains, in its order, where a picture has it
 LEGEND: Final = (

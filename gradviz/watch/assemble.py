@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         Object,
         Root,
         Saved,
+        Site,
         State,
     )
     from gradviz.watch.hooks import Slot, Value
@@ -146,6 +147,19 @@ class Assembled:
         """The last state of an object in the whole graph."""
         found = self._ids.objects.get(known)
         return None if found is None else self._latest.get(found)
+
+    @cached_property
+    def sites(self) -> dict[int, Site]:
+        """The code objects and positions of the user's frames of each call, the innermost first,
+        by call id."""
+        return {i: record.site for i, record in enumerate(self._ids.calls)}
+
+    @cached_property
+    def owners_of_gradients(self) -> dict[int, int]:
+        """Object ids of what was a ``.grad``, each with that of the tensor whose it was."""
+        ids = self._ids.objects
+        owners = ((found, own.grad_owner or own.gradient_of) for own, found in ids.items())
+        return {found: ids[owner] for found, owner in owners if owner is not None and owner in ids}
 
     @cached_property
     def _latest(self) -> dict[int, Tensor]:

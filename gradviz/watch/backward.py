@@ -4,7 +4,6 @@ raise."""
 from __future__ import annotations
 
 import threading
-from itertools import zip_longest
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ref
@@ -146,10 +145,11 @@ class _Node:
             return
         watch.current = None
         try:
-            watch.run.ran.append(self.own)
+            run, own = watch.run, self.own
+            run.ran.append(own)
             with _unobserved():
                 values = watch.leaving(self.out, sent)
-            watch.recorder.add(("ran", watch.run, self.own, self.taken(), values, thread))
+            watch.recorder.add(("ran", run, own, self.taken(), values, thread))
         except Exception as error:
             watch.recorder.failed(error)
 
@@ -264,6 +264,10 @@ class Watch:
 
     def arriving(self, inlets: list[Inlet], grads: Any) -> tuple[Value | None, ...]:
         """What arrives at a node, and what was changed on its way there."""
+        if len(inlets) == len(grads) == 1 and self.sums_known and grads[0] is not None:
+            as_sent = inlets[0].take_as_sent(grads[0])
+            if as_sent is not None:  # as nearly always
+                return (as_sent,)
         found: list[Value | None] = []
         for nr, grad in enumerate(grads):
             value = None
@@ -281,10 +285,15 @@ class Watch:
     def leaving(self, outlets: list[Inlet | None], sent: Any) -> tuple[Value | None, ...]:
         """Read what a node sends, with norms."""
         values: list[Value | None] = []
-        # a user's hook may return fewer
-        for outlet, grad in zip_longest(outlets[: len(sent)], sent):
-            one = self._measure(grad) if isinstance(grad, _TENSOR) else NOTHING
-            values.append(one[0])
+        if len(outlets) != len(sent):  # a user's hook may return fewer
+            outlets = [*outlets[: len(sent)], *[None] * (len(sent) - len(outlets))]
+        for outlet, grad in zip(outlets, sent):  # noqa: B905  quicker; they are equally long
+            if grad is not None and isinstance(grad, _TENSOR):
+                one = self._measure(grad)
+                values.append(one[0])
+            else:
+                one = NOTHING
+                values.append(None)
             if outlet is not None:
                 outlet.append(one)
         return tuple(values)
@@ -309,16 +318,17 @@ class Watch:
     def _measure(self, grad: torch.Tensor) -> Sent:
         """Read a gradient with its norm. What one node sends arrives as the same object where it is
         the only one, and nothing wrote into it: then it is not measured again."""
-        last = self.measured.get(id(grad))
-        if last is not None and last[1]() is grad and last[2] == _raw_version(grad):  # type: ignore[misc]
-            return last
+        key = id(grad)
+        last: Any = self.measured.get(key)
+        if last is not None and last[1]() is grad and last[2] == _raw_version(grad):
+            return last  # type: ignore[no-any-return]
         size = self._norm(grad)
         if size is None:
-            return Sent(self.value(grad), ref(grad), torch_private.version(grad))
+            return _row(Sent, (self.value(grad), ref(grad), torch_private.version(grad)))
         norms = self.run.norms
         value = tuple(grad.shape), None, len(norms)
         norms.append(size)
-        self.measured[id(grad)] = sent = _row(Sent, (value, ref(grad), _raw_version(grad)))
+        self.measured[key] = sent = _row(Sent, (value, ref(grad), _raw_version(grad)))
         return sent
 
     def _norm(self, grad: torch.Tensor) -> Any:

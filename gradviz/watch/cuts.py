@@ -15,7 +15,16 @@ import torch
 from gradviz.graph.preview import LIMIT
 from gradviz.graph.records import CutReason, SavedState
 from gradviz.watch import torch_private
-from gradviz.watch.entries import Block, CallRecord, NodeRecord, Object, Saved, State, Write
+from gradviz.watch.entries import (
+    Block,
+    CallRecord,
+    NodeRecord,
+    Object,
+    Places,
+    Saved,
+    State,
+    Write,
+)
 from gradviz.watch.functions import CASTS, Role
 from gradviz.watch.identity import Objects
 from gradviz.watch.walk import _BLOCK, SLOT, Slot, Walk, _guard, guard_new, new_serial, serial
@@ -353,11 +362,9 @@ def tie_results(nodes: list[NodeRecord], outputs: list[State]) -> None:
 
 # Logged as one tuple, which costs the garbage collector less than records do; ``stack.unfold``
 # makes these of it: "usual", function, site, module's call, did the user's own code make it,
-# keywords of the last arguments, result, its nodes, then the state or None of each argument.
+# keywords of the last arguments, result, its nodes, then the state or None of each argument; where
+# tensors stand in a list, ``Places`` in place of the keywords, and the state of each tensor.
 Entry = tuple[Any, ...]
-# The fields of a NodeRecord that a quick look at a node found: serial, name, sequence number,
-# edges, saved tensors. A leaf that was not met before is a NodeRecord.
-QuickNode = tuple[int, str, int, tuple[Slot, ...], tuple[Saved, ...]]
 
 _TENSOR, _PARAMETER = torch.Tensor, torch.nn.Parameter
 _NO_TENSORS = frozenset(
@@ -366,7 +373,7 @@ _NO_TENSORS = frozenset(
 )
 
 
-def given(objects: Objects, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+def given(objects: Objects, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any] | None:
     """For each argument, those by keyword last, its state, up to date, None for a number. None if
     any may hold tensors in another way, or is a view whose ``grad_fn`` is left unread."""
     by_id: dict[int, Any] = objects.by_id
@@ -396,6 +403,30 @@ def given(objects: Objects, args: tuple[Any, ...], kwargs: dict[str, Any]) -> li
     return states
 
 
+def unpacked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Places] | None:
+    """Return the tensors of a call that has some in a list or tuple, and where they stand. None
+    where none stands in one, or where any may stand deeper."""
+    tensors: list[Any] = []
+    places: list[int | str] = []
+    several = False
+    every: list[tuple[int | str, Any]] = [*enumerate(args), *kwargs.items()]
+    for at, value in every:
+        kind = type(value)
+        if kind is _TENSOR or kind is _PARAMETER:
+            tensors.append(value)
+            places.append(at)
+        elif kind is list or kind is tuple:
+            inside = [one for one in value if type(one) not in _NO_TENSORS]
+            if not all(type(one) is _TENSOR or type(one) is _PARAMETER for one in inside):
+                return None
+            tensors += inside
+            places += [~at if isinstance(at, int) else at] * len(inside)
+            several = several or bool(inside)
+        elif kind not in _NO_TENSORS:
+            return None
+    return (tensors, Places(len(args), tuple(places))) if several else None
+
+
 def _needs_a_look(own: Object, exposed: set[Block]) -> bool:
     """Tell whether a tensor may have changed though its version and flag are the same."""
     state = own.state
@@ -419,7 +450,7 @@ def entry(
     site: Any,
     run: Any,
     direct: bool,
-    keywords: tuple[str, ...],
+    keywords: tuple[str, ...] | Places,
     states: Sequence[State | None],
     args: Any,
     t: Any,

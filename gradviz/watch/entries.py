@@ -48,6 +48,7 @@ class Object(weakref.ref[torch.Tensor]):
     place: str | None = None  # its place in a list or tuple that a global variable held then
     accumulate_grad: int | None = None  # serial of its AccumulateGrad
     gradient_of: Object | None = None  # the tensor whose .grad it was when a backward ended
+    grad_owner: Object | None = None  # the tensor whose .grad it was when a call met it first
     parameter: tuple[str, Root] | None = None  # (own name, module that has it)
     state: State
     key: int  # the id() of the tensor
@@ -131,6 +132,17 @@ class Saved(NamedTuple):
     kin: State | None
     version: int | None
     status: SavedState
+
+
+class Looked(NamedTuple):
+    """The user's code read an attribute of a tensor: grad, requires_grad or grad_fn. ``missing``:
+    it was None, or False."""
+
+    tensor: weakref.ref[Any]
+    attribute: str
+    missing: bool
+    code: Any
+    lasti: int
 
 
 # --- modules --------------------------------------------------------------------------------------
@@ -241,6 +253,13 @@ class ModuleRun:
 
 
 # --- calls ----------------------------------------------------------------------------------------
+
+
+class Places(NamedTuple):
+    """Where the tensors of a usual call stand that has some in a list or tuple."""
+
+    arity: int  # positional arguments
+    at: tuple[int | str, ...]  # of each tensor, see ``CallRecord``
 
 
 class CallRecord:

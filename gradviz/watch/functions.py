@@ -66,6 +66,9 @@ SHARING = frozenset(
     "numpy __array__ __dlpack__ untyped_storage storage _typed_storage data_ptr".split()
 )
 
+# Attributes that tell whoever reads them what autograd does with the tensor.
+LOOKS = frozenset({"grad", "requires_grad", "grad_fn"})
+
 _STATISTICS = """batch_norm instance_norm native_batch_norm _native_batch_norm_legit
     batch_norm_update_stats cudnn_batch_norm miopen_batch_norm""".split()
 

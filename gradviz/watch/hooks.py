@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Value = tuple[tuple[int, ...] | None, Any, int | None]
 Slot = tuple[int, int]  # serial of a node, input_nr
 
+_raw_version = torch_private.raw_version
 CLOSE = 1e-5  # relative difference of two norms that were added up in another order
 
 
@@ -87,7 +88,7 @@ class Inlet(list[Sent]):
         value, tensor, version = self[0]
         if value is None or value[2] is None or tensor is None or tensor() is not grad:
             return None
-        if version != torch_private.raw_version(grad):
+        if version != _raw_version(grad):
             return None
         self.clear()
         return value
@@ -138,10 +139,11 @@ class Edges:
                     continue
                 at = index[node]
                 inlets = into[at]
-                if len(inlets) <= nr:
-                    inlets += [Inlet((serials[at], n)) for n in range(len(inlets), nr + 1)]
-                inlets[nr].wanted += 1
-                led.append(inlets[nr])
+                while len(inlets) <= nr:
+                    inlets.append(Inlet((serials[at], len(inlets))))
+                inlet = inlets[nr]
+                inlet.wanted += 1
+                led.append(inlet)
 
     def begin(self, at: int, serial: int, nr: int, value: Value | None) -> None:
         """Note what the run starts with at a slot of the node at this place; None: not known, and

@@ -79,7 +79,7 @@ def _is_same_state(state: State, before: State) -> bool:
     nothing."""
     if state.version != before.version:
         return False
-    if state == before:
+    if state is before or state == before:
         return True
     exchanged = False
     if before.values is not None and same_values(state.values, before.values):
@@ -250,7 +250,16 @@ class Objects:
             meets(tensor, found)
         if self.unread and (unread := self.unread.pop(found.key, None)) is not None:
             found.internal = unread() is tensor
+        if not made and found.key in self.grad_owner:
+            found.grad_owner = self._owner(tensor)
         return found
+
+    def _owner(self, grad: torch.Tensor) -> Object | None:
+        """The object whose ``.grad`` a tensor is; None where its ``id()`` was another one's."""
+        owner = self.grad_owner[id(grad)]
+        tensor = owner()
+        is_grad = tensor is not None and read(lambda: tensor.grad is grad)
+        return owner if is_grad else None
 
     def _base(self, base: torch.Tensor) -> Object | None:
         """The object of the tensor that another one is a view of, if it was met before."""
@@ -321,6 +330,8 @@ class Objects:
         ):
             return None
         values, grad = self.values(t), self._grad(before.object, t)
+        if version == before.version and values == before.values and grad == before.grad:
+            return before
         return before.later(version, values, grad)
 
     def _read_ordinary(self, found: Object, t: torch.Tensor) -> State:

@@ -13,7 +13,7 @@ import torch
 from gradviz.graph.records import Cut, Event, GradvizError, Graph, Tensor
 from gradviz.watch import torch_private
 from gradviz.watch.assemble import Assembled, Naming
-from gradviz.watch.entries import CallRecord, Object
+from gradviz.watch.entries import CallRecord, Looked, Object
 from gradviz.watch.recorder import Recorder
 from gradviz.words import given
 from gradviz.words.notes import note_text
@@ -193,6 +193,25 @@ class Recorded:
             t for own in list(self._recorder.objects.by_id.values()) if (t := own()) is not None
         ]
 
+    def looked_at(self) -> list[tuple[torch.Tensor, Looked]]:
+        """What the recorded code itself read of tensors that are still alive, the last look at each
+        last."""
+        return [
+            (tensor, look)
+            for look in list(self._recorder.looks.values())
+            if (tensor := look.tensor()) is not None
+        ]
+
+    def modules(self) -> list[tuple[str, torch.nn.Module]]:
+        """The outermost modules that ran and are still alive, each with its variable, or its class
+        where it has none."""
+        name_of, inside = self._now().names.root, self._recorder.modules.inside()
+        return [
+            (name_of(root), module)
+            for root in self._recorder.modules.roots
+            if root not in inside and (module := root.module()) is not None
+        ]
+
     def memory_of(self, tensor: torch.Tensor) -> int | None:
         """The id, in ``graph.storages``, of the memory of a tensor; None if no recorded tensor lay
         there.
@@ -213,6 +232,16 @@ class Recorded:
             storage_of(block): what for block, what in list(self._recorder.handed_out.items())
         }
         return {storage: what for storage, what in by_storage.items() if storage is not None}
+
+    def owners_of_gradients(self) -> dict[int, int]:
+        """The tensors that were the ``.grad`` of another one when a call met them first: object ids
+        of both, the gradient's first."""
+        return self._now().owners_of_gradients
+
+    def sites(self) -> dict[int, tuple[Any, ...]]:
+        """The code objects and positions of the user's frames in which each call was made, the
+        innermost first, by call id."""
+        return self._now().sites
 
     def read_last(self) -> set[int]:
         """The ids of the objects whose values were read once more when the recording ended."""

@@ -10,6 +10,7 @@ call takes: it is written to be quick, see ``benchmarks/``.
 from __future__ import annotations
 
 import sys
+import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
@@ -26,27 +27,30 @@ from gradviz.watch.custom_function import Custom, CustomFunctions
 from gradviz.watch.entries import (
     Block,
     CallRecord,
+    Looked,
     ModuleRun,
     NodeRecord,
     Object,
+    Places,
     Site,
     State,
     Write,
 )
-from gradviz.watch.functions import SHARING, Role, describe, told_to_write, writes_itself
+from gradviz.watch.functions import LOOKS, SHARING, Role, describe, told_to_write, writes_itself
 from gradviz.watch.hooks import Hooks
 from gradviz.watch.identity import Objects
 from gradviz.watch.modules import Modules
 from gradviz.watch.stack import Frames, Look, usual_call
 from gradviz.watch.steps import Steps
 
+LOOK_LIMIT = 10_000  # tensors of which it is kept that the user's code looked at them
 ALIAS_LIMIT = 64  # tensors over one block of memory whose state is read again after a write
 
 _TENSOR = torch.Tensor
 _NESTED = (tuple, list, dict)
 # The site of a call that may become a usual one, the module's call, did the user's own code make
 # it, its keywords and its inputs.
-Usual = tuple[Site, "ModuleRun | None", bool, tuple[str, ...], list[Any]]
+Usual = tuple[Site, "ModuleRun | None", bool, "tuple[str, ...] | Places", list[Any]]
 Given = tuple[tuple[Any, ...], dict[str, Any]]  # args and kwargs of a call
 # Looked up once: every recorded call asks them.
 _is_compiling, _functorch_active, _outer_modes = (
@@ -62,8 +66,13 @@ _CHANGES_OWN = (Role.FLAG, Role.DETACH_IN_PLACE, Role.DATA_SET, Role.GRAD_SET, R
 _OPERATION, _IGNORED = Role.OPERATION, Role.IGNORED
 _OPERATIONS = (Role.OPERATION, Role.FUSED, Role.STATISTICS)
 # What is ignored and tells something all the same.
-_TELLING = SHARING | {"_set_grad_enabled", "_record_function_enter_new"}
+_TELLING = SHARING | LOOKS | {"_set_grad_enabled", "_record_function_enter_new"}
 _NO_CUT = (Role.BACKWARD, Role.GRAD, Role.GRAD_SET, Role.RETAIN, Role.HOOK)
+
+
+def _is_missing(value: Any) -> bool:
+    """Say whether what was read of a tensor is None or False."""
+    return value is None or value is False
 
 
 def _leave_traceback() -> None:
@@ -143,6 +152,9 @@ class Recorder(TorchFunctionMode):
         self.handed_out: dict[Block, tuple[str, int]] = {}
         # whose values were read once more when the recording ended
         self.read_last: set[Object] = set()
+        # the last look of the user's code at what autograd says of a tensor, by its id and what
+        # was looked at
+        self.looks: dict[tuple[int, str], Looked] = {}
         self.transformed = False  # was anything run inside torch.func transforms?
         self.notes: list[Note] = []  # how it ended, where that was out of the ordinary
         self.max_events = max_events
@@ -262,7 +274,7 @@ class Recorder(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """ModuleRun ``func`` as if nobody watched, and note what went in and out."""
+        """Run ``func`` as if nobody watched, and note what went in and out."""
         kwargs = kwargs or {}
         if _is_compiling():
             # the compiler reads this handler too, and keeps to what it does here
@@ -315,7 +327,11 @@ class Recorder(TorchFunctionMode):
     ) -> bool:
         """Note a call that has turned out to be usual. Else it is read with more care."""
         try:
-            given = (*args, *kwargs.values()) if kwargs else args
+            given: Sequence[Any] = (*args, *kwargs.values()) if kwargs else args
+            if type(usual[3]) is Places:
+                several: list[torch.Tensor] = []
+                tensors_in(given, several)
+                given = several
             entry = cuts.entry(self.objects, self.nodes, name, *usual, given, result)
         except Exception:  # a sparse tensor, for example
             return False
@@ -344,8 +360,29 @@ class Recorder(TorchFunctionMode):
                 self._hand_out(name, args[0], self.frames.look(frame)[1])
             except Exception as error:
                 self.failed(error)
+        elif name in LOOKS and role is _IGNORED and not self.ended:
+            self._note_look(name, args[0], frame)
         if role is not _IGNORED:
             self.elsewhere += 1
+
+    def _note_look(self, name: str, tensor: torch.Tensor, frame: FrameType) -> None:
+        """Note what the user's own code is told of a tensor: its ``.grad``, or whether it takes
+        part in gradients."""
+        try:
+            if not self.frames.is_users(frame.f_code) or self.mark not in _marks_here():
+                return
+            with torch_private.unobserved():
+                # a result that keeps none warns whoever asks for it
+                has_none = name == "grad" and not (tensor.is_leaf or tensor.retains_grad)
+                missing = has_none or _is_missing(getattr(tensor, name))
+            self.looks.pop((id(tensor), name), None)  # the newest look stands last
+            self.looks[id(tensor), name] = Looked(
+                weakref.ref(tensor), name, missing, frame.f_code, frame.f_lasti
+            )
+            if len(self.looks) > LOOK_LIMIT:
+                del self.looks[next(iter(self.looks))]
+        except Exception as error:
+            self.failed(error)
 
     def _note_step(self, frame: FrameType, name: str) -> None:
         """Note the optimizer that steps, if this is what it tells torch's profiler."""
@@ -371,12 +408,19 @@ class Recorder(TorchFunctionMode):
             if _in_a_mode() or self.customs.running is not None or self.nodes.new:
                 return None
             site, direct, bookkeeping, run = self.frames.look(frame)
-            states = None if bookkeeping else cuts.given(self.objects, args, kwargs)
+            if bookkeeping:
+                return None
+            states = cuts.given(self.objects, args, kwargs)
+            given: Sequence[Any] = (*args, *kwargs.values())
+            where: tuple[str, ...] | Places = tuple(kwargs)
+            if states is None and (unpacked := cuts.unpacked(args, kwargs)) is not None:
+                given, where = unpacked
+                states = cuts.given(self.objects, given, {})
             if states is None or self.nodes.new:
                 return None
             if run is not None and not direct:
-                self._name_parameters((*args, *kwargs.values()), states, run)
-            return site, run, direct, tuple(kwargs), states
+                self._name_parameters(given, states, run)
+            return site, run, direct, where, states
         except Exception:
             return None  # an inference tensor counts no versions
 
@@ -561,7 +605,7 @@ class Recorder(TorchFunctionMode):
                 if call.function in SHARING and inputs:
                     self._hand_out(call.function, inputs[0], call.direct)
                 if call.bookkeeping:
-                    writes = [w for w in writes if not w[0].object.internal]
+                    writes = list(filter(_is_told, writes))
                     if not writes:
                         return
                 if isinstance(result, (tuple, list)):
@@ -610,7 +654,8 @@ class Recorder(TorchFunctionMode):
             made = self._settle(call, inputs, writes, made)
         if writes or not cuts.is_plain(call.inputs, call.outputs, made):
             self._prove_cuts(call, made, writes, returned)
-        call.nodes = made
+        if made:
+            call.nodes = made
 
     def _hand_out(self, name: str, tensor: torch.Tensor, direct: bool) -> None:
         """Others than torch can write the memory of this tensor from now on."""
@@ -852,3 +897,10 @@ _HANDLER = Recorder.__torch_function__.__code__
 def _is_over(mode: Any) -> bool:
     """Is this the mode of a recording that has ended?"""
     return isinstance(mode, Recorder) and mode.ended
+
+
+def _is_told(write: Write) -> bool:
+    """Say whether a write of torch's own bookkeeping is told: what is its own is not, but what
+    clears a gradient is."""
+    own = write[0].object
+    return not own.internal or own.grad_owner is not None

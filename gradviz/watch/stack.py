@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
-from gradviz.graph.sites import CHECKPOINT, REPLACED
+from gradviz.graph.sites import CHECKPOINT, INSTALLED, REPLACED
 from gradviz.watch import torch_private
-from gradviz.watch.entries import CallRecord, ModuleRun, NodeRecord, Site, State
+from gradviz.watch.entries import CallRecord, ModuleRun, NodeRecord, Places, Site, State
 from gradviz.watch.functions import Role
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _OWN = os.path.dirname(os.path.dirname(__file__)) + os.sep  # all of gradviz
 _STANDARD = tuple(
     os.path.realpath(sysconfig.get_path(p)) + os.sep for p in ("stdlib", "platstdlib")
 )
-_INSTALLED = ("site-packages", "dist-packages")
+_SHELL = os.sep + "IPython" + os.sep
 _COPY = copy.deepcopy.__code__
 
 _replaced_arguments = torch_private.hooks_replaced_arguments
@@ -53,14 +53,18 @@ def usual_call(
     site: Site,
     run: ModuleRun | None,
     direct: bool,
-    keywords: tuple[str, ...],
+    keywords: tuple[str, ...] | Places,
     states: Sequence[State | None],
 ) -> CallRecord:
     """Make the record of a usual call, as the general way has it before the call runs."""
     call = CallRecord(name, Role.OPERATION, True)
     call.site, call.run_of_module, call.direct = site, run, direct
-    call.arity = len(states) - len(keywords)
-    places = (*range(call.arity), *keywords)
+    places: tuple[int | str, ...]
+    if isinstance(keywords, Places):
+        call.arity, places = keywords
+    else:
+        call.arity = len(states) - len(keywords)
+        places = (*range(call.arity), *keywords)
     pairs = zip(places, states, strict=True)
     call.args_at = tuple(at for at, state in pairs if state is not None)
     call.inputs = [state for state in states if state is not None]
@@ -88,13 +92,19 @@ def _unfolded(node: Any) -> NodeRecord:
 def _is_standard(name: str) -> bool:
     """Does a file belong to Python's standard library (copy, functools, contextlib)?"""
     return name.startswith("<frozen") or (
-        name.startswith(_STANDARD) and not any(d in name for d in _INSTALLED)
+        name.startswith(_STANDARD) and not any(d in name for d in INSTALLED)
     )
 
 
 def _is_handler(code: CodeType) -> bool:
     """Does the code pass a call on for another recording?"""
     return code.co_filename.startswith(_OWN) and code.co_name == "__torch_function__"
+
+
+def is_library(code: CodeType) -> bool:
+    """Say whether it is code of torch, of Python's own library or shell, or of gradviz."""
+    name = code.co_filename
+    return name.startswith((torch_private.TORCH, _OWN)) or _is_standard(name) or _SHELL in name
 
 
 def _is_noted_checkpoint(code: CodeType, site: Sequence[Any]) -> bool:
@@ -138,6 +148,10 @@ class Frames:
             kind = _BOTTOM if code.co_name == "<module>" else _USER
         self._kinds[id(code)] = found = kind, code
         return found
+
+    def is_users(self, code: CodeType) -> bool:
+        """Say whether it is code of the user's, not of torch, of Python or of gradviz."""
+        return (self._kinds.get(id(code)) or self._kind(code))[0] <= _BOTTOM
 
     def site(self, frame: FrameType | None) -> Site:
         """The innermost user frames as (code, position)."""

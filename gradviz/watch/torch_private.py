@@ -77,6 +77,12 @@ def has_hooks(tensor: torch.Tensor) -> bool:
     return bool(getattr(tensor, "_backward_hooks", None))
 
 
+def backward_hooks(module: torch.nn.Module) -> list[Any]:
+    """The functions that a module's backward calls, of ``register_full_backward_hook`` and its
+    older form."""
+    return list(getattr(module, "_backward_hooks", {}).values())
+
+
 def is_custom(node: Any) -> bool:
     """Does the node belong to a ``torch.autograd.Function``, in Python or in C++?"""
     return (
@@ -346,10 +352,9 @@ def has_plain_data(tensor: torch.Tensor) -> bool:
         return False
 
 
-def unobserved() -> AbstractContextManager[None]:
-    """While it is entered, reading an attribute of a tensor runs no ``__torch_function__`` and no
-    function mode."""
-    return _C.DisableTorchFunction()  # type: ignore[no-any-return]
+# While it is entered, reading an attribute of a tensor runs no ``__torch_function__`` and no
+# function mode. Entered around every recorded call, so there is no Python function around it.
+unobserved: Callable[[], AbstractContextManager[None]] = _C.DisableTorchFunction
 
 
 # ---- recording -----------------------------------------------------------------------------------
@@ -437,6 +442,12 @@ _WRAPPERS = tuple(
 MODULE_CALL: CodeType = torch.nn.Module._call_impl.__code__  # runs whenever an nn.Module is called
 MODULE_FILE = MODULE_CALL.co_filename
 _DETOUR: CodeType = handle_torch_function.__code__
+
+
+def scale_of(scaler: Any) -> torch.Tensor | None:
+    """The number by which a GradScaler multiplies losses; None where it has made none yet."""
+    scale = getattr(scaler, "_scale", None)
+    return scale if isinstance(scale, torch.Tensor) else None
 
 
 def is_bookkeeping(code: CodeType) -> bool:

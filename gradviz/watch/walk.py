@@ -12,10 +12,10 @@ it keeps nothing alive longer and cannot close a cycle.
 
 Which edges need one? A node is numbered after the nodes that it was made from, so numbers fall
 along a path. An edge stays unguarded only if the number does fall and stays within one block of
-``_BLOCK`` numbers; a path without a guard thus has at most ``_BLOCK`` nodes, whatever the graph's
-shape, and also where numbers are not in order (other threads, regenerated views): those edges are
-guarded. No state is kept from one walk to the next, so many short walks over one growing graph are
-as safe as one long walk.
+``_BLOCK`` numbers; a path without a guard thus has at most ``_BLOCK`` nodes, and the AccumulateGrad
+at its end, which has no number. This holds for every shape of graph, and also where numbers are not
+in order (other threads, regenerated views): those edges are guarded. No state is kept from one walk
+to the next, so many short walks over one growing graph are as safe as one long walk.
 """
 
 from __future__ import annotations

@@ -18,12 +18,12 @@ from gradviz.watch import torch_private
 from gradviz.why.explanation import Explanation
 from gradviz.why.messages import plain
 from gradviz.why.paths import Asked
-from gradviz.why.rules.case import Case
-from gradviz.why.rules.gradient import Gradients
-from gradviz.why.rules.raised import Failure
+from gradviz.why.rules.errors.failure import Failure
+from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.rules.rule import Stage
-from gradviz.why.rules.silent import Silent
-from gradviz.why.rules.small import Sizes
+from gradviz.why.rules.silent.silent import Silent
+from gradviz.why.rules.sizes.sizes import Sizes
+from gradviz.why.rules.whole.case import Case
 from gradviz.why.table import rows
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ from gradviz.names.position import locate
 from gradviz.watch import torch_private
 from gradviz.watch.recorded import Recorded
 from gradviz.why.answer import explain_case, proven
+from gradviz.why.bare import Bare, explain_bare
 from gradviz.why.explanation import Explanation
 from gradviz.why.reaching import check
-from gradviz.why.rules.case import Case
+from gradviz.why.rules.whole.case import Case
 from gradviz.why.subjects import names_of
 
 
@@ -43,7 +44,8 @@ def explain(
 
     Returns:
         The most important thing that is proven: an error first, then gradients, silent faults,
-        small gradients; else "healthy", or "not_known" with what was ruled out.
+        small gradients; else "healthy" (no fault was found), or "not_known" with what was ruled
+        out. Without subjects it starts at what the recorded program looked at.
 
     Raises:
         GradvizError: nothing was given to explain, or something that is none of the above.
@@ -76,6 +78,8 @@ def explain_at(
     check("names", names, Mapping, "a mapping, e.g. names={'loss': loss}")
     check("model", model, torch.nn.Module, "a torch.nn.Module, whose parameters are named")
     known = dict(names) if names is not None else _names_at(frame, subjects, recording is None)
+    if not subjects and model is None and (recording is not None or error is not None):
+        return explain_bare(Bare.of_recording(known, recording, error))
     with torch_private.unobserved(), torch.no_grad():
         return explain_case(Case(subjects, known, model, recording, proven), error)
 

@@ -9,19 +9,26 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from gradviz.graph.findings import OF_A_GRADIENT, Cause, Finding, Sure
-from gradviz.graph.records import Call, Cut, Graph
+from gradviz.graph.records import Call, Cut, CutReason, Graph, Source
+from gradviz.picture.bars import Bar, bars_html
 from gradviz.picture.figure import Figure
+from gradviz.picture.page import static
 from gradviz.why.focus import focus
+from gradviz.why.place import outlined
 from gradviz.words.plain import visible
 from gradviz.words.speech import fill, language, say
-from gradviz.words.words import Words
+from gradviz.words.words import Words, reason_of
 
 LINES = 8  # lines of one explanation
 WIDTH = 120  # characters of a line
 TAG_AT = 84  # where the [cause] stands on the first line
-HTML_ROW = '<tr><th style="text-align:left">{}</th><td style="text-align:left">{}</td></tr>'
+HTML_ROW = '<tr{}><th style="text-align:left">{}</th><td style="text-align:left">{}</td></tr>'
+WHERE, MARK = ' class="gv-where" tabindex="0"', 'class="gv-here"'
+# The row of the place and the marks over the picture light each other up.
+LINKED = "why.css"
 
 
+BLOCKS = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE)  # under which torch records nothing
 NOTHING_FOUND = Finding(Cause.NOT_KNOWN)
 
 
@@ -47,12 +54,13 @@ class Explanation(NamedTuple):
         graph: where those ids are looked up, or None.
         more: further short lines, such as numbers per block.
         finding: what is told here, before it was put into words.
+        bars: sizes from the loss to the input, as a notebook draws them below the verdict.
 
     Example:
         >>> verdict = "w.grad is None: w is frozen."
         >>> print(Explanation(Cause.FROZEN, verdict, mend="w.requires_grad_()."))
         w.grad is None: w is frozen.                                                        [frozen]
-          Mend    w.requires_grad_().
+          Fix     w.requires_grad_().
     """
 
     cause: Cause
@@ -68,6 +76,7 @@ class Explanation(NamedTuple):
     graph: Graph | None = None
     more: tuple[str, ...] = ()
     finding: Finding = NOTHING_FOUND
+    bars: tuple[Bar, ...] = ()
 
     @property
     def form(self) -> str:
@@ -90,10 +99,12 @@ class Explanation(NamedTuple):
 
     @property
     def figure(self) -> Figure | None:
-        """The picture, reduced to what the explanation points at; None where there is nothing to
-        draw."""
+        """The picture: of a model its outline, open where the cause is and with it marked, else
+        reduced to what the explanation points at; None where there is nothing to draw."""
         if self.graph is None or not (self.tensor_ids or self.node_ids or self.cuts):
             return None
+        if whole := outlined(self.graph, self.finding, self.cuts, self.verdict, self.where):
+            return whole
         graph = focus(self.graph, self.tensor_ids, self.node_ids, self.cuts)
         return Figure(graph, view="cards" if graph.calls else "nodes", title=self.verdict)
 
@@ -129,21 +140,37 @@ class Explanation(NamedTuple):
     @property
     def html(self) -> str:
         """The same words for a cell, whatever its width."""
+        return self._html(is_linked=False)
+
+    def _html(self, *, is_linked: bool) -> str:
+        """Write the words for a cell; where marks of a picture are linked to it, the row of the
+        place can be pointed at and clicked."""
+        where = say("explanation.where") if is_linked else ""
         rows = "".join(
-            HTML_ROW.format(html.escape(title), html.escape(visible(text, 600)))
+            HTML_ROW.format(
+                WHERE if title == where else "",
+                html.escape(title),
+                html.escape(visible(text, 600)),
+            )
             for title, text in self._parts()
         )
         more = "".join(f"<br>{html.escape(visible(line, 500))}" for line in self.more)
         verdict = html.escape(visible(self.verdict, 600))
+        bars = bars_html(self.verdict, self.bars)
         return (
             f"<p><b>{verdict}</b>"
-            f" <code>{html.escape(self.tag)}</code>{more}</p><table>{rows}</table>"
+            f" <code>{html.escape(self.tag)}</code>{more}</p>{bars}<table>{rows}</table>"
         )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         figure = self.figure
         picture = figure.html if figure is not None else ""
-        return {"text/plain": str(self), "text/html": self.html + picture}
+        if MARK in picture:
+            both = self._html(is_linked=True) + picture
+            shown = f'<style>{static(LINKED)}</style><div class="gv-why">{both}</div>'
+        else:
+            shown = self.html + picture
+        return {"text/plain": str(self), "text/html": shown}
 
 
 def _wrapped(text: str, head: str, most: int) -> list[str]:
@@ -194,14 +221,15 @@ def worded(finding: Finding, words: Words, group: str = "") -> Explanation:
     answer = language().answers[finding.cause, finding.form]
     fields = fields_of(finding, group)
     verdict = fill(answer.verdict, fields)
+    told = (*finding.calls, *finding.also_at)
     return Explanation(
         finding.cause,
         say("group.verdict", names=group, verdict=verdict) if group else verdict,
-        words.places(finding.calls),
+        _where(finding, words),
         fill(answer.why, fields),
         fill(answer.mend, fields),
         tuple(say(f"ruled_out.{key}", **fields) for key in finding.checked),
-        lines_of((*finding.calls, *finding.also_at)),
+        tuple(dict.fromkeys([*offs(finding), *lines_of(told, finding.statements)])),
         finding.cuts,
         finding.node_ids,
         finding.tensor_ids,
@@ -209,6 +237,28 @@ def worded(finding: Finding, words: Words, group: str = "") -> Explanation:
         (*(fill(line, fields) for line in answer.more), *finding.more),
         finding,
     )
+
+
+def _where(finding: Finding, words: Words) -> str:
+    """Return where it happened; what a line switched off, by that line first."""
+    places = words.places(finding.calls, finding.statements)
+    switched = offs(finding)
+    if not switched:
+        return places
+    call = next(c for c in finding.calls if c.source and c.source.off == switched[0])
+    return say(
+        "explanation.switched_off",
+        where=words.where_off(call),
+        block=reason_of(next(c for c in finding.cuts if c.call_id == call.id)),
+        places=places,
+    )
+
+
+def offs(finding: Finding) -> list[int]:
+    """Return the lines that switched gradients off around the cuts of a finding, each once."""
+    blocks = {c.call_id for c in finding.cuts if c.reason in BLOCKS}
+    sources = (call.source for call in finding.calls if call.id in blocks)
+    return list(dict.fromkeys(s.off for s in sources if s is not None and s.off is not None))
 
 
 def fields_of(finding: Finding, group: str = "") -> dict[str, Any]:
@@ -227,12 +277,13 @@ def fields_of(finding: Finding, group: str = "") -> dict[str, Any]:
 
 
 def health_of(sure: Sure) -> str:
-    """Say how well all is, where no fault was found."""
+    """Say how sure it is that all is well, where no fault was found; "" where it is proven."""
     if sure is Sure.PROVEN:
-        return say("doubt.healthy")
+        return ""
     return say("doubt.so_far" if sure is Sure.LIKELY else "doubt.open")
 
 
-def lines_of(calls: Iterable[Call]) -> tuple[int, ...]:
-    """Return line numbers of calls, each once."""
-    return tuple(dict.fromkeys(c.source.line for c in calls if c.source))
+def lines_of(calls: Iterable[Call], statements: Iterable[Source] = ()) -> tuple[int, ...]:
+    """Return line numbers of calls, then those of statements, each once."""
+    sources = (*(c.source for c in calls if c.source), *statements)
+    return tuple(dict.fromkeys(source.line for source in sources))

@@ -16,13 +16,16 @@ from gradviz.graph.parameter_groups import (
     parts_of,
     ranged,
 )
-from gradviz.why.explanation import Explanation, worded
+from gradviz.why.explanation import Explanation, offs, worded
 from gradviz.why.paths import Asked
-from gradviz.why.rules.gradient import Gradients
+from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.words.speech import FEW, say, several
 from gradviz.words.words import Words
 
 Told = list[tuple[Asked, Explanation]]  # each tensor that was asked about, with its answer
+# forms of zeros that are the right gradient
+RIGHT_ZEROS = ("zero_factor", "cancels", "at_minimum")
+OF_ANOTHER = ("of_another", "kept_and_trained")  # forms: their gradient is from another loss
 NOBODY = Asked("", None, requires_grad=False, is_leaf=True)  # of what is told of all of them
 
 
@@ -63,15 +66,42 @@ class Many:
             "fine" if self.was_recorded else "fine_unseen",
             what=self.what_is_fine(),
         )
-        zero = [e for _, e in self.trains if e.form in ("zero_factor", "cancels")]
-        first = zero[0] if zero else self.trains[0][1]
+        zero = [e for _, e in self.trains if e.form in RIGHT_ZEROS]
+        others = list(self.of_another.values())
+        if len(others) == 1 and len(others[0]) == len(self.trains):
+            alike = others[0][0][1]
+            return alike._replace(verdict=_verdict_on(others[0], self.gradients.words))
+        own = [e for _, e in self.trains if e.form not in OF_ANOTHER]
+        first = (zero or own or [self.trains[0][1]])[0]
+        told = [self.trained_by_another(group) for group in others]
         return first._replace(
             verdict=fine.verdict,
             finding=fine.finding,
+            why=zero[0].why if zero else fine.why,
             tensor_ids=(),
-            more=tuple(e.verdict for e in zero[:1]),
+            more=(*(e.verdict for e in zero[:1]), *told),
             ruled_out=_by_all(self.trains),
         )
+
+    def trained_by_another(self, group: Told) -> str:
+        """Say from which loss some parameters have their gradient, and why not from this one."""
+        fields = group[0][1].finding.fields
+        names = pattern([a.name for a, _ in group], [a.name for a, _ in self.told])
+        others, loss = fields["others"], self.gradients.loss
+        if "cutter" in fields:
+            cutter = fields["cutter"]
+            return say("entry.kept", names=names, others=others, loss=loss, cutter=cutter)
+        return say("entry.of_another", names=names, others=others, loss=loss)
+
+    @property
+    def of_another(self) -> dict[tuple[str, str], Told]:
+        """Return those that get their gradient from another loss than the one that was given, by
+        what is said of them."""
+        groups: dict[tuple[str, str], Told] = {}
+        for asked, found in self.trains:
+            if found.form in OF_ANOTHER:
+                groups.setdefault((found.form, found.where), []).append((asked, found))
+        return groups
 
     def what_is_fine(self) -> str:
         """Say how many have their gradient, or had it."""
@@ -81,7 +111,11 @@ class Many:
             return say("entry.all_had", n=total, frozen=self.frozen)
         if had:
             return say("entry.all_have_or_had", n=total, frozen=self.frozen)
-        return say("entry.all_have", n=total, frozen=self.frozen)
+        zeros = sum(e.form in RIGHT_ZEROS for _, e in self.trains)
+        n = len(self.trains)
+        if zeros:
+            return say("entry.all_have_zeros", n=total, count=n, zeros=zeros, frozen=self.frozen)
+        return say("entry.all_have", n=total, count=n, frozen=self.frozen)
 
     def gravest(self) -> Explanation:
         """Tell of the gravest fault, and how many share it."""
@@ -118,7 +152,9 @@ def _gravest_first(faults: Told) -> list[Told]:
     groups: dict[Any, Told] = {}
     for asked, found in faults:
         why = found.why if found.cause is Cause.ZERO_GRADIENT else ""
-        groups.setdefault((found.cause, found.where, why), []).append((asked, found))
+        # what one line switches off is one cause, wherever it was called
+        where = offs(found.finding) or found.where
+        groups.setdefault((found.cause, str(where), why), []).append((asked, found))
     return sorted(groups.values(), key=_weight, reverse=True)
 
 

@@ -128,13 +128,29 @@ class Block(NamedTuple):
     # ""
     least: str
     first: int  # where its first parameter stands in the backward, or in the mapping
+    # of those that are not finite: own name, how many of its elements are not, and of how many
+    bad: tuple[tuple[str, int, int], ...] = ()
+    is_tensor: bool = False  # a tensor that belongs to no module, under its own name
 
 
 class Measured:
     """The numbers of one question: per module, per node, and how the nodes lie to one another.
     Holds no tensor."""
 
-    def __init__(self, parameters: Mapping[str, torch.Tensor], recording: Recorded | None) -> None:
+    def __init__(
+        self,
+        parameters: Mapping[str, torch.Tensor],
+        recording: Recorded | None,
+        returned: Mapping[str, torch.Tensor] | None = None,
+    ) -> None:
+        """Read the numbers.
+
+        Args:
+            parameters: by name.
+            recording: of the backward.
+            returned: what autograd.grad gave back for them, where that is asked about, not .grad.
+        """
+        self.returned = returned
         self.graph = recording.graph if recording is not None else Graph()
         self.words, self.facts = Words(self.graph), Facts.of(self.graph)
         self.runs = self.watched_runs()
@@ -157,7 +173,10 @@ class Measured:
         """
         places = {n: place for place, n in enumerate(self.run.ran)} if self.run else {}
         self.node = self.nodes_by_module(parameters, recording, places)
-        gradients = _gradients_by_module(parameters)
+        if self.returned is None:
+            gradients = _gradients_by_module(parameters)
+        else:
+            gradients = {name: [("", grad)] for name, grad in self.returned.items()}
         self.received = sum(map(len, gradients.values()))
         self.known = bool(gradients) and gradients.keys() <= self.node.keys()
         measured = []
@@ -165,6 +184,8 @@ class Measured:
             # without the order of the backward, that of the definition, the last first
             first = min(places[n] for n in self.node[module]) if self.known else -at
             measured.append(_measure(module, grads, first))
+        plain = {n for n, p in parameters.items() if not isinstance(p, torch.nn.Parameter)}
+        measured = [b and b._replace(is_tensor=b.name in plain) for b in measured]
         blocks = [block for block in measured if block is not None]
         self.blocks = sorted(blocks, key=lambda block: block.first)
         self.unread = len(measured) - len(blocks)
@@ -173,6 +194,8 @@ class Measured:
         """Return the recorded backwards whose nodes were watched; those of ``autograd.grad`` only
         where there are no others."""
         watched = [b for b in self.graph.backwards if b.watched and b.ran]
+        if self.returned is not None:
+            return [b for b in watched if b.kind == "grad"]
         return [b for b in watched if b.kind == "backward"] or watched
 
     def nodes_by_module(
@@ -195,7 +218,7 @@ class Measured:
             state = recording.find(p)
             node = self.facts.accumulate_node.get(state.object_id) if state is not None else None
             if node is not None and node in places:
-                nodes.setdefault(_module_of(name), []).append(node)
+                nodes.setdefault(_block_of(name, p), []).append(node)
         return nodes
 
     def lost(self, run: Backward) -> list[float]:
@@ -287,9 +310,10 @@ class Measured:
         )
 
 
-def _module_of(name: str) -> str:
-    """Return the module that a parameter's name puts it in; "" for the whole model."""
-    return name.rpartition(".")[0]
+def _block_of(name: str, tensor: torch.Tensor) -> str:
+    """Return the module that a parameter's name puts it in, "" for the whole model; of a tensor
+    that is no parameter its own name."""
+    return name.rpartition(".")[0] if isinstance(tensor, torch.nn.Parameter) else name
 
 
 def _gradients_by_module(
@@ -301,7 +325,7 @@ def _gradients_by_module(
     for name, p in parameters.items():
         if p.is_leaf and p.requires_grad and p.grad is not None:
             last_name = name.rpartition(".")[2]
-            gradients.setdefault(_module_of(name), []).append((last_name, p.grad))
+            gradients.setdefault(_block_of(name, p), []).append((last_name, p.grad))
     return gradients
 
 
@@ -312,6 +336,7 @@ def _measure(name: str, grads: list[tuple[str, torch.Tensor]], first: int) -> Bl
     zeros = 0
     nan = False
     broken = False
+    bad = list[tuple[str, int, int]]()
     bias = None
     least = ""
     try:
@@ -322,14 +347,17 @@ def _measure(name: str, grads: list[tuple[str, torch.Tensor]], first: int) -> Bl
             elements += grad.numel()
             zeros += int((grad == 0).sum())
             nan = nan or bool(grad.isnan().any())
-            broken = broken or not bool(grad.isfinite().all())
+            wrong = int((~grad.isfinite()).sum())
+            bad += [(last_name, wrong, grad.numel())] if wrong else []
+            broken = bool(bad)
             if last_name == "bias" and grad.dim() == 1:
                 bias = norm
             if norm > 0 and not broken and float(grad.abs().max()) < torch.finfo(grad.dtype).tiny:
                 least = str(grad.dtype).removeprefix("torch.")
     except Exception:
         return None
-    return Block(name, math.sqrt(square), bias, elements, zeros, broken, nan, least, first)
+    total = math.sqrt(square)
+    return Block(name, total, bias, elements, zeros, broken, nan, least, first, tuple(bad))
 
 
 def numbers(preview: str) -> list[float] | None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import REENTRANT
-from gradviz.graph.records import Cut, CutReason, Graph
+from gradviz.graph.records import Call, Cut, CutReason, Graph
 from gradviz.words.speech import say
 
 # characters that are read at either end of a message: a worker's traceback can be long
@@ -60,6 +61,30 @@ _TEXTS = {
         r"(?:is being|its base or another view of its base has been) modified"
     ),
     Cause.NON_LEAF_IN_OPTIMIZER: r"can't optimize a non-leaf",
+    Cause.NOT_A_PARAMETER: (
+        r"optimizer got an empty parameter list"
+        r"|cannot assign '.{1,100}?' (?:as|object to) parameter '"
+    ),
+    Cause.CUSTOM_BACKWARD: (
+        r"returned an incorrect number of gradients "
+        r"\(expected (?P<expected>\d{1,6}), got (?P<returned>\d{1,6})\)"
+        r"|returned an invalid gradient at index"
+    ),
+    Cause.HOOK_REFUSED: (
+        r"cannot register a hook on a tensor that doesn't require grad"
+        r"|can't retain_grad on (?:Tensor|Variable) that has requires_grad=False"
+        r"|hook .{1,200}? has changed the (?:size|type) of value"
+    ),
+    Cause.DTYPES_DIFFER: (
+        r"(?:must|should|expected) (?:m1 and m2 to )?(?:have|be) the same dtype"
+        r"|expected scalar type \w+ but found \w+"
+        r"|Found dtype \w+ but expected \w+"
+        r"|Input type \(.{1,60}?\) and (?:weight|bias) type \(.{1,60}?\) should be the same"
+        r"|result type \w+ can't be cast to the desired output type \w+"
+        r"|expected target dtype to be \w+ or \w+, but got \w+"
+        r"|to have one of the following scalar types: Long, Int; but got"
+    ),
+    Cause.GRADIENT_SHAPE: r"Mismatch in shape: grad_output\[\d{1,6}\] has a shape of",
 }
 _KNOWN = re.compile(
     "|".join(f"(?P<{cause}>{text})" for cause, text in _TEXTS.items()), re.IGNORECASE
@@ -77,6 +102,8 @@ def repair(cut: Cut, graph: Graph) -> str:
     none that he can leave."""
     if in_reentrant_checkpoint(cut, graph):
         return say("mend.reentrant")
+    if is_wrapped_result(cut, graph):
+        return say("mend.checkpoint_result")
     return say("mend.sample") if in_sample(cut, graph) else usual_repair(cut.reason)
 
 
@@ -89,11 +116,33 @@ def usual_repair(reason: CutReason) -> str:
     return say(f"mend.{reason.name.lower()}")
 
 
+def asks_for_graph(call: Call) -> bool:
+    """Say whether create_graph=True is written in the code of a call: in its whole statement, since
+    what is shown of a call is cut short."""
+    frames = call.source.frames[:1] if call.source else ()
+    texts = (code_of(call), *(frame.code for frame in frames))
+    return any(re.search(r"\bcreate_graph\s*=\s*True\b", text) for text in texts)
+
+
 def in_reentrant_checkpoint(cut: Cut, graph: Graph) -> bool:
     """Say whether a reentrant checkpoint cut, because none of its inputs asked for gradient."""
+    return cut.reason is CutReason.NO_GRAD and _of_checkpoint(cut, graph) == {CutReason.NO_GRAD}
+
+
+def is_wrapped_result(cut: Cut, graph: Graph) -> bool:
+    """Say whether a reentrant checkpoint was given what asks for gradient, and made a float tensor
+    without: then the function returned it inside of something else."""
+    output = graph.tensor.get(cut.output_id)
+    made_float = output is not None and (output.dtype or "").startswith(("float", "bfloat"))
+    return made_float and CutReason.CUSTOM_NON_DIFFERENTIABLE in _of_checkpoint(cut, graph)
+
+
+def _of_checkpoint(cut: Cut, graph: Graph) -> set[CutReason]:
+    """Return why the reentrant checkpoint of a cut cut; nothing of another call."""
     call = graph.call[cut.call_id]
-    checkpoint = call.function.startswith(REENTRANT) and call.grad_mode
-    return cut.reason is CutReason.NO_GRAD and checkpoint
+    if not call.function.startswith(REENTRANT) or not call.grad_mode:
+        return set()
+    return {c.reason for c in graph.cuts if c.call_id == call.id}
 
 
 def in_sample(cut: Cut, graph: Graph) -> bool:

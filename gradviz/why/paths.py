@@ -7,19 +7,17 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from gradviz.graph.facts import Facts, How
+from gradviz.graph.facts import Facts, How, site_of
 from gradviz.graph.findings import Cause, Finding, Sure, Symptom
 from gradviz.graph.flow import End, Flow
-from gradviz.graph.records import Call, Cut, Graph, Tensor
+from gradviz.graph.records import Backward, Call, Cut, Graph, Tensor
+from gradviz.names.frames import is_of_literals, names_bound, names_read
 from gradviz.why.explanation import Explanation, worded
 from gradviz.words.speech import say, several
 from gradviz.words.words import Words
 
 # what makes a tensor of plain numbers
 REMADE = {"tensor", "as_tensor", "asarray", "full", "scalar_tensor"}
-# their call, of numbers that stand there
-LITERAL = re.compile(r"(\w+ = )?[\w.]+\(([-\d.e\s,\[\]()]|\w+=[\w.]+)*\)")
-
 
 CHECKED_IN_LOSS = ("cut", "frozen", "never_tracked", "non_leaf")
 # what a cause always rules out
@@ -62,6 +60,7 @@ class Asked(NamedTuple):
     inference: bool = False  # made in inference_mode
     storage_id: int | None = None  # of its memory in the graph, where only that was met
     hooked: bool = False  # register_hook
+    dtype: str = ""
 
 
 class Paths:
@@ -157,6 +156,34 @@ class Paths:
             return False
         return not (self.hidden(asked) and self.flow.filled(asked.tensor_id))
 
+    def other_runs(self, asked: Asked) -> list[Backward]:
+        """Return the recorded backwards of other losses that filled the tensor's ``.grad``, one of
+        each loss. What another iteration computed at the same line is no other loss."""
+        if not self.given or not self.recorded:
+            return []
+        calls = {e.call_id for e in self.flow.writes_to(asked.tensor_id)}
+        filled = [b for b in self.graph.backwards if b.call_id in calls and b.kind == "backward"]
+        here = {self.loss_key(i) for i in self.losses}
+        runs = {self.loss_key(i): b for b in filled for i in self.graph.call[b.call_id].inputs[:1]}
+        return [b for key, b in runs.items() if key not in here and self.roots.isdisjoint(b.roots)]
+
+    def loss_key(self, tensor_id: int) -> Any:
+        """Return what the losses of all iterations of one line have in common."""
+        maker = self.flow.maker(tensor_id)
+        if maker is None or maker.source is None:
+            return self.graph.tensor[tensor_id].code_name or tensor_id
+        return site_of(maker), maker.source.code
+
+    def run_words(self, runs: Iterable[Backward]) -> list[str]:
+        """Name the losses of some backwards, each with the line of its backward."""
+        calls = [self.graph.call[b.call_id] for b in runs]
+        return [
+            say("path.loss_at", loss=self.words.name(c.inputs[0]), line=c.source.line)
+            if c.source
+            else self.words.name(c.inputs[0])
+            for c in calls
+        ]
+
     def hidden(self, asked: Asked) -> bool:
         """Say whether it may be inside a reentrant checkpoint of the loss."""
         return asked.is_leaf and self.flow.is_hidden(asked.tensor_id)
@@ -206,7 +233,7 @@ class Paths:
             after = self.graph.tensor[write.after_id].grad
             if write.call_id in self.facts.backward_calls:
                 cleared = None
-            elif before is not None and not all_zero(before) and _taken_away(before, after):
+            elif before is not None and not all_zero(before) and taken_away(before, after):
                 cleared = self.graph.call[write.call_id], before
         return cleared
 
@@ -248,7 +275,7 @@ class Paths:
             remakes = (
                 call.function in REMADE and not call.inputs and self.flow.behind & {*call.outputs}
             )
-            if remakes and call.id > first and not LITERAL.fullmatch(self.words.code(call)):
+            if remakes and call.id > first and not is_of_literals(self.words.code(call)):
                 return WayBack(Sure.LIKELY, self.words.code(call), call.outputs)
         return None
 
@@ -283,7 +310,7 @@ class Paths:
         return None
 
 
-def _taken_away(before: str, after: str | None) -> bool:
+def taken_away(before: str, after: str | None) -> bool:
     """Say whether a ``.grad`` was set to None or to zeros."""
     return before != after and (after is None or all_zero(after))
 
@@ -295,20 +322,20 @@ def _code(call: Call) -> str:
 
 def _bound(call: Call) -> str | None:
     """Return the plain name that a call's code gives to its result."""
-    binding = re.match(r"\s*(\w+)\s*=(?!=)", _code(call))
-    return binding[1] if binding else None
+    bound = names_bound(call)
+    return bound[0] if len(bound) == 1 and bound[0].isidentifier() else None
 
 
 def _uses(call: Call, gone: Call, name: str | None) -> bool:
     """Say whether a call's code uses the result of an earlier one: by its name, or with the
     earlier call's code inside."""
-    code = _code(call)
-    right = code.partition("=")[2] if _bound(call) else code
-    if name is not None and re.search(rf"(?<![\w.]){name}(?!\w)", right):
+    if name is not None and name in names_read(call):
         return True
     if call.source is None or gone.source is None or call.source[:2] != gone.source[:2]:
         return False
-    return gone.source.code is not None and _code(gone) in right and _code(gone) != code
+    code = _code(call)
+    right = code.partition("=")[2] if _bound(call) else code
+    return bool(_code(gone)) and _code(gone) in right and _code(gone) != code
 
 
 def all_zero(preview: str) -> bool:

@@ -15,14 +15,17 @@ import torch
 from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Finding
 from gradviz.graph.flow import Flow
-from gradviz.graph.records import Graph, Tensor
+from gradviz.graph.records import Call, Cut, Graph, Source, Tensor
+from gradviz.names.frames import names_read
 from gradviz.watch import torch_private
 from gradviz.watch.capture import capture, described, tensor_fields
 from gradviz.watch.identity import read
 from gradviz.watch.recorded import Recorded
+from gradviz.watch.walk import walk
 from gradviz.why.explanation import Explanation, worded
 from gradviz.why.paths import Asked
 from gradviz.why.reaching import check, parts_of
+from gradviz.why.reading import is_trained_leaf
 from gradviz.words.speech import say
 from gradviz.words.words import Words
 
@@ -38,21 +41,34 @@ class Subjects:
         names: what to call which tensor, module or optimizer.
         model: gives names to its parameters.
         recording: of the code that made them.
+        losses: those of the tensors that are losses, however they look.
+        grads: those whose ``.grad`` is asked for, however they look.
+        bare: the reader named none of them.
     """
 
     def __init__(
-        self, subjects: tuple[Any, ...], names: Mapping[str, Any], model: Any, recording: Any
+        self,
+        subjects: tuple[Any, ...],
+        names: Mapping[str, Any],
+        model: Any,
+        recording: Any,
+        losses: Iterable[Any] = (),
+        grads: Iterable[Any] = (),
+        bare: bool = False,
     ) -> None:
-        self.subjects = subjects
+        self.in_particular = bool(subjects) and not bare
+        self.sure_losses, self.sure_grads = set(map(id, losses)), set(map(id, grads))
         self.given_words = [described(subject) for subject in subjects]
-        known = {n: v for n, v in names.items() if issubclass(type(v), KINDS)}
+        self.known = known = {n: v for n, v in names.items() if issubclass(type(v), KINDS)}
         self.live = {id(t): t for t in of_kind(known.values(), torch.Tensor)}
         self.called = {id(v): n for n, v in reversed(known.items())}
         self.tensors: dict[int, tuple[str, Any]] = {}
         self.modules: list[Any] = []
         self.optimizers: list[Any] = []
-        for subject in subjects or _leaves_of(recording):
+        self.passed_over: list[str] = []  # types of what belongs to training and has no gradient
+        for subject in subjects or leaves_of(recording):
             self.take(subject, "")
+        self.take_leaves(recording)
         self.asked_tensors = list(self.tensors.values())
         self.known_optimizers = of_kind(known.values(), torch.optim.Optimizer)
         modules = of_kind(known.values(), torch.nn.Module)
@@ -66,6 +82,12 @@ class Subjects:
         self.graph = self.captured() if self.recording is None else self.renamed(self.recording)
         self.losses = [t for t in self.losses if not self.is_on_the_way(t)]
 
+    def take_leaves(self, recording: Any) -> None:
+        """Take all leaves of a recording, where only what has no gradient was given."""
+        taken = self.tensors or self.modules or self.optimizers
+        for leaf in leaves_of(recording) if self.passed_over and not taken else ():
+            self.take(leaf, "")
+
     def take(self, subject: Any, name: str, depth: int = DEPTH) -> None:
         """Sort one subject in, and of a collection each of its parts."""
         kind = type(subject)
@@ -77,6 +99,9 @@ class Subjects:
             self.modules.append(subject)
         elif issubclass(kind, torch.optim.Optimizer):
             self.optimizers.append(subject)
+        elif issubclass(kind, (torch.amp.GradScaler, torch.optim.lr_scheduler.LRScheduler)):
+            self.passed_over.append(kind.__name__)
+            self.take(getattr(subject, "optimizer", ()), "", 1)
         elif depth and (parts := parts_of(subject)) is not None:
             for key, value in parts:
                 if value is not None:
@@ -152,10 +177,14 @@ class Subjects:
 
     def is_loss(self, t: Any, recording: Recorded | None) -> bool:
         """Say whether it looks like a loss: a single number that is no leaf to train."""
+        if id(t) in self.sure_grads:
+            return False
+        if id(t) in self.sure_losses:
+            return True
         one = read(lambda: t.numel()) == 1 and (
-            t.dim() == 0 or (bool(self.modules) and t.requires_grad)
+            t.dim() == 0 or (bool(self.modules) and bool(read(lambda: t.requires_grad)))
         )
-        if one and t.is_leaf and t.requires_grad:  # loss.requires_grad_(), to silence an error
+        if one and is_trained_leaf(t):  # loss.requires_grad_(), to silence an error
             state = recording.find(t) if recording else None
             if recording is None or state is None:
                 return False
@@ -232,7 +261,16 @@ class Subjects:
         return [i for t in self.targets().values() if (i := self.ids[id(t)]) is not None]
 
     def answer(
-        self, cause: Cause, form: str, *, tensor_ids: Iterable[int] = (), **fields: Any
+        self,
+        cause: Cause,
+        form: str,
+        *,
+        tensor_ids: Iterable[int] = (),
+        calls: Iterable[Call] = (),
+        cuts: Iterable[Cut] = (),
+        also_at: Iterable[Call] = (),
+        statements: Iterable[Source] = (),
+        **fields: Any,
     ) -> Explanation:
         """Put into words what was found of the subjects.
 
@@ -240,9 +278,22 @@ class Subjects:
             cause: what is wrong, or that nothing is.
             form: which sentences tell it: ``(cause, form)`` is their key in ``words/en.py``.
             tensor_ids: tensors that it points at.
+            calls: where it happened.
+            cuts: the cuts that did it.
+            also_at: further calls, at whose lines it points.
+            statements: lines that it points at, where no recorded call stands.
             fields: what the sentences name.
         """
-        finding = Finding(cause, form, fields=fields, tensor_ids=tuple(tensor_ids))
+        finding = Finding(
+            cause,
+            form,
+            fields=fields,
+            calls=tuple(dict.fromkeys(calls)),
+            cuts=tuple(cuts),
+            tensor_ids=tuple(tensor_ids),
+            also_at=tuple(also_at),
+            statements=tuple(statements),
+        )
         return worded(finding, Words(self.graph))
 
     # --- one tensor -------------------------------------------------------------------------------
@@ -253,6 +304,11 @@ class Subjects:
         tensors = {i: t for i, (_, t) in self.tensors.items() if i not in losses}
         of_modules = {id(p): p for m in self.modules for p in m.parameters()}
         return tensors | (of_modules or held_by(self.optimizers))
+
+    @cached_property
+    def targets_asked(self) -> list[Asked]:
+        """The tensors whose ``.grad`` is asked for, as they are now."""
+        return [self.asked(t, self.ids[id(t)]) for t in self.targets().values()]
 
     def asked(self, t: Any, tensor_id: int | None) -> Asked:
         """Return a tensor as it is now."""
@@ -278,6 +334,7 @@ class Subjects:
             inference=bool(read(t.is_inference)),
             storage_id=self.recording.memory_of(t) if self.recording else None,
             hooked=torch_private.has_hooks(t),
+            dtype=str(t.dtype).removeprefix("torch."),
         )
 
     def zeros(self, asked: list[Asked]) -> tuple[set[int], set[int]]:
@@ -299,7 +356,7 @@ class Subjects:
         if self.recording:
             live |= {id(t): t for t in self.recording.living()}
         for t in live.values():
-            if not t.is_leaf:
+            if not read(partial(getattr, t, "is_leaf")):
                 continue
             state = self.recording.find(t) if self.recording else None
             tensor_id = state.id if state else self.ids.get(id(t))
@@ -355,6 +412,11 @@ def parameters_of(module: Any) -> list[Any]:
     return read(lambda: [*module.parameters()]) or []
 
 
+def is_whole(value: Any) -> bool:
+    """Say whether it is a module with parameters, and not half built."""
+    return issubclass(type(value), torch.nn.Module) and bool(parameters_of(value))
+
+
 def held_by(optimizers: Iterable[Any]) -> dict[int, Any]:
     """Return the parameters of optimizers, by identity."""
     return {id(p): p for o in optimizers for g in o.param_groups for p in g["params"]}
@@ -380,28 +442,48 @@ def state_of(values: Any) -> str:
         return "unknown"
 
 
-def _leaves_of(recording: Recorded | None) -> list[Any]:
+def leaves_of(recording: Recorded | None) -> list[Any]:
     """Return the living leaves of a recording, and what took a leaf's name when that was
     updated."""
     if recording is None:
         return []
-    updated = _rebound(recording)
+    updated, inner = _rebound(recording), _inner(recording)
     return [
         t
         for t in recording.living()
-        if t.requires_grad
-        and (t.is_leaf or ((now := recording.find(t)) and now.object_id in updated))
+        if (now := recording.find(t))
+        and _is_trained(t, now.object_id in updated)
+        and now.object_id not in inner
     ]
+
+
+def _is_trained(t: Any, is_updated: bool) -> bool:
+    """Say whether a tensor asks for gradients and is a leaf, or stands for one; of some views torch
+    does not tell."""
+    return bool(read(lambda: t.requires_grad and (t.is_leaf or is_updated)))
+
+
+def _inner(recording: Recorded) -> set[int]:
+    """Return the objects that a call inside of a module made: one that was told to require grad
+    there (``enable_input_require_grads``) is a leaf to torch, and none that anybody trains."""
+    graph, states = recording.graph, Facts.of(recording.graph).states
+    made = (i for c in graph.calls if c.module_call is not None for i in c.outputs)
+    objects = ((i, graph.tensor[i].object_id) for i in made)
+    return {o for i, o in objects if states[o][0].id == i}
+
+
+def leaves_behind(loss: Any) -> list[Any]:
+    """Return the leaves that a backward from this loss would reach."""
+    root = read(lambda: loss.grad_fn)
+    return [] if root is None else [torch_private.leaf_of(node) for node in walk([root]).nodes]
 
 
 def _rebound(recording: Recorded) -> set[int]:
     """Return the objects that an update made and that took the name of what it updates: ``w = w -
     lr * w.grad``."""
-    graph = recording.graph
-    made = {i: c.source.code or "" for c in graph.calls if c.source for i in c.outputs}
-    return {
-        t.object_id for t in graph.tensors if t.name and f"{t.code_name}.grad" in made.get(t.id, "")
-    }
+    facts = Facts.of(recording.graph)
+    named = ((t, facts.maker.get(t.id)) for t in recording.graph.tensors if t.name)
+    return {t.object_id for t, call in named if call and f"{t.code_name}.grad" in names_read(call)}
 
 
 def _tensors_of(module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:

@@ -86,7 +86,7 @@ CUTTER = {
     "copied_out": "{call}, which copies the value out of the graph,",
     "no_grad_write": "an in-place write under no_grad",
     "flag_off": "requires_grad switched off",
-    "custom_non_differentiable": "{function}, which marks it non-differentiable,",
+    "custom_non_differentiable": "{function}, which returns it without a gradient,",
     "unknown": "{function}, it is not known why,",
 }
 
@@ -447,6 +447,9 @@ CAUSE = {
     "made_non_leaf": "made non leaf",
     "non_leaf": "non leaf",
     "not_in_loss": "not in loss",
+    "kept_off": "kept off",
+    "constant_summand": "constant summand",
+    "extra_gradient": "extra gradient",
     "branch_not_taken": "branch not taken",
     "never_tracked": "never tracked",
     "frozen": "frozen",
@@ -459,8 +462,22 @@ CAUSE = {
     "exploding": "exploding",
     "overwritten": "overwritten",
     "fused_step": "fused step",
+    "gradients_pile_up": "gradients pile up",
+    "cleared_too_often": "cleared too often",
+    "clipped_wrong": "clipped at the wrong time",
+    "read_too_early": "read too early",
+    "changed_by_hook": "changed by a hook",
+    "eval_mode": "eval mode",
+    "freeze_without_effect": "freeze without effect",
+    "partly_zero": "partly zero",
+    "not_logits": "not logits",
+    "changed_before_read": "changed before read",
+    "result_unused": "result not used",
     "not_moved": "not moved",
+    "buffer": "a buffer",
+    "left_out": "left out",
     "non_leaf_in_optimizer": "non leaf in optimizer",
+    "not_a_parameter": "not a parameter",
     "leftover_grad_moves": "leftover grad moves",
     "batch_norm_moves": "batch norm moves",
     "shared_snapshot": "shared snapshot",
@@ -478,7 +495,11 @@ CAUSE = {
     "deepcopy_non_leaf": "deepcopy non leaf",
     "requires_grad_non_float": "requires grad non float",
     "requires_grad_non_leaf": "requires grad non leaf",
-    "healthy": "no fault",
+    "custom_backward": "custom backward",
+    "hook_refused": "hook refused",
+    "dtypes_differ": "dtypes differ",
+    "gradient_shape": "gradient shape",
+    "healthy": "no fault found",
     "not_known": "not known",
 }
 
@@ -486,8 +507,9 @@ CAUSE = {
 EXPLANATION = {
     "tag": "{cause}: {reasons}",
     "where": "Where",
+    "switched_off": "{where} switches gradients off ({block}); {places}",
     "why": "Why",
-    "mend": "Mend",
+    "mend": "Fix",
     "ruled_out": "Ruled out",
     "all_ruled_out": "{all}.",
 }
@@ -582,17 +604,23 @@ MOVING = {
 
 # what is told of many subjects, and beside an answer: why/subjects.py, optimizers.py, many.py, answer.py
 ENTRY = {
+    "passed_over": "{kinds:few} {n:holds|hold} no gradient: what {n:it works|they work} on is looked at.",
     # names of what has none
     "this_tensor": "this tensor",
     "this_optimizer": "this {kind}",
     "a_parameter": "a parameter",
     "nth_parameter": "parameter {n}",
     "nth_tensor": "tensor {n}",
+    "nth_of_name": "{name} #{n}",
     "in_all": "{names:few} ({n} in all)",
     # {what} is fine
-    "all_have": "{n} of {n} trainable parameters have a gradient{frozen:|, # frozen|, # frozen}",
+    "all_have": "{n} of {n} trainable {count:parameter has|parameters have} a gradient{frozen:|, # frozen|, # frozen}; none is None, all zeros or NaN",
+    "all_have_zeros": "{n} of {n} trainable {count:parameter has|parameters have} a gradient{frozen:|, # frozen|, # frozen}; {zeros} {zeros:is|are} exactly 0 for a known reason, none is None or NaN",
     "all_had": "{n} of {n} trainable parameters had a gradient; it was cleared after the step{frozen:|, # frozen|, # frozen}",
     "all_have_or_had": "{n} of {n} trainable parameters have a gradient, or had one that was cleared after the step{frozen:|, # frozen|, # frozen}",
+    "leaves_have": "{n:the only leaf|all # leaves} behind {loss}, {leaves:few}, {n:has|have} a gradient; none is None, all zeros or NaN",
+    "of_another": "{names}: from {others:few}; {loss} does not use it.",
+    "kept": "{names}: from {others:few}; {cutter} keeps {loss} off.",
     "loss_can_send": "{loss} can send gradients to {leaves:few}",
     "loss_led_to": "the graph of {loss} leads to {leaves:few}; {reason}",
     # how many get a gradient
@@ -605,6 +633,7 @@ ENTRY = {
     "moves_by_zero": "{optimizers}'s next step moves {names}: {reason}.",
     # notes
     "constants": "Of autograd.grad without create_graph=True, a constant in {loss}: {names:few}.",
+    "constant_slopes": "Of autograd.grad with create_graph=True, a constant in {loss} (what was differentiated is linear): {names:few}.",
     "loss_not_recorded": "The recording given did not see this loss, so it was not used.",
     "nothing_recorded": "The recording given did not see any of this, so it was not used.",
 }
@@ -675,7 +704,7 @@ RULED_OUT = {
     "nan": "NaN",
     "cut_recorded": "a cut in this recording",
     "known_error": "the known errors of backward, of in-place writes, leaves, views and inference tensors",
-    # of the sizes of gradients: why/rules/small.py
+    # of the sizes of gradients: why/rules/sizes/
     "all_received": "cut or frozen ({received} of {total} {total:parameter|parameters} received gradient)",
     "not_finite": "NaN or inf",
     "underflow": "underflow ({zeros} exact zeros)",
@@ -695,10 +724,17 @@ MEND = {
     "no_grad_write": "write outside of no_grad, or build the tensor with torch.stack, cat or where.",
     "flag_off": "leave requires_grad on until the forward has run.",
     "unknown": "use the tensor from before this call.",
-    "custom_non_differentiable": "do not mark that output of the Function non-differentiable.",
+    "custom_non_differentiable": "do not mark that output of the Function non-differentiable, and return it as a tensor of its own: not in a list, a dict or an object.",
     # a no_grad that is not the user's own is none that he can leave
     "reentrant": "use_reentrant=False, or let the input require grad (model.enable_input_require_grads()).",
+    "checkpoint_result": "use_reentrant=False, or return the tensors themselves, alone or in a tuple.",
     "sample": "rsample() where the distribution has it; else the sample's log_prob in the loss (sample() has no_grad).",
+    # where whole numbers choose entries of a tensor
+    "index": "an index has no gradient: weigh the entries with floats instead, e.g. torch.softmax(scores, -1) @ entries.",
+    # where one mend alone would give no gradient yet
+    "in_series": "{first} That alone gives no gradient yet. {others:sentences}",
+    "at": "After it, {place}: {mend}",
+    "more": "After that, {n:# more call|# more calls} would cut it too.",
     # of a write in place: of any, of an item, by a module, by another call
     "write_unseen": "write out of place (y = x + 1 for x += 1); step the optimizer after every backward.",
     "write_item": "collect the parts in a list and torch.stack() them, or write into a clone().",
@@ -706,12 +742,16 @@ MEND = {
     "write": "write out of place under a new name (y = x + 1 for x += 1), or give the later step x.clone().",
 }
 
+# of a question that names nothing: why/bare.py
+BARE = {
+    "raised": "It raised {error}",
+}
+
 # how well all is, and what nobody looked at: why/doubts.py
 DOUBT = {
-    # {health} of an answer that found no fault
-    "healthy": "Healthy",
-    "so_far": "Healthy as far as was looked at",
-    "open": "Not known whether all is well",
+    # {health} of an answer that found no fault, where it is not sure
+    "so_far": "As far as was looked at: ",
+    "open": "Not known whether all is well: ",
     # its reason
     "unread": "Not looked at: {unread}.",
     "why_and_unread": "{why} Not looked at: {unread}.",
@@ -728,22 +768,27 @@ DOUBT = {
 
 # ways of gradients and values: why/paths.py
 PATH = {
+    "pass_true": "if it is meant to learn: {function}(…, {parameter}=True); without it {parameter} is False.",
     "the_loss": "the loss",
     "leaf_made_by": "the leaf that {code} made",
     "same_memory": "{name} (the same memory)",
     "no_origin": "{name}, of no recorded origin,",
+    "loss_at": "{loss} (line {line})",
     "record": "Put %%gradviz above the cell, or run it in `with gv.record()`: that tells the call and the line.",
 }
 
-# phrases of the answers about a .grad that is None, or a gradient that is there: why/rules/gradient.py
+# phrases of the answers about a .grad that is None, or a gradient that is there: why/rules/gradients/
 GRADIENT_PHRASE = {
     "there": "there",
     "no_grad_fn": "{loss} ({loss} has no grad_fn)",
     "made_unseen": "If it was computed from tracked tensors, it was cut off: a recording tells.",
     "reentrant": "reentrant checkpoint",
+    "checkpoint_result": "reentrant checkpoint hands gradients only to tensors that its function returns alone or in a tuple: what is inside of a list, a dict or an object has no grad_fn.",
     "value_only": "{source} goes on to {result} as a value only: no gradient comes back through it.",
+    "left_as_value": "{source} left torch there as plain numbers: no gradient comes back through these.",
     "cut_itself": "{name} was cut off itself: no gradient comes back through it.",
     "ran_under": "{code} ran under {block} (a with block, or a decorator of the function): torch recorded nothing there, and no gradient comes back through it.",
+    "ran_under_line": "{code} ran under the {block} of line {line}: torch recorded nothing there, and no gradient comes back through it.",
     "two_mends": "{first}; {other}",
     "new_leaf": "a new leaf",
     "named_leaf": "{name}, a new leaf",
@@ -752,11 +797,11 @@ GRADIENT_PHRASE = {
     "saved_written": "what {node} saved was written in place, so backward() raises",
 }
 
-# phrases of the answers about a gradient of zeros: why/rules/zeros.py
+# phrases of the answers about a gradient of zeros: why/rules/gradients/zeros.py
 ZERO_PHRASE = {
     "everywhere": "exactly 0 everywhere: {how}",
     "there": "there, and it is exactly 0 everywhere",
-    "sends_zeros": "{nodes:few} sends only zeros back",
+    "sends_zeros": "{nodes:few} {nodes:sends|send} only zeros back",
     "came_as_zeros": "only zeros came of what {node} sent",
     "adds_up": "what reaches it adds up to 0",
     # which node made them
@@ -765,10 +810,33 @@ ZERO_PHRASE = {
     "flat": "There its slope is 0: all that arrived met a flat part.",
     "module_hook": "A backward hook of that module returned zeros in place of what arrived.",
     "cast": "It casts to fewer bits, and numbers too small for these became 0.",
+    "own_target": "{function} compares a result with its own numbers: their difference is 0, whatever the weights are.",
+    "by_a_number": "It is multiplied by a plain number there that is 0, or too small for the dtype.",
+    "by_literal": "It is multiplied by {number} there.",
+    "by_number": "It is multiplied by {name} there, which is 0 ({place}).",
+    "stairs": "{function}() is a staircase: its slope is 0 everywhere.",
+    "below_zero": "Its slope is 0 there: all that arrived met the flat part, at 0 or below.",
+    "at_zero": "What goes in is exactly 0, because {names:few} {n:is|are} all zeros{made}, and at 0 the slope of {function}() is taken as 0: they stay zeros, unless something else moves them.",
+    "made_zero": " ({place})",
+    "softmax_of_one": "{function}() there runs over a dimension of size 1: its result is the same whatever goes in.",
+    "saturated": "The output of {function}() is exactly {ends} where a gradient arrived: it is saturated, and its slope is 0.",
+    "saturated_inside": "The softmax inside {function}() is saturated: exactly 0 or 1 in this dtype.",
+    "padding": "All indices there are padding_idx, whose row learns nothing.",
+    "chose_other": "{function}() took the other value everywhere.",
+    # what to write instead
+    "mend_own_target": "compare it with the target of the data.",
+    "mend_a_number": "another factor than 0; or leave this summand out, and train what it reaches by a loss of its own.",
+    "mend_number": "give {name} a value above 0; or leave this summand out, and train what it reaches by a loss of its own.",
+    "mend_stairs": "a straight-through estimate: x + ({function}(x) - x).detach(); or a smooth function.",
+    "mend_below_zero": "LeakyReLU or no activation at the output, or other initial weights and a bias above 0.",
+    "mend_at_zero": "begin {name} with other numbers than zeros, e.g. nn.init.xavier_uniform_({name}); or an activation with a slope at 0.",
+    "mend_softmax_of_one": "sigmoid for one output with binary_cross_entropy, or as many outputs as classes; or softmax over another dim.",
+    "mend_saturated": "smaller inputs (scale or normalise them, smaller weights), or a loss that takes the raw scores.",
+    "mend_padding": "another padding_idx, or inputs that are not all padding.",
     "cancels_there": "What arrived there was not zero, and its parts cancel exactly.",
     "times": "What arrived there was not zero; times {factors:few} it is 0.",
     "sent_zeros": "What arrived there was not zero; what it sent on was.",
-    "zero_factors": "Its gradient is multiplied by {factors:few}, which is all zeros.",
+    "zero_factors": "Its gradient is multiplied by {factors:few}, {factors:which is|which are} all zeros.",
     "hook_between": "What it sent was not zero, and only zeros arrived: the hook on {it} made them.",
     "something_between": "What it sent was not zero, and only zeros arrived: likely, not proven, a hook on the tensor between (register_hook), a cast or a sum over what was broadcast made them.",
     # which node may have made them
@@ -780,7 +848,7 @@ ZERO_PHRASE = {
     "may_be_flat": "{node}, whose slope can be 0",
     "not_known": "Which node made the zeros is not known here.",
     "written_or_cancels": "What the last backward brought was not zero: something wrote to it, or it cancels.",
-    "like_lora": "It is multiplied by {factors:few}, which gets a gradient itself: if {factors:few} was all zeros at that forward (LoRA's B is, in the first step), this is as it should be.",
+    "like_lora": "It is multiplied by {factors:few}, which {factors:gets a gradient itself|get gradients themselves}: if {factors:it was|they were} all zeros at that forward (LoRA's B is, in the first step), this is as it should be.",
 }
 
 # why no cause is proven
@@ -826,7 +894,7 @@ CUT_BEHIND = Answer(
 CUTS = (Cause.CUT, Cause.REBUILT_FROM_VALUE, Cause.NO_GRAD_WRITE)
 
 NO_CALL_USED_IT = Answer(
-    verdict="{symptom}: no call of this run used {it}.",
+    verdict="{symptom}: no call of this run used {it} for {loss}.",
     why="Its branch was not taken, or forward does not call it.",
 )
 
@@ -842,7 +910,10 @@ A_RESULT = Answer(
     mend="read .grad of {leaves}, or call {it}.retain_grad() before backward.",
 )
 
-# of a .grad that is None, or of a gradient that is there: why/rules/gradient.py
+# what nobody can check: what a gradient was meant to be
+NOT_CHECKED = "Whether this is the gradient that you want was not checked."
+
+# of a .grad that is None, or of a gradient that is there: why/rules/gradients/
 GRADIENT: dict[tuple[Cause, str], Answer] = {
     # nothing is proven
     **{
@@ -864,16 +935,46 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         mend="{grad} = None, so that no optimizer uses it.",
     ),
     (Cause.HEALTHY, "done"): Answer(
-        verdict="{health}: {it} had a gradient; it was cleared after the step.",
+        verdict="{health}{it} had a gradient; it was cleared after the step.",
+        why=NOT_CHECKED,
     ),
     (Cause.HEALTHY, "arrived"): Answer(
-        verdict="{health}: {grad} is {values:values}.",
+        verdict="{health}{grad} is {values:values}.",
+        why=NOT_CHECKED,
     ),
     (Cause.HEALTHY, "arrived_unseen"): Answer(
         verdict="No fault is visible: {grad} is {values:values}. Without a recording no more than that is known.",
     ),
     (Cause.NAN, "not_finite"): Answer(
         verdict="{symptom}.",
+    ),
+    # there is one of another loss
+    (Cause.HEALTHY, "of_another"): Answer(
+        verdict="{health}{it} gets its gradient from {others:few}; {loss} does not use it.",
+        mend="if {loss} is to train it too: use what is computed from it in {loss}.",
+    ),
+    (Cause.HEALTHY, "kept_and_trained"): Answer(
+        verdict="{health}{it} gets its gradient from {others:few}; {cutter} keeps {loss} off, whose optimizer is another.",
+    ),
+    (Cause.KEPT_OFF, "part"): Answer(
+        verdict="{part} is part of {loss}, and sends no gradient to {names}: {cutter} keeps it off.",
+        why="{part} reads {value} as a value only. {names} gets its gradient from the rest of {loss}; that of {part} goes to {others}, and no step was seen that uses it.",
+        mend="only if {part} is to train {names} too: {mend}",
+    ),
+    (Cause.KEPT_OFF, "like_target"): Answer(
+        verdict="{it} gets no gradient from {loss}: {cutter} keeps it off, as a target or teacher is kept off.",
+        why="{trained}, which is built alike, gets one; no optimizer is known that holds it.",
+        mend="only if it is to be trained: {mend}",
+    ),
+    (Cause.KEPT_OFF, "resting"): Answer(
+        verdict="{it} gets no gradient from {loss}: {cutter} keeps it off, and its optimizer is not stepped here, which may be meant.",
+        why="of two networks that are trained in turns, one rests while the other learns.",
+        mend="only if {loss} is to train it too: {mend}",
+    ),
+    (Cause.KEPT_OFF, "kept_from"): Answer(
+        verdict="{it} gets its gradient from {others:few}, none from {loss}: {cutter} keeps it off, which may be meant.",
+        why="{loss} reads its value only: no gradient of {loss} comes back through that.",
+        mend="only if {loss} is to train it too: {mend}",
     ),
     # it asks for no gradient
     (Cause.INFERENCE_TENSOR, "none"): Answer(
@@ -882,6 +983,12 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         mend="torch.no_grad() instead of inference_mode where it is made; or {it}.clone() outside of it.",
     ),
     **{(cause, "not_asking"): answer for cause, answer in NOT_ASKING.items()},
+    (Cause.NEVER_TRACKED, "in_module"): NOT_ASKING[Cause.NEVER_TRACKED]._replace(
+        mend="if it is to learn: assign it as an nn.Parameter, before the optimizer is made; parameters() lists nothing else.",
+    ),
+    (Cause.NEVER_TRACKED, "not_held"): NOT_ASKING[Cause.NEVER_TRACKED]._replace(
+        mend="{it}.requires_grad_() before the forward; if it is to be stepped, give it to the optimizer too.",
+    ),
     **{
         (cause, "no_float"): answer._replace(mend="use a float: {dtype} has no gradients.")
         for cause, answer in NOT_ASKING.items()
@@ -937,10 +1044,25 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         why="Likely, not proven: {code} was wrapped, as in nn.Parameter(...): that has its shape and no history, and no call used the result itself.",
         mend="use {code} itself, without nn.Parameter().",
     ),
+    (Cause.CUT, "in_checkpoint"): Answer(
+        verdict="{symptom}: a reentrant checkpoint ran it without recording, so what that returned has no grad_fn.",
+        why="checkpoint(use_reentrant=True) looks at its inputs only, and none of these asks for gradient: the parameters inside do not count.",
+        mend="{mend}",
+    ),
+    (Cause.CUT, "in_a_leaf"): Answer(
+        verdict="{symptom}: its value goes on only as {new}, without a history.",
+        why="{code} was wrapped, as in nn.Parameter(...): that is a leaf in the same memory, and the gradient of {loss} ends there.",
+        mend="use {code} itself, without nn.Parameter(): hand it to the call that needs it.",
+    ),
     (Cause.NOT_IN_LOSS, "leads_elsewhere"): Answer(
         verdict="{symptom}: no recorded call takes it to {loss}.",
         why="{it} was used, but nothing made from it goes into {loss}.",
         mend="add what was made from it to the loss, or call backward on its own loss.",
+    ),
+    (Cause.NOT_IN_LOSS, "unread_result"): Answer(
+        verdict="{symptom}: no recorded call takes it to {loss}.",
+        why="{it} was used for {results:few}, and no call used {results:that|those} afterwards.",
+        mend="use {results:few} on the way to {loss}, or add it to the loss, or call backward on its own loss.",
     ),
     # it is a result
     (Cause.REBOUND, "named_anew"): NAMED_ANEW,
@@ -950,12 +1072,26 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     (Cause.REBOUND, "added_to"): NAMED_ANEW._replace(
         mend="with torch.no_grad(): {it} += … (in place, so {it} stays the leaf); or detach() the result and requires_grad_() it.",
     ),
+    (Cause.REBOUND, "updated_unseen"): Answer(
+        verdict="{symptom}: the name {it} holds a new tensor now, which does not require grad.",
+        why="{code} made it under no_grad and gave it the name of the leaf; requires_grad and .grad stayed with the tensor before.",
+        mend="change {it} in place: {it} -= lr * {it}.grad under no_grad, or {it}.copy_(…); then {it} stays the leaf.",
+    ),
+    (Cause.MADE_NON_LEAF, "parameter_moved"): Answer(
+        verdict="{name} is no nn.Parameter any more: {function} made it a result of one, and no module or optimizer holds that Parameter.",
+        why="A module registers, and an optimizer takes, only the Parameter itself; a result gets no .grad.",
+        mend="nn.Parameter(…) around the moved tensor; or keep the Parameter in a module and move that.",
+    ),
     (Cause.MADE_NON_LEAF, "made_a_result"): Answer(
         verdict="{symptom}: {function} made {it} a result; the leaf is its input.",
         why="Its input asked for the gradient before this call, so .grad is kept there, and nothing holds that tensor by this name.",
         mend="move, cast or scale first, then {it}.requires_grad_() (or detach() and that).",
     ),
     (Cause.NON_LEAF, "result"): A_RESULT,
+    (Cause.NON_LEAF, "result_of_unnamed"): A_RESULT._replace(
+        why="Its gradient goes on to {leaves}, and no name holds that tensor.",
+        mend="{it}.retain_grad() before backward; or make the leaf in a line of its own, compute {it} from it, and read the leaf's .grad.",
+    ),
     (Cause.NON_LEAF, "result_like_leaf"): A_RESULT._replace(
         more=(
             "A leaf of the same shape is directly above it: after w = w - lr * w.grad, .to() or * 0.01 a name holds such a result.",
@@ -973,7 +1109,7 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.CUT, "returned_none"): Answer(
         verdict="{symptom}: the backward of {node} returned None towards it.",
-        mend="return its gradient there.",
+        mend="return its gradient there. If autograd.grad makes it: in a backward grad mode is off, so compute under torch.enable_grad(), from detached inputs that require grad.",
     ),
     (Cause.NOT_KNOWN, "used_up"): Answer(
         verdict="{symptom}, and {loss} reaches it; {spent}.",
@@ -1008,7 +1144,7 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     ),
 }
 
-# of a gradient of zeros: why/rules/zeros.py
+# of a gradient of zeros: why/rules/gradients/zeros.py
 ZERO: dict[tuple[Cause, str], Answer] = {
     (Cause.ZERO_GRADIENT, "zeroed"): Answer(
         verdict="{symptom}: they were written after the last backward.",
@@ -1018,6 +1154,11 @@ ZERO: dict[tuple[Cause, str], Answer] = {
     (Cause.ZERO_GRADIENT, "zero"): Answer(
         verdict="{grad} is {zeros}.",
         why="{why:sentences}",
+        mend="{mend}",
+    ),
+    (Cause.HEALTHY, "at_minimum"): Answer(
+        verdict="{health}{grad} is exactly 0 because the loss is at its minimum.",
+        why="{code} is exactly 0, the least that it can be: there is nothing left to learn from this batch, and zero is the right gradient.",
     ),
     (Cause.ZERO_GRADIENT, "cancels"): Answer(
         verdict="{grad} is exactly 0 everywhere: {how}.",
@@ -1033,12 +1174,12 @@ ZERO: dict[tuple[Cause, str], Answer] = {
         why="{why:sentences}",
     ),
     (Cause.HEALTHY, "zero_factor"): Answer(
-        verdict="{health}: {it}'s gradient is exactly 0 because {factors:few} {n:is|are} all zeros (it is multiplied by it).",
+        verdict="{health}{it}'s gradient is exactly 0 because {factors:few} {n:is|are} all zeros (it is multiplied by it).",
         why="{factors:few} {n:gets a gradient|get gradients} too, so {it}'s starts after the first step.",
     ),
 }
 
-# of a call that raised: why/rules/raised.py
+# of a call that raised: why/rules/errors/
 RAISED: dict[tuple[Cause, str], Answer] = {
     # {it} is the short name of {name}
     (Cause.LEAF_IN_PLACE, "raised"): Answer(
@@ -1074,7 +1215,27 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.DEEPCOPY_NON_LEAF, "raised"): Answer(
         verdict="{name:begin} is a result with a graph behind it, and only leaves can be deep-copied.",
         why="a deep copy would have to copy the graph too.",
-        mend="{it}.detach().clone(); on a module, keep no tracked result as an attribute, or delete it first.",
+        mend="{it}.detach().clone() for its values alone, {it}.clone() where the gradient is to flow back; on a module, keep no tracked result as an attribute.",
+    ),
+    (Cause.DEEPCOPY_NON_LEAF, "kept_on"): Answer(
+        verdict="{attribute} holds a result with a graph behind it, and only leaves can be deep-copied.",
+        why="{code:begin} keeps it there; a deep copy would have to copy its graph too.",
+        mend="set it to None before the copy; or, where only its value is used later, {attribute} = {value}.detach() in that line.",
+    ),
+    (Cause.NUMPY_ON_TRACKED, "kept_on"): Answer(
+        verdict="{attribute} holds a tensor that requires grad, and numpy would leave autograd without a word.",
+        why="{code:begin} keeps it there with its graph; an array has no grad_fn.",
+        mend="detach() where the array is made; or {attribute} = {value}.detach() in that line, where only its value is used later.",
+    ),
+    (Cause.NUMPY_ON_TRACKED, "kept_in"): Answer(
+        verdict="{code:begin} kept tensors that require grad, and numpy would leave autograd without a word.",
+        why="each was kept there with its graph, instead of its number; an array has no grad_fn.",
+        mend="{method}({value}.item()) in that line: the number alone; or .detach() where the array is made.",
+    ),
+    (Cause.NUMPY_ON_TRACKED, "kept_many"): Answer(
+        verdict="{code:begin} kept tensors that require grad, and numpy would leave autograd without a word.",
+        why="each was kept there with its graph, instead of its values; an array has no grad_fn.",
+        mend="{method}({value}.detach()) in that line: the values alone; or .detach() where the array is made.",
     ),
     (Cause.REQUIRES_GRAD_NON_FLOAT, "raised"): Answer(
         verdict="Only floating point and complex tensors can require grad.",
@@ -1085,6 +1246,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="Only floating point and complex tensors can require grad, and {name} is {dtype}.",
         why="a derivative needs values that can change by a little; whole numbers and bools cannot.",
         mend="dtype=torch.float32, or .float() first.",
+    ),
+    (Cause.REQUIRES_GRAD_NON_FLOAT, "index"): Answer(
+        verdict="Only floating point and complex tensors can require grad, and {name} is {dtype}.",
+        why="a call takes it as indices or as classes, and those have no gradient.",
+        mend="leave requires_grad out for {it}; ask for it on what is indexed, or on the scores.",
     ),
     (Cause.REQUIRES_GRAD_NON_LEAF, "raised"): Answer(
         verdict="{name:begin} is a result, and only a leaf's requires_grad can be switched.",
@@ -1106,10 +1272,140 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="a result (of .to(), * 0.01, .double()) gets no .grad, so no step could move it.",
         mend="move and scale first, then ask for gradients: torch.randn(3).mul(0.01).requires_grad_().",
     ),
+    # what a module holds is no parameter
+    (Cause.NOT_A_PARAMETER, "buffer_stays"): Answer(
+        verdict="{name} is a buffer: it gets no gradient, and no optimizer moves it.",
+        why="register_buffer keeps a tensor with the module and out of parameters().",
+        mend="if it is to learn: self.{attribute} = nn.Parameter(…) in place of register_buffer.",
+    ),
+    (Cause.NOT_A_PARAMETER, "tensor_stays"): Answer(
+        verdict="{name} is a plain tensor, no Parameter: parameters() does not give it, and no optimizer moves it.",
+        mend="if it is to learn: self.{attribute} = nn.Parameter(…) around what is assigned there.",
+    ),
+    # an optimizer was handed no parameters
+    (Cause.NOT_A_PARAMETER, "tensor"): Answer(
+        verdict="{module}.parameters() is empty: {names:few} {n:is a plain tensor, no Parameter|are plain tensors, no Parameters}.",
+        why="A module registers what is an nn.Parameter when it is assigned; a tensor stays an ordinary attribute of {kind}.",
+        mend="self.{attribute} = nn.Parameter(…) in __init__, around what is assigned there.",
+    ),
+    (Cause.NOT_A_PARAMETER, "result"): Answer(
+        verdict="{module}.parameters() is empty: {names:few} {n:is the result of a call, no Parameter|are results of calls, no Parameters}.",
+        why="What cuda(), to(), view() or arithmetic returns of an nn.Parameter is a plain tensor computed from it; a module registers only the Parameter itself.",
+        mend="self.{attribute} = nn.Parameter(…) around the whole: move and compute inside of it, as in nn.Parameter(torch.randn(3).cuda()).",
+    ),
+    (Cause.NOT_A_PARAMETER, "list"): Answer(
+        verdict="{module}.parameters() is empty: {names:few} {n:is a plain list or dict|are plain lists or dicts}, where parameters() does not look.",
+        mend="self.{attribute} = nn.ModuleList(…) of layers, nn.ParameterList(…) of parameters, or ModuleDict and ParameterDict.",
+    ),
+    (Cause.NOT_A_PARAMETER, "buffer"): Answer(
+        verdict="{module}.parameters() is empty: {names:few} {n:is a buffer|are buffers}, which no optimizer is given.",
+        mend="self.{attribute} = nn.Parameter(…) in place of register_buffer.",
+    ),
+    (Cause.NOT_A_PARAMETER, "init"): Answer(
+        verdict="{module}.parameters() is empty: the constructor of {kind} is called {name}, so Python never ran it.",
+        why="Python runs __init__, with two underscores before and behind; the module was made without its layers.",
+        mend="def __init__(self, …) and super().__init__() in it.",
+    ),
+    (Cause.NOT_A_PARAMETER, "local"): Answer(
+        verdict="{module}.parameters() is empty: {names:few} {n:is a variable|are variables} of __init__, no {n:attribute|attributes} of the module.",
+        why="A module registers what is assigned to self; what stands under another name is gone when __init__ ends.",
+        mend="self.{attribute} = … in __init__ of {kind}.",
+    ),
+    # a module was to take a plain tensor as a parameter
+    (Cause.NOT_A_PARAMETER, "result_assigned"): Answer(
+        verdict="{name} is registered as a parameter, and a computed tensor cannot take its place.",
+        why="Only an nn.Parameter or None may stand under that name; one around the result would be a new leaf, and nothing before it would learn.",
+        mend="keep the result under another name, and leave the parameter as it is.",
+    ),
+    (Cause.NOT_A_PARAMETER, "tensor_assigned"): Answer(
+        verdict="{name} is to be a parameter, and what was assigned is none.",
+        why="Only an nn.Parameter or None may stand under that name.",
+        mend="nn.Parameter(…) around the tensor; numbers alone go into a parameter by copy_() under torch.no_grad().",
+    ),
+    (Cause.NOT_A_PARAMETER, "spent"): Answer(
+        verdict="The optimizer found nothing left in {name}: a statement had read it before.",
+        why="{name} is a {kind}: it gives each parameter once.",
+        mend="make it a list where it is made: list(…).",
+    ),
+    (Cause.NOT_A_PARAMETER, "frozen"): Answer(
+        verdict="{module} has {n:one parameter, and it is|# parameters, and all are} frozen: none was left for the optimizer.",
+        mend="requires_grad_() on what is to learn, before the optimizer is made.",
+    ),
+    (Cause.NOT_A_PARAMETER, "read_before"): Answer(
+        verdict="{module} has {n} {n:parameter|parameters}, and none of them came to the optimizer.",
+        why="parameters() gives each of them once: a generator that was read before, by another optimizer or a list, is empty. A filter may have left none too.",
+        mend="call {module}.parameters() anew where the optimizer is made.",
+    ),
+    (Cause.NOT_A_PARAMETER, "none"): Answer(
+        verdict="{module}.parameters() is empty: {kind} holds no parameter, and no module that has one.",
+        why="Perhaps its layers are made elsewhere than in its __init__, or not yet.",
+        mend="make the layers and nn.Parameters in __init__, as attributes of the module, before the optimizer.",
+    ),
+    (Cause.NOT_A_PARAMETER, "unknown"): Answer(
+        verdict="The optimizer was given no parameters.",
+        why="A module hands over its nn.Parameters and those of the modules that are its attributes: no plain tensors, and nothing from a plain list or dict. A generator gives them once.",
+        mend="nn.Parameter(…), nn.ModuleList(…), and parameters() called where the optimizer is made.",
+    ),
     (Cause.NON_LEAF_IN_OPTIMIZER, "likely"): Answer(
         verdict="An optimizer was given a result instead of a leaf.",
         why="a result (of .to(), * 0.01, .double()) gets no .grad, so no step could move it. Likely, not proven: {names:few}.",
         mend="move and scale first, then ask for gradients: torch.randn(3).mul(0.01).requires_grad_().",
+    ),
+    # what torch refuses: dtypes, shapes, hooks, a backward of the user's own
+    (Cause.DTYPES_DIFFER, "raised"): Answer(
+        verdict="One call was given tensors of several dtypes, and torch does not convert them.",
+        why="numpy and Python data become float64 or int64; parameters are float32.",
+        mend="convert the data where it is made: .float(), or .to(p.dtype) with a parameter p.",
+    ),
+    (Cause.DTYPES_DIFFER, "cast"): Answer(
+        verdict="{code:begin} was given {name} as {dtype}, and the rest as {other}.",
+        why="torch does not convert between them here; numpy and Python data become float64 or int64.",
+        mend="{data}.to(torch.{other}) before that line, or where it is made.",
+    ),
+    (Cause.DTYPES_DIFFER, "classes"): Answer(
+        verdict="{code:begin} takes {name} as indices or classes, and it is {dtype}.",
+        why="indices and classes are whole numbers.",
+        mend="{data}.long() before that line, or where it is made.",
+    ),
+    (Cause.CUSTOM_BACKWARD, "raised"): Answer(
+        verdict="The backward of a custom Function returned gradients that do not fit its inputs.",
+        why="it has to return one for each argument of forward, each of that argument's shape.",
+        mend="return one gradient for each argument of forward, in their order; None for those that need none.",
+    ),
+    (Cause.CUSTOM_BACKWARD, "count"): Answer(
+        verdict="{name}.backward() returned {got:one gradient|# gradients}; forward has {expected:one argument|# arguments}.",
+        why="backward has to return one gradient for each argument of forward (ctx apart), in their order.",
+        mend="return {expected:one value|# values} there: None for each argument that needs no gradient.",
+    ),
+    (Cause.CUSTOM_BACKWARD, "shape"): Answer(
+        verdict="{name}.backward() returned a gradient that does not have the shape of its input.",
+        why="the gradient of a tensor has that tensor's shape, whatever shape the output has.",
+        mend="return a gradient of the input's shape there; of what was broadcast, sum over the broadcast dimensions.",
+    ),
+    (Cause.HOOK_REFUSED, "raised"): Answer(
+        verdict="{name:begin} gets no gradient, so no hook and no retain_grad() can be had there.",
+        why="it does not require grad.",
+        mend="{it}.requires_grad_() before that, or take the tensor from before it was cut off.",
+    ),
+    (Cause.HOOK_REFUSED, "changed"): Answer(
+        verdict="A hook returned a gradient of another shape or type than it was given.",
+        why="what a hook returns takes the place of the gradient.",
+        mend="return a gradient of the shape and type of the one that the hook is given; or None, which leaves it as it is.",
+    ),
+    (Cause.GRADIENT_SHAPE, "raised"): Answer(
+        verdict="The gradient that backward was given does not have the shape of what it was called on.",
+        why="it holds one number for each element of the output.",
+        mend="torch.ones_like(y) of the output y has the right shape; or reduce first, with .sum() or .mean().",
+    ),
+    (Cause.GRADIENT_SHAPE, "start"): Answer(
+        verdict="Backward was given a gradient of shape {given}, and {name} has shape {shape}.",
+        why="it holds one number for each element of the output.",
+        mend="torch.ones_like({name}) has the right shape; or reduce first, with .sum() or .mean(), and give none.",
+    ),
+    (Cause.GRADIENT_SHAPE, "one_number"): Answer(
+        verdict="Backward was given a gradient of shape {given}, and {name} has shape {shape}.",
+        why="it holds one number for each element of the output.",
+        mend="call backward() without a gradient: for one number it is 1.",
     ),
     # {start} says that nothing can train
     (Cause.NO_GRAD_FN, "unseen"): Answer(
@@ -1135,6 +1431,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{start}",
         why="{names:few} came from autograd.grad without create_graph=True, so {names:it has|they have} no graph.",
         mend="create_graph=True there.",
+    ),
+    (Cause.NO_GRAD_FN, "from_grad_constant"): Answer(
+        verdict="{start}",
+        why="{names:few} came from autograd.grad with create_graph=True and {names:has|have} no graph all the same: what was differentiated there is linear, so its derivative is constant.",
+        mend="the derivative of that is 0: take zeros (torch.zeros_like) where it does not require grad.",
     ),
     (Cause.NO_GRAD_FN, "untracked"): Answer(
         verdict="{start}",
@@ -1191,6 +1492,46 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{code} carries an earlier iteration's graph into this backward, and it was freed there.",
         why="{node} gave up what it had saved in that iteration's {first}.",
         mend="detach() what is kept of it, once backward has run.",
+    ),
+    (Cause.SECOND_BACKWARD, "dropped"): Answer(
+        verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward: the result of detach() was dropped.",
+        why="{dropped} changes nothing: detach() returns a new tensor, and nothing takes it. {node} gave up what it had saved in that iteration's {first}.",
+        mend="{on}.detach_() there, which detaches in place; or assign what detach() returns to the name that the next iteration reads.",
+    ),
+    (Cause.SECOND_BACKWARD, "dropped_view"): Answer(
+        verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward: the result of detach() was dropped.",
+        why="{dropped} changes nothing: detach() returns a new tensor, and nothing takes it. {node} gave up what it had saved in that iteration's {first}.",
+        mend="assign what detach() returns to the name that the next iteration reads.",
+    ),
+    (Cause.SECOND_BACKWARD, "once_learning"): Answer(
+        verdict="{code:begin} was computed once, and every iteration's backward goes through it; the first one freed it.",
+        why="{name} gave up what it had saved in {first}. It was computed from {leaves:few}, which {leaves:has|have} been updated since.",
+        mend="compute it anew in each iteration: in the loop, or in what the loop calls (forward).",
+    ),
+    (Cause.SECOND_BACKWARD, "once"): Answer(
+        verdict="{code:begin} was computed once, and every iteration's backward goes through it; the first one freed it.",
+        why="{name} gave up what it had saved in {first}. It was tracked for the sake of {leaves:few}, and nothing here updates {leaves:that|those}.",
+        mend="detach() what that line computes; or make {leaves:few} without requires_grad. If what is behind it is to learn: compute it anew in each iteration.",
+    ),
+    (Cause.SECOND_BACKWARD, "once_unmoved"): Answer(
+        verdict="{code:begin} was computed once, and every iteration's backward goes through it; the first one freed it.",
+        why="{name} gave up what it had saved in {first}. It was computed from {leaves:few}.",
+        mend="compute it anew in each iteration, or add the losses and call backward once; or detach() what that line computes, if nothing is to learn through it.",
+    ),
+    (Cause.SECOND_BACKWARD, "once_alone"): Answer(
+        verdict="{code:begin} was computed once, and every iteration's backward goes through it; the first one freed it.",
+        why="{name} gave up what it had saved in {first}. It was computed from {leaves:few}.",
+        mend="compute it anew in each iteration; or add the losses and call backward once.",
+    ),
+    (Cause.SECOND_BACKWARD, "not_meant"): Answer(
+        verdict="{shared:few} {shared:was|were} freed by an earlier backward, and the step after it moved nothing behind {shared:it|them}: {first}.",
+        why="{node} gave up what it had saved in that backward; {second} needs it.",
+        mend="{detached:list} in {code}, where that loss is to train only what was stepped; else add the losses and call backward once, before the steps.",
+    ),
+    (Cause.SECOND_BACKWARD, "once_too_many"): Answer(
+        verdict="What {name} had saved was freed by an earlier backward: {first}.",
+        why="{node} gave up what it had saved in that backward; {second} needs it. Both losses go through {shared:few}, and what is behind was stepped between them.",
+        mend="if the second loss is to train that too: compute {shared:few} anew after the step, or add the losses and call backward once before it. If not: {detached:list} in {code}.",
     ),
     (Cause.UNUSED_INPUT, "unseen"): Answer(
         verdict="One of the inputs of autograd.grad is not in the graph of its output.",
@@ -1289,7 +1630,100 @@ UNRECORDED = {
     "input": "This error was not recorded: %%gradviz on its cell would add its name, and where the path was cut.",
 }
 
-# of faults that nothing shows: why/rules/silent.py
+# of a training loop: why/rules/training/
+TRAINING: dict[tuple[Cause, str], Answer] = {
+    (Cause.GRADIENTS_PILE_UP, "between_steps"): Answer(
+        verdict="The gradients of {names} pile up: the last step used the sum of {backwards} backwards.",
+        why="backward() adds to .grad, and nothing cleared it after the earlier steps, which had used a part of it already.",
+        mend="optimizer.zero_grad() in each iteration, before loss.backward() (or right after the step).",
+    ),
+    (Cause.GRADIENTS_PILE_UP, "read_between"): Answer(
+        verdict="What was read of the gradients of {names} are sums: {backwards} backwards added to the same .grad.",
+        why="backward() adds to .grad, and nothing cleared it before the next one: only the first that was read is that of one loss.",
+        mend="zero_grad() (or .grad = None) before each backward; or torch.autograd.grad(loss, parameters), which adds to no .grad.",
+    ),
+    (Cause.CLEARED_TOO_OFTEN, "before_step"): Answer(
+        verdict="Nothing is accumulated: of {backwards} backwards before the step only the last one counts.",
+        why="{clear} cleared what the others had brought, before {step} could use it.",
+        mend="clear right after the step only, so that each step uses the sum (divide the loss by the number of backwards).",
+    ),
+    (Cause.BUFFER, "no_parameter"): Answer(
+        verdict="{names} {n:is a buffer|are buffers}: no gradient comes to {n:it|them}, and no optimizer moves {n:it|them}.",
+        why="a buffer (register_buffer) is saved and moved with the module; parameters() does not list it, and its requires_grad is False.",
+        mend="if it is to learn, self.{one} = nn.Parameter(…) instead of register_buffer, before the optimizer is made.",
+    ),
+    (Cause.READ_TOO_EARLY, "in_module_hook"): Answer(
+        verdict="{hook}() reads .grad too early: when the backward hook of {module} runs, the gradients of its parameters need not be there.",
+        why="this backward fills .grad of a parameter in an order of its own; until then it is None, or still that of the backward before.",
+        mend="parameter.register_post_accumulate_grad_hook(…), or read .grad after loss.backward(); the hook's own arguments are the gradients of the module's inputs and outputs.",
+    ),
+    (Cause.CHANGED_BY_HOOK, "on_tensor"): Answer(
+        verdict="A hook on {it} changed the gradient: {change}.",
+        why="what a tensor's hook returns takes the place of the gradient, there and for all that comes after it.",
+        mend="if that is not meant: handle.remove(), or let the hook return None.",
+    ),
+    (Cause.CHANGED_BY_HOOK, "of_module"): Answer(
+        verdict="A backward hook of {module} changed the gradient that goes on to its input.",
+        why="what register_full_backward_hook's function returns takes the place of the gradients of the module's inputs.",
+        mend="if that is not meant: handle.remove() before the forward, or let the hook return None.",
+    ),
+    (Cause.FREEZE_WITHOUT_EFFECT, "on_module"): Answer(
+        verdict="{names}: {attribute} = {value} has no effect: on a module it is an attribute that autograd does not read.",
+        why="only the flags of its parameters count, and these are as they were.",
+        mend="{one}.requires_grad_({value}), or p.requires_grad = {value} for each p in {one}.parameters().",
+    ),
+    (Cause.FREEZE_WITHOUT_EFFECT, "on_parameter"): Answer(
+        verdict="{attribute} = {value} has no effect on {names}: it is an attribute that autograd does not read.",
+        why="the flag is called requires_grad, and it is as it was.",
+        mend="{one}.requires_grad = {value}, or {one}.requires_grad_({value}).",
+    ),
+    (Cause.FREEZE_WITHOUT_EFFECT, "on_data"): Answer(
+        verdict="{names} {n:is|are} not frozen: the flag was switched off on another tensor (.data, detach()).",
+        why=".data and detach() give a new tensor that shares the memory and has a flag of its own; the parameter's is still True.",
+        mend="p.requires_grad = False on the parameter itself.",
+    ),
+    (Cause.FREEZE_WITHOUT_EFFECT, "wrapped"): Answer(
+        verdict="{names} {n:trains|train}: nn.Parameter() makes a new tensor whose requires_grad is True, whatever the flag was before.",
+        why="{off} was set on the tensor that went in; the Parameter has a flag of its own.",
+        mend="nn.Parameter(…, requires_grad=False), or switch the flag off on the Parameter itself.",
+    ),
+    (Cause.FREEZE_WITHOUT_EFFECT, "undone"): Answer(
+        verdict="{names} {n:was|were} frozen ({off}) and set to train again before any use.",
+        why="{code} came later, and the last setting counts.",
+        mend="leave that out for what is to stay frozen, or freeze after it.",
+    ),
+    (Cause.CLEARED_TOO_OFTEN, "never_stepped"): Answer(
+        verdict="No step used the gradients of {names}: each of {backwards} backwards was cleared before one.",
+        why="{clear} took them away, and nothing moved the parameters in between.",
+        mend="optimizer.step() (with its parentheses) after loss.backward(), and before zero_grad().",
+    ),
+    (Cause.EVAL_MODE, "stepped"): Answer(
+        verdict="{module} is trained in eval mode: {layers:few} {n:does|do} not work as in training.",
+        why="dropout drops nothing there, and batch norm normalises by its running statistics and does not update them.",
+        mend="{module}.train() before the training loop, if that is not meant.",
+    ),
+    (Cause.CLIPPED_WRONG, "after_use"): Answer(
+        verdict="{clip} comes at the wrong time: it clips gradients of {names} that a step has used already.",
+        why="those of the next backward do not exist yet, so the steps use gradients that are not clipped.",
+        mend="clip between loss.backward() and optimizer.step().",
+    ),
+    (Cause.CLIPPED_WRONG, "nothing_there"): Answer(
+        verdict="{clip} met no gradient: no backward had run yet. The step used unclipped gradients of {names}.",
+        mend="clip between loss.backward() and optimizer.step().",
+    ),
+    (Cause.CLIPPED_WRONG, "scaled"): Answer(
+        verdict="{clip} clips gradients that are still multiplied by the loss scale: after unscaling they are smaller than the limit by that scale.",
+        why="the loss was scaled before its backward, and GradScaler.step() divides by the scale only after this.",
+        mend="scaler.unscale_(optimizer) before {clip}.",
+    ),
+    (Cause.CLIPPED_WRONG, "each_backward"): Answer(
+        verdict="{clip} clips the gradients of {names} after each backward, and the step uses the sum of {backwards}.",
+        why="what the earlier backwards brought is scaled down again and again, so it counts less than the last.",
+        mend="clip once, right before optimizer.step().",
+    ),
+}
+
+# of faults that nothing shows: why/rules/silent/
 SILENT: dict[tuple[Cause, str], Answer] = {
     (Cause.FUSED_STEP, "saved_before"): Answer(
         verdict="The gradient is wrong: {it} was overwritten after it was saved, and nothing raised.",
@@ -1358,6 +1792,50 @@ SILENT: dict[tuple[Cause, str], Answer] = {
     ),
 }
 
+# of numbers that are wrong: why/rules/silent/
+SILENT |= {
+    (Cause.NOT_LOGITS, "softmax_of_classes"): Answer(
+        verdict="softmax is applied twice: {function} gets the output of a softmax, and applies softmax itself.",
+        why="what it gets lies between 0 and 1, so with {classes} classes its mean cannot fall below {least}, and gradients are small.",
+        mend="give the loss the raw scores: leave this softmax out, and apply it only where probabilities are read.",
+    ),
+    (Cause.NOT_LOGITS, "softmax_twice"): Answer(
+        verdict="softmax is applied twice: {function} gets the output of a softmax, and applies softmax itself.",
+        why="what it gets lies between 0 and 1, so the loss cannot come near 0, and gradients are small.",
+        mend="give the loss the raw scores: leave this softmax out, and apply it only where probabilities are read.",
+    ),
+    (Cause.NOT_LOGITS, "sigmoid_twice"): Answer(
+        verdict="sigmoid is applied twice: {function} gets the output of a sigmoid, and applies sigmoid itself.",
+        why="what it gets lies between 0 and 1: taken as scores these stand for probabilities from 0.5 to 0.73, so the loss cannot come near 0.",
+        mend="give the loss the raw scores: leave this sigmoid out (or use binary_cross_entropy, nn.BCELoss, with it).",
+    ),
+    (Cause.NOT_LOGITS, "other"): Answer(
+        verdict="{function} gets the output of a {made} where it expects raw scores: it applies {applied} itself.",
+        why="what it gets lies between 0 and 1, so the loss cannot come near 0, and gradients are small.",
+        mend="give the loss the raw scores: leave this {made} out.",
+    ),
+    (Cause.NOT_LOGITS, "no_log"): Answer(
+        verdict="{function} gets probabilities where it expects their logarithms.",
+        why="it takes no logarithm itself: the loss is minus a probability, never above 0, and its gradient is nearly 0 where the model is most wrong.",
+        mend="log_softmax in place of this {made}; or leave it out, and use cross_entropy (nn.CrossEntropyLoss).",
+    ),
+    (Cause.RESULT_UNUSED, "thrown_away"): Answer(
+        verdict="Nothing takes what {code} returns: the loss goes on with {name} as it was.",
+        why="The call makes a new tensor and leaves the one that it is given as it is.",
+        mend="give the result a name and go on with that; or the form that writes in place, where there is one.",
+    ),
+    (Cause.CHANGED_BEFORE_READ, "second_name"): Answer(
+        verdict="{it} is not what it was: {writer}() wrote over it in place before it was read.",
+        why="{it} = {first} (line {line}) copies nothing: both names are one tensor. {reader:begin} reads the new numbers.",
+        mend="write out of place (inplace=False, y = x + 1 for x += 1), or {it} = {first}.clone().",
+    ),
+    (Cause.PARTLY_ZERO, "flat"): Answer(
+        verdict="{zeros} of {total} elements of {it} get a gradient of exactly 0: {function} is flat there.",
+        why="{it} goes straight into {function}; an element on its flat side gets no gradient, so none brings it back.",
+        mend="a function that is flat nowhere in its place (softplus, exp), or bring {it} back after each step, under no_grad.",
+    ),
+}
+
 # what stands in them
 SILENT_PARTS = {
     "frozen_weight": "a frozen weight",
@@ -1365,7 +1843,7 @@ SILENT_PARTS = {
     "has_gradient": "it is a tensor, zeros or not",
 }
 
-# of gradients that shrink, grow or are NaN: why/rules/small.py
+# of gradients that shrink, grow or are NaN: why/rules/sizes/
 SMALL: dict[tuple[Cause, str], Answer] = {
     (Cause.NOT_KNOWN, "no_gradients"): Answer(
         verdict="No parameter here has a .grad that can be read, so nothing was measured.",
@@ -1385,17 +1863,17 @@ SMALL: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.VANISHING, "modules"): Answer(
         verdict="The gradient shrinks {fold}-fold from {late} to {early}.",
-        why="each of {modules} modules multiplies it by about {factor}; {blame} (Called vanishing from {limit}-fold.)",
+        why="each of {parts} multiplies it by about {factor}; {blame} (Called vanishing from {limit}-fold.)",
         mend="ReLU or GELU instead of a saturating function, a residual path, or normalisation.",
     ),
     (Cause.EXPLODING, "at_biases"): Answer(
         verdict="The gradient grows {fold}-fold from {late} to {early}, measured at their biases.",
-        why="each of {modules} modules multiplies it by about {factor}; {blame} (Called exploding from {limit}-fold.)",
+        why="each of {parts} multiplies it by about {factor}; {blame} (Called exploding from {limit}-fold.)",
         mend="smaller initial weights, normalisation, or torch.nn.utils.clip_grad_norm_.",
     ),
     (Cause.EXPLODING, "arriving"): Answer(
         verdict="The gradient grows {fold}-fold from {late} to {early}, measured where it arrives.",
-        why="each of {modules} modules multiplies it by about {factor}; {blame} (Called exploding from {limit}-fold.)",
+        why="each of {parts} multiplies it by about {factor}; {blame} (Called exploding from {limit}-fold.)",
         mend="smaller initial weights, normalisation, or torch.nn.utils.clip_grad_norm_.",
     ),
     (Cause.EXPLODING, "path"): Answer(
@@ -1447,6 +1925,16 @@ NOT_FINITE = {
         why="{why}",
         mend="keep its input away from that point (eps or clamp before it; torch.where after it is too late).",
     ),
+    "masked": Answer(
+        verdict="{broken}",
+        why="{why}",
+        mend="put a harmless value in before this call, at the elements that {chooser}() leaves out: torch.where(mask, x, 1) as its input. torch.where after it is too late.",
+    ),
+    "divides": Answer(
+        verdict="{broken}",
+        why="{why}",
+        mend="keep what it divides by away from 0: x / (y + eps) with an eps above 0, or clamp(min=eps).",
+    ),
     "not_traced": Answer(
         verdict="{broken}",
         why="{why}",
@@ -1458,14 +1946,28 @@ SMALL |= {
     for cause in (Cause.NAN, Cause.EXPLODING)
     for form, answer in NOT_FINITE.items()
 }
+# torch's anomaly mode raises at NaN, and not at inf
+SMALL[Cause.EXPLODING, "not_traced"] = NOT_FINITE["not_traced"]._replace(
+    mend="look at the gradients on the way, from the loss on: t.register_hook(print) before backward.",
+)
 
 # what stands in them
 SMALL_PARTS = {
     "whole_model": "the model",
     "norms_from_loss": "norms of .grad, from the loss to the input:",
     "norms_by_definition": "norms of .grad, in reverse order of definition:",
+    "n_modules": "{n} modules",
+    "n_tensors": "{n} tensors",
+    "norms_of_uses": "norm of what each use contributes, counted from the first:",
+    "dies_at_use": "It dies between use {late} and use {early} of {total}: from there on it is more than {limit} times smaller than at the last.",
+    "dies_at": "It dies between {late} and {early}: from there on it is more than {limit} times smaller than at {first}.",
+    "grows_at": "It passes {limit} times its size at {first} between {late} and {early}.",
     # {broken}
     "modules_broken": "{bad} of {modules} {modules:module|modules} {bad:has|have} {value} in {bad:its|their} .grad: {names:few}.",
+    "tensors_broken": "{names:few} have {value} in their .grad.",
+    "tensor_broken": "{name}.grad has {value} in {wrong} of its {elements} {elements:element|elements}.",
+    "returned_broken": "What autograd.grad returned for {names:few} has {value} in it.",
+    "leaves_broken": "{names:few} {names:gets|get} a gradient that holds {value}.",
     "loss_broken": "The loss is {value}, although the gradients are finite.",
     # {why} it is not finite
     "in_backward": "in backward {nr} of {all}: {why}",
@@ -1474,6 +1976,15 @@ SMALL_PARTS = {
     "made_in_forward": "the loss was {value} already, so the forward made it: blame no derivative.",
     "made_by_own_code": "{node} got {arrived} and sent {sent}: its backward is code of its own, and made it.",
     "made_by_derivative": "{node} got {arrived} and sent {sent}: its derivative does not exist or overflows at the values of the forward.",
+    "made_by_factor": "{node} got {arrived} and multiplied it by {factor}, which is not finite: the forward had it already, blame no derivative.",
+    "forward_likely": "the forward had {value} already, likely from here (larger results were not read): {why}",
+    "at_point": "{function}() is taken at {values:few}, where its derivative is infinite or does not exist: {node} got {arrived} and sent {sent}.",
+    "masked_point": "{function}() is taken at {values:few}, where its derivative is infinite or does not exist; {chooser}() ({line}) sends a gradient of 0 there, and 0 times that is NaN: {node} got {arrived} and sent {sent}.",
+    "divides": "it divides by {by}: {node} got {arrived} and sent {sent}.",
+    "by_values": "{values:few}",
+    "by_zero": "0 somewhere, or by what is not finite",
+    "by_named": "{by} ({named:commas})",
+    "is_zero": "{name} is 0, {place}",
     "start_broken": "the gradient that backward started with, {arrived}, was not finite.",
     "arrived_broken": "what was sent to {node} is finite, {arrived} arrived: an overflow, or a hook.",
     "first_seen": "first seen at {node}, after gradients that were not measured.",
@@ -1489,10 +2000,71 @@ SMALL_PARTS = {
     "some_uses": "{measured} of the {total} uses",
 }
 
+# of several losses, and of the parts of one: why/rules/whole/losses.py
+LOSSES: dict[tuple[Cause, str], Answer] = {
+    (Cause.CONSTANT_SUMMAND, "summand"): Answer(
+        verdict="{part} goes into {loss} as a number only: no gradient of it reaches {trained:few}.",
+        why="{code}: {cutter}. What is added without a history changes the value of {loss}, and no gradient.",
+        mend="{mend} If only the number of {loss} is to show it, nothing is wrong.",
+    ),
+    (Cause.SHARED_SNAPSHOT, "one_network"): Answer(
+        verdict="{other} and {one} are one network: whatever trains {one} changes {other} at once.",
+        why="both names lead to the same parameters ({parts}); an assignment copies nothing, and neither does copying them onto themselves.",
+        mend="{other} = copy.deepcopy({one}), or make a second network and load_state_dict().",
+    ),
+    (Cause.SHARED_SNAPSHOT, "one_part"): Answer(
+        verdict="{other} and {one} have a part in common: whatever trains that in {one} changes {other} at once.",
+        why="both hold the same {parts}; what was given to two networks is not copied, and copying it onto itself changes nothing.",
+        mend="give {other} a part of its own: make it anew, or copy.deepcopy() it.",
+    ),
+    (Cause.EXTRA_GRADIENT, "factor"): Answer(
+        verdict="{names} gets a gradient from {loss} too, through {factor}; {other} trains it as well.",
+        why="{factor} multiplies what leads to {others}, and has a history of its own: it is no mere weight.",
+        mend="if only {other} is to train {names}: {factor}.detach() in {code}.",
+    ),
+    (Cause.EXTRA_GRADIENT, "summed"): Answer(
+        verdict="{names} gets a gradient from {others:few} too: it was added to that of {first}, and the step used the sum.",
+        why="the graph of {others:few} leads to {names} as well, and nothing cleared .grad in between. Whether that is meant was not checked.",
+        mend="if only {first} is to train {names}: detach() what {others:few} reads of it. If all are to, nothing is wrong.",
+    ),
+    (Cause.EXTRA_GRADIENT, "weight"): Answer(
+        verdict="{names} gets a gradient from {loss} too, through {factor}, the weight of a sample's log-probability.",
+        why="{factor} multiplies the log-probability of what was drawn from {others}, and has a history of its own: it is no mere weight.",
+        mend="if {loss} is to train {others} only: {factor}.detach() in {code}.",
+    ),
+    (Cause.EXTRA_GRADIENT, "twin"): Answer(
+        verdict="{names} gets a gradient from {loss}, and no optimizer holds it: as a target of {other}, built alike, it would get none.",
+        why="{value} is made by {target} alone, and goes on with its history; whether {target} is a target was not checked.",
+        mend="if it only gives a value: {value}.detach(), or compute it under torch.no_grad(); if it is to learn: add_param_group().",
+    ),
+    (Cause.EXTRA_GRADIENT, "added"): Answer(
+        verdict="{names}: .grad is the sum of the gradients from {other} and from {loss}.",
+        why="{loss} reaches {others} only through {names}; nothing cleared .grad or used it between the two backwards.",
+        mend="if only {other} is to train {names}: requires_grad_(False) on it while {loss} is computed, or step its optimizer before {loss} is computed, and clear its .grad before the next backward of {other}.",
+    ),
+}
+
+# further lines about several losses: why/rules/whole/losses.py
+IN_LOSSES = {
+    "switched_on": "{names}: trainable, requires_grad was switched on ({place}).",
+    "switched_off": "{names}: frozen, requires_grad was switched off ({place}).",
+    "flags_meant": "Whether these are to learn, and those to stay, was not checked.",
+    "idle": "{name} ({place}) goes into no backward: no gradient of it reaches anything.",
+    "truncated": "{reached} of {uses} uses get a gradient ({value} is cut off between them, {place}): {names}.",
+    "added": "{names}: .grad is the sum of {other}'s gradient and {loss}'s ({place}): clear it before a step for {other} only.",
+}
+
 # of parameters that stay or move, and of many subjects at once: why/moving.py, why/entry.py
 MANY: dict[tuple[Cause, str], Answer] = {
     # no fault: {what} is one of the phrases of ENTRY
-    (Cause.HEALTHY, "fine"): Answer("{health}: {what}."),
+    (Cause.HEALTHY, "fine"): Answer(
+        verdict="{health}{what:begin}.",
+        why="Whether these are the gradients that you want was not checked.",
+    ),
+    (Cause.HEALTHY, "fine_loss"): Answer(
+        verdict="{health}{what:begin}.",
+        why="Which gradients arrived there was not checked.",
+    ),
     (Cause.HEALTHY, "fine_unseen"): Answer(
         "No fault is visible: {what}. Without a recording no more than that is known.",
     ),
@@ -1513,36 +2085,76 @@ MANY: dict[tuple[Cause, str], Answer] = {
     ),
     # optimizers
     (Cause.NON_LEAF_IN_OPTIMIZER, "holds_result"): Answer(
-        verdict="{optimizers} holds {names}: a result, not a leaf.",
-        why="a step writes to it, not to the leaf behind it, and it gets no .grad unless it is retained.",
-        mend="give the optimizer the leaf.",
+        verdict="{optimizers} holds {names}: {n:a result, not a leaf|results, not leaves}.",
+        why="a step writes to {n:it, not to the leaf behind it, and it gets|them, not to the leaves behind them, and they get} no .grad unless {n:it is|they are} retained.",
+        mend="give the optimizer the {n:leaf|leaves}.",
     ),
     (Cause.NOT_MOVED, "stays"): Answer(
         "{optimizers}'s next step will not move {names}: {reason}.",
+    ),
+    (Cause.BRANCH_NOT_TAKEN, "not_called"): Answer(
+        verdict="No call of this run used {names}.",
+        why="the forward of {owner} ran and does not call {names}.",
+        mend="call {n:it|them} in forward; or, where {n:it is|they are} not needed, leave {n:its|their} creation out of __init__.",
+    ),
+    (Cause.NOT_MOVED, "holds_twins"): Answer(
+        verdict="No optimizer that is known here holds {names}: no step moves {n:it|them}.",
+        why="{optimizer} holds parameters like {n:this|these}, that no call used and that have no gradient: those of an earlier model, or of what this one was copied from.",
+        mend="make the optimizer from the model that runs, after it is made or copied.",
+    ),
+    (Cause.NOT_MOVED, "zero_rate"): Answer(
+        verdict="{optimizer}'s next step will not move {names}: lr is 0.",
+        why="a step adds -lr times what it makes of the gradient.",
+        mend="a learning rate above 0, such as lr=1e-3.",
+    ),
+    (Cause.NOT_MOVED, "zero_rate_written"): Answer(
+        verdict="A step of {optimizer} does not move {names}: its lr is 0, written there.",
+        why="a step adds -lr times what it makes of the gradient; what is written before the next step was not seen.",
+        mend="let what is written begin above 0, such as (step + 1) / warmup_steps.",
+    ),
+    (Cause.NOT_MOVED, "zero_rate_scheduled"): Answer(
+        verdict="{optimizer}'s next step will not move {names}: its lr is 0, set by {scheduler}.",
+        why="a step adds -lr times what it makes of the gradient, and the schedule has made lr 0.",
+        mend="let the schedule begin above 0, such as (current_step + 1) / num_warmup_steps; and call scheduler.step() after each optimizer.step().",
+    ),
+    (Cause.NOT_MOVED, "zero_rate_ended"): Answer(
+        verdict="{optimizer}'s next step will not move {names}: its lr is 0, set by {scheduler}.",
+        why="a step adds -lr times what it makes of the gradient, and the schedule has come to 0.",
+        mend="if training is to go on: a schedule that comes to 0 later, or that ends above 0.",
     ),
     (Cause.NOT_MOVED, "holds_none"): Answer(
         verdict="{optimizers}'s next step will not move {names}: {optimizers} holds none of them.",
         mend="make the optimizer from this model's parameters.",
     ),
     (Cause.NOT_MOVED, "replaced"): Answer(
-        verdict="No optimizer that is known here holds {names}: no step moves them.",
+        verdict="No optimizer that is known here holds {names}: no step moves {n:it|them}.",
         why="{optimizer} holds {count} {count:parameter|parameters} of no module known here: {count:was it|were they} replaced afterwards?",
         mend="make the optimizer when the model is complete, or add_param_group().",
     ),
     (Cause.NOT_MOVED, "in_no_module"): Answer(
-        verdict="No optimizer that is known here holds {names}: no step moves them.",
-        why="the loss reaches them, others were stepped, and no recorded call wrote them.",
-        mend="if they are to learn: add_param_group().",
+        verdict="No optimizer that is known here holds {names}: no step moves {n:it|them}.",
+        why="the loss reaches {n:it|them}, others were stepped, and no recorded call wrote {n:it|them}.",
+        mend="if {n:it is|they are} to learn: add_param_group().",
     ),
     (Cause.NOT_MOVED, "in_list"): Answer(
-        verdict="No optimizer that is known here holds {names}: no step moves them.",
-        why="the loss reaches them, others were stepped, and no recorded call wrote them. {lists:few}: a plain list or dict, where parameters() does not look.",
-        mend="if they are to learn: nn.ModuleList or ModuleDict, before the optimizer is made.",
+        verdict="No optimizer that is known here holds {names}: no step moves {n:it|them}.",
+        why="the loss reaches {n:it|them}, others were stepped, and no recorded call wrote {n:it|them}. {lists:few}: a plain list or dict, where parameters() does not look.",
+        mend="if {n:it is|they are} to learn: nn.ModuleList or ModuleDict, before the optimizer is made.",
     ),
-    (Cause.NOT_MOVED, "left_out"): Answer(
-        verdict="No optimizer that is known here holds {names}: no step moves them.",
-        why="of {all} trainable {all:parameter|parameters} of {model} {held} {held:is|are} in an optimizer; these are in none that is alive, and get a gradient.",
-        mend="if they are to learn, give them to the optimizer; else requires_grad_(False).",
+    (Cause.NOT_MOVED, "in_list_of_tensors"): Answer(
+        verdict="No optimizer that is known here holds {names}: no step moves {n:it|them}.",
+        why="the loss reaches {n:it|them}, others were stepped, and no recorded call wrote {n:it|them}. {lists:few}: a plain list or dict, where parameters() does not look.",
+        mend="if {n:it is|they are} to learn: nn.ParameterList or ParameterDict, before the optimizer is made.",
+    ),
+    (Cause.LEFT_OUT, "left_out"): Answer(
+        verdict="No optimizer that is known here holds {names}: {n:it stays as it is, as if it were|they stay as they are, as if they were} frozen.",
+        why="of {all} trainable {all:parameter|parameters} of {model} {held} {held:is|are} in an optimizer; {n:this one is|these are} in none that is alive. {n:Its gradient is|Their gradients are} computed all the same, {n:adds|add} up unused, and optimizer.zero_grad() does not clear {n:it|them}.",
+        mend="if {n:it is|they are} to learn, give {n:it|them} to the optimizer; if not, all is well: requires_grad_(False) saves the work.",
+    ),
+    (Cause.NOT_MOVED, "group_unused"): Answer(
+        verdict="No optimizer holds {names}: no step moves {n:it|them}. {group} has {n:it|them}, and was given to none.",
+        why="of {all} trainable {all:parameter|parameters} of {model} {held} {held:is|are} in an optimizer.",
+        mend="put {variable} into what the optimizer is made from, or optimizer.add_param_group().",
     ),
 }
 
@@ -1560,7 +2172,7 @@ CUT = {
     "copied_out": "value copied out",
     "no_grad_write": "in-place write under no_grad",
     "flag_off": "requires_grad switched off",
-    "custom_non_differentiable": "custom Function marked it non-differentiable",
+    "custom_non_differentiable": "custom Function without a gradient",
     "unknown": "cut, reason not known",
 }
 
@@ -1615,6 +2227,7 @@ FACT = {
     "arrived": "gradient arrived",
     "sent": "gradient sent",
     "sent_to": "{value} to {to}",
+    "more_nodes": "… and {n:# more node|# more nodes}",
     "storage": "storage",
     "bytes": "{n} {n:byte|bytes}",
     "shared": "{size}, shared with {others}",
@@ -1645,9 +2258,13 @@ PARAM_COUNT = {
     "zero_short": "! {n} of {total}: only zeros",
     "gets": "✓ {n} of {total} {total:param gets|params get} a gradient",
     "gets_short": "✓ {n} of {total} get a gradient",
+    "gets_shortest": "✓ {n} of {total} get one",
     "lost_all": "✗ 0 of {n} {total:param gets|params get} a gradient",
     "lost_all_short": "✗ 0 of {n} {total:gets|get} one",
     "lost": "✗ {n} of {total} {total:param|params} {n:gets|get} no gradient",
+    "lost_named": "✗ {n} of {total} {total:param|params} {n:gets|get} no gradient: {names:few}",
+    "lost_named_short": "✗ {n} of {total} get none: {names:few}",
+    "lost_named_shortest": "✗ {n} of {total}: {names:few}",
     "nan": "! {n} of {total} {total:param gets|params get} NaN",
     "zero": "! {n} of {total} {total:param gets|params get} only zeros",
     "vanished": "! {n} of {total} {total:param gets|params get} next to nothing",
@@ -1740,6 +2357,10 @@ OUTLINE = {
     "why_untracked": "not tracked",
     "backward_at": "{loss}.backward() {place}:",
     "backward_of": "{loss}.backward():",
+    "grad_at": "autograd.grad of {loss}, {place}: fills no .grad",
+    "grad_of": "autograd.grad of {loss}: fills no .grad",
+    "grad_starts": "{node} · autograd.grad starts with 1",
+    "all_of": "{n} of {total} ✓",
     "module_gets": "{module} {n} of {total} ✓",
     "module_gets_none": "{module} 0 of {total}",
     "k_of_n": "{k} of {n}",
@@ -1783,6 +2404,8 @@ OUTLINE = {
     "cut_between": "✂ {reason}, {place}, between them",
     "gets_and_frozen_short": "✓ {n} of {total} (+{frozen} frozen)",
     "cut_inside": "✂ {reason}, {place}, inside",
+    "copied_out": "✂ {reason} · {place}: no gradient for {name}",
+    "copied_out_short": "✂ {reason}: none for {name}",
     "no_gradient_back": "no gradient back",
     "gets_nothing": "gets nothing",
     "cut_at": "✂ {reason} · {place}",
@@ -1790,6 +2413,20 @@ OUTLINE = {
     "cut": "✂ {reason}",
     "params_lost": "{n:# param gets|# params get} no gradient",
     "opened": "{name}, {kind}, opened",
+    "leaf_some": "✓ gets a gradient",
+    "leaf_zero": "! gets only zeros",
+    "leaf_vanished": "! gets next to nothing",
+    "leaf_nan": "! gets NaN",
+    "leaf_lost": "✗ gets no gradient",
+    "leaf_off": "– gets no gradient, in no optimizer",
+    "leaf_frozen": "frozen: requires_grad False",
+    "leaf_reached": "can be reached",
+    "leaf_unreached": "✗ cannot be reached",
+    "leaf_fills": "AccumulateGrad → {name}.grad",
+    "leaf_added": "+ from {function}, in {module}",
+    "leaf_added_outside": "+ from {function}",
+    "leaf_added_more": "+ {n:# more use adds|# more uses add} to it",
+    "points_here": "▸ the explanation points here",
     "makes": "makes {name}",
     "reads": "reads {name}",
     "joined": "{parts:commas}",
@@ -1823,7 +2460,7 @@ OUTLINE = {
     "line_inside": "{place}, inside",
     "line_inside_many": "{place}, inside {n} modules",
     "harmless": "cut, but no parameter is left without:",
-    "harmless_cut": "✂ {reason} {place}, {first} → {last}",
+    "harmless_cut": "✂ {reason} {place}, {first:few} → {last:few}",
     "sign_comes": "gets a gradient",
     "sign_ends": "goes no further",
     "sign_none": "gets none",
@@ -1901,7 +2538,6 @@ PICTURE = {
     "nothing": "Nothing was recorded, so there is no picture.",
     "empty": "An empty picture.",
     "too_many_steps": "{n} boxes are too many to draw, even folded, so this is the text. To see pictures, record fewer lines.",
-    "too_many_opened": "{n} cards are too many to draw; close something first",
     "install": "to see pictures: pip install pygraphviz (version 2 or later brings Graphviz along)",
     "engine_failed": "the layout engine failed ({error}); use .text",
     "too_slow": "the layout took longer than {seconds} s; show a part of the graph, or use .text",
@@ -1917,8 +2553,6 @@ WITHOUT_SCRIPTS = {
 
 # around the picture of an exploration or a player: live/panel.py, controls.py, player.py, book.py
 PANEL = {
-    "reset": "Reset",
-    "reset_title": "Set all controls to their start",
     "counter": "{label} ({n})",
     "choice": "{control}: {choice}",
     "step": "step",
@@ -1936,7 +2570,23 @@ LIVE = {
     "not_run_yet": "{name} has not run yet: a cell is running; ask again when it has ended",
     "exploration": "<exploration of {name}: {controls}>",
     "missing": "gv.explore needs {missing:list}, not installed here: pip install ipywidgets anywidget (gv.record and gv.show work without)",
-    "no_widgets": "a live picture needs anywidget, and it is not installed; mend: pip install anywidget (show() and record() work without it)",
+    "no_widgets": "a live picture needs anywidget, and it is not installed; fix: pip install anywidget (show() and record() work without it)",
+}
+
+# Why a control's choice is not written into the code: live/filled.py.
+FILLED = {
+    "assigned": "the function gives this name another value",
+    "over_lines": "it stands on several lines",
+    "keywords": "the arguments are not all plain",
+    "twice": "{name} is used twice",
+    "closure": "{name} is of another function",
+    "means_other": "{name} means something else here",
+    "no_code": "{kind} has no short code",
+    "no_source": "its source is not known",
+    "statements": "it is several statements",
+    # what stands in the place of a block, or of a call, that does nothing now
+    "no_with": "no with block",
+    "no_call": "nothing here",
 }
 
 # what is asked and replied: notebook/lesson.py
@@ -1955,6 +2605,18 @@ QUESTION = {
     "slip": "A common slip would be to think that {belief}.",
     "believed": "Often believed: {belief} ({source}).",
     "believed_claim": "Often believed: {belief} (claim {source}).",
+}
+
+# of tables, goals and errors in a lesson's cells: notebook/cells.py
+CELLS = {
+    "no_error": "no error",
+    "absent": "-",
+    "missed": "{name} ({there} instead of {goal})",
+    "not_solved": "Not solved yet: {missed:list}.",
+    "solved": "Solved.",
+    "torchviz": "torchviz draws: {boxes}",
+    "no_panel": "lesson.table got {given}; expected what @gv.explore made of a function",
+    "unknown": "no run has {name}; expected a tensor such as a, one of its columns ({columns}), error, printed or sentence",
 }
 
 # what is believed and is not so, by the name of the misconception: notebook/lesson.py
@@ -2019,6 +2681,8 @@ PAGE = {
     "next_red": "Next ✗",
     "next_red_title": "Go to the next card with a lost gradient or an alarm",
     "search": "Find a module or parameter",
+    "members": "Open one of these {n} …",
+    "members_title": "A click opens the first of these equal modules; here each of them can be opened",
     "found": "{name} is in this card.",
     "found_of": "{name} is in this card. Enter: the next of {total} names with “{text}”.",
     "found_nowhere": "{name} has no card here: it was never called.",
@@ -2030,13 +2694,26 @@ PAGE = {
     "same_memory": "same memory",
     "marked_card": "{card}, {mark}",
     # what changed
-    "what_changed": "What changed: ",
+    "changed_to": "Changed: {changes}",
+    "two_changes": "{one} · {other}",
+    "nothing_changed": "Nothing changed in the picture.",
+    "nothing_changed_but": "Nothing changed in the picture: {kept}.",
+    "picture_changed": "{names} in the picture",
+    "and": "{names} and {last}",
     "is_new": "{name} is new",
     "is_gone": "{name} is gone",
+    "grad_changed": "{name}.grad: {before} → {after}",
+    "grad_kept": "{name}.grad is still {grad}",
     "value_changed": "{name}: {before} → {after}",
-    "version_changed": "{name} version: {before} → {after}",
-    "attribute_changed": "{name}.{attribute}: {before} → {after}",
-    "more_changes": "and {n} more changes",
+    "grad_fn_changed": "{name}.grad_fn: {before} → {after}",
+    "untracked_now_one": "{names} is no longer tracked",
+    "untracked_now": "{names} are no longer tracked",
+    "tracked_now_one": "{names} is tracked now",
+    "tracked_now": "{names} are tracked now",
+    "shared_now_one": "{names} shares its memory now",
+    "shared_now": "{names} share memory now",
+    "own_now_one": "{names} has its own memory now",
+    "own_now": "{names} have their own memory now",
     # the table
     "tensors": "Tensors",
     "parameters": "Parameters",
@@ -2048,9 +2725,12 @@ PAGE = {
     "column_storage": "storage",
     "cell_was": "was {before}",
     "cell_changed": " (changed)",
+    # code with its choices
+    "start_again": "Reset",
+    "start_again_title": "Set all controls to their start",
     # controls of a player or a page
     "controls": "Controls",
-    "counter": "{control}: {option}",
+    "counter": "{control} ({option})",
     "counter_ends": "This page holds no further state; Reset starts again.",
     "first_step": "First step",
     "step_back": "Step back",
@@ -2097,6 +2777,7 @@ SECTIONS = {
     "verdict": VERDICT,
     "moving": MOVING,
     "entry": ENTRY,
+    "losses": IN_LOSSES,
     "reach": REACH,
     "obstacle": OBSTACLE,
     "group": GROUP,
@@ -2122,9 +2803,12 @@ SECTIONS = {
     "page": WITHOUT_SCRIPTS,
     "panel": PANEL,
     "live": LIVE,
+    "filled": FILLED,
     "question": QUESTION,
+    "cells": CELLS,
     "belief": BELIEF,
     "magic": MAGIC,
+    "bare": BARE,
     "mend": MEND,
     "raised": IN_RAISED,
     "unrecorded": UNRECORDED,
@@ -2139,7 +2823,7 @@ ENGLISH = Language(
         for section, table in SECTIONS.items()
         for key, sentence in table.items()
     },
-    answers={**GRADIENT, **ZERO, **RAISED, **SILENT, **SMALL, **MANY},
+    answers={**GRADIENT, **ZERO, **RAISED, **TRAINING, **SILENT, **SMALL, **LOSSES, **MANY},
     page=PAGE,
     numbers=(
         *("no", "one", "two", "three", "four", "five", "six"),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from gradviz.graph.facts import Facts, How, Label, code_of
-from gradviz.graph.records import Call, Changed, Cut, Graph, Node
+from gradviz.graph.records import Call, Changed, Cut, Graph, Node, Source
 from gradviz.words.plain import visible
 from gradviz.words.speech import say, values_of
 
@@ -125,6 +125,13 @@ class Words:
             return ""
         return f"{file_of(call.source.file)}{say('label.line', line=call.source.line)}"
 
+    def where_off(self, call: Call) -> str:
+        """Return where gradients were switched off around a call: ``cell [4] line 2``; "" where
+        that is not known."""
+        if call.source is None or call.source.off is None:
+            return ""
+        return f"{file_of(call.source.file)}{say('label.line', line=call.source.off)}"
+
     def place(self, call: Call | None) -> str:
         """Return where a call stands, and what it is: ``cell [4] line 3, b = a.detach()``."""
         if call is None:
@@ -133,14 +140,16 @@ class Words:
         module = say("label.in_module", module=visible(call.module, NAME)) if call.module else ""
         return line + self.code(call) + module
 
-    def places(self, calls: Iterable[Call]) -> str:
-        """Return where several calls stand; those of one line are counted."""
+    def places(self, calls: Iterable[Call], statements: Iterable[Source] = ()) -> str:
+        """Return where several calls stand; those of one line are counted. Then statements that no
+        call stands for."""
         found: dict[str, int] = {}
         for call in calls:
             # thousands of parameters may have a place in common
             if (place := self.places_told.get(call.id)) is None:
                 place = self.places_told[call.id] = self.place(call)
             found[place] = found.get(place, 0) + 1
+        found |= {statement_at(source): 1 for source in statements}
         told = [
             say("list.times", place=place, n=times) if times > 1 else place
             for place, times in list(found.items())[:PLACES]
@@ -181,6 +190,17 @@ def with_version(saved: str, version: int | None) -> str:
     ('a at version 3', 'a')
     """
     return saved if version is None else say("label.at_version", saved=saved, version=version)
+
+
+def statement_at(source: Source) -> str:
+    """Return where a statement stands, and its text.
+
+    >>> statement_at(Source("train.py", 3, "net.eval()"))
+    'train.py line 3, net.eval()'
+    """
+    line = say("label.line", line=source.line)
+    code = visible(source.code or "", NAME)
+    return f"{file_of(source.file)}{line}, {code}" if code else f"{file_of(source.file)}{line}"
 
 
 def file_of(name: str) -> str:

@@ -20,7 +20,7 @@ window.live = {
             cards: all(".gv-canvas .gv-node", text),
             arrows: all(".gv-canvas .gv-edge", text),
             table: all("tbody tr", tr => [...tr.cells].map(td => cell(td).join(""))),
-            said: room.querySelector(".gv-said")?.textContent,
+            said: room.querySelector(".gv-said")?.title || room.querySelector(".gv-said")?.textContent,
             error: room.querySelector(".gv-error")?.textContent,
         };
     },
@@ -34,14 +34,15 @@ window.live = {
         await future.done;
         return said.trim();
     },
-    /** Clicks and keys at speed: [selector, "click", a key or a value, ms to wait]. */
+    /** Clicks at speed: [selector, "click" or a value, ms to wait]. */
     rapid: async ([room, clicks]) => {
-        const press = (element, key) => element.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
         for (const [selector, what, pause] of clicks) {
             const element = live.rooms()[room].querySelector(selector);
             if (what === "click") element.click();
-            else if (what.startsWith("Arrow")) press(element, what);
-            else { element.value = what; element.dispatchEvent(new Event("change", {bubbles: true})); }
+            else {
+                element.value = what;
+                for (const name of ["input", "change"]) element.dispatchEvent(new Event(name, {bubbles: true}));
+            }
             if (pause) await new Promise(resolve => setTimeout(resolve, pause));
         }
     },
@@ -61,10 +62,10 @@ window.live = {
             before = layout();
         }
         const box = ({left, top, right, bottom}) => ({left, top, right, bottom});
-        const of = name => box(room.querySelector(`.gradviz-${name}, .gv-${name}`).getBoundingClientRect());
-        const names = ["controls", "sentence", "error", "code", "view", "table", "toolbar"];
-        const said = [...room.querySelectorAll(".gradviz-controls :is(button, label), .gv-controls button, summary, "
-            + ".gv-tool, .gv-said, .gv-changes, .gv-error, .gv-line, .widget-readout")];
+        const of = name => box(room.querySelector(`.gv-${name}`).getBoundingClientRect());
+        const names = ["code", "sentence", "view", "table", "toolbar"];
+        const said = [...room.querySelectorAll(".gv-control :is(button, label), .gv-controls button, summary, "
+            + ".gv-tool, .gv-said, .gv-changes, .gv-line")];
         return {
             ...Object.fromEntries(names.map(name => [name, of(name)])),
             room: box(room.getBoundingClientRect()),

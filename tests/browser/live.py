@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import linecache
 import re
+import textwrap
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from lab import Lab
 from playwright.sync_api import Page
 
 import gradviz as gv
+from gradviz.live.filled import fill_in
 from gradviz.live.steps import steps
 from gradviz.picture.state import state
 
@@ -120,20 +122,29 @@ class Oracle:
         self.folder = folder
 
     def of(self, source: str, options: dict[str, dict[str, Any]], labels: dict[str, str]) -> Seen:
-        """What the panel of a scenario should show when its controls stand at these labels."""
+        """What the panel of a scenario should show when its controls stand at these labels: the
+        code that it shows then, run as it stands."""
+        function = self.run(source)
+        chosen = {name: (label, options[name][label]) for name, label in labels.items()}
+        filled = fill_in(function, chosen)
+        head = "\n" * (filled.lines[0].number - 2) + "def filled():\n"
+        plain = self.run(head + textwrap.indent(filled.text, "    "))
+        error, recording = "", gv.record()
+        try:
+            with recording:
+                plain()
+        except RuntimeError as raised:
+            error = f"RuntimeError: {raised}"
+        return seen_in(state(recording.figure(), error=error))
+
+    def run(self, source: str) -> Any:
+        """Run a source, and return the function that it defines."""
         file = self.folder / f"{abs(hash(source))}.py"
         file.write_text(source)
         linecache.checkcache(str(file))
         scope: dict[str, Any] = {"torch": torch}
         exec(compile(source, str(file), "exec"), scope)
-        function = next(v for v in scope.values() if hasattr(v, "__code__"))
-        error, recording = "", gv.record()
-        try:
-            with recording:
-                function(**{name: options[name][label] for name, label in labels.items()})
-        except RuntimeError as raised:
-            error = f"RuntimeError: {raised}"
-        return seen_in(state(recording.figure(), error=error))
+        return next(v for v in scope.values() if hasattr(v, "__code__"))
 
     def recorded(self) -> gv.Recording:
         """The recording that the player shows."""
@@ -214,6 +225,18 @@ class Panel:
         while not (found := look()) and time.monotonic() < end:
             self.page.wait_for_timeout(30)
         return found
+
+    def choose(self, name: str) -> None:
+        """Clicks on one of the choices in the code."""
+        self.room.get_by_role("radio", name=name, exact=True).click()
+
+    def reset(self) -> None:
+        """Clicks on Reset."""
+        self.room.locator(".gv-reset").click()
+
+    def chosen(self) -> list[str]:
+        """What is chosen in the code, from top to bottom."""
+        return self.room.locator(".gv-buttons input:checked + span").all_text_contents()
 
     def top(self) -> None:
         """Scrolls to where the panel begins."""

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from lab import ARTEFACTS, ROOT, WATCH, Lab, Tab, change_theme
 from playwright.sync_api import Page
+from sampling import sampled
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
 PICTURE = "data:image/svg+xml;base64,"
@@ -76,10 +77,14 @@ PICTURES = """() => [...document.querySelectorAll(".jp-OutputArea-output img")]
 
 
 def committed_pictures(path: Path) -> int:
-    """How many pictures of gradviz the notebook holds as it was committed."""
+    """How many pictures of gradviz the notebook shows as it was committed: not those of answers
+    that are folded until a learner has guessed."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    open_cells = [c for c in cells if not c["metadata"].get("jupyter", {}).get("outputs_hidden")]
     html = [
-        "".join(o.get("data", {}).get("text/html", "")) for c in cells for o in c.get("outputs", [])
+        "".join(o.get("data", {}).get("text/html", ""))
+        for c in open_cells
+        for o in c.get("outputs", [])
     ]
     return sum(h.count(PICTURE) for h in html)
 
@@ -141,7 +146,7 @@ def screenshot(page: Page, name: str) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", sampled(NOTEBOOKS, 3), ids=lambda p: p.stem)
 def test_notebook_runs_and_shows_its_pictures(lab: Lab, tab: Tab, path: Path) -> None:
     page, expected, live = tab.page, committed_pictures(path), live_cells(path)
     page.goto(f"{lab.url}lab/tree/{path.name}?token={lab.token}&reset")

@@ -97,6 +97,7 @@ def crumbs(page: Page) -> list[str]:
 
 
 def place(locator: Locator) -> tuple[float, float]:
+    locator.scroll_into_view_if_needed()  # else the click does, and moves the page
     box = locator.bounding_box()
     assert box
     return box["x"], box["y"]
@@ -210,6 +211,17 @@ def test_a_search_opens_on_the_way(visit: Visit, book: dict[str, Any]) -> None:
     expect(page.locator(".gv-outline-said")).to_have_text(said)
 
 
+def test_the_row_of_a_parameter_leads_to_it(visit: Visit, book: dict[str, Any]) -> None:
+    page = visit(book)
+    page.locator(".gv-table summary").click()
+    rows = page.locator(".gv-table tbody tr[data-name]:not([data-name=''])")
+    first = rows.first.get_attribute("data-name")
+    card, *_ = book["states"][0]["outline"]["names"][first]
+    assert card
+    rows.first.locator("button").click()
+    expect(page.locator(".gv-node[aria-pressed=true]")).to_have_count(1)
+
+
 def test_a_page_says_what_it_was_saved_without(visit: Visit, book: dict[str, Any]) -> None:
     small = {
         **book,
@@ -282,10 +294,11 @@ def test_a_notebook_opens_what_is_clicked(browser: Browser, lab: Lab) -> None:
         search = page.get_by_label("Find a module or parameter")
         search.fill("h.1.mlp.0.bias")
         search.press("Enter")
-        expect(page.locator(".gv-crumb")).to_have_text(["model", "h.0", "model", "h.1", "mlp"])
-        expect(page.locator(".gv-node[aria-pressed=true] text").first).to_have_text("0")
-        wanted = ["model.h.0", "model.h.1", "model.h.1.mlp"]
-        assert json.loads(run_python(page, READ)) == wanted
+        way = ["model", "h.0", "model", "h.1", "mlp", "0", "bias"]
+        expect(page.locator(".gv-crumb")).to_have_text(way)
+        opened = json.loads(run_python(page, READ))
+        assert opened[:3] == ["model.h.0", "model.h.1", "model.h.1.mlp"]
+        assert opened[-1] == "model.h.1.mlp.0.bias"
         run_python(page, "widget.opened = []")
         expect(page.locator(".gv-crumb")).to_have_text(["model"])
         assert "expected paths of modules" in run_python(page, "widget.opened = ['h.77']")

@@ -1,4 +1,5 @@
-"""The site, built as ``make site`` does and opened from disk with the network cut."""
+"""The site, built as ``make site`` does and opened from disk with the network cut: the pages of some
+notebooks and the handouts, or with ``--everything`` the whole (``sampling.py``)."""
 
 from __future__ import annotations
 
@@ -11,7 +12,11 @@ from pathlib import Path
 import pytest
 from lab import ARTEFACTS, ROOT
 from playwright.sync_api import Browser, Page, expect
+from sampling import Asked, sampled
 
+from course import books, handouts
+
+BUILT = sampled([book.name for book in books.notebooks()], 2)
 WATCH = """window.broken = [];
     addEventListener("securitypolicyviolation", e => broken.push(`${e.violatedDirective} ${e.blockedURI}`));"""
 
@@ -19,12 +24,28 @@ WATCH = """window.broken = [];
 @pytest.fixture(scope="module")
 def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    built = subprocess.run(
-        [sys.executable, "-m", "course.site", folder], cwd=ROOT, capture_output=True, text=True
-    )
-    assert built.returncode == 0, built.stderr
-    assert re.search(r"^\d+ pages, \d+\.\d MB: open ", built.stdout)
+    if Asked.everything:
+        assert re.search(r"(?m)^\d+ pages, \d+\.\d MB: open ", written(str(folder)))
+        return folder
+    for name in BUILT:
+        written("--only", name, str(folder))
+    handouts.write(folder / "class")
     return folder
+
+
+def written(*arguments: str) -> str:
+    """Write the site, or a part of it, and return what is printed."""
+    command = [sys.executable, "-m", "course.site", *arguments]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    return built.stdout
+
+
+@pytest.fixture
+def whole_site(site: Path) -> Path:
+    if not Asked.everything:
+        pytest.skip("all pages take minutes: --everything, make soak-tests")
+    return site
 
 
 @pytest.fixture
@@ -41,24 +62,23 @@ def links(page: Page) -> list[str]:
     return found
 
 
-def test_the_index_leads_to_every_page_of_every_notebook(site: Path, page: Page) -> None:
-    page.goto(f"file://{site}/index.html")
+def pages_in(site: Path) -> set[Path]:
+    """Return the pages of the notebooks."""
+    return {p for p in site.rglob("*.html") if p.parent.name != "class" and p.name != "index.html"}
+
+
+def test_the_index_leads_to_every_page_of_every_notebook(whole_site: Path, page: Page) -> None:
+    page.goto(f"file://{whole_site}/index.html")
     page.screenshot(path=ARTEFACTS / "site-index.png", full_page=True)
     found = [link for link in links(page) if "/class/" not in link]
-    written = {
-        p for p in site.rglob("*.html") if p.parent.name != "class" and p.name != "index.html"
-    }
-    assert {Path(link.removeprefix("file://")) for link in found} == written
+    assert {Path(link.removeprefix("file://")) for link in found} == pages_in(whole_site)
     notebooks = {p.stem for p in (ROOT / "notebooks").glob("[0-9]*.ipynb")}
-    assert {p.parent.name for p in written} == notebooks
+    assert {p.parent.name for p in pages_in(whole_site)} == notebooks
 
 
 def test_every_page_opens_from_disk_and_steps_on(site: Path, page: Page) -> None:
-    written = [
-        p for p in site.rglob("*.html") if p.parent.name != "class" and p.name != "index.html"
-    ]
-    assert written
-    for path in written:
+    assert {path.parent.name for path in pages_in(site)} == {*BUILT}
+    for path in sorted(pages_in(site)):
         page.goto(f"file://{path}")
         expect(page.locator(".gv-view, .gv-problem").first).to_be_visible()
         expect(page.locator("h1")).to_have_text(re.compile(rf"^{path.parent.name[:2]} "))
@@ -87,8 +107,8 @@ def test_a_handout_is_one_sheet_of_a4_printed_on_both_sides(
     assert wide == [], "code runs into the picture"
 
 
-def test_the_route_leads_to_enlarged_pages(site: Path, page: Page) -> None:
-    page.goto(f"file://{site}/class/index.html")
+def test_the_route_leads_to_enlarged_pages(whole_site: Path, page: Page) -> None:
+    page.goto(f"file://{whole_site}/class/index.html")
     page.screenshot(path=ARTEFACTS / "class-route.png", full_page=True)
     screens = [link for link in links(page) if "?present" in link]
     assert len(screens) >= 5

@@ -65,6 +65,10 @@ BELIEVED = """room => {
 }"""
 
 
+# of a question, and of a panel
+PRESSED = ".gradviz-controls button, .gv-control label, .gv-control button, .gv-reset"
+
+
 def believed(panel: Panel) -> dict[str, Any]:
     found: dict[str, Any] = panel.room.evaluate(BELIEVED)
     return found
@@ -96,7 +100,7 @@ def is_true(panel: Panel) -> None:
 def press(panel: Panel, name: str) -> None:
     # ipywidgets puts a sign of a broken link before the words of a button without a kernel.
     words = re.compile(rf"^\s*{re.escape(name)}\s*$")
-    panel.room.locator(".gradviz-controls button", has_text=words).click(timeout=20_000)
+    panel.room.locator(PRESSED, has_text=words).click(timeout=20_000)
 
 
 def shoot(page: Page, panel: Panel, name: str) -> None:
@@ -305,7 +309,7 @@ CLICKS = """async ([index, names]) => {
     };
     const clicks = [];
     for (const name of names) {
-        const button = [...room.querySelectorAll(".gradviz-controls button")].find(b => b.textContent.trim() === name);
+        const button = [...room.querySelectorAll(".gv-control label")].find(b => b.textContent.trim() === name);
         const [at, noted] = [performance.now(), log.length];
         button.click();
         await until(() => log.slice(noted).some(([what]) => what === "drawn"));
@@ -398,7 +402,7 @@ def test_a_page_that_is_loaded_again_after_a_restart_says_nothing_untrue(
         words = page.locator(".jp-OutputArea").nth(1)
         expect(words).to_contain_text("Error displaying widget", timeout=30_000)  # JupyterLab's
         page.screenshot(path=ARTEFACTS / "waiting-reloaded.png")
-        assert page.locator(".jp-OutputArea .gradviz-controls button").count() == 0
+        assert page.locator(".jp-OutputArea .gv-control").count() == 0
         assert page.locator(".gv-said, .gv-notice").count() == 0
         run_all(page, 1)
         press(course, "detach")

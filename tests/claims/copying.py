@@ -192,7 +192,10 @@ def c030() -> bool:
     return grad(a) == [3.0] * 3 and not same_memory(a, b) and not b.is_leaf
 
 
-@but("C030", "It is the way back that lives on. The numbers in `.grad` do not come along.")
+@but(
+    "C030",
+    "It is the path of the gradient that lives on. The numbers in `.grad` do not come along.",
+)
 def c030_but() -> bool:
     a = leaf()
     a.sum().backward()
@@ -480,7 +483,7 @@ def c104() -> bool:
 
 @claim(
     "C110",
-    "A clone has its source's shape, dtype and device, its own memory, and a way back for"
+    "A clone has its source's shape, dtype and device, its own memory, and a path back for"
     " gradients.",
     source="003",
 )

@@ -397,7 +397,7 @@ def c108() -> bool:
 
 @claim(
     "C116",
-    "`detach()`: shape, dtype and device as before, common memory, no way back for gradients.",
+    "`detach()`: shape, dtype and device as before, shared memory, no path back for gradients.",
     source="003",
 )
 def c116() -> bool:

@@ -14,6 +14,8 @@ from ledger import CLAIMS
 
 from course import books
 
+pytestmark = pytest.mark.every_case
+
 BY_HAND = "run python tests/ledger.py"
 PAGE = by_note.PAGE.read_text(encoding="utf-8")
 LINK = re.compile(r"\]\(\.\./notebooks/(\w+\.ipynb)#([^)]+)\)")

@@ -20,6 +20,9 @@ SOLUTION = re.compile(r"<details>\s*<summary>Solution</summary>(.*?)</details>",
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
+SOLVED, MISSING = "\nSolved.\n", "\nNot solved yet: "
+
+
 @dataclass
 class Exercise:
     """One cell to mend.
@@ -84,10 +87,8 @@ def goals(text: str) -> list[tuple[str, bool]]:
 
 def complaint(exercise: Exercise) -> str:
     """What is wrong with one exercise; "" if nothing is."""
-    stub, solution = (
-        goals(printed(exercise, exercise.stub)),
-        goals(printed(exercise, exercise.solution)),
-    )
+    said = [printed(exercise, source) for source in (exercise.stub, exercise.solution)]
+    stub, solution = map(goals, said)
     if not stub:
         return "it prints no line with a goal: two spaces, then goal: …"
     if all(met for _, met in stub):
@@ -95,7 +96,11 @@ def complaint(exercise: Exercise) -> str:
     if [goal for goal, _ in stub] != [goal for goal, _ in solution]:
         return f"the solution has other goals than the exercise: {solution}"
     missed = [goal for goal, met in solution if not met]
-    return f"the solution misses {missed}" if missed else ""
+    if missed:
+        return f"the solution misses {missed}"
+    if MISSING not in said[0] or SOLVED in said[0]:
+        return "as it stands it does not say what is missing"
+    return "" if SOLVED in said[1] else "its solution does not say that it is solved"
 
 
 ALL = [exercise for book in books.notebooks() for exercise in exercises(book)]
@@ -113,8 +118,10 @@ def test_a_notebook_has_something_to_mend(book: books.Notebook) -> None:
 
 # --- the check itself can fail --------------------------------------------------------------------
 
-STUB = 'x = torch.ones(1)\nprint("x", x.item(), "  goal: 2.0")'
+IMPORTS = "import torch\nfrom gradviz import lesson\n%load_ext gradviz"
+STUB = 'x = torch.ones(1)\nlesson.goals({"x": (x.item(), 2.0)})'
 MENDED = STUB.replace("ones(1)", "ones(1) * 2")
+PRINTED = 'x = torch.ones(1)\nprint("x", x.item(), "  goal: 2.0")'
 
 
 def below(solution: str) -> str:
@@ -128,12 +135,14 @@ def below(solution: str) -> str:
         (MENDED, MENDED, "nothing is to mend"),
         (STUB, STUB, "the solution misses ['2.0']"),
         (STUB, STUB.replace("2.0", "1.0"), "the solution has other goals"),
-        (STUB.replace("goal", "aim"), MENDED, "it prints no line with a goal"),
+        (STUB.replace("lesson.goals", "print"), MENDED, "it prints no line with a goal"),
+        (PRINTED, PRINTED.replace("ones(1)", "ones(1) * 2"), "as it stands it does not say"),
+        (STUB, PRINTED.replace("ones(1)", "ones(1) * 2"), "its solution does not say"),
         (STUB.replace("ones(1)", "ones(1) * 12"), MENDED, ""),
     ],
 )
 def test_a_complaint_says_what_is_wrong(stub: str, solution: str, said: str) -> None:
-    found = complaint(Exercise("x", "import torch\n%load_ext gradviz", stub, below(solution)))
+    found = complaint(Exercise("x", IMPORTS, stub, below(solution)))
     assert found.startswith(said)
     assert bool(found) == bool(said)
 
@@ -143,7 +152,7 @@ def test_a_complaint_says_what_is_wrong(stub: str, solution: str, said: str) -> 
 )
 def test_a_solution_stands_folded_in_the_cell_below(text: str) -> None:
     with pytest.raises(AssertionError, match="no single Solution"):
-        complaint(Exercise("x", "import torch", STUB, text))
+        complaint(Exercise("x", IMPORTS, STUB, text))
 
 
 def test_an_exercise_may_not_lean_on_other_cells() -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from course import books
 
+pytestmark = pytest.mark.every_case
+
 PAGE = Path(__file__).parents[2] / "docs" / "glossary.md"
 ROW = re.compile(
     r"^\| (?P<term>[^|]+) \| (?P<words>[^|]+) \| (?P<chinese>[^|]+) \| (?P<place>[^|]+) \|$",

@@ -225,8 +225,10 @@ def belongs(exploration: Exploration) -> list[Any]:
     shown = exploration._graph_widget
     assert shown is not None
     widgets = [control.widget.model_id for control in exploration._controls.values()]
-    assert [one[0] for one in shown.drawn_for] == widgets
-    return [one[1:] for one in shown.drawn_for]
+    *controls, panel = shown.drawn_for
+    assert [one[0] for one in controls] == widgets
+    assert panel == [shown.model_id, "values", exploration._places]
+    return [one[1:] for one in controls]
 
 
 def test_a_state_comes_with_what_its_controls_show() -> None:
@@ -277,7 +279,7 @@ def test_a_question_of_the_page_is_answered(monkeypatch: pytest.MonkeyPatch) -> 
     again = {"method": "custom", "content": {"ask": ["view", 2], "again": True}}
     shown._handle_msg({"content": {"data": again}, "buffers": []})
     assert [m["method"] for m in sent] == ["update", "custom"]
-    assert {"state", "drawn_for"} == sent[0]["state"].keys()
+    assert {"state", "drawn_for", "values"} == sent[0]["state"].keys()
     shown._handle_msg(
         {"content": {"data": {"method": "custom", "content": "something else"}}, "buffers": []}
     )

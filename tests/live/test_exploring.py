@@ -615,7 +615,7 @@ def test_a_scenario_that_does_something_else_in_the_same_state_is_drawn_anew() -
         for copy in ("detach", "clone", "detach", "clone")
     ]
     assert seen == ["[1, 1]", "[2, 2]", "[3, 3]", "[4, 4]"]
-    assert "b = copy(a)\n    [5, 5]" in exploration.set(copy="detach").text
+    assert "b = a.detach()\n    [5, 5]" in exploration.set(copy="detach").text
 
 
 def test_only_the_pictures_of_the_newest_settings_are_kept() -> None:

@@ -36,8 +36,8 @@ def exploration() -> Exploration:
     return scenario
 
 
-def parts(exploration: Exploration) -> tuple[Any, Any, Any]:
-    """Controls, Reset button, graph widget."""
+def parts(exploration: Exploration) -> tuple[Any, Any]:
+    """What is ipywidgets' own, and the graph widget."""
     (grid,) = exploration.widget.children
     column, shown = grid.children
     assert tuple(box._dom_classes[0] for box in (exploration.widget, grid, column)) == (
@@ -45,43 +45,106 @@ def parts(exploration: Exploration) -> tuple[Any, Any, Any]:
         "gradviz-panel",
         "gradviz-controls",
     )
-    return column.children[:-1], column.children[-1], shown
+    return column.children, shown
 
 
-def test_every_control_has_a_whole_name_and_a_reset_stands_below(exploration: Exploration) -> None:
-    widgets, reset, shown = parts(exploration)
-    assert [w.description for w in widgets] == ["copy", "backward again", "k"]
-    assert [
-        w.style.description_width for w in widgets if hasattr(w.style, "description_width")
-    ] == ["initial"] * 2
-    assert widgets[0].tooltips == ("copy: clone", "copy: detach")
-    assert (reset.description, reset.tooltip) == ("Reset", "Set all controls to their start")
-    assert shown.code == exploration.code
+def test_every_control_stands_at_the_first_line_that_reads_it(exploration: Exploration) -> None:
+    others, shown = parts(exploration)
+    assert others == ()
+    first = exploration.code["first"]
+    assert [(one["label"], one["kind"], one["line"] - first) for one in shown.controls] == [
+        ("copy", "buttons", 2),
+        ("backward again", "counter", 3),
+        ("k", "slider", 4),
+    ]
+    assert shown.values == {"copy": 0, "again": 0, "k": 2}
+    assert shown.code["columns"] == {
+        first + 1: len("a = torch.tensor([1.0, 2.0], requires_grad=True)"),
+        first + 2: len("b = a.detach()"),
+        first + 3: len("for _ in range(1 + 0):"),
+        first + 4: len("    (a * 2 + b * 3).sum().backward()"),
+    }
     settings = "copy=clone again=0 k=3"
     assert {**shown.state, "text": exploration.state["text"]} == exploration.state
-    assert exploration.state == {**state(exploration.figure), "settings": settings}
+    code = exploration.filled.sent
+    whole = state(exploration.figure, listing=exploration._last.listing)
+    assert exploration.state == {**whole, "settings": settings, "code": code}
+    assert [line[1] for line in code][1] == "b = a.clone()"
+
+
+def test_what_the_panel_chooses_is_what_the_widgets_show_and_back(exploration: Exploration) -> None:
+    _, shown = parts(exploration)
+    shown.values = {"copy": 1, "again": 2, "k": 4}
+    assert exploration.values == {"copy": "detach", "again": "2", "k": "5"}
+    assert exploration.widgets["again"].description == "backward again (2)"
+    exploration.widgets["copy"].index = 0
+    assert shown.values == {"copy": 0, "again": 2, "k": 4}
+    shown.values = {"copy": 1}  # the others stay
+    assert exploration.values == {"copy": "detach", "again": "2", "k": "5"}
+    shown._answer(shown, {"reset": True}, [])
+    assert shown.values == {"copy": 0, "again": 0, "k": 2}
+
+
+def test_a_widget_of_the_readers_own_stands_above_the_code() -> None:
+    import ipywidgets
+
+    own = ipywidgets.IntSlider(3, 1, 5)
+
+    @explore(k=own, on=True)
+    def scenario(k: int, on: bool) -> None:
+        a = torch.ones(k, requires_grad=on)
+        (a * k).sum()
+
+    others, shown = parts(scenario)
+    assert others == (own,)
+    assert [one["name"] for one in shown.controls] == ["on"]
+
+
+def test_cards_and_sentences_use_the_filled_code(exploration: Exploration) -> None:
+    exploration.set(copy="detach")
+    looks = [card["look"].split("\n")[0] for card in exploration.state["cards"].values()]
+    assert "b = a.detach()" in looks
+    assert exploration.sentence.startswith(f"✂ Line {exploration.code['first'] + 2}: detach()")
+
+
+def test_what_a_choice_calls_is_told_at_the_line_that_calls_it() -> None:
+    def helper(t: Any) -> Any:
+        return t.exp()
+
+    @explore(change={"exp": lambda t: (t * 2).exp()})
+    def scenario(change: Any) -> None:
+        a = torch.ones(1, requires_grad=True)
+        b = helper(a) + change(a)
+        b.backward()
+
+    told = [(c.function, c.source.code) for c in scenario.run().graph.calls if c.source]
+    assert ("mul", "a * 2") in told
+    assert ("exp", "(a * 2).exp()") in told
+    # what another function calls by the same name is its own
+    assert ("exp", "return t.exp()") in told or ("exp", "t.exp()") in told
 
 
 def test_a_click_is_one_message_and_the_state_of_a_fresh_run(
     exploration: Exploration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    widgets, reset, shown = parts(exploration)
+    _, shown = parts(exploration)
     sent: list[dict[str, Any]] = []
     monkeypatch.setattr(shown, "send_state", lambda key=None: sent.append(shown.get_state(key)))
     start = dict(shown.state)
-    widgets[0].index = 1
-    widgets[1].click()
-    widgets[2].value = 4
-    assert [set(message) for message in sent] == [{"state", "drawn_for"}] * 3
+    exploration.widgets["copy"].index = 1
+    exploration.widgets["again"].click()
+    exploration.widgets["k"].value = 4
+    assert [set(message) for message in sent] == [{"state", "drawn_for", "values"}] * 3
     assert shown.figure is exploration.figure
     shown_to_page = [json.loads(message["state"]) for message in sent]
     row = next(row["cells"] for row in shown_to_page[-1]["table"] if row["cells"][0] == "a")
     assert row[2] == "[4, 4]"  # two backwards that meet a * 2 only
-    reset.click()
+    exploration.reset()
     assert len(sent) == 4
     # The page shows the text only without a picture, and is told that nothing is to be marked as
     # changed.
-    assert json.loads(sent[3]["state"]) == {**start, "text": "", "afresh": True}
+    as_sent = json.loads(json.dumps(start))
+    assert json.loads(sent[3]["state"]) == {**as_sent, "text": "", "afresh": True}
 
 
 def test_an_error_reaches_the_page_with_its_line() -> None:
@@ -90,7 +153,7 @@ def test_an_error_reaches_the_page_with_its_line() -> None:
         a = torch.ones(2, requires_grad=requires_grad)
         a.sum().backward()
 
-    _, _, shown = parts(scenario)
+    _, shown = parts(scenario)
     assert shown.state["error"] == ""
     scenario.set(requires_grad=False)
     assert shown.state["error"].startswith(
@@ -102,7 +165,7 @@ def test_an_error_reaches_the_page_with_its_line() -> None:
 
 def test_what_is_selected_comes_back_as_records(exploration: Exploration) -> None:
     assert exploration.selected is None
-    _, _, shown = parts(exploration)
+    _, shown = parts(exploration)
     assert exploration.selected is None
     shown.selected = next(i for i, card in shown.state["cards"].items() if card["key"] == "b")
     found = exploration.selected
@@ -121,13 +184,13 @@ def test_a_selection_that_moves_is_in_the_same_message(monkeypatch: pytest.Monke
         a = torch.ones(2, requires_grad=True)
         b = a * 2  # noqa: F841
 
-    _, _, shown = parts(scenario)
+    _, shown = parts(scenario)
     shown.selected = next(i for i, card in shown.state["cards"].items() if card["key"] == "b")
     before, sent = shown.selected, []
     monkeypatch.setattr(shown, "send_state", lambda key=None: sent.append(shown.get_state(key)))
     scenario.set(first=True)
     assert shown.selected != before
-    assert [set(message) for message in sent] == [{"state", "drawn_for", "selected"}]
+    assert [set(message) for message in sent] == [{"state", "drawn_for", "values", "selected"}]
 
 
 def test_it_displays_text_picture_and_widget(exploration: Exploration) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ class Counts:
     ``some``: a gradient that is neither zero nor vanishing. ``none``: ``.grad`` is None, though
     ``requires_grad`` holds. ``frozen``: ``.grad`` is None and ``requires_grad`` is False. ``zero``:
     every number is exactly zero. ``vanishing``: the norm is below ``VANISHING``, but not zero.
+    ``nan``: some number is nan or inf.
     ``unowned``: of those with ``requires_grad``, how many no optimizer of the script holds.
     ``unlisted``: parameters of a module that stands in a plain list, so that ``named_parameters``
     does not know them; they are counted above as well.
@@ -52,6 +54,7 @@ class Counts:
     frozen: int = 0
     zero: int = 0
     vanishing: int = 0
+    nan: int = 0
     unowned: int = 0
     unlisted: int = 0
 
@@ -204,6 +207,8 @@ def state_of(parameter: torch.Tensor) -> str:
     if parameter.grad is None:
         return "none" if parameter.requires_grad else "frozen"
     norm = parameter.grad.detach().double().norm().item()
+    if not math.isfinite(norm):
+        return "nan"
     if norm == 0:
         return "zero"
     return "vanishing" if norm < VANISHING else "some"
@@ -238,7 +243,10 @@ def count(namespace: Namespace) -> Counts:
     found = list(states(namespace).values())
     trained = [p for p in parameters.values() if p.requires_grad]
     return Counts(
-        **{state: found.count(state) for state in ("some", "none", "frozen", "zero", "vanishing")},
+        **{
+            state: found.count(state)
+            for state in ("some", "none", "frozen", "zero", "vanishing", "nan")
+        },
         unowned=sum(id(p) not in owned for p in trained),
         unlisted=sum(id(p) not in listed for p in parameters.values()),
     )

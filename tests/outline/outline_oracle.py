@@ -384,6 +384,9 @@ def costly_cuts_are_told(drawn: Drawn, made: RandomModules, bare: Namespace) -> 
         if not operations.all[at].call.grad_mode and (source := tree.call[call_id].source)
     }
     told = " | ".join(seen.text for seen in picture.all)
+    # a narrow label of an arrow or a frame has the word, the line and the count in rows of their own
+    labels = [seen.text.replace(" | ", " ") for seen in picture.all if seen.text.count(" | ") <= 2]
+    told = " | ".join([told, *labels])
     wrong = []
     for cut in expected.cuts:
         above = 3 if cut.word == "no_grad" else 0  # its with stands up to so many lines higher

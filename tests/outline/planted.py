@@ -9,6 +9,11 @@ from __future__ import annotations
 
 from model_scripts import Counts, Planted
 
+# Statements of the scripts that several faults change.
+MID = "        m = self.mid(F.max_pool2d(d4, 2))\n"
+ENCODE = "        for layer in self.enc:\n            mem = layer(mem)\n"
+ADD = "        x = x + a\n"
+
 OPEN = [
     Planted(
         kind="detach",
@@ -28,12 +33,7 @@ OPEN = [
     Planted(
         kind="detach",
         script="unet",
-        changes=(
-            (
-                "[twice(u3), d2]",
-                "[twice(u3), d2.detach()]",
-            ),
-        ),
+        changes=(("[twice(u3), d2]", "[twice(u3), d2.detach()]"),),
         modules=("down2", "up2"),
         line=50,
         at="d2.detach()",
@@ -43,12 +43,7 @@ OPEN = [
     Planted(
         kind="detach",
         script="encoder_decoder",
-        changes=(
-            (
-                "x = layer(x, mem)",
-                "x = layer(x, mem.detach())",
-            ),
-        ),
+        changes=(("x = layer(x, mem)", "x = layer(x, mem.detach())"),),
         modules=("enc.3", "dec.0", "dec.1", "dec.2", "dec.3"),
         line=48,
         at="mem.detach()",
@@ -58,12 +53,7 @@ OPEN = [
     Planted(
         kind="detach",
         script="gan",
-        changes=(
-            (
-                "lossG = bce(D(fake), ones)",
-                "lossG = bce(D(fake.detach()), ones)",
-            ),
-        ),
+        changes=(("lossG = bce(D(fake), ones)", "lossG = bce(D(fake.detach()), ones)"),),
         modules=("G",),
         line=24,
         at="lossG = bce(",
@@ -76,7 +66,7 @@ OPEN = [
         script="gpt2",
         changes=(
             (
-                "        x = x + a\n",
+                ADD,
                 "        if self.layer_idx == 7:\n            a = a.data\n        x = x + a\n",
             ),
         ),
@@ -89,12 +79,7 @@ OPEN = [
     Planted(
         kind="data",
         script="encoder_decoder",
-        changes=(
-            (
-                "x = self.tgt(t)",
-                "x = self.tgt(t).data",
-            ),
-        ),
+        changes=(("x = self.tgt(t)", "x = self.tgt(t).data"),),
         modules=("tgt", "dec.0"),
         line=46,
         at="self.tgt(t).data",
@@ -104,12 +89,7 @@ OPEN = [
     Planted(
         kind="no_grad",
         script="unet",
-        changes=(
-            (
-                "    def encode(",
-                "    @torch.no_grad()\n    def encode(",
-            ),
-        ),
+        changes=(("    def encode(", "    @torch.no_grad()\n    def encode("),),
         modules=("down1", "down2", "down3", "down4"),
         line=40,
         at="@torch.no_grad()",
@@ -122,7 +102,7 @@ OPEN = [
         script="encoder_decoder",
         changes=(
             (
-                "        for layer in self.enc:\n            mem = layer(mem)\n",
+                ENCODE,
                 "        with torch.no_grad():\n            for layer in self.enc:\n                mem = layer(mem)\n",
             ),
         ),
@@ -136,12 +116,7 @@ OPEN = [
     Planted(
         kind="no_grad",
         script="gan",
-        changes=(
-            (
-                "fake = G(z)\n",
-                "with torch.no_grad():\n    fake = G(z)\n",
-            ),
-        ),
+        changes=(("fake = G(z)\n", "with torch.no_grad():\n    fake = G(z)\n"),),
         modules=("G",),
         line=16,
         at="with torch.no_grad()",
@@ -168,12 +143,7 @@ OPEN = [
     Planted(
         kind="never_called",
         script="gpt2",
-        changes=(
-            (
-                "for block in self.h:",
-                "for block in self.h[:-1]:",
-            ),
-        ),
+        changes=(("for block in self.h:", "for block in self.h[:-1]:"),),
         modules=("transformer.h.11",),
         line=63,
         at="self.h[:-1]",
@@ -184,12 +154,7 @@ OPEN = [
     Planted(
         kind="never_called",
         script="unet",
-        changes=(
-            (
-                "        m = self.mid(F.max_pool2d(d4, 2))\n",
-                "        m = F.max_pool2d(d4, 2)\n",
-            ),
-        ),
+        changes=((MID, "        m = F.max_pool2d(d4, 2)\n"),),
         modules=("mid",),
         line=56,
         at="m = F.max_pool2d(d4, 2)",
@@ -234,8 +199,8 @@ OPEN = [
         script="unet",
         changes=(
             (
-                "        m = self.mid(F.max_pool2d(d4, 2))\n",
-                "        m = self.mid(F.max_pool2d(d4, 2))\n        m = torch.from_numpy(m.detach().numpy())\n",
+                MID,
+                MID + "        m = torch.from_numpy(m.detach().numpy())\n",
             ),
         ),
         modules=("mid", "up4"),
@@ -249,8 +214,8 @@ OPEN = [
         script="encoder_decoder",
         changes=(
             (
-                "        for layer in self.enc:\n            mem = layer(mem)\n",
-                "        for layer in self.enc:\n            mem = layer(mem)\n        mem = torch.tensor(mem.tolist())\n",
+                ENCODE,
+                ENCODE + "        mem = torch.tensor(mem.tolist())\n",
             ),
         ),
         modules=("enc.3", "dec.0", "dec.1", "dec.2", "dec.3"),
@@ -262,12 +227,7 @@ OPEN = [
     Planted(
         kind="copied_out",
         script="multi_task",
-        changes=(
-            (
-                "+ l_pose +",
-                "+ l_pose.item() +",
-            ),
-        ),
+        changes=(("+ l_pose +", "+ l_pose.item() +"),),
         modules=("heads.pose",),
         line=38,
         at="l_pose.item()",
@@ -284,32 +244,7 @@ OPEN = [
                 '        best = scores.masked_fill(later, float("-inf")).argmax(-1)\n        p = F.one_hot(best, n).float()\n',
             ),
         ),
-        modules=(
-            "transformer.h.0",
-            "transformer.h.0.attn",
-            "transformer.h.1",
-            "transformer.h.1.attn",
-            "transformer.h.2",
-            "transformer.h.2.attn",
-            "transformer.h.3",
-            "transformer.h.3.attn",
-            "transformer.h.4",
-            "transformer.h.4.attn",
-            "transformer.h.5",
-            "transformer.h.5.attn",
-            "transformer.h.6",
-            "transformer.h.6.attn",
-            "transformer.h.7",
-            "transformer.h.7.attn",
-            "transformer.h.8",
-            "transformer.h.8.attn",
-            "transformer.h.9",
-            "transformer.h.9.attn",
-            "transformer.h.10",
-            "transformer.h.10.attn",
-            "transformer.h.11",
-            "transformer.h.11.attn",
-        ),
+        modules=tuple(f"transformer.h.{k}{end}" for k in range(12) for end in ("", ".attn")),
         line=21,
         at="argmax(-1)",
         words=("argmax", "non-differentiable"),
@@ -318,12 +253,7 @@ OPEN = [
     Planted(
         kind="not_differentiable",
         script="gan",
-        changes=(
-            (
-                "lossG = bce(D(fake), ones)",
-                "lossG = bce(D((fake > 0).float()), ones)",
-            ),
-        ),
+        changes=(("lossG = bce(D(fake), ones)", "lossG = bce(D((fake > 0).float()), ones)"),),
         modules=("G",),
         line=24,
         at="fake > 0",
@@ -351,8 +281,8 @@ OPEN = [
         script="unet",
         changes=(
             (
-                "        m = self.mid(F.max_pool2d(d4, 2))\n",
-                "        m = self.mid(F.max_pool2d(d4, 2))\n        m = (m * 10).to(torch.int8).float() / 10\n",
+                MID,
+                MID + "        m = (m * 10).to(torch.int8).float() / 10\n",
             ),
         ),
         modules=("mid", "up4"),
@@ -364,12 +294,7 @@ OPEN = [
     Planted(
         kind="integer_cast",
         script="encoder_decoder",
-        changes=(
-            (
-                "return self.head(x)",
-                "return self.head((x * 8).int() / 8)",
-            ),
-        ),
+        changes=(("return self.head(x)", "return self.head((x * 8).int() / 8)"),),
         modules=("dec.3", "head"),
         line=49,
         at=".int() / 8",
@@ -379,12 +304,7 @@ OPEN = [
     Planted(
         kind="integer_cast",
         script="multi_task",
-        changes=(
-            (
-                'out["age"][:, 0], t',
-                'out["age"][:, 0].long().float(), t',
-            ),
-        ),
+        changes=(('out["age"][:, 0], t', 'out["age"][:, 0].long().float(), t'),),
         modules=("heads.age",),
         line=33,
         at=".long()",
@@ -395,12 +315,7 @@ OPEN = [
     Planted(
         kind="wrong_tensor",
         script="unet",
-        changes=(
-            (
-                "[twice(u3), d2]",
-                "[d2, d2]",
-            ),
-        ),
+        changes=(("[twice(u3), d2]", "[d2, d2]"),),
         modules=("up3", "up2"),
         line=50,
         at="[d2, d2]",
@@ -411,12 +326,7 @@ OPEN = [
     Planted(
         kind="wrong_tensor",
         script="multi_task",
-        changes=(
-            (
-                'F.mse_loss(out["gaze"], g)',
-                'F.mse_loss(out["pose"][:, :2], g)',
-            ),
-        ),
+        changes=(('F.mse_loss(out["gaze"], g)', 'F.mse_loss(out["pose"][:, :2], g)'),),
         modules=("heads.gaze",),
         line=37,
         at='out["pose"][:, :2]',
@@ -429,10 +339,7 @@ OPEN = [
         kind="not_in_optimizer",
         script="gpt2",
         changes=(
-            (
-                "opt.zero_grad()\n",
-                "opt.zero_grad()\nmodel.transformer.ln_f = nn.LayerNorm(48)\n",
-            ),
+            ("opt.zero_grad()\n", "opt.zero_grad()\nmodel.transformer.ln_f = nn.LayerNorm(48)\n"),
         ),
         modules=("transformer.ln_f",),
         line=88,
@@ -443,12 +350,7 @@ OPEN = [
     Planted(
         kind="not_in_optimizer",
         script="gan",
-        changes=(
-            (
-                "z = torch.randn(4, 8)\n",
-                "G[4] = nn.Linear(32, 16)\nz = torch.randn(4, 8)\n",
-            ),
-        ),
+        changes=(("z = torch.randn(4, 8)\n", "G[4] = nn.Linear(32, 16)\nz = torch.randn(4, 8)\n"),),
         modules=("G.4",),
         line=15,
         at="G[4] = nn.Linear",
@@ -460,7 +362,7 @@ OPEN = [
         script="gpt2",
         changes=(
             (
-                "        x = x + a\n",
+                ADD,
                 "        if self.layer_idx == 6:\n            x = x.clone()\n            with torch.no_grad():\n                x += a\n        else:\n            x = x + a\n",
             ),
         ),
@@ -492,7 +394,7 @@ OPEN = [
         script="gpt2",
         changes=(
             (
-                "        x = x + a\n",
+                ADD,
                 "        if self.layer_idx == 8:\n            a = 0.0 * a\n        x = x + a\n",
             ),
         ),
@@ -507,7 +409,7 @@ OPEN = [
         script="unet",
         changes=(
             (
-                "        m = self.mid(F.max_pool2d(d4, 2))\n",
+                MID,
                 "        m = F.relu(self.mid(F.max_pool2d(d4, 2)) - 100.0)\n",
             ),
         ),
@@ -520,16 +422,90 @@ OPEN = [
     Planted(
         kind="zero_or_vanishing",
         script="encoder_decoder",
-        changes=(
-            (
-                "return self.head(x)",
-                "return self.head(1e-12 * x)",
-            ),
-        ),
+        changes=(("return self.head(x)", "return self.head(1e-12 * x)"),),
         modules=("head", "dec.3"),
         line=49,
         at="1e-12 * x",
         words=("vanish",),
         counts=Counts(some=1, vanishing=67),
+    ),
+]
+
+
+# Twins of models whose pictures are in the gallery: a U-Net whose skips are cut, all of them or one
+# of four, and a mixture of experts whose router learns nothing, or that never calls an expert.
+TWINS = [
+    Planted(
+        kind="all_skips_detached",
+        script="unet",
+        changes=(
+            (
+                "        return self.decode(m, d1, d2, d3, d4)\n",
+                "        skips = [d.detach() for d in (d1, d2, d3, d4)]\n        return self.decode(m, *skips)\n",
+            ),
+        ),
+        modules=("down1", "down2", "down3", "down4", "up1", "up2", "up3", "up4"),
+        line=57,
+        at="d.detach() for d in",
+        words=("detach",),
+        counts=Counts(some=56),
+    ),
+    Planted(
+        kind="one_skip_of_four",
+        script="unet",
+        changes=(("[twice(u2), d1]", "[twice(u2), d1.data]"),),
+        modules=("down1", "up1"),
+        line=51,
+        at="d1.data",
+        words=(".data",),
+        counts=Counts(some=56),
+    ),
+    Planted(
+        kind="router_under_no_grad",
+        script="mixtral_moe",
+        changes=(
+            (
+                "        probs = F.softmax(self.gate(x), -1)\n",
+                "        with torch.no_grad():\n            probs = F.softmax(self.gate(x), -1)\n",
+            ),
+        ),
+        modules=tuple(f"layers.{k}.moe{end}" for k in range(3) for end in ("", ".gate")),
+        line=44,
+        at="with torch.no_grad()",
+        words=("no_grad",),
+        counts=Counts(some=51, none=3),
+        near=(45,),
+    ),
+    Planted(
+        kind="never_called",
+        script="mixtral_moe",
+        changes=(
+            (
+                "for i in range(len(self.experts)):\n            slot",
+                "for i in range(1, len(self.experts)):\n            slot",
+            ),
+        ),
+        modules=tuple(f"layers.{k}.moe.experts.0" for k in range(3)),
+        line=49,
+        at="range(1, len(self.experts))",
+        words=("never called",),
+        counts=Counts(some=45, none=9),
+        line_can_be_seen=False,
+    ),
+    Planted(
+        kind="indices_without_weights",
+        script="mixtral_moe",
+        changes=(
+            (
+                "        weights, chosen = torch.topk(probs, self.k, -1)\n        weights = weights / weights.sum(-1, keepdim=True)\n",
+                "        chosen = torch.topk(probs, self.k, -1).indices\n",
+            ),
+            (" * weights[row, slot, None])", " / self.k)"),
+        ),
+        modules=tuple(f"layers.{k}.moe{end}" for k in range(3) for end in ("", ".gate")),
+        line=45,
+        at="torch.topk(probs, self.k, -1).indices",
+        words=("integer", "non-differentiable"),
+        counts=Counts(some=51, none=3),
     ),
 ]

@@ -1,7 +1,7 @@
 """A second set of faults that are looked at once: one in each script but one, all kinds among them.
 
-Whoever works on the outline does not read this file, and does not look at its pictures before the
-end. Each is written the way such a line comes about: a copied statement, a leftover of an earlier
+Nobody who worked on the outline had read this file, or looked at its pictures, when it was drawn for
+the first time; how it fell stands in ``planted_blind2_result.txt``. Since then it is open. Each is written the way such a line comes about: a copied statement, a leftover of an earlier
 stage, a thing done to save memory.
 """
 

@@ -107,6 +107,7 @@ def _names_line(planted: Planted, text: str) -> bool:
 def _names_module(planted: Planted, text: str) -> bool:
     """Say whether a text names one of the modules, in full or without the modules around it, or a
     range that it stands in; or a card of the cell."""
+    text = f"{text} | {_spelled_out(text)}"
     if any(name in text for name in planted.cards):
         return True
     if not planted.modules and not planted.cards:
@@ -118,18 +119,26 @@ def _is_named(path: str, text: str) -> bool:
     parts = path.split(".")
     # a number alone is no name: at least the list that it counts in belongs to it
     ends = [".".join(parts[k:]) for k in range(len(parts)) if not parts[k].isdigit()]
-    if any(re.search(rf"(?<![\w.]){re.escape(end)}(?![\w.]*\w)", text) for end in ends):
-        return True
-    if not parts[-1].isdigit():
-        return False
-    number = int(parts[-1])
-    around = ".".join(parts[:-1])
-    for before, runs in re.findall(r"([\w.]+)\.\{([\d.,]+)\}", text):
-        if around == before or around.endswith(f".{before}"):
-            ends = [run.split("..") for run in runs.split(",")]
-            if any(int(run[0]) <= number <= int(run[-1]) for run in ends):
-                return True
-    return False
+    return any(re.search(rf"(?<![\w.]){re.escape(end)}(?![\w.]*\w)", text) for end in ends)
+
+
+def _spelled_out(text: str) -> str:
+    """A text with every name that stands for many, ``h.{0..2}.{q,k}``, as all of these."""
+    return re.sub(r"[\w.]*\{[\w.{},]+\}[\w.{},]*", lambda found: _every(found[0]), text)
+
+
+def _every(name: str) -> str:
+    first, brace, rest = name.partition("{")
+    if not brace:
+        return name
+    inside, _, last = rest.partition("}")
+    ends = (part.split("..") for part in inside.split(","))
+    parts = [
+        str(n)
+        for end in ends
+        for n in (range(int(end[0]), int(end[-1]) + 1) if end[0].isdigit() else end)
+    ]
+    return " | ".join(_every(f"{first}{part}{last}") for part in parts)
 
 
 def is_shown_as_costly(picture: Picture) -> list[str]:
@@ -146,7 +155,7 @@ def check(planted: Planted, folder: Path) -> tuple[Verdict, list[str]]:
 def is_costly(planted: Planted) -> bool:
     """Say whether parameters are left without a gradient, or with one that moves nothing."""
     counts = planted.counts
-    return bool(counts.none or counts.zero or counts.vanishing)
+    return bool(counts.none or counts.zero or counts.vanishing or counts.nan)
 
 
 def main(module: str) -> int:

@@ -5,6 +5,7 @@ Knows neither gradviz nor torch.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from functools import cached_property
 from xml.etree import ElementTree
 
 SVG = "{http://www.w3.org/2000/svg}"
+INDENT = 10.0  # a line of the headline that begins further right goes on from the one above
 LINE = 6.0  # texts whose feet are closer than this, in points, stand in one line
 Box = tuple[float, float, float, float]
 
@@ -82,11 +84,14 @@ class Picture:
             title = group.find(f"{SVG}title")
             name = "" if title is None else title.text or ""
             if kinds and "graph" not in kinds:
-                yield Seen(kinds, tuple(_lines(group)), name, _box(group))
+                is_headline = "headline" in kinds or name == "cluster_head"
+                lines = _lines(group, goes_on=INDENT if is_headline else math.inf)
+                yield Seen(kinds, tuple(lines), name, _box(group))
 
 
-def _lines(group: ElementTree.Element) -> list[str]:
-    """The texts of a group from top to bottom, those of one line joined from left to right."""
+def _lines(group: ElementTree.Element, goes_on: float = math.inf) -> list[str]:
+    """The texts of a group from top to bottom, those of one line joined from left to right. A line
+    that begins so much further right than the outermost goes on from the one above."""
     texts = [
         (float(text.get("y", "0")), float(text.get("x", "0")), "".join(text.itertext()))
         for text in group.iter(f"{SVG}text")
@@ -97,8 +102,16 @@ def _lines(group: ElementTree.Element) -> list[str]:
             lines[-1].append(text)
         else:
             lines.append([text])
-    joined = (" ".join(part for _, _, part in sorted(line, key=lambda t: t[1])) for line in lines)
-    return [re.sub(r"\s+", " ", line.replace("\u00a0", " ")).strip() for line in joined]
+    starts = [min(x for _, x, _ in line) for line in lines]
+    joined: list[str] = []
+    for line, start in zip(lines, starts, strict=True):
+        text = " ".join(part for _, _, part in sorted(line, key=lambda t: t[1]))
+        text = re.sub(r"\s+", " ", text.replace("\u00a0", " ")).strip()
+        if joined and start > min(starts) + goes_on:
+            joined[-1] += f" {text}"
+        else:
+            joined.append(text)
+    return joined
 
 
 def _box(group: ElementTree.Element) -> Box:

@@ -11,6 +11,7 @@ import pytest
 import torch
 from drawn import drawn
 from random_modules import make
+from sampling import sampled
 
 import gradviz as gv
 from gradviz.graph.records import GradvizError, Graph
@@ -35,7 +36,7 @@ def gpt() -> Recording:
     return recording
 
 
-@pytest.fixture(params=[*MODELS, *SEEDS], ids=str, scope="module")
+@pytest.fixture(params=sampled([*MODELS, *SEEDS], 9), ids=str, scope="module")
 def graph(request: pytest.FixtureRequest) -> Graph:
     which = request.param
     if isinstance(which, int):
@@ -189,10 +190,9 @@ def test_a_figure_says_who_knows_a_torch_tensor(gpt: Recording) -> None:
 
 
 def test_a_name_that_several_tensors_had_is_refused(gpt: Recording) -> None:
-    twice = [t for t in gpt.graph.tensors if t.code_name == "qkv"]
-    if len({t.object_id for t in twice}) > 1:
-        with pytest.raises(GradvizError, match="tensors are called so"):
-            gpt.figure(around="qkv")
+    """Each of twelve blocks made an ``x`` in line 64 of the script; the last one is called so still."""
+    with pytest.raises(GradvizError, match="11 tensors are called so"):
+        gpt.figure(around="x (line 64)")
 
 
 # --- without a recording --------------------------------------------------------------------------
@@ -280,8 +280,9 @@ def test_cards_that_stood_apart_stay_apart() -> None:
     """A cut told two heads apart; without it they are twins, and become one card."""
     source = model_scripts.read("multi_task")
     graph = drawn(source, "multi_task.py").graph
-    head = next(c.path for c in graph.module_calls if c.path.startswith("heads."))
-    apart, merged = gv.Figure(graph, focus=head), gv.Figure(graph)
+    one_cut = source.replace("head(f)", "head(f.detach() if name == 'depth' else f)")
+    apart = gv.Figure(drawn(one_cut, "multi_task.py").graph)
+    merged = gv.Figure(graph)
     again = gv.Figure(graph)
     again.arrange_like(apart)
     titles = [card.title for card in again.scene.cards]

@@ -144,15 +144,19 @@ def test_other_cards_stay(cut: int | None) -> None:
         assert len({*others.values()} & {*opened}) >= len(others) - 1
 
 
-@pytest.mark.parametrize("path", ["h.2", "h.2.mlp", "start"])
-def test_an_opened_picture_has_the_cards_of_focus(path: str) -> None:
-    """Nothing had to be folded in either, so both show the same."""
+@pytest.mark.parametrize("paths", [["h.2"], ["h.2.mlp"], ["h.1", "h.4.mlp.0.weight"]])
+def test_focus_opens_as_a_click_does(paths: list[str]) -> None:
     graph = blocks()
-    focused, opened = Figure(graph, focus=path), Figure(graph).opening(path)
-    if path == "start":  # nothing is inside: it keeps its card, and focus= shows its operation
-        assert cards_of(opened) == cards_of(Figure(graph))
-        return
-    assert {*cards_of(opened).values()} == {*cards_of(focused).values()}
+    focused, opened = Figure(graph, focus=paths), Figure(graph).opening(paths)
+    assert focused.svg == opened.svg
+    assert focused.svg != Figure(graph).svg
+    both = [*paths, "h.5"]  # what was open stays open when something else is opened too
+    assert focused.opening(both).svg == opened.opening(both).svg
+
+
+def test_a_module_of_one_operation_keeps_its_card() -> None:
+    figure = Figure(blocks())
+    assert cards_of(figure.opening("start")) == cards_of(figure)
 
 
 def test_what_was_cut_in_two_opens_module_by_module() -> None:
@@ -178,7 +182,7 @@ class Written(nn.Module):
         return (y.detach() if self.cut else y).relu() @ self.weight
 
 
-def test_what_was_cut_in_two_and_has_no_modules_inside_does_not_open() -> None:
+def test_what_was_cut_in_two_and_has_no_modules_inside_opens_by_its_name_alone() -> None:
     model = nn.Sequential(*(Written(i == 3) for i in range(6)))
     with gv.record() as rec:
         model(torch.randn(5, 8)).sum().backward()
@@ -188,7 +192,9 @@ def test_what_was_cut_in_two_and_has_no_modules_inside_does_not_open() -> None:
     kinds = [unit.kind.value for unit in figure.outlined.fitting.plan.units]
     assert kinds.count("piece") == 2
     assert openable(state(figure)) == []
-    assert figure.opening("3").svg == figure.svg
+    opened = figure.opening("3").outlined
+    assert opened is not None
+    assert any("@" in card.title for card in opened.outline.cards)  # by its name: its operations
 
 
 def test_a_range_opens_its_first_and_the_others_stay_together() -> None:
@@ -201,7 +207,7 @@ def test_opening_two_and_closing_one_gives_the_picture_of_the_other() -> None:
     figure = Figure(blocks())
     both = figure.opening(["h.1", "h.4"])
     assert state(both.opening(["h.4"]))["svg"] == state(figure.opening("h.4"))["svg"]
-    assert both.opening(()) is figure
+    assert both.opening(()).svg == figure.svg
 
 
 def test_what_was_folded_gets_its_own_cards() -> None:
@@ -270,7 +276,7 @@ def test_each_name_leads_to_a_card_that_contains_it(name: str) -> None:
         for module in graph.modules:
             for path, _ in module.children:
                 full = f"{module.name}.{path}"
-                card, closed = names[full]
+                card, closed, *_ = names[full]
                 ran = calls_below(graph, full)
                 if not ran:
                     continue
@@ -287,21 +293,11 @@ def test_what_a_name_has_to_open_gives_it_a_card_of_its_own(name: str) -> None:
     graph = recorded(name)
     figure = Figure(graph)
     names = state(figure)["outline"]["names"]
-    inner = [(full, closed) for full, (_, closed) in names.items() if closed]
+    inner = [(full, closed) for full, (_, closed, *_leaf) in names.items() if closed]
     assert inner
     for full, closed in inner[:: max(len(inner) // 4, 1)]:
         after = state(figure.opening(closed))["outline"]["names"][full]
         assert after[1] == "", full
-
-
-def test_what_was_not_recorded_opens_nothing() -> None:
-    model = Model(None)
-    loss = model(torch.randn(5, 4)).sum()
-    figure = gv.show(loss, model=model, view="cards")
-    shown = state(figure)
-    assert shown["outline"] is None
-    assert not openable(shown)
-    assert state(figure.opening("h.1"))["svg"] == shown["svg"]
 
 
 @pytest.mark.parametrize(
@@ -336,3 +332,18 @@ def test_a_page_of_a_large_model_stays_small() -> None:
     states, _ = opened_states(Figure(recorded("gpt_96")))
     assert 2 < len(states) <= STATES
     assert sum(len(repr(shown)) for shown in states) < 1.3 * LETTERS
+
+
+def test_a_range_names_its_members_and_each_of_them_opens() -> None:
+    figure = Figure(blocks())
+    (card,) = [c for c in state(figure)["cards"].values() if "members" in c]
+    assert card["opens"] == card["members"][0]
+    assert card["members"] == [f"model.h.{k}" for k in range(6)]
+    for name in card["members"][2:4]:
+        opened = state(figure.opening(name))
+        assert opened["outline"]["opened"] == [name]
+        others = [m for c in opened["cards"].values() for m in c.get("members", ())]
+        assert name not in others
+        assert {*others} < {*card["members"]}
+    # a card of one module, or of unequal ones, offers nothing
+    assert all("members" not in c for c in state(Figure(recorded("unet")))["cards"].values())

@@ -183,8 +183,9 @@ def test_text_and_table_have_at_most_sixty_lines_each(name: str) -> None:
         assert all(len(row["cells"]) == len(shown["columns"]) for row in shown["table"])
         cards = {row["card"] for row in shown["table"]} - {""}
         assert cards <= shown["cards"].keys()
-        whole = state(Figure(recording.graph, fold=False))
-        assert "columns" not in whole
+        whole = Figure(recording.graph, fold=False)
+        whole.__dict__["svg"] = "<svg/>"  # of thousands of cards, which nobody looks at here
+        assert "columns" not in state(whole)
 
 
 def test_what_is_wrong_stands_first_with_its_reason_and_is_opened() -> None:

@@ -17,10 +17,11 @@ from gradviz.graph.finished import Finished
 from gradviz.graph.operations import Fate
 from gradviz.graph.records import Graph
 from gradviz.picture import render
+from gradviz.picture.outline.finishing import Finishing
 from gradviz.picture.outline.fit import HEIGHT, WIDTH
 from gradviz.picture.outline.groups import MANY
 from gradviz.picture.outline.scene import Card, Outline, Rail, Tone
-from gradviz.picture.outline.unrecorded import Unrecorded, fitted, outline_of
+from gradviz.picture.outline.unrecorded import Unrecorded, outline_of
 from gradviz.showing import show
 from gradviz.watch.capture import capture
 from gradviz.words.speech import say
@@ -212,11 +213,11 @@ def test_where_the_graph_of_a_cut_model_ends(cut_gpt: Graph) -> None:
 
 
 def test_the_picture_fits_a_page(cut_gpt: Graph) -> None:
-    found = fitted(cut_gpt, render.laid_out)
+    found = Finishing(cut_gpt, render.laid_out).fitted()
     assert found.width <= WIDTH
     assert found.height <= HEIGHT
     assert found.crossings == 0
-    assert found.source == fitted(cut_gpt, render.laid_out).source
+    assert found.source == Finishing(cut_gpt, render.laid_out).fitted().source
     svg = render.render_as_is(found.source, "svg").decode()
     assert "✂" not in svg
     assert "no recording: no values, no source lines, no cuts" in svg
@@ -349,7 +350,7 @@ def test_a_loss_without_a_graph() -> None:
     outline = check_graph(shown(loss, model), set(), model)
     assert outline.headline.title == "2 parameters: 0 can be reached from loss, 2 cannot"
     assert texts(outline.cards[-1])[-1] == "no grad_fn: no edge leads up from here"
-    assert fitted(shown(loss, model), render.laid_out).fits
+    assert Finishing(shown(loss, model), render.laid_out).fitted().fits
 
 
 def test_partly_frozen_modules() -> None:

@@ -8,9 +8,10 @@ import programs
 import pytest
 import torch
 from oracle import record_program
+from sampling import sampled
 
 import gradviz as gv
-from gradviz.graph.records import Graph
+from gradviz.graph.records import CutReason, Graph
 from gradviz.watch import cuts
 
 PROGRAMS, BLOCK = 400, 50
@@ -22,13 +23,19 @@ WAYS = pytest.mark.parametrize("without", ["given", "entry"])
 
 
 def numbered(graph: Graph) -> Graph:
-    """Torch's numbers of nodes go on from run to run: only their order is the same."""
+    """Torch's numbers of nodes go on from run to run: only their order is the same. Of the
+    statements around a call only its own: the test itself runs twice, from two lines."""
     order = sorted(n.sequence_nr for n in graph.nodes if n.sequence_nr is not None)
+    own = [
+        c._replace(source=c.source and c.source._replace(frames=c.source.frames[:1]))
+        for c in graph.calls
+    ]
     return graph.replace(
+        calls=own,
         nodes=[
             n._replace(sequence_nr=n.sequence_nr and order.index(n.sequence_nr))
             for n in graph.nodes
-        ]
+        ],
     )
 
 
@@ -54,7 +61,7 @@ def filled_memory():
 
 
 @WAYS
-@pytest.mark.parametrize("first", range(0, PROGRAMS, BLOCK))
+@pytest.mark.parametrize("first", sampled(range(0, PROGRAMS, BLOCK), 2))
 @pytest.mark.usefixtures("filled_memory")
 def test_random_programs(first, without, monkeypatch):
     def run():
@@ -84,6 +91,64 @@ def test_a_loop_on_known_tensors(without, monkeypatch):
         return rec
 
     assert compared(run, without, monkeypatch) > 1500
+
+
+@WAYS
+def test_tensors_in_lists(without, monkeypatch):
+    class Joined(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = torch.nn.Parameter(torch.tensor([[2.0, 3.0]]))
+
+        def forward(self, x, y):
+            return torch.nn.functional.bilinear(x, y, torch.ones(1, 2, 2)) + torch.cat(
+                (self.scale, y)
+            ).sum(0)
+
+    def run():
+        torch.manual_seed(0)
+        a = torch.ones(1, 2, requires_grad=True)
+        joined = Joined()
+        with gv.record() as rec:
+            for _ in range(3):
+                b, number = a * 2, a.detach() + 1
+                c = torch.cat([a, b, number])
+                d = torch.stack(tensors=(b, b), dim=0)
+                e = torch.einsum("ij,ij->i", [c, c * 2])
+                torch.hstack([number, number])
+                torch.cat([number, number], out=torch.zeros(2, 2))
+                picked = c[torch.tensor([0, 2]), 1:]
+                deep = torch.block_diag(*[b, b])
+                torch.broadcast_tensors(a, b)
+                with torch.no_grad():
+                    torch.cat([a, b])
+                    b.mul_(1.0)
+                loss = joined(a, number).sum() + d.sum() + e.sum() + picked.sum() + deep.sum()
+                loss.backward()
+            with pytest.raises(RuntimeError):
+                torch.cat([a, torch.ones(3, 3)])
+        return rec
+
+    assert compared(run, without, monkeypatch) > 12
+
+
+@WAYS
+def test_an_input_in_a_list_that_is_cut_off_is_cut_either_way(without, monkeypatch):
+    def run():
+        a = torch.ones(2, requires_grad=True)
+        with gv.record() as rec:
+            torch.stack([a * 2, a * 3]).argmax(0)
+            torch.isin(torch.cat([a, a]), a)
+            torch.cat([(a * 2).long(), (a * 3).long()])
+        return rec
+
+    compared(run, without, monkeypatch)
+    graph = run().graph
+    assert [(graph.call[c.call_id].function, c.reason) for c in graph.cuts] == [
+        ("argmax", CutReason.NOT_DIFFERENTIABLE),
+        *[("isin", CutReason.NOT_DIFFERENTIABLE)] * 2,
+        *[("long", CutReason.INTEGER_DTYPE)] * 2,
+    ]
 
 
 @WAYS

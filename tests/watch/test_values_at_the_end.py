@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from sampling import sampled
 from torch import nn
 
 import gradviz as gv
@@ -140,7 +141,7 @@ def run(
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("way", [*SEEN, *UNSEEN])
+@pytest.mark.parametrize("way", sampled([*SEEN, *UNSEEN], 10))
 def test_what_is_shown_at_the_end_is_what_is_there(way, mode):
     write, tried, refusals = {**SEEN, **UNSEEN}[way], 0, set()
     for kind, alias in ALIASES.items():

@@ -66,11 +66,15 @@ def test_limit_reads_the_nearest(x):
 
 
 def test_no_path_without_a_guard_is_longer_than_a_block(x):
-    found = walk([chain(x, 5_000).grad_fn])
-    at = guarded(found.nodes)
-    gaps = [b - a for a, b in zip([0, *at], [*at, len(found.nodes)], strict=True)]
-    assert max(gaps) <= walking._BLOCK
-    assert len(at) <= 5_000 // walking._BLOCK + 1
+    # numbers go on from the tests before, so every position of the end within a block is tried
+    for length in range(600, 600 + walking._BLOCK):
+        found = walk([chain(x, length).grad_fn])
+        at = guarded(found.nodes)
+        starts = [0, *(i + 1 for i in at)]  # the edges out of a guarded node are guarded
+        paths = [b - a for a, b in zip(starts, [*(i + 1 for i in at), length], strict=True)]
+        assert max(paths) <= walking._BLOCK
+        assert len(at) <= length // walking._BLOCK + 1
+        assert len(found.nodes) == length + 1  # and the AccumulateGrad, which has no number
 
 
 def test_a_second_walk_adds_nothing(x):

@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 from gradviz.graph.findings import Cause, Sure, Symptom
 from gradviz.why import answer
 from gradviz.why.explanation import Explanation, worded
 from gradviz.why.paths import Asked
-from gradviz.why.rules.gradient import Gradients
+from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.rules.rule import Proof, Rule, Stage
+
+
+@pytest.fixture
+def shell_after() -> Iterator[Callable[[str], InteractiveShell]]:
+    """Make the one shell that display() talks to, without history on disk, and run a cell in it."""
+
+    def forget_errors() -> None:
+        for name in ("last_exc", "last_value", "last_type", "last_traceback"):
+            if hasattr(sys, name):
+                delattr(sys, name)
+
+    def made(setup: str) -> InteractiveShell:
+        shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+        forget_errors()
+        shell.run_cell(setup)
+        return shell
+
+    yield made
+    InteractiveShell.instance().run_cell("%unload_ext gradviz")
+    InteractiveShell.clear_instance()
+    forget_errors()
 
 
 @pytest.fixture(autouse=True, scope="module")

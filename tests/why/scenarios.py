@@ -4408,7 +4408,7 @@ for _ in range(2):
 _add(
     "optimizer_of_the_layers_of_one_name",
     0,
-    "not_moved",
+    "left_out",
     "net, loss",
     "torch.equal(net.classifier.weight, before)",
     """
@@ -4447,7 +4447,7 @@ before = net[0].bias.detach().clone()
 _add(
     "layer_added_after_the_optimizer",
     0,
-    "not_moved",
+    "left_out",
     "net, loss",
     "torch.equal(net[2].weight, before)",
     """
@@ -4462,7 +4462,7 @@ before = net[2].weight.detach().clone()
 _add(
     "head_alone_is_trained_and_all_gradients_are_cleared",
     0,
-    "not_moved",
+    "left_out",
     "net, loss",
     "no_grads(net)",
     """
@@ -4816,7 +4816,7 @@ for _ in range(5):
 _add(
     "unfrozen_after_filtered_optimizer",
     0,
-    "not_moved",
+    "left_out",
     "net, loss",
     "net[0].weight.grad is not None",
     """

@@ -7,11 +7,11 @@ import contextlib
 import copy
 import dataclasses
 import gc
-import time
+import sys
 import types
 import warnings
 import weakref
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from typing import Any
 
 import pytest
@@ -280,11 +280,11 @@ def test_parameters_are_called_as_the_reader_calls_them() -> None:
     told = rec.explain(layer)
     assert "layer.A's gradient is exactly 0 because layer.B is all zeros" in str(told)
     assert "self." not in str(told).replace("@ self.", "")  # but in the code that is shown
-    assert rec.explain(layer.A).verdict.startswith("Healthy: layer.A's gradient")
+    assert rec.explain(layer.A).verdict.startswith("layer.A's gradient")
     assert "mine.A's gradient" in gv.explain({"mine": layer}, recording=rec, names={}).more[0]
     told = gv.explain(layers[1].A, recording=rec, names={"layers": layers})
     assert told.verdict.startswith(
-        "Healthy: layers.1.A's gradient is exactly 0 because layers.1.B is all zeros"
+        "layers.1.A's gradient is exactly 0 because layers.1.B is all zeros"
     )
     assert "0.A" in str(gv.explain(layers, names={}))
 
@@ -486,18 +486,6 @@ def test_an_explanation_keeps_nothing_alive(recorded: bool) -> None:
     assert len([str(t) for t in told]) == 5
 
 
-def test_a_model_of_many_parameters_takes_seconds_at_most() -> None:
-    net = nn.Sequential(*(nn.Linear(4, 4) for _ in range(120)))
-    with gv.record() as rec:
-        loss = net(torch.ones(2, 4)).detach().sum() + net[0](torch.ones(2, 4)).sum()
-        loss.backward()
-    start = time.perf_counter()
-    told = rec.explain(net, loss)
-    assert told.cause == "cut"
-    assert "238 not" in str(told)
-    assert time.perf_counter() - start < 20
-
-
 # --- programs in which little or nothing is wrong -------------------------------------------------
 
 
@@ -516,7 +504,7 @@ def test_a_target_network_written_under_no_grad_is_as_it_should_be() -> None:
     assert rec.explain(target, loss).cause == "frozen"
     told = rec.explain({"q": q, "target": target}, loss)
     assert told.cause == "healthy"
-    assert "4 of 4 trainable parameters have a gradient, 4 frozen." in told.verdict
+    assert "4 of 4 trainable parameters have a gradient, 4 frozen;" in told.verdict
     assert all("no_grad" not in str(e) for e in (told, rec.explain(target), rec.explain(target, q)))
 
 
@@ -686,7 +674,7 @@ def test_a_head_that_took_the_place_of_another_is_in_no_optimizer() -> None:
     spare(torch.randn(2, 8)).sum().backward()
     for given in ({"net": net, "kept": kept}, names):
         told = gv.explain(net, loss, recording=rec, names=given)
-        assert told.cause == "not_moved"
+        assert told.cause == "left_out"
         assert "replaced" not in told.why
         assert "of 4 trainable parameters of net 2 are in an optimizer" in told.why
     assert "this tensor" not in str(gv.explain(opt, names={}))
@@ -707,3 +695,24 @@ def test_a_lazy_layer_that_has_not_run_has_no_shape() -> None:
     lazy = nn.LazyLinear(3)
     assert gv.explain(lazy).cause == "not_known"
     assert gv.explain(lazy, nn.Linear(2, 1)(torch.ones(1, 2)).sum()).cause == "not_known"
+
+
+def test_of_a_model_of_more_parameters_the_work_grows_no_faster_than_they_do() -> None:
+    def calls(layers: int) -> int:
+        """How many functions of Python are called to answer."""
+        net = nn.Sequential(*(nn.Linear(4, 4) for _ in range(layers)))
+        with gv.record() as rec:
+            loss = net(torch.ones(2, 4)).detach().sum() + net[0](torch.ones(2, 4)).sum()
+            loss.backward()
+        called = Counter[str]()
+        sys.setprofile(lambda frame, event, arg: called.update([event]))
+        try:
+            told = rec.explain(net, loss)
+        finally:
+            sys.setprofile(None)
+        assert told.cause == "cut"
+        assert f"{2 * layers - 2} not" in str(told)
+        return called["call"]
+
+    calls(2)  # what is only done once
+    assert calls(120) < 2.5 * calls(60)

@@ -48,7 +48,7 @@ def test_it_never_takes_more_than_eight_lines(words: int, more: int) -> None:
     assert max(map(len, lines)) <= WIDTH
     assert "[cut]" in lines[0] or "[cut]" in lines[1]
     heads = [line.split()[0] for line in lines if line[2:3] != " "]
-    assert heads[-4:] == ["Where", "Why", "Mend", "Ruled"]
+    assert heads[-4:] == ["Where", "Why", "Fix", "Ruled"]
 
 
 def test_the_verdict_comes_first_and_what_was_ruled_out_last() -> None:
@@ -58,11 +58,11 @@ def test_the_verdict_comes_first_and_what_was_ruled_out_last() -> None:
         "  f",
         "  Where   w",
         "  Why     y",
-        "  Mend    m",
+        "  Fix     m",
         "  Ruled out cut; frozen.",
     ]
     assert repr(told) == str(told)
-    assert Explanation(Cause.HEALTHY, "fine").tag == "no fault"
+    assert Explanation(Cause.HEALTHY, "fine").tag == "no fault found"
 
 
 def test_what_a_reader_could_not_see_is_written_out() -> None:

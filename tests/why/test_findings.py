@@ -8,6 +8,7 @@ import inspect
 import json
 import pickle
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,13 @@ from gradviz.graph.findings import OF_A_GRADIENT, Cause, Level, Symptom
 from gradviz.graph.records import CutReason
 from gradviz.why import answer
 from gradviz.why.explanation import Explanation
-from gradviz.why.rules.case import Case
-from gradviz.why.rules.gradient import Gradients
-from gradviz.why.rules.raised import Failure
+from gradviz.why.rules.errors.failure import Failure
+from gradviz.why.rules.gradients import cut, not_in_loss
+from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.rules.rule import Rule, Scope, Stage, always
-from gradviz.why.rules.silent import Silent
-from gradviz.why.rules.small import Sizes
+from gradviz.why.rules.silent.silent import Silent
+from gradviz.why.rules.sizes.sizes import Sizes
+from gradviz.why.rules.whole.case import Case
 from gradviz.why.table import TABLE, rows
 from gradviz.words.en import ENGLISH
 
@@ -142,8 +144,13 @@ def test_a_rule_is_asked_about_what_its_stage_says() -> None:
         for asks in (rule.find, *([rule.when] if inspect.isfunction(rule.when) else [])):
             if asks is always or asks.__name__ == "<lambda>":
                 continue
-            assert getattr(subjects[rule.stage], asks.__name__) is asks
-            given = inspect.signature(asks).parameters.keys() - {"self"}
+            subject, first = subjects[rule.stage], "self"
+            if "." in asks.__qualname__:
+                assert getattr(subject, asks.__name__) is asks
+            else:  # a function of its own, of the subject
+                first = next(iter(inspect.signature(asks).parameters))
+                assert asks.__annotations__[first] == subject.__name__
+            given = inspect.signature(asks).parameters.keys() - {first}
             of_tensor = rule.stage.scope is Scope.TENSOR
             again = rule.stage is Stage.AGAIN
             assert given == ({"asked"} if of_tensor else {"found"} if again else set())
@@ -167,6 +174,31 @@ def rules_of(subject: type) -> set[str]:
 def test_whatever_answers_has_its_row(subject: type) -> None:
     in_table = {rule.find.__name__ for rule in TABLE if rule.find.__name__ in dir(subject)}
     assert rules_of(subject) <= in_table, "a rule without a row in TABLE"
+
+
+SUBJECTS = {s.__name__ for s in (Failure, Gradients, Case, Silent, Sizes)}
+ANSWERS = ("Explanation", "Explanation | None", "Iterator[Explanation]")
+
+
+def functions_that_answer() -> Iterator[tuple[str, str]]:
+    """The public functions of the rooms of rules that give an answer and need no more than what
+    their stage asks about, each with its file."""
+    for path in sorted((ROOT / "gradviz" / "why" / "rules").glob("*/*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
+                continue
+            first, *rest = [ast.unparse(a.annotation or a) for a in node.args.args] or [""]
+            answers = node.returns is not None and ast.unparse(node.returns) in ANSWERS
+            plain = not node.args.kwonlyargs and rest in ([], ["Asked"], ["Explanation"])
+            if first in SUBJECTS and answers and plain:
+                yield path.stem, node.name
+
+
+def test_whatever_function_answers_has_its_row() -> None:
+    in_table = {(r.find.__module__.rpartition(".")[2], r.find.__name__) for r in TABLE}
+    found = {*functions_that_answer()}
+    assert len(found) > 50
+    assert found - in_table == set(), "a rule without a row in TABLE"
 
 
 def test_the_last_rows_leave_nothing_unanswered() -> None:
@@ -199,11 +231,13 @@ def test_the_order_of_the_rows_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     def found(cause: Cause) -> Rule[[int]]:
         return Rule(GRADIENT, EVERY, lambda n: Explanation(cause, str(n)) if n else None)
 
-    cut, frozen = found(Cause.CUT), found(Cause.FROZEN)
-    for rules in ((cut, frozen), (frozen, cut)):
+    first, frozen = found(Cause.CUT), found(Cause.FROZEN)
+    for rules in ((first, frozen), (frozen, first)):
         in_place_of_the_table(monkeypatch, *rules)
         told = [e.cause for e in answer.proven(GRADIENT, Symptom.NONE, 1)]
-        assert told == ([Cause.CUT, Cause.FROZEN] if rules[0] is cut else [Cause.FROZEN, Cause.CUT])
+        assert told == (
+            [Cause.CUT, Cause.FROZEN] if rules[0] is first else [Cause.FROZEN, Cause.CUT]
+        )
         assert not [*answer.proven(GRADIENT, Symptom.NONE, 0)]
 
 
@@ -214,8 +248,8 @@ def test_the_order_of_the_table_decides_an_answer(monkeypatch: pytest.MonkeyPatc
         loss = (w.detach() * 2).sum() + torch.ones(1, requires_grad=True).sum()
         loss.backward()
     assert rec.explain(w, loss).cause is Cause.CUT
-    severed = next(r for r in TABLE if r.find is Gradients.severed)
-    elsewhere = next(r for r in TABLE if r.find is Gradients.leads_elsewhere)
+    severed = next(r for r in TABLE if r.find is cut.severed)
+    elsewhere = next(r for r in TABLE if r.find is not_in_loss.leads_elsewhere)
     swapped = {severed: elsewhere, elsewhere: severed}
     in_place_of_the_table(monkeypatch, *(swapped.get(r, r) for r in TABLE))
     assert rec.explain(w, loss).cause is Cause.NOT_IN_LOSS
@@ -254,8 +288,8 @@ def test_a_second_look_displaces_only_what_it_is_about(monkeypatch: pytest.Monke
     case: Any = "v"
     told = answer.looked_at_again(case, Explanation(Cause.HEALTHY, "fine"))
     assert told == Explanation(Cause.NAN, "v")
-    cut = Explanation(Cause.CUT, "cut")
-    assert answer.looked_at_again(case, cut) == cut
+    other = Explanation(Cause.CUT, "cut")
+    assert answer.looked_at_again(case, other) == other
 
 
 def test_every_reason_of_a_cut_has_its_mend() -> None:

@@ -43,7 +43,9 @@ def test_what_is_told_of_all_says_what_was_found() -> None:
         loss = net(torch.ones(1, 2)).sum()
         loss.backward()
     told = rec.explain(net, loss)
-    assert told.verdict == "Healthy: 4 of 4 trainable parameters have a gradient."
+    assert told.verdict == (
+        "4 of 4 trainable parameters have a gradient; none is None, all zeros or NaN."
+    )
     assert told.finding is not None
     assert (told.finding.cause, told.finding.form) == (Cause.HEALTHY, "fine")
     net.requires_grad_(False)
@@ -61,7 +63,9 @@ def test_some_of_them_are_frozen() -> None:
         loss = net(torch.ones(1, 2)).sum()
         loss.backward()
     told = rec.explain(net, loss)
-    assert told.verdict == "Healthy: 2 of 2 trainable parameters have a gradient, 2 frozen."
+    assert told.verdict == (
+        "2 of 2 trainable parameters have a gradient, 2 frozen; none is None, all zeros or NaN."
+    )
     told = rec.explain([*net.parameters(), *unused.parameters()], loss)
     assert told.more[0] == "4 trainable parameters: 2 reached, 2 not, 2 frozen."
 

@@ -33,7 +33,7 @@ from gradviz.why import messages
 from gradviz.why.answer import explain_error
 from gradviz.why.explanation import LINES, WIDTH, Explanation
 from gradviz.why.messages import _TEXTS, cause_of, read_error
-from gradviz.why.rules import raised
+from gradviz.why.rules.errors import failure as raised
 
 Program = Callable[[], None]
 PROGRAMS: list[tuple[Program, str, str]] = []  # with the cause, and what the answer has to say
@@ -139,7 +139,7 @@ def all_frozen() -> None:
     loss.backward()
 
 
-@raises("no_grad_fn", "nothing that loss was computed from requires grad: x and y. Mend")
+@raises("no_grad_fn", "nothing that loss was computed from requires grad: x and y. Fix")
 def nothing_tracked() -> None:
     x, y = torch.ones(3), torch.zeros(3)
     loss = (x - y).pow(2).sum()  # stop
@@ -280,7 +280,7 @@ def two_losses_of_one_encoder() -> None:
     two.backward()  # stop
 
 
-@raises("second_backward", "compute scaled anew for the second")
+@raises("second_backward", "compute it anew in each iteration")
 def computed_once_before_the_loop() -> None:
     a = leaf()
     scaled = a.exp()
@@ -413,6 +413,173 @@ def test_what_a_loop_carries_over_is_to_be_detached(mend: str, tmp_path: Path) -
     if "HERE" in CARRIED[mend]:
         line = mend.partition(" after ")[0].partition(" before ")[0]
         executed(CARRIED[mend].replace("# HERE", line), tmp_path / "mended.py")
+
+
+def told_of(text: str, path: Path, match: str = "second time") -> Explanation:
+    """Return the answer about the error of a program, whose frames live as in a notebook."""
+    rec = gv.record()
+    with pytest.raises((RuntimeError, ValueError), match=match) as caught, rec:
+        executed(text, path)
+    answer = rec.explain()
+    assert caught.tb is not None
+    return answer
+
+
+THROUGH_A_MODULE = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.head = nn.RNN(3, 5), nn.Linear(5, 1)
+    def forward(self, x, h):
+        out, h = self.rnn(x, h)
+        return self.head(out), h
+net, state = Net(), None
+for x in torch.randn(3, 4, 1, 3):
+    y, state = net(x, state)
+    y.sum().backward()
+"""
+
+
+def test_the_line_to_change_is_the_one_of_the_loop(tmp_path: Path) -> None:
+    """Not the one inside of the module, where detach() would cut what the loss needs."""
+    told = told_of(THROUGH_A_MODULE, tmp_path / "program.py")
+    assert "program.py line 11, y, state = net(x, state)" in told.where
+    assert told.mend.startswith("state = state.detach() after each backward")
+
+
+def test_a_dropped_detach_is_blamed_only_for_what_is_carried(tmp_path: Path) -> None:
+    carried = THROUGH_A_MODULE.rstrip() + "\n    state.detach()\n"
+    told = told_of(carried, tmp_path / "program.py")
+    assert (told.form, told.lines[0]) == ("dropped", 13)
+    assert "state.detach_() there" in told.mend
+    other = told_of(carried.replace("state.detach()", "y.detach()"), tmp_path / "other.py")
+    assert other.form == "carried"
+    taken = told_of(carried.replace("state.detach()", "kept = [state.detach()]"), tmp_path / "b.py")
+    assert taken.form == "carried"
+
+
+def test_a_dropped_detach_that_harms_nothing_is_not_told(tmp_path: Path) -> None:
+    text = "w = torch.ones(2, requires_grad=True)\nh = w * 2\nh.detach()\nh.sum().backward()\n"
+    with gv.record() as rec:
+        executed(text, tmp_path / "program.py")
+    assert "detach" not in str(rec.explain())
+
+
+def test_a_result_that_a_function_returns_in_vain_is_dropped(tmp_path: Path) -> None:
+    helper = "def cut(h):\n    return h.detach()\n"
+    called = helper + THROUGH_A_MODULE.rstrip() + "\n    cut(state)\n"
+    told = told_of(called, tmp_path / "program.py")
+    assert told.form == "dropped"
+    kept = called.replace("    cut(state)", "    state = cut(state)")
+    executed(kept, tmp_path / "kept.py")
+
+
+MADE_IN_A_CONSTRUCTOR = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.log = nn.Parameter(torch.zeros(1))
+        self.scale = self.log.exp()
+    def forward(self, x):
+        return (x * self.scale).sum()
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in torch.ones(3, 2):
+    opt.zero_grad()
+    net(x).backward()
+    opt.step()
+"""
+
+
+def test_what_a_constructor_computed_is_told_at_its_line(tmp_path: Path) -> None:
+    told = told_of(MADE_IN_A_CONSTRUCTOR, tmp_path / "program.py")
+    assert told.form == "once_learning"
+    assert told.where == "program.py line 6, self.scale = self.log.exp()"
+
+
+def test_what_a_model_computed_before_the_loop_is_told_where_it_was_called(tmp_path: Path) -> None:
+    text = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+    def forward(self, x):
+        return self.fc(x).tanh()
+teacher, student = Net(), nn.Linear(2, 2)
+opt = torch.optim.SGD(student.parameters(), lr=0.1)
+x = torch.ones(4, 2)
+target = teacher(x)
+for _ in range(3):
+    opt.zero_grad()
+    (student(x) - target).pow(2).sum().backward()
+    opt.step()
+"""
+    told = told_of(text, tmp_path / "program.py")
+    assert told.form == "once"
+    assert told.where.startswith("program.py line 11, target = teacher(x)")
+
+
+def test_two_losses_of_one_iteration_are_not_computed_once(tmp_path: Path) -> None:
+    text = """
+net = nn.Linear(2, 2)
+for x in torch.ones(3, 1, 2):
+    h = net(x).exp()
+    h.sum().backward()
+    h.pow(2).sum().backward()
+"""
+    assert told_of(text, tmp_path / "program.py").form == "shared"
+
+
+def test_a_helper_that_is_called_twice_is_no_loop(tmp_path: Path) -> None:
+    text = """
+net = nn.Linear(2, 2)
+def back(loss):
+    loss.backward()
+h = net(torch.ones(1, 2)).exp()
+back(h.sum())
+back(h.pow(2).sum())
+"""
+    assert told_of(text, tmp_path / "program.py").form == "shared"
+
+
+@pytest.mark.parametrize(
+    ("line", "form"),
+    [
+        ("np.log(loss)", "raised"),
+        ("[np.log(v) for v in kept]", "kept_in"),
+        ("copy.deepcopy(net)", "kept_on"),
+        ("copy.deepcopy(loss)", "raised"),
+        ("copy.deepcopy(kept)", "raised"),
+    ],
+)
+def test_a_keeper_is_told_only_where_it_was_given(line: str, form: str, tmp_path: Path) -> None:
+    text = f"""
+import copy
+import numpy as np
+class Net(nn.Linear):
+    def forward(self, x):
+        loss = super().forward(x).sum()
+        self.last = loss
+        return loss
+net, kept = Net(2, 1), []
+for _ in range(2):
+    loss = net(torch.ones(1, 2))
+    kept.append(loss)
+{line}
+"""
+    told = told_of(text, tmp_path / "program.py", "numpy|deepcopy")
+    assert told.form.removesuffix("_made") == form
+    where = {"kept_in": "line 12, kept.append(loss)", "kept_on": "line 7, self.last = loss"}
+    assert where.get(form, "line 13") in told.where
+
+
+def test_of_two_odd_dtypes_none_is_blamed(tmp_path: Path) -> None:
+    text = """
+x = torch.ones(2, 2, dtype=torch.float64)
+y = torch.ones(2, 2, dtype=torch.float16)
+x @ y
+"""
+    assert told_of(text, tmp_path / "program.py", "same dtype").form == "raised"
 
 
 def test_two_losses_of_a_stack_of_blocks_carry_nothing_over() -> None:
@@ -837,6 +1004,7 @@ INPLACE = (
             ),
             "numpy_on_tracked",
         ),
+        ("cannot assign 'torch.FloatTensor' as parameter 'weight'", "not_a_parameter"),
     ],
 )
 def test_words_of_other_versions_and_wrappers(message: str, cause: str) -> None:
@@ -855,7 +1023,6 @@ def test_words_of_other_versions_and_wrappers(message: str, cause: str) -> None:
         "the inference tensor pool is empty",
         "Function 'SqrtBackward0' returned nan values",
         "element 0 of the list has no name",
-        "cannot assign 'torch.FloatTensor' as parameter 'weight'",
     ],
 )
 def test_an_unknown_error_is_called_unknown(message: str) -> None:
@@ -926,6 +1093,11 @@ SAMPLES = [
     "Can't detach views in-place",
     "A view was created in no_grad mode and is being modified inplace",
     "can't optimize a non-leaf Tensor",
+    "optimizer got an empty parameter list",
+    "function SquareBackward returned an incorrect number of gradients (expected 2, got 1)",
+    "cannot register a hook on a tensor that doesn't require gradient",
+    "expected m1 and m2 to have the same dtype, but got: double != float",
+    "Mismatch in shape: grad_output[0] has a shape of torch.Size([3])",
 ]
 
 

@@ -118,7 +118,9 @@ WORDS = {  # what the answer says, and after "not:" what it must not say
     "learned_temperature_that_no_optimizer_holds": "log_t; add_param_group",
     "running_loss_beside_the_model": "total keeps the graphs of 5 iterations",
     "action_drawn_by_sample": "rsample()",
-    "encoder_with_a_no_grad_decorator": "self.enc(x) ran under no_grad; decorator",
+    "encoder_with_a_no_grad_decorator": (
+        "self.enc(x) ran under the no_grad of line 6; line 6 switches gradients off"
+    ),
     "only_the_indices_of_topk_are_used": "of topk() only idx goes on",
     "loss_over_an_empty_selection": "The loss is NaN, although the gradients are finite",
     "loss_that_was_told_to_require_grad": "2 trainable parameters: 0 reached",

@@ -21,7 +21,7 @@ from gradviz.watch.norms import norm, norm_there, read_there
 from gradviz.why.answer import explain_small, explain_tensor
 from gradviz.why.explanation import Explanation
 from gradviz.why.paths import Asked
-from gradviz.why.rules.gradient import Gradients
+from gradviz.why.rules.gradients.gradient import Gradients
 
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64]
 LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {

@@ -5,14 +5,13 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
-from traitlets.config import Config
 
 import gradviz as gv
 
@@ -29,19 +28,8 @@ NO_GRAD = (
 
 
 @pytest.fixture
-def shell() -> Iterator[InteractiveShell]:
-    """The one shell that display() talks to, without history on disk."""
-    made = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
-    for name in ("last_exc", "last_value", "last_type", "last_traceback"):
-        if hasattr(sys, name):
-            delattr(sys, name)
-    made.run_cell(SETUP)
-    yield made
-    made.run_cell("%unload_ext gradviz")
-    InteractiveShell.clear_instance()
-    for name in ("last_exc", "last_value", "last_type", "last_traceback"):
-        if hasattr(sys, name):
-            delattr(sys, name)
+def shell(shell_after: Callable[[str], InteractiveShell]) -> InteractiveShell:
+    return shell_after(SETUP)
 
 
 def shown(shell: InteractiveShell, cell: str) -> list[str]:
@@ -135,7 +123,7 @@ def test_a_model_that_the_loss_does_not_meet_is_not_asked_about(shell: Interacti
         shell, "%%gradviz\nloss = (student(x) - teacher(x).detach()).pow(2).sum()\nloss.backward()"
     )
     (told,) = shown(shell, "%gradviz why")
-    assert told.startswith("Healthy: 2 of 2 trainable parameters have a gradient.")
+    assert told.startswith("2 of 2 trainable parameters have a gradient; none is None")
 
 
 def test_a_healthy_model_does_not_hide_the_one_that_is_to_learn(shell: InteractiveShell) -> None:
@@ -144,7 +132,7 @@ def test_a_healthy_model_does_not_hide_the_one_that_is_to_learn(shell: Interacti
         shell, "%%gradviz\nloss = (teacher(x) - student(x).detach()).pow(2).sum()\nloss.backward()"
     )
     (told,) = shown(shell, "%gradviz why")
-    assert not told.startswith("Healthy")
+    assert "[no fault found]" not in told
     assert "student.detach" in told or "student(x).detach()" in told
     assert "teacher: 2 of 2 parameters reached · student: 0 of 2" in told
 
@@ -173,7 +161,7 @@ def test_a_recorded_loss_without_a_model_is_asked_about_alone(shell: Interactive
     shown(shell, "opt = torch.optim.SGD(net.parameters(), lr=0.1)")
     shown(shell, "%%gradviz\nloss = (a * 2).sum()\nloss.backward()")
     (told,) = shown(shell, "%gradviz why")
-    assert told.startswith("Healthy: the graph of loss leads to a;")
+    assert told.startswith("The only leaf behind loss, a, has a gradient; none is None")
 
 
 def test_a_recording_of_another_loss_is_not_used(shell: InteractiveShell) -> None:
@@ -186,7 +174,7 @@ def test_a_recording_of_another_loss_is_not_used(shell: InteractiveShell) -> Non
     shown(shell, "del net")
     (told,) = shown(shell, "%gradviz why")
     assert "no call of this run" not in told
-    assert not told.startswith("Healthy")
+    assert "[no fault found]" not in told
 
 
 def test_an_older_recorded_error_is_not_taken_for_a_newer_one(shell: InteractiveShell) -> None:
@@ -382,7 +370,7 @@ def test_a_newer_loss_of_another_name_is_asked_about(shell: InteractiveShell) ->
         " a).sum()\ntotal.backward()",
     )
     (told,) = shown(shell, "%gradviz why")
-    assert not told.startswith("Healthy")
+    assert "[no fault found]" not in told
     assert "head" in told
 
 
@@ -414,7 +402,7 @@ def test_a_later_number_that_may_be_no_loss_is_named(shell: InteractiveShell) ->
     shown(shell, HEALTHY_CELL)
     shown(shell, "size = net.weight.norm()")
     (told,) = shown(shell, "%gradviz why")
-    assert told.startswith("Healthy: 2 of 2")
+    assert told.startswith("2 of 2")
     assert "size is newer than this loss: %gradviz why size asks about it." in told
 
 
@@ -474,7 +462,7 @@ def test_what_stands_in_a_notebook_may_be_odd(shell: InteractiveShell) -> None:
         shell.run_cell("lr = 1")
     assert "Error" not in captured.stdout + captured.stderr
     shown(shell, HEALTHY_CELL)
-    assert shown(shell, "%gradviz why")[0].startswith("Healthy")
+    assert "[no fault found]" in shown(shell, "%gradviz why")[0]
 
 
 def test_nothing_to_explain_says_so(shell: InteractiveShell) -> None:
@@ -527,9 +515,9 @@ def test_names_that_cannot_be_read_are_left_alone(
     (picture,) = shown(shell, "%%gradviz\nloss = (a * 3).sum()\nloss.backward()")
     assert picture.startswith("a\n")
     (why,) = shown(shell, "%gradviz why")
-    assert why.startswith("Healthy")
+    assert "[no fault found]" in why
     (about,) = shown(shell, "%gradviz why a loss")
-    assert about.startswith("Healthy")
+    assert "[no fault found]" in about
     assert shell.user_ns["Foreign"].asked == []
     assert "Error in callback" not in capsys.readouterr().out
 

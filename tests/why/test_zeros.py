@@ -17,7 +17,7 @@ from gradviz.graph.records import NodeRan
 from gradviz.why.answer import explain_tensor
 from gradviz.why.explanation import Explanation
 from gradviz.why.paths import Asked
-from gradviz.why.rules.gradient import Gradients
+from gradviz.why.rules.gradients.gradient import Gradients
 
 
 def both(

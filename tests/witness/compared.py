@@ -85,7 +85,7 @@ class Compared:
         """By the recording's id of a tensor object, its number in the bare runs: by the objects
         themselves, which a second recording of the same run keeps."""
         kept = bare.Kept()
-        again = exploring.Run(self.chosen, self.exploration._listing)
+        again = self.exploration._new_run(self.chosen)
         with kept:
             self.exploration._perform(again, self.chosen)
         self.recorded = outline(self.graph), outline(again.graph)

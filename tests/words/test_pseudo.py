@@ -22,6 +22,7 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from pseudo import OPEN, PSEUDO, bracketed, outside, without, words_in
+from sampling import sampled
 from scenarios import HEALTHY, SCENARIOS, Scenario
 from torch import nn
 from traitlets.config import Config
@@ -336,7 +337,7 @@ loss.backward()
 """,
     }.items()
 ]
-SAMPLE = [*OWN, *SCENARIOS[::4], *HEALTHY[::5]]
+SAMPLE = [*OWN, *sampled([*SCENARIOS[::4], *HEALTHY[::5]], 16)]
 
 
 def recorded(scenario: Scenario) -> tuple[gv.Recording, dict[str, Any], Program]:

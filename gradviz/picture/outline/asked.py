@@ -38,6 +38,24 @@ Marks = Mapping[frozenset[Hashable], str]
 NO_MARKS: Marks = {}
 
 
+class Points(NamedTuple):
+    """What an outline points at, for an answer that stands beside it.
+
+    Attributes:
+        calls: ids of the calls.
+        parameter: whole name of one in a module that was never called, "model.spare.weight".
+        title, text: what the answer says of the place: "Where", "cell line 7".
+    """
+
+    calls: frozenset[int] = frozenset()
+    parameter: str = ""
+    title: str = ""
+    text: str = ""
+
+
+AT_NOTHING = Points()
+
+
 class Asked(NamedTuple):
     """What a reader asked an outline for.
 
@@ -47,6 +65,8 @@ class Asked(NamedTuple):
         around: the object of the tensor around which cards are shown; None: no one.
         before: what is kept of an earlier picture.
         marks: what is said of cards beside another picture, by what is in them.
+        points: what it points at.
+        leaves: names of parameters that have a card of their own.
     """
 
     opened: frozenset[str] = frozenset()
@@ -54,16 +74,13 @@ class Asked(NamedTuple):
     around: int | None = None
     before: Before | None = None
     marks: Marks = NO_MARKS
+    points: Points = AT_NOTHING
+    leaves: frozenset[str] = frozenset()
 
     @property
     def is_strict(self) -> bool:
         """Whether what happens in a module opens nothing."""
         return self.depth is not None or self.around is not None
-
-    @property
-    def is_more(self) -> bool:
-        """Whether anything is to be opened, however high the picture becomes."""
-        return bool(self.opened) or self.is_strict
 
 
 AS_IT_IS = Asked()
@@ -79,15 +96,45 @@ def check_depth(depth: Any) -> None:
         )
 
 
-def check_modules(argument: str, graph: Graph, paths: Iterable[str]) -> None:
-    """Refuse a module that the graph does not have, and offer those with a similar name."""
+def parameters_of(graph: Graph) -> dict[str, str]:
+    """Return the whole name, "model.fc1.weight", of each parameter, by it and without its root."""
+    whole = [(p.name, f"{m.name}.{p.name}") for m in graph.modules for p in m.parameters]
+    return {**{full: full for _, full in whole}, **dict(reversed(whole))}
+
+
+def with_parameters(graph: Graph, paths: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Sort paths into modules that are opened and whole names of parameters that get cards. A
+    parameter opens the module that it stands in; one with nothing inside, the module around it."""
+    known, opened, leaves = parameters_of(graph), set[str](), set[str]()
+    kinds = {f"{m.name}.{path}" for m in graph.modules for path, _ in m.children}
+    roots = {module.name for module in graph.modules}
+    for path in paths:
+        full = known.get(path)
+        if full is None or path in kinds:
+            opened.add(path)
+            continue
+        leaves.add(full)
+        around = full.rpartition(".")[0]
+        if not any(kind.startswith(f"{around}.") for kind in kinds):
+            around = around.rpartition(".")[0]
+        if around and around not in roots:
+            opened.add(around)
+    return frozenset(opened), frozenset(leaves)
+
+
+def check_paths(argument: str, graph: Graph, paths: Iterable[str]) -> None:
+    """Refuse a module or parameter that the graph does not have, and offer those with a similar
+    name."""
     known = {module.name: None for module in graph.modules}
     for module in graph.modules:
         known |= dict.fromkeys(path for path, _ in module.children)
     full = {f"{m.name}.{path}" for m in graph.modules for path, _ in m.children}
+    parameters = parameters_of(graph)
     for path in paths:
-        if path not in known and path not in full:
-            near = _near(path, [*known]) or (_near(path, sorted(full)) if "." in path else [])
+        if path not in known and path not in full and path not in parameters:
+            near = _near(path, [*known, *parameters]) or (
+                _near(path, sorted(full)) if "." in path else []
+            )
             raise GradvizError(
                 f"{argument} was given {given.shown(path)}; expected the path of a module of this"
                 f" graph ({_offered(near, [*known]) or 'it has none: no module ran'})"

@@ -38,6 +38,9 @@ def _keys(unit: Unit, expansion: Expansion) -> Keys:
         return tuple(key_of(call, expansion) for call in calls)
     if unit.kind is Kind.INPUT:
         return ((Kind.INPUT, operations.graph.tensor[unit.tensor_id].code_name),)
+    if unit.kind is Kind.LEAF:
+        weight = operations.weight[operations.graph.tensor[unit.tensor_id].object_id]
+        return ((Kind.LEAF, weight.module_id, weight.name),)
     if unit.kind is Kind.UNUSED:
         return tuple((Kind.UNUSED, path) for path in unit.unused)
     if unit.kind is Kind.PIECE:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from gradviz.graph.operations import Operation
 from gradviz.graph.parameter_groups import side_by_side
 from gradviz.graph.records import Call, Cut, CutReason, ModuleCall
 from gradviz.picture.outline.before import keys_of
 from gradviz.picture.outline.causes import Causes
-from gradviz.picture.outline.links import Link, Links
+from gradviz.picture.outline.leaves import leaf_rows, leaf_title
+from gradviz.picture.outline.links import Link, Links, Pair
 from gradviz.picture.outline.loops import parts_of
 from gradviz.picture.outline.scene import Arrow, Card, Frame, Rail, Row, Span, Tone
 from gradviz.picture.outline.states import States, figure
@@ -21,11 +23,26 @@ from gradviz.words.speech import enumerated, say
 from gradviz.words.words import Words, reason_of
 
 CODE = 40  # characters of code in a title
+LONG_CODE = 120  # of what follows the title, and has the room that is left
 FUNCTIONS = 3  # that are named of those folded into a card
 LONG = 12  # characters of a place that get a line of their own
 CODE_OF_CUT = 24
 LOOP = 6  # operations of one line that are told as a loop
 TERMS = 8  # rows of a loss
+# Cuts that somebody wrote; those of a comparison or of indices stand in every program.
+WRITTEN = (CutReason.DETACH, CutReason.DETACH_IN_PLACE, CutReason.DATA, CutReason.NO_GRAD_WRITE)
+
+
+def _is_of(call_id: int, links: Iterable[tuple[int, Link]]) -> bool:
+    """Say whether a call cuts one of these links."""
+    return any(cut.call_id == call_id for _, link in links for cut in link.cuts)
+
+
+class Pointed(NamedTuple):
+    """What an explanation points at: cards by their places, and links that are arrows."""
+
+    cards: set[int]
+    pairs: set[Pair]
 
 
 class Cards:
@@ -67,10 +84,14 @@ class Cards:
         rows = [
             *self._rows(place, unit),
             *self._cuts_inside(place, unit),
+            *self._copied_rows(place),
             *self._asked_rows(unit),
         ]
         if mark := self._marks.get(place):
             rows.append(Row(Tone.SAID, (Span(mark, "strong"),)))
+        here = place in self._pointed.cards
+        if here:
+            rows.append(Row(Tone.HERE, (Span(say("outline.points_here")),)))
         ends = self._ends(place)
         if ends:
             rows.insert(1, ends)
@@ -83,7 +104,100 @@ class Cards:
             rows = [row._replace(rail=Rail.NO) if row.rail is Rail.COMES else row for row in rows]
         calls = tuple(self.operations.all[at].call.id for at in unit.ops)
         narrow = unit.kind is Kind.INPUT
-        return Card(place, tracked, tuple(rows), bool(ends), self.path(unit), "", calls, narrow)
+        return Card(
+            place,
+            tracked,
+            tuple(rows),
+            bool(ends),
+            self.path(unit),
+            calls=calls,
+            narrow=narrow,
+            here=here,
+            members=self._members(unit),
+        )
+
+    def _members(self, unit: Unit) -> tuple[str, ...]:
+        """List the modules of a card of several equal ones; of others nothing."""
+        if unit.kind is not Kind.CALL or unit.merged not in (Merged.RANGE, Merged.SIDE):
+            return ()
+        names = (self.tree.name(self.tree.call[i]) for i in unit.calls if self.tree.can_open(i))
+        found = tuple(dict.fromkeys(names))
+        return found if len(found) > 1 else ()
+
+    @cached_property
+    def _pointed(self) -> Pointed:
+        """Which cards, and which links that are arrows, an explanation points at."""
+        points = self.expansion.asked.points
+        found = Pointed(set(), set())
+        if points.parameter:
+            found.cards.update(k for k, unit in enumerate(self.units) if self._has_unused(unit))
+        if not points.calls:
+            return found
+        owner = {at: k for k, unit in enumerate(self.units) for at in unit.ops}
+        for call_id in sorted(points.calls):
+            at = self.operations.of_call.get(call_id)
+            if at in owner:
+                found.cards.add(owner[at])
+            elif not self._point_at_cut(call_id, found):
+                # it is no card, nor between cards: those that made what it reads stand for it
+                reads = self.operations.graph.call[call_id].inputs
+                made = (self.operations.source_of(i) for i in reads)
+                found.cards.update(owner[source] for source in made if source in owner)
+        return found
+
+    def _has_unused(self, unit: Unit) -> bool:
+        """Say whether the parameter that an explanation points at is in a module of a card that was
+        never called."""
+        root, _, name = self.expansion.asked.points.parameter.partition(".")
+        known = any(module.name == root for module in self.operations.graph.modules)
+        return known and any(name.startswith(f"{path}.") for path in unit.unused)
+
+    def _point_at_cut(self, call_id: int, found: Pointed) -> bool:
+        """Point at a cut that is no card: at its arrows, or at the cards that tell of it. Return
+        whether there are any."""
+        drawn = {link.pair for link in self.links.drawn}
+        inside = {at for at, links in self.links.inner.items() if _is_of(call_id, links)}
+        links = [link for into in self.links.into for link in into if _is_of(call_id, [(0, link)])]
+        arrows = [link for link in links if link.pair in drawn and self._is_cut_arrow(link)]
+        found.pairs.update(link.pair for link in arrows)
+        found.cards.update(inside, *(link.pair for link in links if link not in arrows))
+        return bool(inside or links)
+
+    def _is_cut_arrow(self, link: Link) -> bool:
+        """Say whether a drawn link has an arrow of a cut."""
+        return link.is_cut or bool(link.cuts and not self.links.carries(link))
+
+    @cached_property
+    def _copied_out(self) -> dict[int, list[Cut]]:
+        """The cuts by which the values of leaves left torch, which cost them their gradient: by the
+        card of the statement that did it, or of what ran next."""
+        found: dict[int, list[Cut]] = {}
+        for cut in self.loses:
+            source = self.operations.source_of(cut.input_id)
+            if cut.output_id is None and source is None:
+                place = self._place_of_call(self.operations.graph.call[cut.call_id])
+                if place is not None:
+                    found.setdefault(place, []).append(cut)
+        return found
+
+    def _copied_rows(self, place: int) -> list[Row]:
+        """Name the leaves whose values left torch where a card stands, and that get nothing."""
+        rows = []
+        for cut in self._copied_out.get(place, ()):
+            name = self.operations.graph.tensor[cut.input_id].code_name or say("label.unnamed")
+            fields = {"reason": reason_of(cut), "place": self.causes.where(cut), "name": name}
+            short = say("outline.copied_out_short", **fields)
+            span = Span(say("outline.copied_out", **fields), shorter=(short,))
+            rows.append(Row(Tone.LOST, (span,), "", Rail.NONE))
+        return rows
+
+    def _place_of_call(self, call: Call) -> int | None:
+        """Return the card of the first operation from a call on, of its line if there is one."""
+        calls = [(op.call, self.links.owner.get(op.at)) for op in self.operations.all]
+        line = call.source[:2] if call.source else None
+        later = [(c, place) for c, place in calls if c.id > call.id and place is not None]
+        same = (place for c, place in later if c.source and c.source[:2] == line)
+        return next(same, later[0][1] if later else None)
 
     @cached_property
     def _marks(self) -> dict[int, str]:
@@ -132,6 +246,9 @@ class Cards:
     def _rail(self, place: int, rows: list[Row]) -> Rail:
         """Return the rail of the rows that say nothing of gradients themselves."""
         rails = [row.rail for row in rows if row.rail is not Rail.NO]
+        is_list = self.units[place].merged is Merged.ROWS
+        if is_list and Rail.COMES in rails:
+            return Rail.COMES
         if rails:
             passes = Rail.COMES if self.links.gets(place) else rails[0]
             return rails[0] if Rail.NONE in rails[:1] or rails[0] is not Rail.NONE else passes
@@ -160,16 +277,26 @@ class Cards:
         states = [self.states.of(member) for member in unit.members]
         most = max((state.norm or 0.0 for state in states), default=0.0)
         rows: list[Row] = []
+        regions: set[Hashable] = set()  # that have no frame in a list
         for member, state in zip(unit.members, states, strict=True):
-            ops = {*member.ops}
-            links = (link for at, link in self.links.inner.get(place, ()) if at in ops)
-            cuts = (cut for link in links for cut in link.cuts)
-            rows += self._cut_rows(c for c in cuts if not self._is_between_own(c, member))
+            cuts = self._cuts_before(place, member)
+            if not self._is_quiet(unit) and self._is_quiet(member):
+                quiet = [cut for cut in self._cuts_in(member) if self.losing(cut)]
+                cuts += [cut for cut in quiet if self.expansion.told(cut) not in regions]
+                regions.update(map(self.expansion.told, quiet))
+            rows += self._cut_rows(cuts)
             rows += self._cut_rows_inside(member)
             left = self._title(member).left
             row = self.states.member_row(member, left, state, most)
             rows.append(row if state.all else row._replace(tone=Tone.PLAIN))
         return rows
+
+    def _cuts_before(self, place: int, member: Unit) -> list[Cut]:
+        """List the cuts between a part of a card and the parts above it."""
+        ops = {*member.ops}
+        links = (link for at, link in self.links.inner.get(place, ()) if at in ops)
+        cuts = (cut for link in links for cut in link.cuts)
+        return [cut for cut in cuts if not self._is_between_own(cut, member)]
 
     def _cut_rows(self, cuts: Iterable[Cut]) -> list[Row]:
         """Tell of cuts between the parts of a card, those of one line as one."""
@@ -191,6 +318,8 @@ class Cards:
     # --- titles -----------------------------------------------------------------------------------
 
     def _rows(self, place: int, unit: Unit) -> list[Row]:
+        if unit.kind is Kind.LEAF:
+            return leaf_rows(unit, self.operations, self.links)
         title = self._title(unit)
         rows = [title, *self._listed_rows(place, unit), *self.states.rows(place)]
         if place in self.children and unit.kind is Kind.CALL:
@@ -198,6 +327,8 @@ class Cards:
         return rows
 
     def _title(self, unit: Unit) -> Row:
+        if unit.kind is Kind.LEAF:
+            return leaf_title(unit, self.operations)
         if unit.kind is Kind.INPUT:
             name = self.operations.graph.tensor[unit.tensor_id].code_name
             return self._titled(name, "", self._shape(unit.tensor_id))
@@ -252,10 +383,10 @@ class Cards:
             grey = say("outline.times_kind", n=len(calls), kind=first.kind)
             return self._titled(self._range(calls), self._with_folded(grey, unit), shape)
         grey = first.kind
-        others = [c for c in self.tree.call.values() if self._same_module(c, first)]
+        others = self.tree.all_calls_of[first.module_id, first.path]
         code = visible(first.code, CODE) if first.code else ""
         if len(others) > 1:
-            number = sum(c.id <= first.id for c in others)
+            number = sum(call_id <= first.id for call_id in others)
             grey = say("outline.call_of", kind=first.kind, k=number, n=len(others))
             short = say("outline.call_short", k=number, n=len(others))
             counted = say("outline.k_of_n", k=number, n=len(others))
@@ -294,6 +425,8 @@ class Cards:
     def _range(self, calls: list[ModuleCall]) -> str:
         """Return the name of several modules: "h.{0..4}", or "experts.{0,1,3}"."""
         names = [self.short(c) for c in calls]
+        if len(set(names)) == 1:  # one variable of a loop over several modules
+            return names[0]
         name = side_by_side(names)
         return name or say("outline.from_to", first=names[0], last=names[-1])
 
@@ -383,7 +516,14 @@ class Cards:
             grey = say("outline.lines", first=min(lines), last=max(lines))
             return self._titled(name, grey, shape)
         code = self.words.code(calls[-1]) or function_of(self.operations.all[unit.ops[-1]])
-        return self._titled(code, self._line_of(calls), shape)
+        line = self._line_of(calls)
+        variable, is_assigned, _ = code.partition(" = ")
+        if not is_assigned or not variable.isidentifier():
+            return self._titled(code, line, shape, ("",))
+        if len(code) > CODE:
+            return self._titled(variable, line, shape)
+        written, *others = self._titled(code, line, shape, ("",)).left
+        return Row(Tone.TITLE, (written._replace(shorter=(variable,)), *others), shape)
 
     def _line_of(self, calls: list[Call]) -> str:
         """Return the line of a statement, and how often it ran where that is a loop."""
@@ -426,7 +566,7 @@ class Cards:
         ]
         terms = self._terms(unit)
         grey = written if terms else enumerated(self._few(functions[-FUNCTIONS:]))
-        return self._titled(name or code or grey, visible(grey, CODE), state.values or "")
+        return self._titled(name or code or grey, visible(grey, LONG_CODE), state.values or "")
 
     def _start(self, unit: Unit) -> Operation:
         """Return the operation of a loss that its backward began at. Others may follow it in the
@@ -462,10 +602,22 @@ class Cards:
         if node is None:
             return rows
         if edge and edge.node_id in self.operations.facts.ran:
-            span = Span(say("outline.starts", node=node.name), shorter=(node.name,))
+            if node.id in self._grad_roots:
+                started = say("outline.grad_starts", node=node.name)
+            else:
+                started = say("outline.starts", node=node.name)
+            span = Span(started, shorter=(node.name,))
         else:
             span = Span(node.name)
         return [*rows, Row(Tone.GRAD_FN, (span,))]
+
+    @cached_property
+    def _grad_roots(self) -> set[int]:
+        """The nodes at which autograd.grad began, and no backward."""
+        roots: dict[bool, set[int]] = {True: set(), False: set()}
+        for backward in self.operations.graph.backwards:
+            roots[backward.kind == "grad"] |= {*backward.roots}
+        return roots[True] - roots[False]
 
     def _term_row(self, unit: Unit, at: int) -> Row:
         """Tell of one number that a loss is the sum of: what it is made of, and what it sends."""
@@ -533,7 +685,7 @@ class Cards:
 
     def _cut_rows_inside(self, unit: Unit) -> list[Row]:
         """Tell of the cuts between what a card made and what it made of it, line by line."""
-        if unit.kind is not Kind.CALL or self._is_quiet(unit):
+        if not unit.ops or self._is_quiet(unit):
             return []
         told: dict[Hashable, list[Cut]] = {}
         for cut in self._own_cuts(unit):
@@ -563,6 +715,8 @@ class Cards:
         between = {s for at in unit.ops for s in self.operations.all[at].sources if s in through}
         places = sorted({*unit.ops} | between)
         cuts = (cut for at in places for cut in self.expansion.cuts_at.get(at, ()))
+        if unit.kind is not Kind.CALL:  # a card of code as it is written: what is no cut there
+            cuts = (cut for cut in cuts if cut.reason in WRITTEN)
         return [cut for cut in cuts if self._is_between_own(cut, unit)]
 
     def _is_between_own(self, cut: Cut, unit: Unit) -> bool:
@@ -576,9 +730,7 @@ class Cards:
         """Tell that the gradient ends at a card: values come in, and all of them are cut."""
         if not self.links.gets(place) or not self.operations.ran_backward:
             return None
-        links = [
-            link for link in self.links.into[place] if self.units[link.tail].kind is not Kind.INPUT
-        ]
+        links = [link for link in self.links.into[place] if self.units[link.tail].tensor_id is None]
         if not links or any(link.tracked for link in links):
             return None
         cut = [link for link in links if link.is_cut]
@@ -619,7 +771,7 @@ class Cards:
 
     def _said(self, place: int) -> list[Row]:
         """Tell of the links of a card that are not drawn."""
-        rows = self._cut_rows(self._costly_beside(place))
+        rows = self._cut_rows(self._cuts_beside(place))
         for link in self.links.said:
             if link.head == place:
                 rows.append(self._said_below(link))
@@ -627,16 +779,17 @@ class Cards:
                 rows.append(self._said_above(link))
         return [row for row in rows if row]
 
-    def _costly_beside(self, place: int) -> list[Cut]:
-        """List the cuts on the way to a card that cost a gradient, where other values come to it
-        from the same card uncut, so that the arrow is none of a cut."""
+    def _cuts_beside(self, place: int) -> list[Cut]:
+        """List the cuts on the way to a card that cost a gradient, or that somebody wrote, where
+        other values come to it from the same card uncut, so that the arrow is none of a cut."""
         drawn = {link.pair for link in self.links.drawn}
-        found = []
+        found: list[Cut] = []
+        inside = {*map(self.expansion.told, self._own_cuts(self.units[place]))}
         for link in self.links.into[place]:
             as_arrow = link.pair in drawn and not self.links.carries(link)
             if link.cuts and not link.is_cut and not as_arrow:
-                found += [cut for cut in link.cuts if self.losing(cut)]
-        return found
+                found += [c for c in link.cuts if c.reason in WRITTEN or self.losing(c)]
+        return [cut for cut in found if self.expansion.told(cut) not in inside]
 
     def name_of(self, place: int) -> str:
         """Return the name of a card, for another card's row."""
@@ -649,9 +802,9 @@ class Cards:
         name = self.name_of(link.tail)
         if link.is_cut:
             cut = link.cuts[0]
-            place = self.causes.where(cut)
-            text = say("outline.skip_cut", name=name, reason=reason_of(cut), place=place)
-            span = Span(text, shorter=self._cut_shorter(cut))
+            fields = {"name": name, "reason": reason_of(cut)}
+            texts = [say("outline.skip_cut", place=p, **fields) for p in self._places_of(cut)]
+            span = Span(texts[0], shorter=(*texts[1:], *self._cut_shorter(cut)))
             return Row(Tone.CUT, (span,), say("outline.no_gradient_back"))
         norm = self.links.norm(link)
         right = "" if norm is None or math.isnan(norm) else say("outline.sends", norm=figure(norm))
@@ -660,8 +813,9 @@ class Cards:
     def _said_above(self, link: Link) -> Row:
         name = self.name_of(link.head)
         if link.is_cut:
-            text = say("outline.also_cut", name=name, place=self.causes.where(link.cuts[0]))
-            span = Span(text, shorter=self._cut_shorter(link.cuts[0]))
+            cut = link.cuts[0]
+            texts = [say("outline.also_cut", name=name, place=p) for p in self._places_of(cut)]
+            span = Span(texts[0], shorter=(*texts[1:], *self._cut_shorter(cut)))
             return Row(Tone.CUT, (span,), say("outline.gets_nothing"))
         norm = self.links.norm(link)
         right = (
@@ -669,12 +823,19 @@ class Cards:
         )
         return Row(Tone.SAID, (Span(say("outline.also_goes", name=name)),), right)
 
+    def _places_of(self, cut: Cut) -> list[str]:
+        """Return where a cut stands, and the line alone, for where there is less room."""
+        source = self.operations.graph.call[cut.call_id].source
+        line = [say("label.line", line=source.line)] if source else []
+        return [self.causes.where(cut), *line]
+
     def _cut_shorter(self, cut: Cut) -> tuple[str, ...]:
         """Return the words of a cut for where there is less room. What comes first is left."""
         place, call = self.causes.where(cut), self.operations.graph.call[cut.call_id]
         if not place or call.source is None:
             return (say("outline.cut", reason=reason_of(cut)),)
-        line = say("label.line", line=call.source.line)
+        source = self.expansion.switch_of(cut) or call.source
+        line = say("label.line", line=source.line)
         long = say("outline.cut_at", reason=reason_of(cut), place=place)
         return long, say("outline.cut_in_line", line=line, reason=reason_of(cut))
 
@@ -694,9 +855,11 @@ class Cards:
             label = () if norm is None or math.isnan(norm) else (figure(norm),)
             kind = "gradient" if self.operations.ran_backward else "can"
             found.append(Arrow(link.tail, link.head, kind, label, spine=spine))
-        if link.is_cut or (link.cuts and not found):
+        if self._is_cut_arrow(link):
             lines, loses = self._cut_label(link.cuts)
-            return [*found, Arrow(link.tail, link.head, "cut", lines, loses, spine=spine)]
+            here = link.pair in self._pointed.pairs
+            lines = (*lines, say("outline.points_here")) if here else lines
+            return [*found, Arrow(link.tail, link.head, "cut", lines, loses, spine, here)]
         found.append(Arrow(link.tail, link.head, "forward", spine=spine))
         return found
 
@@ -738,7 +901,7 @@ class Cards:
         """Frame neighbours whose every operation ran where no gradient is recorded."""
         found, run = [], list[int]()
         for k, unit in [*enumerate(self.units), (-1, None)]:
-            if unit is not None and unit.kind is Kind.INPUT:
+            if unit is not None and unit.tensor_id is not None:
                 continue
             is_quiet = unit is not None and bool(unit.ops) and self._is_quiet(unit)
             if run and not (is_quiet and self._region_of(run[-1]) == self._region_of(k)):

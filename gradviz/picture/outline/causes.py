@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 
@@ -17,6 +18,8 @@ from gradviz.words.speech import say
 from gradviz.words.words import Words, reason_of
 
 CODE_OF_CUT = 24
+_NUMBER = re.compile(r"\d+")
+NAMED = 3  # modules, or ranges of them, that a line names at most
 NEVER_CALLED, NEVER_USED = 1, 2  # whatever cost a gradient, and is no cut
 
 
@@ -46,7 +49,9 @@ class Causes:
         if cut is None:
             unused = self._unused.get(id(weight), "")
             end = unused or self.places.dead_end(weight) or weight.name.rpartition(".")[0]
-            return bool(unused), end
+            is_read = bool(self.operations.uses.get(id_of(weight)))
+            alike = end if end.isdigit() else _NUMBER.sub("#", end)  # a number alone is no name
+            return bool(unused), is_read, alike
         return self.mark(cut)
 
     def kind(self, weight: Weight) -> Hashable:
@@ -81,21 +86,25 @@ class Causes:
 
     def told(self, weights: list[Weight]) -> tuple[Span, ...]:
         """Tell why these parameters get no gradient: the one cause that they have in common."""
-        weight = weights[0]
         cuts = [cut for w in weights if (cut := self.cut_of(w)) is not None]
         if cuts:
             return self.cut(cuts)
-        path = self.places.dead_end(weight) or weight.name.rpartition(".")[0]
-        unused = self._unused.get(id(weight), "")
-        if unused:
-            return Span(unused, "name"), Span(say("outline.was_never_called"), "strong")
-        if weight.object_id is None or not self.operations.uses.get(weight.object_id):
-            every = [w.name for w in self.operations.weights if w.module_id == weight.module_id]
-            names = name_of([w.name for w in weights], every)
-            return Span(say("outline.names", names=names), "name"), Span(
-                say("outline.was_never_used"), "strong"
-            )
-        return Span(path or weight.name, "name"), Span(say("outline.loss_uses_nothing"), "strong")
+        names, why = self._without_a_cut(weights)
+        return Span(say("outline.names", names=names), "name"), Span(why, "strong")
+
+    def _without_a_cut(self, weights: list[Weight]) -> tuple[list[str], str]:
+        """Name what these parameters, or the modules that end with their values, are called, and
+        tell why a loss has nothing of them."""
+        unused = list(dict.fromkeys(self._unused.get(id(w), "") for w in weights))
+        if unused[0]:
+            return name_of(unused), say("outline.was_never_called")
+        if not self.operations.uses.get(id_of(weights[0])):
+            module_id = weights[0].module_id
+            every = [w.name for w in self.operations.weights if w.module_id == module_id]
+            return name_of([w.name for w in weights], every), say("outline.was_never_used")
+        ends = dict.fromkeys(self.places.dead_end(w) or w.name.rpartition(".")[0] for w in weights)
+        names = name_of([end for end in ends if end]) or [weights[0].name]
+        return names, say("outline.loss_uses_nothing")
 
     @cached_property
     def _unused(self) -> dict[int, str]:
@@ -132,16 +141,32 @@ class Causes:
         calls = [self.operations.graph.call[c.call_id] for c in cuts]
         first = Span(say("outline.cut", reason=reason_of(cut)), "strong")
         place = self.where(cut)
-        if cut.reason in QUIET:
-            return first, Span(place)
-        inside = list(dict.fromkeys(self._inside(call.module_call) for call in calls))
         if not place:
             return (first,)
+        inside = list(dict.fromkeys(self._inside(self._written_in(call)) for call in calls))
+        if cut.reason in QUIET and inside == [""]:
+            return first, Span(place)
         if len(inside) > 1:
-            return first, Span(say("outline.line_inside_many", place=place, n=len(inside)))
-        ways = {self.places.between(c) for c in cuts}
+            return first, *self._inside_many(place, inside)
+        ways = set() if cut.reason in QUIET else {self.places.between(c) for c in cuts}
         way = ways.pop() if len(ways) == 1 else ""
         return first, *self.at(place, inside[0], way)
+
+    def _written_in(self, call: Call) -> int | None:
+        """Return the module call in whose code a cut stands: where no gradient is recorded, the
+        one around all that ran so."""
+        around = [*self.tree.around(call.module_call)]
+        quiet = self.expansion.quiet_calls
+        return next((i for i in around if i not in quiet), None)
+
+    def _inside_many(self, place: str, inside: Sequence[str]) -> tuple[Span, ...]:
+        """Tell a line with the modules that it ran in: named where they have few names, else
+        counted."""
+        names = name_of([name for name in inside if name])
+        if len(names) > NAMED or "" in inside:
+            return (Span(say("outline.line_inside_many", place=place, n=len(inside))),)
+        listed = say("outline.names", names=names)
+        return Span(say("outline.line_inside", place=place)), Span(listed, "name")
 
     def next_cut(self, weights: list[Weight]) -> tuple[Span, ...]:
         """Tell that mending what parameters lost their gradient by would give them none, as all
@@ -217,8 +242,7 @@ class Causes:
         code, place = function_of(ops[0]), self.words.where(ops[0].call)
         inside = list(dict.fromkeys(self.places.inside(op.call.module_call) for op in ops))
         if len(inside) > 1:
-            many = say("outline.line_inside_many", place=place, n=len(inside))
-            return Span(code, "name"), Span(many)
+            return Span(code, "name"), *self._inside_many(place, inside)
         way = self.places.around(ops[0].at) if len(ops) == 1 else ""
         return Span(code, "name"), *self.at(place, inside[0], way)
 

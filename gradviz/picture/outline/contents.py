@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from itertools import dropwhile
+from typing import Any, Protocol
 
+from gradviz.picture.outline.leaves import weight_of
 from gradviz.picture.outline.opening import Modules
 from gradviz.picture.outline.scene import Card, Tone
-from gradviz.picture.outline.units import Expansion, Unit
+from gradviz.picture.outline.units import Expansion, Kind, Unit
 
 ALARMING = (Tone.LOST, Tone.ALARM)
 
@@ -41,10 +43,10 @@ class Contents:
         """Return everything as plain data: names of modules, and ids of cards as in the SVG."""
         return {
             "opened": [*self.opened],
-            "crumbs": [self._trail(name) for name in self._innermost() or self._roots[:1]],
+            "crumbs": [trail(self.modules, name) for name in self._innermost() or self._roots[:1]],
             "inside": {name: [f"n{k}" for k in self.inside(name)] for name in self.opened},
-            "red": [*dict.fromkeys(c.path for c in self.cards if c.path and _is_red(c))],
-            "alarms": [f"n{c.id}" for c in self.cards if c.ends or _is_red(c)],
+            "red": [*dict.fromkeys(c.path for c in self.cards if c.path and is_red(c))],
+            "alarms": [f"n{c.id}" for c in self.cards if c.ends or is_red(c)],
             "names": self.names,
         }
 
@@ -65,16 +67,10 @@ class Contents:
     def _roots(self) -> list[str]:
         return [module.name for module in self.tree.graph.modules]
 
-    def _trail(self, name: str) -> list[list[str]]:
-        """Return the way to a module as a label and a name for each step, from its root."""
-        steps: list[list[str]] = []
-        for one in (*self.modules.around(name), name):
-            before = steps[-1][1] if steps else ""
-            steps.append([one.removeprefix(f"{before}."), one])
-        return steps
-
     def inside(self, name: str) -> list[int]:
-        """List the cards of what ran inside a module, or its own card."""
+        """List the cards of what ran inside a module, or its own card; that of a parameter."""
+        if name not in self.modules.calls:
+            return [place for leaf, place in self._leaves if leaf == name]
         calls = {*self.modules.calls[name]}
         return [
             k
@@ -82,6 +78,21 @@ class Contents:
             if calls.intersection(self.tree.around(unit.parent))
             or (unit.calls and calls.issuperset(unit.calls))
         ]
+
+    @cached_property
+    def _read(self) -> set[int | None]:
+        """The objects of the parameters that an operation read."""
+        return {*self.expansion.operations.uses}
+
+    @cached_property
+    def _leaves(self) -> list[tuple[str, int]]:
+        """The whole names of the parameters that have cards, with their places."""
+        graph, found = self.tree.graph, []
+        for k, unit in enumerate(self.units):
+            if unit.kind is Kind.LEAF:
+                weight = weight_of(unit, self.expansion.operations)
+                found.append((f"{graph.modules[weight.module_id or 0].name}.{weight.name}", k))
+        return found
 
     # --- names ------------------------------------------------------------------------------------
 
@@ -95,8 +106,9 @@ class Contents:
                 found[name] = self._place(name)
             for parameter in root.parameters:
                 full = f"{root.name}.{parameter.name}"
-                found[full] = found.get(full.rpartition(".")[0], ["", ""])
-        return found
+                place = found.get(full.rpartition(".")[0], ["", ""])
+                found[full] = [*place, "leaf"] if parameter.object_id in self._read else place
+        return found | {name: [f"n{k}", ""] for name, k in self._leaves}
 
     def _place(self, name: str) -> list[str]:
         calls = self.modules.calls.get(name)
@@ -132,17 +144,34 @@ class Contents:
 
     def _closed_around(self, name: str, unit: Unit) -> str:
         """Return the innermost module around one that is part of a closed card; "": none."""
-        alone = {self._name(i) for i in unit.calls}
-        closed = [
-            one
-            for one in self.modules.around(name)
-            if one in alone or any(one.startswith(f"{other}.") for other in alone)
-        ]
+        alone = self._names_in[id(unit)]
+        closed = [*dropwhile(lambda one: one not in alone, self.modules.around(name))]
         return next((one for one in reversed(closed) if self.modules.can_open(one)), "")
 
+    @cached_property
+    def _names_in(self) -> dict[int, set[str]]:
+        """The names of the modules that each card stands for."""
+        return {id(unit): {self._name(i) for i in unit.calls} for unit in self.units}
 
-def _is_red(card: Card) -> bool:
+
+def is_red(card: Card) -> bool:
     """Say whether a card tells of a lost gradient inside it, or that something else is wrong there;
     that the gradient ends at it is about what stands above it."""
     rows = [*card.rows[:1], *card.rows[2:]] if card.ends else card.rows
     return any(row.tone in ALARMING for row in rows)
+
+
+class Nested(Protocol):
+    """The modules of a model."""
+
+    def around(self, name: str) -> list[str]:
+        """List the modules around one, from the outside."""
+
+
+def trail(modules: Nested, name: str) -> list[list[str]]:
+    """Return the way to a module as a label and a name for each step, from its root."""
+    steps: list[list[str]] = []
+    for one in (*modules.around(name), name):
+        before = steps[-1][1] if steps else ""
+        steps.append([one.removeprefix(f"{before}."), one])
+    return steps

@@ -2,7 +2,8 @@
 
 NOTE [slots]: gradients of several cards join, and values of one card part, at the card's edge. A
 strip along that edge has a slot for each neighbour: first the port of the gradient, then that of
-the value, from left to right as the neighbours stand. So no gradient ever crosses a value.
+the value, from left to right as the neighbours stand. So no gradient ever crosses a value. The port
+of a gradient that comes is a piece of the rail, and a thin line leads from there to the rail.
 
 Text of the user's only ever stands in HTML-like labels, through ``escape``.
 """
@@ -44,15 +45,25 @@ from gradviz.picture.outline.tables import (
 from gradviz.words.speech import say
 
 APART = 18  # points between columns
+# Points between cards side by side. Graphviz keeps as much free at the left of a gradient's number,
+# which stands over a rail: more than the rail's distance from the card's edge would kink the river.
+BESIDE = 9
 HEAD_WIDTH = 560
+INDENT = 18  # points, of what goes on from the line above
 STRIP_WIDTH, SCISSORS = 520, 12
 MANY = 40  # parts of the strip that may be narrower
 BAR_WIDTH, BARS_HEIGHT = 40, 13
+INSET = 5  # points between a card's edge and its rail: the border, and the padding of a cell
+FILLER = 4  # points, the least that a cell takes: twice its padding
 CHART_HEIGHT = 36
-ENOUGH = "transformer"  # as much of a text is left, whatever else stands in its row
+# As much of a text is left, whatever else stands in its row; of a title more, as calls of one
+# module differ at their ends.
+ENOUGH, ENOUGH_OF_TITLE = "transformer", "transformer.layers.11"
+WORD = 5  # letters: what is shorter, and cut short, is no word any more
 MIDDLE, NUMBER = 62, 46  # points that the counts and the norms of a table's rows take
-SPINE, OTHER = 20, 3  # weights of arrows
+SPINE, OTHER, INPUT = 20, 3, 1  # weights of arrows
 RIVERS = ("gradient", "can")
+Rivers = frozenset[tuple[int, int]]  # pairs of cards between which a gradient goes
 ORDER = {"gradient": 0, "can": 0, "cut": 1, "forward": 2}  # of the arrows of one pair of cards
 
 
@@ -134,7 +145,7 @@ def _defaults(outline: Outline, layout: Layout) -> list[str]:
         "rankdir": "TB",
         "newrank": "true",
         "bgcolor": "transparent",
-        "nodesep": APART / 72,
+        "nodesep": BESIDE / 72,
         "ranksep": 0.22,
         "pad": 0.06,
         "labelloc": "b",
@@ -203,10 +214,12 @@ def _nodes(outline: Outline, layout: Layout) -> list[str]:
     order = sorted(outline.frames, key=lambda frame: -len(frame.members))
     for k, frame in enumerate(order):
         framed.update(dict.fromkeys(frame.members, k))
-    lines = [_node(c, layout) for c in outline.cards if c.id not in framed]
+    rivers = frozenset((a.tail, a.head) for a in outline.arrows if a.kind in RIVERS)
     cards = {card.id: card for card in outline.cards}
+    lines = [_node(c, layout, rivers) for c in outline.cards if c.id not in framed]
     for k, frame in enumerate(order):
-        inside = [_node(cards[i], layout) for i in frame.members if framed[i] == k]
+        own = [cards[i] for i in frame.members if framed[i] == k]
+        inside = [_node(card, layout, rivers) for card in own]
         if inside:
             lines += _cluster(f"cluster_{k}", _frame(frame), inside)
             lines += _below(frame, outline)
@@ -242,23 +255,31 @@ def _frame(frame: Frame) -> dict[str, Any]:
     }
 
 
-def _node(card: Card, layout: Layout) -> str:
+def _node(card: Card, layout: Layout, rivers: Rivers) -> str:
     tones = dict.fromkeys(each.tone.value for each in card.rows)
     kinds = " ".join(["card", "tracked" if card.tracked else "untracked", *tones])
-    attributes = {"id": f"n{card.id}", "class": kinds, "label": _label(card, layout)}
+    attributes = {"id": f"n{card.id}", "class": kinds, "label": _label(card, layout, rivers)}
     return f"n{card.id} {_listed(attributes)};"
 
 
-def _label(card: Card, layout: Layout) -> str:
+def _label(card: Card, layout: Layout, rivers: Rivers) -> str:
     slots = layout.slots.get(card.id, Slots())
-    rows = [_strip_row(slots.above, "t", card, layout)] if slots.above else []
+    above = [(other, card.id) in rivers for other in slots.above]
+    below = [(card.id, other) in rivers for other in slots.below]
+    rows = []
     if card.ends:
         bar = fixed(RAIL, looks.ENDS_HEIGHT, colspan=3, bgcolor=looks.STOP, port="gt")
         rows.append(row(bar, cell()))
     rows += _rows(card, layout.width_of(card), layout.width)
-    rows += [_strip_row(slots.below, "b", card, layout)] if slots.below else []
+    # Strips are tables of their own: in one with the rows, Graphviz makes some cards wider.
+    parts = [row(cell(table(*rows), align="left"))]
+    if above:
+        parts.insert(0, _strip_row(above, "t", card, layout))
+    if below:
+        parts.append(_strip_row(below, "b", card, layout))
     look = looks.TRACKED if card.tracked else looks.UNTRACKED
-    return label(table(row(cell(table(*rows))), border=1, cellpadding=4, **look))
+    look = {"border": 1, **look, **(looks.HERE if card.here else {})}
+    return label(table(row(cell(table(*parts))), cellpadding=4, **look))
 
 
 def _need(each: Row) -> float:
@@ -296,29 +317,46 @@ def _rail(rail: Rail, span: int, port: str, **size: Any) -> str:
     return cell(colspan=3, width=RAIL, rowspan=span, port=port, **looks.RAILS[rail], **size)
 
 
-def _strip_row(neighbours: Sequence[int], edge: str, card: Card, layout: Layout) -> str:
+def _strip_row(carry: Sequence[bool], edge: str, card: Card, layout: Layout) -> str:
     """Write the strip at one edge of a card: see NOTE [slots]. Where the card is as wide as its
-    neighbours together, each slot stands right over its neighbour's rail and middle."""
-    n, whole = len(neighbours), RAIL + GAP + layout.width_of(card)
-    outer = layout.width + layout.around
-    inset = (layout.around - RAIL - GAP) // 2
-    exact = n == 1 or layout.columns.get(card.id) == n
-    pitch = outer + APART if exact else whole // n
-    middle = outer // 2 - inset - RAIL - 1 if exact else max(pitch // 2 - RAIL, 1)
+    neighbours together, each slot stands right over its neighbour's rail and middle.
+
+    Args:
+        carry: for each neighbour, from the left, whether a gradient goes along its arrow.
+        edge: "t" or "b": top or bottom.
+        card: whose edge it is.
+        layout: of the outline.
+    """
+    n, whole = len(carry), RAIL + GAP + layout.width_of(card) + FILLER
+    pitch, middle = _pitch(n, whole, card, layout)
     rail = card.rows[0 if edge == "t" else -1].rail
-    river = looks.RIVER if rail in (Rail.COMES, Rail.CAN) and n > 1 else None
+    has_river = rail in (Rail.COMES, Rail.CAN) and n > 1
     height = 1 if n == 1 else 2 if rail is Rail.CAN else STRIP
+    pieces = [has_river and (k == 0 or comes) for k, comes in enumerate(carry)]  # 0: the rail
+    last = max((k for k in range(n) if pieces[k]), default=0)
+    line = {"sides": "B" if edge == "t" else "T", "border": 1, "color": looks.RIVER}
     cells = []
-    for k in range(n):
-        rest = (whole - (n - 1) * pitch if k == n - 1 else pitch) - RAIL - middle - 2
-        joined = river if k < n - 1 else None
+    for k, is_piece in enumerate(pieces):
+        behind = line if k < last else {}
+        at_port = {"bgcolor": looks.RIVER} if is_piece else behind
+        own = pitch if k < n - 1 else whole - (n - 1) * pitch
         cells += [
-            fixed(RAIL, height, port=f"{edge}{k}o", bgcolor=river),
-            fixed(middle, height, bgcolor=joined),
-            fixed(2, height, port=f"{edge}{k}f", bgcolor=joined),
-            fixed(max(rest, 1), height, bgcolor=joined),
+            fixed(RAIL, height, port=f"{edge}{k}o", **at_port),
+            fixed(middle, height, **behind),
+            fixed(2, height, port=f"{edge}{k}f", **behind),
+            fixed(max(own - RAIL - middle - 2, 1), height, **behind),
         ]
-    return row(cell(table(row(*cells)), colspan=5, align="left"))
+    return row(cell(table(row(*cells)), align="left"))
+
+
+def _pitch(n: int, whole: int, card: Card, layout: Layout) -> tuple[int, int]:
+    """Return how far apart the slots of a strip stand, and how far the port of a value stands
+    behind that of a gradient, in points."""
+    if n == 1 or layout.columns.get(card.id) == n:
+        outer = layout.width + layout.around
+        return outer + APART, outer // 2 - INSET - RAIL - 1
+    pitch = whole // n
+    return pitch, max(pitch // 2 - RAIL, 1)
 
 
 @lru_cache(maxsize=2_000)
@@ -337,7 +375,7 @@ def _row(each: Row, width: int, whole: int) -> str:
     cells = [cell(line(_spans(each, room - 6)), align="left", width=max(room, 1))]
     cells += [text for _, text in right]
     fill = looks.TONES[each.tone].fill
-    inside = row(*cells, cell(width=whole - width + 1))
+    inside = row(*cells, cell(width=whole - width + FILLER))
     return table(inside, cellpadding=2, bgcolor=fill, width=whole, style="rounded")
 
 
@@ -356,7 +394,8 @@ def _least(row: Row) -> float:
     of it to tell which it is."""
     span = row.left[0]
     font = _look(span, row.tone)
-    return min(_widths([text], [font]) for text in (*span.shorter, span.text, ENOUGH))
+    enough = ENOUGH_OF_TITLE if row.tone is Tone.TITLE else ENOUGH
+    return min(_widths([text], [font]) for text in (*span.shorter, span.text, enough))
 
 
 def _right_cells(each: Row) -> list[tuple[int, str]]:
@@ -423,6 +462,8 @@ def _spans(each: Row, room: int) -> str:
                 return _joined(texts, fonts)
         rest = _widths(texts, fonts) - width_of(texts[k], fonts[k])
         texts[k] = shortened(texts[k], room - rest, fonts[k])
+        if k and len(texts[k]) < WORD:
+            texts[k] = ""
         if _widths(texts, fonts) <= room:
             break
     return _joined(texts, fonts)
@@ -444,12 +485,21 @@ def _look(span: Span, tone: Tone) -> SpanLook:
     return look if look.colour else look._replace(colour=looks.TONES[tone].colour)
 
 
-def _chip(lines: Sequence[str], look: theme.ChipLook) -> str:
+def _chip(lines: Sequence[str], look: theme.ChipLook, here: str = "") -> str:
     text_look = SpanLook(theme.STATE_SIZE, bold=True, colour=look.colour)
-    width = int(max(width_of(text, text_look) for text in lines)) + 8
+    longest = max(width_of(text, text_look) for text in (*lines, here))
+    width = int(longest) + 8
     text = "<br/>".join(font(text, text_look) for text in lines)
     chip = cell(text, style="rounded", bgcolor=look.fill, width=width)
-    return label(table(row(cell(width=2), chip), cellpadding=2))
+    pointed = _chip_below(here, width) if here else []
+    return label(table(row(cell(width=2), chip), *pointed, cellpadding=2))
+
+
+def _chip_below(text: str, width: int) -> list[str]:
+    look = looks.CHIP_HERE
+    text_look = SpanLook(theme.STATE_SIZE, bold=True, colour=look.colour)
+    chip = cell(font(text, text_look), style="rounded", bgcolor=look.fill, width=width)
+    return [row(cell(width=2), chip)]
 
 
 # --- arrows ---------------------------------------------------------------------------------------
@@ -480,7 +530,7 @@ def _edge(k: int, arrow: Arrow, layout: Layout, cards: Mapping[int, Card]) -> st
         "id": f"e{k}",
         "class": f"{arrow.kind} loses" if arrow.loses else arrow.kind,
         **looks.ARROWS[arrow.kind],
-        "weight": SPINE if arrow.spine else OTHER,
+        "weight": SPINE if arrow.spine else INPUT if cards[arrow.tail].narrow else OTHER,
         "label": _arrow_chip(arrow),
     }
     return f"n{arrow.tail}{tail} -> n{arrow.head}{head} {_listed(attributes)};"
@@ -502,7 +552,10 @@ def _arrow_chip(arrow: Arrow) -> str:
         return ""
     if arrow.kind == "gradient":
         return _chip(arrow.label, looks.CHIP_GRADIENT)
-    return _chip(arrow.label, looks.CHIP_LOSES if arrow.loses else looks.CHIP_CUT)
+    look = looks.CHIP_LOSES if arrow.loses else looks.CHIP_CUT
+    if arrow.here:
+        return _chip(arrow.label[:-1], look, arrow.label[-1])
+    return _chip(arrow.label, look)
 
 
 # --- headline and legend --------------------------------------------------------------------------
@@ -517,16 +570,15 @@ def _head(outline: Outline, layout: Layout) -> str:
         strip = _all_parameters(headline, mark, width - HEAD_WIDTH + STRIP_WIDTH)
         rows.append(row(cell(strip, align="left")))
     for spans in headline.lines:
-        parts = _broken(spans, looks.HEAD_LINE, width)
-        rows += [_head_row(some, looks.HEAD_LINE, width) for some in parts]
+        first, *others = _broken(spans, looks.HEAD_LINE, width)
+        rows.append(_head_row(first, looks.HEAD_LINE, width))
+        rows += [_head_row(some, looks.HEAD_LINE, width, INDENT) for some in others]
     inside = table(*rows, cellpadding=2, width=width)
     return label(table(row(cell(inside)), cellpadding=7, bgcolor=looks.PAPER, style="rounded"))
 
 
 def _broken(spans: Sequence[Span], look: SpanLook, width: int) -> list[list[Span]]:
-    """Break a line of a narrow headline between words."""
-    if width >= HEAD_WIDTH:
-        return [[*spans]]
+    """Break a line of the headline between words where it has no room."""
     lines: list[list[Span]] = [[]]
     room = width - 10.0
     for span in spans:
@@ -537,16 +589,16 @@ def _broken(spans: Sequence[Span], look: SpanLook, width: int) -> list[list[Span
             if width_of(longer, text_look) + 8 > room and (text or lines[-1]):
                 lines[-1] += [span._replace(text=text)] if text else []
                 lines.append([])
-                room, longer = width - 10.0, word
+                room, longer = width - 10.0 - INDENT, word
             text = longer
         lines[-1].append(span._replace(text=text))
         room -= width_of(text, text_look) + 8
     return lines
 
 
-def _head_row(spans: Sequence[Span], look: SpanLook, head_width: int) -> str:
-    room = head_width - 10.0
-    cells = []
+def _head_row(spans: Sequence[Span], look: SpanLook, head_width: int, indent: int = 0) -> str:
+    room = head_width - 10.0 - indent
+    cells = [cell(width=indent)] if indent else []
     for span in spans:
         style = looks.SPANS[span.look]
         text_look = look if span.look == "plain" else style

@@ -6,15 +6,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Hashable, Sequence
 from functools import cached_property
+from typing import Any
 
+from gradviz.graph.finished import Finished
 from gradviz.graph.operations import Operations
 from gradviz.graph.records import Graph, NoteKind
 from gradviz.picture import scene as pictures
-from gradviz.picture.outline import unrecorded
 from gradviz.picture.outline.asked import AS_IT_IS, Asked, Before
 from gradviz.picture.outline.before import keys_of
 from gradviz.picture.outline.contents import Contents
+from gradviz.picture.outline.finishing import Finishing, Paths, ReachedContents
 from gradviz.picture.outline.fit import Draw, Fitted, Fitting
+from gradviz.picture.outline.groups import Groups
 from gradviz.picture.outline.opening import Modules, Opening
 from gradviz.picture.outline.scene import Arrow, Card, Outline, Row, Tone
 from gradviz.picture.outline.units import NOT_LOST, Expansion, Kind
@@ -45,19 +48,18 @@ class Drawn:
     Args:
         graph: of a recording, or of a model that was not recorded.
         draw: lays out DOT text.
-        asked: what the reader asked for.
+        asked: what the reader asked for, besides opening modules: see ``opening``.
     """
 
     def __init__(self, graph: Graph, draw: Draw, asked: Asked = AS_IT_IS) -> None:
         self.graph = graph
-        self.chosen = tuple(sorted(asked.opened))  # what the reader opened
+        self.asked = asked
+        self.opened_by_hand: tuple[str, ...] = ()  # paths of modules and parameters
         fitting = Fitting(graph, draw, asked)
         self.operations = fitting.operations
         self.fitting = fitting if graph.calls else None
-        if graph.calls:
-            self.fitted: Fitted = fitting.fitted()
-        else:
-            self.fitted = unrecorded.fitted(graph, draw, asked)
+        self.finishing = None if graph.calls else Finishing(graph, draw, asked)
+        self.fitted: Fitted = (self.finishing or fitting).fitted()
 
     @cached_property
     def before(self) -> Before | None:
@@ -96,50 +98,81 @@ class Drawn:
     # --- what a reader opens by hand --------------------------------------------------------------
 
     def opening(self, paths: Sequence[str]) -> Drawn:
-        """Return the outline with these modules opened, everything else as it is here. What was
-        not recorded is drawn as a whole: there nothing opens.
+        """Return the outline with these modules opened, everything else as it is here. This is the
+        only way in which something is opened that is not open by itself.
 
         Args:
-            paths: of modules, with or without the name of the model.
+            paths: of modules, with or without the name of the model. A parameter gets a card.
 
         Raises:
             GradvizError: there is no such module.
         """
-        if self.fitting is None or self.before is None:
-            return self
-        opening = Opening(self.fitting, self.before, self.modules, self.modules.asked(paths))
         drawn = copy.copy(self)
         for made in ("contents", "before", "narrow"):
             drawn.__dict__.pop(made, None)
-        drawn.chosen, drawn.fitted = tuple(paths), opening.fitted()
-        drawn.fitting = opening.fitting
+        drawn.opened_by_hand = tuple(paths)
+        names = self.asked_for(paths)
+        if self.finishing is not None:
+            drawn.finishing, drawn.fitted = self.finishing.opening(names, self.fitted)
+        elif self.fitting is not None and self.before is not None:
+            opening = Opening(self.fitting, self.before, self._modules, names)
+            drawn.fitted, drawn.fitting = opening.fitted(), opening.fitting
         return drawn
 
+    def asked_for(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Return the whole names of modules, each behind those around it that it opens too.
+
+        Raises:
+            GradvizError: there is no such module.
+        """
+        return (self._modules if self.finishing is None else self._paths).asked(paths)
+
     @cached_property
-    def modules(self) -> Modules:
-        """The modules of the recording, by name."""
-        expansion = Expansion(self.operations)
+    def _modules(self) -> Modules:
+        """The modules of a recording, by name."""
+        expansion = Expansion(self.operations, self.asked)
         in_parts = {unit.parent for unit in expansion.items if unit.kind is Kind.PIECE}
         return Modules(expansion.tree, expansion.is_open - in_parts)
 
     @cached_property
-    def contents(self) -> Contents | None:
-        """What a reader can go to; None where nothing was recorded."""
+    def _paths(self) -> Paths:
+        """The modules of a graph that was not recorded, by name."""
+        return Paths(Groups(Finished(self.graph), asked=self.asked))
+
+    @cached_property
+    def contents(self) -> Contents | ReachedContents | None:
+        """What a reader can go to."""
+        asked = self.asked_for(self.opened_by_hand)
+        if self.finishing is not None:
+            return ReachedContents(self.finishing, self._paths, self.fitted, asked)
         if self.fitting is None:
             return None
-        asked = self.modules.asked(self.chosen)
-        units = self.fitting.plan.units
-        return Contents(self.fitting.expansion, self.modules, units, self.outline.cards, asked)
+        units, cards = self.fitting.plan.units, self.outline.cards
+        return Contents(self.fitting.expansion, self._modules, units, cards, asked)
 
     @property
     def opens(self) -> dict[int, str]:
-        """The module that opens a card, by the card's id; nothing of what was not recorded."""
-        return {} if self.fitting is None else {c.id: c.path for c in self.outline.cards}
+        """The module that opens a card, by the card's id."""
+        return {c.id: c.path for c in self.outline.cards}
+
+    @property
+    def members(self) -> dict[int, tuple[str, ...]]:
+        """The modules of a card of several equal ones, by the card's id."""
+        return {c.id: c.members for c in self.outline.cards if c.members}
 
     @property
     def outline(self) -> Outline:
         """What is drawn."""
         return self.fitted.outline
+
+    @property
+    def pointed(self) -> dict[str, Any] | None:
+        """What an explanation points at: the words of its row, and ids of cards and arrows as in
+        the SVG; None where nothing is."""
+        cards = [f"n{card.id}" for card in self.outline.cards if card.here]
+        ids = [*cards, *(f"e{k}" for k, arrow in enumerate(self.outline.arrows) if arrow.here)]
+        points = self.asked.points
+        return {"title": points.title, "text": points.text, "ids": ids} if ids else None
 
     @property
     def titles(self) -> dict[str, str]:

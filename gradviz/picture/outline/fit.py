@@ -39,6 +39,7 @@ NARROW, HALF_HEAD = 3, 290  # of a picture half a page wide: which of ``WIDTHS``
 Draw = Callable[[str], str]  # from DOT to DOT with positions
 Box = tuple[float, float]
 Box3 = tuple[float, float, float]
+Bounds = tuple[float, float, float, float]
 NOWHERE: Mapping[int, float] = {}
 
 
@@ -119,14 +120,14 @@ class Fitting:
         self.gathering = Gathering(self.expansion)
         self.draw = draw
         self.plan = Plan([])  # what ``fitted`` chose
-        self._last: Fitted | None = None
+        self.last: Fitted | None = None  # the layout tried last
 
     def fitted(self) -> Fitted:
         """Return the first outline that fits a page, or the smallest one."""
         best: tuple[Plan, Fitted] | None = None
         for wanted in self._plans_like_before():
             plan, fitted = self._uncrossed(wanted, self.laid_out(wanted))
-            self._last = fitted
+            self.last = fitted
             if best is None or _flaws(fitted) < _flaws(best[1]):
                 best = plan, fitted
             if fitted.fits and not fitted.crossings:
@@ -197,8 +198,11 @@ class Fitting:
     def _plans(self) -> Iterator[Plan]:
         """Go through ever smaller plans."""
         plan = self._low_enough(Plan(self._units))
-        if self.expansion.asked.is_more and self.guess(plan) > FAR_TOO_HIGH:
+        if self.expansion.asked.is_strict and self.guess(plan) > FAR_TOO_HIGH:
             yield from self._as_asked(plan)
+            return
+        if len(plan.units) > SEVERAL and self.guess(plan) > FAR_TOO_HIGH:
+            yield from self._in_column()  # no layout of so many cards fits, and each takes long
             return
         yield from self.narrower(plan)
         plan = replace(plan, units=without_inputs(plan.units))
@@ -217,12 +221,17 @@ class Fitting:
         became of them."""
         units = without_inputs(self.gathering.units)
         plan = Plan(units, said_above=False, in_column=True)
-        for smaller in (fold_one, list_one):
+        most = (HEIGHT - HEADING + BETWEEN) / (TITLE + BETWEEN)  # cards of a title alone
+        for smaller in (fold_one, self._listed):
             while (more := smaller(self.cards(plan))) is not None:
-                if self.guess(plan) <= HEIGHT:
+                if len(plan.units) <= most and self.guess(plan) <= HEIGHT:
                     yield plan
                 plan = replace(plan, units=more)
         yield plan
+
+    def _listed(self, cards: Cards) -> list[Unit] | None:
+        """Make rows of neighbours: of the hundreds of a training loop many at once."""
+        return list_one(cards, max(1, len(cards.units) - SEVERAL))
 
     def _as_asked(self, plan: Plan) -> Iterator[Plan]:
         """Go through the plans of what is higher than a page because the reader asked for so
@@ -251,7 +260,7 @@ class Fitting:
         for k, width in enumerate(WIDTHS):
             if columns * (width + 44) <= WIDTH + 40 or k == len(WIDTHS) - 1:
                 yield replace(plan, width=k)
-                if self._last is not None and self._last.width <= WIDTH:
+                if self.last is not None and self.last.width <= WIDTH:
                     break  # narrower would be no lower
 
     def _columns(self, plan: Plan) -> int:
@@ -259,7 +268,7 @@ class Fitting:
         if plan.in_column:
             return 1
         rank = self.cards(plan).links.rank
-        wide = [rank[k] for k, u in enumerate(plan.units) if u.kind is not Kind.INPUT]
+        wide = [rank[k] for k, u in enumerate(plan.units) if u.tensor_id is None]
         return max((wide.count(r) for r in wide), default=1)
 
     def guess(self, plan: Plan) -> float:
@@ -500,29 +509,31 @@ def size_of(laid_out: str) -> Box:
 
 def crossed(laid_out: str) -> tuple[Pair, ...]:
     """List the links of both arrows of every pair that crosses."""
-    lines: list[tuple[Pair, list[Box]]] = []
+    lines: list[tuple[Pair, list[Box], Bounds]] = []
     pattern = r"\bn(\d+)(?::\S+)?\s*->\s*n(\d+)(?::\S+)?\s*\[(.*?)\];"
     for tail, head, attributes in re.findall(pattern, laid_out, re.DOTALL):
         place = re.search(r'\bpos="([^"]+)"', attributes)
         if place:
             points = re.findall(r"(-?[\d.]+),(-?[\d.]+)", place[1].replace("\\\n", ""))
             line = _polyline([(float(x), float(y)) for x, y in points], place[1])
-            lines.append(((int(tail), int(head)), line))
+            lines.append(((int(tail), int(head)), line, _bounds(line)))
     pairs = (
         (first, second)
-        for (first, one), (second, other) in combinations(lines, 2)
-        if _boxes_meet(one, other) and _cross(one, other)
+        for (first, one, box), (second, other, second_box) in combinations(lines, 2)
+        if _meet(box, second_box) and _cross(one, other)
     )
     return tuple(pair for both in pairs for pair in both)
 
 
-def _boxes_meet(one: list[Box], other: list[Box]) -> bool:
+def _bounds(line: list[Box]) -> Bounds:
+    """Return the least and the largest x, and the least and the largest y of a line."""
+    across, down = zip(*line, strict=True)
+    return min(across), max(across), min(down), max(down)
+
+
+def _meet(one: Bounds, other: Bounds) -> bool:
     """Say whether two lines can cross at all."""
-    return all(
-        min(p[i] for p in one) <= max(p[i] for p in other)
-        and min(p[i] for p in other) <= max(p[i] for p in one)
-        for i in (0, 1)
-    )
+    return one[0] <= other[1] and other[0] <= one[1] and one[2] <= other[3] and other[2] <= one[3]
 
 
 def _polyline(points: list[Box], written: str) -> list[Box]:
@@ -532,14 +543,7 @@ def _polyline(points: list[Box], written: str) -> list[Box]:
 
 
 def _cross(one: list[Box], other: list[Box]) -> bool:
-    apart = any(
-        max(p[k] for p in a) < min(p[k] for p in b)
-        for a, b in ((one, other), (other, one))
-        for k in (1, 0)
-    )
-    return not apart and any(
-        _segments_cross(a, b, c, d) for a, b in pairwise(one) for c, d in pairwise(other)
-    )
+    return any(_segments_cross(a, b, c, d) for a, b in pairwise(one) for c, d in pairwise(other))
 
 
 def _segments_cross(a: Box, b: Box, c: Box, d: Box) -> bool:

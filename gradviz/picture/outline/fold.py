@@ -71,23 +71,34 @@ def _folded_at(units: list[Unit], pair: Pair, cards: Cards) -> list[Unit]:
     ]
 
 
-def list_one(cards: Cards) -> list[Unit] | None:
+def list_one(cards: Cards, at_once: int = 1) -> list[Unit] | None:
     """Make one card of the two neighbours that matter least, whatever became of them: each is a row
     there.
 
     Args:
         cards: of the outline so far, all under each other.
+        at_once: how many such cards are made at most, of different neighbours.
 
     Returns:
-        The units, one less; None where no two may become one.
+        The units, one less for each; None where no two may become one.
     """
     pairs = sorted(_neighbours(cards)) or sorted(_neighbours(cards, across_modes=True))
-    if not pairs:
-        return None
-    upper, lower = pairs[0].upper, pairs[0].lower
-    units = cards.units
-    whole = listed(units[upper], units[lower], around_both(cards.tree, units[upper], units[lower]))
-    return [*units[:upper], whole, *units[upper + 1 : lower], *units[lower + 1 :]]
+    units: list[Unit | None] = [*cards.units]
+    for upper, lower in _apart(pairs, at_once):
+        one, other = cards.units[upper], cards.units[lower]
+        units[upper], units[lower] = listed(one, other, around_both(cards.tree, one, other)), None
+    return [unit for unit in units if unit is not None] if pairs else None
+
+
+def _apart(pairs: Iterable[Pair], most: int) -> list[tuple[int, int]]:
+    """Return the places of the first pairs of which no two share a card."""
+    taken: set[int] = set()
+    chosen: list[tuple[int, int]] = []
+    for pair in pairs:
+        if len(chosen) < most and not taken & {pair.upper, pair.lower}:
+            taken |= {pair.upper, pair.lower}
+            chosen.append((pair.upper, pair.lower))
+    return chosen
 
 
 def _neighbours(cards: Cards, *, across_modes: bool = False) -> Iterable[Pair]:
@@ -96,7 +107,7 @@ def _neighbours(cards: Cards, *, across_modes: bool = False) -> Iterable[Pair]:
     distance = _distances(cards)
     matters = [_matters(cards, k) for k in range(len(cards.units))]
     sizes = [len(cards.expansion.weights_in(unit)) for unit in cards.units]
-    places = [k for k, unit in enumerate(cards.units) if unit.kind is not Kind.INPUT]
+    places = [k for k, unit in enumerate(cards.units) if unit.tensor_id is None]
     for upper, lower in pairwise(places):
         first, second = cards.units[upper], cards.units[lower]
         if first.kind not in MAY_BE_ROW or second.kind not in MAY_BE_ROW:
@@ -168,7 +179,7 @@ def _are_alike(cards: Cards, upper: int, lower: int) -> bool:
     """Say whether two cards follow each other in call order and are of one state."""
     between = (unit.kind for unit in cards.units[upper + 1 : lower])
     ends = {cards.units[upper].kind, cards.units[lower].kind}
-    if not {*between} <= {Kind.INPUT} or not ends <= {*MAY_FOLD}:
+    if not {*between} <= {Kind.INPUT, Kind.LEAF} or not ends <= {*MAY_FOLD}:
         return False
     return _state(cards, upper) == _state(cards, lower)
 

@@ -36,7 +36,7 @@ class Gathering:
         units = self._statements_folded(units)
         units = self._equal_merged(self._loops_joined(units))
         units = self._statements_beside(self._twins_merged(units))
-        return [*self._inputs(units), *units]
+        return [*self._leaves(units), *self._inputs(units), *units]
 
     # --- losses -----------------------------------------------------------------------------------
 
@@ -350,6 +350,17 @@ class Gathering:
                     if alone and self._is_input(i):
                         object_id = self.operations.graph.tensor[i].object_id
                         found.setdefault(object_id, Unit(Kind.INPUT, [], tensor_id=i))
+        return list(found.values())
+
+    def _leaves(self, units: list[Unit]) -> list[Unit]:
+        """Make a card of each parameter that the reader asked for: outside of frames, where it can
+        stand beside what else goes into its first user."""
+        found: dict[int, Unit] = {}
+        for unit in units if self.expansion.leaves else ():
+            for i in (i for at in unit.ops for i in self.operations.all[at].reads):
+                object_id = self.operations.graph.tensor[i].object_id
+                if object_id in self.expansion.leaves:
+                    found.setdefault(object_id, Unit(Kind.LEAF, [], tensor_id=i))
         return list(found.values())
 
     def _is_input(self, tensor_id: int) -> bool:

@@ -16,6 +16,7 @@ from functools import cached_property
 from itertools import groupby
 
 from gradviz.graph.finished import Finished
+from gradviz.graph.module_tree import CALLS
 from gradviz.graph.operations import Fate, Weight
 from gradviz.picture.outline.asked import AS_IT_IS, Asked
 
@@ -61,6 +62,11 @@ class Group:
     is_range: bool = False
     is_side: bool = False
 
+    @property
+    def is_fold(self) -> bool:
+        """Whether it is of neighbours that are neither equal nor side by side."""
+        return bool(self.members) and not self.is_range and not self.is_side
+
 
 class Groups:
     """The groups of a graph that was not recorded.
@@ -69,20 +75,29 @@ class Groups:
         finished: the graph.
         most: how many there may be, apart from those that the reader asked for.
         asked: what the reader asked for.
+        before: of the picture in which the reader opened what is asked for; it stays as it is.
     """
 
-    def __init__(self, finished: Finished, most: int = MANY, asked: Asked = AS_IT_IS) -> None:
+    def __init__(
+        self,
+        finished: Finished,
+        most: int = MANY,
+        asked: Asked = AS_IT_IS,
+        before: Groups | None = None,
+    ) -> None:
         self.finished = finished
         self.asked = asked
-        self.open = self._with_lists(
-            {*self._asked_for} if asked.is_strict else {"", *self._asked_for}
+        self.before = before
+        always: set[str] = {""} if before is None else before.open
+        self.open: set[str] = self._with_lists(
+            {*self._asked_for} if asked.is_strict else {*always, *self._asked_for}
         )
-        if not asked.is_strict:
+        if not asked.is_strict and before is None:
             self._open_modules()
         groups, self.last = self._scan(self.open)
         groups = self._without_returns(groups)
         groups = self._sides(self._ranges(groups))
-        self.all = self._folded(groups, most)
+        self.all = self._folded(groups, most) if before is None else self._as_in(before, groups)
 
     # --- parameters -------------------------------------------------------------------------------
 
@@ -160,6 +175,8 @@ class Groups:
         """The paths of the modules that the reader opened, and of those around them."""
         found = set[str]()
         for path in self._asked_paths:
+            if self.before is not None and not self.can_open(path):
+                continue  # a click on it only asks for a card of its own
             parts = path.split(".") if path else []
             found.update(".".join(parts[:n]) for n in range(len(parts) + 1))
         return found
@@ -175,7 +192,7 @@ class Groups:
             found.add(path if known else path.removeprefix(root) if path != root[:-1] else "")
         if self.asked.depth:
             paths = ("", *self.finished.kinds)
-            found |= {p for p in paths if self._level(p) < self.asked.depth and self._is_parent(p)}
+            found |= {p for p in paths if self._level(p) < self.asked.depth and self.is_parent(p)}
         return found | self._around_paths
 
     @property
@@ -199,8 +216,22 @@ class Groups:
         around = (".".join(parts[:n]) for n in range(1, len(parts)))
         return bool(path) + sum(self.kind(p) not in LISTS for p in around)
 
-    def _is_parent(self, path: str) -> bool:
+    def is_parent(self, path: str) -> bool:
+        """Say whether modules with parameters stand in a module."""
         return not path or any(map(self.kind, self.children(path)))
+
+    def can_open(self, path: str) -> bool:
+        """Say whether the modules inside one can be drawn in its place: there are some, and it was
+        not called so often that they would be all that is seen."""
+        return self.is_parent(path) and self._times(path) <= CALLS
+
+    def _times(self, path: str) -> int:
+        """Return how often the values come again to a module inside one, at most."""
+        children = self.children(path)
+        inside = {anchor: child for child in children for anchor in self._below.get(child, ())}
+        own = (inside.get(anchor) for anchor in self.finished.anchors if anchor)
+        runs = Counter(child for child, _ in groupby(own) if child)
+        return max(runs.values(), default=0)
 
     def is_kept(self, group: Group) -> bool:
         """Say whether a card is what the reader asked for, and must not be folded."""
@@ -431,6 +462,24 @@ class Groups:
             k = min(pairs, key=lambda k: (matters[k] or matters[k + 1], size[k] + size[k + 1], k))
             groups = [*groups[:k], merged(groups[k : k + 2]), *groups[k + 2 :]]
         return groups
+
+    def _as_in(self, before: Groups, groups: list[Group]) -> list[Group]:
+        """Fold what was folded before, unless the reader asked for something in it."""
+        folds = [g for g in before.all if g.is_fold and not self._is_asked_for(g)]
+        owner = {node: k for k, fold in enumerate(folds) for node in fold.nodes}
+        runs = groupby(groups, key=lambda group: owner.get(group.nodes[0]))
+        found: list[Group] = []
+        for fold, run in runs:
+            same = list(run)
+            found += same if fold is None or len(same) == 1 else [merged(same)]
+        return found
+
+    def _is_asked_for(self, group: Group) -> bool:
+        return any(
+            path == key or path.startswith(f"{key}.")
+            for key in group.keys
+            for path in self._asked_paths
+        )
 
     def _is_uneven(self, group: Group) -> bool:
         return {Fate.REACHED, Fate.UNREACHED} <= {w.fate for w in self.weights_of(group.keys)}

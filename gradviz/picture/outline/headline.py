@@ -9,7 +9,8 @@ from itertools import groupby
 
 from gradviz.graph.operations import HAS, Fate, Weight
 from gradviz.graph.records import Cut
-from gradviz.picture.outline.cards import Cards
+from gradviz.picture.outline.cards import WRITTEN, Cards
+from gradviz.picture.outline.links import Link
 from gradviz.picture.outline.loops import FLOOR_TEXT
 from gradviz.picture.outline.scene import Headline, Part, Rail, Span
 from gradviz.picture.outline.skips import Skips
@@ -108,20 +109,30 @@ class Heading:
         backwards = self.operations.graph.backwards
         if len(backwards) < 2:
             return []
-        lines = []
-        for backward in backwards[:CAUSES]:
+        lines: dict[Hashable, tuple[Span, ...]] = {}
+        for backward in backwards:
             name = self.cards.states.loss_name(backward.run)
             call = self.operations.graph.call.get(backward.call_id)
             place = self.cards.words.where(call)
+            if backward.kind == "grad":
+                if place:
+                    asked = say("outline.grad_at", loss=name, place=place)
+                else:
+                    asked = say("outline.grad_of", loss=name)
+                lines[asked] = (Span(asked),)
+                continue
             if place:
                 start = Span(say("outline.backward_at", loss=name, place=place))
             else:
                 start = Span(say("outline.backward_of", loss=name))
-            lines.append((start, *self._modules_in(backward.run)))
-        return lines
+            lines[backward.run] = (start, *self._modules_in(backward.run))
+        return list(lines.values())[:CAUSES]
 
     def _modules_in(self, run: int) -> list[Span]:
         spans = []
+        if not self.operations.graph.modules:
+            n = sum(self._got_in(weight, run) for weight in self.weights)
+            return [Span(say("outline.all_of", n=n, total=len(self.weights)), "cut")]
         for module in self.operations.graph.modules:
             weights = [w for w in self.weights if w.module_id == module.id]
             n = sum(self._got_in(weight, run) for weight in weights)
@@ -295,27 +306,29 @@ class Heading:
 
     def _harmless(self) -> list[tuple[Span, ...]]:
         """Tell of cuts that are drawn or said though no parameter is left without by them."""
-        found: dict[str, Cut] = {}
-        links = self.cards.links
+        found: dict[Hashable, list[tuple[Link, Cut]]] = {}
         costly = {self.cards.expansion.told(cut) for cut in self.cards.loses}
-        for link in links.all.values():
+        for link in self.cards.links.all.values():
             for cut in link.cuts:
-                if self.cards.expansion.told(cut) in costly or not link.is_cut:
-                    continue
-                first, last = self.cards.name_of(link.tail), self.cards.name_of(link.head)
-                text = say(
-                    "outline.harmless_cut",
-                    reason=reason_of(cut),
-                    place=self.causes.where(cut),
-                    first=first,
-                    last=last,
-                )
-                found.setdefault(text, cut)
+                told = self.cards.expansion.told(cut)
+                if told not in costly and (link.is_cut or cut.reason in WRITTEN):
+                    found.setdefault(told, []).append((link, cut))
         lines: list[tuple[Span, ...]] = []
-        for text, cut in list(found.items())[:HARMLESS]:
-            lines.append((Span(say("outline.harmless")), Span(text, "cut")))
-            lines += self._others_send(cut)
+        for same in list(found.values())[:HARMLESS]:
+            lines.append((Span(say("outline.harmless")), Span(self._harmless_cut(same), "cut")))
+            lines += self._others_send(same[0][1])
         return lines
+
+    def _harmless_cut(self, same: list[tuple[Link, Cut]]) -> str:
+        """Tell cuts of one line, and the cards between which they stand."""
+        name_of, cut = self.cards.name_of, same[0][1]
+        names = {
+            "first": list(dict.fromkeys(name_of(link.tail) for link, _ in same)),
+            "last": list(dict.fromkeys(name_of(link.head) for link, _ in same)),
+        }
+        return say(
+            "outline.harmless_cut", reason=reason_of(cut), place=self.causes.where(cut), **names
+        )
 
     def _others_send(self, cut: Cut) -> list[tuple[Span, ...]]:
         """Tell that all other skips of this kind, between modules of the same classes, send a

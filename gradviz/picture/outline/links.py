@@ -3,7 +3,7 @@ drawn as arrows, and which are said in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -172,12 +172,18 @@ class Links:
             return
         elif source in self.owner:  # also what only cuts, where a module is nothing else
             if source not in self.expansion.data:
-                yield self.owner[source], cut
+                yield self.owner[source], cut or self._left_behind(source, tensor_id)
         elif source in self.expansion.looked_through:
             through = self.operations.all[source]
             for further, before in zip(through.reads, through.sources, strict=True):
                 for tail, cut_before in self._origins(through, further, before):
                     yield tail, cut_before or cut
+
+    def _left_behind(self, source: int, tensor_id: int) -> Cut | None:
+        """Return the cut of a result that carries no gradient, where a loss used no other one of
+        its operation."""
+        is_tracked = self.operations.is_tracked(tensor_id)
+        return None if is_tracked else self.operations.left_behind.get(source)
 
     def _add_gradients(self, found: dict[Pair, Link]) -> None:
         leaf = {
@@ -257,7 +263,7 @@ class Links:
         for k in self.order:
             ranks[k] = max((ranks[link.tail] + 1 for link in self.into[k]), default=0)
         for k, unit in enumerate(self.units):  # an input stands right above its first user
-            if unit.kind is Kind.INPUT and self.out_of[k]:
+            if unit.tensor_id is not None and self.out_of[k]:
                 ranks[k] = max(min(ranks[link.head] for link in self.out_of[k]) - 1, 0)
         return ranks
 
@@ -286,7 +292,8 @@ class Links:
         """The way of the gradient, from a loss up, that meets most parameters."""
         best: dict[int, tuple[int, int]] = {}  # parameters met from here up, and the next card
         for k in self.order:
-            above = [(best[link.tail][0], link.tail) for link in self.into[k] if self.carries(link)]
+            up = [link for link in self.into[k] if self.units[link.tail].kind is not Kind.LEAF]
+            above = [(best[link.tail][0], link.tail) for link in up if self.carries(link)]
             most, tail = max(above, default=(0, -1), key=lambda pair: (pair[0], -pair[1]))
             best[k] = most + len(self.expansion.weights_in(self.units[k])), tail
         ends = [k for k in self.order if self.gets(k)]
@@ -306,15 +313,20 @@ class Links:
 
     @cached_property
     def said(self) -> list[Link]:
-        """The links that are said in words. A cut that is drawn somewhere is not said again."""
-        shown = {self.expansion.told(cut) for link in self.drawn for cut in link.cuts}
+        """The links that are said in words. A cut of a value that is drawn somewhere is not said
+        again."""
+        shown = {self._told(cut) for link in self.drawn for cut in link.cuts}
         return [
             link
             for pair, link in self.all.items()
             if pair not in self._drawn_pairs
             and self.units[link.tail].kind is not Kind.INPUT
-            and not (link.is_cut and shown.issuperset(map(self.expansion.told, link.cuts)))
+            and not (link.is_cut and shown.issuperset(map(self._told, link.cuts)))
         ]
+
+    def _told(self, cut: Cut) -> Hashable:
+        """Return what cuts have in common that are told as one: the value, and where it is cut."""
+        return self.operations.source_of(cut.input_id), self.expansion.told(cut)
 
     @cached_property
     def _drawn_pairs(self) -> set[Pair]:

@@ -38,6 +38,7 @@ TONES: Final[dict[Tone, ToneLook]] = {
     Tone.PLAIN: ToneLook("#333333", None),
     Tone.NOTHING: ToneLook("#444444", "#e6e6e6"),
     Tone.ALARM: ToneLook("#7a0012", "#f6c6c0"),
+    Tone.HERE: ToneLook("#4a1486", "#e6dbf7"),
 }
 
 
@@ -84,6 +85,7 @@ STRIPS: Final[dict[Rail, dict[str, Any]]] = {
 }
 
 TRACKED: Final[dict[str, Any]] = {"style": "rounded", "color": GREY, "bgcolor": "#ffffff"}
+HERE: Final[dict[str, Any]] = {"border": 3, "color": "#7b3fc4"}  # of the card that is pointed at
 UNTRACKED: Final[dict[str, Any]] = {"style": "rounded,dashed", "color": GREY, "bgcolor": "#f3f3f3"}
 BAR: Final = "#d4500c"
 BAR_BED: Final = "#f7ebe4"
@@ -112,6 +114,7 @@ ARROWS: Final[dict[str, dict[str, Any]]] = {
 CHIP_GRADIENT: Final = theme.ChipLook("#a83c00", "#fff4ec")
 CHIP_CUT: Final = theme.ChipLook("#333333", "#e4e4e4")
 CHIP_LOSES: Final = theme.ChipLook("#7a0012", "#f6c6c0")
+CHIP_HERE: Final = theme.ChipLook("#4a1486", "#e6dbf7")
 CHIP_OPENED: Final = theme.ChipLook("#333333", "#ececec")
 # Attributes of Graphviz's clusters.
 FRAMES: Final[dict[str, dict[str, Any]]] = {

@@ -1,6 +1,6 @@
-"""Opening modules of an outline by hand, one after the other.
+"""Opening modules of an outline by hand: by a click, or by their names from the start.
 
-NOTE [like before]: what a reader opened is laid out like the picture that she opened it in. What
+NOTE [like before]: what a reader opened is laid out like the picture in which it was closed. What
 had a card of its own keeps it, what was folded stays folded unless it is what she asked for, and
 the page may become longer. So nothing is searched for, and what she did not ask about stays.
 """
@@ -15,16 +15,13 @@ from itertools import groupby
 
 from gradviz.graph.module_tree import ModuleTree
 from gradviz.graph.records import GradvizError
-from gradviz.picture.outline.asked import Before
-from gradviz.picture.outline.fit import WIDTH, Fitted, Fitting, Plan, without_inputs
+from gradviz.picture.outline.asked import Before, parameters_of, with_parameters
+from gradviz.picture.outline.fit import SEVERAL, WIDTH, Fitted, Fitting, Plan, without_inputs
 from gradviz.picture.outline.fold import MAY_FOLD, around_both, folded
 from gradviz.picture.outline.gather import Gathering
 from gradviz.picture.outline.units import Expansion, Kind, Unit
-from gradviz.picture.render import CannotDraw
 from gradviz.words import given
-from gradviz.words.speech import say
 
-CARDS = 120  # of one picture
 NAMED = 5  # modules that an error gives as examples
 
 
@@ -47,6 +44,13 @@ class Modules:
         """Say whether the modules inside a module can be drawn in its place."""
         return name in self.calls and self.tree.can_open(self.calls[name][0])
 
+    def shows_more(self, name: str) -> bool:
+        """Say whether a module that is opened by its name is drawn otherwise: as the modules inside
+        it, or, where there are none and it was called once, as its operations. One of a single
+        operation keeps its card, apart from others."""
+        calls = self.calls.get(name, ())
+        return self.can_open(name) or (len(calls) == 1 and len(self.tree.below[calls[0]]) > 1)
+
     def around(self, name: str) -> list[str]:
         """List the modules around one that were called, from the outside."""
         parts = name.split(".")
@@ -61,7 +65,11 @@ class Modules:
             GradvizError: there is no such module.
         """
         found: dict[str, None] = {}
+        parameters = parameters_of(self.tree.graph)
         for path in paths:
+            if path in parameters:
+                found |= dict.fromkeys(self._around_parameter(parameters[path]))
+                continue
             name = self._known(path)
             for one in (*self.around(name), name):
                 if one in self.calls and one not in self.open_anyway:
@@ -69,6 +77,11 @@ class Modules:
                 if not self.can_open(one):
                     break
         return tuple(found)
+
+    def _around_parameter(self, name: str) -> list[str]:
+        """List a parameter behind the modules that have to be open before it gets a card."""
+        around, _ = with_parameters(self.tree.graph, [name])
+        return [*self.asked([*around]), name]
 
     def _known(self, path: str) -> str:
         """Return the whole name of a module."""
@@ -85,7 +98,7 @@ class Modules:
 
 
 class Opening:
-    """The picture of before with some modules opened: see NOTE [like before].
+    """Draws the picture of before with some modules opened: see NOTE [like before].
 
     Args:
         before: what drew the picture of before, after it did.
@@ -99,9 +112,11 @@ class Opening:
     ) -> None:
         self.before = before
         self.opened = {*opened}
-        inside = frozenset(name for name in opened if modules.can_open(name))
+        inside = frozenset(name for name in opened if modules.shows_more(name))
         self.fitting = copy.copy(before)
-        asked = before.expansion.asked._replace(opened=inside, before=like)
+        self.fitting.last = None
+        _, leaves = with_parameters(before.operations.graph, opened)
+        asked = before.expansion.asked._replace(opened=inside, before=like, leaves=leaves)
         self.fitting.expansion = Expansion(before.operations, asked)
         self.fitting.gathering = Gathering(self.fitting.expansion)
         for made in ("_finest", "_units"):
@@ -109,17 +124,10 @@ class Opening:
 
     def fitted(self) -> Fitted:
         """Return the first layout that is no wider than a page and that crosses nothing, or the
-        best one.
-
-        Raises:
-            CannotDraw: there are too many cards.
-        """
+        best one."""
         best: tuple[Plan, Fitted] | None = None
-        n = len(self.fitting.gathering.units)
-        if n > CARDS:
-            raise CannotDraw(say("picture.too_many_opened", n=n))
         for plan in self._plans():
-            fitted = self.fitting.laid_out(plan)
+            self.fitting.last = fitted = self.fitting.laid_out(plan)
             if best is None or _flaws(fitted) < _flaws(best[1]):
                 best = plan, fitted
             if fitted.width <= WIDTH and not fitted.crossings:
@@ -133,9 +141,12 @@ class Opening:
         """Go through the plan of before, narrower ones, and one column."""
         like = self.before.plan
         units = self._units()
-        with_rows = {id(like.units[k]): like.units[k].ops for k in like.children}
-        children = [k for k, unit in enumerate(units) if unit.ops in with_rows.values()]
+        with_rows = [like.units[k].ops for k in like.children]
+        children = [k for k, unit in enumerate(units) if unit.ops in with_rows]
         plan = replace(like, units=units, children=frozenset(children), undrawn=frozenset())
+        if len(units) > SEVERAL:  # each layout takes long
+            yield replace(plan, in_column=True, width=0)
+            return
         yield plan
         yield from (p for p in self.fitting.narrower(plan) if p.width > plan.width)
         if not plan.in_column:

@@ -68,8 +68,9 @@ class Places:
         source = self.operations.source_of(cut.input_id)
         before = self._made_in(source, call.module_call)
         after = self._used_in(self.operations.of_call.get(call.id), call.module_call)
-        if not before and not after and source is not None:
-            name = self.graph.tensor[cut.input_id].code_name
+        state = self.graph.tensor[cut.input_id]
+        if not before and not after and (source is not None or state.requires_grad):
+            name = state.code_name
             before = name if name.isidentifier() else ""
         return _from_to(before, after)
 

@@ -22,6 +22,7 @@ class Tone(Enum):
     PLAIN = "plain"  # neither
     NOTHING = "nothing"  # not tracked
     ALARM = "alarm"
+    HERE = "here"  # what an explanation points at
 
 
 class Rail(Enum):
@@ -79,6 +80,8 @@ class Card(NamedTuple):
         detail: what it says on hovering.
         calls: ids of the recorded calls that it stands for.
         narrow: whether it is only as wide as its text.
+        here: whether an explanation points at it.
+        members: of several equal modules the names, those that open.
     """
 
     id: int
@@ -89,6 +92,8 @@ class Card(NamedTuple):
     detail: str = ""
     calls: tuple[int, ...] = ()
     narrow: bool = False
+    here: bool = False
+    members: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -105,6 +110,7 @@ class Arrow(NamedTuple):
         label: lines of the words beside it.
         loses: of a cut: whether parameters lose their gradient by it.
         spine: whether it is on the way that meets most parameters.
+        here: whether an explanation points at it: the last line of its label says so.
     """
 
     tail: int
@@ -113,6 +119,7 @@ class Arrow(NamedTuple):
     label: tuple[str, ...] = ()
     loses: bool = False
     spine: bool = False
+    here: bool = False
 
 
 class Frame(NamedTuple):

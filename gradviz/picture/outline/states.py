@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import reduce
+from operator import or_
 from typing import NamedTuple
 
 from gradviz.graph.operations import HAS, Fate, Sent, Weight, root_of_squares
+from gradviz.graph.parameter_groups import name_of
 from gradviz.picture.outline.links import Links
 from gradviz.picture.outline.loops import FLOOR, FLOOR_TEXT, Profile, parts_of, profile_of
 from gradviz.picture.outline.scene import Rail, Row, Span, Tone
@@ -18,11 +21,13 @@ from gradviz.words.speech import say
 CODE = 24  # characters of a call as written
 BARS = 12  # calls that get an upright bar each
 ALARMS = {Fate.ZERO: "zero", Fate.VANISHED: "vanished", Fate.NAN: "nan"}
-SHORT = {
-    "gets": "gets_short",
-    "lost_all": "lost_all_short",
-    "zero": "zero_short",
-}  # what has a short wording
+SHORT = {  # what has shorter wordings, longest first
+    "gets": ("gets_short", "gets_shortest"),
+    "lost_all": ("lost_all_short",),
+    "lost_named": ("lost_named_short", "lost_named_shortest", "lost"),
+    "zero": ("zero_short",),
+}
+NAMES = 3  # parameters, or modules of them, that a card names of those that get none
 
 
 class State(NamedTuple):
@@ -196,8 +201,7 @@ class States:
         total = len(state.all) - len(state.frozen)
         found: list[Row] = []
         if state.lost:
-            each = self._each(unit, state)
-            found.append(self._count("lost", Tone.LOST, Rail.NONE, state.lost, total, right=each))
+            found.append(self._lost_row(unit, state, total))
         if state.nan:
             found.append(self._count("nan", Tone.ALARM, Rail.COMES, state.nan, total))
         if state.zero:
@@ -218,6 +222,33 @@ class States:
         if state.frozen and not state.here:
             found.append(self._frozen_row(state.frozen, place))
         return [*found, *self._moved_rows(unit)]
+
+    def _lost_row(self, unit: Unit, state: State, total: int) -> Row:
+        """Tell of parameters that get no gradient though they should: those of a part of a module
+        by name, where they have few names."""
+        right, names = self._each(unit, state), list[str]()
+        if len(state.lost) < total:
+            names = self._names_of_lost(unit, state)
+        key = "lost_named" if 0 < len(names) <= NAMES else "lost"
+        lost = state.lost
+        return self._count(key, Tone.LOST, Rail.NONE, lost, total, right=right, names=names)
+
+    def _names_of_lost(self, unit: Unit, state: State) -> list[str]:
+        """Name the parameters of a card that get no gradient, below its modules, as few as can be;
+        none where equal modules differ in what they lost."""
+        are_alike = unit.merged in (Merged.NOT, Merged.RANGE)
+        paths = [self.expansion.tree.call[i].path for i in unit.calls] if are_alike else []
+        starts = sorted((f"{path}." for path in paths if path), key=len, reverse=True)
+
+        def below(weight: Weight) -> str:
+            start = next((s for s in starts if weight.name.startswith(s)), "")
+            return weight.name.removeprefix(start)
+
+        lost = dict.fromkeys(map(below, state.lost))
+        ids = {*map(id, state.lost)}
+        others = {below(weight) for weight in state.all if id(weight) not in ids}
+        every = dict.fromkeys(map(below, state.all))
+        return [] if others & lost.keys() else name_of([*lost], [*every])
 
     def _zero_row(self, zero: list[Weight], total: int) -> Row:
         """Tell of parameters that get only zeros; it is no alarm where that is how they start."""
@@ -245,14 +276,17 @@ class States:
         *,
         right: str = "",
         bars: tuple[float, ...] = (),
+        names: Sequence[str] = (),
     ) -> Row:
         if key == "lost" and len(some) == total:
             key = "lost_all"
-        long = say(f"param_count.{key}", n=len(some), total=total)
-        short: tuple[str, ...] = ()
-        if key in SHORT:
-            short = (say(f"param_count.{SHORT[key]}", n=len(some), total=total),)
-        return Row(tone, (Span(long, shorter=short),), right, rail, bars=bars)
+        counts = {"n": len(some), "total": total}
+        said = {
+            one: say(f"param_count.{one}", **counts, **({"names": names} if "named" in one else {}))
+            for one in (key, *SHORT.get(key, ()))
+        }
+        long, *short = said.values()
+        return Row(tone, (Span(long, shorter=tuple(short)),), right, rail, bars=bars)
 
     def _each(self, unit: Unit, state: State) -> str:
         """Return the count that each of several equal calls has, where all get none."""
@@ -345,8 +379,9 @@ class States:
             text = say("outline.gets_from", n=len(norms), total=total, loss=loss)
             norm = figure(root_of_squares(norms)) if norms else ""
             found.append(Row(Tone.GETS, (Span(text),), norm, Rail.COMES))
-        for backward in self.operations.graph.backwards:
-            if backward.run not in runs and self._feeds(unit, backward.call_id):
+        fed = self._fed(unit)
+        for place, backward in enumerate(self.operations.graph.backwards):
+            if fed >> place & 1 and backward.run not in runs:
                 loss = self.loss_name(backward.run)
                 text = say("outline.none_from", total=total, loss=loss)
                 found.append(Row(Tone.OFF, (Span(text),), "", Rail.COMES))
@@ -358,14 +393,17 @@ class States:
         inputs = call.inputs if call else ()
         tensor = self.operations.graph.tensor.get(inputs[0]) if inputs else None
         name = tensor.code_name if tensor else ""
+        maker = self.operations.facts.maker.get(tensor.id) if tensor else None
+        code = maker.source.code if maker and maker.source else None
+        if not name and code and len(code) <= CODE and "=" not in code:
+            name = visible(code)
         return name or say("outline.nth_backward", n=run + 1)
 
-    def _feeds(self, unit: Unit, call_id: int) -> bool:
-        """Say whether values of a card went into the tensor on which a backward was called."""
-        call = self.operations.graph.call.get(call_id)
-        inputs = call.inputs[:1] if call else ()
-        behind = self.operations.facts.ancestors(inputs)
-        return any(i in behind for at in unit.ops for i in self.operations.all[at].makes)
+    def _fed(self, unit: Unit) -> int:
+        """Return into which losses values of a card went, as the bits of their backwards."""
+        goes_into = self.operations.facts.goes_into
+        made = (i for at in unit.ops for i in self.operations.all[at].makes)
+        return reduce(or_, map(goes_into, made), 0)
 
     def _norms(self, unit: Unit, state: State) -> tuple[str, tuple[float, ...]]:
         """Return the norm at a row's right edge, or those of several calls with their bars."""

@@ -38,6 +38,7 @@ class Kind(Enum):
     STATEMENT = "statement"
     LOSS = "loss"
     INPUT = "input"
+    LEAF = "leaf"  # a parameter that the reader asked for
     UNUSED = "unused"  # a module that was never called
 
 
@@ -77,7 +78,7 @@ class Unit:
         members: what was merged, or the rows of a piece.
         merged: how.
         unused: paths of modules beside it that were never called.
-        tensor_id: of an input: its state.
+        tensor_id: of an input or a parameter: its state.
         is_loop: of a range: whether it is one module, given what it returned.
     """
 
@@ -204,14 +205,14 @@ class Expansion:
         the line of a ``with`` or decorator around it, or around a module call that ran there as a
         whole, the outermost one."""
         outermost_first = reversed(list(self.tree.around(op.call.module_call)))
-        quiet = (self.tree.call[i].source for i in outermost_first if i in self._quiet_calls)
+        quiet = (self.tree.call[i].source for i in outermost_first if i in self.quiet_calls)
         for source in (*quiet, op.call.source):
             if source is not None and source.off is not None:
                 return source._replace(line=source.off, code=None)
         return None
 
     @cached_property
-    def _quiet_calls(self) -> set[int]:
+    def quiet_calls(self) -> set[int]:
         """The module calls that ran as a whole where no gradient is recorded."""
         ops = self.operations.all
         return {
@@ -315,6 +316,18 @@ class Expansion:
         named = {i for i in self.opened_calls if self._is_named(self.tree.call[i])}
         return named | {i for i in inner if i is not None}
 
+    @cached_property
+    def leaves(self) -> frozenset[int]:
+        """The objects of the parameters that the reader asked for."""
+        roots = [module.name for module in self.operations.graph.modules]
+        return frozenset(
+            w.object_id
+            for w in (self.operations.weights if self.asked.leaves else ())
+            if w.object_id is not None
+            and w.module_id is not None
+            and f"{roots[w.module_id]}.{w.name}" in self.asked.leaves
+        )
+
     # --- opening ----------------------------------------------------------------------------------
 
     @cached_property
@@ -357,7 +370,32 @@ class Expansion:
             same = list(run)
             if key is not None and len(same) >= REPEATS:
                 found.update(i for i in same if not self.is_asked_for(i))
-        return found
+        alike = (i for i in self.tree.children.get(parent, ()) if i in self._cut_alike)
+        return found | {i for i in alike if not self.is_asked_for(i)}
+
+    @cached_property
+    def _cut_alike(self) -> set[int]:
+        """The calls of several modules of one class in which the same lines cut, whatever that
+        costs them: one cause, which each of their cards tells, with what it costs there."""
+        if self.asked.is_strict:
+            return set()
+        found: dict[Hashable, list[ModuleCall]] = {}
+        for call_id, own in self.tree.own.items():
+            cuts = frozenset(self.told(cut) for at in own for cut in self.cuts_at.get(at, ()))
+            if cuts and call_id is not None and not self._is_cut_below(call_id):
+                found.setdefault((self.tree.call[call_id].kind, cuts), []).append(
+                    self.tree.call[call_id]
+                )
+        return {
+            call.id
+            for calls in found.values()
+            if len({(call.module_id, call.path) for call in calls}) >= REPEATS
+            for call in calls
+        }
+
+    def _is_cut_below(self, call_id: int) -> bool:
+        """Say whether something happens in a module call below one."""
+        return any(self.interesting[i] for i in self.tree.children.get(call_id, ()))
 
     def _what_happens(self, call_id: int) -> Hashable:
         """Return what calls in which the same happens have in common; None: nothing happens."""

@@ -13,8 +13,6 @@ from gradviz.graph.operations import Fate, Weight
 from gradviz.graph.parameter_groups import side_by_side
 from gradviz.graph.records import Graph
 from gradviz.picture.outline.asked import AS_IT_IS, Asked
-from gradviz.picture.outline.dot import Layout
-from gradviz.picture.outline.fit import SEVERAL, WIDTHS, Draw, Fitted, laid_out
 from gradviz.picture.outline.groups import LISTS, MANY, Group, Groups
 from gradviz.picture.outline.scene import (
     Arrow,
@@ -48,25 +46,6 @@ def outline_of(graph: Graph, asked: Asked = AS_IT_IS) -> Outline:
     return Unrecorded(graph, asked=asked).outline()
 
 
-def fitted(graph: Graph, draw: Draw, asked: Asked = AS_IT_IS) -> Fitted:
-    """Return the outline of a captured graph, laid out so that it fits a page if it can: with ever
-    fewer cards, and under each other where arrows would cross."""
-    found: list[Fitted] = []
-    for most in FEWER:
-        unrecorded = Unrecorded(graph, most, asked)
-        if unrecorded.n_cards > SEVERAL:
-            outline = unrecorded.outline(in_column=True)
-            return laid_out(outline, unrecorded, Layout(WIDTHS[0], in_column=True), draw)
-        for in_column in (False, True):
-            outline = unrecorded.outline(in_column=in_column)
-            for width in WIDTHS[:1] if in_column else WIDTHS:
-                layout = Layout(width, in_column=in_column)
-                found.append(laid_out(outline, unrecorded, layout, draw))
-                if found[-1].fits and not found[-1].crossings:
-                    return found[-1]
-    return min(found, key=lambda one: (not one.fits, one.crossings, one.width, one.height))
-
-
 class Unrecorded:
     """Puts the groups of a captured graph into cards.
 
@@ -74,12 +53,19 @@ class Unrecorded:
         graph: of ``capture``.
         most: cards that its groups may become.
         asked: what the reader asked for.
+        before: the groups of the picture in which she did, where that stays as it is.
     """
 
-    def __init__(self, graph: Graph, most: int = MANY, asked: Asked = AS_IT_IS) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        most: int = MANY,
+        asked: Asked = AS_IT_IS,
+        before: Groups | None = None,
+    ) -> None:
         self.graph = graph
-        self.finished = Finished(graph)
-        self.groups = Groups(self.finished, most, asked)
+        self.finished = Finished(graph) if before is None else before.finished
+        self.groups = Groups(self.finished, most, asked, before)
         self.lost = [w for w in self.finished.weights if w.fate is Fate.UNREACHED]
 
     def outline(self, *, in_column: bool = False) -> Outline:
@@ -197,10 +183,20 @@ class Unrecorded:
             rows += self._member_rows(children) if children else self._state_rows(group)
         rows += self._said(place, drawn)
         rows = [r._replace(rail=Rail.CAN) if r.rail is Rail.NO else r for r in rows]
-        key = group.keys[0] if len(group.keys) == 1 and not group.members else ""
-        path = self._full(key) if self.groups.children(key) else ""
+        path = self._opener(group)
         detail = self._nodes_told(group.nodes)
-        return Card(place, True, tuple(rows), self._is_end(place, group), path, detail)
+        members = tuple(map(self._full, group.keys)) if path and group.is_range else ()
+        ends = self._is_end(place, group)
+        return Card(place, True, tuple(rows), ends, path, detail, members=members)
+
+    def _opener(self, group: Group) -> str:
+        """Return the name of the module that opens a card; "" where nothing does. Of several equal
+        ones it is the first; neighbours that were folded get their own cards."""
+        paths = [key for key in group.keys if not key.endswith(".")]
+        inner = [path for path in paths if self.groups.can_open(path)]
+        if group.is_fold:
+            inner = [path for path in paths if path not in inner] or inner
+        return self._full(inner[0]) if inner and self.graph.modules else ""
 
     def _full(self, path: str) -> str:
         root = self.graph.modules[0].name if self.graph.modules else ""
@@ -557,6 +553,13 @@ class Unrecorded:
         label = (say("outline.not_in_graph") if self.lost else say("outline.frozen_only"),)
         members = tuple(card.id for card in cards)
         return cards, (Frame("outside", label, members, question),)
+
+    @cached_property
+    def absent_cards(self) -> dict[str, int]:
+        """The card of each closed module that is not in the graph."""
+        runs = self._absent()
+        one_each = len(runs) <= BESIDE
+        return {key: self.n_cards + n * one_each for n, run in enumerate(runs) for key in run}
 
     def _absent(self) -> list[list[str]]:
         """List the closed modules that have no card though some of their parameters cannot be

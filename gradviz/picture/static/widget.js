@@ -172,6 +172,8 @@ var ENGLISH = {
   next_red: "Next ✗",
   next_red_title: "Go to the next card with a lost gradient or an alarm",
   search: "Find a module or parameter",
+  members: "Open one of these {n} …",
+  members_title: "A click opens the first of these equal modules; here each of them can be opened",
   found: "{name} is in this card.",
   found_of: "{name} is in this card. Enter: the next of {total} names with “{text}”.",
   found_nowhere: "{name} has no card here: it was never called.",
@@ -181,13 +183,26 @@ var ENGLISH = {
   changed: "changed",
   same_memory: "same memory",
   marked_card: "{card}, {mark}",
-  what_changed: "What changed: ",
+  changed_to: "Changed: {changes}",
+  two_changes: "{one} · {other}",
+  nothing_changed: "Nothing changed in the picture.",
+  nothing_changed_but: "Nothing changed in the picture: {kept}.",
+  picture_changed: "{names} in the picture",
+  and: "{names} and {last}",
   is_new: "{name} is new",
   is_gone: "{name} is gone",
+  grad_changed: "{name}.grad: {before} → {after}",
+  grad_kept: "{name}.grad is still {grad}",
   value_changed: "{name}: {before} → {after}",
-  version_changed: "{name} version: {before} → {after}",
-  attribute_changed: "{name}.{attribute}: {before} → {after}",
-  more_changes: "and {n} more changes",
+  grad_fn_changed: "{name}.grad_fn: {before} → {after}",
+  untracked_now_one: "{names} is no longer tracked",
+  untracked_now: "{names} are no longer tracked",
+  tracked_now_one: "{names} is tracked now",
+  tracked_now: "{names} are tracked now",
+  shared_now_one: "{names} shares its memory now",
+  shared_now: "{names} share memory now",
+  own_now_one: "{names} has its own memory now",
+  own_now: "{names} have their own memory now",
   tensors: "Tensors",
   parameters: "Parameters",
   tensors_folded: "Tensors ({n})",
@@ -198,8 +213,10 @@ var ENGLISH = {
   column_storage: "storage",
   cell_was: "was {before}",
   cell_changed: " (changed)",
+  start_again: "Reset",
+  start_again_title: "Set all controls to their start",
   controls: "Controls",
-  counter: "{control}: {option}",
+  counter: "{control} ({option})",
   counter_ends: "This page holds no further state; Reset starts again.",
   first_step: "First step",
   step_back: "Step back",
@@ -319,12 +336,17 @@ function makeIconButton(path, label, act) {
 // src/controls.js
 function makeButtons(control, id, choose) {
   const inputs = control.options.map((_, choice) => makeElement("input", { type: "radio", name: id, onchange: () => choose(choice) }));
-  const labels = inputs.map((input, i) => makeElement("label", {}, input, makeElement("span", {}, control.options[i])));
-  const group = { className: "gv-buttons", role: "radiogroup", "aria-labelledby": `${id}-label` };
+  const labels = inputs.map((input, i) => {
+    const text = control.options[i];
+    return makeElement("label", {}, input, makeElement("span", { "data-text": text }, text));
+  });
+  const group = { className: "gv-buttons", role: "radiogroup", ariaLabel: control.label };
   return {
     element: makeElement("div", group, ...labels),
     set(choice) {
-      inputs[choice].checked = true;
+      inputs.forEach((input, i) => {
+        input.checked = i === choice;
+      });
     }
   };
 }
@@ -355,22 +377,24 @@ function makeSlider(control, id, choose) {
     element: makeElement("div", { className: "gv-slider" }, range, output),
     set(choice) {
       range.value = String(choice);
-      range.setAttribute("aria-valuetext", control.options[choice]);
-      output.value = control.options[choice];
+      range.setAttribute("aria-valuetext", control.options[choice] ?? "");
+      output.value = control.options[choice] ?? "";
     }
   };
 }
 function makeCounter(control, id, choose) {
   const last = control.options.length - 1;
   let count = 0;
-  const element = makeElement("button", { type: "button", id, onclick: () => count < last && choose(count + 1) });
+  const isLast = () => !control.endless && count >= last;
+  const element = makeElement("button", { type: "button", id, onclick: () => isLast() || choose(count += 1) });
   return {
     element,
     set(choice) {
-      count = choice;
-      element.textContent = sentence("counter", { control: control.label, option: control.options[choice] });
-      element.setAttribute("aria-disabled", String(choice === last));
-      element.title = choice === last ? sentence("counter_ends") : "";
+      count = Math.max(0, choice);
+      const { label } = control;
+      element.textContent = count ? sentence("counter", { control: label, option: String(count) }) : label;
+      element.setAttribute("aria-disabled", String(isLast()));
+      element.title = isLast() ? sentence("counter_ends") : "";
     }
   };
 }
@@ -382,11 +406,15 @@ var MAKERS = {
   counter: makeCounter,
   steps: makeTransport
 };
-function makeControlRow(control, id, choose) {
+function makeControlRow(control, id, choose, isAtLine = false) {
   const part = MAKERS[control.kind](control, id, choose);
   const row = makeElement("div", { className: `gv-control gv-control-${control.kind}` }, part.element);
+  row.dataset.name = control.name;
   const caption = makeCaption(control, id);
-  if (caption) row.prepend(caption);
+  const isSaid = isAtLine && (control.kind === "buttons" || control.kind === "dropdown");
+  if (isSaid) part.element.setAttribute("aria-label", control.label);
+  else if (caption && control.kind === "checkbox") row.append(caption);
+  else if (caption) row.prepend(caption);
   return { ...part, row };
 }
 function makeCaption({ kind, label }, id) {
@@ -397,20 +425,26 @@ function makeCaption({ kind, label }, id) {
 
 // src/changes.js
 var COLUMNS = ["name", "value", "grad", "requires_grad", "is_leaf", "grad_fn", "version", "storage"];
-var SAID = ["grad", "requires_grad", "grad_fn", "is_leaf", "value", "version"];
-var MOST_SAID = 3;
+var [NAME, VALUE, GRAD, TRACKED, LEAF, GRAD_FN] = COLUMNS.keys();
 function cellText(cell) {
   if (cell === true) return "True";
   return cell === false ? "False" : String(cell ?? "None");
 }
+var MOST_NAMED = 3;
 function findChanges(before, after) {
   const isFirst = !before?.svg && !before?.problem;
   if (!before || isFirst || areStrangers(before.cards, after.cards)) {
-    return { marks: /* @__PURE__ */ new Map(), cells: /* @__PURE__ */ new Map(), texts: [] };
+    return { marks: /* @__PURE__ */ new Map(), cells: /* @__PURE__ */ new Map(), texts: [], kept: "", isCompared: false };
   }
   const marks = new Map([...findMarks(before.cards, after.cards), ...findMarks(before.arrows, after.arrows)]);
-  if (before.columns || after.columns) return { marks, cells: /* @__PURE__ */ new Map(), texts: [] };
-  return { marks, ...findTableChanges(before.table, after.table) };
+  const seen = Object.entries(after.cards).flatMap(([id, { key }]) => marks.has(id) ? [key] : []);
+  const isNamed = seen.length > 0 && seen.length <= MOST_NAMED;
+  const drawn = isNamed ? [sentence("picture_changed", { names: join(seen) })] : [];
+  if (before.columns || after.columns) {
+    return { marks, cells: /* @__PURE__ */ new Map(), texts: [], kept: "", isCompared: marks.size === 0 };
+  }
+  const { cells, texts, kept } = findTableChanges(before, after);
+  return { marks, cells, texts: texts.length ? texts : drawn, kept, isCompared: true };
 }
 function areStrangers(before, after) {
   const keys = new Set(Object.values(before).map(({ key }) => key));
@@ -421,91 +455,297 @@ function findMarks(before, after) {
   return Object.entries(after).filter(([, { key, look }]) => looks.get(key) !== look).map(([id, { key }]) => [id, looks.has(key) ? "changed" : "new"]);
 }
 function findTableChanges(before, after) {
-  const old = new Map(before.map((row) => [row.key, row.cells.map(cellText)]));
+  const old = new Map(before.table.map((row) => [row.key, row.cells.map(cellText)]));
   const cells = /* @__PURE__ */ new Map();
-  const byColumn = new Map(SAID.map((column) => [column, []]));
+  const pairs = [];
   const appeared = [];
-  for (const row of after) {
-    const texts = row.cells.map(cellText);
-    const oldTexts = old.get(row.key);
+  for (const row of after.table) {
+    const now = row.cells.map(cellText);
+    const was = old.get(row.key);
     old.delete(row.key);
-    if (!oldTexts) {
+    if (!was) {
       cells.set(`${row.key}/0`, "");
-      appeared.push(sentence("is_new", { name: texts[0] }));
+      appeared.push(sentence("is_new", { name: now[NAME] }));
       continue;
     }
-    texts.forEach((text, i) => {
-      if (text === oldTexts[i]) return;
-      cells.set(`${row.key}/${i}`, oldTexts[i]);
-      byColumn.get(COLUMNS[i])?.push(sayChange(COLUMNS[i], texts[0], oldTexts[i], text));
-    });
+    pairs.push([was, now]);
+    now.forEach((text, i) => text !== was[i] && cells.set(`${row.key}/${i}`, was[i]));
   }
-  const disappeared = [...old.values()].map(([name]) => sentence("is_gone", { name }));
-  return { cells, texts: [...[...byColumn.values()].flat(), ...appeared, ...disappeared] };
+  const disappeared = [...old.values()].map((was) => sentence("is_gone", { name: was[NAME] }));
+  const texts = [...sayGradients(pairs), ...sayTracked(pairs), ...sayMemory(before, after), ...sayRest(pairs)];
+  return { cells, texts: [...texts, ...appeared, ...disappeared], kept: sayKept(pairs) };
 }
-function sayChange(column, name, before, after) {
-  if (column === "value") return sentence("value_changed", { name, before, after });
-  if (column === "version") return sentence("version_changed", { name, before, after });
-  return sentence("attribute_changed", { name, attribute: column, before, after });
+function differing(pairs, column) {
+  return pairs.filter(([was, now]) => was[column] !== now[column]);
 }
-function sayChanges(texts) {
-  const more = texts.length - MOST_SAID;
-  if (more <= 1) return texts.join(" · ");
-  return [...texts.slice(0, MOST_SAID), sentence("more_changes", { n: more })].join(" · ");
+function isLeaf(pair) {
+  return pair.some((cells) => cells[LEAF] === "True" && cells[TRACKED] === "True");
+}
+function sayGradients(pairs) {
+  const leaves = pairs.filter(isLeaf);
+  return [
+    ...differing(leaves, GRAD).map((pair) => sentence("grad_changed", change(pair, GRAD))),
+    ...differing(leaves, VALUE).map((pair) => sentence("value_changed", change(pair, VALUE)))
+  ];
+}
+function sayTracked(pairs) {
+  const differ = differing(pairs, TRACKED);
+  const namesOf = (word) => differ.flatMap(([, now]) => now[TRACKED] === word ? [now[NAME]] : []);
+  const [lost, found] = [namesOf("False"), namesOf("True")];
+  const said = [];
+  if (lost.length === 1) said.push(sentence("untracked_now_one", { names: lost[0] }));
+  if (lost.length > 1) said.push(sentence("untracked_now", { names: join(lost) }));
+  if (found.length === 1) said.push(sentence("tracked_now_one", { names: found[0] }));
+  if (found.length > 1) said.push(sentence("tracked_now", { names: join(found) }));
+  return said;
+}
+function sayMemory(before, after) {
+  const shared = (state) => new Map(
+    Object.values(state.cards).map(({ key, memory }) => [key, memory?.length > 1])
+  );
+  const [was, now] = [shared(before), shared(after)];
+  const both = [...now.keys()].filter((key) => was.has(key) && was.get(key) !== now.get(key));
+  const sharing = both.filter((key) => now.get(key));
+  const own = both.filter((key) => !now.get(key));
+  const said = [];
+  if (sharing.length === 1) said.push(sentence("shared_now_one", { names: sharing[0] }));
+  if (sharing.length > 1) said.push(sentence("shared_now", { names: join(sharing) }));
+  if (own.length === 1) said.push(sentence("own_now_one", { names: own[0] }));
+  if (own.length > 1) said.push(sentence("own_now", { names: join(own) }));
+  return said;
+}
+function sayRest(pairs) {
+  const same = pairs.filter(([was, now]) => was[TRACKED] === now[TRACKED]);
+  const results = pairs.filter((pair) => !isLeaf(pair));
+  return [
+    ...differing(same, GRAD_FN).map((pair) => sentence("grad_fn_changed", change(pair, GRAD_FN))),
+    ...differing(results, VALUE).map((pair) => sentence("value_changed", change(pair, VALUE)))
+  ];
+}
+function change([was, now], column) {
+  return { name: now[NAME], before: was[column], after: now[column] };
+}
+function join(names) {
+  if (names.length < 2) return names.join("");
+  return sentence("and", { names: names.slice(0, -1).join(", "), last: names[names.length - 1] });
+}
+function sayKept(pairs) {
+  const same = pairs.find((pair) => isLeaf(pair) && pair[1][TRACKED] === "True" && pair[0][GRAD] === pair[1][GRAD]);
+  return same ? sentence("grad_kept", { name: same[1][NAME], grad: same[1][GRAD] }) : "";
+}
+function sayChanges({ texts, kept, isCompared, marks, cells }, most = Infinity) {
+  if (!isCompared) return "";
+  if (!texts.length && !marks.size && !cells.size) {
+    return kept ? sentence("nothing_changed_but", { kept }) : sentence("nothing_changed");
+  }
+  const [one, other = kept.endsWith("None") ? "" : kept] = texts;
+  if (!one) return "";
+  const both = other && sentence("two_changes", { one, other });
+  return sentence("changed_to", { changes: both && both.length <= most ? both : one });
 }
 
-// src/listing.js
-function makeListing(el) {
+// src/code.js
+var SIDE_GAP = 24;
+var RESET = 78;
+var ROW = 21;
+var PADDING = 10;
+var NUMBER = 36;
+var LETTERS = "M".repeat(20);
+var NARROW = 430;
+var TOKENS = /("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(#.*$)|\b(\d[\w.]*)|([A-Za-z_]\w*)/g;
+var PYTHONS = new RegExp(
+  "^(?:and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|if|import|in|is|lambda|not|or|pass|raise|return|try|while|with|yield)$"
+);
+var VALUES = /* @__PURE__ */ new Set(["True", "False", "None"]);
+function makeCode(el, prefix, chooser) {
   let lines = /* @__PURE__ */ new Map();
-  let mustBeSeen = null;
-  function reveal() {
-    if (!mustBeSeen || el.scrollHeight <= el.clientHeight) return;
-    const height = mustBeSeen.offsetHeight;
-    const top = mustBeSeen.offsetTop - el.offsetTop;
-    if (top < el.scrollTop) el.scrollTop = top - height;
-    else if (top + height > el.scrollTop + el.clientHeight) el.scrollTop = top + 2 * height - el.clientHeight;
+  let parts = /* @__PURE__ */ new Map();
+  let controls = [];
+  let code = {};
+  let filled = null;
+  let values = {};
+  let measured = 0;
+  const group = { className: "gv-choices", role: "group", ariaLabel: sentence("controls"), hidden: true };
+  const row = makeElement("div", group);
+  const list = makeElement("div", { className: "gv-lines" });
+  const reset = makeElement("button", { type: "button", className: "gv-reset", hidden: true }, sentence("start_again"));
+  reset.title = sentence("start_again_title");
+  reset.addEventListener("click", () => chooser.reset());
+  el.addEventListener("keydown", (event) => {
+    const isNotebooks = event.ctrlKey || event.metaKey || event.altKey || event.shiftKey && event.key === "Enter";
+    const isPages = event.key === "PageUp" || event.key === "PageDown";
+    if (!isNotebooks && !isPages) event.stopPropagation();
+  });
+  el.append(row, list, reset);
+  function build() {
+    const sources = filled ?? sourceLines(code);
+    lines = new Map(sources.map((line) => [line[0], makeLine(line)]));
+    parts = /* @__PURE__ */ new Map();
+    row.replaceChildren();
+    controls.forEach((control, i) => {
+      const line = lines.get(control.line ?? NaN);
+      const choose2 = (choice) => chooser.choose(control.name, choice);
+      const part = makeControlRow(control, `${prefix}-${i}`, choose2, Boolean(line));
+      parts.set(control.name, part);
+      (line?.slot ?? row).append(part.row);
+    });
+    for (const { element, slot } of lines.values()) if (slot.childElementCount) element.append(slot);
+    row.hidden = !row.childElementCount;
+    reset.hidden = !controls.length;
+    list.replaceChildren(...[...lines.values()].map(({ element }) => element));
+    el.hidden = !lines.size && !controls.length;
+    el.classList.toggle("gv-bare", !lines.size);
+    choose();
+    measured = 0;
+    place();
   }
-  const observer = new ResizeObserver(reveal);
-  observer.observe(el);
+  function choose() {
+    for (const [name, part] of parts) part.set(values[name] ?? -1);
+  }
+  function place() {
+    const width = list.clientWidth;
+    if (!width || width === measured) return;
+    measured = width;
+    el.classList.remove("gv-small", "gv-beside");
+    const letter = letterWidth(list);
+    const slots = [...lines.values()].filter(({ slot }) => slot.childElementCount);
+    const columns = Math.max(0, ...slots.map(({ number }) => code.columns?.[number] ?? 0));
+    const isSmall = NUMBER + PADDING + longest() * letter > width;
+    el.classList.toggle("gv-small", isSmall);
+    el.classList.toggle("gv-narrow", width < NARROW);
+    const at = NUMBER + columns * letter * (isSmall ? 12 / 13 : 1) + SIDE_GAP;
+    const first = lines.values().next().value;
+    el.classList.add("gv-beside");
+    const fits = (line) => at + line.slot.scrollWidth + (line === first ? RESET : 8) <= width;
+    const isBeside = slots.length > 0 && !isSmall && slots.every(fits);
+    for (const { slot, number } of slots) {
+      const end = NUMBER + (code.columns?.[number] ?? columns) * letter + 14 + slot.scrollWidth;
+      const isAlone = slot.querySelector("input[type=checkbox]") && slot.childElementCount === 1;
+      const room = width - (number === first?.number ? RESET : 0);
+      slot.classList.toggle("gv-alone", !isBeside && Boolean(isAlone) && end <= room);
+    }
+    el.classList.toggle("gv-beside", isBeside);
+    keepRows(isSmall && !isBeside ? Math.floor((width - NUMBER - PADDING) / (letter * 12 / 13)) : Infinity);
+    list.style.setProperty("--gv-at", `${Math.round(at)}px`);
+  }
+  function keepRows(most) {
+    for (const { source, number, text } of lines.values()) {
+      const rows = Math.ceil(Math.max(code.columns?.[number] ?? 0, text.length) / most) || 1;
+      source.style.display = rows > 1 ? "block" : "";
+      source.style.minHeight = rows > 1 ? `${rows * ROW}px` : "";
+    }
+  }
+  function longest() {
+    const now = [...lines.values()].map(({ text }) => text.length);
+    return Math.max(0, ...now, ...Object.values(code.columns ?? {}));
+  }
+  const observer = new ResizeObserver(place);
+  observer.observe(list);
   return {
-    /** @param {Code} code */
-    set({ text = "", first = 1 }) {
-      el.hidden = !text;
-      const sources = text ? text.replace(/\n$/, "").split("\n") : [];
-      lines = new Map(sources.map((source, i) => [first + i, makeLine(first + i, source)]));
-      el.replaceChildren(...lines.values());
+    /**
+     * Shows other code, with its controls.
+     *
+     * @param {Code} nextCode
+     * @param {Control[]} nextControls
+     * @param {CodeLine[] | null} nextFilled
+     */
+    set(nextCode, nextControls, nextFilled) {
+      [code, controls, filled] = [nextCode, nextControls, nextFilled];
+      build();
     },
     /**
-     * Marks the lines that a step stands on, and the one of the selected card.
+     * Shows the same code with other choices filled in.
+     *
+     * @param {CodeLine[] | null} next
+     */
+    fill(next) {
+      const isOther = next === null !== (filled === null) || next?.some(([number]) => !lines.has(number));
+      filled = next;
+      if (isOther) return build();
+      for (const line of next ?? []) lines.get(line[0])?.write(line, true);
+    },
+    /** @param {Record<string, number | null>} next */
+    choose(next) {
+      values = next;
+      choose();
+    },
+    /**
+     * Marks the lines that a step stands on, the one that failed, and the one of the selected card.
      *
      * @param {number[]} current
      * @param {number | null} selected
+     * @param {boolean} isFailed
      */
-    mark(current, selected) {
-      for (const [number, line] of lines) {
+    mark(current, selected, isFailed) {
+      for (const [number, { element }] of lines) {
         const isCurrent = current.includes(number);
-        line.classList.toggle("gv-now", isCurrent);
-        line.classList.toggle("gv-here", number === selected);
-        markCurrent(line, number === selected ? "true" : isCurrent ? "step" : "");
+        element.classList.toggle("gv-now", isCurrent);
+        element.classList.toggle("gv-failed", isCurrent && isFailed);
+        element.classList.toggle("gv-here", number === selected);
+        markCurrent(element, number === selected ? "true" : isCurrent ? "step" : "");
       }
-      const next = lines.get(selected ?? NaN) ?? lines.get(current.at(-1) ?? NaN) ?? null;
-      if (mustBeSeen && !next) el.scrollTop = 0;
-      mustBeSeen = next;
-      reveal();
     },
     destroy() {
       observer.disconnect();
     }
   };
 }
-function makeLine(number, source) {
-  return makeElement(
-    "span",
-    { className: "gv-line" },
-    makeElement("span", { className: "gv-number", ariaHidden: "true" }, String(number)),
-    makeElement("span", { className: "gv-source" }, `${source}
-`)
-  );
+function sourceLines({ text = "", first = 1 }) {
+  if (!text) return [];
+  return text.replace(/\n$/, "").split("\n").map((source, i) => [first + i, source, [], "", ""]);
+}
+function letterWidth(el) {
+  const probe = makeElement("span", { className: "gv-probe" }, LETTERS);
+  el.append(probe);
+  const width = probe.getBoundingClientRect().width / LETTERS.length;
+  probe.remove();
+  return width;
+}
+function makeLine(given) {
+  const source = makeElement("span", { className: "gv-source" });
+  const number = makeElement("span", { className: "gv-number", ariaHidden: "true" }, String(given[0]));
+  const element = makeElement("div", { className: "gv-line" }, number, source);
+  const slot = makeElement("span", { className: "gv-slot" });
+  const line = { element, slot, number: given[0], text: "", source, write };
+  function write([, text, pieces, kind], isChange) {
+    element.classList.toggle("gv-gone", kind !== "");
+    element.classList.toggle("gv-slotted", line.slot.childElementCount > 0);
+    if (line.text === text && source.childElementCount + source.childNodes.length) return;
+    line.text = text;
+    source.replaceChildren(...kind ? [text] : writeCode(text, pieces));
+    element.classList.remove("gv-fresh");
+    if (isChange) requestAnimationFrame(() => element.classList.add("gv-fresh"));
+  }
+  write(given, false);
+  return line;
+}
+function writeCode(text, pieces) {
+  const nodes = [];
+  let from = 0;
+  for (const [start, end] of pieces) {
+    const filled = makeElement("span", { className: "gv-filled" }, ...colour(text.slice(start, end)));
+    nodes.push(...colour(text.slice(from, start)), filled);
+    from = end;
+  }
+  return [...nodes, ...colour(text.slice(from))];
+}
+function colour(text) {
+  const nodes = [];
+  let from = 0;
+  for (const found of text.matchAll(TOKENS)) {
+    const name = nameToken(found);
+    if (!name) continue;
+    nodes.push(text.slice(from, found.index), makeElement("span", { className: `gv-${name}` }, found[0]));
+    from = found.index + found[0].length;
+  }
+  return [...nodes, text.slice(from)].filter((node) => node !== "");
+}
+function nameToken([, string, comment, number, word]) {
+  if (string) return "string";
+  if (comment) return "comment";
+  if (number) return "constant";
+  if (VALUES.has(word)) return "constant";
+  return PYTHONS.test(word) ? "word" : "";
 }
 
 // src/geometry.js
@@ -536,16 +776,6 @@ function holdsBox(outer, inner) {
   const inWidth = inner.x >= outer.x && inner.x + inner.w <= outer.x + outer.w;
   const inHeight = inner.y >= outer.y && inner.y + inner.h <= outer.y + outer.h;
   return inWidth && inHeight;
-}
-function chipOf(arrow) {
-  if (arrow.querySelector("text")) {
-    const paths = [...arrow.children].filter((child) => child.localName === "path");
-    const chip = boxAround(paths.filter((path) => path.getAttribute("stroke") === "none"));
-    if (chip) return chip;
-  }
-  const points = pointsOf(arrow.querySelector("path") ?? arrow);
-  const middle = Math.floor(points.length / 4) * 2;
-  return points.length ? { x: points[middle], y: points[middle + 1], w: 0, h: 0 } : null;
 }
 function readingOrder(boxes) {
   const left = [...boxes].sort(([, a], [, b]) => a.y - b.y);
@@ -806,11 +1036,12 @@ function joinBoxes(boxes) {
 }
 
 // src/marks.js
-var LETTER = 6.7;
+var LETTER = 7.8;
 function drawMarks(layer, drawing, changes, selected, card) {
   const sharing = card && card.memory?.length > 1 ? card.memory.filter((cardId) => drawing.cards.has(cardId)) : [];
   light(drawing, selected, card, sharing);
-  const marks = [...markChanges(drawing, changes), ...markMemory(drawing, sharing)];
+  glow(drawing, changes);
+  const marks = markMemory(drawing, sharing);
   const box = card && drawing.boxOf(selected);
   if (box) marks.push({ outline: makeOutline("gv-mark-selected", growBox(box, 1)) });
   const outlines = marks.flatMap(({ outline }) => outline ?? []);
@@ -836,31 +1067,8 @@ function surrounds(group, drawing, cardIds) {
     return outer && inner && holdsBox(outer, inner);
   });
 }
-function markChanges(drawing, changes) {
-  const marks = [];
-  for (const group of drawing.groups) {
-    const [groupId, change] = [group.dataset.gv ?? "", changes.get(bareId(group))];
-    group.classList.toggle("gv-changed", change !== void 0);
-    if (!change || groupId !== bareId(group)) continue;
-    const card = drawing.cards.has(groupId);
-    const box = card ? drawing.boxOf(groupId) : chipOf(group);
-    if (box) marks.push(card ? markCard(box, sentence(change), drawing.top) : markArrow(box));
-  }
-  return marks;
-}
-function markCard(box, word, top) {
-  const y = Math.max(box.y - 8.5, top - 1.5);
-  return {
-    outline: makeOutline("gv-mark-changed", growBox(box, 2)),
-    tag: makeTag("gv-tag-changed", box.x + box.w - 2 - word.length * LETTER, y, word)
-  };
-}
-function markArrow(box) {
-  const path = `M${box.x + box.w} ${box.y - 5}l5 5l-5 5l-5 -5z`;
-  return {
-    outline: box.w ? makeOutline("gv-mark-changed", growBox(box, 1)) : void 0,
-    tag: makeSvgElement("g", { class: "gv-tag-changed" }, makeSvgElement("path", { d: path }))
-  };
+function glow(drawing, changes) {
+  for (const group of drawing.groups) group.classList.toggle("gv-changed", changes.has(bareId(group)));
 }
 function markMemory(drawing, cardIds) {
   return cardIds.flatMap((cardId) => {
@@ -872,8 +1080,8 @@ function markMemory(drawing, cardIds) {
 }
 function makeTag(className, x, y, word) {
   const width = word.length * LETTER + 8;
-  const ground = makeSvgElement("rect", { x, y, width, height: 12, rx: 3 });
-  const text = makeSvgElement("text", { x: x + width / 2, y: y + 9.5 }, word);
+  const ground = makeSvgElement("rect", { x, y, width, height: 16, rx: 3 });
+  const text = makeSvgElement("text", { x: x + width / 2, y: y + 12 }, word);
   return makeSvgElement("g", { class: className }, ground, text);
 }
 function makeOutline(className, box) {
@@ -898,7 +1106,12 @@ function makeOutlineBar(prefix, actions) {
   search.setAttribute("list", listId);
   const list = makeElement("datalist", { id: listId });
   const status = makeElement("p", { className: "gv-outline-said", role: "status" });
-  const tools = makeElement("div", { className: "gv-outline-tools" }, openRed, nextRed, search, list);
+  const title = sentence("members_title");
+  const offered = { className: "gv-tool gv-members", title, "aria-label": title, hidden: true };
+  const members = makeElement("select", offered);
+  members.addEventListener("keydown", (event) => event.stopPropagation());
+  members.addEventListener("change", () => members.value && actions.openMember(members.value));
+  const tools = makeElement("div", { className: "gv-outline-tools" }, openRed, nextRed, search, list, members);
   const bar = { className: "gv-outline-bar", role: "group", ariaLabel: sentence("outline_tools"), hidden: true };
   const element = makeElement("div", bar, crumbs, tools, status);
   let shown = null;
@@ -939,6 +1152,18 @@ function makeOutlineBar(prefix, actions) {
     get said() {
       return status.textContent ?? "";
     },
+    /**
+     * Offers the modules of a card of several equal ones.
+     *
+     * @param {string[]} names
+     */
+    offer(names) {
+      const offered2 = [...members.options].slice(1).map((option) => option.value);
+      if (offered2.join() === names.join()) return;
+      members.hidden = !names.length;
+      const first = makeElement("option", { value: "" }, sentence("members", { n: names.length }));
+      members.replaceChildren(first, ...names.map((value) => makeElement("option", { value }, value)));
+    },
     /** @param {Outline | null} outline null: there is nothing to open */
     show(outline) {
       shown = outline;
@@ -947,7 +1172,7 @@ function makeOutlineBar(prefix, actions) {
       const hadFocus = crumbs.contains(document.activeElement);
       crumbs.replaceChildren(...outline.crumbs.map((trail) => makeTrail(trail, actions.closeInside)));
       if (hadFocus) [...crumbs.querySelectorAll("button")].at(-1)?.focus();
-      openRed.hidden = nextRed.hidden = !outline.alarms.length;
+      for (const tool of [openRed, nextRed]) tool.style.visibility = outline.alarms.length ? "" : "hidden";
       openRed.disabled = !outline.red.length;
       listNames(Object.keys(outline.names));
     }
@@ -1113,7 +1338,7 @@ var DEEPEST = 12;
 var KEPT = 64;
 var TAGS = /* @__PURE__ */ new Set(["g", "path", "polygon", "polyline", "ellipse", "text", "tspan"]);
 var CLASSES = /* @__PURE__ */ new Set(["graph", "cluster", "node", "edge", "gradient", "forward", "cut", "raise", "of"]);
-var NUMBER = /^-?[\d.]+(e-?\d+)?(px|pt)?$/i;
+var NUMBER2 = /^-?[\d.]+(e-?\d+)?(px|pt)?$/i;
 var NUMBERS = /^[-\d.,e\s]*$/i;
 var COLOUR = /^(#[\da-f]{3,8}|[a-z]+)$/i;
 var PLAIN_WORDS = /^[\w ,.-]*$/;
@@ -1130,17 +1355,17 @@ var ATTRIBUTES = /* @__PURE__ */ new Map([
   ["text-anchor", PLAIN_WORDS],
   ["text-decoration", PLAIN_WORDS],
   ["baseline-shift", PLAIN_WORDS],
-  ["x", NUMBER],
-  ["y", NUMBER],
-  ["cx", NUMBER],
-  ["cy", NUMBER],
-  ["rx", NUMBER],
-  ["ry", NUMBER],
-  ["font-size", NUMBER],
-  ["stroke-width", NUMBER],
-  ["opacity", NUMBER],
-  ["fill-opacity", NUMBER],
-  ["stroke-opacity", NUMBER]
+  ["x", NUMBER2],
+  ["y", NUMBER2],
+  ["cx", NUMBER2],
+  ["cy", NUMBER2],
+  ["rx", NUMBER2],
+  ["ry", NUMBER2],
+  ["font-size", NUMBER2],
+  ["stroke-width", NUMBER2],
+  ["opacity", NUMBER2],
+  ["fill-opacity", NUMBER2],
+  ["stroke-opacity", NUMBER2]
 ]);
 function cleanSvg(text, prefix) {
   if (/<!(DOCTYPE|ENTITY)/i.test(text)) return null;
@@ -1207,8 +1432,7 @@ function makeCleaner(prefix) {
 }
 
 // src/view.js
-var READABLE = 11;
-var LEGIBLE = 9.3;
+var READABLE = 12;
 var MARGIN = 4;
 var SEEN = 80;
 var NO_PICTURE = { width: 0, height: 0, natural: 1, smallestText: 10 };
@@ -1241,7 +1465,7 @@ function makeView(frame, stage, { onMove, firstCard }) {
   }
   function startScale() {
     const whole = wholeScale();
-    const isLegible = whole * picture.smallestText >= LEGIBLE;
+    const isLegible = whole * picture.smallestText >= READABLE;
     return isLegible ? whole : Math.min(picture.natural, READABLE / picture.smallestText);
   }
   function moveStage() {
@@ -1359,7 +1583,7 @@ function shiftInto(low, high, least, most) {
 }
 
 // src/picture.js
-function mountPicture(el, { prefix, onSelect, opener }) {
+function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   const frame = makeElement("div", { className: "gv-view", tabIndex: 0, role: "group" });
   const stage = makeSvgElement("g");
   const marks = makeSvgElement("g", { class: "gv-marks", "aria-hidden": "true" });
@@ -1369,7 +1593,8 @@ function mountPicture(el, { prefix, onSelect, opener }) {
     closeInside: (name) => outline && showOpened(closedInside(outline.opened, name), name),
     openRed,
     goToNextRed: () => goTo(nextAlarm(outline?.alarms ?? [], [...drawing.cards.keys()], selected)),
-    goToName
+    goToName,
+    openMember: (name) => showOpened(withOpened(name), name)
   });
   const standIn = makeElement("div", { className: "gv-plain" });
   const canvas = { class: "gv-canvas", width: "100%", height: "100%", focusable: "false" };
@@ -1386,6 +1611,7 @@ function mountPicture(el, { prefix, onSelect, opener }) {
   let changes = /* @__PURE__ */ new Map();
   let outline = null;
   let wanted = "";
+  let pointed = [];
   let isPlacing = false;
   function firstCard() {
     return drawing.headline ?? drawing.cards.values().next().value;
@@ -1410,15 +1636,16 @@ function mountPicture(el, { prefix, onSelect, opener }) {
     if (frame.dataset.more) view.refit();
   }
   function labelCard(cardId) {
-    const change = changes.get(cardId);
+    const change2 = changes.get(cardId);
     const card = cards[cardId]?.label ?? cardId;
-    const label = change ? sentence("marked_card", { card, mark: sentence(change) }) : card;
+    const label = change2 ? sentence("marked_card", { card, mark: sentence(change2) }) : card;
     drawing.cards.get(cardId)?.setAttribute("aria-label", label);
     drawing.cards.get(cardId)?.setAttribute("aria-pressed", String(cardId === selected));
     if (cards[cardId]?.opens) drawing.cards.get(cardId)?.setAttribute("aria-expanded", "false");
   }
   function redrawMarks() {
     const card = selected ? cards[selected] : void 0;
+    bar.offer(outline ? card?.members ?? [] : []);
     drawMarks(marks, drawing, changes, selected, card);
     frame.classList.toggle("gv-selecting", Boolean(card));
   }
@@ -1441,6 +1668,8 @@ function mountPicture(el, { prefix, onSelect, opener }) {
     putInTabOrder(same || moved?.after[0] || cardIds[0]);
     const after = moved && boundsOf(moved.after);
     if (before && after) view.pan(before.left - after.left, before.top - after.top);
+    const first = moved && drawing.cards.get(moved.after[0]);
+    if (first && frame.dataset.more) view.reveal(first.getBoundingClientRect());
     isPlacing = Boolean(moved);
     if (key || moved && isInside2) tabStop().focus({ preventScroll: true });
     isPlacing = false;
@@ -1461,6 +1690,8 @@ function mountPicture(el, { prefix, onSelect, opener }) {
     if (!drawing.cards.has(selected)) selected = "";
     bar.show(drawing.cards.size ? outline : null);
     drawHandles(handles, drawing, cards, outline, (name) => opener.has(withOpened(name)));
+    pointed = state.points?.ids ?? [];
+    for (const group of drawing.groups) group.classList.toggle("gv-pointed", pointed.includes(bareId(group)));
     redrawMarks();
     if (wanted) queueMicrotask(arrive);
   }
@@ -1519,9 +1750,21 @@ function mountPicture(el, { prefix, onSelect, opener }) {
     const card = drawing.cards.get(cardId);
     if (card && frame.dataset.more) view.reveal(card.getBoundingClientRect());
   }
+  function goToPlace() {
+    const [first] = pointed;
+    if (pointed.length === 1 && cards[first]?.opens && opener.has(withOpened(cards[first].opens))) return open(first);
+    if (drawing.cards.has(first)) return goTo(first);
+    const group = drawing.groups.find((one) => bareId(one) === first);
+    if (group && frame.dataset.more) view.reveal(group.getBoundingClientRect());
+  }
+  frame.addEventListener("pointerover", ({ target }) => {
+    onPlace(target instanceof Element && Boolean(target.closest(".gv-pointed")) || pointed.includes(selected));
+  });
+  frame.addEventListener("pointerleave", () => onPlace(pointed.includes(selected)));
   function goToName(name) {
-    const [, around] = outline?.names[name] ?? ["", ""];
+    const [, around, leaf] = outline?.names[name] ?? ["", ""];
     const said = bar.said;
+    if (leaf && opener.has(withOpened(name)) && showOpened(withOpened(name), name, name)) return bar.say(said);
     if (around && showOpened(withOpened(around), around, name)) return bar.say(said);
     wanted = name;
     arrive();
@@ -1584,6 +1827,12 @@ function mountPicture(el, { prefix, onSelect, opener }) {
   return {
     show,
     select,
+    goToPlace,
+    goToName,
+    /** @param {boolean} isOn */
+    lightPlace: (isOn) => {
+      frame.classList.toggle("gv-pointing", isOn);
+    },
     destroy() {
       observer.disconnect();
       factsBox.close();
@@ -1599,7 +1848,7 @@ function describe(state) {
 }
 
 // src/table.js
-function makeTable(el, choose) {
+function makeTable(el, choose, goToName) {
   let rows = [];
   let before = /* @__PURE__ */ new Map();
   let selected = "";
@@ -1623,11 +1872,12 @@ function makeTable(el, choose) {
   function writeRow(row, i) {
     const line = body.rows[i] ?? body.insertRow();
     line.dataset.card = row.card ?? "";
+    line.dataset.name = row.parameter ?? "";
     if (row.level === void 0) delete line.dataset.level;
     else line.dataset.level = String(row.level);
     while (line.cells.length > row.cells.length) line.deleteCell(-1);
     row.cells.forEach((cell, column) => {
-      const isButton = column === 0 && Boolean(row.card);
+      const isButton = column === 0 && Boolean(row.card || row.parameter);
       writeCell(line.cells[column] ?? line.insertCell(), cellText(cell), before.get(`${row.key}/${column}`), isButton);
     });
   }
@@ -1640,8 +1890,10 @@ function makeTable(el, choose) {
     }
   }
   body.addEventListener("click", (event) => {
-    const cardId = targetOf(event).closest("tr")?.dataset.card;
-    if (cardId && !String(getSelection())) choose(cardId);
+    const line = targetOf(event).closest("tr");
+    if (!line || String(getSelection())) return;
+    if (line.dataset.name) goToName(line.dataset.name);
+    else if (line.dataset.card) choose(line.dataset.card);
   });
   el.addEventListener("toggle", () => {
     writeRows();
@@ -1719,32 +1971,48 @@ var NO_STATE = {
 };
 var NO_OPENER = { open() {
 }, has: () => false };
+var NO_CHOOSER = { choose() {
+}, reset() {
+} };
+var [NARROW2, WIDE] = [430, 700];
+var SAID_LETTER = 8;
+var CHANGE_LETTER = 8.6;
+var BOX = 30;
+var SENTENCE_END = /(?<=[a-z\d)\]]\.) (?=[A-Za-z✂])/;
 function mountPanel(el, { onSelect = () => {
-}, opener = NO_OPENER, prefix = makePrefix() } = {}) {
+}, chooser = NO_CHOOSER, opener = NO_OPENER, prefix = makePrefix() } = {}) {
   el.classList.add("gv-root");
   el.setAttribute("data-lm-suppress-shortcuts", "true");
   const live = { "aria-live": "polite", "aria-atomic": "true" };
   const said = makeElement("p", { className: "gv-said" });
-  const changed = makeElement("p", { className: "gv-changes", "data-title": sentence("what_changed") });
+  const changed = makeElement("p", { className: "gv-changes" });
+  const errorText = makeElement("button", { type: "button", ariaExpanded: "false" });
+  const error = makeElement("p", { className: "gv-error", hidden: true }, errorText);
+  errorText.addEventListener("click", () => {
+    errorText.ariaExpanded = String(errorText.ariaExpanded === "false");
+  });
   const notice = makeElement("p", { className: "gv-notice", hidden: true });
+  const place = makePlace(() => picture.goToPlace(), (isOn) => picture.lightPlace(isOn));
+  const spoken = [said, changed, error, notice, place.element];
   const areas = {
-    sentence: makeElement("div", { className: "gv-area gv-sentence", ...live }, said, changed, notice),
-    error: makeElement("div", { className: "gv-area gv-error", ...live }),
-    printed: makeElement("pre", { className: "gv-area gv-printed", ariaLabel: sentence("printed"), hidden: true }),
+    code: makeElement("div", { className: "gv-area gv-code", ariaLabel: sentence("code"), hidden: true }),
+    sentence: makeElement("div", { className: "gv-area gv-sentence", ...live }, ...spoken),
     picture: makeElement("div", { className: "gv-area gv-picture" }),
-    code: makeElement("pre", { className: "gv-area gv-code", ariaLabel: sentence("code"), hidden: true }),
+    printed: makeElement("pre", { className: "gv-area gv-printed", ariaLabel: sentence("printed"), hidden: true }),
     table: makeElement("details", { className: "gv-area gv-table", hidden: true })
   };
   areas.code.role = "region";
-  areas.code.tabIndex = 0;
   el.append(...Object.values(areas));
   let shown = null;
   let selected = "";
   let listed = "";
+  let lastChanges = null;
+  let known = [];
+  let [roomWidth, room] = [0, 0];
   let isOld = false;
-  const listing = makeListing(areas.code);
-  const picture = mountPicture(areas.picture, { prefix, onSelect: choose, opener });
-  const table2 = makeTable(areas.table, choose);
+  const code = makeCode(areas.code, prefix, chooser);
+  const picture = mountPicture(areas.picture, { prefix, onSelect: choose, onPlace: place.light, opener });
+  const table2 = makeTable(areas.table, choose, (name) => picture.goToName(name));
   function choose(cardId) {
     if (cardId === selected) return;
     select(cardId);
@@ -1754,16 +2022,18 @@ function mountPanel(el, { onSelect = () => {
     selected = shown && Object.hasOwn(shown.cards, cardId) ? cardId : "";
     picture.select(selected);
     table2.select(selected);
-    if (isOld) listing.mark([], null);
-    else listing.mark(shown?.lines ?? [], shown?.cards[selected]?.line ?? null);
+    place.light(Boolean(selected) && Boolean(shown?.points?.ids.includes(selected)));
+    if (isOld) code.mark([], null, false);
+    else code.mark(shown?.lines ?? [], shown?.cards[selected]?.line ?? null, Boolean(shown?.error));
   }
   function setOld(isNowOld) {
     if (isNowOld === isOld) return;
     isOld = isNowOld;
-    areas.sentence.style.minHeight = isOld ? `${areas.sentence.offsetHeight}px` : "";
+    keepRoom();
     said.hidden = changed.hidden = isOld;
+    error.hidden = isOld || !shown?.error;
     notice.hidden = !isOld;
-    for (const area of [areas.error, areas.printed, areas.picture, areas.table]) area.inert = isOld;
+    for (const area of [areas.printed, areas.picture, areas.table]) area.inert = isOld;
     el.classList.toggle("gv-old", isOld);
     el.setAttribute("aria-busy", String(isOld));
     select(selected);
@@ -1775,19 +2045,62 @@ ${given.detail}` : "";
     const title = given?.title ?? "";
     if (notice.textContent !== title + detail) notice.replaceChildren(makeElement("strong", {}, title), detail);
   }
+  function writeSentence(changes) {
+    lastChanges = changes;
+    const state = shown ?? NO_STATE;
+    const width = el.clientWidth;
+    const isShortened = Boolean(state.code) && width > 0;
+    writeText(said, isShortened ? shortened(state.sentence, lettersFor(width)) : state.sentence);
+    said.title = said.textContent === state.sentence ? "" : state.sentence;
+    const most = isShortened ? (width - BOX) / CHANGE_LETTER * (width < NARROW2 ? 2 : 1) : Infinity;
+    writeText(changed, state.error ? "" : sayChanges(changes, most));
+    areas.sentence.classList.toggle("gv-failed", Boolean(state.error));
+    error.hidden = !state.error || isOld;
+    writeText(errorText, state.error);
+    keepRoom();
+  }
+  function keepRoom() {
+    const width = el.clientWidth;
+    if (width !== roomWidth) [roomWidth, room] = [width, width ? tallest(width) : 0];
+    if (errorText.ariaExpanded === "true" || isOld) return;
+    areas.sentence.style.minHeight = "";
+    room = Math.max(room, areas.sentence.offsetHeight);
+    if (room) areas.sentence.style.minHeight = `${room}px`;
+  }
+  function tallest(width) {
+    if (!known.length) return 0;
+    const pairs = new Map(known.map((state) => [state.sentence + state.error, state]));
+    const boxes = [...pairs.values()].map((state) => {
+      const text = state.code ? shortened(state.sentence, lettersFor(width)) : state.sentence;
+      const last = makeElement("p", { className: state.error ? "gv-error" : "gv-changes" });
+      const lines = width < NARROW2 ? ["x", makeElement("br"), "x"] : ["x"];
+      last.append(...state.error ? [makeElement("button", { ariaExpanded: "false" }, "x")] : lines);
+      const first = makeElement("p", { className: "gv-said" }, text);
+      return makeElement("div", { className: "gv-area gv-sentence" }, first, last);
+    });
+    const all = makeElement("div", { className: "gv-probe", ariaHidden: "true", inert: true }, ...boxes);
+    all.style.width = `${areas.sentence.offsetWidth || width}px`;
+    el.append(all);
+    const height = Math.max(...boxes.map((box) => box.offsetHeight));
+    all.remove();
+    return height;
+  }
+  const observer = new ResizeObserver(() => {
+    if (el.clientWidth !== roomWidth && lastChanges) writeSentence(lastChanges);
+  });
+  observer.observe(el);
   function show(given, previous = shown) {
     const state = { ...NO_STATE, ...given };
     if (shown && previous === shown && isSame(shown, state)) return;
     const changes = findChanges(state.afresh || !previous ? null : { ...NO_STATE, ...previous }, state);
     const kept = sameCard(shown, selected, state);
     shown = state;
-    writeText(said, state.sentence);
-    writeText(changed, sayChanges(changes.texts));
-    areas.error.classList.toggle("gv-on", Boolean(state.error));
-    writeText(areas.error, state.error);
+    writeSentence(changes);
+    code.fill(state.code ?? null);
     areas.printed.hidden = !state.printed;
     writeText(areas.printed, state.printed);
     picture.show(state, changes.marks);
+    place.show(state.points ?? null);
     table2.show(state.table, changes.cells, state.columns);
     const isMoved = kept !== selected;
     select(kept);
@@ -1803,20 +2116,73 @@ ${given.detail}` : "";
     get hasPicture() {
       return Boolean(shown?.svg);
     },
-    /** @param {Code | null} [code] */
-    setCode(code) {
-      const text = JSON.stringify(code ?? {});
+    /**
+     * @param {Code | null} [given]
+     * @param {Control[]} [controls] which stand in the code
+     */
+    setCode(given, controls = []) {
+      const text = JSON.stringify([given ?? {}, controls]);
       if (text === listed) return;
       listed = text;
-      listing.set(code ?? {});
+      code.set(given ?? {}, controls, shown?.code ?? null);
       select(selected);
     },
+    /** @param {State[]} states that may be shown: there is room for each from the beginning */
+    expect(states) {
+      known = states;
+    },
+    /** @param {Record<string, number | null>} values which of its options each control shows */
+    setChoices(values) {
+      code.choose(values);
+    },
     destroy() {
-      listing.destroy();
+      observer.disconnect();
+      code.destroy();
       picture.destroy();
       el.replaceChildren();
       el.classList.remove("gv-root", "gv-old");
       el.removeAttribute("aria-busy");
+    }
+  };
+}
+function lettersFor(width) {
+  const row = Math.floor((width - BOX) / SAID_LETTER);
+  if (width < NARROW2) return Math.min(122, 3 * row);
+  return width < WIDE ? Math.min(150, 3 * row) : Math.min(190, 2 * row);
+}
+function shortened(text, most) {
+  const [first, ...rest] = text.split(SENTENCE_END);
+  let kept = first;
+  for (const one of rest) if (`${kept} ${one}`.length <= most) kept += ` ${one}`;
+  else break;
+  return kept;
+}
+function makePlace(go, light2) {
+  const button = makeElement("button", { type: "button", className: "gv-name" });
+  const text = makeElement("span");
+  const element = makeElement("p", { className: "gv-place", hidden: true }, button, " ", text);
+  button.addEventListener("click", go);
+  for (
+    const [event, isOn] of
+    /** @type {[string, boolean][]} */
+    [
+      ["pointerenter", true],
+      ["pointerleave", false],
+      ["focusin", true],
+      ["focusout", false]
+    ]
+  ) element.addEventListener(event, () => light2(isOn));
+  return {
+    element,
+    /** @param {import("./types.d.ts").Points | null} points */
+    show(points) {
+      element.hidden = !points?.text;
+      writeText(button, points?.title ?? "");
+      writeText(text, points?.text ?? "");
+    },
+    /** @param {boolean} isOn */
+    light: (isOn) => {
+      element.classList.toggle("gv-lit", isOn);
     }
   };
 }
@@ -1840,12 +2206,9 @@ function mountBook(el, book, { onSelect, onState, start, hasAddresses = false } 
   let scale = 1;
   const root = makeElement("div", { className: "gv-book" });
   const room = makeElement("div", { className: "gv-room" }, root);
-  const rows = book.controls.map((control, i) => makeControlRow(control, `${prefix}-${i}`, (choice) => {
-    const choices = choicesOf(book, index);
-    choices[i] = choice;
-    show(stateIndex(book, choices));
-  }));
-  const player = rows.find((row) => row.pause);
+  const isStep = (control) => control.kind === "steps";
+  const rows = book.controls.map((control, i) => isStep(control) ? makeControlRow(control, `${prefix}-step`, (choice) => choose(i, choice)) : null);
+  const player = rows.find((row) => row) ?? null;
   el.append(room);
   const opener = {
     /** @param {string[]} opened */
@@ -1853,19 +2216,29 @@ function mountBook(el, book, { onSelect, onState, start, hasAddresses = false } 
     /** @param {string[]} opened */
     has: (opened) => openingIndex(book, opened) >= 0
   };
-  const panel = mountPanel(root, { onSelect, opener, prefix });
-  if (rows.length) root.prepend(makeControls2());
-  panel.setCode(book.code ?? {});
-  function makeControls2() {
-    const group = { className: "gv-controls", role: "group", ariaLabel: sentence("controls") };
-    const controls = makeElement("div", group, ...rows.map(({ row }) => row));
-    const reset = { type: "button", className: "gv-reset", onclick: () => go(first) };
-    if (!rows.every((row) => row.pause)) controls.append(makeElement("button", reset, sentence("reset")));
-    return controls;
+  const chooser = {
+    /**
+     * @param {string} name
+     * @param {number} choice
+     */
+    choose: (name, choice) => choose(book.controls.findIndex((control) => control.name === name), choice),
+    reset: () => go(first)
+  };
+  const panel = mountPanel(root, { onSelect, chooser, opener, prefix });
+  const group = { className: "gv-controls", role: "group", ariaLabel: sentence("controls") };
+  if (player) root.prepend(makeElement("div", group, player.row));
+  panel.expect(book.states);
+  panel.setCode(book.code ?? {}, book.controls.filter((control) => !isStep(control)));
+  function choose(control, choice) {
+    const choices = choicesOf(book, index);
+    choices[control] = choice;
+    show(stateIndex(book, choices));
   }
   function show(next) {
     index = next;
-    if (!book.openings) choicesOf(book, index).forEach((choice, i) => rows[i].set(choice));
+    const choices = book.openings ? [] : choicesOf(book, index);
+    choices.forEach((choice, i) => rows[i]?.set(choice));
+    panel.setChoices(Object.fromEntries(choices.map((choice, i) => [book.controls[i].name, choice])));
     if (shown === index) return;
     panel.show(scalePicture(book.states[index], scale), book.states[shown]);
     const isFirst = shown < 0;
@@ -1875,7 +2248,7 @@ function mountBook(el, book, { onSelect, onState, start, hasAddresses = false } 
     if (hasAddresses) writeAddressSoon();
   }
   function pause() {
-    rows.forEach((row) => row.pause?.());
+    player?.pause?.();
   }
   function go(next) {
     pause();
@@ -2201,7 +2574,7 @@ async function unpackBook(bytes) {
 }
 
 // src/widget.js
-var TRAITS = ["state", "code", "book", "selected", "step"];
+var TRAITS = ["state", "code", "controls", "values", "book", "selected", "step"];
 function render({ model, el }) {
   useWords(model.get("words"));
   const readBook = makeBookReader(model, drawSoon);
@@ -2215,6 +2588,22 @@ function render({ model, el }) {
     },
     has: () => true
   };
+  const chooser = {
+    /**
+     * @param {string} name
+     * @param {number} choice
+     */
+    choose(name, choice) {
+      tell("values", { ...model.get("values"), [name]: choice });
+    },
+    reset() {
+      try {
+        model.send({ reset: true });
+      } catch {
+      }
+      kernel?.press();
+    }
+  };
   let isDrawing = false;
   let isWaiting = false;
   let frame = 0;
@@ -2223,7 +2612,7 @@ function render({ model, el }) {
   let kernel = null;
   let shown = mount(readBook());
   function mount(book) {
-    if (!book) return { book, panel: mountPanel(el, { onSelect, opener }), mountedBook: null };
+    if (!book) return { book, panel: mountPanel(el, { onSelect, chooser, opener }), mountedBook: null };
     const host = makeElement("div");
     el.replaceChildren(host);
     return { book, panel: null, mountedBook: mountBook(host, book, { onSelect, onState, start: model.get("step") }) };
@@ -2245,13 +2634,14 @@ function render({ model, el }) {
     isDrawing = false;
   }
   function drawPanel(panel) {
-    panel.setCode(model.get("code"));
     const isFresh = model.get("state") !== stateText;
     if (isFresh) {
       stateText = model.get("state");
       state = JSON.parse(stateText);
     }
+    panel.setCode(model.get("code"), model.get("controls") ?? []);
     panel.show(state);
+    panel.setChoices(model.get("values") ?? {});
     if (isFresh) kernel?.stateCame();
   }
   function drawSoon() {

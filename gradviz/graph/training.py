@@ -1,0 +1,248 @@
+"""What a training loop did with each gradient: which backward added to it, which step used it,
+which call cleared or changed it. Knows no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum, auto
+from functools import cached_property
+from itertools import groupby
+from typing import NamedTuple
+
+from gradviz.graph.facts import Facts, grouped
+from gradviz.graph.records import Accumulated, Call, Event, Tensor, Wrote
+
+# how optimizers write weights; nn.init does not
+STEPS = ("add", "sub", "mul", "lerp", "_foreach", "_fused", "addc")
+# what changes flags only
+_FLAGS = ("requires_grad", "requires_grad_", "detach_", "retain_grad")
+_CLEARS = ("zero_", "_foreach_zero_")
+# how far back it is looked for the gradient in what a parameter is written with by hand
+_CALLS_BACK = 16
+
+
+class Did(Enum):
+    """What became of a gradient."""
+
+    ADDED = auto()  # a backward added to it, or made it
+    STEPPED = auto()  # its tensor was written with it
+    CLEARED = auto()  # it was set to None or to zeros
+    CHANGED = auto()  # a call wrote it: clipping, scaling
+
+
+class Moment(NamedTuple):
+    """One thing that was done with a gradient.
+
+    Attributes:
+        did: what.
+        call: which call did it; the last one of a step.
+        run: which backward, where one added to it.
+        onto: whether that added to what was there.
+    """
+
+    did: Did
+    call: Call
+    run: int | None = None
+    onto: bool = False
+
+
+class Training:
+    """What was done with the gradients of a recording, in order.
+
+    Args:
+        facts: of the recording.
+        owners: tensors that are the ``.grad`` of another one: object ids of both.
+    """
+
+    def __init__(self, facts: Facts, owners: Mapping[int, int]) -> None:
+        self.facts, self.graph, self.owners = facts, facts.graph, owners
+
+    @cached_property
+    def moments(self) -> dict[int, list[Moment]]:
+        """What was done with the gradient of each leaf, in order, by object id."""
+        leaf_at = {node: object_id for object_id, node in self.facts.accumulate_node.items()}
+        found = grouped(pair for event in self.graph.events for pair in self._told(event, leaf_at))
+        return {leaf: list(_once_each(every)) for leaf, every in found.items()}
+
+    def _told(self, event: Event, leaf_at: Mapping[int, int]) -> Iterator[tuple[int, Moment]]:
+        """Yield what an event did, with the leaf."""
+        if isinstance(event, Accumulated) and event.node_id in leaf_at:
+            call = self.facts.call_of_run.get(event.run)
+            if call is not None:
+                onto = event.before is not None
+                yield leaf_at[event.node_id], Moment(Did.ADDED, call, event.run, onto)
+        elif isinstance(event, Wrote) and event.call_id not in self.facts.backward_calls:
+            yield from self._written(event, self.graph.call[event.call_id])
+
+    def _written(self, event: Wrote, call: Call) -> Iterator[tuple[int, Moment]]:
+        """Yield what a write did, with the leaf."""
+        before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
+        if call.function in _FLAGS:
+            return
+        leaf = self.owners.get(after.object_id, self._owner_in_memory.get(after.storage_id))
+        if leaf is not None and leaf != after.object_id:
+            did = Did.CLEARED if call.function in _CLEARS else Did.CHANGED
+            if did is Did.CLEARED or not call.bookkeeping:
+                yield leaf, Moment(did, call)
+        elif call.function == "grad" and not event.alias:
+            yield after.object_id, Moment(Did.CLEARED if after.grad is None else Did.CHANGED, call)
+        elif before.grad is not None and self._is_step(call, after):
+            yield after.object_id, Moment(Did.STEPPED, call)
+
+    @cached_property
+    def _owner_in_memory(self) -> dict[int | None, int]:
+        """The leaf in whose gradient's memory a tensor lies, by storage id: what ``.data`` gives is
+        another tensor."""
+        owned = (t for t in self.graph.tensors if t.object_id in self.owners)
+        return {t.storage_id: self.owners[t.object_id] for t in owned if t.storage_id is not None}
+
+    def _is_step(self, call: Call, after: Tensor) -> bool:
+        """Say whether a call moves a leaf by its gradient: an optimizer's, or one that was handed
+        what was made of the gradient."""
+        if call.bookkeeping:
+            return call.function.startswith(STEPS)
+        # a leaf whose gradient was written has a new state too
+        direct = (e for e in self.facts.writes_by_call[call.id] if not e.alias)
+        if after.storage_id not in {self.graph.tensor[e.after_id].storage_id for e in direct}:
+            return False
+        leaf = after.object_id
+        todo, seen = list(call.inputs), set[int]()
+        while todo and len(seen) < _CALLS_BACK:
+            tensor_id = todo.pop()
+            if tensor_id in seen:
+                continue
+            seen.add(tensor_id)
+            if self.owners.get(self.graph.tensor[tensor_id].object_id) == leaf:
+                return True
+            maker = self.facts.maker.get(tensor_id)
+            todo += maker.inputs if maker is not None else ()
+        return False
+
+    @cached_property
+    def reads(self) -> dict[int, list[Call]]:
+        """The calls that read the gradient of each leaf, those apart that torch makes for itself,
+        and all of a line in which it was changed: by object id."""
+        changed = {
+            (leaf, line_of(moment.call))
+            for leaf, every in self.moments.items()
+            for moment in every
+            if moment.did is Did.CHANGED
+        }
+        tensor = self.graph.tensor
+        pairs = (
+            (self.owners[tensor[i].object_id], call)
+            for call in self.facts.ordinary_calls
+            for i in dict.fromkeys(call.inputs)
+            if tensor[i].object_id in self.owners
+        )
+        return grouped(pair for pair in pairs if (pair[0], line_of(pair[1])) not in changed)
+
+    @cached_property
+    def has_scaler(self) -> bool:
+        """Whether a GradScaler may have left steps out."""
+        return any(c.function == "_amp_update_scale_" for c in self.graph.calls)
+
+    # --- gradients that pile up -------------------------------------------------------------------
+
+    def piled_up(self, leaf: int) -> Pile | None:
+        """Return what the last step of a leaf used that an earlier step had used already; None
+        where nothing is used twice."""
+        added, used, found = list[Moment](), 0, None
+        for moment in self.moments.get(leaf, ()):
+            if moment.did is Did.ADDED:
+                added, used = (added, used) if moment.onto else ([], 0)
+                added = [*added, moment]
+            elif moment.did is Did.STEPPED:
+                if 0 < used < len(added):
+                    found = Pile(tuple(added), moment)
+                used = len(added)
+            # what a step has used and is changed then may be meant to stay: a decay
+            elif moment.did is Did.CLEARED or used == len(added):
+                added, used = [], 0
+        return found
+
+    # --- gradients that are changed at the wrong time ---------------------------------------------
+
+    def changed_too_late(self, leaf: int) -> Call | None:
+        """Return the call that changed a gradient which a step had used, where none is changed
+        between a backward and its step, and what was changed is not added to."""
+        stepped, changed, found = False, None, None
+        for moment in self.moments.get(leaf, ()):
+            if moment.did is Did.CHANGED:
+                if not stepped:
+                    return None
+                changed = found = moment.call
+            elif moment.did is Did.ADDED:
+                if changed is not None and moment.onto:
+                    return None
+                stepped, changed = False, None
+            elif moment.did is Did.STEPPED:
+                stepped = True
+            else:
+                changed = None
+        return found
+
+    def changed_in_between(self, leaf: int) -> tuple[Call, int] | None:
+        """Return the call that changed a sum of gradients to which a backward added more before the
+        step, and of how many backwards that step used the sum."""
+        added, changed, between, found = 0, None, None, None
+        for moment in self.moments.get(leaf, ()):
+            if moment.did is Did.ADDED:
+                added, between = (added + 1, changed) if moment.onto else (1, None)
+            elif moment.did is Did.CHANGED:
+                changed = moment.call
+            else:
+                if moment.did is Did.STEPPED and between is not None:
+                    found = between, added
+                added, changed, between = 0, None, None
+        return found
+
+    # --- gradients that nothing used --------------------------------------------------------------
+
+    @cached_property
+    def unused(self) -> dict[int, Call]:
+        """The backwards whose gradients were cleared before a step or another call used any of
+        them, each with the call that cleared them, by run."""
+        cleared = dict[int, Call]()
+        used = set[int]()
+        for leaf, every in self.moments.items():
+            reads = [call.id for call in self.reads.get(leaf, ())]
+            open_runs = dict[int, int]()  # the calls of the runs whose sum it is, by run
+            for moment in every:
+                if moment.did is Did.ADDED and moment.run is not None:
+                    open_runs[moment.run] = moment.call.id
+                elif moment.did is Did.CLEARED:
+                    for run, begun in open_runs.items():
+                        if any(begun < i < moment.call.id for i in reads):
+                            used.add(run)
+                        cleared.setdefault(run, moment.call)
+                    open_runs = {}
+                elif moment.did is Did.STEPPED:
+                    used.update(open_runs)
+                    open_runs = {}
+            used.update(open_runs)
+        return {run: call for run, call in cleared.items() if run not in used}
+
+
+class Pile(NamedTuple):
+    """What a step used of backwards of which an earlier step had used some already.
+
+    Attributes:
+        added: the backwards that its gradient is the sum of.
+        step: that step.
+    """
+
+    added: tuple[Moment, ...]
+    step: Moment
+
+
+def _once_each(every: Sequence[Moment]) -> Iterator[Moment]:
+    """Yield the last of each row of moments that are one: the calls of one step, of one line."""
+    for _, same in groupby(every, lambda m: (m.did, line_of(m.call), m.run)):
+        *_, last = same
+        yield last
+
+
+def line_of(call: Call) -> tuple[str, int] | None:
+    """Return in which line of the user's code a call stands; None where that is not known."""
+    return call.source[:2] if call.source else None

@@ -1,0 +1,278 @@
+"""Statements of the user's code that no torch function ran for: what was assigned, called or passed
+there. Reads the text of the code, and runs none of it. Knows no torch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from types import CodeType
+from typing import Any, NamedTuple
+
+from executing import Source as File
+
+from gradviz.graph.records import Source
+from gradviz.graph.sites import is_installed
+from gradviz.names.bindings import argument_of, default_of
+from gradviz.names.position import (
+    callee_of,
+    display_name,
+    is_edited,
+    locate,
+    statement_at,
+    statement_or_head,
+    text_of,
+)
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+# methods of a module that make an attribute of the name that they are given
+_REGISTER = ("register_buffer", "register_parameter", "register_module", "add_module")
+
+
+class Statements:
+    """The files and cells of some code, as they were written.
+
+    Args:
+        codes: of functions and cells that ran; nothing is told of a text that was edited since.
+    """
+
+    def __init__(self, codes: Iterable[CodeType]) -> None:
+        self.codes = list({id(code): code for code in codes if code is not None}.values())
+
+    @cached_property
+    def files(self) -> list[File]:
+        """Each file, as ``executing`` has read it."""
+        found = dict[str, File]()
+        for code in self.codes:
+            file = File.for_filename(code.co_filename)
+            if file.tree is not None and not is_edited(code, file):
+                found.setdefault(code.co_filename, file)
+        return list(found.values())
+
+    def nodes(self, kind: Any) -> Iterator[tuple[File, Any]]:
+        """Yield every syntax node of a kind, or of several, with its file."""
+        for file in self.files:
+            yield from ((file, n) for n in _nodes(file) if isinstance(n, kind))
+
+    def at(self, source: Source | None) -> tuple[Source, str] | None:
+        """Return the innermost statement of a line, and the function that is called first there, ""
+        where none is; None where the text cannot be read, or several statements share the line."""
+        if source is None:
+            return None
+        files = [f for f in self.files if display_name(f.filename) == source.file]
+        found = [(f, node) for f in files if (node := statement_at(f, source.line)) is not None]
+        if len(found) != 1:
+            return None
+        file, node = found[0]
+        calls = [n for n in ast.walk(node) if isinstance(n, ast.Call)]
+        on_line = [n for n in calls if n.lineno <= source.line <= (n.end_lineno or n.lineno)]
+        function = callee_of(on_line[0].func) if on_line else None
+        return source_of(file, node)._replace(line=source.line), function or ""
+
+    def sets(self, attribute: str) -> list[tuple[Source, Any]]:
+        """Return where an attribute of this name is assigned, each with the statement's node."""
+        return [
+            (source_of(file, node), node)
+            for file, node in self.nodes(ast.Assign)
+            if any(isinstance(t, ast.Attribute) and t.attr == attribute for t in node.targets)
+        ]
+
+    def writes_key(self, key: str) -> list[Source]:
+        """Return where what stands under a key is written: ``group["lr"] = 0.1``."""
+        nodes = self.nodes((ast.Assign, ast.AugAssign))
+        return [source_of(file, node) for file, node in nodes if writes_key(node, key)]
+
+    def binds(self, name: str) -> list[tuple[Source, Any]]:
+        """Return where a variable of this name is assigned, each with the statement's node."""
+        return [
+            (source_of(file, node), node)
+            for file, node in self.nodes(ast.Assign)
+            if any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
+        ]
+
+    def mentions(self, name: str) -> list[tuple[Source, ast.stmt]]:
+        """Return the statements in which a variable of this name stands, each with its node."""
+        every = ((file, statement_or_head(n)) for file, n in self.nodes(ast.Name) if n.id == name)
+        found = {id(node): (file, node) for file, node in every if isinstance(node, ast.stmt)}
+        in_order = sorted(found.values(), key=lambda pair: pair[1].lineno)
+        return [(source_of(file, node), node) for file, node in in_order]
+
+    def passes(self, name: str) -> list[Source]:
+        """Return the statements in which a variable of this name is passed to a call."""
+        found = [
+            source_of(file, statement_or_head(node))
+            for file, node in self.nodes(ast.Call)
+            if any(isinstance(a, ast.Name) and a.id == name for a in node.args)
+            or any(isinstance(k.value, ast.Name) and k.value.id == name for k in node.keywords)
+        ]
+        return list(dict.fromkeys(found))
+
+    def switches(self, method: str) -> list[Source]:
+        """Return the one statement that calls a method of this name without an argument; none where
+        there are several."""
+        found = [place for place, node in self.calls(method) if not node.args]
+        return found if len(found) == 1 else []
+
+    def calls(self, method: str) -> list[tuple[Source, ast.Call]]:
+        """Return where a method of this name is called, with the call's node."""
+        return [
+            (source_of(file, node), node)
+            for file, node in self.nodes(ast.Call)
+            if isinstance(node.func, ast.Attribute) and node.func.attr == method
+        ]
+
+
+def _nodes(file: File) -> Iterator[Any]:
+    """Go through the syntax nodes of a file that has any."""
+    return iter(()) if file.tree is None else ast.walk(file.tree)
+
+
+def caller(site: Sequence[Any]) -> list[Source]:
+    """Return the statement that called the function in which a call stands, in a list; none where
+    that is a file's own code, or was called by an installed package.
+
+    Args:
+        site: code objects and positions, the call's own first.
+    """
+    if len(site) < 4 or site[0].co_name == "<module>":
+        return []
+    place = locate(site[2], site[3])
+    shown = None if place.node is None else statement_or_head(place.node)
+    if shown is None or is_installed(place.code):
+        return []
+    return [Source(display_name(place.code.co_filename), place.start, place.text(shown))]
+
+
+class Default(NamedTuple):
+    """A parameter that was left at its default.
+
+    Attributes:
+        name: of the parameter.
+        value: the default.
+        function: name of the function.
+    """
+
+    name: str
+    value: Any
+    function: str
+
+
+def default_used(site: Sequence[Any]) -> Default | None:
+    """Return the parameter, left at its default by the caller, on which the value that a statement
+    assigns depends; None where that cannot be read.
+
+    Args:
+        site: code objects and positions of the call that assigned, its own first.
+    """
+    if len(site) < 4:
+        return None
+    found, caller = function_node(site[0]), locate(site[2], site[3]).node
+    assigning = locate(site[0], site[1]).node
+    statement = None if assigning is None else statement_or_head(assigning)
+    if found is None or not isinstance(caller, ast.Call) or not isinstance(statement, ast.Assign):
+        return None
+    is_method = site[0].co_varnames[:1] in (("self",), ("cls",))
+    before = int(is_method and isinstance(caller.func, ast.Attribute))
+    for node in ast.walk(statement.value):
+        name = node.id if isinstance(node, ast.Name) else ""
+        default = default_of(found[1], name)
+        is_left = default is argument_of(caller, found[1], name, before)
+        if is_left and isinstance(default, ast.Constant):
+            return Default(name, default.value, site[0].co_name)
+    return None
+
+
+def code_of_function(function: Any) -> CodeType | None:
+    """Return the code of a function of Python's; None of anything else that can be called."""
+    code = getattr(function, "__code__", None)
+    return code if isinstance(code, CodeType) else None
+
+
+def function_node(code: CodeType) -> tuple[File, Any] | None:
+    """Return the syntax node of a function, with its file; None where its text cannot be read, or
+    where several may be meant: before Python 3.11 lambdas of one line."""
+    file = File.for_filename(code.co_filename)
+    if is_edited(code, file):
+        return None
+    nodes = [n for n in _nodes(file) if isinstance(n, _FUNCTIONS) and _is_begun(n, code)]
+    if len(nodes) > 1:
+        nodes = [node for node in nodes if _is_around(node, code)]
+        nodes.sort(key=lambda node: (node.lineno, node.col_offset))  # the innermost last
+    return (file, nodes[-1]) if nodes else None
+
+
+def _is_begun(node: Any, code: CodeType) -> bool:
+    """Tell whether a function has the name and the first line of a code object."""
+    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+    return getattr(node, "name", "<lambda>") == code.co_name and first == code.co_firstlineno
+
+
+def _is_around(node: Any, code: Any) -> bool:
+    """Tell whether all that a code object does is written in the body of a lambda; before Python
+    3.11 that is not known of any."""
+    if not hasattr(code, "co_positions") or not isinstance(node, ast.Lambda):
+        return False
+    body = node.body
+    begin, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
+    # the first instructions of a code stand nowhere
+    known = [place for place in code.co_positions() if None not in place and place[3] > 0]
+    inside_body = (begin <= (p[0], p[2]) and (p[1], p[3]) <= end for p in known)
+    return bool(known) and all(inside_body)
+
+
+def statement_making(kind: type, name: str) -> tuple[File, Any] | None:
+    """Return the statement of a class's constructor that makes an attribute, with its file: the
+    first ``self.name = …``, ``register_buffer("name", …)`` or the like; None where none is seen."""
+    for owner in kind.__mro__:
+        code = code_of_function(vars(owner).get("__init__"))
+        for file, node in () if code is None or is_installed(code) else inside(code):
+            if _makes(node, name):
+                return file, statement_or_head(node)
+    return None
+
+
+def where_made(kind: type, name: str) -> Source | None:
+    """Return the line of a class's constructor that makes an attribute, as far as that can be
+    read."""
+    found = statement_making(kind, name)
+    return None if found is None else source_of(*found)
+
+
+def _makes(node: Any, name: str) -> bool:
+    """Tell whether a target of an assignment, or a call, makes the attribute ``self.name``."""
+    if isinstance(node, ast.Attribute):
+        is_own = isinstance(node.value, ast.Name) and node.value.id == "self"
+        return is_own and node.attr == name and isinstance(node.ctx, ast.Store)
+    if not isinstance(node, ast.Call) or callee_of(node.func) not in _REGISTER:
+        return False
+    given = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "name")]
+    return any(isinstance(value, ast.Constant) and value.value == name for value in given)
+
+
+def inside(code: CodeType) -> Iterator[tuple[File, Any]]:
+    """Yield the syntax nodes of a function, with the file; none where its text cannot be read."""
+    found = function_node(code)
+    if found is not None:
+        yield from ((found[0], inner) for inner in ast.walk(found[1]))
+
+
+def where_attribute_read(code: CodeType, name: str) -> Source | None:
+    """Return where a function reads an attribute of this name first: ``w.grad``, and not the method
+    in ``autograd.grad(…)``."""
+    for file, node in inside(code):
+        is_read = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+        if is_read and node.attr == name and getattr(node.parent, "func", None) is not node:
+            return source_of(file, statement_or_head(node) or node)
+    return None
+
+
+def writes_key(node: Any, key: str) -> bool:
+    """Tell whether an assignment writes what stands under a key."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    keys = [t.slice for t in targets if isinstance(t, ast.Subscript)]
+    return any(isinstance(k, ast.Constant) and k.value == key for k in keys)
+
+
+def source_of(file: File, node: Any) -> Source:
+    """Return where a node stands, and its text on one line."""
+    return Source(display_name(file.filename), node.lineno, text_of(node, file))

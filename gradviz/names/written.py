@@ -1,0 +1,241 @@
+"""What stands written around a line: the plain numbers that an expression reads, and second names
+for one tensor. Knows no torch, and runs nothing.
+
+A recording knows tensors. That a factor is ``vf_coef``, which is 0, and that ``identity = x`` made
+no copy, only the text of the program tells. What could be otherwise is not told: a name with two
+values, or with one that is computed.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from executing import Source as File
+
+from gradviz.graph.records import Source
+from gradviz.names.bindings import (
+    argument_of,
+    binders_of,
+    bindings,
+    parameters_of,
+    scope_around,
+    scope_of,
+    value_given,
+)
+from gradviz.names.position import callee_of, display_name, dotted, statement_at
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_CELL = "cell ["
+
+
+class Number(NamedTuple):
+    """A plain number that an expression reads.
+
+    Attributes:
+        code: as it stands there: ``vf_coef``, ``self.eps``, ``0.0``.
+        value: the number.
+        file: where it was given that value, as ``display_name`` calls it.
+        line: the line there.
+    """
+
+    code: str
+    value: float
+    file: str
+    line: int
+
+
+class Second(NamedTuple):
+    """A second name for what another name holds, made by ``identity = x``.
+
+    Attributes:
+        name: the second name.
+        of: the first.
+        line: where it was given.
+    """
+
+    name: str
+    of: str
+    line: int
+
+
+def numbers_read(source: Source) -> list[Number]:
+    """Return the plain numbers that the statement of a recorded call reads, each name once."""
+    found = dict[str, Number]()
+    for node in _nodes_at(source):
+        is_read = isinstance(getattr(node, "ctx", None), ast.Load)
+        if isinstance(node, ast.Constant) or is_read:
+            number = _number(node, source.file)
+            if number is not None:
+                found.setdefault(number.code, number)
+    return list(found.values())
+
+
+def seconds_before(source: Source) -> list[Second]:
+    """Return the second names that the function around a recorded call gave before its line, each
+    as it was given last."""
+    statement = _statement(source)
+    if statement is None:
+        return []
+    last: dict[str, Second | None] = {}
+    for name, binder in bindings(scope_of(statement.parent)):
+        if binder.lineno < source.line:
+            last[name] = _second(name, binder)
+    return [second for second in last.values() if second is not None]
+
+
+def names_read(source: Source) -> set[str]:
+    """Return the names that the statement of a recorded call reads or writes in place."""
+    names = (dotted(n) for n in _nodes_at(source) if isinstance(n, (ast.Name, ast.Attribute)))
+    return {name for name in names if name}
+
+
+def _second(name: str, binder: Any) -> Second | None:
+    """Return what ``name = other`` says; None for any other statement."""
+    if not isinstance(binder, ast.Assign) or len(binder.targets) != 1:
+        return None
+    of = dotted(binder.value) if isinstance(binder.value, (ast.Name, ast.Attribute)) else None
+    is_plain = isinstance(binder.targets[0], (ast.Name, ast.Attribute))
+    return Second(name, of, binder.lineno) if of and is_plain else None
+
+
+# --- the text -------------------------------------------------------------------------------------
+
+
+def _statement(source: Source) -> Any:
+    """Return the statement of a recorded call; None where it is not known which file or cell is
+    meant, or where the text is another since."""
+    names = [name for name in list(linecache.cache) if display_name(name) == source.file]
+    found = (statement_at(File.for_filename(name), source.line) for name in names)
+    there = [statement for statement in found if statement and _is_of(statement, source)]
+    return there[0] if len(there) == 1 else None
+
+
+def _is_of(statement: Any, source: Source) -> bool:
+    """Tell whether the code of a call stands in a statement, whatever the blanks and brackets."""
+    text, code = (re.sub(r"\W", "", text) for text in (ast.unparse(statement), source.code or ""))
+    return bool(code) and code in text
+
+
+def _nodes_at(source: Source) -> Iterator[Any]:
+    """Go through the syntax nodes of the statement of a recorded call."""
+    statement = _statement(source)
+    return iter(()) if statement is None else ast.walk(statement)
+
+
+# --- which number a name holds --------------------------------------------------------------------
+
+
+def _number(node: Any, file: str) -> Number | None:
+    """Return the one number that an expression can be."""
+    value = _literal(node)
+    if value is not None:
+        return Number(ast.unparse(node), value, file, node.lineno)
+    code = dotted(node) or ""
+    if isinstance(node, ast.Name):
+        return _only(code, [*_of_name(node, file)])
+    if code.startswith("self.") and code.count(".") == 1:
+        return _only(code, [*_of_attribute(code, node, file)])
+    return None
+
+
+def _only(code: str, found: list[Number | None]) -> Number | None:
+    """Return the number on which all ways agree."""
+    numbers = [number for number in found if number is not None]
+    if not numbers or len(numbers) != len(found) or len({n.value for n in numbers}) > 1:
+        return None
+    return numbers[-1]._replace(code=code)
+
+
+def _of_name(name: ast.Name, file: str) -> Iterator[Number | None]:
+    """Yield each number that a variable may hold; None for each that is not known."""
+    binders = binders_of(name)
+    for binder in binders:
+        yield _assigned(name.id, binder, file)
+    scope = scope_of(binders[0].parent) if binders else _function_taking(name)
+    if name.id in parameters_of(scope):
+        yield from _given(scope, name.id, file)
+    elif not binders and file.startswith(_CELL):
+        yield from _of_other_cells(name.id, file)
+
+
+def _function_taking(name: ast.Name) -> Any:
+    """Return the innermost function around a variable that has a parameter of its name; None where
+    none has."""
+    scope: Any = scope_of(name)
+    while not isinstance(scope, ast.Module):
+        if name.id in parameters_of(scope):
+            return scope
+        scope = scope_around(scope)
+    return None
+
+
+def _of_other_cells(name: str, file: str) -> Iterator[Number | None]:
+    """Yield each number that the other cells of a notebook give a variable."""
+    for source_name in list(linecache.cache):
+        cell = display_name(source_name)
+        tree = File.for_filename(source_name).tree if cell.startswith(_CELL) else None
+        for bound, binder in bindings(tree) if tree is not None else ():
+            if bound == name:
+                yield _assigned(name, binder, cell)
+
+
+def _of_attribute(code: str, node: Any, file: str) -> Iterator[Number | None]:
+    """Yield each number that an attribute of ``self`` may hold; None for each that is not known."""
+    owner = scope_of(node)
+    while not isinstance(owner, (ast.ClassDef, ast.Module)):
+        owner = scope_of(owner.parent)
+    for method in (n for n in ast.walk(owner) if isinstance(n, _FUNCTIONS)):
+        for bound, binder in bindings(method):
+            if bound != code:
+                continue
+            value = value_given(code, binder)
+            if isinstance(value, ast.Name) and value.id in parameters_of(method):
+                yield from _given(method, value.id, file)
+            else:
+                yield _assigned(code, binder, file)
+
+
+def _given(function: Any, parameter: str, file: str) -> Iterator[Number | None]:
+    """Yield each number that the calls in a function's file give a parameter."""
+    owner = function.parent if isinstance(function.parent, ast.ClassDef) else None
+    name = getattr(function, "name", None)
+    called = owner.name if owner is not None and name == "__init__" else name
+    if called is None:  # a lambda
+        yield None
+        return
+    for call in (n for n in ast.walk(_module_of(function)) if isinstance(n, ast.Call)):
+        if callee_of(call.func) == called:
+            node = argument_of(call, function, parameter, int(owner is not None))
+            value = _literal(node)
+            yield None if value is None else Number(parameter, value, file, node.lineno)
+
+
+def _module_of(node: Any) -> Any:
+    """Return the syntax tree of the file that a node stands in."""
+    while not isinstance(node, ast.Module):
+        node = node.parent
+    return node
+
+
+def _assigned(name: str, binder: Any, file: str) -> Number | None:
+    """Return the number that a statement gives a name."""
+    value = _literal(value_given(name, binder))
+    return None if value is None else Number(name, value, file, binder.lineno)
+
+
+def _literal(node: Any) -> float | None:
+    """Return a number as it is written; None for anything else.
+
+    >>> [_literal(ast.parse(text, mode="eval").body) for text in ("0.5", "-1", "True", "x", "'0'")]
+    [0.5, -1.0, None, None, None]
+    """
+    sign = 1.0
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node, sign = node.operand, -1.0
+    value = node.value if isinstance(node, ast.Constant) else None
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return sign * float(value) if is_number else None  # type: ignore[arg-type]

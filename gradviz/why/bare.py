@@ -1,0 +1,417 @@
+"""A question without subjects: it starts at the symptom in the program. The failing line comes
+first, then the gradients that the program itself read, then models, losses and leaves.
+
+NOTE [which answer is told]: what the program looked at and found missing, NaN or zero is told where
+anything is found; something else only where it is graver. What nobody looked at is told of leaves
+beside a model only where it cannot have been meant.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+
+from gradviz.graph.facts import Facts
+from gradviz.graph.findings import Cause, Level
+from gradviz.graph.records import CutReason, GradvizError
+from gradviz.names.bindings import binder_before
+from gradviz.names.position import display_name, locate
+from gradviz.watch import torch_private
+from gradviz.watch.entries import Looked
+from gradviz.watch.identity import read
+from gradviz.watch.recorded import Recorded
+from gradviz.why.answer import explain_case, proven
+from gradviz.why.explanation import Explanation
+from gradviz.why.failing import Look, failing_looks, parts_of_module, starved
+from gradviz.why.messages import cause_of, read_error
+from gradviz.why.paths import Asked
+from gradviz.why.reading import is_trained_leaf, with_parts
+from gradviz.why.rules.gradients.cut import cut
+from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.rules.whole.case import Case
+from gradviz.why.subjects import (
+    apart,
+    held_by,
+    leaves_behind,
+    leaves_of,
+    of_kind,
+    parameters_of,
+    state_of,
+)
+from gradviz.words.speech import say
+
+ODD = ("none", "nan", "zero")  # what a .grad is where somebody may ask why
+ERROR = 120  # characters of an error that is shown
+
+
+class Bare(NamedTuple):
+    """A question that names nothing.
+
+    Attributes:
+        names: what to call which tensor, module or optimizer.
+        recording: of the code that is asked about, if there is one.
+        error: what it raised.
+        models: those that are at work, by name.
+        loss: the one that is meant, if one is known.
+        looked: the tensors whose ``.grad`` unrecorded code read, by the words that it has for them.
+    """
+
+    names: Mapping[str, Any]
+    recording: Recorded | None = None
+    error: BaseException | None = None
+    models: Mapping[str, Any] = {}
+    loss: Any = None
+    looked: Mapping[str, Any] = {}
+
+    @classmethod
+    def of_recording(
+        cls, names: Mapping[str, Any], recording: Recorded | None, error: BaseException | None
+    ) -> Bare:
+        """Return the question of a script: what was at work is read off its recording."""
+        if recording is None:
+            return cls(names, None, error)
+        names = with_parts(names)
+        loss = None if error is not None else _named_loss(recording)
+        known = set(map(id, names.values()))
+        ran = [(name, m) for name, m in recording.modules() if id(m) not in known]
+        named = {**dict(apart(ran)), **names}
+        return cls(names, recording, error, models_at_work(named, loss, recording), loss)
+
+    @property
+    def subjects(self) -> tuple[Any, ...]:
+        """The models and the loss."""
+        return (*([dict(self.models)] if self.models else []), *self.losses)
+
+    @property
+    def losses(self) -> tuple[Any, ...]:
+        """The loss, where one is known."""
+        return () if self.loss is None else (self.loss,)
+
+    def ask(
+        self,
+        *subjects: Any,
+        grads: Sequence[Any] = (),
+        names: Mapping[str, Any] | None = None,
+    ) -> Explanation | None:
+        """Answer of some subjects; None where there is nothing to read.
+
+        Args:
+            subjects: as in ``explain()``.
+            grads: those whose ``.grad`` is asked for, though they look like a loss.
+            names: further names.
+        """
+        try:
+            return explain_case(self.case(*subjects, grads=grads, names=names), None)
+        except GradvizError:
+            return None
+
+    def case(
+        self,
+        *subjects: Any,
+        grads: Sequence[Any] = (),
+        names: Mapping[str, Any] | None = None,
+    ) -> Case:
+        """Return the case of some subjects; its arguments are those of ``ask``."""
+        known = {**self.names, **(names or {})}
+        return Case(
+            subjects, known, None, self.recording, proven, self.losses, grads, bare=not grads
+        )
+
+
+def explain_bare(bare: Bare) -> Explanation:
+    """Return the answer to a question that names nothing.
+
+    Raises:
+        GradvizError: there is nothing to explain.
+    """
+    with torch_private.unobserved(), torch.no_grad():
+        if bare.error is not None:
+            return _of_error(bare, bare.error)
+        return _of_gradients(bare)
+
+
+# --- an error -------------------------------------------------------------------------------------
+
+
+def _of_error(bare: Bare, error: BaseException) -> Explanation:
+    """Explain an error of autograd's; of another one tell what its line, or the code before it,
+    shows."""
+    kind, text = read_error(error)
+    cause = cause_of(text)
+    if cause is None:
+        shown = _of_looks(bare, failing_looks(error)) or _of_looked(bare)
+        if shown is not None:
+            shown = _wider(shown, bare.ask(*bare.subjects) if bare.models else None) or shown
+            note = say("bare.raised", error=f"{kind}: {text}"[:ERROR])
+            return shown._replace(more=(note, *shown.more))
+    handed = starved(error) if cause is Cause.NOT_A_PARAMETER else None
+    case = Case(bare.subjects, bare.names, None, bare.recording, proven, bare.losses, (), handed)
+    return explain_case(case, error)
+
+
+def _of_looks(bare: Bare, found: Sequence[Look]) -> Explanation | None:
+    """Tell of the tensors of which the failing line speaks."""
+    for look in found:
+        others = () if bare.recording is not None else bare.losses
+        told = bare.ask(look.tensor, *others, grads=[look.tensor], names={look.word: look.tensor})
+        if told is not None and told.cause.level is not Level.FINE:
+            return told
+    return None
+
+
+# --- gradients ------------------------------------------------------------------------------------
+
+
+def _of_gradients(bare: Bare) -> Explanation:
+    """Tell the first of the gravest answers, see NOTE [which answer is told]."""
+    looked, everything = _of_looked(bare), _of_everything(bare)
+    told = [
+        (_wider(looked, everything), Level.NOTE),
+        (_of_looked_models(bare), Level.SUSPECT),
+        (everything, Level.OPEN),
+        (_at_least(_of_leaves(bare), Level.FAULT) if bare.models else None, Level.FAULT),
+        (_at_least(_of_untracked(bare), Level.FAULT), Level.FAULT),
+    ]
+    answers = [(answer, level) for answer, level in told if answer is not None]
+    if not answers:
+        if bare.recording is not None:  # it says what there was
+            return explain_case(Case((), bare.names, None, bare.recording, proven), None)
+        raise GradvizError(say("magic.nothing_found"))
+    return max(answers, key=lambda answer: max(answer[0].cause.level, answer[1]))[0]
+
+
+def _wider(answer: Explanation | None, other: Explanation | None) -> Explanation | None:
+    """Return the same answer of more tensors, where there is one."""
+    if answer is None or other is None or not answer.where:
+        return answer
+    is_same = (answer.cause, answer.where) == (other.cause, other.where)
+    return other if is_same else answer
+
+
+def _at_least(answer: Explanation | None, level: Level) -> Explanation | None:
+    """Return an answer that is grave enough."""
+    return answer if answer is not None and answer.cause.level >= level else None
+
+
+def _of_looked(bare: Bare) -> Explanation | None:
+    """Tell of the tensors whose ``.grad`` the program read, where it is none, NaN or all zeros."""
+    odd = _odd(bare)
+    if not odd:
+        return None
+    words = {word: t for word, t in bare.looked.items() if word.isidentifier()}
+    recording = bare.recording
+    if recording is not None and all(recording.find(t) is None for t in odd):
+        bare = bare._replace(recording=None)
+    others = () if bare.recording is not None else bare.losses
+    told = bare.ask(*odd, *others, grads=odd, names={**words, **bare.models})
+    return None if told is None or told.cause.level is Level.FINE else told
+
+
+def _of_looked_models(bare: Bare) -> Explanation | None:
+    """Tell what may not be meant of the one model of several whose gradients the program read."""
+    if bare.recording is None or len(bare.models) < 2:
+        return None
+    read_of = {id(t) for t, look in bare.recording.looked_at() if look.attribute == "grad"}
+    looked = {n: m for n, m in bare.models.items() if read_of & set(map(id, parameters_of(m)))}
+    if len(looked) != 1:
+        return None
+    told = bare.ask(looked, *bare.losses)
+    return told if told is not None and told.cause is Cause.KEPT_OFF else None
+
+
+def _odd(bare: Bare) -> list[Any]:
+    """Return the tensors whose ``.grad`` the program read, where somebody may ask why."""
+    seen = {id(t): t for t in bare.looked.values()}
+    was_none = set(seen)
+    looks = [] if bare.recording is None else bare.recording.looked_at()
+    for tensor, look in looks:
+        if look.attribute == "grad":
+            seen[id(tensor)] = tensor
+            if look.missing:
+                was_none.add(id(tensor))
+    return [t for i, t in seen.items() if _is_odd(t, i in was_none)]
+
+
+def _is_odd(tensor: Any, was_none: bool) -> bool:
+    """Say whether somebody may ask why its ``.grad`` is what it is: one that was there when the
+    program read it, and was cleared since, is none of these."""
+    grad = read(lambda: tensor.grad if tensor.is_leaf or tensor.retains_grad else None)
+    state = "none" if grad is None else state_of(grad)
+    return state in ODD and (state != "none" or was_none)
+
+
+def _of_everything(bare: Bare) -> Explanation | None:
+    """Tell of the models and the loss; without a model of every leaf."""
+    if bare.models:
+        return bare.ask(*bare.subjects)
+    return _of_leaves(bare) or (bare.ask(*bare.subjects) if bare.subjects else None)
+
+
+def _of_leaves(bare: Bare) -> Explanation | None:
+    """Tell of the living leaves that no model holds."""
+    if bare.recording is not None and not bare.models and bare.loss is None:
+        return bare.ask()
+    leaves = _leaves(bare)
+    if not leaves:
+        return None
+    return bare.ask(*leaves, *bare.losses)
+
+
+def _leaves(bare: Bare) -> list[Any]:
+    """Return the leaves that may be asked about: those that a recording met; without one those
+    with a name that the loss reaches. Beside a model none of another module."""
+    of_models = set(map(id, _parameters(bare)))
+    if bare.recording is None:
+        named = [t for t in bare.names.values() if is_trained_leaf(t) and id(t) not in of_models]
+        if bare.loss is None:
+            return [t for t in named if t.grad is not None]
+        return _reached(bare.loss, named)
+    leaves = [t for t in leaves_of(bare.recording) if id(t) not in of_models]
+    if not bare.models:
+        return leaves
+    held = held_by(of_kind(bare.names.values(), torch.optim.Optimizer))
+    return [t for t in leaves if type(t) is not torch.nn.Parameter or id(t) in held]
+
+
+def _parameters(bare: Bare) -> list[Any]:
+    """Return the parameters of the models at work."""
+    return [p for model in bare.models.values() for p in parameters_of(model)]
+
+
+def _reached(loss: Any, leaves: Sequence[Any]) -> list[Any]:
+    """Return those leaves to which the graph of a loss leads."""
+    ids = set(map(id, leaves_behind(loss)))
+    return [t for t in leaves if id(t) in ids]
+
+
+# --- what does not require grad -------------------------------------------------------------------
+
+
+def _of_untracked(bare: Bare) -> Explanation | None:
+    """Tell of the newest tensor that the program found not to require grad: a result that was cut
+    off, or what a module holds in place of a parameter."""
+    if bare.recording is None:
+        return None
+    looks = [(t, look) for t, look in bare.recording.looked_at() if look.attribute != "grad"]
+    for tensor, look in reversed(looks):
+        if look.missing and not read(partial(getattr, tensor, "requires_grad")):
+            told = _of_result(bare, tensor, look) or _of_part(bare, tensor)
+            if told is not None:
+                return told
+    return None
+
+
+def _of_result(bare: Bare, tensor: Any, look: Looked) -> Explanation | None:
+    """Tell of a result that was cut off; also where the call that made it is not seen, but only
+    that it read numbers: ``q = torch.Tensor([p])``."""
+    recording: Any = bare.recording
+    if recording.find(tensor) is not None:
+        told = bare.ask(tensor, grads=[tensor])
+        return told if told is not None and told.cuts else None
+    place = locate(look.code, look.lasti)
+    word = place.node.value if isinstance(place.node, ast.Attribute) else None
+    binder = None if word is None else binder_before(word)
+    if word is None or binder is None:
+        return None
+    graph, file = recording.graph, display_name(look.code.co_filename)
+    lines = range(binder.lineno, binder.end_lineno + 1)
+    cuts = [
+        c
+        for c in graph.cuts
+        if c.reason is CutReason.COPIED_OUT
+        and (source := graph.call[c.call_id].source)
+        and (source.file == file and source.line in lines)
+    ]
+    if not cuts:
+        return None
+    unseen = Asked(ast.unparse(word), None, requires_grad=False, is_leaf=True)
+    return cut(Gradients(graph), unseen, cuts, behind=True)
+
+
+def _of_part(bare: Bare, tensor: Any) -> Explanation | None:
+    """Tell of a buffer or a plain tensor that a module of the user's own holds."""
+    modules = {**dict(bare.recording.modules() if bare.recording else []), **bare.models}
+    for word, module in modules.items():
+        for spot, value in parts_of_module(word, module):
+            if value is tensor:
+                case = Case((), bare.names, None, bare.recording, proven)
+                return case.stays_a(spot)
+    return None
+
+
+# --- models and losses ----------------------------------------------------------------------------
+
+
+def models_at_work(
+    names: Mapping[str, Any], loss: Any, recording: Recorded | None
+) -> dict[str, Any]:
+    """Return the modules that the question is about: those at work that the loss reaches or an
+    optimizer trains.
+
+    Which ones were at work is known of a recording only; without an optimizer all of them may be
+    meant to learn. Where nothing is left of them it may be about any.
+    """
+    models = _outermost_modules(names)
+    at_work = _modules_at_work(models, recording)
+    held = held_by([o for o in names.values() if isinstance(o, torch.optim.Optimizer)]).keys()
+    needs_recorded = recording and loss is not None
+    models = at_work if needs_recorded else at_work or models
+    if at_work and not held:
+        return models
+    return _modules_with(held | set(map(id, leaves_behind(loss))), models) or models
+
+
+def _outermost_modules(names: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the modules with parameters that are part of no other; each by the last of its
+    names, where the first of them stands."""
+    modules = {}
+    for name, value in names.items():
+        is_module = issubclass(type(value), torch.nn.Module) and not name.startswith("_")
+        if is_module and parameters_of(value):
+            modules[name] = value
+    part_ids = {id(part) for m in modules.values() for part in m.modules() if part is not m}
+    name_of = {id(module): name for name, module in modules.items() if id(module) not in part_ids}
+    return {name: modules[name] for name in name_of.values()}
+
+
+def _modules_at_work(models: dict[str, Any], recording: Recorded | None) -> dict[str, Any]:
+    """Return the modules whose parameters a recording saw."""
+    if not recording:
+        return {}
+    return {
+        name: model
+        for name, model in models.items()
+        if any(recording.find(parameter) is not None for parameter in model.parameters())
+    }
+
+
+def _modules_with(leaf_ids: set[int], models: dict[str, Any]) -> dict[str, Any]:
+    """Return the modules that have one of these parameters."""
+    return {
+        name: model
+        for name, model in models.items()
+        if not leaf_ids.isdisjoint(map(id, model.parameters()))
+    }
+
+
+def _named_loss(recording: Recorded) -> Any:
+    """Return the result of one number that the recorded code calls a loss and that it made last;
+    none where a backward tells what the loss is."""
+    graph = recording.graph
+    if graph.backwards:
+        return None
+    made = Facts.of(graph).made_ids
+    found = [
+        (state.id, tensor)
+        for tensor in recording.living()
+        if (state := recording.find(tensor)) is not None
+        and state.id in made
+        and "loss" in state.code_name.lower()
+        and state.shape in ((), (1,))
+        and tensor.is_floating_point()
+    ]
+    return max(found, key=lambda one: one[0])[1] if found else None

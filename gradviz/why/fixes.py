@@ -1,0 +1,80 @@
+"""What to write instead of a call that cuts, tested before it is said: the recorded way from there
+to the loss is walked again as if the cut were mended. Knows no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradviz.graph.facts import Facts
+from gradviz.graph.records import Call, Cut, CutReason, Graph, Tensor
+from gradviz.graph.redo import Obstacle, obstacles_after
+from gradviz.why.messages import repair
+from gradviz.words.speech import say
+from gradviz.words.words import Words
+
+MOST = 2  # further obstacles that are told
+_INDEXING = frozenset("gather index_select take take_along_dim embedding scatter".split())
+_OF_CLASSES = frozenset("cross_entropy nll_loss".split())
+_DISCRETE = (CutReason.INTEGER_DTYPE, CutReason.NOT_DIFFERENTIABLE)
+
+
+def fix_of(cut: Cut, graph: Graph, losses: Iterable[int] = ()) -> str:
+    """Return what to write instead of a call that cuts; and where that alone would give nothing,
+    what else stands in the way to the losses.
+
+    Args:
+        cut: of a recording.
+        graph: the recording's.
+        losses: ids of tensors; left out, those that backwards were called on.
+    """
+    facts = Facts.of(graph)
+    alone = fix_alone(cut, graph)
+    further = obstacles_after(cut, facts, losses) or []
+    if not further:
+        return alone
+    words = Words(graph)
+    others = [
+        say("mend.at", place=words.where(o.call), mend=fix_alone(as_cut(o), graph))
+        for o in further[:MOST]
+    ]
+    if len(further) > MOST:
+        others.append(say("mend.more", n=len(further) - MOST))
+    return say("mend.in_series", first=alone, others=others)
+
+
+def as_cut(obstacle: Obstacle) -> Cut:
+    """Return an obstacle as the cut that it would be."""
+    call = obstacle.call
+    ids = (*call.inputs[:1], *call.outputs[:1])
+    return Cut(call.id, ids[0], ids[-1], obstacle.reason)
+
+
+def fix_alone(cut: Cut, graph: Graph) -> str:
+    """Return what to write instead of one call that cuts, whatever else stands in the way."""
+    if cut.reason in _DISCRETE and is_index(cut.output_id, Facts.of(graph)):
+        return say("mend.index")
+    return repair(cut, graph)
+
+
+def is_index(tensor_id: int | None, facts: Facts) -> bool:
+    """Say whether a call takes a tensor to choose entries of another one."""
+    readers = facts.calls_reading.get(tensor_id, []) if tensor_id is not None else []
+    return any(chooses_by(call, tensor_id) for call in readers)
+
+
+def is_label(tensor: Tensor, facts: Facts) -> bool:
+    """Say whether a call takes a tensor, in any of its states, as indices or as classes."""
+    readers = facts.readers.get(tensor.object_id, [])
+    states = {t.id for t in facts.states.get(tensor.object_id, [])}
+    return any(
+        any(chooses_by(call, i) for i in states)
+        or (call.function in _OF_CLASSES and states & {*call.inputs[1:]})
+        for call in readers
+    )
+
+
+def chooses_by(call: Call, tensor_id: int | None) -> bool:
+    """Say whether a call chooses entries of a tensor by another one: ``table[index]``."""
+    if call.function == "__getitem__":
+        return tensor_id in call.inputs[1:]
+    return call.function in _INDEXING and tensor_id in call.inputs

@@ -1,0 +1,1 @@
+"""Rules about a call that raised."""

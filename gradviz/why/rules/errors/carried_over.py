@@ -1,0 +1,208 @@
+"""Backward a second time through one graph, as a loop carries it into its next iteration: what to
+detach, and where. Plain data in and out, knows no torch."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gradviz.graph.facts import site_of
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import (
+    Call,
+    Tensor,
+)
+from gradviz.names.frames import (
+    Bound,
+    bound_and_read,
+    dropped,
+    keepers,
+    list_of,
+    names_in,
+    place_at,
+    place_of_keeper,
+)
+from gradviz.why.explanation import Explanation
+from gradviz.why.rules.errors.failure import Failure
+from gradviz.words.speech import several
+
+DETACH_EACH = "tuple(s.detach() for s in {})"  # code, as a mend tells it
+
+
+class Carried(NamedTuple):
+    """A tensor that a loop takes from one iteration into the next."""
+
+    tensor: Tensor
+    maker: Call
+    reader: Call
+
+
+def detach_dropped(failure: Failure) -> Explanation | None:
+    """Tell that what a loop carries over was to be detached, and that nothing took the
+    result."""
+    drops = dropped_detach(failure, carries(failure))
+    if failure.freed is None or not drops:
+        return None
+    node, earlier = failure.freed
+    carried = carries(failure)[0]
+    views = any(c.tensor.base_id is not None for c in carries(failure))
+    return failure.answer(
+        Cause.SECOND_BACKWARD,
+        "dropped_view" if views else "dropped",
+        calls=[drops[0], carried.reader],
+        also_at=[carried.maker],
+        tensors=[c.tensor for c in carries(failure)],
+        nodes=[node],
+        names=failure.names(c.tensor for c in carries(failure)),
+        node=failure.made_by(node),
+        first=failure.written(failure.graph.call[earlier.call_id]),
+        dropped=failure.written(drops[0]),
+        on=dropped(drops[0]),
+    )
+
+
+def carried_over(failure: Failure) -> Explanation | None:
+    """Tell what a loop carries over, and where to detach it."""
+    if failure.freed is None or not carries(failure):
+        return None
+    node, earlier = failure.freed
+    first = failure.graph.call[earlier.call_id]
+    maker, reader = carries(failure)[0].maker, carries(failure)[0].reader
+    bound = bound_in_loop(failure, carries(failure), first)
+    names = bound.names if bound else names_of_carried(failure, carries(failure))
+    values = detached(names, carries(failure))
+    rebound = failure.made_again(maker, first, reader)
+    here = bound or (not rebound and names_in_code(reader)[1].issuperset(names))
+    by_module = names[0].startswith("self.")
+    kept_at = place_at(maker, bound.depth) if bound else place_of_keeping(failure, maker, names)
+    return failure.answer(
+        Cause.SECOND_BACKWARD,
+        "carried_unnamed"
+        if not all(names)
+        else ("carried_by_module" if by_module else "carried")
+        if here
+        else "carried_elsewhere",
+        calls=[kept_at or reader],
+        also_at=[reader, maker],
+        tensors=[c.tensor for c in carries(failure)],
+        nodes=[node],
+        names=names,
+        code=failure.code(maker),
+        node=failure.made_by(node),
+        first=failure.written(first),
+        targets=", ".join(names),
+        values=", ".join(values),
+        kept=several(values),
+    )
+
+
+def bound_in_loop(failure: Failure, carried: list[Carried], first: Call) -> Bound | None:
+    """Return the statement of the loop that binds what is carried over to names that it reads
+    again; None where those names are another iteration's by then."""
+    maker, reader = carried[0].maker, carried[0].reader
+    if failure.call is None or failure.made_again(maker, first, reader):
+        return None
+    bound = bound_and_read(maker, reader, failure.call)
+    return bound if bound and len(bound.names) <= len(carried) else None
+
+
+def names_of_carried(failure: Failure, carried: list[Carried]) -> list[str]:
+    """Return what the code calls each carried tensor, "" where it has no name there."""
+    reader = carried[0].reader
+    return list(dict.fromkeys(carried_name(c.tensor, c.maker, reader) for c in carried))
+
+
+def dropped_detach(failure: Failure, carried: list[Carried]) -> list[Call]:
+    """Return calls of detach() on everything that is carried whose results nothing takes; none
+    where something is carried on which none was called."""
+    found: dict[int, Call] = {}
+    for call in failure.graph.calls:
+        if call.function == "detach" and call.inputs and dropped(call):
+            found[failure.graph.tensor[call.inputs[0]].object_id] = call
+    objects = [c.tensor.object_id for c in carried]
+    return [found[o] for o in objects] if found.keys() >= {*objects} else []
+
+
+def place_of_keeping(failure: Failure, maker: Call, names: list[str]) -> Call | None:
+    """Return the statement that keeps what a call made, under one of these names."""
+    for frame, line, code in keepers(maker):
+        if {*names} & names_in(code)[1] or list_of(code):
+            return place_of_keeper(maker, frame, line, code)
+    return None
+
+
+def carries(failure: Failure) -> list[Carried]:
+    """Return what a loop takes from before the earlier backward into this one: an RNN's state,
+    a running loss."""
+    return carried(failure, failure.graph.call[failure.freed[1].call_id]) if failure.freed else []
+
+
+def carried(failure: Failure, first: Call) -> list[Carried]:
+    """Return what a loop carries over from before the earlier backward, in the order in which
+    it is read."""
+    if failure.call is None or failure.run is None or not failure.in_a_loop(first, failure.call):
+        return []
+    met = failure.facts.reachable(failure.run.roots)
+    sites_after = {site_of(c) for c in failure.calls_between(first, failure.call)}
+    carried: dict[Any, Carried] = {}  # by gradient edge
+    for reader in repeated_readers(failure, first, failure.call, met):
+        for tensor in (failure.graph.tensor[i] for i in reader.inputs):
+            maker = maker_of_freed(failure, tensor, met)
+            if maker and maker.id < first.id and site_of(maker) in sites_after:
+                carried.setdefault(tensor.gradient_edge, Carried(tensor, maker, reader))
+    return list(carried.values())
+
+
+def repeated_readers(failure: Failure, first: Call, last: Call, met: set[int]) -> list[Call]:
+    """Return the calls between two backwards whose nodes the second one meets, and whose line
+    ran before the first one too."""
+    on_the_way = {failure.graph.node[n].call_id for n in met}
+    sites_before = {site_of(c) for c in failure.calls_before(first)}
+    between = failure.calls_between(first, last)
+    return [c for c in between if c.id in on_the_way and site_of(c) in sites_before]
+
+
+def maker_of_freed(failure: Failure, tensor: Tensor, met: set[int]) -> Call | None:
+    """Return the call that made a tensor, where this backward comes through it to a freed
+    node."""
+    node = failure.graph.node.get(tensor.gradient_edge.node_id) if tensor.gradient_edge else None
+    freed = node is not None and node.id in met and node.id in failure.facts.leading_to_freed
+    return failure.maker(node) if freed else None
+
+
+def detached(names: list[str], carried: list[Carried]) -> list[str]:
+    """Return the code of each carried name without its graph."""
+    makers = {c.maker.id for c in carried}
+    # one name for several results of one call
+    packed = len(names) == len(makers) == 1 < len(carried)
+    return [DETACH_EACH.format(name) if packed else f"{name}.detach()" for name in names]
+
+
+def carried_name(tensor: Tensor, maker: Call, reader: Call) -> str:
+    """Return what the code calls a tensor that one call made and a later one reads; "" where it has
+    no name there."""
+    name = tensor.code_name
+    bound = names_bound(maker, reader)
+    read = names_in_code(reader)[1]
+    both = [n for n in bound if n in read]
+    if name in both:
+        return name
+    if len(both) == 1:
+        return both[0]
+    if not name and len(bound) == len(maker.outputs) and tensor.id in maker.outputs:
+        return bound[maker.outputs.index(tensor.id)]
+    return name
+
+
+def names_bound(maker: Call, reader: Call) -> list[str]:
+    """Return the names that the code of a call binds; of the calls of one line, some have no
+    code."""
+    bound = names_in_code(maker)[0]
+    if bound or not maker.source or not reader.source:
+        return bound
+    return names_in_code(reader)[0] if maker.source[:2] == reader.source[:2] else []
+
+
+def names_in_code(call: Call) -> tuple[list[str], set[str]]:
+    """Return the names, attributes and items that the code of a call binds, from left to right, and
+    those that it reads."""
+    return names_in((call.source.code or "") if call.source else "")

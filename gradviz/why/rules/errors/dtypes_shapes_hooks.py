@@ -1,0 +1,112 @@
+"""What torch refuses because of dtypes, shapes, hooks or a custom Function's backward: which tensor
+or call it is about. Plain data in and out, knows no torch."""
+
+from __future__ import annotations
+
+import math
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import Call, Tensor
+from gradviz.why.explanation import Explanation
+from gradviz.why.messages import number
+from gradviz.why.rules.errors.about_an_input import UNNAMED
+from gradviz.why.rules.errors.failure import Failure
+
+_FLOATS = ("float", "bfloat", "complex")
+
+
+def dtypes_differ(failure: Failure) -> Explanation | None:
+    """Tell which input has another dtype than those that it is to be computed with."""
+    odd = odd_one(failure)
+    if failure.call is None or odd is None:
+        return None
+    maker = failure.facts.first_maker.get(odd.object_id)
+    others = [t for t in failure.inputs if t.object_id != odd.object_id]
+    classes = wants_whole_numbers(failure) and is_float(odd)
+    return failure.answer(
+        Cause.DTYPES_DIFFER,
+        "classes" if classes else "cast",
+        calls=[failure.call, maker],
+        tensors=[odd],
+        name=failure.name(odd),
+        data=failure.name(odd) if odd.name else UNNAMED,
+        dtype=odd.dtype,
+        code=failure.code(failure.call),
+        other=others[0].dtype if others else "",
+    )
+
+
+def odd_one(failure: Failure) -> Tensor | None:
+    """Return the only input that has another dtype than the parameters, or than float32; where
+    whole numbers are wanted, the only one that holds floats and is neither a parameter nor
+    tracked."""
+    given = [t for t in failure.inputs if t.dtype]
+    wanted = {t.dtype for t in given if t.requires_grad} or {"float32"}
+    whole = wants_whole_numbers(failure)
+    if len(given) < 2 or (len(wanted) > 1 and not whole):
+        return None
+    plain = [t for t in given if not t.requires_grad]
+    found = [t for t in plain if (is_float(t) if whole else t.dtype not in wanted)]
+    return found[0] if len(found) == 1 else None
+
+
+def wants_whole_numbers(failure: Failure) -> bool:
+    """Say whether torch's text asks for indices or classes."""
+    return "Long" in failure.text.partition("got")[0].partition("found")[0] and (
+        "xpected" in failure.text
+    )
+
+
+def is_float(tensor: Tensor) -> bool:
+    """Say whether a tensor holds floating point or complex numbers."""
+    return (tensor.dtype or "").startswith(_FLOATS)
+
+
+def custom_backward(failure: Failure) -> Explanation | None:
+    """Tell which call of a custom Function has the backward that returned the wrong gradients."""
+    node = failure.graph.node.get(failure.event.node_id if failure.event else None)
+    applied = failure.maker(node)
+    if node is None or applied is None:
+        return None
+    expected, got = number(failure.text, "expected"), number(failure.text, "returned")
+    counted = expected is not None and got is not None
+    return failure.answer(
+        Cause.CUSTOM_BACKWARD,
+        "count" if counted else "shape",
+        calls=[applied],
+        nodes=[node],
+        name=node.name.removesuffix("Backward"),
+        expected=expected,
+        got=got,
+    )
+
+
+def hook_changed(failure: Failure) -> Explanation | None:
+    """Tell that a hook returned what cannot take the place of the gradient."""
+    if "has changed" not in failure.text:
+        return None
+    return failure.answer(Cause.HOOK_REFUSED, "changed")
+
+
+def start_misshapen(failure: Failure) -> Explanation | None:
+    """Tell which gradient to start with does not have the shape of what backward was called on."""
+    if failure.run is None or failure.call is None:
+        return None
+    roots = failure.inputs[: len(failure.run.roots)]
+    given = failure.inputs[len(roots) :]
+    if len(roots) != 1 or len(given) != 1 or None in (roots[0].shape, given[0].shape):
+        return None
+    return failure.answer(
+        Cause.GRADIENT_SHAPE,
+        "one_number" if math.prod(roots[0].shape or ()) == 1 else "start",
+        calls=[failure.call, maker_of(failure, roots[0])],
+        tensors=[roots[0], given[0]],
+        name=failure.name(roots[0]),
+        shape=list(roots[0].shape or ()),
+        given=list(given[0].shape or ()),
+    )
+
+
+def maker_of(failure: Failure, tensor: Tensor) -> Call | None:
+    """Return the call that made a tensor."""
+    return failure.facts.maker.get(tensor.id)

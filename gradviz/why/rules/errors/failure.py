@@ -1,0 +1,292 @@
+"""Why a backward, or another call, raised: plain data in and out, knows no torch.
+
+What torch's message does not say (names, lines, who wrote, who freed) is said only where the
+recording proves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from gradviz.graph.facts import Facts, Site, site_of
+from gradviz.graph.findings import Cause, Finding, Sure, Symptom
+from gradviz.graph.records import (
+    Backward,
+    Call,
+    Cut,
+    Graph,
+    Node,
+    NodeKind,
+    Raised,
+    Source,
+    Tensor,
+)
+from gradviz.why.explanation import Explanation, worded
+from gradviz.why.messages import (
+    cause_of,
+    number,
+    plain,
+)
+from gradviz.why.paths import Paths
+from gradviz.words.plain import visible
+from gradviz.words.speech import say
+
+if TYPE_CHECKING:
+    from gradviz.why.failing import Starved
+
+NAME = 40  # characters of a tensor's name in a sentence
+
+
+def recorded_error(graph: Graph, message: str) -> Raised | None:
+    """Return the last recorded error whose text stands in this one's."""
+    text = plain(message)
+    for event in reversed(Facts.of(graph).errors):
+        recorded_text = plain(event.message)[:1000]
+        if recorded_text and recorded_text in text:
+            return event
+    return None
+
+
+def call_at(source: Source) -> Call:
+    """Return a call that was not recorded, to point at a line of the program."""
+    return Call(-source.line, "", (), (), True, False, None, source, False)
+
+
+class Failure:
+    """One error, and the graph in which it happened.
+
+    Args:
+        kind: name of the error's class, e.g. "RuntimeError".
+        text: its message, on one line.
+        graph: what was recorded, or captured from the loss.
+        raised: the event of this error in ``graph``; found by its text where it is left out.
+        root_id: the tensor in ``graph`` that backward was called on, where the error itself was not
+            recorded; of a captured graph the first root, where it is left out.
+        flags: of each parameter, whether it requires grad.
+        starved: what is known of the module whose parameters an optimizer was handed.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        text: str,
+        graph: Graph,
+        *,
+        raised: Raised | None = None,
+        root_id: int | None = None,
+        flags: Mapping[str, bool] | None = None,
+        starved: Starved | None = None,
+    ) -> None:
+        self.kind = kind
+        self.starved = starved
+        self.text = text
+        self.cause = cause_of(text)
+        self.graph = graph
+        self.flags = flags or {}  # of each parameter: does it require grad?
+        self.paths = Paths(graph)
+        self.facts = self.paths.facts
+        self.words = self.paths.words
+        self.event = raised or recorded_error(graph, text)
+        self.call = graph.call.get(self.event.call_id) if self.event else None
+        self.inputs = [graph.tensor[i] for i in self.call.inputs] if self.call else []
+        self.run = self.facts.run_of_call.get(self.call.id) if self.call else None
+        self.given_root = None if self.event else self.root_of(root_id)
+
+    def root_of(self, root_id: int | None) -> Tensor | None:
+        """Return the tensor that a backward was called on which is not recorded."""
+        if root_id is not None:
+            return self.graph.tensor[root_id]
+        roots = [] if self.graph.calls else self.graph.roots
+        return self.graph.tensor[roots[0]] if roots else None
+
+    # --- words ------------------------------------------------------------------------------------
+
+    def answer(
+        self,
+        cause: Cause,
+        form: str,
+        *,
+        calls: Iterable[Call | None] = (),
+        also_at: Iterable[Call | None] = (),
+        cuts: Sequence[Cut] = (),
+        nodes: Sequence[Node] = (),
+        tensors: Iterable[Tensor | None] = (),
+        checked: tuple[str, ...] = (),
+        sure: Sure = Sure.PROVEN,
+        more: tuple[str, ...] | None = None,
+        **fields: Any,
+    ) -> Explanation:
+        """Tell why the call raised.
+
+        Args:
+            cause: what is wrong.
+            form: which sentences tell it: ``(cause, form)`` is their key in ``words/en.py``.
+            calls: where it happened; where none is known, the call that raised.
+            also_at: further calls at whose lines it points; the call that raised is always one.
+            cuts: the cuts that did it.
+            nodes: the nodes that it points at.
+            tensors: the tensors that it points at.
+            checked: keys of what was ruled out.
+            sure: how sure it is.
+            more: further lines; left out, that the error was not recorded, where it was not.
+            fields: what the sentences name.
+        """
+        known = tuple(call for call in calls if call)
+        finding = Finding(
+            cause,
+            form,
+            Symptom.RAISED,
+            fields=fields,
+            calls=known or tuple(call for call in (self.call,) if call),
+            cuts=tuple(cuts),
+            node_ids=tuple(node.id for node in nodes),
+            tensor_ids=tuple(tensor.id for tensor in tensors if tensor),
+            checked=checked,
+            sure=sure,
+            also_at=tuple(call for call in (self.call, *also_at) if call),
+            more=self.unrecorded(say("unrecorded.line")) if more is None else more,
+        )
+        return worded(finding, self.words)
+
+    def unrecorded(self, recording_adds: str) -> tuple[str, ...]:
+        """Return the line that says that the error was not recorded, and what a recording adds."""
+        if self.call is not None:
+            return ()
+        # with a recording it was a constructor that raised, or another thread
+        return (say("unrecorded.call") if self.graph.calls else recording_adds,)
+
+    def name(self, tensor: Tensor | None) -> str:
+        """Return what a tensor is called."""
+        if tensor is None:
+            return say("raised.tensor")
+        full = self.words.name(tensor.id)
+        return full if len(full) <= NAME else type(full)(visible(full, NAME))
+
+    def names(self, tensors: Iterable[Tensor]) -> list[str]:
+        """Return what tensors are called, each name once."""
+        return list(dict.fromkeys(map(self.name, tensors)))
+
+    def code(self, call: Call | None) -> str:
+        """Return the code of a call, not too long for a sentence."""
+        return visible(self.words.code(call), NAME) if call else ""
+
+    def written(self, call: Call | None) -> str:
+        """Return the code of a call and its line: ``c = a * 2 (line 3)``."""
+        if call is None or call.source is None:
+            return self.code(call)
+        return say("raised.written", code=self.code(call), line=self.words.where(call))
+
+    def maker(self, node: Node | None) -> Call | None:
+        """Return the call that made a node."""
+        return self.graph.call.get(node.call_id) if node else None
+
+    def made_by(self, node: Node | None) -> str:
+        """Return a node's name and what made it: ``MulBackward0 of c = a * 2 (line 3)``."""
+        name = node.name if node else say("raised.node")
+        maker = self.maker(node)
+        return say("label.node_of", node=name, code=self.written(maker)) if maker else name
+
+    # --- nothing to start from --------------------------------------------------------------------
+
+    @cached_property
+    def root(self) -> Tensor | None:
+        """The tensor that backward was to start from and that does not require grad."""
+        index = number(self.text, "element") or 0
+        recorded = self.run is not None and index < len(self.inputs)
+        root = self.inputs[index] if recorded else self.given_root
+        return root if root and not root.requires_grad else None
+
+    @cached_property
+    def start(self) -> str:
+        """The sentence that nothing can train."""
+        root = self.name(self.root) if self.root else say("raised.root")
+        if self.flags and not any(self.flags.values()):
+            return say("raised.no_start_frozen", root=root, n=len(self.flags))
+        return say("raised.no_start", root=root)
+
+    @cached_property
+    def nearest_cuts(self) -> list[Cut]:
+        """The cuts behind the root, without those behind another cut."""
+        if self.root is None:
+            return []
+        near = self.facts.ancestors([self.root.id], {c.output_id for c in self.graph.cuts})
+        return [c for c in self.graph.cuts if c.output_id in near]
+
+    @cached_property
+    def behind_root(self) -> set[int]:
+        """Every tensor state that the root was computed from."""
+        return self.facts.ancestors([self.root.id]) if self.root else set()
+
+    # --- modified by an in-place operation --------------------------------------------------------
+
+    @cached_property
+    def nodes_behind_given_root(self) -> list[Node]:
+        """The nodes that a gradient of the root meets, where the error itself was not recorded."""
+        edge = self.given_root.gradient_edge if self.given_root else None
+        met = self.facts.reachable([edge.node_id] if edge else [])
+        return [node for node in self.graph.nodes if node.id in met]
+
+    # --- second backward --------------------------------------------------------------------------
+
+    @cached_property
+    def freed(self) -> tuple[Node, Backward] | None:
+        """The node that found its saved tensors gone, and the backward that freed them."""
+        node = self.graph.node.get(self.event.node_id if self.event else None)
+        if node is None or self.run is None:
+            return None
+        runs = self.facts.runs_that_freed.get(node.id, [])
+        earlier = next((b for b in self.graph.backwards if b.run in runs[-1:]), None)
+        return (node, earlier) if earlier else None
+
+    def shared(self, ran: Iterable[int]) -> list[Tensor]:
+        """Return the tensors at which this backward enters what the earlier one ran through and
+        freed."""
+        old = {
+            n
+            for n in ran
+            if self.graph.node[n].kind is not NodeKind.ACCUMULATE_GRAD
+            and n in self.facts.leading_to_freed
+        }
+        new = self.facts.reachable(self.run.roots if self.run else ()) - old
+        entered = {
+            (e.next_node_id, e.input_nr)
+            for n in new
+            for e in self.graph.edges_from.get(n, ())
+            if e.next_node_id in old
+        }
+        return [t for edge, t in self.facts.last_at.items() if edge in entered]
+
+    def made_again(self, maker: Call, first: Call, reader: Call) -> bool:
+        """Say whether the line of the maker ran again before the value was read: the name is
+        another iteration's by then."""
+        return any(site_of(c) == site_of(maker) for c in self.calls_between(first, reader))
+
+    def calls_before(self, last: Call) -> list[Call]:
+        """Return the calls that began before another."""
+        return [c for c in self.graph.calls if c.id < last.id]
+
+    def calls_between(self, first: Call, last: Call) -> list[Call]:
+        """Return the calls that began after one call and before another."""
+        return [c for c in self.graph.calls if first.id < c.id < last.id]
+
+    def in_a_loop(self, first: Call, last: Call) -> bool:
+        """Say whether two backwards are two iterations of one loop."""
+        before = self.weights(self.calls_before(first))
+        after = self.weights(self.calls_between(first, last))
+        for site, read in after.items():
+            # other layers at the same lines: a stack of blocks, and no iteration
+            if read and before.get(site) and read.isdisjoint(before[site]):
+                return False
+        earlier = (self.graph.call[b.call_id] for b in self.graph.backwards)
+        return any(site_of(c) == site_of(last) for c in earlier if c.id < last.id)
+
+    def weights(self, calls: Iterable[Call]) -> dict[Site | None, set[int]]:
+        """Return the leaves that require grad, by the place in the code that read them."""
+        leaves: dict[Site | None, set[int]] = {}
+        for call in calls:
+            read = [self.graph.tensor[i] for i in call.inputs]
+            objects = {t.object_id for t in read if t.is_leaf and t.requires_grad}
+            leaves.setdefault(site_of(call), set()).update(objects)
+        return leaves

@@ -1,0 +1,82 @@
+"""A result that was kept with its graph, and met numpy or deepcopy: which statement kept it. Plain
+data in and out, knows no torch."""
+
+from __future__ import annotations
+
+import math
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import (
+    Call,
+    Frame,
+    Tensor,
+)
+from gradviz.names.frames import (
+    attribute_of,
+    frames,
+    keepers,
+    list_filled,
+    list_of,
+    names_in,
+    place_of_keeper,
+    value_kept,
+)
+from gradviz.why.explanation import Explanation
+from gradviz.why.rules.errors.about_an_input import blamed
+from gradviz.why.rules.errors.failure import Failure
+
+
+def kept_by(failure: Failure) -> Explanation | None:
+    """Tell which statement kept the tensor that a call cannot take, where the call was given
+    what keeps it: a module, a list."""
+    tensor = blamed(failure, failure.cause) if failure.cause else None
+    maker = failure.facts.first_maker.get(tensor.object_id) if tensor else None
+    if failure.cause is None or tensor is None or maker is None or is_given(failure, tensor, maker):
+        return None
+    copies = failure.cause is Cause.DEEPCOPY_NON_LEAF
+    kept = keeper_of(failure, maker)
+    if kept is None or (copies and not attribute_of(kept[2])):
+        return None
+    frame, line, code = kept
+    place = place_of_keeper(maker, frame, line, code)
+    attribute = attribute_of(code)
+    return failure.answer(
+        failure.cause,
+        "kept_on" if attribute else "kept_in" if is_single(tensor) else "kept_many",
+        calls=[place] if copies else [place, failure.call],
+        tensors=[tensor],
+        code=failure.code(place),
+        attribute=attribute,
+        method=list_of(code),
+        value=value_kept(frame, code),
+    )
+
+
+def keeper_of(failure: Failure, maker: Call) -> tuple[Frame, int, str] | None:
+    """Return the statement that keeps what a call made in what the call that raised was given:
+    in a list that is named there; else, as no copy is made of a list's parts, in an
+    attribute."""
+    in_lists = [k for k in keepers(maker) if list_of(k[2])]
+    on_objects = [k for k in keepers(maker) if attribute_of(k[2])]
+    named = [k for k in in_lists if list_filled(k[2]) in names_read(failure)]
+    if failure.cause is not Cause.DEEPCOPY_NON_LEAF and in_lists and on_objects:
+        return named[0] if named else None
+    return next(iter(named or on_objects or in_lists), None)
+
+
+def names_read(failure: Failure) -> set[str]:
+    """Return the names that the statements of the call that raised read."""
+    return {n for f in (frames(failure.call) if failure.call else ()) for n in names_in(f.code)[1]}
+
+
+def is_given(failure: Failure, tensor: Tensor, maker: Call) -> bool:
+    """Say whether the call that raised was given a tensor by a name of its own."""
+    if failure.call is None:
+        return True
+    names = {n for f in frames(maker) for n in names_in(f.code)[0]}
+    return not names_read(failure).isdisjoint({tensor.code_name, *names})
+
+
+def is_single(tensor: Tensor) -> bool:
+    """Say whether a tensor holds one number."""
+    return tensor.shape is not None and math.prod(tensor.shape) == 1

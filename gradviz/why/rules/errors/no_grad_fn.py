@@ -1,0 +1,185 @@
+"""What backward was called on has no grad_fn: where it was cut off, or that nothing was tracked.
+Plain data in and out, knows no torch."""
+
+from __future__ import annotations
+
+from gradviz.graph.facts import site_of
+from gradviz.graph.findings import Cause, Sure
+from gradviz.graph.records import (
+    Call,
+    Cut,
+    CutReason,
+    Tensor,
+)
+from gradviz.why.explanation import Explanation
+from gradviz.why.fixes import fix_of
+from gradviz.why.messages import (
+    asks_for_graph,
+    in_reentrant_checkpoint,
+    is_wrapped_result,
+    usual_repair,
+)
+from gradviz.why.rules.errors.failure import Failure
+from gradviz.words.speech import say
+from gradviz.words.words import reason_of
+
+_FROM_VALUES = ("tensor", "as_tensor", "asarray", "full", "scalar_tensor", "new_tensor", "new_full")
+
+
+def start_unseen(failure: Failure) -> Explanation | None:
+    """Tell that what backward was called on was not recorded."""
+    if failure.root is not None and failure.graph.calls:
+        return None
+    return failure.answer(
+        Cause.NO_GRAD_FN,
+        "unseen",
+        more=failure.unrecorded(say("unrecorded.cut")),
+        start=failure.start,
+    )
+
+
+def cut_off(failure: Failure) -> Explanation | None:
+    """Tell that cuts stand between the root and what requires grad."""
+    cuts = failure.nearest_cuts
+    if failure.root is None or not cuts:
+        return None
+    checkpoints = [c for c in cuts if in_reentrant_checkpoint(c, failure.graph)]
+    blamed = checkpoints or cuts  # beside a checkpoint, what else is frozen may be meant
+    calls = [failure.graph.call[i] for i in dict.fromkeys(c.call_id for c in blamed)]
+    wrapped = any(is_wrapped_result(c, failure.graph) for c in blamed)
+    reasons = [say("gradient.checkpoint_result")] if wrapped else why_cut(failure, cuts)
+    reasons = [say("raised.untracked_checkpoint")] if checkpoints else reasons
+    if others := cuts_elsewhere(failure, failure.root, calls):
+        reasons.append(say("raised.cut_before", n=others))
+    return failure.answer(
+        Cause.NO_GRAD_FN,
+        "cut",
+        calls=calls,
+        tensors=[failure.root, *(failure.graph.tensor[c.input_id] for c in cuts)],
+        cuts=cuts,
+        start=failure.start,
+        reasons=reasons,
+        mends=list(dict.fromkeys(fix_of(c, failure.graph, [failure.root.id]) for c in blamed)),
+    )
+
+
+def why_cut(failure: Failure, cuts: list[Cut]) -> list[str]:
+    """Say what was cut off, and what is frozen."""
+    frozen = [failure.graph.tensor[c.input_id] for c in cuts if c.reason is CutReason.FLAG_OFF]
+    severed = [c for c in cuts if c.reason is not CutReason.FLAG_OFF]
+    if not severed:
+        return [say("raised.frozen_there", names=failure.names(frozen))]
+    sources = failure.names(failure.graph.tensor[c.input_id] for c in severed)
+    reasons = list(dict.fromkeys(reason_of(c) for c in severed))
+    sentences = [say("raised.cut_there", names=sources, reasons=reasons)]
+    if frozen:
+        sentences.append(say("raised.frozen_besides", names=failure.names(frozen)))
+    return sentences
+
+
+def cuts_elsewhere(failure: Failure, root: Tensor, calls: list[Call]) -> int:
+    """Count the calls behind the root that cut something, at other places than these calls."""
+    behind = failure.facts.ancestors([root.id])
+    sites = {site_of(c) for c in calls}
+    others = {c.call_id for c in failure.facts.real_cuts if c.output_id in behind}
+    return sum(site_of(failure.graph.call[i]) not in sites for i in others)
+
+
+def left_torch(failure: Failure) -> Explanation | None:
+    """Tell of a cut on no way to the loss, and of a tensor of unknown origin after it, perhaps
+    made from that value."""
+    entries = entries_of_values(failure)
+    last_entry = max((call_id for call_id, _ in entries), default=-1)
+    cuts = [c for c in failure.graph.cuts if c.call_id < last_entry]
+    if not cuts:
+        return None
+    cut = cuts[-1]
+    entry_id = next(i for call_id, i in entries if call_id > cut.call_id)
+    maker = failure.facts.maker.get(entry_id)
+    likely = cut.output_id is None and maker is not None
+    return failure.answer(
+        Cause.NO_GRAD_FN,
+        "left_likely" if likely else "left_possibly",
+        calls=[failure.graph.call[cut.call_id], maker],
+        tensors=[failure.root],
+        cuts=(cut,),
+        sure=Sure.LIKELY if likely else Sure.POSSIBLE,
+        start=failure.start,
+        source=failure.name(failure.graph.tensor[cut.input_id]),
+        entry=failure.name(failure.graph.tensor[entry_id]),
+        mend=usual_repair(CutReason.COPIED_OUT),
+    )
+
+
+def entries_of_values(failure: Failure) -> list[tuple[int, int]]:
+    """Return (call that made or first read it, tensor) of what came from plain values or from
+    nothing that was recorded, and went into the root."""
+    entries: list[tuple[int, int]] = []
+    for i in sorted(failure.behind_root):
+        maker = failure.facts.maker.get(i)
+        if maker and not maker.inputs and maker.function in _FROM_VALUES:
+            entries.append((maker.id, i))
+        elif i not in failure.facts.made_ids:  # from_numpy is not seen
+            entries += [(c.id, i) for c in failure.facts.calls_reading.get(i, ())[:1]]
+    return entries
+
+
+def from_grad(failure: Failure) -> Explanation | None:
+    """Tell that it was computed from what autograd.grad gave back without a graph."""
+    calls = [failure.graph.call[b.call_id] for b in failure.graph.backwards if b.kind == "grad"]
+    calls = [c for c in calls if failure.behind_root & {*c.outputs}]
+    if failure.root is None or not calls:
+        return None
+    last = calls[-1]
+    gradients = [failure.graph.tensor[i] for i in last.outputs if i in failure.behind_root]
+    is_constant = asks_for_graph(last)
+    return failure.answer(
+        Cause.NO_GRAD_FN,
+        "from_grad_constant" if is_constant else "from_grad",
+        calls=dict.fromkeys(
+            [last, failure.call if is_constant else None, failure.facts.maker.get(failure.root.id)]
+        ),
+        tensors=[failure.root, *named_origins(failure)],
+        start=failure.start,
+        names=failure.names(gradients),
+    )
+
+
+def untracked(failure: Failure) -> Explanation | None:
+    """Tell that no cut leads to it: nothing that it was computed from required grad."""
+    if failure.root is None:
+        return None
+    maker = failure.facts.maker.get(failure.root.id)
+    reasons = [why_untracked(failure, failure.root, maker)]
+    if failure.graph.notes:
+        reasons.append(say("raised.incomplete"))
+    return failure.answer(
+        Cause.NO_GRAD_FN,
+        "untracked",
+        calls=[maker],
+        tensors=[failure.root, *named_origins(failure)],
+        checked=("cut_recorded",) if maker and not failure.graph.notes else (),
+        start=failure.start,
+        reasons=reasons,
+    )
+
+
+def why_untracked(failure: Failure, root: Tensor, maker: Call | None) -> str:
+    """Say that nothing was tracked, and name what it was computed from."""
+    if maker is None:
+        return say("raised.older", root=failure.name(root))
+    origins = failure.names(named_origins(failure))
+    if not origins or not maker.inputs:
+        return say("raised.nothing_tracked", root=failure.name(root))
+    return say("raised.nothing_tracked_of", root=failure.name(root), names=origins)
+
+
+def named_origins(failure: Failure) -> list[Tensor]:
+    """Return what the root was computed from that has a name and was not computed itself."""
+    makers = failure.facts.maker
+    first = [
+        failure.graph.tensor[i]
+        for i in sorted(failure.behind_root)
+        if i not in failure.facts.made_ids or (i in makers and not makers[i].inputs)
+    ]
+    return [t for t in first if t.name]

@@ -1,0 +1,242 @@
+"""Backward a second time through one graph: which line to change. Plain data in and out, knows no
+torch.
+
+What a loop carries over is told by ``Failure.carried_over``; here stands what was computed once,
+and what one of two backwards was not meant for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import (
+    Backward,
+    Call,
+    Node,
+    NodeKind,
+    SavedState,
+    Tensor,
+)
+from gradviz.names.frames import frames, names_in, place_at, variables_of
+from gradviz.why.explanation import Explanation
+from gradviz.why.rules.errors.failure import Failure
+from gradviz.words.speech import say, several
+
+
+def made_once(failure: Failure) -> Explanation | None:
+    """Tell that each iteration's backward goes through what was computed once, before the loop."""
+    found = of_an_earlier_iteration(failure)
+    if found is None:
+        return None
+    node, maker, earlier, first = found
+    leaves = leaves_behind(failure, node, earlier)
+    moved = written_between(failure, first)
+    learning = objects(leaves) & moved
+    others = other_leaves(failure, node, leaves)
+    place = place_of_binding(failure, maker)
+    makers = [failure.facts.first_maker.get(t.object_id) for t in leaves]
+    return failure.answer(
+        Cause.SECOND_BACKWARD,
+        "once_learning"
+        if learning
+        else "once_alone"
+        if not others
+        else ("once" if moved else "once_unmoved"),
+        calls=[place, *makers] if others and moved and not learning else [place],
+        also_at=[first, failure.call],
+        tensors=leaves,
+        nodes=[node],
+        code=failure.code(place),
+        leaves=failure.names(leaves),
+        first=failure.written(first),
+        name=node.name,
+    )
+
+
+class Earlier(NamedTuple):
+    """A node that a loop's backward freed and the next iteration's needs, though no iteration made
+    it."""
+
+    node: Node
+    maker: Call
+    run: Backward
+    backward: Call
+
+
+def of_an_earlier_iteration(failure: Failure) -> Earlier | None:
+    """Return what two iterations of a loop share, where it was computed before the loop."""
+    if failure.freed is None or failure.call is None:
+        return None
+    node, run = failure.freed
+    first, maker = failure.graph.call[run.call_id], failure.maker(node)
+    if maker is None or maker.id > first.id or not failure.in_a_loop(first, failure.call):
+        return None
+    if frames(first) != frames(failure.call):  # one helper, called at two places
+        return None
+    if failure.made_again(maker, first, failure.call):
+        return None
+    return Earlier(node, maker, run, first)
+
+
+def place_of_binding(failure: Failure, maker: Call) -> Call:
+    """Return the line that binds what a call made: its own, or the one that called the function
+    whose result it is."""
+    named = {n for t in failure.graph.tensors for n in (t.name, t.code_name) if n}
+    scopes = {variables_of(f) for f in frames(failure.call)} if failure.call else set()
+    for depth in reversed(range(len(frames(maker)))):
+        frame = frames(maker)[depth]
+        if variables_of(frame) in scopes and named.intersection(names_in(frame.code)[0]):
+            return place_at(maker, depth)
+    return place_at(maker, 0) if frames(maker) else maker
+
+
+def leaves_behind(failure: Failure, node: Node, earlier: Backward) -> list[Tensor]:
+    """Return the leaves behind the tensors through which a backward comes to a node that an earlier
+    one freed."""
+    facts = failure.facts
+    entered = [t.gradient_edge for t in failure.shared(earlier.ran)]
+    ways = [e.node_id for e in entered if e and node.id in facts.reachable([e.node_id])]
+    leaves = [t for n in ways or [node.id] for t in facts.leaves_below(n)]
+    return list({t.object_id: t for t in leaves}.values())
+
+
+def other_leaves(failure: Failure, node: Node, leaves: list[Tensor]) -> list[Tensor]:
+    """Return the leaves that this backward would still reach, if what stands at a node were
+    detached."""
+    inside = failure.facts.reachable(failure.run.roots if failure.run else ())
+    behind = failure.facts.reachable([node.id])
+    above = failure.facts.above([node.id])
+    outer = failure.facts.reachable(failure.run.roots if failure.run else (), inside - behind)
+    kept = {leaf.object_id for leaf in leaves}
+    found = [failure.facts.leaf_at.get(n) for n in outer - above - behind]
+    return [t for t in found if t is not None and t.object_id not in kept]
+
+
+def written_between(failure: Failure, first: Call) -> set[int]:
+    """Return the objects that were written between a call and the one that raised: by a step, or by
+    hand."""
+    graph, last = failure.graph, failure.call
+    if last is None:
+        return set()
+    return {
+        graph.tensor[e.after_id].object_id
+        for e in failure.facts.writes
+        if first.id < e.call_id < last.id
+    }
+
+
+def meant_for_one(failure: Failure) -> Explanation | None:
+    """Tell that one of two losses shares a part that it was not meant to train: the steps between
+    the two backwards say which."""
+    if failure.freed is None or failure.call is None or failure.run is None:
+        return None
+    node, earlier = failure.freed
+    first = failure.graph.call[earlier.call_id]
+    shared = failure.shared(earlier.ran)
+    if not shared or set(failure.run.roots) <= set(earlier.ran):
+        return None
+    behind = objects(t for s in shared for t in failure.facts.leaves_reached(s.id))
+    moved = written_between(failure, first)
+    trained = objects(leaves_of_run(failure, earlier)) & moved
+    if not trained:
+        return None
+    for_both = bool(trained & behind)
+    last = failure.call if for_both else first
+    reader = reader_of(failure, shared, first if for_both else None, last)
+    if reader is None:
+        return None
+    return failure.answer(
+        Cause.SECOND_BACKWARD,
+        "once_too_many" if for_both else "not_meant",
+        calls=[reader, failure.call],
+        also_at=[first],
+        tensors=shared,
+        nodes=[node],
+        name=node.name,
+        node=failure.made_by(node),
+        first=failure.written(first),
+        second=failure.written(failure.call),
+        shared=failure.names(shared),
+        detached=[f"{name}.detach()" for name in failure.names(shared)],
+        code=failure.code(reader),
+    )
+
+
+def objects(tensors: Iterable[Tensor]) -> set[int]:
+    """Return the ids of the objects that tensors are states of."""
+    return {t.object_id for t in tensors}
+
+
+def leaves_of_run(failure: Failure, run: Backward) -> list[Tensor]:
+    """Return the leaves at which a backward arrived."""
+    nodes = (failure.graph.node[n] for n in run.ran)
+    leaves = (failure.facts.leaf_at.get(n.id) for n in nodes if n.kind is NodeKind.ACCUMULATE_GRAD)
+    return [t for t in leaves if t is not None]
+
+
+def reader_of(
+    failure: Failure, shared: list[Tensor], after: Call | None, before: Call
+) -> Call | None:
+    """Return the line that takes shared tensors into the loss of one backward: the first call
+    between two, told where its arguments are written."""
+    ids = objects(shared)
+    tensors = failure.graph.tensor
+    for call in failure.graph.calls:
+        if call.id >= before.id:
+            return None
+        if after is not None and call.id <= after.id:
+            continue
+        if ids & {tensors[i].object_id for i in call.inputs}:
+            return at_the_argument(failure, call, shared)
+    return None
+
+
+def at_the_argument(failure: Failure, call: Call, shared: list[Tensor]) -> Call:
+    """Return the place of a call where the name of a shared tensor is written, as far out as the
+    scope of the backward."""
+    names = {n for t in shared for n in (t.name, t.code_name) if n}
+    for depth, frame in enumerate(frames(call)):
+        if names & names_in(frame.code)[1]:
+            return place_at(call, depth)
+    return call
+
+
+def freed_unseen(failure: Failure) -> Explanation:
+    """Tell that an earlier backward was not recorded."""
+    nodes = [
+        node
+        for node in failure.nodes_behind_given_root
+        if any(saved.state is SavedState.FREED for saved in node.saved)
+    ]
+    return failure.answer(
+        Cause.SECOND_BACKWARD,
+        "unseen",
+        nodes=nodes[:1],
+        more=failure.unrecorded(say("unrecorded.freed")),
+        node=failure.made_by(nodes[0]) if nodes else say("raised.some_node"),
+    )
+
+
+def run_twice(failure: Failure) -> Explanation | None:
+    """Tell that two backwards went through the same graph, or through a part that two losses
+    share."""
+    if failure.freed is None or failure.run is None:
+        return None
+    node, earlier = failure.freed
+    first = failure.graph.call[earlier.call_id]
+    shared = failure.shared(earlier.ran)
+    same = set(failure.run.roots) <= set(earlier.ran)
+    return failure.answer(
+        Cause.SECOND_BACKWARD,
+        "same_graph" if same else "shared" if shared else "twice",
+        calls=[first, failure.call],
+        tensors=shared,
+        nodes=[node],
+        name=node.name,
+        node=failure.made_by(node),
+        first=failure.written(first),
+        second=failure.written(failure.call),
+        shared=several(failure.names(shared)),
+    )

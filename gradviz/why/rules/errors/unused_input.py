@@ -1,0 +1,148 @@
+"""An input of autograd.grad that its output does not depend on. Plain data in and out, knows no
+torch."""
+
+from __future__ import annotations
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import (
+    Tensor,
+)
+from gradviz.why.explanation import Explanation
+from gradviz.why.fixes import fix_of
+from gradviz.why.messages import (
+    number,
+)
+from gradviz.why.rules.errors.failure import Failure
+from gradviz.words.speech import say
+from gradviz.words.words import reason_of
+
+_COPIES = (
+    "clone",
+    "detach",
+    "to",
+    "view",
+    "contiguous",
+    "float",
+    "double",
+    "reshape",
+    "requires_grad_",
+)
+
+
+def wanted(failure: Failure) -> list[Tensor]:
+    """Return the inputs for which autograd.grad was asked."""
+    return failure.inputs[len(failure.run.roots) :] if failure.run else []
+
+
+def unused(failure: Failure) -> Tensor | None:
+    """Return the input that torch's text names; without a number the only one that no path leads
+    to."""
+    index = number(failure.text, "index")
+    if index is not None and index < len(wanted(failure)):
+        return wanted(failure)[index]
+    reached = failure.facts.reachable(failure.run.roots if failure.run else ())
+    missed = [
+        t
+        for t in wanted(failure)
+        if t.requires_grad and not (t.gradient_edge and t.gradient_edge.node_id in reached)
+    ]
+    return missed[0] if len(missed) == 1 else None
+
+
+def name_of(failure: Failure, tensor: Tensor) -> str:
+    """Return what an input is called: its place, where it has no name."""
+    if not tensor.name:
+        return say("raised.input", index=wanted(failure).index(tensor))
+    return failure.name(tensor)
+
+
+def input_unseen(failure: Failure) -> Explanation | None:
+    """Tell that it was not recorded which input is not used."""
+    if unused(failure) is not None:
+        return None
+    index = number(failure.text, "index")
+    return failure.answer(
+        Cause.UNUSED_INPUT,
+        "unseen" if index is None else "unseen_numbered",
+        more=failure.unrecorded(say("unrecorded.input")),
+        index=index,
+    )
+
+
+def input_cut_off(failure: Failure) -> Explanation | None:
+    """Tell that a cut stands between the output and the input."""
+    tensor = unused(failure)
+    if tensor is None:
+        return None
+    root = failure.inputs[0]
+    behind = failure.facts.ancestors([root.id])
+    cuts = [
+        c
+        for c in failure.graph.cuts
+        if c.output_id in behind and tensor.id in failure.facts.ancestors([c.input_id])
+    ]
+    if not cuts:
+        return None
+    cut = cuts[-1]
+    return failure.answer(
+        Cause.UNUSED_INPUT,
+        "cut",
+        calls=[failure.graph.call[cut.call_id]],
+        tensors=[tensor, root],
+        cuts=(cut,),
+        name=name_of(failure, tensor),
+        root=failure.name(root),
+        reason=reason_of(cut),
+        mend=fix_of(cut, failure.graph, [root.id]),
+    )
+
+
+def input_of_another(failure: Failure) -> Explanation | None:
+    """Tell that the output was not computed from it, but perhaps from a twin of it."""
+    tensor = unused(failure)
+    if tensor is None:
+        return None
+    root = failure.inputs[0]
+    used = failure.facts.ancestors([root.id])
+    original = original_of(failure, tensor, used)
+    twin = original or same_values_as(failure, tensor, used)
+    return failure.answer(
+        Cause.UNUSED_INPUT,
+        "copied" if original else "same_values" if twin else "unused",
+        calls=[failure.call, failure.facts.maker.get(tensor.id) if twin else None],
+        tensors=[tensor, twin or root],
+        checked=() if failure.graph.notes else ("cut_recorded",),
+        name=name_of(failure, tensor),
+        root=failure.name(root),
+        twin=failure.name(twin),
+        values=tensor.values,
+    )
+
+
+def twins(failure: Failure, tensor: Tensor, used: set[int]) -> list[Tensor]:
+    """Return other tensors that were used and have its shape and values."""
+    return [
+        t
+        for t in failure.graph.tensors
+        if t.id in used
+        and t.shape == tensor.shape
+        and t.values == tensor.values
+        and t.object_id != tensor.object_id
+    ]
+
+
+def original_of(failure: Failure, tensor: Tensor, used: set[int]) -> Tensor | None:
+    """Return a used tensor that this one is a copy of."""
+    behind = failure.facts.ancestors([tensor.id])
+    makers = failure.facts.maker
+    for twin in twins(failure, tensor, used):
+        between = behind - failure.facts.ancestors([twin.id])
+        copied = all(makers[i].function in _COPIES for i in between if i in makers)
+        if twin.id in behind and copied:
+            return twin
+    return None
+
+
+def same_values_as(failure: Failure, tensor: Tensor, used: set[int]) -> Tensor | None:
+    """Return a used tensor that has the values of this one."""
+    return next((t for t in twins(failure, tensor, used) if t.values is not None), None)

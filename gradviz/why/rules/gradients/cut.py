@@ -1,0 +1,256 @@
+"""A cut stands between a tensor and the loss, or between it and what it was made of. Knows no
+torch."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from gradviz.graph.findings import Cause, Sure
+from gradviz.graph.records import Call, Cut, CutReason, Node, Tensor, Wrote
+from gradviz.why.explanation import BLOCKS, Explanation
+from gradviz.why.fixes import fix_of
+from gradviz.why.messages import (
+    in_reentrant_checkpoint,
+    is_wrapped_result,
+    repair,
+    usual_repair,
+)
+from gradviz.why.paths import CHECKED_IN_LOSS, Asked
+from gradviz.why.rules.gradients.frozen_or_never_tracked import switched_off
+from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.words.speech import say
+from gradviz.words.words import reason_of
+
+OF_CUTS = {
+    CutReason.COPIED_OUT: Cause.REBUILT_FROM_VALUE,
+    CutReason.NO_GRAD_WRITE: Cause.NO_GRAD_WRITE,
+}
+
+
+def cut_behind(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that it was computed from what asks for gradients, through a cut."""
+    # a frozen parameter is a leaf, whatever is written to it
+    if asked.parameter or switched_off(gradients, asked):
+        return None
+    if gradients.maker(asked) is None:
+        return None
+    cuts = gradients.flow.cuts_behind([t.id for t in gradients.states(asked)])
+    return cut(gradients, asked, cuts, behind=True) if cuts else None
+
+
+def severed(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that cuts stand between the loss and it."""
+    cuts = gradients.flow.separating(asked.tensor_id)
+    return cut(gradients, asked, cuts, behind=False) if cuts else None
+
+
+def cut(gradients: Gradients, asked: Asked, cuts: list[Cut], *, behind: bool) -> Explanation:
+    """Tell of one cut or several, in program order: between the loss and it, or between it
+    and what it was made of."""
+    first = cuts[0]
+    checked = () if behind else ("frozen", "never_tracked", "not_in_loss")
+    return gradients.answer(
+        asked,
+        OF_CUTS.get(first.reason, Cause.CUT),
+        "cut_behind" if behind else "severed",
+        calls=gradients.calls_of_cuts(cuts),
+        checked=checked,
+        cuts=cuts,
+        cutter=cutter(gradients, first),
+        why=why_cut(gradients, first),
+        mend=mend_of(gradients, cuts),
+    )
+
+
+def cutter(gradients: Gradients, cut: Cut) -> str:
+    """Say what cut."""
+    graph = gradients.graph
+    if in_reentrant_checkpoint(cut, graph) or is_wrapped_result(cut, graph):
+        return say("gradient.reentrant")
+    return say(f"cut.{cut.reason.name.lower()}")
+
+
+def why_cut(gradients: Gradients, cut: Cut) -> str:
+    """Say why no gradient comes back through a cut."""
+    if in_reentrant_checkpoint(cut, gradients.graph):
+        return say("raised.untracked_checkpoint")
+    if is_wrapped_result(cut, gradients.graph):
+        return say("gradient.checkpoint_result")
+    if cut.reason in BLOCKS and repair(cut, gradients.graph) == usual_repair(cut.reason):
+        call = gradients.graph.call[cut.call_id]
+        line = call.source.off if call.source else None
+        code, block = gradients.words.code(call), reason_of(cut)
+        if line is None:
+            return say("gradient.ran_under", code=code, block=block)
+        return say("gradient.ran_under_line", code=code, block=block, line=line)
+    if cut.output_id is None:
+        return say("gradient.left_as_value", source=gradients.words.name(cut.input_id))
+    source, result = gradients.words.name(cut.input_id), gradients.words.name(cut.output_id)
+    if source == result:
+        return say("gradient.cut_itself", name=source)
+    return say("gradient.value_only", source=source, result=result)
+
+
+def mend_of(gradients: Gradients, cuts: list[Cut]) -> str:
+    """Say what to write instead of the first two cuts that are mended differently."""
+    mends = list(dict.fromkeys(fix_of(c, gradients.graph, gradients.flow.losses) for c in cuts))
+    if len(mends) == 1:
+        return mends[0]
+    return say("gradient.two_mends", first=mends[0].rstrip("."), other=mends[1])
+
+
+def aliased(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that its value was written into memory that the loss read by another tensor:
+    ``buffer.data[:2] = h``."""
+    connected = gradients.connected(asked)
+    for write in gradients.facts.writes:
+        if write.alias or write.after_id not in connected or write.before_id in connected:
+            continue
+        read = read_in_same_memory(gradients, write, connected)
+        if read is not None:
+            return gradients.answer(
+                asked,
+                Cause.CUT,
+                "aliased",
+                calls=[gradients.graph.call[write.call_id]],
+                tensors=[write.after_id, read.id],
+                other=gradients.words.name(read.id),
+                alias=gradients.words.name(write.before_id),
+            )
+    return None
+
+
+def read_in_same_memory(gradients: Gradients, write: Wrote, connected: Set[int]) -> Tensor | None:
+    """Return the tensor by which the loss read the memory that was written, unless a gradient
+    reaches that tensor."""
+    block = gradients.graph.tensor[write.after_id].storage_id
+    if block is None:
+        return None
+    sharing = (t for t in gradients.facts.in_memory.get(block, ()) if t.id not in connected)
+    unconnected = (t for t in sharing if t.id in gradients.flow.behind)
+    return next((t for t in unconnected if read_after(gradients, t, write.call_id)), None)
+
+
+def read_after(gradients: Gradients, t: Tensor, call_id: int) -> bool:
+    """Say whether a call on the way to the loss read this state after another call."""
+    later = (c for c in gradients.facts.readers.get(t.object_id, ()) if c.id > call_id)
+    return any(t.id in c.inputs and gradients.flow.behind & {*c.outputs} for c in later)
+
+
+def mixed(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that of what a call returned only a part without a gradient goes on to the loss: the
+    indices of topk or max."""
+    if not gradients.flow.is_whole:
+        return None
+    connected = gradients.connected(asked)
+    for call in gradients.facts.ordinary_calls:
+        if going_on := untracked_part(gradients, call, connected):
+            return gradients.answer(
+                asked,
+                Cause.CUT,
+                "part_goes_on",
+                calls=[call],
+                tensors=going_on,
+                function=call.function,
+                parts=[gradients.words.name(i) for i in going_on],
+                dtype=gradients.graph.tensor[going_on[0]].dtype,
+            )
+    return None
+
+
+def untracked_part(gradients: Gradients, call: Call, connected: Set[int]) -> list[int]:
+    """Return the results of a call that went into the loss and that no gradient reaches,
+    unless a result that one reaches went there too."""
+    tracked = connected & {*call.outputs}
+    if not tracked or connected.isdisjoint(call.inputs) or tracked & gradients.flow.behind:
+        return []
+    return [i for i in call.outputs if i in gradients.flow.behind and i not in connected]
+
+
+def made_a_leaf(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that a result of it was wrapped into a new leaf, as by nn.Parameter."""
+    kept = kept_in_leaf(gradients, asked)
+    if (pair := kept or wrapped(gradients, asked)) is None:
+        return None
+    result, leaf = pair
+    name = gradients.words.name(leaf.id)
+    return gradients.answer(
+        asked,
+        Cause.CUT,
+        "in_a_leaf" if kept else "made_a_leaf",
+        calls=[gradients.facts.maker[result.id]],
+        tensors=[result.id, leaf.id],
+        checked=CHECKED_IN_LOSS[1:],
+        sure=Sure.PROVEN if kept else Sure.LIKELY,
+        code=gradients.words.name(result.id),
+        new=say("gradient.named_leaf", name=name) if leaf.name else say("gradient.new_leaf"),
+    )
+
+
+def kept_in_leaf(gradients: Gradients, asked: Asked) -> tuple[Tensor, Tensor] | None:
+    """Return a result, and the leaf of the loss that lies in its memory and was met after it
+    only: ``nn.Parameter(result)``."""
+    results = [gradients.graph.tensor[i] for i in sorted(gradients.connected(asked), reverse=True)]
+    made = (t for t in results if t.id in gradients.facts.maker and not t.is_leaf)
+    pairs = ((t, leaf_in_memory_of(gradients, t)) for t in made)
+    return next(((result, leaf) for result, leaf in pairs if leaf), None)
+
+
+def leaf_in_memory_of(gradients: Gradients, result: Tensor) -> Tensor | None:
+    """Return the first leaf of the loss in the memory of a result, first met after that."""
+    if result.storage_id is None:
+        return None
+    sharing = (
+        t for t in gradients.facts.in_memory[result.storage_id] if t.id in gradients.flow.behind
+    )
+    for leaf in (t for t in sharing if t.is_leaf and t.requires_grad):
+        alike = (leaf.shape, leaf.dtype) == (result.shape, result.dtype)
+        if alike and gradients.facts.states[leaf.object_id][0].id > result.id:
+            return leaf
+    return None
+
+
+def wrapped(gradients: Gradients, asked: Asked) -> tuple[Tensor, Tensor] | None:
+    """Return a result that no call read, and the trained leaf of its shape that was met first
+    after it."""
+    unread = sorted(gradients.connected(asked) - gradients.facts.read_ids)
+    for result in (gradients.graph.tensor[i] for i in unread if i in gradients.facts.maker):
+        alike = (t for t in gradients.fresh if (t.shape, t.dtype) == (result.shape, result.dtype))
+        leaf = next((t for t in alike if t.id > result.id), None)
+        if leaf is not None:
+            return result, leaf
+    return None
+
+
+def none_returned(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that a custom Function returned None towards it."""
+    node = withholding(gradients, asked)
+    if node is None:
+        return None
+    maker = gradients.graph.call.get(node.call_id)
+    return gradients.answer(
+        asked,
+        Cause.CUT,
+        "returned_none",
+        calls=[maker] if maker else [],
+        nodes=[node.id],
+        checked=CHECKED_IN_LOSS[1:],
+        node=node.name,
+    )
+
+
+def withholding(gradients: Gradients, asked: Asked) -> Node | None:
+    """Return the custom Function whose backward gave no gradient towards the tensor, where
+    there is one such."""
+    if not gradients.withheld:
+        return None
+    end = gradients.node_of(asked)
+    towards = gradients.above(asked) | ({end[0]} if end else set())
+    met = gradients.facts.reachable(gradients.roots)  # other iterations lead to the same leaf
+    nodes = {
+        e.node_id
+        for node_id in {node_id for node_id, _ in gradients.withheld} & met
+        for e in gradients.graph.edges_from.get(node_id, ())
+        if e.next_node_id in towards and (e.node_id, e.next_index) in gradients.withheld
+    }
+    return gradients.graph.node[nodes.pop()] if len(nodes) == 1 else None

@@ -1,0 +1,158 @@
+"""Why is this ``.grad`` None, zero or unchanged: from a graph and the flags of the tensor. Knows no
+torch.
+
+What may be said of a way that is not there: NOTE [what is proven] in ``graph/flow.py``.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import Call, Cut, Node, NodeKind, SavedState, Tensor
+from gradviz.why.doubts import unspent
+from gradviz.why.explanation import Explanation
+from gradviz.why.paths import Asked
+from gradviz.why.rules.gradients.zeros import Zeros
+from gradviz.words.speech import say
+
+
+class Gradients(Zeros):
+    """What is proven of the gradients of one graph; each rule is asked about one tensor."""
+
+    def since_cleared(self, asked: Asked) -> Gradients | None:
+        """Ask of the backwards after the call that cleared its .grad, where no loss was given:
+        only these could fill it since."""
+        if self.given or not (cleared := self.cleared(asked)):
+            return None
+        later = [
+            self.graph.call[b.call_id] for b in self.graph.backwards if b.call_id > cleared[0].id
+        ]
+        losses = [i for call in later for i in call.inputs[:1]]
+        return Gradients(self.graph, losses, self.zeros, self.still) if later else None
+
+    # --- it asks for no gradient ------------------------------------------------------------------
+
+    def calls_of_cuts(self, cuts: list[Cut]) -> list[Call]:
+        """Return the calls that cut."""
+        return [self.graph.call[c.call_id] for c in cuts]
+
+    # --- no path leads to it ----------------------------------------------------------------------
+
+    def unreached(self, asked: Asked) -> bool:
+        """Say whether no path leads from the loss to it."""
+        return bool(self.losses) and asked.requires_grad and not self.reaches(asked)
+
+    def cut_off(self, asked: Asked) -> bool:
+        """Say whether a recording proves that no path leads from the loss to it."""
+        return self.recorded and self.unreached(asked)
+
+    def should_be_filled(self, asked: Asked) -> bool:
+        """Say whether no path leads to it, though its .grad would be kept."""
+        return (asked.is_leaf or asked.retains_grad) and self.cut_off(asked)
+
+    def readers(self, asked: Asked) -> list[Call]:
+        """Return the calls that read it before the loss was made, as far as they computed with
+        it."""
+        states = self.states(asked)
+        calls = self.facts.readers.get(states[-1].object_id, []) if states else []
+        before = [c for c in calls if c.id <= self.flow.made_by]
+        if states and states[-1].object_id in self.facts.of_modules:
+            return [c for c in before if not self.only_looks(c)]
+        return before
+
+    def only_looks(self, call: Call) -> bool:
+        """Say whether a call that reads a parameter of a module that ran is a log, a snapshot or an
+        average: it stands outside of modules, and what it made is no part of the loss."""
+        wrote = (e.after_id for e in self.facts.writes_by_call.get(call.id, ()))
+        return call.module_call is None and self.flow.behind.isdisjoint((*call.outputs, *wrote))
+
+    @cached_property
+    def fresh(self) -> list[Tensor]:
+        """Trained leaves in the loss as they were met first, those apart that a call made or a
+        module holds."""
+        objects = {
+            self.graph.tensor[i].object_id: i for i in sorted(self.flow.behind, reverse=True)
+        }
+        met_first = (self.facts.states[object_id][0] for object_id in objects)
+        leaves = [t for t in met_first if t.is_leaf and t.requires_grad]
+        return [t for t in leaves if t.id not in self.facts.maker and "." not in (t.name or "")]
+
+    # --- it would get a gradient, and none has come -----------------------------------------------
+
+    def reached(self, asked: Asked) -> bool:
+        """Say whether a path leads from the loss to it."""
+        return bool(self.losses) and self.reaches(asked)
+
+    @cached_property
+    def unspent(self) -> str:
+        """Why it is not known whether a backward from the loss can run; "" where nothing speaks
+        against it."""
+        return "" if self.spent else unspent(self.graph, self.roots)
+
+    @cached_property
+    def spent(self) -> str:
+        """Why another backward from the loss would raise; "" where nothing says so."""
+        if self.used_up:
+            return say("gradient.used_up", loss=self.loss)
+        if self.holder_of_written is not None:
+            return say("gradient.saved_written", node=self.holder_of_written.name)
+        return ""
+
+    @cached_property
+    def used_up(self) -> bool:
+        """Whether a backward freed what nodes of the loss had saved."""
+        return self.first_holding(SavedState.FREED) is not None
+
+    @cached_property
+    def holder_of_written(self) -> Node | None:
+        """A node of the loss that saved what was written in place since."""
+        return self.first_holding(SavedState.STALE)
+
+    def first_holding(self, state: SavedState) -> Node | None:
+        """Return the first node of the loss, of which something saved is in this state."""
+        nodes = (self.graph.node[i] for i in sorted(self.facts.reachable(self.roots)))
+        return next((n for n in nodes if any(saved.state is state for saved in n.saved)), None)
+
+    def stepped(self, asked: Asked, cleared: Call) -> bool:
+        """Say whether it was written between the last backward and the call that cleared its
+        .grad."""
+        last = max((b.call_id for b in self.graph.backwards if b.call_id < cleared.id), default=-1)
+        pairs = [
+            (self.graph.tensor[e.before_id], self.graph.tensor[e.after_id])
+            for e in self.flow.writes_to(asked.tensor_id)
+            if last < e.call_id < cleared.id
+        ]
+        return any(a.version != b.version or a.values != b.values for a, b in pairs)
+
+    def filled_since(self, asked: Asked, cleared: Call) -> bool:
+        """Say whether a backward may have brought it a gradient after this call cleared its
+        .grad."""
+        end = self.node_of(asked)
+        if end is None:
+            return False
+        runs = [b for b in self.graph.backwards if b.kind == "backward"]
+        return any(b.call_id >= cleared.id and end[0] in self.facts.may_have_run(b) for b in runs)
+
+    @cached_property
+    def withheld(self) -> set[tuple[int, int]]:
+        """Slots for which the backward of a custom Function returned None."""
+        kind, node = NodeKind.CUSTOM_FUNCTION, self.graph.node
+        runs = (e for e in self.facts.nodes_ran if node[e.node_id].kind is kind)
+        return {(e.node_id, i) for e in runs for i, sent in enumerate(e.sent) if sent is None}
+
+    # --- nothing is proven ------------------------------------------------------------------------
+
+    def no_cause(self, asked: Asked) -> Explanation:
+        """Tell that no rule proves anything."""
+        return self.answer(
+            asked,
+            Cause.NOT_KNOWN,
+            "no_cause",
+            checked=self.checked_of_unknown(asked),
+            record=self.record,
+        )
+
+    def checked_of_unknown(self, asked: Asked) -> tuple[str, ...]:
+        """Return the keys of what its flags rule out."""
+        return ("requires_grad", "non_leaf") if asked.is_leaf else ("requires_grad",)

@@ -1,0 +1,61 @@
+"""There is a gradient, or was one until it was cleared. Knows no torch."""
+
+from __future__ import annotations
+
+from gradviz.graph.findings import Cause
+from gradviz.why.explanation import Explanation
+from gradviz.why.paths import CHECKED_IN_LOSS, Asked
+from gradviz.why.rules.gradients.gradient import Gradients
+
+
+def unreadable(gradients: Gradients, asked: Asked) -> Explanation:
+    """Tell that its values are not shown."""
+    return gradients.answer(
+        asked, Cause.NOT_KNOWN, "not_shown", checked=("no_gradient",), record=gradients.record
+    )
+
+
+def leftover(gradients: Gradients, asked: Asked) -> Explanation:
+    """Tell that it is frozen, and its gradient is from before."""
+    froze_later = bool(gradients.losses) and gradients.flow.filled(asked.tensor_id)
+    return gradients.answer(asked, Cause.FROZEN, "frozen_now" if froze_later else "leftover")
+
+
+def emptied(gradients: Gradients, asked: Asked) -> bool:
+    """Say whether a call cleared its .grad, and no backward filled it since."""
+    cleared = gradients.cleared(asked)
+    return cleared is not None and not gradients.filled_since(asked, cleared[0])
+
+
+def used_then_zeroed(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that a step used the gradient before zeros were written over it."""
+    return used(gradients, asked, ("cut", "frozen", "zero_slope"))
+
+
+def used_then_cleared(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that a step used the gradient before it was taken away."""
+    return used(gradients, asked, CHECKED_IN_LOSS)
+
+
+def used(gradients: Gradients, asked: Asked, checked: tuple[str, ...]) -> Explanation | None:
+    """Say that all is well where a step came between the last backward and the clearing."""
+    cleared = gradients.cleared(asked)
+    if cleared is None or not gradients.stepped(asked, cleared[0]):
+        return None
+    return gradients.answer(asked, Cause.HEALTHY, "done", calls=[cleared[0]], checked=checked)
+
+
+def not_finite(gradients: Gradients, asked: Asked) -> Explanation:
+    """Tell that it holds NaN or inf."""
+    return gradients.answer(asked, Cause.NAN, "not_finite")
+
+
+def arrived(gradients: Gradients, asked: Asked) -> Explanation:
+    """Tell that it holds ordinary numbers."""
+    return gradients.answer(
+        asked,
+        Cause.HEALTHY,
+        "arrived" if gradients.recorded else "arrived_unseen",
+        checked=("no_gradient", "all_zeros", "nan"),
+        values=asked.preview,
+    )

@@ -1,0 +1,69 @@
+"""Another loss trains a tensor, and this one is kept off it or does not use it. Knows no torch."""
+
+from __future__ import annotations
+
+from gradviz.graph.findings import Cause
+from gradviz.why.explanation import Explanation
+from gradviz.why.paths import Asked
+from gradviz.why.rules.gradients.cut import cutter, mend_of
+from gradviz.why.rules.gradients.gradient import Gradients
+
+
+def trained_by_another(gradients: Gradients, asked: Asked) -> bool:
+    """Say whether no path leads to it from this loss, and it has its gradient from another, or
+    had it until a step had used it."""
+    if not gradients.should_be_filled(asked) or not gradients.other_runs(asked):
+        return False
+    cleared = gradients.cleared(asked)
+    return asked.grad != "none" or (cleared is not None and gradients.stepped(asked, cleared[0]))
+
+
+def untrained_by_others(gradients: Gradients, asked: Asked) -> bool:
+    """Say whether no path leads to it, its .grad would be kept, and no other loss trains it."""
+    return gradients.should_be_filled(asked) and not trained_by_another(gradients, asked)
+
+
+def kept_from_loss(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that cuts stand between this loss and it, and another loss trains it."""
+    cuts = gradients.flow.separating(asked.tensor_id)
+    if not cuts:
+        return None
+    runs = gradients.other_runs(asked)
+    return gradients.answer(
+        asked,
+        Cause.KEPT_OFF,
+        "kept_from",
+        calls=gradients.calls_of_cuts(cuts),
+        cuts=cuts,
+        cutter=cutter(gradients, cuts[0]),
+        others=gradients.run_words(runs),
+        mend=mend_of(gradients, cuts),
+    )
+
+
+def kept_and_trained(gradients: Gradients, asked: Asked, kept: Explanation) -> Explanation:
+    """Tell that another loss trains it, and that this one is kept off as it should be."""
+    fields = kept.finding.fields
+    return gradients.answer(
+        asked,
+        Cause.HEALTHY,
+        "kept_and_trained",
+        calls=kept.finding.calls,
+        cuts=kept.cuts,
+        others=fields["others"],
+        cutter=fields["cutter"],
+        checked=("frozen", "never_tracked"),
+    )
+
+
+def of_another_loss(gradients: Gradients, asked: Asked) -> Explanation:
+    """Tell that another loss trains it, and this one does not use it."""
+    runs = gradients.other_runs(asked)
+    return gradients.answer(
+        asked,
+        Cause.HEALTHY,
+        "of_another",
+        calls=[gradients.graph.call[b.call_id] for b in runs],
+        others=gradients.run_words(runs),
+        checked=("cut", "frozen", "never_tracked"),
+    )

@@ -1,0 +1,178 @@
+"""It is a result, whose .grad is not kept; perhaps its name was that of a leaf. Knows no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import Call, Tensor
+from gradviz.why.explanation import Explanation
+from gradviz.why.paths import Asked
+from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.words.speech import say, several
+
+# calls that give a result the name of the leaf that went in
+SCALING = {
+    "to",
+    "cuda",
+    "cpu",
+    "double",
+    "float",
+    "half",
+    "bfloat16",
+    "type",
+    "mul",
+    "div",
+    "clone",
+    "contiguous",
+}
+
+
+def not_kept(gradients: Gradients, asked: Asked) -> bool:
+    """Say whether it is a result whose .grad is not kept."""
+    return not asked.is_leaf and not asked.retains_grad
+
+
+def updated_unseen(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that an update under no_grad made it, and it took the name of the leaf: ``w = w - lr
+    * w.grad``."""
+    maker, states = gradients.maker(asked), gradients.states(asked)
+    if maker is None or maker.grad_mode or not states:
+        return None
+    name = states[-1].code_name
+    sources = (gradients.graph.tensor[i] for i in maker.inputs)
+    leaves = [
+        t for t in sources if t.is_leaf and t.requires_grad and t.object_id != states[-1].object_id
+    ]
+    namesakes = [t for t in leaves if name and (t.former.name if t.former else t.name) == name]
+    if not namesakes:
+        return None
+    return gradients.answer(
+        asked,
+        Cause.REBOUND,
+        "updated_unseen",
+        calls=[maker],
+        tensors=[namesakes[-1].id],
+        code=gradients.words.code(maker),
+    )
+
+
+def calls_that_made(gradients: Gradients, asked: Asked) -> list[Call]:
+    """Return the call that made it, where one is known."""
+    maker = gradients.maker(asked)
+    return [maker] if maker else []
+
+
+def checked_of_result(gradients: Gradients, asked: Asked) -> tuple[str, ...]:
+    """Return the keys of what cannot be the cause of a result's missing .grad."""
+    return ("cut", "never_tracked") if gradients.reaches(asked) else ("never_tracked",)
+
+
+def rebound(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that its name was that of a leaf before."""
+    parent, has_its_name = leaf_above(gradients, asked)
+    if parent is None or not has_its_name:
+        return None
+    code = gradients.words.code(gradients.maker(asked))
+    updated = ".grad" in code
+    added_to = updated and f"{asked.name} + " in code
+    return gradients.answer(
+        asked,
+        Cause.REBOUND,
+        "added_to" if added_to else "updated" if updated else "named_anew",
+        calls=calls_that_made(gradients, asked),
+        tensors=[parent.id],
+        checked=checked_of_result(gradients, asked),
+    )
+
+
+def made_non_leaf(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that the call that made it took the place of the leaf at once."""
+    parent, has_its_name = leaf_above(gradients, asked)
+    maker = gradients.maker(asked)
+    if parent is None or has_its_name or maker is None:
+        return None
+    return gradients.answer(
+        asked,
+        Cause.MADE_NON_LEAF,
+        "made_a_result",
+        calls=[maker],
+        tensors=[parent.id],
+        checked=checked_of_result(gradients, asked),
+        function=maker.function,
+    )
+
+
+def is_a_result(gradients: Gradients, asked: Asked) -> Explanation:
+    """Tell that its gradient goes on to the leaves."""
+    leaves = gradients.leaves_of(asked)
+    unnamed = behind_is_unnamed(gradients, asked)
+    return gradients.answer(
+        asked,
+        Cause.NON_LEAF,
+        "result_like_leaf"
+        if like_leaf_above(gradients, asked)
+        else ("result_of_unnamed" if unnamed else "result"),
+        calls=calls_that_made(gradients, asked),
+        checked=checked_of_result(gradients, asked),
+        leaves=several(leaves) if leaves else say("gradient.the_leaves"),
+    )
+
+
+def behind_is_unnamed(gradients: Gradients, asked: Asked) -> bool:
+    """Say whether none of the leaves behind it has a name, so that nobody can read their
+    ``.grad``."""
+    start = gradients.node_of(asked)
+    leaves = [] if start is None else gradients.facts.leaves_below(start[0])
+    return bool(leaves) and not any(t.code_name for t in leaves)
+
+
+def like_leaf_above(gradients: Gradients, asked: Asked) -> bool:
+    """Say whether a leaf of its shape is directly above it, and no recording tells the name of
+    that."""
+    if gradients.recorded:
+        return False
+    return any(
+        t.shape == gradients.states(asked)[-1].shape
+        for t in gradients.flow.leaves_directly_behind(asked.tensor_id)
+    )
+
+
+def leaf_above(gradients: Gradients, asked: Asked) -> tuple[Tensor | None, bool]:
+    """Return the leaf of the same shape directly above, and whether the name was taken from
+    it."""
+    start, states = gradients.node_of(asked), gradients.states(asked)
+    if start is None or not states:
+        return None, False
+    if (leaf := scaled_leaf(gradients, asked, states[-1])) is not None:
+        return leaf, False
+    earlier = earlier_leaf(gradients, states[-1], gradients.facts.reachable([start[0]]))
+    return earlier, earlier is not None
+
+
+def scaled_leaf(gradients: Gradients, asked: Asked, result: Tensor) -> Tensor | None:
+    """Return the leaf that was made and used up by the one call that made the result."""
+    leaves, maker = gradients.flow.leaves_directly_behind(asked.tensor_id), gradients.maker(asked)
+    if len(leaves) != 1 or maker is None or maker.function not in SCALING:
+        return None
+    leaf = leaves[0]
+    if leaf.shape != result.shape or leaf.code_name not in ("", result.code_name):
+        return None
+    was_made = any(t.id in gradients.facts.maker for t in gradients.facts.states[leaf.object_id])
+    readers = gradients.facts.readers.get(leaf.object_id, ())
+    computing = [c for c in readers if c.function != "requires_grad_"]
+    return leaf if computing == [maker] and (leaf.name or was_made) else None
+
+
+def earlier_leaf(gradients: Gradients, result: Tensor, met: Set[int]) -> Tensor | None:
+    """Return the last leaf above that had the result's name."""
+    name = result.code_name
+    above = [
+        t
+        for t in gradients.graph.tensors
+        if gradients.facts.accumulate_node.get(t.object_id) in met
+    ]
+    leaves = [t for t in above if t.is_leaf and t.requires_grad]
+    others = [t for t in leaves if t.object_id != result.object_id]
+    namesakes = [t for t in others if t.name and t.code_name == name]
+    return namesakes[-1] if namesakes else None

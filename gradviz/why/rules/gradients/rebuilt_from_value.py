@@ -1,0 +1,79 @@
+"""The value left torch, or ended in cuts, before the loss. Knows no torch."""
+
+from __future__ import annotations
+
+from gradviz.graph.facts import code_of
+from gradviz.graph.findings import Cause, Sure
+from gradviz.graph.records import Cut, CutReason
+from gradviz.names.frames import frames
+from gradviz.why.explanation import Explanation
+from gradviz.why.fixes import fix_of
+from gradviz.why.messages import usual_repair
+from gradviz.why.paths import Asked
+from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.words.speech import say
+
+# calls whose result is no tensor of torch's
+OUT = ("item", "numpy", "tolist")
+
+
+def left_torch(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that all that was made from it ends in cuts, whose results no recorded call takes to
+    the loss."""
+    if not (cuts := gradients.flow.cuts_after(asked.tensor_id)):
+        return None
+    way_back = gradients.came_back(cuts)
+    is_proven = way_back is not None and way_back.sure is Sure.PROVEN
+    if backward_began_above(gradients, asked):
+        return None
+    if not is_proven and not (all_of_it_read(gradients, asked) and gradients.readers(asked)):
+        return None
+    calls = gradients.calls_of_cuts(cuts)
+    if way_back is None:
+        return gradients.answer(
+            asked,
+            Cause.CUT,
+            "ends",
+            calls=calls,
+            cuts=cuts,
+            cutter=say(f"cut.{cuts[-1].reason.name.lower()}"),
+            mend=mend_of_end(gradients, cuts[-1]),
+        )
+    return gradients.answer(
+        asked,
+        Cause.REBUILT_FROM_VALUE,
+        "left_torch" if way_back.sure is Sure.PROVEN else "left_torch_likely",
+        calls=calls,
+        cuts=cuts,
+        tensors=way_back.tensor_ids,
+        sure=way_back.sure,
+        what=way_back.what,
+        code=gradients.words.code(calls[-1]),
+        mend=usual_repair(CutReason.COPIED_OUT),
+    )
+
+
+def mend_of_end(gradients: Gradients, cut: Cut) -> str:
+    """Say what to write instead of a cut, and of what takes its result out of torch then."""
+    first = fix_of(cut, gradients.graph, gradients.flow.losses)
+    call = gradients.graph.call[cut.call_id]
+    code, under = code_of(call), frames(call)
+    taken = [o for o in OUT if code and under and f"{code}.{o}(" in under[0].code]
+    if not taken or cut.reason is CutReason.COPIED_OUT:
+        return first
+    place, mend = gradients.words.where(call), usual_repair(CutReason.COPIED_OUT)
+    return say("mend.in_series", first=first, others=[say("mend.at", place=place, mend=mend)])
+
+
+def backward_began_above(gradients: Gradients, asked: Asked) -> bool:
+    """Say whether a recorded backward began at a node that sends a gradient to it."""
+    return not gradients.above(asked).isdisjoint(gradients.facts.runs_started_at)
+
+
+def all_of_it_read(gradients: Gradients, asked: Asked) -> bool:
+    """Say whether calls read all that was made from it; of what a call returned together, any
+    part."""
+    made_of_it = gradients.connected(asked) - {t.id for t in gradients.states(asked)}
+    unread = made_of_it - gradients.facts.read_ids
+    makers = (gradients.facts.maker.get(i) for i in unread)
+    return all(m and not gradients.facts.read_ids.isdisjoint(m.outputs) for m in makers)

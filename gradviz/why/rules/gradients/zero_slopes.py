@@ -1,0 +1,191 @@
+"""Why a node sends only zeros although something else arrived: what its call computes, and at
+which values. Knows no torch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from gradviz.graph.facts import Facts
+from gradviz.graph.records import Call, Node
+from gradviz.names.written import Number, numbers_read
+from gradviz.why.handed_on import KEEPING, computed, plain_name
+from gradviz.words.speech import say
+
+# losses that are never below 0, and 0 only where their derivative is: at what they aim at
+_LEAST_IS_ZERO = frozenset(
+    """binary_cross_entropy binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy
+    hinge_embedding_loss huber_loss l1_loss margin_ranking_loss mse_loss multi_margin_loss
+    smooth_l1_loss triplet_margin_loss""".split()
+)
+_OF_THREE = ("cosine_embedding_loss", "margin_ranking_loss", "triplet_margin_loss")
+_COMPARING = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+_STAIRS = ("Round", "Floor", "Ceil", "Sign", "Trunc")
+_ONE_SIDED = ("Relu", "Threshold")
+_SATURATING = {"Sigmoid": "0 or 1", "Tanh": "-1 or 1", "Softmax": "0 or 1", "LogSoftmax": "0"}
+_PRODUCTS = ("mul", "multiply", "__mul__", "__rmul__", "__imul__")
+_CHOOSING = {"Where": "where", "Maximum": "maximum", "Minimum": "minimum"}
+
+
+class Reason(NamedTuple):
+    """Why only zeros were sent, and what to write instead; in words."""
+
+    why: str
+    mend: str = ""
+
+
+def at_minimum(facts: Facts, nodes: Sequence[Node]) -> Call | None:
+    """Return the loss whose value is exactly 0, the least that it can be, where these are its
+    nodes and it compares a result with something else."""
+    calls = {facts.graph.call.get(node.call_id) for node in nodes}
+    call = calls.pop() if len(calls) == 1 else None
+    if call is None or call.function not in _LEAST_IS_ZERO or aims_at_itself(facts, call):
+        return None
+    if len(call.inputs) > 2 and call.function not in _OF_THREE:
+        return None  # weights may be 0, and then it is no minimum
+    if _is_of_one_class(facts, call):
+        return None
+    values = [facts.graph.tensor[i].values for i in call.outputs]
+    return call if values == ["0"] else None
+
+
+def _is_of_one_class(facts: Facts, call: Call) -> bool:
+    """Say whether a loss is 0 whatever the weights are, as there is only one class."""
+    scores = facts.graph.tensor[computed(facts, call.inputs[0])]
+    maker = facts.maker.get(scores.id)
+    if call.function != "cross_entropy" and (maker is None or maker.function != "softmax"):
+        return False
+    return 1 in (scores.shape or ())
+
+
+def aims_at_itself(facts: Facts, call: Call) -> bool:
+    """Say whether a loss compares a result with its own numbers."""
+    if call.function not in _COMPARING or len(call.inputs) < 2:
+        return False
+    through = KEEPING | {"detach", "data"}
+    one, other = (computed(facts, i, through) for i in call.inputs[:2])
+    return one == other
+
+
+def reason(facts: Facts, nodes: Sequence[Node]) -> Reason | None:
+    """Say why these nodes sent only zeros; None where it is not known.
+
+    Args:
+        facts: of the recording.
+        nodes: those that sent only zeros although something else arrived, without the few of
+            which the way itself tells why: hooks, casts, what is empty.
+    """
+    calls = [facts.graph.call.get(node.call_id) for node in nodes]
+    if not nodes or None in calls:
+        return None
+    for find in _REASONS:
+        reasons = {
+            find(facts, node, call)
+            for node, call in zip(nodes, calls, strict=True)
+            if call is not None
+        }
+        if None not in reasons and len(reasons) == 1:
+            return reasons.pop()
+    return None
+
+
+def _own_target(facts: Facts, _: Node, call: Call) -> Reason | None:
+    if not aims_at_itself(facts, call):
+        return None
+    return Reason(say("zero.own_target", function=call.function), say("zero.mend_own_target"))
+
+
+def _by_number(facts: Facts, node: Node, call: Call) -> Reason | None:
+    """Tell of a product with a plain number."""
+    if plain_name(call.function) not in _PRODUCTS or len(call.inputs) != 1:
+        return None
+    zeros = _zero_factors(call)
+    if not zeros:
+        return Reason(say("zero.by_a_number"), say("zero.mend_a_number"))
+    number = zeros[0]
+    if number.code[0].isdigit():
+        return Reason(say("zero.by_literal", number=number.code), say("zero.mend_a_number"))
+    same = call.source is not None and call.source.file == number.file
+    line = say("label.line", line=number.line)
+    place = line if same else f"{number.file} {line}"
+    why = say("zero.by_number", name=number.code, place=place)
+    return Reason(why, say("zero.mend_number", name=number.code))
+
+
+def _zero_factors(call: Call) -> list[Number]:
+    """Return the plain numbers that are 0 and stand beside a ``*`` in the code of a call."""
+    if call.source is None:
+        return []
+    code = call.source.code or ""
+    return [n for n in numbers_read(call.source) if n.value == 0 and _is_factor(n.code, code)]
+
+
+def _is_factor(name: str, code: str) -> bool:
+    """Say whether a name or number is multiplied in a piece of code.
+
+    >>> _is_factor("w", "w * x"), _is_factor("w", "x.sum(w) * y"), _is_factor("0", "x * 0.5")
+    (True, False, False)
+    """
+    escaped = re.escape(name)
+    before, after = rf"(?<![\w.]){escaped}\s*\*", rf"\*=?\s*{escaped}(?![\w.])"
+    return re.search(rf"{before}|{after}", code) is not None
+
+
+def _stairs(facts: Facts, node: Node, call: Call) -> Reason | None:
+    """Tell of a staircase: its slope is 0 everywhere."""
+    if not node.name.startswith(_STAIRS):
+        return None
+    function = plain_name(call.function)
+    return Reason(say("zero.stairs", function=function), say("zero.mend_stairs", function=function))
+
+
+def _one_sided(facts: Facts, node: Node, call: Call) -> Reason | None:
+    """Tell of what is 0 below 0, and got nothing above."""
+    if not node.name.startswith(_ONE_SIDED) or plain_name(call.function) != "relu":
+        return None
+    return Reason(say("zero.below_zero"), say("zero.mend_below_zero"))
+
+
+def _saturated(facts: Facts, node: Node, call: Call) -> Reason | None:
+    """Tell of what is exactly at an end of its range, or at the only value that it can have."""
+    kind = node.name.partition("Backward")[0]
+    if kind not in _SATURATING or not call.outputs:
+        return None
+    function = plain_name(call.function)
+    of_scores = call.inputs if function == "cross_entropy" else call.outputs
+    shape = facts.graph.tensor[of_scores[0]].shape
+    if "Softmax" in kind and (shape == () or 1 in (shape or ())):
+        return Reason(
+            say("zero.softmax_of_one", function=function), say("zero.mend_softmax_of_one")
+        )
+    if function not in ("sigmoid", "tanh", "softmax", "log_softmax"):
+        return Reason(say("zero.saturated_inside", function=function), say("zero.mend_saturated"))
+    ends = _SATURATING[kind]
+    return Reason(say("zero.saturated", function=function, ends=ends), say("zero.mend_saturated"))
+
+
+def _padding(facts: Facts, node: Node, call: Call) -> Reason | None:
+    """Tell of a lookup of nothing but the row that learns nothing."""
+    if not node.name.startswith("Embedding"):
+        return None
+    return Reason(say("zero.padding"), say("zero.mend_padding"))
+
+
+def _chooses(facts: Facts, node: Node, call: Call) -> Reason | None:
+    """Tell of a choice between two values, that took the other one everywhere."""
+    kind = node.name.partition("Backward")[0]
+    if kind not in _CHOOSING:
+        return None
+    return Reason(say("zero.chose_other", function=_CHOOSING[kind]))
+
+
+_REASONS: tuple[Callable[[Facts, Node, Call], Reason | None], ...] = (
+    _own_target,
+    _by_number,
+    _stairs,
+    _one_sided,
+    _saturated,
+    _padding,
+    _chooses,
+)

@@ -1,0 +1,92 @@
+"""Parameters that no module lists, as those in plain lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from gradviz.graph.findings import Cause, Level
+from gradviz.graph.records import Tensor
+from gradviz.why.explanation import Explanation
+from gradviz.why.many import pattern
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+
+def in_no_module(case: Case, found: Explanation) -> Explanation | None:
+    """Tell of parameters that no module lists, such as those in plain lists.
+
+    What stands in a plain list explains more than a fault that may be meant; that is told too.
+    """
+    new = _in_none_of([*case.modules, *case.known_modules], case.never_written)
+    if not new:
+        return None
+    name = case.paths.words.name
+    places = {
+        i: place
+        for m in (*case.modules, *case.known_modules)
+        for i, place in _in_plain_containers(m, case.called.get(id(m)) or type(m).__name__)
+    }
+    names = pattern(
+        [
+            places[i][0] if i in places else case.called.get(i) or name(state.id)
+            for i, state in new.items()
+        ]
+    )
+    ids = [state.id for state in new.values()]
+    lists = list(dict.fromkeys(places[i][1] for i in new if i in places))
+    mild = found.cause.level is not Level.FINE
+    if not lists and mild:
+        return None
+    if not lists:
+        return case.answer(Cause.NOT_MOVED, "in_no_module", tensor_ids=ids, names=names, n=len(new))
+    told = case.answer(
+        Cause.NOT_MOVED,
+        "in_list_of_tensors" if _are_members(new, places) else "in_list",
+        tensor_ids=ids,
+        names=names,
+        n=len(new),
+        lists=lists,
+    )
+    return told._replace(more=(*told.more, found.verdict)) if mild else told
+
+
+def _in_none_of(modules: list[Any], states: Mapping[int, Tensor]) -> dict[int, Tensor]:
+    """Return the states of those parameters that no module lists."""
+    parts = {id(p) for m in modules for p in m.parameters()}
+    return {i: state for i, state in states.items() if i not in parts}
+
+
+def _are_members(ids: Iterable[int], places: Mapping[int, tuple[str, str]]) -> bool:
+    """Say whether lists and dicts hold the parameters themselves, and not modules that have
+    them."""
+    listed = [places[i] for i in ids if i in places]
+    return all(path.removeprefix(container).count(".") == 1 for path, container in listed)
+
+
+def _in_plain_containers(module: Any, title: str) -> Iterator[tuple[int, tuple[str, str]]]:
+    """Yield the parameters in plain lists and dicts of a module: identity, (path, that of the
+    list)."""
+    for path, part in module.named_modules():
+        for name, value in list(vars(part).items()):
+            if name.startswith("_"):
+                continue
+            place = ".".join(filter(None, (title, path, name)))
+            for inner, p in _parameters_in(value):
+                yield id(p), (".".join(filter(None, (place, inner))), place)
+
+
+def _parameters_in(container: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what stands in a plain list or dict, and the parameters of modules there, by path."""
+    parts: Iterable[tuple[Any, Any]] = ()
+    if isinstance(container, dict):
+        parts = container.items()
+    elif isinstance(container, (list, tuple)):
+        parts = enumerate(container)
+    for key, one in parts:
+        inside = one.named_parameters() if isinstance(one, torch.nn.Module) else [("", one)]
+        for name, p in inside:
+            yield ".".join(filter(None, (str(key), name))), p

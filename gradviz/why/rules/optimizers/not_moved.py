@@ -1,0 +1,62 @@
+"""Parameters that have a gradient, and that the next step of an optimizer does not move."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradviz.graph.findings import Cause
+from gradviz.why.explanation import Explanation
+from gradviz.why.many import pattern
+from gradviz.why.moving import STAYS, Move
+from gradviz.why.rules.optimizers.optimizers import _at_the_same
+from gradviz.why.rules.optimizers.schedules import groups_at_zero
+from gradviz.why.rules.optimizers.zero_learning_rate import at_zero_rate
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+
+def left_in_place(case: Case, found: Explanation) -> Explanation | None:
+    """Tell of parameters that have a gradient, and that the next step does not move."""
+    stays = [
+        row
+        for row in case.trained_moves
+        if row.verdict == STAYS and row.group is not None and row.has_finite_grad
+    ]
+    if not stays:
+        return None
+    for optimizer in case.optimizers:
+        still = {id(p) for group in groups_at_zero(optimizer) for p in group["params"]}
+        at_zero = [row.name for row in stays if id(case.held[row.name]) in still]
+        if at_zero:
+            return at_zero_rate(case, optimizer, at_zero)
+    told = case.answer(
+        Cause.NOT_MOVED,
+        "stays",
+        optimizers=case.optimizer_names,
+        names=pattern([row.name for row in stays]),
+        reason=stays[0].why,
+    )
+    return _at_the_same(found, told)._replace(where="", more=())
+
+
+def holds_another_model(case: Case, found: Explanation) -> Explanation | None:
+    """Tell that the optimizers hold nothing of the one model that was given."""
+    outside = case.outside
+    if not outside or not of_another_model(case, outside):
+        return None
+    told = case.answer(
+        Cause.NOT_MOVED,
+        "holds_none",
+        optimizers=case.optimizer_names,
+        names=pattern([row.name for row in outside]),
+    )
+    return _at_the_same(found, told)._replace(where="", more=())
+
+
+def of_another_model(case: Case, outside: list[Move]) -> bool:
+    """Say whether the optimizers hold nothing of the one model that was given."""
+    if len(case.modules) != 1:
+        return False
+    trained = sum(bool(p.requires_grad) for p in case.modules[0].parameters())
+    return len(outside) == trained

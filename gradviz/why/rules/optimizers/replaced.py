@@ -1,0 +1,112 @@
+"""An optimizer that holds the parameters from before, or of a twin of the model."""
+
+from __future__ import annotations
+
+import gc
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.flow import is_deepcopy
+from gradviz.graph.records import Source
+from gradviz.watch.identity import read
+from gradviz.why.explanation import Explanation
+from gradviz.why.many import pattern
+from gradviz.why.rules.optimizers.optimizers import _learns
+from gradviz.why.subjects import held_by, of_kind
+from gradviz.words.speech import say
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+
+def replaced(case: Case, found: Explanation) -> Explanation | None:
+    """Tell of parameters that took the place of some that an optimizer still holds."""
+    modules = [*case.modules, *case.known_modules]
+    optimizers = [*case.optimizers, *case.known_optimizers]
+    live = {id(p): p for m in modules for p in m.parameters()}
+    held = held_by(optimizers)
+    asked = live if case.optimizers and not case.modules else case.targets()
+    new = [p for i, p in live.items() if i in asked and i not in held and _learns(p)]
+    for optimizer in optimizers if new else ():
+        own = held_by([optimizer])
+        # those of a part that nobody here has a name for may still be in use
+        old = [p for i, p in own.items() if i not in live]
+        if _took_the_place(new, old, bool(own.keys() & live.keys())):
+            return replaced_in(case, optimizer, new, len(old))
+    return None
+
+
+def of_a_twin(case: Case, found: Explanation) -> Explanation | None:
+    """Tell of an optimizer that holds parameters like those that are asked about, in their
+    place: of a model from before, or of a copy."""
+    new = [p for p in case.targets().values() if read(partial(_is_learning_leaf, p))]
+    if not new or any(id(p) in case.held_by_any for p in new):
+        return None
+    for optimizer in case.known_optimizers:
+        own = list(held_by([optimizer]).values())
+        alike = sorted(str(p.shape) for p in own) == sorted(str(p.shape) for p in new)
+        if alike and all(p.grad is None and not used(case, p) for p in own):
+            every = held_by(of_kind(gc.get_objects(), torch.optim.Optimizer))
+            # One that has no name here may be an attribute of a trainer.
+            return None if every.keys() & set(map(id, new)) else twins(case, optimizer, new)
+    return None
+
+
+def used(case: Case, p: Any) -> bool:
+    """Say whether a recorded call other than a step or a copy read a parameter."""
+    state = case.recording.find(p) if case.recording else None
+    readers = case.paths.facts.readers.get(state.object_id, ()) if state else ()
+    return not all(map(is_deepcopy, readers))
+
+
+def twins(case: Case, optimizer: Any, new: list[Any]) -> Explanation:
+    """Tell of an optimizer that holds the parameters of another model like this one."""
+    bound = case.statements.binds(case.called.get(id(optimizer), ""))
+    return case.answer(
+        Cause.NOT_MOVED,
+        "holds_twins",
+        tensor_ids=[i for p in new if (i := case.ids.get(id(p))) is not None],
+        statements=[bound[0][0]] if len(bound) == 1 else [],
+        names=pattern([case.title(p, say("entry.a_parameter")) for p in new]),
+        n=len(new),
+        optimizer=case.optimizer_name(optimizer),
+    )
+
+
+def replaced_in(case: Case, optimizer: Any, new: list[Any], count: int) -> Explanation:
+    """Tell of an optimizer that holds the parameters from before."""
+    return case.answer(
+        Cause.NOT_MOVED,
+        "replaced",
+        tensor_ids=[i for p in new if (i := case.ids.get(id(p))) is not None],
+        statements=where_begun(case, new),
+        names=pattern([case.title(p, say("entry.a_parameter")) for p in new]),
+        n=len(new),
+        optimizer=case.optimizer_name(optimizer),
+        count=count,
+    )
+
+
+def where_begun(case: Case, parameters: list[Any]) -> list[Source]:
+    """Return the lines in which parameters got their first numbers, as far as recorded."""
+    states = [case.recording.find(p) for p in parameters] if case.recording else []
+    writes = case.paths.facts.writes_by_object
+    first = [writes.get(state.object_id, ())[:1] for state in states if state is not None]
+    calls = [case.graph.call[e.call_id] for every in first for e in every]
+    sources = [c.source for c in calls if c.source and c.bookkeeping]
+    return list(dict.fromkeys(sources))
+
+
+def _took_the_place(new: list[Any], old: list[Any], others_stay: bool) -> bool:
+    """Say whether parameters took the place of those of an optimizer that get no gradient now."""
+    # of a model made anew
+    alike = sorted(str(p.shape) for p in old) == sorted(str(p.shape) for p in new)
+    return (others_stay or alike) and bool(old) and all(p.grad is None for p in old)
+
+
+def _is_learning_leaf(p: Any) -> bool:
+    """Say whether it is a leaf that has a gradient to learn from."""
+    return bool(p.is_leaf and _learns(p))

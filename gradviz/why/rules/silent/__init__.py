@@ -1,0 +1,1 @@
+"""Rules about what goes wrong although nothing raises."""

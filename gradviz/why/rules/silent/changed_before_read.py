@@ -1,0 +1,106 @@
+"""A tensor that was kept under a second name, written in place under the first, and read under the
+second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gradviz.graph.findings import Cause, Sure
+from gradviz.graph.records import Call, Tensor, Wrote
+from gradviz.names.written import Second, names_read, seconds_before
+from gradviz.why.explanation import Explanation
+from gradviz.why.rules.silent.silent import Silent
+
+
+class _Reading(NamedTuple):
+    """One call that reads a tensor after a write, under a name that it got before."""
+
+    call: Call
+    tensor: Tensor
+    wrote: Call
+    second: Second
+
+
+def second_name_overwritten(silent: Silent) -> Iterator[Explanation]:
+    """Tell of tensors that a line kept under a second name (``identity = x``), that were
+    written in place under the first, and then read as if they were what they had been."""
+    seen = set[tuple[str, int, int]]()
+    for event in silent.facts.writes:
+        wrote = silent.graph.call[event.call_id]
+        if event.alias or not _computes_in_place(silent, wrote, event) or wrote.source is None:
+            continue
+        for call in silent.facts.readers.get(silent.graph.tensor[event.after_id].object_id, ()):
+            if call.source is None or call.id <= wrote.id or event.after_id not in call.inputs:
+                continue
+            key = (call.source.file, wrote.source.line, call.source.line)
+            if key in seen or call.source.file != wrote.source.file:
+                continue
+            seen.add(key)
+            found = _read_by_second_name(silent, wrote, call, event)
+            if found is not None:
+                yield _told_second(silent, found)
+                return
+
+
+def _computes_in_place(silent: Silent, wrote: Call, event: Wrote) -> bool:
+    """Say whether a call of the user's changed the numbers of a result on the way to a loss."""
+    before, after = silent.graph.tensor[event.before_id], silent.graph.tensor[event.after_id]
+    if wrote.bookkeeping or not silent.writes_memory(event) or not after.requires_grad:
+        return False
+    if event.call_id in silent.facts.backward_calls or before.is_leaf:
+        return False
+    return before.values is None or before.values != after.values
+
+
+def _read_by_second_name(silent: Silent, wrote: Call, call: Call, event: Wrote) -> _Reading | None:
+    """Return what the text says of a write and a reading after it: that they use two names of one
+    tensor, of which the second was given before the write."""
+    if wrote.source is None or call.source is None or call.source.line <= wrote.source.line:
+        return None
+    written, read_names = names_read(wrote.source), names_read(call.source)
+    # the reading may name the first as well: then it has to read the tensor twice
+    twice = call.inputs.count(event.after_id) > 1
+    for second in seconds_before(call.source):
+        first_then_second = second.of in written and second.name in read_names
+        only_first_written = second.name not in written and second.line <= wrote.source.line
+        only_second_read = twice or second.of not in read_names
+        if not (first_then_second and only_first_written and only_second_read):
+            continue
+        if not _made_since(silent, event, second, wrote) and _is_concerned(silent, call):
+            return _Reading(call, silent.graph.tensor[event.after_id], wrote, second)
+    return None
+
+
+def _made_since(silent: Silent, event: Wrote, second: Second, wrote: Call) -> bool:
+    """Say whether a tensor was made after the second name was given, as in a loop: then that is
+    another tensor's."""
+    states = silent.facts.states[silent.graph.tensor[event.before_id].object_id]
+    maker = silent.facts.maker.get(states[0].id)
+    if maker is None or maker.source is None or wrote.source is None:
+        return False
+    same = maker.source.file == wrote.source.file
+    return same and second.line < maker.source.line <= wrote.source.line
+
+
+def _is_concerned(silent: Silent, call: Call) -> bool:
+    """Say whether a result of a call leads to what is asked about."""
+    edges = [silent.graph.tensor[i].gradient_edge for i in call.outputs]
+    nodes = [edge.node_id for edge in edges if edge is not None]
+    return bool(nodes) and silent.concerns(silent.facts.reachable(nodes))
+
+
+def _told_second(silent: Silent, found: _Reading) -> Explanation:
+    """Tell of one tensor that was overwritten under its second name."""
+    return silent.answer(
+        Cause.CHANGED_BEFORE_READ,
+        "second_name",
+        subject=found.second.name,
+        calls=[found.wrote, found.call],
+        tensors=[found.tensor.id],
+        sure=Sure.PROVEN,
+        first=found.second.of,
+        line=found.second.line,
+        writer=found.wrote.function,
+        reader=silent.words.line(found.call),
+    )

@@ -1,0 +1,237 @@
+"""Freezes that have no effect: on what autograd does not read, or undone before they were of use.
+
+Each rule takes what is asked about and returns what it can prove, and nothing otherwise.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple
+
+import torch
+
+from gradviz.graph.facts import grouped
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import Call, Source
+from gradviz.graph.training import line_of
+from gradviz.names.statements import code_of_function
+from gradviz.why.explanation import Explanation
+from gradviz.why.many import pattern
+from gradviz.why.rules.silent.silent import Silent
+from gradviz.why.subjects import parameters_of
+
+FLAG = "requires_grad"
+ALIKE = 0.85  # of two names, one of which may be the other misspelled
+OTHERS = ("trainable",)  # what the flag is called elsewhere
+_FLAGS = (FLAG, f"{FLAG}_")
+
+
+# --- a flag that nobody reads ---------------------------------------------------------------------
+
+
+class Switch(NamedTuple):
+    """An attribute that was to freeze something, or to let it train.
+
+    Attributes:
+        name: what has it: a module or a parameter.
+        attribute: what it is called.
+        value: what it was set to.
+        is_module: whether a module has it.
+    """
+
+    name: str
+    attribute: str
+    value: bool
+    is_module: bool
+
+
+def without_effect(asked: Silent) -> Explanation | None:
+    """Tell of attributes that look like a switch of gradients, and are none."""
+    found = dict[str, Switch]()
+    given = {id(t) for t in asked.tensors.values()}
+    for title, module in asked.modules.items():
+        for switch in _switches(title, module, set() if asked.models else given):
+            found.setdefault(switch.name, switch)
+    if not found:
+        return None
+    first = next(iter(found.values()))
+    if first.attribute != FLAG and _is_read(asked, first.attribute):
+        return None
+    alike = [s for s in found.values() if s[1:] == first[1:]]
+    places = _where_set(asked, first)
+    if places is None:
+        return None
+    return asked.answer(
+        Cause.FREEZE_WITHOUT_EFFECT,
+        "on_module" if first.is_module else "on_parameter",
+        statements=places,
+        names=pattern([s.name for s in alike]),
+        attribute=first.attribute,
+        value=str(first.value),
+        one=first.name,
+    )
+
+
+def _switches(title: str, module: torch.nn.Module, given: AbstractSet[int]) -> Iterator[Switch]:
+    """Yield the switches without effect in a module: those that are against what its parameters
+    are.
+
+    Args:
+        title: what the module is called.
+        module: where they are looked for.
+        given: the only parameters that count, by identity; all where there are none.
+    """
+    for path, part in module.named_modules():
+        mine = [p for p in parameters_of(part) if not given or id(p) in given]
+        flags = {p.requires_grad for p in mine}
+        for attribute, value in list(vars(part).items()):
+            if _is_switch(attribute, value, (FLAG,)) and (not value) in flags:
+                yield Switch(".".join(filter(None, (title, path))), attribute, value, True)
+    for path, p in module.named_parameters():
+        if given and id(p) not in given:
+            continue
+        for attribute, value in list(vars(p).items()):
+            if _is_switch(attribute, value, (f"{FLAG}_",)) and p.requires_grad is not value:
+                yield Switch(f"{title}.{path}", attribute, value, False)
+
+
+def _is_switch(attribute: str, value: Any, names: tuple[str, ...]) -> bool:
+    """Say whether an attribute looks like a switch of gradients."""
+    if not isinstance(value, bool):
+        return False
+    alike = SequenceMatcher(None, attribute, FLAG).ratio() >= ALIKE
+    return attribute in (*names, *OTHERS) or (attribute not in _FLAGS and alike)
+
+
+def _is_read(asked: Silent, attribute: str) -> bool:
+    """Say whether a class of the modules that are asked about names an attribute in its code: what
+    it does with that is its own affair."""
+    classes = {c for _, part in asked.parts() for c in type(part).__mro__}
+    functions = (f for c in classes - {torch.nn.Module} for f in vars(c).values())
+    codes = (code for f in functions if (code := code_of_function(f)) is not None)
+    return any(attribute in (*code.co_names, *code.co_consts) for code in codes)
+
+
+def _where_set(asked: Silent, switch: Switch) -> list[Source] | None:
+    """Return where an attribute was set, if only one line can have done it; none where that is not
+    known. None: it is a module's own, which its class sets and may read."""
+    flagged = {line_of(c) for c in asked.graph.calls if c.function in _FLAGS}
+    places, of_itself = list[Source](), False
+    for place, node in asked.statements.sets(switch.attribute):
+        is_own = any(isinstance(t, ast.Attribute) and _is_self(t.value) for t in node.targets)
+        of_itself = of_itself or is_own
+        if not is_own and (place.file, place.line) not in flagged:
+            places.append(place)
+    if of_itself and not places:
+        return None
+    return places if len(places) == 1 else []
+
+
+def _is_self(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+# --- a flag of something else ---------------------------------------------------------------------
+
+
+def on_data(asked: Silent) -> Explanation | None:
+    """Tell of flags that were set on ``.data`` or on a detached tensor, that nothing else uses: the
+    parameter goes on training."""
+    found = dict[int, Call]()
+    for call in asked.graph.calls:
+        leaf = _detached_from(asked, call) if call.function in ("data", "detach") else None
+        if leaf is not None and (not asked.wanted or leaf in asked.wanted):
+            found.setdefault(leaf, call)
+    lines = _flag_lines(asked) if found else {}
+    found = {leaf: call for leaf, call in found.items() if line_of(call) in lines}
+    if not found:
+        return None
+    place = lines[line_of(next(iter(found.values())))]
+    return asked.answer(
+        Cause.FREEZE_WITHOUT_EFFECT,
+        "on_data",
+        statements=[place],
+        tensors=asked.states_of(found),
+        names=asked.names_of(found),
+        n=len(found),
+    )
+
+
+def _detached_from(asked: Silent, call: Call) -> int | None:
+    """Return the leaf that trains, of which a call gave a detached twin that nothing else uses."""
+    facts, tensor = asked.facts, asked.graph.tensor
+    if not call.inputs or not call.outputs:
+        return None
+    twin = tensor[call.outputs[0]]
+    leaf = facts.latest_state[tensor[call.inputs[0]].object_id]
+    used = any(c.function not in _FLAGS for c in facts.readers.get(twin.object_id, ()))
+    used = used or bool(twin.name) or twin.object_id in facts.writes_by_object
+    trains = leaf.is_leaf and leaf.requires_grad and leaf.object_id in facts.accumulate_node
+    return leaf.object_id if trains and not used else None
+
+
+def _flag_lines(asked: Silent) -> dict[Any, Source]:
+    """Return the statements that set a flag and keep nothing, by line."""
+    flags = [place for place, _ in asked.statements.sets(FLAG)]
+    flags += [place for place, node in asked.statements.calls(f"{FLAG}_") if _stands_alone(node)]
+    return {(place.file, place.line): place for place in flags}
+
+
+def _stands_alone(node: ast.Call) -> bool:
+    """Say whether a call is a whole statement."""
+    return isinstance(getattr(node, "parent", None), ast.Expr)
+
+
+# --- a freeze that was undone ---------------------------------------------------------------------
+
+
+def undone(asked: Silent) -> Explanation | None:
+    """Tell of parameters that one line froze, and that were set to train again before any call used
+    them: all that the line had frozen."""
+    switched = _switched(asked)
+    by_line = grouped(
+        (line_of(call), leaf) for leaf, row in switched.items() for call, is_on in row if not is_on
+    )
+    for frozen in by_line.values():
+        again = {leaf: calls for leaf in frozen if (calls := _set_again(asked, switched[leaf]))}
+        mine = not asked.wanted or not asked.wanted.isdisjoint(again)
+        if again and mine and len(again) == len(set(frozen)):
+            off, on = next(iter(again.values()))
+            return asked.answer(
+                Cause.FREEZE_WITHOUT_EFFECT,
+                "undone",
+                calls=[on],
+                tensors=asked.states_of(again),
+                names=asked.names_of(again),
+                n=len(again),
+                off=asked.words.where(off),
+                code=asked.words.code(on),
+            )
+    return None
+
+
+def _switched(asked: Silent) -> Mapping[int, list[tuple[Call, bool]]]:
+    """Return the calls that switched the flag of each leaf, and to what, by object id."""
+    found = dict[int, list[tuple[Call, bool]]]()
+    for event in asked.facts.writes:
+        call, after = asked.graph.call[event.call_id], asked.graph.tensor[event.after_id]
+        if call.function in _FLAGS and after.is_leaf and not event.alias:
+            found.setdefault(after.object_id, []).append((call, bool(after.requires_grad)))
+    return found
+
+
+def _set_again(asked: Silent, row: list[tuple[Call, bool]]) -> tuple[Call, Call] | None:
+    """Return the calls that froze a leaf and set it to train again at last, where they stand in
+    different lines and no call used the leaf in between."""
+    if len(row) < 2 or row[-2][1] or not row[-1][1]:
+        return None
+    (off, _), (on, _) = row[-2:]
+    leaf = asked.graph.tensor[on.inputs[0]].object_id
+    used = any(
+        off.id < c.id < on.id and c.function not in _FLAGS
+        for c in asked.facts.readers.get(leaf, ())
+    )
+    return (off, on) if not used and line_of(off) != line_of(on) else None

@@ -1,0 +1,98 @@
+"""Frozen weights that an optimizer moves, as their old ``.grad`` is still there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import (
+    Call,
+)
+from gradviz.graph.training import STEPS
+from gradviz.watch.identity import read
+from gradviz.why.explanation import Explanation
+from gradviz.why.rules.silent.silent import Silent
+from gradviz.words.speech import say
+
+# of plain SGD: what is added may be zero
+_ADDS = ("add_", "_foreach_add_", "sub_", "_foreach_sub_")
+
+
+def leftovers(asked: Silent) -> Iterator[Explanation]:
+    """Tell of frozen weights whose old ``.grad`` an optimizer still uses."""
+    names, reasons = list[str](), list[str]()
+    steps, ids = list[Call](), list[int]()
+    for known_name, p in frozen_with_gradient(asked).values():
+        steps_seen = stepped(asked, p)
+        reason = reason_moved(asked, p, steps_seen)
+        if not reason:
+            continue
+        state = asked.recording.find(p) if asked.recording is not None else None
+        reasons.append(reason)
+        name = known_name or (state and asked.words.name(state.id))
+        names.append(name or say("silent.frozen_weight"))
+        steps += steps_seen
+        ids += [state.id] if state else []
+    if names:
+        yield asked.answer(
+            Cause.LEFTOVER_GRAD_MOVES,
+            "moved" if steps else "would_move",
+            calls=steps[-1:],
+            tensors=ids,
+            weights=names,
+            reason=reasons[0],
+        )
+
+
+def reason_moved(asked: Silent, tensor: torch.Tensor, steps: list[Call]) -> str:
+    """Say why an optimizer's step moves a frozen weight; "" where it does not.
+
+    Args:
+        tensor: the weight.
+        steps: the recorded ones that wrote it.
+    """
+    why = asked.why_moved.get(id(tensor))
+    if why is not None:
+        return why
+    # A step with nothing to add writes too, and moves nothing.
+    adds_only = all(c.function in _ADDS for c in steps)
+    if not steps or (adds_only and not _is_nonzero(tensor.grad)):
+        return ""
+    return say("silent.has_gradient")
+
+
+def frozen_with_gradient(asked: Silent) -> dict[int, tuple[str, Any]]:
+    """Return what is asked about and is frozen, and still has a ``.grad``: by identity, each
+    under its first name."""
+    held = [(n, p) for n, (p, _) in asked.held.items()]
+    every = [*held, *asked.parameters.items(), *asked.tensors.items()]
+    named = {id(p): n for n, p in reversed(every)}
+    return {
+        id(p): (named[id(p)], p)
+        for _, p in every
+        # is_leaf of a view that requires grad can raise
+        if not p.requires_grad and p.is_leaf and p.grad is not None
+    }
+
+
+def stepped(asked: Silent, tensor: torch.Tensor) -> list[Call]:
+    """Return the optimizer steps that wrote a tensor while it was frozen."""
+    object_id = asked.object_of(tensor)
+    if object_id is None:
+        return []
+    steps = list[Call]()
+    for event in asked.facts.writes_by_object.get(object_id, ()):
+        call = asked.graph.call[event.call_id]
+        frozen = asked.graph.tensor[event.after_id].requires_grad is False
+        by_step = call.bookkeeping and call.function.startswith(STEPS)
+        if frozen and by_step and not event.alias:
+            steps.append(call)
+    return steps
+
+
+def _is_nonzero(tensor: torch.Tensor | None) -> bool:
+    """Say whether a tensor is there and holds anything but zeros."""
+    return tensor is not None and bool(read(lambda: bool(tensor.any())))

@@ -1,0 +1,86 @@
+"""A loss that applies softmax or sigmoid itself, or expects logarithms, gets probabilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import Call, Tensor
+from gradviz.why.explanation import Explanation
+from gradviz.why.handed_on import computed, plain_name
+from gradviz.why.rules.silent.silent import Silent
+
+_PROBABILITIES = ("softmax", "sigmoid")
+# the losses that take raw scores, and what they apply to them first
+_OF_SCORES = {
+    "cross_entropy": "softmax",
+    "binary_cross_entropy_with_logits": "sigmoid",
+    "multilabel_soft_margin_loss": "sigmoid",
+}
+_OF_LOGS = "nll_loss"
+
+
+def not_logits(silent: Silent) -> Iterator[Explanation]:
+    """Tell of losses that apply softmax or sigmoid themselves, or expect logarithms, and get
+    probabilities: the last such call."""
+    for call in reversed(silent.graph.calls):
+        expected = _OF_SCORES.get(call.function)
+        if expected is None and call.function != _OF_LOGS:
+            continue
+        maker = _maker(silent, call.inputs[0]) if call.inputs else None
+        if maker is None or plain_name(maker.function) not in _PROBABILITIES:
+            continue
+        if not _is_trained_by(silent, call):
+            continue
+        yield _told_not_logits(silent, call, maker, expected)
+        return
+
+
+def _told_not_logits(silent: Silent, loss: Call, maker: Call, expected: str | None) -> Explanation:
+    """Tell of one loss that gets probabilities."""
+    made = plain_name(maker.function)
+    classes = _classes(silent.graph.tensor[loss.inputs[0]])
+    return silent.answer(
+        Cause.NOT_LOGITS,
+        "no_log"
+        if expected is None
+        else "other"
+        if made != expected
+        else "sigmoid_twice"
+        if made == "sigmoid"
+        else "softmax_of_classes"
+        if classes
+        else "softmax_twice",
+        subject=silent.words.code(loss),
+        calls=[maker, loss],
+        tensors=[loss.inputs[0]],
+        function=loss.function,
+        made=made,
+        applied=expected or "",
+        classes=classes,
+        least=f"{math.log1p((classes - 1) / math.e):.3f}" if classes else "",
+    )
+
+
+def _classes(scores: Tensor) -> int:
+    """Return between how many classes a cross entropy chooses; 0 where it is not known."""
+    if not scores.shape:
+        return 0
+    classes = scores.shape[1 if len(scores.shape) > 1 else 0]
+    return classes if classes > 1 else 0
+
+
+def _maker(silent: Silent, tensor_id: int) -> Call | None:
+    """Return the call that computed the numbers of a tensor."""
+    return silent.facts.maker.get(computed(silent.facts, tensor_id))
+
+
+def _is_trained_by(silent: Silent, loss: Call) -> bool:
+    """Say whether the gradient of a loss trains what is asked about: a backward ran through it,
+    or none ran at all."""
+    edges = [silent.graph.tensor[i].gradient_edge for i in loss.outputs]
+    nodes = {edge.node_id for edge in edges if edge is not None}
+    if not nodes or (silent.facts.ran and not nodes & silent.facts.ran):
+        return False
+    return silent.concerns(silent.facts.reachable(nodes))

@@ -1,0 +1,103 @@
+"""What a node had saved was overwritten and no version moved: backward used wrong numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from typing import Any
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.preview import unread
+from gradviz.graph.records import (
+    Called,
+    Node,
+    NodeRan,
+    SavedState,
+    SavedTensor,
+    Wrote,
+)
+from gradviz.why.explanation import Explanation
+from gradviz.why.rules.silent.silent import Silent
+
+
+def overwritten(asked: Silent) -> Iterator[Explanation]:
+    """Tell of nodes that ran after what they had saved was written and no version moved. The
+    first one of each write."""
+    leaves = asked.facts.leaf_at
+    told = set[int]()
+    for node in asked.graph.nodes:
+        for saved in (s for s in node.saved if s.state is SavedState.OVERWRITTEN):
+            writes = wrong_writes(asked, node, saved)
+            if not writes or writes[-1].call_id in told:
+                continue
+            behind = asked.facts.reachable([node.id])
+            concerns = {leaves[n].object_id for n in behind if n in leaves}
+            if not asked.wanted or concerns & asked.wanted:
+                told.add(writes[-1].call_id)
+                yield wrong(asked, node, saved, writes[-1])
+
+
+def wrong_writes(asked: Silent, node: Node, saved: SavedTensor) -> list[Wrote]:
+    """Return the writes between the making of a node and its last run to what it saved, where
+    that run sent something."""
+    found, before_run = list[Wrote](), list[Wrote]()
+    storages = storages_read(asked, node, saved)
+    for event in asked.graph.events:
+        if isinstance(event, Called) and event.call_id == node.call_id:
+            found = []
+        elif isinstance(event, NodeRan) and event.node_id == node.id:
+            if not all(map(_is_zero, event.arrived)):
+                before_run = list(found)
+        elif isinstance(event, Wrote) and unnoticed(asked, event, saved, storages):
+            found.append(event)
+    return before_run
+
+
+def storages_read(asked: Silent, node: Node, saved: SavedTensor) -> set[int | None]:
+    """Return the memory in which what a node saved lies: where it is not known, that of its
+    inputs."""
+    call = asked.graph.call.get(node.call_id)
+    ids = list(call.inputs) if call else []
+    if saved.tensor_id is not None:
+        ids = [saved.tensor_id]
+    # then it is no bias
+    matrix = saved.tensor_id is None and saved.attribute.startswith(("mat", "weight"))
+    read = [asked.graph.tensor[i] for i in ids if i in asked.graph.tensor]
+    return {t.storage_id for t in read if not matrix or len(t.shape or ()) > 1} - {None}
+
+
+def unnoticed(asked: Silent, event: Wrote, saved: SavedTensor, storages: Set[int | None]) -> bool:
+    """Say whether a write changed one of these memories, and torch could not see it."""
+    if not asked.writes_memory(event):
+        return False
+    before, after = asked.graph.tensor[event.before_id], asked.graph.tensor[event.after_id]
+    changed = before.values is None or before.values != after.values
+    # A write that moved the version of what was saved would have raised.
+    silent = before.version == after.version or before.version != saved.saved_version
+    return before.storage_id in storages and changed and silent
+
+
+def wrong(asked: Silent, node: Node, saved: SavedTensor, wrote: Wrote) -> Explanation:
+    """Tell of one node that used what was written over what it had saved."""
+    writer = asked.graph.call[wrote.call_id]
+    name = asked.words.name(wrote.before_id if saved.tensor_id is None else saved.tensor_id)
+    points: dict[str, Any] = {
+        "subject": name,
+        "calls": [writer],
+        "nodes": [node.id],
+        "tensors": [wrote.before_id, wrote.after_id],
+        "node": asked.words.node(node),
+    }
+    if writer.function.startswith("_fused_"):
+        return asked.answer(Cause.FUSED_STEP, "saved_before", **points)
+    if ".data" in asked.words.code(writer):
+        return asked.answer(Cause.OVERWRITTEN, "through_data", **points)
+    return asked.answer(Cause.OVERWRITTEN, "through_alias", **points, writer=writer.function)
+
+
+def _is_zero(preview: str | None) -> bool:
+    """Say whether a gradient was not there, or is seen to be all zeros.
+
+    >>> _is_zero("[0, 0]"), _is_zero("[0, 1e-05]"), _is_zero("(3, 10)")
+    (True, False, False)
+    """
+    return preview is None or (not unread(preview) and not set(preview) & set("123456789nif"))

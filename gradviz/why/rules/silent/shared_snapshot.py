@@ -1,0 +1,122 @@
+"""A snapshot or a frozen parameter that shares its memory with what trains, and so follows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import torch
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import (
+    Tensor,
+    Wrote,
+)
+from gradviz.watch import torch_private
+from gradviz.watch.identity import read
+from gradviz.why.explanation import Explanation
+from gradviz.why.rules.silent.silent import Silent
+
+
+def snapshots(asked: Silent) -> Iterator[Explanation]:
+    """Tell of the first of the tensors that follow live weights."""
+    found = (read(partial(follows, asked, name, tensor)) for name, tensor in asked.tensors.items())
+    yield from [e for e in found if e is not None][:1]
+
+
+def shared_with_frozen(asked: Silent) -> Iterator[Explanation]:
+    """Tell of the first of the frozen parameters that share their memory with one that trains."""
+    training: dict[Any, str] = {}  # name, by where in which memory it lies
+    frozen: list[tuple[str, Any]] = []
+    each_once = {id(p): (name, p) for name, p in asked.parameters.items()}
+    for name, p in each_once.values():
+        key = torch_private.storage_key(p)
+        # A lazy layer's parameter has no shape yet.
+        place = None if key is None else read(partial(_place, key, p))
+        if place is not None and p.requires_grad:
+            training.setdefault(place, name)
+        elif place is not None:
+            frozen.append((name, place))
+    for name, place in frozen:
+        if place in training:
+            yield asked.answer(
+                Cause.SHARED_SNAPSHOT, "frozen_shares", subject=name, weight=training[place]
+            )
+            return
+
+
+def follows(asked: Silent, name: str, tensor: torch.Tensor) -> Explanation | None:
+    """Tell of a tensor apart from the graph that shares its memory with live weights."""
+    if tensor.requires_grad:
+        return None
+    object_id = asked.object_of(tensor)
+    if object_id is not None:
+        return followed(asked, name, object_id)
+    weight = parameter_sharing(asked, tensor)
+    if weight is None or any(tensor is p for p in asked.parameters.values()):
+        return None
+    return asked.answer(Cause.SHARED_SNAPSHOT, "shares", subject=name, weight=weight)
+
+
+def parameter_sharing(asked: Silent, tensor: torch.Tensor) -> str | None:
+    """Return the name of the first parameter that lies in a tensor's memory."""
+    key = torch_private.storage_key(tensor)
+    if key is None:
+        return None
+    for name, p in asked.parameters.items():
+        if torch_private.storage_key(p) == key:
+            return name
+    return None
+
+
+def followed(asked: Silent, name: str, object_id: int) -> Explanation | None:
+    """Tell of a tensor of the recording that shares its memory with weights that were written
+    since."""
+    states = asked.facts.states[object_id]
+    maker = asked.facts.maker.get(states[0].id)
+    if states[-1].storage_id is None or maker is None:
+        return None
+    # Calls are numbered in order: only what was written after the snapshot was made counts.
+    writes = writes_to_weights(asked, states[-1], maker.id)
+    if not writes:
+        return None
+    first = writes[0]
+    return asked.answer(
+        Cause.SHARED_SNAPSHOT,
+        "followed",
+        subject=name,
+        calls=[maker],
+        tensors=[states[-1].id, first.after_id],
+        weight=asked.words.name(first.after_id),
+        maker=maker.function,
+        writer=asked.words.place(asked.graph.call[first.call_id]),
+        writes=len(writes),
+    )
+
+
+def writes_to_weights(asked: Silent, snapshot: Tensor, since: int) -> list[Wrote]:
+    """Return the writes after a call to other leaves that train, in a snapshot's memory."""
+    writes = [e for e in asked.facts.writes if e.call_id > since and asked.writes_memory(e)]
+    states = {t.id for t in asked.facts.states[snapshot.object_id]}
+    along = {e.call_id for e in writes if e.alias and e.after_id in states}
+    weights = weights_sharing(asked, snapshot)
+    direct = [e for e in writes if not e.alias or e.call_id in along]
+    return [e for e in direct if e.after_id in weights]
+
+
+def weights_sharing(asked: Silent, snapshot: Tensor) -> set[int]:
+    """Return the states of other leaves that train, in a snapshot's memory."""
+    return {
+        t.id
+        for t in asked.graph.tensors
+        if t.storage_id == snapshot.storage_id
+        and t.object_id != snapshot.object_id
+        and t.is_leaf
+        and t.requires_grad
+    }
+
+
+def _place(key: Any, tensor: torch.Tensor) -> Any:
+    """Return which part of which memory a tensor shows, and how."""
+    return key, tensor.storage_offset(), tensor.shape, tensor.stride()

@@ -1,0 +1,158 @@
+"""Where numbers stop being finite: the node behind NaN or inf, and the values of the forward at
+which its derivative is none. Knows no torch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gradviz.graph.records import Backward, Call, Edge, Node
+from gradviz.names.written import Number, numbers_read
+from gradviz.why.measured import Measured, Step, all_finite, numbers
+from gradviz.why.rules.gradients.zeros import FACTORS
+
+_DIVISIONS = ("div", "true_divide", "divide", "__truediv__", "__itruediv__", "div_", "addcdiv")
+_CHOOSING = ("where", "masked_fill", "masked_select", "mul", "__getitem__", "masked_scatter")
+
+
+class Point(NamedTuple):
+    """The node that made what is not finite.
+
+    Attributes:
+        step: its run.
+        node: itself.
+        call: the call that made it; None where that was not recorded.
+        values: what the forward gave that call at the elements that broke, each once; empty where
+            it was not read.
+        masked_by: the call that sent these elements a gradient of 0; None where they got another.
+        divides: whether the values are what it divides by.
+        zeros: plain numbers that are 0 in the statement.
+    """
+
+    step: Step
+    node: Node
+    call: Call | None
+    values: tuple[float, ...]
+    masked_by: Call | None
+    divides: bool
+    zeros: tuple[Number, ...]
+
+
+class Factor(NamedTuple):
+    """A factor that was not finite in the forward: what the node multiplied the gradient by."""
+
+    step: Step
+    tensor_id: int | None
+    maker: Call | None
+
+
+def point_of(measured: Measured, step: Step) -> Point:
+    """Return what is known of the node that got finite gradients and sent others."""
+    node = measured.graph.node[step.event.node_id]
+    call = measured.graph.call.get(node.call_id)
+    bad = _broken_elements(step)
+    divides = call is not None and call.function in _DIVISIONS
+    masked = _masked(step, bad)
+    source = call.source if call else None
+    read = numbers_read(source) if source else []
+    zeros = [n for n in read if n.value == 0 and n.code[0].isalpha()]
+    return Point(
+        step,
+        node,
+        call,
+        _values_at(measured, call, bad, divides=divides),
+        _chooser(measured, step) if masked else None,
+        divides,
+        tuple(zeros),
+    )
+
+
+def origin(measured: Measured, run: Backward, step: Step) -> tuple[Step, Factor | None]:
+    """Follow a product whose factor is not finite to the node that made this factor.
+
+    Args:
+        measured: the numbers.
+        run: the backward.
+        step: a node that got finite gradients and sent others.
+
+    Returns:
+        The run of the node whose own derivative is not finite; and, where there is none such, the
+        factor that came into the forward like that.
+    """
+    steps = {s.event.node_id: s for s in measured.steps[run.run]}
+    seen = set[int]()
+    while (edge := _factor_edge(measured, step)) is not None:
+        behind = steps.get(-1 if edge.next_node_id is None else edge.next_node_id)
+        if behind is None or not (behind.broken and behind.clean):
+            return step, _factor(measured, step, edge)
+        if behind.event.node_id in seen:
+            break
+        seen.add(behind.event.node_id)
+        step = behind
+    return step, None
+
+
+def _factor_edge(measured: Measured, step: Step) -> Edge | None:
+    """Return the edge to the factor that must be NaN or inf, since a product of finite numbers is
+    no NaN; None where the node is no product, or sent no NaN."""
+    node_id = step.event.node_id
+    slots = FACTORS.get(measured.graph.node[node_id].name, ())
+    others = dict(zip(slots, slots[::-1], strict=True))
+    edges = {e.next_index: e for e in measured.graph.edges_from.get(node_id, ())}
+    for index, size in enumerate(step.sent):
+        if size is not None and math.isnan(size) and others.get(index) in edges:
+            return edges[others[index]]
+    return None
+
+
+def _factor(measured: Measured, step: Step, edge: Edge) -> Factor | None:
+    """Return what is known of a factor that was not finite."""
+    at = (-1 if edge.next_node_id is None else edge.next_node_id, edge.input_nr)
+    tensor = measured.facts.first_at.get(at)
+    if tensor is None:
+        return None
+    return Factor(step, tensor.id, measured.facts.maker.get(tensor.id))
+
+
+def _broken_elements(step: Step) -> list[int]:
+    """Return which elements it sent that are not finite; nothing where they were not read."""
+    for text in step.event.sent:
+        sent = numbers(text or "") or []
+        if not all_finite(sent):
+            return [place for place, x in enumerate(sent) if not math.isfinite(x)]
+    return []
+
+
+def _values_at(
+    measured: Measured, call: Call | None, places: Sequence[int], *, divides: bool
+) -> tuple[float, ...]:
+    """Return what a call got at these elements, each value once."""
+    inputs = call.inputs if call else ()
+    read = [numbers(measured.graph.tensor[i].values or "") for i in inputs]
+    wanted = read[1:2] if divides and len(read) > 1 else read[:1]
+    if not places or not wanted or wanted[0] is None:
+        return ()
+    values = wanted[0]
+    if len(values) == 1:  # one number for all elements
+        return tuple(values)
+    if max(places) >= len(values):
+        return ()
+    return tuple(dict.fromkeys(values[place] for place in places))
+
+
+def _masked(step: Step, places: Sequence[int]) -> bool:
+    """Say whether all these elements got a gradient of 0."""
+    arrived = numbers(step.event.arrived[0] or "") if len(step.event.arrived) == 1 else None
+    if arrived is None or not places or max(places) >= len(arrived):
+        return False
+    return all(arrived[place] == 0 for place in places)
+
+
+def _chooser(measured: Measured, step: Step) -> Call | None:
+    """Return the call from which alone a node gets its gradient, where that chooses elements."""
+    senders = {e.node_id for e in measured.facts.edges_into.get(step.event.node_id, ())}
+    calls = [measured.graph.call.get(measured.graph.node[i].call_id) for i in senders]
+    if len(calls) != 1 or calls[0] is None:
+        return None
+    return calls[0] if calls[0].function in _CHOOSING else None

@@ -1,0 +1,285 @@
+"""NaN or inf in gradients or in the loss, and what made it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from gradviz.graph.findings import Cause, Sure
+from gradviz.graph.preview import number
+from gradviz.graph.records import Backward, Call, NodeKind
+from gradviz.names.written import Number
+from gradviz.why.explanation import Explanation
+from gradviz.why.measured import Block, Step, numbers
+from gradviz.why.rules.sizes.broken_derivative import Factor, Point, origin, point_of
+from gradviz.why.rules.sizes.sizes import Sizes, _title
+from gradviz.words.speech import say
+
+NAN = Cause.NAN, "NaN"
+INF = Cause.EXPLODING, "inf"
+_UNSET = ("empty", "empty_like", "empty_strided", "new_empty")  # their values mean nothing
+
+
+def broken(sizes: Sizes) -> Explanation | None:
+    """Tell of NaN or inf in some gradients, and what made it."""
+    bad = [b for b in sizes.blocks if b.broken]
+    if not bad:
+        return None
+    cause, value = NAN if any(b.nan for b in bad) else INF
+    broken = broken_words(sizes, bad, value)
+    run = first_broken(sizes)
+    if run is None:
+        why = not_on_the_way(sizes, value)
+        return sizes.answer(cause, "not_traced", broken=broken, why=why)
+    if sizes.lost(run):
+        return forward(sizes, cause, broken, run)
+    return made(sizes, cause, broken, run, bad)
+
+
+def broken_words(sizes: Sizes, bad: list[Block], value: str) -> str:
+    """Say where the gradients are that are not finite: in modules, or at tensors of no
+    module."""
+    if sizes.returned is not None:
+        return say("small.returned_broken", names=[b.name for b in bad], value=value)
+    if all(b.name and not b.is_tensor for b in bad):
+        names = [_title(b) for b in bad]
+        modules = len(sizes.blocks)
+        return say("small.modules_broken", bad=len(bad), modules=modules, value=value, names=names)
+    tensors = [
+        (f"{b.name}.{name}" if b.name and not b.is_tensor else name, wrong, elements)
+        for b in bad
+        for name, wrong, elements in b.bad
+    ]
+    if len(tensors) > 1:
+        return say("small.tensors_broken", names=[name for name, *_ in tensors], value=value)
+    name, wrong, elements = tensors[0]
+    return say("small.tensor_broken", name=name, wrong=wrong, elements=elements, value=value)
+
+
+def first_broken(sizes: Sizes) -> Backward | None:
+    """Return the last backward, where it broke gradients of a sound loss; else the first that
+    did: a loss that was broken already may be so because of an earlier step."""
+    seen = [r for r in sizes.runs if any(s.broken for s in sizes.steps.get(r.run, ()))]
+    if not seen or sizes.run is None:
+        return None
+    return sizes.run if sizes.run in seen and not sizes.lost(sizes.run) else seen[0]
+
+
+def not_on_the_way(sizes: Sizes, value: str) -> str:
+    """Say what is known where no gradient on the way was broken."""
+    if sizes.ran and all(s.known for s in sizes.ran):
+        return say("small.not_on_the_way", value=value)
+    return say("small.not_measured")
+
+
+def broken_loss(sizes: Sizes) -> Explanation | None:
+    """Tell that the loss is NaN or inf, although no gradient is."""
+    values = sizes.lost(sizes.run) if sizes.run else None
+    if not values or sizes.run is None:
+        return None
+    cause, value = NAN if any(map(math.isnan, values)) else INF
+    return forward(sizes, cause, say("small.loss_broken", value=value), sizes.run)
+
+
+def forward(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanation:
+    """Blame no derivative: name the first call with such a result, where results were read."""
+    nan = any(map(math.isnan, sizes.lost(run)))
+    value = "NaN" if nan else "inf"
+    call, made_it = first_result(sizes, run, math.isnan if nan else math.isinf)
+    if call is None and (point := likely_point(sizes, run)) is not None:
+        why = say("small.forward_likely", value=value, why=at_point(sizes, point))
+        return sizes.answer(
+            cause,
+            "forward_call",
+            nodes=[point.node.id],
+            sure=Sure.LIKELY,
+            broken=broken,
+            why=in_backward(sizes, run, why),
+        )
+    if call is None:
+        why = say("small.made_in_forward", value=value)
+        return sizes.answer(cause, "forward", broken=broken, why=in_backward(sizes, run, why))
+    why = say(
+        "small.made_by_call" if made_it else "small.seen_in_call",
+        value=value,
+        code=sizes.words.code(call),
+    )
+    return sizes.answer(
+        cause,
+        "forward_call",
+        calls=[call],
+        sure=Sure.PROVEN if made_it else Sure.LIKELY,
+        broken=broken,
+        why=in_backward(sizes, run, why),
+    )
+
+
+def first_result(
+    sizes: Sizes, run: Backward, test: Callable[[float], bool]
+) -> tuple[Call | None, bool]:
+    """Return the first call on the way to a loss with such a result, and whether it is proven
+    that this call made it."""
+    behind = sizes.facts.ancestors([sizes.graph.call[run.call_id].inputs[0]])
+    all_read = True  # were all results of at most 8 elements so far?
+    for call in sizes.graph.calls[: run.call_id]:
+        if call.function in _UNSET:
+            continue
+        results = [values(sizes, i) for i in call.outputs if i in behind]
+        if any(test(x) for values in results for x in values or ()):
+            inputs = [values(sizes, i) for i in call.inputs]
+            sound = all(values is not None and not any(map(test, values)) for values in inputs)
+            return call, all_read and sound
+        all_read = all_read and None not in results
+    return None, False
+
+
+def values(sizes: Sizes, tensor_id: int) -> list[float] | None:
+    """Return the numbers of a tensor; None where they were not read."""
+    return numbers(sizes.graph.tensor[tensor_id].values or "")
+
+
+def made(sizes: Sizes, cause: Cause, broken: str, run: Backward, bad: list[Block]) -> Explanation:
+    """Blame the first node that got finite gradients and sent others."""
+    step = first_maker(sizes, run, bad)
+    if step is None:
+        why = in_backward(sizes, run, first_seen(sizes, run))
+        return sizes.answer(cause, "not_traced", broken=broken, why=why)
+    step, factor = origin(sizes, run, step)
+    if factor is not None:
+        return by_factor(sizes, cause, broken, run, factor)
+    return made_at(sizes, cause, broken, run, step)
+
+
+def first_maker(sizes: Sizes, run: Backward, bad: list[Block]) -> Step | None:
+    """Return the first node that got finite gradients, sent others, and leads to what is
+    broken."""
+    ends = {n for b in bad for n in sizes.node.get(b.name, ())}
+    for step in sizes.steps[run.run]:
+        if not step.broken or not step.clean:
+            continue
+        if not ends or sizes.facts.reachable([step.event.node_id]) & ends:
+            return step
+    return None
+
+
+def likely_point(sizes: Sizes, run: Backward) -> Point | None:
+    """Return where a forward of large tensors likely stopped being finite: at the node whose
+    derivative there is not finite."""
+    step = first_maker(sizes, run, [])
+    if step is None:
+        return None
+    step, factor = origin(sizes, run, step)
+    point = point_of(sizes, step)
+    return point if factor is None and point.call is not None else None
+
+
+def by_factor(
+    sizes: Sizes, cause: Cause, broken: str, run: Backward, factor: Factor
+) -> Explanation:
+    """Blame what the gradient was multiplied by: the forward had made it, or was given it."""
+    node = sizes.graph.node[factor.step.event.node_id]
+    why = say(
+        "small.made_by_factor",
+        node=node.name,
+        factor=sizes.words.name(factor.tensor_id),
+        arrived=factor.step.arrived_words,
+    )
+    calls = [factor.maker] if factor.maker else []
+    return sizes.answer(
+        cause,
+        "forward_call",
+        calls=calls,
+        nodes=[node.id],
+        broken=broken,
+        why=in_backward(sizes, run, why),
+    )
+
+
+def made_at(sizes: Sizes, cause: Cause, broken: str, run: Backward, step: Step) -> Explanation:
+    """Blame the node that made what is not finite."""
+    point = point_of(sizes, step)
+    why = in_backward(sizes, run, why_broken(sizes, point))
+    nodes = [point.node.id]
+    if point.masked_by is not None and point.values:
+        chooser = point.masked_by.function
+        return sizes.answer(cause, "masked", nodes=nodes, broken=broken, why=why, chooser=chooser)
+    if point.divides:
+        return sizes.answer(cause, "divides", nodes=nodes, broken=broken, why=why)
+    return sizes.answer(cause, "node", nodes=nodes, broken=broken, why=why)
+
+
+def why_broken(sizes: Sizes, point: Point) -> str:
+    """Say how a node made what is not finite."""
+    if point.node.kind is not NodeKind.CUSTOM_FUNCTION:
+        return at_point(sizes, point)
+    return say(
+        "small.made_by_own_code",
+        node=point.node.name,
+        arrived=point.step.arrived_words,
+        sent=point.step.sent_words,
+    )
+
+
+def at_point(sizes: Sizes, point: Point) -> str:
+    """Say at which values of the forward a derivative is none, and what came of it."""
+    chooser, function = point.masked_by, point.call.function if point.call else ""
+    node, values = point.node.name, [number(x) for x in point.values]
+    arrived, sent = point.step.arrived_words, point.step.sent_words
+    if chooser is not None and values:
+        return say(
+            "small.masked_point",
+            function=function,
+            values=values,
+            chooser=chooser.function,
+            line=sizes.words.where(chooser),
+            node=node,
+            arrived=arrived,
+            sent=sent,
+        )
+    if point.divides and (values or point.zeros):
+        by = say("small.by_values", values=values) if values else say("small.by_zero")
+        named = [
+            say("small.is_zero", name=n.code, place=place_of(sizes, n, point.call))
+            for n in point.zeros
+        ]
+        if named:
+            by = say("small.by_named", by=by, named=named)
+        return say("small.divides", by=by, node=node, arrived=arrived, sent=sent)
+    if not values:
+        return say("small.made_by_derivative", node=node, arrived=arrived, sent=sent)
+    return say(
+        "small.at_point",
+        function=function,
+        values=values,
+        node=node,
+        arrived=arrived,
+        sent=sent,
+    )
+
+
+def place_of(sizes: Sizes, found: Number, call: Call | None) -> str:
+    """Say where a number was given, with the file where that is another."""
+    same = call is not None and call.source is not None and call.source.file == found.file
+    line = say("label.line", line=found.line)
+    return line if same else f"{found.file} {line}"
+
+
+def first_seen(sizes: Sizes, run: Backward) -> str:
+    """Say where a gradient was first seen that is not finite."""
+    steps = sizes.steps[run.run]
+    first = next(s for s in steps if s.broken)
+    before = steps[: steps.index(first)]
+    node = sizes.graph.node[first.event.node_id].name
+    if not first.sound and not before:
+        return say("small.start_broken", arrived=first.arrived_words)
+    if not first.sound and all(s.known for s in before):
+        return say("small.arrived_broken", node=node, arrived=first.arrived_words)
+    return say("small.first_seen", node=node)
+
+
+def in_backward(sizes: Sizes, run: Backward, why: str) -> str:
+    """Say in which backward something happened, where that is not the last one."""
+    if run is sizes.run:
+        return why
+    nr = sizes.runs.index(run) + 1
+    return say("small.in_backward", nr=nr, all=len(sizes.runs), why=why)

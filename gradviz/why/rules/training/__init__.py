@@ -1,0 +1,1 @@
+"""Rules about what a training loop does with gradients."""

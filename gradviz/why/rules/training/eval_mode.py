@@ -1,0 +1,56 @@
+"""A model that is trained in eval mode."""
+
+from __future__ import annotations
+
+import torch
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import Module
+from gradviz.graph.training import Did, Training
+from gradviz.why.explanation import Explanation
+from gradviz.why.rules.silent.silent import Silent
+
+# layers that work otherwise in eval mode
+_MODAL = ("Dropout", "BatchNorm", "AlphaDropout", "FeatureAlphaDropout")
+
+
+def in_eval_mode(asked: Silent) -> Explanation | None:
+    """Tell of a model that ran in eval mode only, with layers to which that matters, while a step
+    moved its parameters."""
+    stepped = {i for i in asked.leaves if _was_stepped(asked.training, i)}
+    for root in asked.graph.modules:
+        layers = _in_eval(asked, root)
+        if layers and stepped & {p.object_id for p in root.parameters}:
+            return asked.answer(
+                Cause.EVAL_MODE,
+                "stepped",
+                statements=asked.statements.switches("eval"),
+                module=root.name,
+                layers=layers,
+                n=len(layers),
+            )
+    return None
+
+
+def _in_eval(asked: Silent, root: Module) -> list[str]:
+    """Return the names of the layers that work otherwise in eval mode, of a module that never ran
+    in another one."""
+    calls = [c for c in asked.graph.module_calls if c.module_id == root.id]
+    if any(c.training for c in calls if not c.path):
+        return []
+    modal = dict.fromkeys(c.path for c in calls if c.kind.startswith(_MODAL) and not c.training)
+    parts = dict(asked.parts())
+    names = {path: ".".join(filter(None, (root.name, path))) for path in modal}
+    return [name for name in names.values() if _matters(parts.get(name))]
+
+
+def _matters(layer: torch.nn.Module | None) -> bool:
+    """Say whether eval mode changes what a layer does: a dropout of nothing is the same in both,
+    and so is batch norm without running statistics."""
+    keeps_statistics = getattr(layer, "running_mean", None) is not None
+    return keeps_statistics or bool(getattr(layer, "p", 0))
+
+
+def _was_stepped(training: Training, leaf: int) -> bool:
+    """Say whether a step moved a leaf."""
+    return any(m.did is Did.STEPPED for m in training.moments[leaf])

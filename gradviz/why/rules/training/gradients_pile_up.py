@@ -1,0 +1,92 @@
+"""Gradients that pile up: a step, or whoever reads them, gets the sum of several backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.training import Did, Moment, Training, line_of
+from gradviz.why.explanation import Explanation
+from gradviz.why.rules.silent.silent import Silent, lines_once
+
+
+def piled_up(asked: Silent) -> Explanation | None:
+    """Tell of gradients that a step used although an earlier one had used a part of them."""
+    piles = {i: pile for i in asked.leaves if (pile := asked.training.piled_up(i))}
+    if not piles:
+        return None
+    most = max(piles.values(), key=lambda pile: len(pile.added))
+    return asked.answer(
+        Cause.GRADIENTS_PILE_UP,
+        "between_steps",
+        calls=lines_once([most.added[-1].call, most.step.call]),
+        tensors=asked.states_of(piles),
+        names=asked.names_of(piles),
+        backwards=len(most.added),
+        step=asked.words.code(most.step.call),
+    )
+
+
+def read_as_sums(asked: Silent) -> Explanation | None:
+    """Tell of gradients that were read after each of several backwards and never cleared: the later
+    numbers are sums."""
+    found = dict[int, list[Moment]]()
+    stepped = dict[int, list[Moment]]()
+    for leaf in asked.leaves:
+        rows = list(_rows_read(asked.training, leaf))
+        if rows:
+            is_used = any(_is_sum_of_losses(asked, leaf, row) for row in rows)
+            (stepped if is_used else found)[leaf] = max(rows, key=len)
+    if not found:
+        return _of_losses(asked, stepped)
+    most = max(found.values(), key=len)
+    return asked.answer(
+        Cause.GRADIENTS_PILE_UP,
+        "read_between",
+        calls=lines_once([moment.call for moment in most]),
+        tensors=asked.states_of(found),
+        names=asked.names_of(found),
+        backwards=len(most),
+    )
+
+
+def _of_losses(asked: Silent, found: dict[int, list[Moment]]) -> Explanation | None:
+    """Tell of gradients in which a step used what several losses had brought, the later ones
+    added to the first: whether all of them are to train it cannot be known."""
+    if not found:
+        return None
+    row = max(found.values(), key=len)
+    losses = list(dict.fromkeys(asked.words.name(m.call.inputs[0]) for m in row))
+    return asked.answer(
+        Cause.EXTRA_GRADIENT,
+        "summed",
+        calls=lines_once([moment.call for moment in row]),
+        tensors=asked.states_of(found),
+        names=asked.names_of(found),
+        first=losses[0],
+        others=losses[1:],
+    )
+
+
+def _is_sum_of_losses(asked: Silent, leaf: int, row: list[Moment]) -> bool:
+    """Say whether backwards of several lines brought a gradient that one step then used."""
+    later = [m for m in asked.training.moments[leaf] if m.call.id > row[-1].call.id]
+    is_used = bool(later) and later[0].did is Did.STEPPED
+    lines = {line_of(m.call) for m in row}
+    return is_used and len(lines) == len(row) and all(m.call.inputs for m in row)
+
+
+def _rows_read(training: Training, leaf: int) -> Iterator[list[Moment]]:
+    """Yield the backwards that added to one gradient, where another call read it between each two
+    of them and after the last one."""
+    reads = [call.id for call in training.reads.get(leaf, ())]
+    every = training.moments[leaf]
+    for did, together in groupby(every, lambda moment: moment.did):
+        row = list(together)
+        if did is not Did.ADDED or len(row) < 2 or not all(m.onto for m in row[1:]):
+            continue
+        begins = [m.call.id for m in row]
+        ends = [*begins[1:], len(training.graph.calls)]
+        if all(any(a < i < b for i in reads) for a, b in zip(begins, ends, strict=True)):
+            yield row

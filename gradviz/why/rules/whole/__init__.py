@@ -1,0 +1,1 @@
+"""Rules about everything that was asked about."""

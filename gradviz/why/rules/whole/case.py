@@ -1,0 +1,442 @@
+"""What is proven of everything that was asked about: which of the answers about its gradients is
+the answer, and what explains more than that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from gradviz.graph.findings import Cause, Level, Symptom
+from gradviz.graph.records import Called, CutReason, GradvizError, Graph, Hooked, Raised
+from gradviz.why.doubts import doubted, doubts, so_far, written_outside
+from gradviz.why.explanation import Explanation, lines_of
+from gradviz.why.failing import Spot, Starved
+from gradviz.why.many import Many, Told, pattern
+from gradviz.why.messages import asks_for_graph, plain, read_error
+from gradviz.why.moving import MOVES
+from gradviz.why.paths import Asked
+from gradviz.why.reaching import nth_loss, reach
+from gradviz.why.rules.errors.failure import Failure, call_at, recorded_error
+from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.rules.rule import Stage
+from gradviz.why.rules.silent.silent import Silent
+from gradviz.why.rules.sizes import not_finite
+from gradviz.why.rules.sizes.sizes import Sizes
+from gradviz.why.rules.whole import targets
+from gradviz.why.rules.whole.losses import Losses
+from gradviz.why.subjects import apart, held_by, state_of
+from gradviz.words.speech import say
+from gradviz.words.words import Words
+
+# torch's text about what has no gradient to start from
+UNTRACKED = "element 0 of tensors does not require grad"
+# forms of the answer that a gradient is there
+ARRIVED = ("arrived", "arrived_unseen", "fine", "fine_unseen")
+
+Prove = Callable[..., Iterator[Explanation]]  # as ``proven`` in ``why/answer.py``
+
+
+class Case(Losses):
+    """One question, and all that may answer it.
+
+    Args:
+        subjects, names, model, recording: what was asked about: see ``Subjects``.
+        prove: tries the rules of another stage: the table stands above its rules.
+        losses, grads: those of the tensors that surely are losses, and whose ``.grad`` is asked.
+        bare: the reader named none of the subjects.
+        starved: what is known of the module whose parameters an optimizer was handed.
+    """
+
+    def __init__(
+        self,
+        subjects: tuple[Any, ...],
+        names: Mapping[str, Any],
+        model: Any,
+        recording: Any,
+        prove: Prove,
+        losses: Iterable[Any] = (),
+        grads: Iterable[Any] = (),
+        starved: Starved | None = None,
+        bare: bool = False,
+    ) -> None:
+        super().__init__(subjects, names, model, recording, losses, grads, bare)
+        self.prove = prove
+        self.starved = starved
+        self.told: Told = []  # the answer about each tensor
+
+    # --- an error ---------------------------------------------------------------------------------
+
+    def failure(self, error: BaseException | None) -> Failure | None:
+        """Return an error that was given, or with which the recording ended."""
+        last = [e for e in self.graph.events if isinstance(e, (Raised, Called, Hooked))][-1:]
+        event = last[0] if last and isinstance(last[0], Raised) else None
+        if error is not None:
+            event = None
+            kind, text = read_error(error)
+        elif event is not None:
+            kind, text = event.error, event.message
+        else:
+            return None
+        graph, parameters = self.where_it_raised(text)
+        flags = {n: bool(p.requires_grad) for n, p in parameters}
+        return Failure(kind, plain(text), graph, raised=event, flags=flags, starved=self.starved)
+
+    def expected_gradient(self, found: Explanation, failure: Failure) -> bool:
+        """Say whether None stood where a gradient was expected: why it is None is the question."""
+        unknown = found.cause is Cause.NOT_KNOWN and "NoneType" in failure.text
+        return unknown and bool(self.asked_tensors)
+
+    def where_it_raised(self, text: str) -> tuple[Graph, list[tuple[str, Any]]]:
+        """Return the graph in which an error was raised, and the parameters that belong to it."""
+        parameters = [(n, p) for m in self.modules for n, p in m.named_parameters()]
+        recording = self.given_recording
+        if self.recording or recording is None:
+            # Without a recording backward's own tensor is known only where it was given: a
+            # parameter did not raise.
+            known = self.recording or self.asked_tensors
+            return (self.graph if known else Graph()), parameters
+        if recorded_error(recording.graph, text) is not None:
+            # What was asked about besides is not of this recording, but the error is.
+            own = [(n, p) for n, p in parameters if recording.find(p) is not None]
+            return self.renamed(recording), own
+        return (self.graph if self.asked_tensors else recording.graph), parameters
+
+    # --- gradients: what each rule needs ----------------------------------------------------------
+
+    @cached_property
+    def gradients(self) -> Gradients:
+        """What is proven of them one by one."""
+        return Gradients(self.graph, self.loss_ids, *self.zeros(self.targets_asked))
+
+    @property
+    def weights(self) -> list[Asked]:
+        """Those that are to get a gradient; all where none is."""
+        asked = self.targets_asked
+        # besides them, others are only values
+        weights = [a for a in asked if a.parameter or a.requires_grad] or asked
+        if self.modules:  # besides those of a module, so are results
+            return [a for a in weights if a.is_leaf or a.retains_grad] or weights
+        return weights
+
+    @cached_property
+    def many(self) -> Many:
+        """The answers that are to be told."""
+        return Many(self.meant, self.gradients, was_recorded=self.recording is not None)
+
+    @cached_property
+    def meant(self) -> Told:
+        """Those answers that are to be told: where nothing was asked in particular, a teacher under
+        no_grad that no optimizer holds is no fault."""
+        told = targets.without_targets(self, self.told, self.gradients)
+        told = targets.trained_apart(self, told, self.gradients)
+        held = held_by(self.known_optimizers)
+        if self.in_particular or not held or not any(e.cause.level is Level.FINE for _, e in told):
+            return told
+        alone = {i for own, i in self.ids.items() if own not in held}
+        off = {CutReason.NO_GRAD, CutReason.INFERENCE_MODE}
+        return [
+            (a, e)
+            for a, e in told
+            if not (a.tensor_id in alone and e.cuts and {c.reason for c in e.cuts} <= off)
+        ]
+
+    @cached_property
+    def untracked(self) -> list[Any]:
+        """The losses that are not tracked themselves."""
+        return [t for t in self.losses if not t.requires_grad]
+
+    def nothing_is_alive(self) -> bool:
+        """Say whether nothing was given that is alive."""
+        return not self.given
+
+    def only_losses_asked(self) -> bool:
+        """Say whether no gradient is asked for."""
+        return not self.targets_asked
+
+    def tensors_asked(self, found: Explanation) -> bool:
+        """Say whether the answer is about gradients that are asked for."""
+        return bool(self.targets_asked) and not self.untracked
+
+    # --- which answer is the answer ---------------------------------------------------------------
+
+    def past_backward(self) -> Explanation:
+        """Tell of a backward that was seen, where nothing of it is alive."""
+        gradients = Gradients(self.graph)
+        if not gradients.losses:
+            given = ", ".join(self.given_words) or "nothing"
+            raise GradvizError(
+                f"explain() was given {given}: there is nothing to read there; expected a tensor, a"
+                " loss, a module or an optimizer (a generator can be read only once)"
+            )
+        found = self.of_loss(gradients, gradients.losses)
+        if found.cause is not Cause.HEALTHY:
+            return found
+        return self.with_doubts(found, Gradients(self.graph, gradients.losses), ())
+
+    def untracked_loss(self) -> Explanation | None:
+        """Tell of a loss that is not tracked itself: nothing can train."""
+        if not self.untracked:
+            return None
+        loss = self.untracked[0]
+        asked = self.asked(loss, self.ids[id(loss)])
+        failure = Failure("", UNTRACKED, self.graph, root_id=asked.tensor_id)
+        found = next(self.prove(Stage.ERROR, Symptom.RAISED, failure))
+        if any(a.grad == "some" for a, _ in self.told):  # then it is perhaps no loss, but a metric
+            verdict = self.answer(Cause.NO_GRAD_FN, "cannot_start", loss=asked.name)
+        else:
+            verdict = self.answer(Cause.NO_GRAD_FN, "nothing_trains", loss=asked.name)
+        wanted = [a.name for a, _ in self.told if a.requires_grad and a.is_leaf]
+        more = [say("entry.none_reached", n=len(wanted), names=pattern(wanted))] if wanted else []
+        return found._replace(
+            verdict=verdict.verdict,
+            finding=verdict.finding,
+            more=tuple(more),
+            mend=found.mend or ("" if self.graph.calls else say("path.record")),
+        )
+
+    def loss_alone(self) -> Explanation:
+        """Tell of a loss alone: what it can send gradients to."""
+        return self.of_loss(self.gradients, self.loss_ids)
+
+    def only_one(self) -> Explanation | None:
+        """Tell of the only tensor."""
+        return self.meant[0][1] if len(self.meant) == 1 else None
+
+    def all_frozen(self) -> Explanation | None:
+        """Tell that none of several is to get a gradient."""
+        return self.many.all_frozen()
+
+    def all_fine(self) -> Explanation | None:
+        """Tell that each of several has its gradient, or had it."""
+        return self.many.all_fine()
+
+    def gravest(self) -> Explanation:
+        """Tell of the gravest fault of several."""
+        return self.many.gravest()
+
+    def of_loss(self, gradients: Gradients, losses: list[int]) -> Explanation:
+        """Tell of a loss alone: what it can send gradients to."""
+        loss = gradients.loss
+        leaves = gradients.leaves_of(Asked("", losses[0], True, False))
+        raises = _holds_what_was_written(gradients)
+        if raises or gradients.unspent:
+            return self.answer(
+                Cause.MODIFIED_IN_PLACE if raises else Cause.NOT_KNOWN,
+                "graph_of_loss",
+                tensor_ids=losses,
+                loss=loss,
+                leaves=leaves,
+                reason=gradients.spent if raises else gradients.unspent,
+            )
+        if gradients.spent:
+            what = say("entry.loss_led_to", loss=loss, leaves=leaves, reason=gradients.spent)
+        else:
+            what = say("entry.loss_can_send", loss=loss, leaves=leaves)
+        return self.answer(
+            Cause.HEALTHY,
+            "fine_loss" if self.recording else "fine_unseen",
+            tensor_ids=losses,
+            what=what,
+        )
+
+    # --- second looks: each may displace the answer so far ----------------------------------------
+
+    def with_reached(self, found: Explanation) -> Explanation | None:
+        """Return the same answer, with what each loss reaches of several modules."""
+        several = len(self.modules) > 1 or (self.modules and len(self.losses) > 1)
+        if not several or not self.loss_ids:
+            return None
+        losses = {self.name(t, nth_loss(i)): t for i, t in enumerate(self.losses)}
+        reached = reach(losses, self.titled).verdict
+        # it says more than the numbers do
+        rest = found.more if found.cause.level is Level.FINE else found.more[1:]
+        return found._replace(more=(*reached.splitlines(), *rest))
+
+    def with_unused_recording(self, found: Explanation) -> Explanation | None:
+        """Return the same answer, with a recording that was of no use."""
+        if not self.has_unused_recording:
+            return None
+        note = say("entry.loss_not_recorded" if self.losses else "entry.nothing_recorded")
+        return found._replace(more=(*found.more, note))
+
+    def may_be_meant(self, found: Explanation) -> bool:
+        """Say whether the answer so far is no fault that nobody can have meant."""
+        return found.cause.level <= Level.SUSPECT
+
+    def numbers_are_bad(self, found: Explanation) -> bool:
+        """Say whether the answer so far is about zeros or NaN."""
+        return found.cause in (Cause.ZERO_GRADIENT, Cause.NAN)
+
+    def wrong_numbers(self, found: Explanation) -> Explanation | None:
+        """Tell what made numbers wrong: wrong ones may well be zeros. What may be meant explains
+        neither zeros nor NaN better than the answer so far."""
+        proofs = self.prove(Stage.SILENT, Symptom.SOME, self.live_state())
+        return next((proof for proof in proofs if proof.cause.level is Level.FAULT), None)
+
+    def hides_more(self, found: Explanation) -> bool:
+        """Say whether something graver may be behind the answer so far."""
+        if found.cause.level <= Level.NOTE:
+            return True
+        losses = {id(t) for t in self.losses}
+        # a tensor that asks for no gradient may be a snapshot
+        return any(not t.requires_grad and i not in losses for i, (_, t) in self.tensors.items())
+
+    def silent(self, found: Explanation) -> Explanation | None:
+        """Tell what is wrong although nothing raises and gradients arrive."""
+        return next(self.prove(Stage.SILENT, None, self.live_state()), None)
+
+    def stays_a(self, spot: Spot) -> Explanation:
+        """Tell of a tensor that a module holds and that is no parameter."""
+        calls = [call_at(source) for source in spot.source]
+        told = self.answer(
+            Cause.NOT_A_PARAMETER,
+            "buffer_stays" if spot.form == "buffer" else "tensor_stays",
+            name=spot.name,
+            attribute=spot.name.rpartition(".")[2],
+        )
+        return told._replace(where=Words(self.graph).places(calls), lines=lines_of(calls))
+
+    def live_state(self) -> Silent:
+        """Return what is asked about as it is alive now."""
+        tensors = {
+            self.name(t, say("entry.nth_tensor", n=i + 1)): t
+            for i, (_, t) in enumerate(self.tensors.values())
+        }
+        held = {
+            n: (self.held[n], row.reason if row.verdict == MOVES else "")
+            for n, row in self.moves.items()
+        }
+        others = [*self.optimizers, *self.known_optimizers, *self.modules, *self.known_modules]
+        each_once = {id(o): o for o in others}.values()
+        known = dict(apart((self.called.get(id(o)) or type(o).__name__, o) for o in each_once))
+        return Silent(self.recording, tensors, self.titled, held, self.graph, known)
+
+    def size_matters(self, found: Explanation) -> bool:
+        """Say whether the size of gradients may explain more than the answer so far."""
+        return found.cause in (Cause.HEALTHY, Cause.NAN) or _all_zeros(found)
+
+    def wrong_size(self, found: Explanation) -> Explanation | None:
+        """Tell of gradients that are too small, too large, or not numbers; of zeros only why they
+        are."""
+        asked = zip(self.targets_asked, self.targets().values(), strict=True)
+        live = _by_name([(a.name, t) for a, t in asked if a.grad != "none"])
+        size = next(self.prove(Stage.SIZE, Symptom.SOME, Sizes(live, self.recording)))
+        if _all_zeros(found):
+            return size if size.cause is Cause.UNDERFLOW else None
+        if size.form == "large" or size.cause not in (Cause.HEALTHY, Cause.NOT_KNOWN):
+            return size
+        return None
+
+    def named_nothing(self, found: Explanation) -> bool:
+        """Say whether the reader named none of the subjects, and nothing graver was found."""
+        return not self.in_particular and found.cause.level <= Level.SUSPECT
+
+    def returned_broken(self, found: Explanation) -> Explanation | None:
+        """Tell of gradients that autograd.grad returned and that are NaN or infinite."""
+        if self.recording is None:
+            return None
+        living = {t.id: x for x in self.recording.living() if (t := self.recording.find(x))}
+        returned, leaves = dict[str, Any](), dict[str, Any]()
+        for run in (b for b in self.graph.backwards if b.kind == "grad"):
+            outputs = self.graph.call[run.call_id].outputs
+            for (i, _), made in zip(run.returned, outputs, strict=False):
+                gradient, of = living.get(made), self.graph.tensor[i]
+                if gradient is not None and state_of(gradient) == "nan":
+                    name = of.code_name or say("entry.this_tensor")
+                    returned[name], leaves[name] = gradient, living.get(i)
+        if not returned:
+            return None
+        sizes = Sizes({n: t for n, t in leaves.items() if t is not None}, self.recording, returned)
+        return not_finite.broken(sizes)
+
+    def leaves_are_fine(self, found: Explanation) -> bool:
+        """Say whether no fault was found of the leaves behind a loss, which the reader did not
+        name."""
+        is_bare = not self.in_particular and not self.modules and bool(self.losses)
+        return is_bare and found.cause is Cause.HEALTHY and found.form in ARRIVED
+
+    def with_leaves_told(self, found: Explanation) -> Explanation:
+        """Return an answer that found no fault, told of the loss and of all leaves behind it."""
+        names = [a.name for a in self.targets_asked]
+        what = say("entry.leaves_have", loss=self.gradients.loss, leaves=names, n=len(names))
+        told = self.answer(Cause.HEALTHY, "fine" if self.recording else "fine_unseen", what=what)
+        return found._replace(verdict=told.verdict, why=told.why, finding=told.finding)
+
+    def with_passed_over(self, found: Explanation) -> Explanation | None:
+        """Return the same answer, with what was given and has no gradient."""
+        if not self.passed_over:
+            return None
+        kinds = list(dict.fromkeys(self.passed_over))
+        return found._replace(
+            more=(*found.more, say("entry.passed_over", kinds=kinds, n=len(kinds)))
+        )
+
+    def is_healthy(self, found: Explanation) -> bool:
+        """Say whether no fault was found."""
+        return found.cause is Cause.HEALTHY
+
+    def with_constants(self, found: Explanation) -> Explanation | None:
+        """Return the same answer, with what went into the loss from autograd.grad and has no graph
+        of its own."""
+        paths = self.paths
+        runs = [b for b in self.graph.backwards if b.kind == "grad"]
+        made = [i for run in runs for i in self.graph.call[run.call_id].outputs]
+        constants = [
+            paths.words.name(i)
+            for i in made
+            if i in paths.flow.behind and not self.graph.tensor[i].requires_grad
+        ]
+        if not constants:
+            return None
+        names = list(dict.fromkeys(constants))
+        if all(asks_for_graph(self.graph.call[b.call_id]) for b in runs):
+            line = say("entry.constant_slopes", loss=paths.loss, names=names)
+        else:
+            line = say("entry.constants", loss=paths.loss, names=names)
+        return found._replace(more=(*found.more, line))
+
+    def as_far_as_seen(self, found: Explanation) -> Explanation:
+        """Return the same answer, with what nobody looked at."""
+        if not self.recording:  # what nobody watched may hold faults that leave no trace
+            return found._replace(cause=Cause.NOT_KNOWN)
+        return self.with_doubts(found, Gradients(self.graph, self.loss_ids), self.target_ids)
+
+    def with_doubts(
+        self, healthy: Explanation, paths: Gradients, target_ids: Iterable[int]
+    ) -> Explanation:
+        """Return an answer that found no fault, with what was not looked at."""
+        unread = doubts(paths, target_ids)
+        if unread:
+            return doubted(healthy, unread)
+        if self.recording is None:
+            return healthy
+        outside = written_outside(
+            paths, target_ids, self.recording.handed_out(), self.recording.read_last()
+        )
+        return so_far(healthy, outside) if outside else healthy
+
+
+def _by_name(tensors: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return tensors by name; those that one variable of a loop was, one after the other, are
+    counted."""
+    times = Counter(name for name, _ in tensors)
+    seen = Counter[str]()
+    named = {}
+    for name, tensor in tensors:
+        seen[name] += 1
+        several = times[name] > 1
+        named[say("entry.nth_of_name", name=name, n=seen[name]) if several else name] = tensor
+    return named
+
+
+def _all_zeros(found: Explanation) -> bool:
+    """Say whether an answer is about zeros whose origin is not, or not all, proven."""
+    unproven = found.cause in (Cause.ZERO_GRADIENT, Cause.NOT_KNOWN)
+    return unproven and found.form in ("zero", "cancels")
+
+
+def _holds_what_was_written(gradients: Gradients) -> bool:
+    """Say whether another backward would raise, because what it saved was written in place."""
+    return not gradients.used_up and gradients.holder_of_written is not None

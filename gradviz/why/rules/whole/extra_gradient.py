@@ -1,0 +1,58 @@
+"""A gradient that a loss sends to what another is to train."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gradviz.graph.findings import Cause
+from gradviz.why.explanation import Explanation
+from gradviz.why.extras import Extra
+from gradviz.words.speech import say
+from gradviz.words.words import Words
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+
+def extra_gradient(case: Case, found: Explanation) -> Explanation | None:
+    """Tell of a gradient that a loss sends to what another is to train."""
+    extra = next(filter(partial(is_wanted, case), case.extras.found()), None)
+    if extra is None:
+        return None
+    return case.answer(
+        Cause.EXTRA_GRADIENT,
+        "added" if extra.form == "added" else "factor" if extra.other else "weight",
+        calls=extra.calls,
+        tensor_ids=[extra.loss, *(t.id for t in extra.leaves)],
+        loss=Words(case.graph).name(extra.loss),
+        names=case.extras.names(extra.leaves),
+        others=extra.others,
+        other=extra.other,
+        factor=extra.factor,
+        code=extra.code,
+    )
+
+
+def with_added(case: Case, found: Explanation) -> Explanation | None:
+    """Return the same answer, with a gradient that was added to another loss's where no
+    optimizer is known that tells whether that is meant."""
+    added = case.extras.added() if not case.held_objects else iter(())
+    extra = next(filter(partial(is_wanted, case), added), None)
+    if extra is None:
+        return None
+    words = Words(case.graph)
+    line = say(
+        "losses.added",
+        names=case.extras.names(extra.leaves),
+        loss=words.name(extra.loss),
+        other=extra.other,
+        place=words.where(extra.calls[0]),
+    )
+    return found._replace(more=(line, *found.more))
+
+
+def is_wanted(case: Case, extra: Extra) -> bool:
+    """Say whether a gradient goes to what was asked about."""
+    wanted = {case.graph.tensor[i].object_id for i in case.target_ids}
+    return not wanted or not wanted.isdisjoint(t.object_id for t in extra.leaves)

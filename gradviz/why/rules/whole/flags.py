@@ -1,0 +1,72 @@
+"""What is frozen and what is not, where nothing ran yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.flow import Flow
+from gradviz.graph.records import Call
+from gradviz.why.explanation import Explanation
+from gradviz.why.many import pattern
+from gradviz.words.speech import say
+from gradviz.words.words import Words
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+
+def flags_matter(case: Case, found: Explanation) -> bool:
+    """Say whether no backward was recorded, and some of what was asked about is frozen."""
+    frozen = any(not a.requires_grad for a in case.targets_asked)
+    none_ran = found.cause is Cause.NO_BACKWARD_YET and not case.graph.backwards
+    return case.recording is not None and none_ran and frozen
+
+
+def with_flags(case: Case, found: Explanation) -> Explanation | None:
+    """Return the same answer, with what is frozen and what is not, and the calls that last set
+    these flags."""
+    groups = _by_switch(case)
+    return found._replace(more=(*_lines(groups), *found.more)) if groups else None
+
+
+def with_flags_set_back(case: Case, found: Explanation) -> Explanation | None:
+    """Return the same answer, with what is frozen and what is not, where the program froze some of
+    it and made a part trainable again: which part was meant cannot be known."""
+    groups = _by_switch(case)
+    if {is_on for is_on, _ in groups} != {True, False}:
+        return None
+    return found._replace(more=(*found.more, *_lines(groups), say("losses.flags_meant")))
+
+
+def _by_switch(case: Case) -> dict[tuple[bool, str], list[str]]:
+    """Return the names of what was asked about, by its flag and where that was last set."""
+    groups: dict[tuple[bool, str], list[str]] = {}
+    words = Words(case.graph)
+    for asked in case.targets_asked:
+        call = switched_by(case, asked.tensor_id)
+        if call is not None:
+            key = asked.requires_grad, words.where(call)
+            groups.setdefault(key, []).append(asked.name)
+    return groups
+
+
+def _lines(groups: dict[tuple[bool, str], list[str]]) -> list[str]:
+    """Say where the flags were set."""
+    return [
+        say("losses.switched_on", names=pattern(names), place=place)
+        if is_on
+        else say("losses.switched_off", names=pattern(names), place=place)
+        for (is_on, place), names in groups.items()
+    ]
+
+
+def switched_by(case: Case, tensor_id: int | None) -> Call | None:
+    """Return the last call that set the flag of a tensor to what it was not."""
+    tensor = case.graph.tensor
+    calls = [
+        case.graph.call[e.call_id]
+        for e in Flow(case.graph).writes_to(tensor_id)
+        if tensor[e.before_id].requires_grad != tensor[e.after_id].requires_grad
+    ]
+    return calls[-1] if calls else None

@@ -1,0 +1,133 @@
+"""A part of a loss that is cut from what the rest of the loss trains, and that trains nothing in
+its place."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+
+from gradviz.graph.facts import Facts
+from gradviz.graph.findings import Cause
+from gradviz.graph.flow import Flow
+from gradviz.graph.records import Backward, Cut, CutReason
+from gradviz.graph.training import Did, Training
+from gradviz.why.explanation import Explanation
+from gradviz.why.fixes import fix_of
+from gradviz.why.many import pattern
+from gradviz.why.subjects import held_by, of_kind
+from gradviz.why.summands import Summands
+from gradviz.words.words import Words, reason_of
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+# cuts that somebody wrote in order to cut
+_WRITTEN = {CutReason.DETACH, CutReason.DETACH_IN_PLACE, CutReason.DATA, CutReason.NO_GRAD}
+
+
+class Idle(NamedTuple):
+    """A part of a loss that trains nothing of what is trained.
+
+    Attributes:
+        loss: the state of the loss.
+        part: the state of the part.
+        cuts: what keeps it from what the rest of the loss trains.
+        lost: the object ids of the leaves that it is kept from.
+        own: those of the leaves that its gradient goes to.
+    """
+
+    loss: int
+    part: int
+    cuts: list[Cut]
+    lost: set[int]
+    own: set[int]
+
+
+def trains_nothing(case: Case, found: Explanation) -> Explanation | None:
+    """Tell of a part of a loss that reads what the rest of the loss trains as a value only, while
+    no step uses the gradients that it sends elsewhere: a generator's loss on detached samples."""
+    if case.recording is None:
+        return None
+    facts = Facts.of(case.graph)
+    wanted = {case.graph.tensor[i].object_id for i in case.target_ids}
+    used = _Used(case, facts)
+    for run in reversed([b for b in case.graph.backwards if b.kind == "backward"]):
+        for idle in _idle_parts(case, facts, run):
+            mine = not wanted or not wanted.isdisjoint(idle.lost)
+            if mine and used.only(run, idle, wanted):
+                return _told(case, facts, idle)
+    return None
+
+
+def _idle_parts(case: Case, facts: Facts, run: Backward) -> Iterator[Idle]:
+    """Yield the parts of the loss of a backward that a cut keeps from all that the rest of it
+    trains behind that cut."""
+    for loss in case.graph.call[run.call_id].inputs[:1]:
+        summands = Summands(Flow(case.graph, [loss]))
+        reached = {i: _leaves(facts, i) for i in dict.fromkeys(summands.tracked)}
+        for part, own in reached.items() if len(reached) > 1 else ():
+            rest = set[int]().union(*(leaves for i, leaves in reached.items() if i != part))
+            cuts = [c for c in Flow(case.graph, [part]).cuts_behind([part]) if c.reason in _WRITTEN]
+            cuts = [c for c in cuts if _leaves(facts, c.input_id) & rest]
+            lost = set[int]().union(*(_leaves(facts, c.input_id) for c in cuts)) & rest
+            if lost and own and own.isdisjoint(rest):
+                yield Idle(loss, part, cuts, lost, own)
+
+
+def _leaves(facts: Facts, tensor_id: int) -> set[int]:
+    """Return the leaves that a gradient from a state reaches, by object id."""
+    return {leaf.object_id for leaf in facts.leaves_reached(tensor_id)}
+
+
+class _Used:
+    """Which gradients the steps of a recording use, or would."""
+
+    def __init__(self, case: Case, facts: Facts) -> None:
+        assert case.recording is not None
+        find = case.recording.find
+        self.moments = Training(facts, case.recording.owners_of_gradients()).moments
+        every = of_kind(gc.get_objects(), torch.optim.Optimizer)
+        states = [find(p) for p in held_by(every).values()]
+        self.held = {state.object_id for state in states if state is not None}
+
+    def only(self, run: Backward, idle: Idle, wanted: set[int]) -> bool:
+        """Say whether steps use what the rest of the loss sends and nothing of what the part sends;
+        where no optimizer is known, whether only the one was asked about."""
+        stepped = {i for i in self.moments if self.is_stepped(i, run)}
+        if stepped:
+            return not stepped.isdisjoint(idle.lost) and stepped.isdisjoint(idle.own)
+        if self.held.isdisjoint(idle.lost | idle.own):
+            return bool(wanted) and wanted.isdisjoint(idle.own)
+        return not self.held.isdisjoint(idle.lost) and self.held.isdisjoint(idle.own)
+
+    def is_stepped(self, leaf: int, run: Backward) -> bool:
+        """Say whether a step used the gradient of a leaf after a backward, before it was
+        cleared."""
+        later = (m for m in self.moments[leaf] if m.call.id > run.call_id)
+        deeds = (m.did for m in later if m.did in (Did.STEPPED, Did.CLEARED))
+        return next(deeds, None) is Did.STEPPED
+
+
+def _told(case: Case, facts: Facts, idle: Idle) -> Explanation:
+    """Tell of one such part."""
+    words = Words(case.graph)
+    names = [words.name(facts.latest_state[i].id) for i in sorted(idle.lost)]
+    others = [words.name(facts.latest_state[i].id) for i in sorted(idle.own)]
+    first = idle.cuts[0]
+    return case.answer(
+        Cause.KEPT_OFF,
+        "part",
+        calls=[case.graph.call[c.call_id] for c in idle.cuts],
+        cuts=idle.cuts,
+        tensor_ids=[idle.loss, idle.part],
+        loss=words.name(idle.loss),
+        part=words.name(idle.part),
+        names=pattern(names),
+        others=pattern(others),
+        cutter=reason_of(first),
+        value=words.name(first.input_id),
+        mend=fix_of(first, case.graph, [idle.part]),
+    )

@@ -1,0 +1,69 @@
+"""A Parameter of which only a moved copy has its name: no module registers that, and no optimizer
+takes it."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+import torch
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.flow import Flow
+from gradviz.graph.records import Call, Tensor
+from gradviz.why.explanation import Explanation
+from gradviz.why.subjects import held_by, of_kind
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+# what gives the same numbers in another place or dtype
+MOVING = {"to", "cuda", "cpu", "double", "float", "half", "bfloat16", "type"}
+
+
+def untrained_yet(case: Case, found: Explanation) -> bool:
+    """Say whether the answer so far is that no backward has run."""
+    return case.recording is not None and found.cause is Cause.NO_BACKWARD_YET
+
+
+def only_a_copy(case: Case, found: Explanation) -> Explanation | None:
+    """Tell of a Parameter that nothing holds, and whose name a moved copy of it has."""
+    assert case.recording is not None
+    for parameter in case.targets().values():
+        state = case.recording.find(parameter)
+        is_parameter = issubclass(type(parameter), torch.nn.Parameter)
+        moved = _moved(case, state) if is_parameter and state is not None else None
+        if state is None or moved is None or _is_held(parameter):
+            continue
+        call, result = moved
+        return case.answer(
+            Cause.MADE_NON_LEAF,
+            "parameter_moved",
+            calls=[call],
+            tensor_ids=[state.id, result.id],
+            name=result.code_name,
+            function=call.function,
+        )
+    return None
+
+
+def _moved(case: Case, leaf: Tensor) -> tuple[Call, Tensor] | None:
+    """Return the one call that read a leaf, where that moved it and its result has the name that
+    the leaf had or was to have."""
+    facts = Flow(case.graph).facts
+    readers = facts.readers.get(leaf.object_id, [])
+    if len(readers) != 1 or readers[0].function not in MOVING or len(readers[0].outputs) != 1:
+        return None
+    result = case.graph.tensor[readers[0].outputs[0]]
+    named = result.code_name and leaf.code_name in ("", result.code_name)
+    is_other = result.object_id != leaf.object_id and result.is_leaf is False
+    return (readers[0], result) if named and is_other else None
+
+
+def _is_held(parameter: torch.nn.Parameter) -> bool:
+    """Say whether a living module or optimizer has a parameter."""
+    living = gc.get_objects()
+    modules = of_kind(living, torch.nn.Module)
+    own = (p for m in modules for p in vars(m).get("_parameters", {}).values())
+    optimizers = of_kind(living, torch.optim.Optimizer)
+    return any(p is parameter for p in own) or id(parameter) in held_by(optimizers)

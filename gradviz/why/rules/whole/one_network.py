@@ -1,0 +1,94 @@
+"""What was to be a copy of a network, and is the network itself or shares a part of it."""
+
+from __future__ import annotations
+
+import re
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+import torch
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import Call, Source
+from gradviz.why.explanation import Explanation
+from gradviz.why.many import pattern
+from gradviz.why.subjects import parameters_of
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+
+# words in the names of networks that are to stay as they were
+SNAPSHOT = {"target", "teacher", "ema", "old", "best", "copy", "snapshot", "frozen", "backup"}
+
+
+def one_network(case: Case, found: Explanation) -> Explanation | None:
+    """Tell that what was to be a copy of a network is, or has a part that is, the network
+    itself."""
+    modules = named_modules(case)
+    own = {n: {id(p): p for p in parameters_of(m)} for n, m in modules.items()}
+    for one, other in permutations(modules, 2):
+        shared = own[one].keys() & own[other].keys()
+        if not shared or is_inside(modules[one], modules[other]):
+            continue
+        copied = copied_onto_itself(case, [own[one][i] for i in shared])
+        if not is_copy_of(other, one) and not (copied and one < other):
+            continue
+        whole = len(shared) == len(own[other])
+        parts = [n for n, p in modules[other].named_parameters() if id(p) in shared]
+        return case.answer(
+            Cause.SHARED_SNAPSHOT,
+            "one_network" if whole else "one_part",
+            calls=copied[:1],
+            statements=where_named(case, other),
+            one=one,
+            other=other,
+            parts=pattern(parts),
+        )
+    return None
+
+
+def named_modules(case: Case) -> dict[str, torch.nn.Module]:
+    """Return the modules that variables or attributes name, each by one name."""
+    modules = {n: m for n, m in case.known.items() if isinstance(m, torch.nn.Module)}
+    known = set(map(id, modules.values()))
+    return modules | {n: m for n, m in case.titled.items() if id(m) not in known}
+
+
+def where_named(case: Case, name: str) -> list[Source]:
+    """Return the one statement that gives a name, or an attribute, what it stands for; none where
+    there are several."""
+    owner, _, attribute = name.rpartition(".")
+    found = case.statements.sets(attribute) if owner else case.statements.binds(name)
+    return [found[0][0]] if len(found) == 1 else []
+
+
+def copied_onto_itself(case: Case, parameters: list[torch.Tensor]) -> list[Call]:
+    """Return the calls that copied one of some parameters into its own memory."""
+    if case.recording is None:
+        return []
+    states = map(case.recording.find, parameters)
+    objects = {t.object_id for t in states if t is not None}
+    copies = [c for c in case.graph.calls if c.function == "copy_" and len(c.inputs) == 2]
+    pairs = [(case.graph.tensor[c.inputs[0]], case.graph.tensor[c.inputs[1]]) for c in copies]
+    return [
+        call
+        for call, (into, given) in zip(copies, pairs, strict=True)
+        if into.object_id in objects and into.storage_id == given.storage_id is not None
+    ]
+
+
+def is_copy_of(name: str, other: str) -> bool:
+    """Say whether a name says that it stands for what the other was, or is to follow.
+
+    >>> is_copy_of("target_net", "net"), is_copy_of("net", "target_net"), is_copy_of("a", "b")
+    (True, False, False)
+    """
+    first, second = ({*re.split(r"[\W_\d]+", n.lower())} for n in (name, other))
+    return bool(first & SNAPSHOT) and not second & SNAPSHOT
+
+
+def is_inside(one: torch.nn.Module, other: torch.nn.Module) -> bool:
+    """Say whether one of two modules is a part of the other: what they share is meant."""
+    parts = any(m is one for m in other.modules()) or any(m is other for m in one.modules())
+    return one is not other and parts

@@ -1,0 +1,136 @@
+"""Networks that a loss is to leave alone: targets and teachers, what another optimizer trains, and
+what rests."""
+
+from __future__ import annotations
+
+import ast
+from itertools import permutations
+from typing import Any
+
+import torch
+
+from gradviz.graph.findings import Cause, Level
+from gradviz.why.explanation import Explanation
+from gradviz.why.many import Told
+from gradviz.why.paths import Asked
+from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.rules.gradients.kept_off import kept_and_trained
+from gradviz.why.rules.whole.losses import WRITTEN, Losses
+from gradviz.why.subjects import held_by, parameters_of
+
+
+def without_targets(case: Losses, told: Told, gradients: Gradients) -> Told:
+    """Return answers without those about a target or teacher: a network built like one that is
+    trained, all of which the user's own detach() or no_grad keeps off, and that no optimizer
+    holds. Where none is known, that is told as what may be meant."""
+    held = {case.ids.get(i) for i in held_by(case.known_optimizers)}
+    for target, trained in permutations(case.titled, 2):
+        ids = ids_of(case, case.titled[target])
+        if held.intersection(ids) or not is_target(case, target, trained, told):
+            continue
+        rest = [(a, e) for a, e in told if a.tensor_id not in ids]
+        own = [(a, e) for a, e in told if a.tensor_id in ids and not held]
+        told = [*rest, *((a, as_target(a, e, trained, gradients)) for a, e in own)]
+    return told
+
+
+def trained_apart(case: Losses, told: Told, gradients: Gradients) -> Told:
+    """Return answers, those of parameters as healthy that a cut keeps off this loss, and that
+    have an optimizer which holds nothing that this loss trains: a generator's, where the
+    discriminator's loss is asked about."""
+    optimizers = [{case.ids.get(i) for i in held_by([o])} for o in case.known_optimizers]
+    reached = {a.tensor_id for a, _ in told if gradients.reaches(a)}
+    apart = set[int | None]().union(*(held for held in optimizers if not held & reached))
+    kept = [
+        (a, kept_and_trained(gradients, a, e))
+        if e.form == "kept_from" and reached and a.tensor_id in apart
+        else (a, e)
+        for a, e in told
+    ]
+    return kept if case.in_particular or not reached else at_rest(case, kept, gradients)
+
+
+def at_rest(case: Losses, told: Told, gradients: Gradients) -> Told:
+    """Return answers, those of parameters as what may be meant that the user's own detach() or
+    no_grad keeps off, where the optimizers that hold them are not stepped by this code: one of
+    two networks rests while the other is trained."""
+    resting = set[int | None]()
+    for optimizer in case.known_optimizers:
+        if not is_stepped(case, optimizer):
+            resting |= {case.ids.get(i) for i in held_by([optimizer])}
+    return [
+        (a, as_resting(a, e, gradients))
+        if a.tensor_id in resting and e.cause is Cause.CUT and is_meant_cut(e)
+        else (a, e)
+        for a, e in told
+    ]
+
+
+def is_stepped(case: Losses, optimizer: Any) -> bool:
+    """Say whether the code that ran may step an optimizer: its text has such a call of that
+    name, or of one that is not known to be another's."""
+    name = case.called.get(id(optimizer), "")
+    others = {case.called.get(id(o), "") for o in case.known_optimizers if o is not optimizer}
+    owners = {
+        ast.unparse(call.func.value)
+        for _, call in case.statements.calls("step")
+        if isinstance(call.func, ast.Attribute)
+    }
+    return not name or not owners or bool(owners - others)
+
+
+def is_target(case: Losses, target: str, trained: str, told: Told) -> bool:
+    """Say whether all of one module is cut off, and another that is built alike is not."""
+    by_id = {a.tensor_id: e for a, e in told}
+    off, alike = (
+        [by_id[i] for i in ids_of(case, case.titled[name]) if i in by_id]
+        for name in (target, trained)
+    )
+    is_off = bool(off) and all(e.cause is Cause.CUT and is_meant_cut(e) for e in off)
+    is_fine = any(e.cause.level is Level.FINE for e in alike)
+    return is_off and is_fine and built_alike(case.titled[target], case.titled[trained])
+
+
+def ids_of(case: Losses, module: torch.nn.Module) -> list[int]:
+    """Return the parameters of a module in the graph."""
+    found = (case.ids.get(id(p)) for p in parameters_of(module))
+    return [i for i in found if i is not None]
+
+
+def is_meant_cut(found: Explanation) -> bool:
+    """Say whether an answer is about cuts that somebody wrote in order to cut."""
+    return bool(found.cuts) and {c.reason for c in found.cuts} <= WRITTEN
+
+
+def as_target(asked: Asked, found: Explanation, trained: str, gradients: Gradients) -> Explanation:
+    """Tell of a parameter that a cut keeps from the loss, as that of a target."""
+    return gradients.answer(
+        asked,
+        Cause.KEPT_OFF,
+        "like_target",
+        calls=found.finding.calls,
+        cuts=found.cuts,
+        cutter=found.finding.fields["cutter"],
+        trained=trained,
+        mend=found.mend,
+    )
+
+
+def as_resting(asked: Asked, found: Explanation, gradients: Gradients) -> Explanation:
+    """Tell of a parameter that a cut keeps from the loss, and whose optimizer is not stepped."""
+    return gradients.answer(
+        asked,
+        Cause.KEPT_OFF,
+        "resting",
+        calls=found.finding.calls,
+        cuts=found.cuts,
+        cutter=found.finding.fields["cutter"],
+        mend=found.mend,
+    )
+
+
+def built_alike(one: torch.nn.Module, other: torch.nn.Module) -> bool:
+    """Say whether two modules have the same parameters by name and shape, each its own."""
+    first, second = ({n: p.shape for n, p in m.named_parameters()} for m in (one, other))
+    apart = {id(p) for p in one.parameters()}.isdisjoint(id(p) for p in other.parameters())
+    return first == second and apart

@@ -1,0 +1,57 @@
+"""The calls that froze what is frozen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gradviz.graph.facts import Facts
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import Call
+from gradviz.graph.training import line_of
+from gradviz.names.statements import caller, default_used
+from gradviz.why.explanation import Explanation, lines_of
+from gradviz.why.rules.silent.freeze_without_effect import _FLAGS
+from gradviz.words.speech import say
+from gradviz.words.words import Words
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+
+def is_frozen(case: Case, found: Explanation) -> bool:
+    """Say whether the answer so far is that something is frozen."""
+    return found.cause is Cause.FROZEN and case.recording is not None
+
+
+def with_switch(case: Case, found: Explanation) -> Explanation | None:
+    """Return the same answer, with the calls that switched the flags off, and who had called what
+    they stand in."""
+    off = _switched_off(case)
+    if not off or case.recording is None:
+        return None
+    words, site = Words(case.graph), case.recording.sites().get(off[-1].id, ())
+    statements, default = caller(site), default_used(site)
+    mend = found.mend
+    if default is not None and default.value is False:
+        mend = say("path.pass_true", function=default.function, parameter=default.name)
+    return found._replace(
+        where=words.places(off, statements),
+        lines=lines_of(off, statements),
+        mend=mend,
+    )
+
+
+def _switched_off(case: Case) -> list[Call]:
+    """Return the calls that switched off the flags of what is asked about, one of each line."""
+    found = dict[Any, Call]()
+    recording, tensor = case.recording, case.graph.tensor
+    live = [t for t in case.targets().values() if not t.requires_grad]
+    states = [recording.find(t) for t in live] if recording is not None else []
+    frozen = {state.object_id for state in states if state is not None}
+    for event in Facts.of(case.graph).writes:
+        call, before = case.graph.call[event.call_id], tensor[event.before_id]
+        after = tensor[event.after_id]
+        off = call.function in _FLAGS and before.requires_grad and not after.requires_grad
+        if off and after.object_id in frozen:
+            found.setdefault(line_of(call), call)
+    return list(found.values())

@@ -1,0 +1,241 @@
+"""What a headline says of causes that no arrow shows, beside programs close to them where nothing of
+the kind may be said."""
+
+from __future__ import annotations
+
+import pytest
+from drawn import Drawn, drawn
+from model_scripts import MARKER
+from svg_text import Picture
+
+HEAD = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\ntorch.manual_seed(0)\n"
+
+
+def of(setup: str, step: str) -> Drawn:
+    """Draw one step of a program."""
+    return drawn(f"{HEAD}{setup}\n{MARKER}\n{step}\n", "case.py")
+
+
+def headline(picture: Drawn) -> str:
+    return Picture(picture.svg).headline.text
+
+
+def red(picture: Drawn) -> list[str]:
+    costly = {"lost", "alarm", "loses"}
+    return [seen.text for seen in Picture(picture.svg).all if seen.kinds & costly]
+
+
+LEAVES = (
+    "x, y = torch.randn(4, 8), torch.randn(4, 8)\n"
+    "w = torch.randn(8, 8, requires_grad=True)\n"
+    "temp = torch.ones(1, requires_grad=True)"
+)
+SCRIPT = (
+    "h = torch.tanh(x @ w)\ns = h @ h.T\ns = s / {temp}\na = s.softmax(-1)\nm = a @ h\nr = m + h\n"
+    "n = r - r.mean(0)\nv = n.pow(2).mean(0)\nz = n / (v + 1e-5).sqrt()\nloss = (z - y).pow(2).mean()\n"
+    "loss.backward()"
+)
+
+
+def test_a_leaf_of_which_only_a_copy_was_read_is_a_cause_with_its_name() -> None:
+    picture = of(LEAVES, SCRIPT.format(temp="temp.item()"))
+    assert "1 gets none ✗" in headline(picture)
+    assert "✂ value copied out case.py line 11, after temp" in headline(picture)
+    assert any("temp" in text and "copied out" in text for text in red(picture))
+
+
+def test_a_leaf_that_is_used_and_logged_lost_nothing() -> None:
+    picture = of(LEAVES, SCRIPT.format(temp="temp") + "\nlog = temp.item(), w.tolist()")
+    assert "copied out" not in headline(picture)
+    assert "all 2 get a gradient ✓" in headline(picture)
+    assert red(picture) == []
+
+
+ROUTED = (
+    "class Moe(nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.gate, self.out = nn.Linear(8, 3), nn.Linear(8, 8)\n"
+    "        self.experts = nn.ModuleList(nn.Linear(8, 8) for _ in range(3))\n"
+    "    def forward(self, x):\n"
+    "        p, which = self.gate(x).softmax(-1).max(-1)\n"
+    "        y = torch.zeros_like(x)\n"
+    "        for i, expert in enumerate(self.experts):\n"
+    "            rows = (which == i).nonzero()[:, 0]\n"
+    "            y = y.index_add(0, rows, {weight}expert(x[rows]))\n"
+    "        return self.out(y)\n"
+    "model, x = Moe(), torch.randn(12, 8)"
+)
+STEP = "loss = model(x).pow(2).mean()\nloss.backward()"
+
+
+def test_indices_of_which_a_loss_uses_nothing_else_are_a_cut() -> None:
+    picture = of(ROUTED.format(weight=""), STEP)
+    assert "✂ integer or bool dtype case.py line 11" in headline(picture)
+    assert "gate" in headline(picture)
+    assert any("✂ integer" in text and "2 params" in text for text in red(picture))
+
+
+def test_indices_beside_values_that_a_loss_uses_are_none() -> None:
+    picture = of(ROUTED.format(weight="p[rows, None] * "), STEP)
+    assert "✂" not in Picture(picture.svg).headline.text
+    assert red(picture) == []
+
+
+BESIDE = (
+    "class Net(nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.a, self.b = nn.Linear(8, 16), nn.Linear(8, 8)\n"
+    "    def forward(self, x):\n"
+    "        return self.b(x)\n"
+    "gates, net, x = nn.Linear(8, 16), Net(), torch.randn(4, 8)\n"
+    "start = torch.zeros(4, 8, requires_grad=True)"
+)
+RECURRENT = (
+    "f, u = gates(x).chunk(2, 1)\nc = torch.sigmoid(f) * torch.tanh(u)\nk = torch.relu(c)\n"
+    "s = {other} * start + c * torch.sigmoid(start)\nd = torch.tanh(s) + torch.sin(s) * torch.cos(s)\n"
+    "e = net(d)\nloss = e.pow(2).mean() + d.abs().mean()\nloss.backward()"
+)
+
+
+def test_a_written_cut_beside_values_of_the_same_card_is_told_though_it_costs_nothing() -> None:
+    picture = of(BESIDE, RECURRENT.format(other="c.data"))
+    assert "cut, but no parameter is left without: ✂ .data case.py line 17" in headline(picture)
+    assert not any(".data" in text for text in red(picture))
+
+
+def test_a_comparison_beside_them_is_what_every_program_has() -> None:
+    picture = of(BESIDE, RECURRENT.format(other="(c > 0).float()"))
+    assert "cut, but" not in headline(picture)
+
+
+BLOCKS = (
+    "class Block(nn.Module):\n"
+    "    def __init__(self, i, o):\n"
+    "        super().__init__()\n"
+    "        self.a, self.side = nn.Linear(i, o), nn.Linear(i, o) if i != o else nn.Identity()\n"
+    "    def forward(self, x):\n"
+    "        return torch.relu(self.a(x)) + self.side(x).detach()\n"
+    "class Net(nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.blocks = nn.Sequential(*(Block(i, o) for i, o in {sizes}))\n"
+    "        self.head = nn.Linear(8, 2)\n"
+    "    def forward(self, x):\n"
+    "        return self.head(self.blocks(x))\n"
+    "model, x = Net(), torch.randn(4, 8)"
+)
+
+
+def test_blocks_cut_alike_are_closed_and_those_that_lose_by_it_are_named() -> None:
+    sizes = "[(8, 8), (8, 16), (16, 16), (16, 8), (8, 8)]"
+    picture = of(BLOCKS.format(sizes=sizes), STEP)
+    assert "inside blocks.{1,3}" in headline(picture)
+    titles = [card.rows[0].left[0].text for card in picture.fitted.outline.cards]
+    assert titles[1:6] == ["0", "1", "2", "3", "4"]  # in the frame of blocks
+    assert not any("before the cut" in seen.text for seen in Picture(picture.svg).cards)
+
+
+def test_two_blocks_that_are_cut_are_opened() -> None:
+    picture = of(BLOCKS.format(sizes="[(8, 16), (16, 8)]"), STEP)
+    assert any("before the cut" in seen.text for seen in Picture(picture.svg).cards)
+
+
+UNCALLED = (
+    "class Block(nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 8)\n"
+    "    def forward(self, x):\n"
+    "        return x + torch.tanh(self.a(x))\n"
+    "class Net(nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.h = nn.ModuleList(Block() for _ in range(3))\n"
+    "        self.head, self.aux = nn.Linear(8, 2), nn.Linear(8, 2)\n"
+    "    def forward(self, x):\n"
+    "        for block in self.h:\n"
+    "            x = block(x)\n"
+    "        return self.head(x)\n"
+    "model, x = Net(), torch.randn(4, 8)"
+)
+
+
+def test_modules_never_called_that_differ_in_numbers_are_one_cause_and_others_another() -> None:
+    said = headline(of(UNCALLED, STEP))
+    assert "6 params: h.{0..2}.b never called" in said
+    assert "2 params: aux never called" in said
+
+
+def test_what_no_loss_uses_in_several_blocks_is_one_cause() -> None:
+    unread = "        c = torch.tanh(self.b(x))\n        return x + torch.tanh(self.a(x))\n"
+    setup = UNCALLED.replace("        return x + torch.tanh(self.a(x))\n", unread)
+    said = headline(of(setup, STEP))
+    assert "6 params: h.{0..2}.b the loss does not use what it made" in said
+    assert "2 params: aux never called" in said
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_a_stretch_without_gradients_is_told_with_the_module_it_is_written_in(mode: str) -> None:
+    setup = UNCALLED.replace(
+        "        return x + torch.tanh(self.a(x))\n",
+        f"        with torch.{mode}():\n            g = self.b(x.detach())\n        return self.a(x) * g.clone()\n",
+    )
+    assert f"✂ {mode} case.py line 10, inside h.{{0..2}}" in headline(of(setup, STEP))
+
+
+def test_autograd_grad_is_no_backward() -> None:
+    step = (
+        "x = x.requires_grad_()\nu = model(x)\ng, = torch.autograd.grad(u.sum(), x, create_graph=True)\n"
+        "loss = g.pow(2).mean() + u.mean()\nloss.backward()"
+    )
+    said = headline(of(UNCALLED, step))
+    assert "autograd.grad of u.sum(), case.py line 24: fills no .grad" in said
+    assert "loss.backward() case.py line 26:" in said
+
+
+def test_several_modules_behind_one_variable_have_its_name_once() -> None:
+    setup = "layers = nn.ModuleList(nn.Linear(8, 8) for _ in range(4))\nx = torch.randn(4, 8)"
+    step = "for layer in layers:\n    x = layer(x)\n    x = torch.relu(x)\nloss = x.pow(2).mean()\nloss.backward()"
+    picture = of(setup, step)
+    assert any(
+        line.startswith("layer ×") for card in Picture(picture.svg).cards for line in card.lines
+    )
+    assert "{layer" not in picture.fitted.source
+
+
+GAN = (
+    "G = nn.Linear(4, 6)\nD = nn.Linear(6, 1)\n"
+    "optG = torch.optim.SGD(G.parameters(), 0.1)\noptD = torch.optim.SGD(D.parameters(), 0.1)\n"
+    "z = torch.randn(3, 4)"
+)
+ONE_OPTIMIZER = "opt = torch.optim.SGD(net.parameters(), 0.1)\nz = torch.randn(3, 4)"
+GAN_STEP = (
+    "fake = G(z)\nlossD = D(fake.detach()).mean()\nlossD.backward()\noptD.step()\n"
+    "optG.zero_grad()\nlossG = -D({used}).mean()\nlossG.backward()\noptG.step()"
+)
+
+
+def test_a_detach_before_a_loss_that_trained_another_model_is_not_blamed() -> None:
+    """Mending the other one alone gives the generator its gradient: torch says so."""
+    picture = of(GAN, GAN_STEP.format(used="fake.detach()"))
+    assert all(p.grad is None for p in picture.names["G"].parameters())
+    mended = of(GAN, GAN_STEP.format(used="fake"))
+    assert all(p.grad is not None for p in mended.names["G"].parameters())
+    said = headline(picture)
+    assert "one cause: ✂ detach case.py line 16" in said
+    assert "on another way" not in said
+    arrows = [arrow for arrow in picture.cards.arrows if arrow.kind == "cut"]
+    loses = {arrow.label[0].rpartition(" ")[2]: arrow.loses for arrow in arrows}
+    assert loses == {"12": False, "16": True}
+
+
+def test_both_detaches_are_told_where_each_loss_trains_the_whole_model() -> None:
+    setup = f"net = nn.ModuleDict(dict(G=nn.Linear(4, 6), D=nn.Linear(6, 1)))\n{ONE_OPTIMIZER}"
+    step = GAN_STEP.replace("optD", "opt").replace("optG", "opt").format(used="fake.detach()")
+    for name in ("G", "D"):
+        step = step.replace(f"{name}(", f"net['{name}'](")
+    said = headline(of(setup, step))
+    assert "one cause: ✂ detach case.py line 10" in said
+    assert "on another way: ✂ detach case.py line 14" in said

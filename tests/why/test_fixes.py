@@ -1,0 +1,2816 @@
+"""Every fix that is told is tried: a small program with the symptom, and the edit that the sentence
+asks for, after which the symptom is gone.
+
+A program asks about ``asks`` (source of the arguments of ``explain``; none: about its error).
+``gone`` is an expression that is false with the symptom and true without it; for an error it is
+enough that nothing raises. An edit is pairs of old and new text; each edit stands for one of the
+ways that the sentence offers.
+"""
+
+from __future__ import annotations
+
+import copy
+import linecache
+import random
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from test_raised import MADE_IN_A_CONSTRUCTOR
+from torch import nn
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
+
+import gradviz as gv
+from gradviz.graph.facts import Facts
+from gradviz.graph.redo import obstacles_after
+from gradviz.why.explanation import Explanation
+from gradviz.words.en import ENGLISH, MEND
+
+Edit = tuple[str, ...]
+
+
+class Fix(NamedTuple):
+    """One program, and what is done to it.
+
+    Attributes:
+        found: "cause/form" of the answer.
+        asks: what ``explain`` is asked about, as source; "" asks about the error.
+        gone: an expression; "" where it is enough that nothing raises.
+        program: its source.
+        edits: each with the words of the told fix that it follows, then old and new texts.
+        cut: the key in MEND, where the fix is that of a cut.
+    """
+
+    found: str
+    asks: str
+    gone: str
+    program: str
+    edits: tuple[Edit, ...]
+    cut: str = ""
+
+
+FIXES: list[Fix] = []
+
+
+def fix(found: str, asks: str, gone: str, program: str, *edits: Edit, cut: str = "") -> None:
+    FIXES.append(Fix(found, asks, gone, program.strip("\n") + "\n", edits, cut))
+
+
+def fix_of_error(found: str, program: str, *edits: Edit, cut: str = "") -> None:
+    """Of a program that raises: it is asked about its error, and mended when nothing raises."""
+    fix(found, "", "", program, *edits, cut=cut)
+
+
+def names() -> dict[str, Any]:
+    """What every program knows."""
+    torch.manual_seed(0)
+    known = {"torch": torch, "nn": nn, "F": functional, "copy": copy, "np": np, "gv": gv}
+    return {**known, "checkpoint": checkpoint, "__name__": "__main__"}
+
+
+def executed(source: str, name: str) -> tuple[dict[str, Any], Exception | None]:
+    """Run a program; return its variables and the error that ended it."""
+    linecache.cache[name] = len(source), None, source.splitlines(True), name
+    known = names()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(compile(source, name, "exec"), known)
+    except (RuntimeError, ValueError, TypeError) as error:
+        here = error.__traceback__
+        return known, error.with_traceback(here and here.tb_next)  # of the program alone
+    return known, None
+
+
+def is_gone(one: Fix, known: dict[str, Any]) -> bool:
+    """Say whether the symptom is not there, or no longer."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # .grad of a result
+        return not one.gone or bool(eval(one.gone, known))
+
+
+def told(one: Fix) -> tuple[Explanation, bool]:
+    """Return the answer about a program, and whether it has its symptom."""
+    with gv.record() as recording:
+        known, error = executed(one.program, "program.py")
+    symptom = not is_gone(one, known) if one.gone else error is not None
+    asked = eval(f"({one.asks},)", known) if one.asks else ()
+    variables = {name: value for name, value in known.items() if name not in names()}
+    answer = gv.explain(
+        *asked, error=None if asked else error, recording=recording, names=variables
+    )
+    return answer, symptom
+
+
+# --- what asks for no gradient --------------------------------------------------------------------
+
+fix(
+    "frozen/not_asking",
+    "net.weight",
+    "net.weight.grad is not None",
+    """
+net = nn.Linear(2, 1)
+net.weight.requires_grad_(False)
+net(torch.ones(1, 2)).sum().backward()
+""",
+    ("requires_grad_() before", "net(torch", "net.weight.requires_grad_()\nnet(torch"),
+)
+fix(
+    "never_tracked/not_asking",
+    "x",
+    "x.grad is not None",
+    """
+x, w = torch.ones(2), torch.ones(2, requires_grad=True)
+(x * w).sum().backward()
+""",
+    ("requires_grad_() before", "(x * w)", "x.requires_grad_()\n(x * w)"),
+)
+fix(
+    "never_tracked/in_module",
+    "net.mu",
+    "net.mu.grad is not None and not net.mu.equal(start)",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.mu = nn.Linear(2, 2), torch.ones(2)
+    def forward(self, x):
+        return self.fc(x) * self.mu
+net = Net()
+start = net.mu.detach().clone()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.ones(1, 2)).sum().backward()
+opt.step()
+""",
+    (
+        "as an nn.Parameter",
+        "nn.Linear(2, 2), torch.ones(2)",
+        "nn.Linear(2, 2), nn.Parameter(torch.ones(2))",
+    ),
+)
+fix(
+    "never_tracked/not_held",
+    "shift",
+    "not shift.equal(torch.zeros(2))",
+    """
+w, shift = torch.ones(2, requires_grad=True), torch.zeros(2)
+opt = torch.optim.SGD([w], lr=0.1)
+loss = (w * 2 + shift).sum()
+loss.backward()
+opt.step()
+""",
+    (
+        "give it to the optimizer too",
+        "opt = torch.optim.SGD([w]",
+        "shift.requires_grad_()\nopt = torch.optim.SGD([w, shift]",
+    ),
+)
+fix(
+    "never_tracked/no_float",
+    "x",
+    "x.grad is not None",
+    """
+x, w = torch.ones(2, dtype=torch.int64), torch.ones(2, requires_grad=True)
+(x * w).sum().backward()
+""",
+    ("use a float", "torch.ones(2, dtype=torch.int64)", "torch.ones(2, requires_grad=True)"),
+)
+fix(
+    "never_tracked/too_late",
+    "x",
+    "x.grad is not None",
+    """
+x, w = torch.ones(2), torch.ones(2, requires_grad=True)
+loss = (x * w).sum()
+x.requires_grad_()
+loss.backward()
+""",
+    ("before the forward", "loss = (x", "x.requires_grad_()\nloss = (x"),
+)
+fix(
+    "inference_tensor/none",
+    "x",
+    "x.grad is not None",
+    """
+with torch.inference_mode():
+    x = torch.ones(2)
+w = torch.ones(2, requires_grad=True)
+(w + x).sum().backward()
+""",
+    ("outside of it", "w = torch", "x = x.clone().requires_grad_()\nw = torch"),
+)
+
+# --- cuts -----------------------------------------------------------------------------------------
+
+for key, line, mended in (
+    ("detach", "d = h.detach()", "d = h"),
+    ("data", "d = h.data", "d = h"),
+    ("not_differentiable", "d = (h > 3).float()", "d = torch.sigmoid(h - 3)"),
+    ("integer_dtype", "d = h.long().float()", "d = h.float()"),
+    ("unknown", "d = h.detach()", "d = h"),
+    ("copied_out", "d = torch.tensor(h)", "d = h"),
+    ("no_grad", "with torch.no_grad():\n    d = h * 3", "d = h * 3"),
+    ("inference_mode", "with torch.inference_mode():\n    d = h * 3\nd = d.clone()", "d = h * 3"),
+    (
+        "no_grad_write",
+        "d = torch.zeros(2)\nwith torch.no_grad():\n    d.copy_(h)",
+        "d = torch.zeros(2)\nd.copy_(h)",
+    ),
+):
+    if key != "unknown":
+        cause = {"copied_out": "rebuilt_from_value", "no_grad_write": "no_grad_write"}
+        fix(
+            f"{cause.get(key, 'cut')}/severed",
+            "w",
+            "w.grad is not None and w.grad.abs().sum() > 0",
+            f"""
+w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+h = w * 2
+{line}
+loss = (d * v).sum()
+loss.backward()
+""",
+            ("", line, mended),
+            cut=key,
+        )
+fix(
+    "cut/severed",
+    "w",
+    "w.grad is not None",
+    """
+w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+h = w * 2
+h.detach_()
+loss = (h * v).sum()
+loss.backward()
+""",
+    ("leave detach_() out", "h.detach_()\n", ""),
+    cut="detach_in_place",
+)
+fix(
+    "cut/severed",
+    "w",
+    "w.grad is not None",
+    """
+w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+h = w * 2
+d = h.detach() * 3
+e = d.data
+loss = (e * v).sum()
+loss.backward()
+""",
+    (
+        "That alone gives no gradient yet. After it, program.py line 4",
+        "h.detach()",
+        "h",
+        "d.data",
+        "d",
+    ),
+    cut="in_series",
+)
+fix(
+    "cut/severed",
+    "scores",
+    "scores.grad is not None",
+    """
+scores, table = torch.ones(3, requires_grad=True), torch.randn(3, 2, requires_grad=True)
+best = scores.argmax()
+table[best].sum().backward()
+""",
+    ("weigh the entries", "table[best]", "(torch.softmax(scores, -1) @ table)"),
+    cut="index",
+)
+fix(
+    "cut/severed",
+    "w",
+    "w.grad is not None",
+    """
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = x * 2
+        ctx.mark_non_differentiable(out)
+        return out
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+(Twice.apply(w) * v).sum().backward()
+""",
+    ("do not mark", "        ctx.mark_non_differentiable(out)\n", ""),
+    cut="custom_non_differentiable",
+)
+fix(
+    "cut/cut_behind",
+    "out['h']",
+    "out['h'].requires_grad",
+    """
+def block(x):
+    return {'h': x * 2}
+w = torch.ones(2, requires_grad=True)
+out = checkpoint(block, w, use_reentrant=True)
+""",
+    ("use_reentrant=False", "use_reentrant=True", "use_reentrant=False"),
+    (
+        "alone or in a tuple",
+        "    return {'h': x * 2}\nw = torch.ones(2, requires_grad=True)\n"
+        "out = checkpoint(block, w, use_reentrant=True)",
+        "    return x * 2\nw = torch.ones(2, requires_grad=True)\n"
+        "out = {'h': checkpoint(block, w, use_reentrant=True)}",
+    ),
+    cut="checkpoint_result",
+)
+fix_of_error(
+    "no_grad_fn/cut",
+    """
+net = nn.Linear(2, 1)
+for p in net.parameters():
+    p.requires_grad_(False)
+loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+""",
+    ("leave requires_grad on", "requires_grad_(False)", "requires_grad_(True)"),
+    cut="flag_off",
+)
+fix_of_error(
+    "no_grad_fn/cut",
+    """
+net = nn.Linear(2, 1)
+loss = checkpoint(net, torch.ones(1, 2), use_reentrant=True).sum()
+loss.backward()
+""",
+    ("use_reentrant=False", "use_reentrant=True", "use_reentrant=False"),
+    ("let the input require grad", "torch.ones(1, 2)", "torch.ones(1, 2, requires_grad=True)"),
+    cut="reentrant",
+)
+fix_of_error(
+    "no_grad_fn/cut",
+    """
+mu = torch.zeros(2, requires_grad=True)
+normal = torch.distributions.Normal(mu, 1.0)
+x = normal.sample()
+loss = x.pow(2).sum()
+loss.backward()
+""",
+    ("rsample()", "sample()", "rsample()"),
+    ("log_prob", "x.pow(2).sum()", "(x.pow(2) * normal.log_prob(x)).sum()"),
+    cut="sample",
+)
+fix_of_error(
+    "no_grad_fn/left_possibly",
+    """
+w = torch.ones(2, requires_grad=True)
+array = (w * 2).detach().numpy()
+loss = torch.from_numpy(array).sum()
+loss.backward()
+""",
+    ("stay in torch", "(w * 2).detach().numpy()", "w * 2", "torch.from_numpy(array)", "array"),
+)
+fix_of_error(
+    "no_grad_fn/left_likely",
+    """
+w = torch.ones(2, requires_grad=True)
+number = (w * 2).sum().item()
+loss = torch.tensor(number)
+loss.backward()
+""",
+    ("stay in torch", "(w * 2).sum().item()", "(w * 2).sum()", "torch.tensor(number)", "number"),
+)
+fix_of_error(
+    "no_grad_fn/from_grad",
+    """
+w = torch.ones(2, requires_grad=True)
+(g,) = torch.autograd.grad((w ** 3).sum(), w)
+loss = g.sum()
+loss.backward()
+""",
+    ("create_graph=True", ".sum(), w)", ".sum(), w, create_graph=True)"),
+)
+fix_of_error(
+    "no_grad_fn/untracked",
+    """
+w = torch.ones(2)
+loss = (w * 2).sum()
+loss.backward()
+""",
+    ("requires_grad_()", "loss = (w", "w.requires_grad_()\nloss = (w"),
+)
+
+# --- results --------------------------------------------------------------------------------------
+
+fix(
+    "rebound/named_anew",
+    "x",
+    "leaf_grad is not None",
+    """
+x = torch.ones(2, requires_grad=True)
+x = x.view(2, 1)
+x.sum().backward()
+leaf_grad = x.grad
+""",
+    ("another name", "x = x.view(2, 1)\nx.sum", "y = x.view(2, 1)\ny.sum"),
+    ("retain_grad() before", "x.sum", "x.retain_grad()\nx.sum"),
+)
+fix(
+    "rebound/updated",
+    "w",
+    "w.grad is not None",
+    """
+w = torch.ones(2, requires_grad=True)
+for _ in range(1):
+    w.pow(2).sum().backward()
+    w = w - 0.1 * w.grad
+w.pow(2).sum().backward()
+""",
+    (
+        "with torch.no_grad()",
+        "    w = w - 0.1 * w.grad",
+        "    with torch.no_grad():\n        w -= 0.1 * w.grad",
+    ),
+    (
+        "detach() the result",
+        "- 0.1 * w.grad",
+        "- 0.1 * w.grad\n    w = w.detach().requires_grad_()",
+    ),
+)
+fix(
+    "non_leaf/result",
+    "h",
+    "h.grad is not None",
+    """
+w = torch.ones(2, requires_grad=True)
+h = w * 2
+h.sum().backward()
+""",
+    ("h.retain_grad()", "h.sum", "h.retain_grad()\nh.sum"),
+    ("read .grad of w", "h.sum().backward()", "h.sum().backward()\nh = w"),
+)
+fix(
+    "non_leaf/result_of_unnamed",
+    "x",
+    "got is not None",
+    """
+x = torch.ones(4, requires_grad=True).exp() + torch.ones(4, requires_grad=True)
+x.sum().backward()
+got = x.grad
+""",
+    ("retain_grad()", "x.sum()", "x.retain_grad()\nx.sum()"),
+    (
+        "in a line of its own",
+        "x = torch.ones(4, requires_grad=True).exp()",
+        "leaf = torch.ones(4, requires_grad=True)\nx = leaf.exp()",
+        "got = x.grad",
+        "got = leaf.grad",
+    ),
+)
+fix(
+    "made_non_leaf/made_a_result",
+    "w",
+    "w.grad is not None",
+    """
+w = torch.ones(2, requires_grad=True) * 0.1
+w.sum().backward()
+""",
+    (
+        "then w.requires_grad_()",
+        "torch.ones(2, requires_grad=True) * 0.1",
+        "(torch.ones(2) * 0.1).requires_grad_()",
+    ),
+)
+
+# --- errors: what an input is ---------------------------------------------------------------------
+
+fix_of_error(
+    "leaf_in_place/raised",
+    """
+w = torch.ones(2, requires_grad=True)
+w += 1
+w.sum().backward()
+""",
+    ("with torch.no_grad():", "w += 1", "with torch.no_grad():\n    w += 1"),
+    ("make a new tensor", "w += 1", "w = w + 1"),
+)
+fix_of_error(
+    "view_of_leaf_in_place/raised",
+    """
+w = torch.ones(2, requires_grad=True)
+w[0] = 5.0
+w.sum().backward()
+""",
+    ("with torch.no_grad():", "w[0] = 5.0", "with torch.no_grad():\n    w[0] = 5.0"),
+    ("write into a clone()", "w[0]", "w = w.clone()\nw[0]"),
+)
+fix_of_error(
+    "not_scalar/raised",
+    """
+w = torch.ones(2, requires_grad=True)
+loss = w * 2
+loss.backward()
+""",
+    (".sum() or .mean()", "loss.backward", "loss.sum().backward"),
+    ("pass the gradient", "backward()", "backward(torch.ones(2))"),
+)
+fix_of_error(
+    "never_tracked/raised",
+    """
+x, w = torch.ones(2), torch.ones(2, requires_grad=True)
+loss = (x * w).sum()
+torch.autograd.grad(loss, x)
+""",
+    ("x.requires_grad_() before", "loss =", "x.requires_grad_()\nloss ="),
+)
+fix_of_error(
+    "inference_tensor/raised",
+    """
+with torch.inference_mode():
+    x = torch.ones(2)
+w = torch.ones(2, requires_grad=True)
+(w * x).sum().backward()
+""",
+    ("torch.no_grad() instead", "torch.inference_mode()", "torch.no_grad()"),
+    ("x.clone() outside", "w = torch", "x = x.clone()\nw = torch"),
+)
+fix_of_error(
+    "numpy_on_tracked/raised",
+    """
+w = torch.ones(2, requires_grad=True)
+h = w * 2
+print(h.numpy())
+""",
+    ("h.detach().numpy()", "h.numpy()", "h.detach().numpy()"),
+)
+fix_of_error(
+    "numpy_on_tracked/kept_in",
+    """
+w, losses = torch.ones(2, requires_grad=True), []
+for _ in range(3):
+    loss = w.pow(2).sum()
+    losses.append(loss)
+np.array([np.log(value) for value in losses])
+""",
+    ("append(loss.item())", "append(loss)", "append(loss.item())"),
+    (".detach() where", "np.log(value)", "np.log(value.detach())"),
+)
+fix_of_error(
+    "numpy_on_tracked/kept_many",
+    """
+w, kept = torch.ones(2, requires_grad=True), []
+for _ in range(3):
+    h = w * 2
+    kept.append(h)
+[np.log(value) for value in kept]
+""",
+    ("append(h.detach())", "append(h)", "append(h.detach())"),
+    (".detach() where", "np.log(value)", "np.log(value.detach())"),
+)
+KEEPING = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.last = nn.Linear(2, 2), None
+    def forward(self, x):
+        h = self.fc(x)
+        self.last = h
+        return h.sum()
+net = Net()
+net(torch.ones(1, 2))
+"""
+fix_of_error(
+    "deepcopy_non_leaf/kept_on",
+    KEEPING + "twin = copy.deepcopy(net)",
+    ("self.last = h.detach()", "self.last = h", "self.last = h.detach()"),
+    ("to None before", "twin", "net.last = None\ntwin"),
+)
+fix_of_error(
+    "numpy_on_tracked/kept_on",
+    KEEPING + "for value in [net]:\n    np.log(vars(value)['last'])",
+    ("self.last = h.detach()", "self.last = h", "self.last = h.detach()"),
+    ("detach() where", "['last'])", "['last'].detach())"),
+)
+fix_of_error(
+    "deepcopy_non_leaf/raised",
+    """
+w = torch.ones(2, requires_grad=True)
+h = w * 2
+twin = copy.deepcopy(h)
+""",
+    ("h.detach().clone()", "copy.deepcopy(h)", "h.detach().clone()"),
+    ("h.clone()", "copy.deepcopy(h)", "h.clone()"),
+)
+fix_of_error(
+    "requires_grad_non_float/dtype",
+    """
+x = torch.tensor([1, 2])
+x.requires_grad_()
+""",
+    ("dtype=torch.float32", "[1, 2]", "[1, 2], dtype=torch.float32"),
+    (".float() first", "[1, 2])", "[1, 2]).float()"),
+)
+fix_of_error(
+    "requires_grad_non_float/raised",
+    """
+x = torch.tensor([1, 2], requires_grad=True)
+""",
+    ("dtype=torch.float32", "[1, 2]", "[1, 2], dtype=torch.float32"),
+)
+fix(
+    "requires_grad_non_float/index",
+    "",
+    "table.grad is not None",
+    """
+table, index = torch.randn(4, 2), torch.tensor([0, 2])
+table[index].sum()
+index.requires_grad_()
+table[index].sum().backward()
+""",
+    ("leave requires_grad out for index", "index.requires_grad_()", "table.requires_grad_()"),
+)
+fix_of_error(
+    "requires_grad_non_leaf/raised",
+    """
+w = torch.ones(2, requires_grad=True)
+h = w * 2
+h.requires_grad = False
+h.sum()
+""",
+    ("h.detach()", "h.requires_grad = False", "h = h.detach()"),
+    ("h.retain_grad()", "h.requires_grad = False", "h.retain_grad()"),
+)
+fix_of_error(
+    "detach_view_in_place/raised",
+    """
+w = torch.ones(2, requires_grad=True)
+row = (w * 2)[0:1]
+row.detach_()
+""",
+    ("row.detach()", "row.detach_()", "value = row.detach()"),
+)
+fix_of_error(
+    "view_in_place/raised",
+    """
+w = torch.ones(2, 2, requires_grad=True)
+a, b = (w * 2).unbind(0)
+a += 1
+a.sum().backward()
+""",
+    ("compute a new tensor", "a += 1", "a = a + 1"),
+)
+fix_of_error(
+    "view_in_place/raised",
+    """
+w = torch.ones(2, requires_grad=True)
+base = w * 2
+with torch.no_grad():
+    row = base[:1]
+row.mul_(w[:1])
+base.sum().backward()
+""",
+    ("the same side of no_grad", "with torch.no_grad():\n    row", "row"),
+)
+fix_of_error(
+    "non_leaf_in_optimizer/likely",
+    """
+w = torch.ones(2, requires_grad=True) * 0.1
+opt = torch.optim.SGD([w], lr=0.1)
+""",
+    (
+        "then ask for gradients",
+        "torch.ones(2, requires_grad=True) * 0.1",
+        "torch.ones(2).mul(0.1).requires_grad_()",
+    ),
+)
+
+fix_of_error(
+    "dtypes_differ/cast",
+    """
+x, net = torch.tensor(np.ones((1, 2))), nn.Linear(2, 1)
+net(x).sum().backward()
+""",
+    ("x.to(torch.float32) before", "net(x)", "net(x.to(torch.float32))"),
+    (
+        "or where it is made",
+        "torch.tensor(np.ones((1, 2)))",
+        "torch.tensor(np.ones((1, 2))).to(torch.float32)",
+    ),
+)
+fix_of_error(
+    "dtypes_differ/cast",
+    """
+net, target = nn.Linear(2, 1), torch.ones(3, 1, dtype=torch.int64)
+nn.BCEWithLogitsLoss()(net(torch.ones(3, 2)), target).backward()
+""",
+    ("target.to(torch.float32)", ", target)", ", target.to(torch.float32))"),
+)
+fix_of_error(
+    "dtypes_differ/classes",
+    """
+net, target = nn.Linear(2, 3), torch.tensor([0.0, 2.0])
+F.cross_entropy(net(torch.ones(2, 2)), target).backward()
+""",
+    ("target.long()", ", target)", ", target.long())"),
+)
+fix_of_error(
+    "dtypes_differ/raised",
+    """
+x = torch.ones(2, 2, dtype=torch.float64, requires_grad=True)
+y = torch.ones(2, 2, requires_grad=True)
+(x @ y).sum().backward()
+""",
+    (".float()", "requires_grad=True)\ny", "requires_grad=True).float()\ny"),
+)
+FUNCTION = """
+class Times(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.factor = factor
+        return x * factor
+    @staticmethod
+    def backward(ctx, g):
+        return RETURNED
+w = torch.ones(2, requires_grad=True)
+Times.apply(w, 3.0).sum().backward()
+"""
+fix_of_error(
+    "custom_backward/count",
+    FUNCTION.replace("RETURNED", "g * ctx.factor"),
+    ("return 2 values there: None", "return g * ctx.factor", "return g * ctx.factor, None"),
+)
+fix_of_error(
+    "custom_backward/shape",
+    FUNCTION.replace("RETURNED", "torch.ones(3), None"),
+    ("of the input's shape", "torch.ones(3), None", "g * ctx.factor, None"),
+)
+fix_of_error(
+    "hook_refused/raised",
+    """
+w = torch.ones(2, requires_grad=True)
+h = w.detach()
+h.register_hook(print)
+""",
+    ("h.requires_grad_() before", "h.register", "h.requires_grad_()\nh.register"),
+    ("from before it was cut off", "h.register", "w.register"),
+)
+fix_of_error(
+    "hook_refused/changed",
+    """
+w = torch.ones(2, requires_grad=True)
+h = w * 2
+h.register_hook(lambda g: g.sum())
+h.sum().backward()
+""",
+    ("of the shape and type", "g.sum())", "g.sum().expand(2))"),
+    ("or None", "lambda g: g.sum()", "lambda g: None"),
+)
+fix_of_error(
+    "gradient_shape/start",
+    """
+w = torch.ones(2, requires_grad=True)
+h = w * 2
+h.backward(torch.ones(3))
+""",
+    ("torch.ones_like(h)", "torch.ones(3)", "torch.ones_like(h)"),
+    (".sum() or .mean()", "h.backward(torch.ones(3))", "h.sum().backward()"),
+)
+fix_of_error(
+    "gradient_shape/one_number",
+    """
+w = torch.ones(2, requires_grad=True)
+loss = w.sum()
+loss.backward(torch.ones(2))
+""",
+    ("call backward() without", "loss.backward(torch.ones(2))", "loss.backward()"),
+)
+
+# --- errors: written, freed, not used -------------------------------------------------------------
+
+fix_of_error(
+    "modified_in_place/written",
+    """
+w = torch.ones(2, requires_grad=True)
+h = w.exp()
+h += 1
+h.sum().backward()
+""",
+    ("under a new name", "h += 1\nh.sum", "y = h + 1\ny.sum"),
+    cut="write",
+)
+fix_of_error(
+    "modified_in_place/written",
+    """
+w = torch.ones(2, requires_grad=True)
+h = w.exp()
+h[0] = 7.0
+h.sum().backward()
+""",
+    ("write into a clone()", "h[0]", "h = h.clone()\nh[0]"),
+    ("torch.stack()", "h[0] = 7.0", "h = torch.stack([torch.tensor(7.0), h[1]])"),
+    cut="write_item",
+)
+fix_of_error(
+    "modified_in_place/written",
+    """
+w, relu = torch.ones(2, requires_grad=True), nn.ReLU(inplace=True)
+h = w.exp()
+y = relu(h)
+(h + y).sum().backward()
+""",
+    ("inplace=False", "inplace=True", "inplace=False"),
+    cut="write_by_module",
+)
+fix_of_error(
+    "modified_in_place/stepped",
+    """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+one, two = net(torch.ones(1, 2)).sum(), net(torch.ones(1, 2)).pow(2).sum()
+one.backward()
+opt.step()
+two.backward()
+""",
+    ("every backward before the step", "opt.step()\ntwo.backward()", "two.backward()\nopt.step()"),
+    (
+        "compute the loss anew",
+        "two.backward()",
+        "two = net(torch.ones(1, 2)).pow(2).sum()\ntwo.backward()",
+    ),
+)
+fix_of_error(
+    "second_backward/same_graph",
+    """
+w = torch.ones(2, requires_grad=True)
+loss = w.exp().sum()
+loss.backward()
+loss.backward()
+""",
+    ("loss anew", "loss.backward()\nloss", "loss.backward()\nloss = w.exp().sum()\nloss"),
+    ("retain_graph=True", "loss.backward()\nloss", "loss.backward(retain_graph=True)\nloss"),
+)
+fix_of_error(
+    "second_backward/shared",
+    """
+w = torch.ones(2, requires_grad=True)
+h = w.exp()
+one, two = h.sum(), h.pow(2).sum()
+one.backward()
+two.backward()
+""",
+    ("add the losses", "one.backward()\ntwo.backward()", "(one + two).backward()"),
+    ("retain_graph=True", "one.backward()", "one.backward(retain_graph=True)"),
+    ("compute h anew", "two.backward()", "h = w.exp()\ntwo = h.pow(2).sum()\ntwo.backward()"),
+)
+fix_of_error(
+    "second_backward/carried",
+    """
+cell, head, h = nn.GRUCell(3, 5), nn.Linear(5, 1), None
+for x in torch.ones(3, 1, 3):
+    h = cell(x, h)
+    head(h).sum().backward()
+""",
+    ("h = h.detach() after each backward", ".backward()", ".backward()\n    h = h.detach()"),
+)
+fix_of_error(
+    "second_backward/carried_by_module",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.h = nn.GRUCell(3, 5), torch.zeros(1, 5)
+    def forward(self, x):
+        self.h = self.cell(x, self.h)
+        return self.h.sum()
+net = Net()
+for x in torch.ones(3, 1, 3):
+    net(x).backward()
+""",
+    (
+        "self.h = self.h.detach() before",
+        "        self.h = self.cell",
+        "        self.h = self.h.detach()\n        self.h = self.cell",
+    ),
+)
+fix_of_error(
+    "second_backward/carried_elsewhere",
+    """
+net, bank = nn.Linear(3, 3), []
+for x in torch.ones(3, 2, 3):
+    z = net(x).tanh()
+    bank.append(z)
+    torch.stack(bank).sum().backward()
+""",
+    ("keep z.detach()", "sum().backward()", "sum().backward()\n    bank[-1] = z.detach()"),
+)
+DROPPED = """
+class State:
+    def detach(self):
+        for h in self.parts:
+            h.detach()
+state, cell = State(), nn.GRUCell(3, 5)
+state.parts = [torch.zeros(1, 5)]
+for x in torch.ones(3, 1, 3):
+    state.parts = [cell(x, state.parts[0])]
+    state.parts[0].sum().backward()
+    state.detach()
+"""
+fix_of_error(
+    "second_backward/dropped",
+    DROPPED,
+    ("h.detach_() there", "            h.detach()", "            h.detach_()"),
+    (
+        "assign what detach() returns",
+        "        for h in self.parts:\n            h.detach()",
+        "        self.parts = [h.detach() for h in self.parts]",
+    ),
+)
+fix_of_error(
+    "second_backward/dropped_view",
+    DROPPED.replace("[cell(x, state.parts[0])]", "[cell(x, state.parts[0])[:, :]]"),
+    (
+        "assign what detach() returns",
+        "        for h in self.parts:\n            h.detach()",
+        "        self.parts = [h.detach() for h in self.parts]",
+    ),
+)
+fix_of_error(
+    "second_backward/once_learning",
+    MADE_IN_A_CONSTRUCTOR,
+    ("in what the loop calls", "(x * self.scale)", "(x * self.log.exp())"),
+)
+TARGET = """
+true_w = torch.ones(2, 1, requires_grad=True)
+w = torch.zeros(2, 1, requires_grad=True)
+x = torch.randn(8, 2)
+target = (x @ true_w).exp()
+for _ in range(3):
+    loss = (x @ w - target).pow(2).mean()
+    loss.backward()
+    STEP
+"""
+UPDATED = "with torch.no_grad():\n        w -= 0.1 * w.grad"
+fix_of_error(
+    "second_backward/once",
+    TARGET.replace("STEP", UPDATED),
+    ("detach() what", ".exp()", ".exp().detach()"),
+    (
+        "without requires_grad",
+        "true_w = torch.ones(2, 1, requires_grad=True)",
+        "true_w = torch.ones(2, 1)",
+    ),
+    (
+        "anew in each iteration",
+        "for _ in range(3):",
+        "for _ in range(3):\n    target = (x @ true_w).exp()",
+    ),
+)
+fix_of_error(
+    "second_backward/once_unmoved",
+    TARGET.replace("STEP", "pass"),
+    (
+        "add the losses",
+        "for _ in range(3):\n    loss = (x @ w - target).pow(2).mean()\n    loss",
+        "loss = sum((x @ w - target).pow(2).mean() for _ in range(3))\nif True:\n    loss",
+    ),
+    ("detach() what", ".exp()", ".exp().detach()"),
+    (
+        "anew in each iteration",
+        "for _ in range(3):",
+        "for _ in range(3):\n    target = (x @ true_w).exp()",
+    ),
+)
+fix_of_error(
+    "second_backward/once_alone",
+    """
+w = torch.ones(2, requires_grad=True)
+h = w.exp()
+for i in range(3):
+    loss = (h * i).sum()
+    loss.backward()
+""",
+    ("anew in each iteration", "    loss = ", "    h = w.exp()\n    loss = "),
+    (
+        "add the losses",
+        "for i in range(3):\n    loss = (h * i).sum()\n    loss",
+        "loss = sum((h * i).sum() for i in range(3))\nloss",
+    ),
+)
+GAN = """
+G, D = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 2)), nn.Linear(2, 1)
+opt_g, opt_d = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (G, D))
+fake = G(torch.randn(4, 2))
+"""
+fix_of_error(
+    "second_backward/not_meant",
+    GAN
+    + """
+d_loss = D(fake).pow(2).mean()
+d_loss.backward()
+opt_d.step()
+g_loss = (D(fake) - 1).pow(2).mean()
+g_loss.backward()
+opt_g.step()
+""",
+    ("fake.detach() in", "d_loss = D(fake)", "d_loss = D(fake.detach())"),
+    (
+        "add the losses",
+        "d_loss.backward()\nopt_d.step()\n",
+        "",
+        "g_loss.backward()",
+        "(d_loss + g_loss).backward()\nopt_d.step()",
+    ),
+)
+fix_of_error(
+    "second_backward/once_too_many",
+    GAN
+    + """
+g_loss = (D(fake) - 1).pow(2).mean()
+g_loss.backward()
+opt_g.step()
+d_loss = D(fake).pow(2).mean()
+d_loss.backward()
+opt_d.step()
+""",
+    ("fake.detach() in", "d_loss = D(fake)", "d_loss = D(fake.detach())"),
+    ("compute fake anew", "d_loss =", "fake = G(torch.randn(4, 2))\nd_loss ="),
+)
+fix_of_error(
+    "unused_input/cut",
+    """
+w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+h = w * 2
+loss = (h.detach() * v).sum()
+torch.autograd.grad(loss, w)
+""",
+    ("leave detach() out", "h.detach()", "h"),
+)
+fix_of_error(
+    "unused_input/copied",
+    """
+w = torch.ones(2, requires_grad=True)
+loss = (w * 2).sum()
+torch.autograd.grad(loss, w.clone())
+""",
+    ("ask for w", "w.clone()", "w"),
+    ("allow_unused=True", "w.clone()", "w.clone(), allow_unused=True"),
+)
+fix_of_error(
+    "unused_input/unused",
+    """
+w, v = torch.ones(2, requires_grad=True), torch.zeros(3, requires_grad=True)
+loss = (w * 2).sum()
+torch.autograd.grad(loss, v)
+""",
+    ("compute loss from v", "(w * 2)", "(v * 2)"),
+    ("allow_unused=True", "loss, v", "loss, v, allow_unused=True"),
+)
+
+# --- faults that nothing shows --------------------------------------------------------------------
+
+fix(
+    "graph_kept/list",
+    "net",
+    "all(one.grad_fn is None for one in kept if torch.is_tensor(one))",
+    """
+net, kept = nn.Linear(2, 1), []
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(5):
+    loss = net(torch.ones(1, 2)).pow(2).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    kept.append(loss)
+""",
+    ("append(loss.item())", "append(loss)", "append(loss.item())"),
+    ("loss.detach()", "append(loss)", "append(loss.detach())"),
+)
+fix(
+    "graph_kept/sum",
+    "net",
+    "not torch.is_tensor(total) or total.grad_fn is None",
+    """
+net, total = nn.Linear(2, 1), 0.0
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(5):
+    loss = net(torch.ones(1, 2)).pow(2).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    total += loss
+""",
+    ("loss.item()", "total += loss", "total += loss.item()"),
+    ("loss.detach()", "total += loss", "total += loss.detach()"),
+)
+fix(
+    "not_moved/in_list_of_tensors",
+    "net, opt",
+    "not net.scales[0].equal(torch.ones(2))",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.scales = [nn.Parameter(torch.ones(2)), nn.Parameter(torch.ones(2))]
+    def forward(self, x):
+        return (self.fc(x) * self.scales[0] * self.scales[1]).sum()
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.ones(1, 2)).backward()
+opt.step()
+""",
+    (
+        "nn.ParameterList",
+        "[nn.Parameter(torch.ones(2)), nn.Parameter(torch.ones(2))]",
+        "nn.ParameterList([torch.ones(2), torch.ones(2)])",
+    ),
+)
+fix(
+    "not_moved/in_list",
+    "net, opt",
+    "not net.layers[0].weight.equal(before)",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head, self.layers = nn.Linear(2, 1), [nn.Linear(2, 2)]
+    def forward(self, x):
+        return self.head(self.layers[0](x)).sum()
+net = Net()
+before = net.layers[0].weight.detach().clone()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.ones(1, 2)).backward()
+opt.step()
+""",
+    ("nn.ModuleList", "[nn.Linear(2, 2)]", "nn.ModuleList([nn.Linear(2, 2)])"),
+)
+fix(
+    "no_backward_yet/not_from_loss",
+    "w, loss",
+    "w.grad is not None",
+    """
+w = torch.ones(2, requires_grad=True)
+loss = (w * 2).sum()
+other = torch.ones(1, requires_grad=True)
+other.sum().backward()
+""",
+    ("call backward()", "other.sum", "loss.backward()\nother.sum"),
+)
+fix(
+    "no_backward_yet/given_back",
+    "w",
+    "got is not None",
+    """
+w = torch.ones(2, requires_grad=True)
+torch.autograd.grad((w * 2).sum(), w)
+got = w.grad
+""",
+    (
+        "use what it returned",
+        "torch.autograd",
+        "grad, = torch.autograd",
+        "got = w.grad",
+        "got = grad",
+    ),
+    ("call backward()", "torch.autograd.grad((w * 2).sum(), w)", "(w * 2).sum().backward()"),
+)
+fix(
+    "not_in_loss/only_copied",
+    "w",
+    "w.grad is not None or twin.grad is not None and read is twin.grad",
+    """
+w = torch.ones(2, requires_grad=True)
+twin = copy.deepcopy(w)
+loss = (twin * 2).sum()
+loss.backward()
+read = w.grad
+""",
+    ("from w", "(twin * 2)", "(w * 2)"),
+    ("the copy's .grad", "read = w.grad", "read = twin.grad"),
+)
+fix(
+    "modified_in_place/graph_of_loss",
+    "loss",
+    "again(loss) is None",
+    """
+w = torch.ones(2, requires_grad=True)
+h = w.exp()
+loss = h.sum()
+h += 1
+def again(loss):
+    try:
+        loss.backward(retain_graph=True)
+    except RuntimeError as error:
+        return error
+""",
+    (
+        "compute loss anew",
+        "def again",
+        "loss = h.exp().sum()\nh2 = w.exp()\nloss = h2.sum()\ndef again",
+    ),
+    ("out of place", "h += 1", "h = h + 1"),
+)
+
+# --- more of gradients, of optimizers, of sizes ---------------------------------------------------
+
+fix(
+    "not_known/in_checkpoint",
+    "w, loss",
+    "w.grad is not None",
+    """
+w, x = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+loss = checkpoint(lambda x: x * w, x, use_reentrant=True).sum()
+""",
+    (
+        "use_reentrant=False",
+        "use_reentrant=True).sum()",
+        "use_reentrant=False).sum()\nloss.backward()",
+    ),
+)
+fix(
+    "frozen/frozen_now",
+    "w",
+    "w.grad is None",
+    """
+w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+(w * v).sum().backward()
+w.requires_grad_(False)
+(w * v).sum().backward()
+""",
+    ("w.grad = None", "w.requires_grad_(False)", "w.requires_grad_(False)\nw.grad = None"),
+)
+fix(
+    "cut/aliased",
+    "h",
+    "w.grad is not None",
+    """
+w, v = torch.ones(2, requires_grad=True), torch.ones(4, requires_grad=True)
+h = w * 2
+h.retain_grad()
+buffer = torch.zeros(4)
+buffer.data[:2] = h
+(buffer * v).sum().backward()
+""",
+    ("write into buffer itself", "buffer.data[:2]", "buffer[:2]"),
+    ("torch.cat", "buffer.data[:2] = h", "buffer = torch.cat([h, torch.zeros(2)])"),
+)
+fix(
+    "cut/part_goes_on",
+    "w",
+    "w.grad is not None",
+    """
+w, v = torch.tensor([1.0, 3.0], requires_grad=True), torch.ones(1, requires_grad=True)
+values, index = (w * 2).max(0)
+(index * v).sum().backward()
+""",
+    ("let the loss use that too", "(index * v)", "(index * v + values)"),
+)
+fix(
+    "not_in_loss/twin_used",
+    "w",
+    "w.grad is not None",
+    """
+w = torch.ones(2, requires_grad=True)
+twin = nn.Parameter(w)
+(twin * 2).sum().backward()
+""",
+    ("use w itself", "(twin * 2)", "(w * 2)"),
+)
+fix(
+    "cut/made_a_leaf",
+    "w",
+    "w.grad is not None",
+    """
+w = torch.ones(2, requires_grad=True)
+scale = nn.Parameter(w.exp())
+scale.sum().backward()
+""",
+    ("without nn.Parameter()", "nn.Parameter(w.exp())", "w.exp()"),
+)
+fix(
+    "not_in_loss/leads_elsewhere",
+    "w",
+    "w.grad is not None",
+    """
+w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+parts = []
+parts.append(w.pow(2).sum())
+loss = (v * 2).sum()
+loss.backward()
+""",
+    ("add what was made", "loss = (v * 2).sum()", "loss = (v * 2).sum() + parts[0]"),
+    ("its own loss", "loss.backward()", "loss.backward()\nparts[0].backward()"),
+)
+fix(
+    "rebound/added_to",
+    "w",
+    "w.grad is not None",
+    """
+w = torch.ones(2, requires_grad=True)
+w.pow(2).sum().backward()
+w = w + 0.1 * w.grad
+w.pow(2).sum().backward()
+""",
+    ("with torch.no_grad():", "w = w + 0.1", "with torch.no_grad():\n    w += 0.1"),
+    ("requires_grad_() it", "* w.grad", "* w.grad\nw = w.detach().requires_grad_()"),
+)
+fix(
+    "no_backward_yet/cleared",
+    "w",
+    "w.grad is not None",
+    """
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+w.sum().backward()
+opt.zero_grad()
+""",
+    ("call backward again", "opt.zero_grad()", "opt.zero_grad()\nw.sum().backward()"),
+)
+fix(
+    "cut/returned_none",
+    "w",
+    "w.grad is not None",
+    """
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        return x * 2 + y
+    @staticmethod
+    def backward(ctx, g):
+        return None, g
+w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+Twice.apply(w, v).sum().backward()
+""",
+    ("return its gradient", "return None, g", "return g * 2, g"),
+)
+fix(
+    "zero_gradient/zeroed",
+    "w",
+    "not w.equal(torch.ones(2))",
+    """
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+w.sum().backward()
+opt.zero_grad(set_to_none=False)
+opt.step()
+""",
+    (
+        "zero_grad, backward, step",
+        "w.sum().backward()\nopt.zero_grad(set_to_none=False)",
+        "opt.zero_grad(set_to_none=False)\nw.sum().backward()",
+    ),
+)
+fix(
+    "shared_snapshot/followed",
+    "before",
+    "not before.equal(w)",
+    """
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+before = w.detach()
+w.sum().backward()
+opt.step()
+""",
+    ("tensor.detach().clone()", "w.detach()", "w.detach().clone()"),
+)
+fix(
+    "shared_snapshot/shares",
+    "net, best",
+    "not best['weight'].equal(net.weight)",
+    """
+net = nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+best = net.state_dict()
+net(torch.ones(1, 2)).sum().backward()
+opt.step()
+""",
+    ("copy.deepcopy(model.state_dict())", "net.state_dict()", "copy.deepcopy(net.state_dict())"),
+)
+fix(
+    "leftover_grad_moves/moved",
+    "net, opt",
+    "net.weight.equal(before)",
+    """
+net = nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.ones(1, 2)).sum().backward()
+net.weight.requires_grad_(False)
+before = net.weight.detach().clone()
+net(torch.ones(1, 2)).sum().backward()
+opt.step()
+""",
+    (
+        ".grad = None when freezing",
+        "net.weight.requires_grad_(False)",
+        "net.weight.requires_grad_(False)\nnet.weight.grad = None",
+    ),
+    ("leave it out", "net.parameters()", "[net.bias]"),
+)
+fix(
+    "batch_norm_moves/moved_in_train_mode",
+    "net",
+    "net[0].running_mean.equal(torch.zeros(2))",
+    """
+net = nn.Sequential(nn.BatchNorm1d(2), nn.Linear(2, 1))
+for p in net[0].parameters():
+    p.requires_grad_(False)
+opt = torch.optim.SGD(net[1].parameters(), lr=0.1)
+net(torch.randn(8, 2) + 3).sum().backward()
+opt.step()
+""",
+    ("eval() on the frozen modules, after", "opt = torch", "net[0].eval()\nopt = torch"),
+)
+fix(
+    "non_leaf_in_optimizer/holds_result",
+    "w, opt",
+    "not w.equal(before)",
+    """
+leaf = torch.ones(2, requires_grad=True)
+w, before = leaf, torch.ones(2)
+opt = torch.optim.SGD([w], lr=0.1)
+w = leaf * 1
+opt.param_groups[0]["params"][0] = w
+w.sum().backward()
+opt.step()
+""",
+    ("give the optimizer the leaf", "w = leaf * 1\n", ""),
+)
+fix(
+    "not_moved/holds_none",
+    "net, opt",
+    "not net.weight.equal(before)",
+    """
+net, other = nn.Linear(2, 1), nn.Linear(2, 1)
+before = net.weight.detach().clone()
+opt = torch.optim.SGD(other.parameters(), lr=0.1)
+net(torch.ones(1, 2)).sum().backward()
+opt.step()
+""",
+    ("from this model's parameters", "other.parameters()", "net.parameters()"),
+)
+fix(
+    "shared_snapshot/frozen_shares",
+    "twin, net",
+    "not twin.weight.equal(net.weight)",
+    """
+net, twin = nn.Linear(2, 1), nn.Linear(2, 1)
+for p, q in zip(twin.parameters(), net.parameters()):
+    p.data = q.data
+    p.requires_grad_(False)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.ones(1, 2)).sum().backward()
+opt.step()
+""",
+    ("p.data.copy_(q.data)", "p.data = q.data", "p.data.copy_(q.data)"),
+)
+fix(
+    "not_moved/replaced",
+    "net, opt",
+    "not net[1].weight.equal(before)",
+    """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net[1] = nn.Linear(2, 3)
+before = net[1].weight.detach().clone()
+loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+opt.step()
+""",
+    (
+        "when the model is complete",
+        "opt = torch.optim.SGD(net.parameters(), lr=0.1)\nnet[1] = nn.Linear(2, 3)\n",
+        "net[1] = nn.Linear(2, 3)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n",
+    ),
+    (
+        "add_param_group()",
+        "before =",
+        "opt.add_param_group({'params': list(net[1].parameters())})\nbefore =",
+    ),
+)
+fix(
+    "nan/forward_call",
+    "w",
+    "bool(loss.isfinite())",
+    """
+w = torch.tensor([-1.0, 2.0], requires_grad=True)
+loss = torch.log(w).sum()
+loss.backward()
+""",
+    ("what goes into this call", "torch.log(w)", "torch.log(w.abs())"),
+)
+fix(
+    "overwritten/through_data",
+    "w, loss",
+    "w.grad.equal(torch.ones(2).exp())",
+    """
+w = torch.ones(2, requires_grad=True)
+h = w.exp()
+loss = h.sum()
+h.data.mul_(5)
+loss.backward()
+""",
+    ("write after backward", "h.data.mul_(5)\nloss.backward()", "loss.backward()\nh.data.mul_(5)"),
+)
+DEEP = """
+layers = [nn.Linear(8, 8) for _ in range(24)]
+net = nn.Sequential(*[one for layer in layers for one in (layer, nn.Sigmoid())], nn.Linear(8, 1))
+net(torch.randn(4, 8)).sum().backward()
+"""
+fix(
+    "vanishing/modules",
+    "net",
+    "next(net.parameters()).grad.norm() > 1e-4 * net[-1].weight.grad.norm()",
+    DEEP,
+    ("normalisation", "nn.Sigmoid()", "nn.BatchNorm1d(8)"),
+    (
+        "residual path",
+        "(layer, nn.Sigmoid())",
+        "(Around(layer),)",
+        "layers =",
+        "class Around(nn.Module):\n    def __init__(self, inner):\n        super().__init__()\n        self.inner = inner\n    def forward(self, x):\n        return x + self.inner(x)\nlayers =",
+    ),
+)
+fix(
+    "exploding/arriving",
+    "net",
+    "net[0].bias.grad.norm() < 1e4 * net[-1].bias.grad.norm()",
+    """
+net = nn.Sequential(*[nn.Linear(8, 8) for _ in range(12)], nn.Linear(8, 1))
+for p in net.parameters():
+    p.data.mul_(20)
+net(torch.randn(4, 8)).sum().backward()
+""",
+    ("smaller initial weights", "p.data.mul_(20)", "p.data.mul_(0.5)"),
+)
+
+# --- training loops -------------------------------------------------------------------------------
+
+fix(
+    "gradients_pile_up/between_steps",
+    "w",
+    "torch.allclose(w, torch.full((2,), 0.7))",  # three steps of 0.1
+    """
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+for _ in range(3):
+    loss = w.sum()
+    loss.backward()
+    opt.step()
+""",
+    ("before loss.backward()", "    loss.backward()", "    opt.zero_grad()\n    loss.backward()"),
+    ("right after the step", "opt.step()", "opt.step()\n    opt.zero_grad()"),
+)
+fix(
+    "gradients_pile_up/read_between",
+    "w",
+    "norms[0].equal(norms[1])",
+    """
+w, norms = torch.ones(2, requires_grad=True), []
+for _ in range(2):
+    loss = w.sum()
+    loss.backward()
+    norms.append(w.grad.norm())
+""",
+    (".grad = None) before", "    loss.backward()", "    w.grad = None\n    loss.backward()"),
+    (
+        "torch.autograd.grad(loss, parameters)",
+        "    loss.backward()",
+        "    (g,) = torch.autograd.grad(loss, [w])",
+        "w.grad.norm()",
+        "g.norm()",
+    ),
+)
+fix(
+    "cleared_too_often/before_step",
+    "w",
+    "torch.allclose(w, torch.full((2,), 0.7))",  # two steps of 0.1 times the mean of 1 and 2
+    """
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+for i in range(4):
+    loss = (w * (1 + i % 2)).sum() / 2
+    opt.zero_grad()
+    loss.backward()
+    if i % 2 == 1:
+        opt.step()
+""",
+    (
+        "right after the step only",
+        "    opt.zero_grad()\n",
+        "",
+        "        opt.step()",
+        "        opt.step()\n        opt.zero_grad()",
+    ),
+)
+fix(
+    "cleared_too_often/never_stepped",
+    "w",
+    "not w.equal(torch.ones(2))",
+    """
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+for _ in range(3):
+    opt.zero_grad()
+    loss = w.sum()
+    loss.backward()
+    opt.step
+""",
+    ("with its parentheses", "opt.step", "opt.step()"),
+)
+fix(
+    "cleared_too_often/never_stepped",
+    "w",
+    "not w.equal(torch.ones(2))",
+    """
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+for _ in range(3):
+    loss = w.sum()
+    loss.backward()
+    opt.zero_grad()
+    opt.step()
+""",
+    (
+        "before zero_grad()",
+        "    opt.zero_grad()\n    opt.step()",
+        "    opt.step()\n    opt.zero_grad()",
+    ),
+)
+fix(
+    "eval_mode/stepped",
+    "net",
+    "not net[1].running_mean.equal(torch.zeros(3))",
+    """
+net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net.eval()
+for _ in range(2):
+    opt.zero_grad()
+    net(torch.randn(8, 2)).pow(2).mean().backward()
+    opt.step()
+""",
+    (".train() before the training loop", "for _", "net.train()\nfor _"),
+)
+CLIPPED = "torch.nn.utils.clip_grad_norm_([w], 0.01)\n"
+fix(
+    "clipped_wrong/after_use",
+    "w",
+    "(w - torch.ones(2)).norm() < 0.031",  # three steps of at most 0.01
+    f"""
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=1.0)
+for _ in range(3):
+    opt.zero_grad()
+    (w * 3).sum().backward()
+    opt.step()
+    {CLIPPED}
+""",
+    (
+        "between loss.backward() and optimizer.step()",
+        f"    opt.step()\n    {CLIPPED}",
+        f"    {CLIPPED}    opt.step()\n",
+    ),
+)
+fix(
+    "clipped_wrong/nothing_there",
+    "w",
+    "(w - torch.ones(2)).norm() < 0.011",
+    f"""
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=1.0)
+loss = (w * 3).sum()
+{CLIPPED}loss.backward()
+opt.step()
+""",
+    (
+        "between loss.backward() and optimizer.step()",
+        f"{CLIPPED}loss.backward()\n",
+        f"loss.backward()\n{CLIPPED}",
+    ),
+)
+fix(
+    "clipped_wrong/each_backward",
+    "w",
+    "torch.allclose(w[0] / w[1], torch.tensor(10.0))",  # as large as the gradients of the parts
+    """
+w, parts = torch.zeros(2, requires_grad=True), torch.tensor([[10.0, 0.0], [0.0, 1.0]])
+opt = torch.optim.SGD([w], lr=0.1)
+for part in parts:
+    (w * part).sum().backward()
+    torch.nn.utils.clip_grad_norm_([w], 1.0)
+opt.step()
+""",
+    (
+        "clip once, right before",
+        "    torch.nn.utils.clip_grad_norm_",
+        "torch.nn.utils.clip_grad_norm_",
+    ),
+)
+fix(
+    "clipped_wrong/scaled",
+    "w",
+    "torch.allclose((w - torch.ones(2)).norm(), torch.tensor(0.1))",
+    """
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+scaler.scale((w * 3).sum()).backward()
+torch.nn.utils.clip_grad_norm_([w], 1.0)
+scaler.step(opt)
+scaler.update()
+""",
+    ("scaler.unscale_(optimizer) before", "torch.nn.utils", "scaler.unscale_(opt)\ntorch.nn.utils"),
+)
+
+# --- freezes, rates, groups, and what a module holds ----------------------------------------------
+
+PARTLY = """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+before = copy.deepcopy(net[0].state_dict())
+{freeze}
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.ones(1, 2)).sum().backward()
+opt.step()
+"""
+STAYED = "all(value.equal(before[name]) for name, value in net[0].state_dict().items())"
+fix(
+    "freeze_without_effect/on_module",
+    "net",
+    STAYED,
+    PARTLY.format(freeze="net[0].requires_grad = False"),
+    ("requires_grad_(False)", "net[0].requires_grad = False", "net[0].requires_grad_(False)"),
+    (
+        "for each p in",
+        "net[0].requires_grad = False",
+        "for p in net[0].parameters():\n    p.requires_grad = False",
+    ),
+)
+fix(
+    "freeze_without_effect/on_parameter",
+    "net",
+    "net[0].weight.equal(before['weight'])",
+    PARTLY.format(freeze="net[0].weight.require_grad = False"),
+    (".requires_grad = False", ".require_grad = False", ".requires_grad = False"),
+    (".requires_grad_(False)", ".require_grad = False", ".requires_grad_(False)"),
+)
+fix(
+    "freeze_without_effect/on_data",
+    "net",
+    STAYED,
+    PARTLY.format(freeze="for p in net[0].parameters():\n    p.data.requires_grad = False"),
+    ("p.requires_grad = False", "p.data.requires_grad", "p.requires_grad"),
+)
+AGAIN = "for p in net.parameters():\n    p.requires_grad = True\n"
+fix(
+    "freeze_without_effect/undone",
+    "net",
+    STAYED,
+    PARTLY.format(freeze=f"for p in net[0].parameters():\n    p.requires_grad = False\n{AGAIN}"),
+    ("leave that out", AGAIN, ""),
+    ("freeze after it", AGAIN, f"{AGAIN}net[0].requires_grad_(False)\n"),
+)
+fix(
+    "not_moved/zero_rate",
+    "net",
+    "not net.weight.equal(before)",
+    """
+net = nn.Linear(2, 1)
+before = net.weight.detach().clone()
+opt = torch.optim.SGD(net.parameters(), lr=0.0)
+net(torch.ones(1, 2)).sum().backward()
+opt.step()
+""",
+    ("above 0", "lr=0.0", "lr=1e-3"),
+)
+fix(
+    "not_moved/zero_rate_written",
+    "net",
+    "not net.weight.equal(before)",
+    """
+def adjust(opt, step, warmup_steps=5):
+    rate = 0.1 * (step / warmup_steps)
+    for group in opt.param_groups:
+        group['lr'] = rate
+net = nn.Linear(2, 1)
+before = net.weight.detach().clone()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+adjust(opt, 0)
+net(torch.ones(1, 2)).sum().backward()
+opt.step()
+""",
+    ("(step + 1) / warmup_steps", "(step / warmup_steps)", "((step + 1) / warmup_steps)"),
+)
+fix(
+    "not_moved/zero_rate_scheduled",
+    "net",
+    "not net.weight.equal(before)",
+    """
+net = nn.Linear(2, 1)
+before = net.weight.detach().clone()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.LambdaLR(opt, lambda step: min(1.0, step / 10))
+for _ in range(2):
+    opt.zero_grad()
+    net(torch.ones(1, 2)).sum().backward()
+    opt.step()
+""",
+    ("(current_step + 1)", "step / 10", "(step + 1) / 10"),
+    ("scheduler.step() after each", "opt.step()", "opt.step()\n    scheduler.step()"),
+)
+fix(
+    "not_moved/zero_rate_ended",
+    "net, opt",
+    "not net.weight.equal(before)",
+    """
+net = nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.LinearLR(opt, 1.0, 0.0, total_iters=2)
+for _ in range(3):
+    before = net.weight.detach().clone()
+    opt.zero_grad()
+    net(torch.ones(1, 2)).sum().backward()
+    opt.step()
+    scheduler.step()
+""",
+    ("comes to 0 later", "total_iters=2", "total_iters=20"),
+    ("ends above 0", "1.0, 0.0", "1.0, 0.1"),
+)
+PART = """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+before = net[0].weight.detach().clone()
+opt = torch.optim.SGD(net[1].parameters(), lr=0.1)
+loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+opt.step()
+"""
+fix(
+    "left_out/left_out",
+    "net, loss",
+    "not net[0].weight.equal(before)",
+    PART,
+    ("give them to the optimizer", "net[1].parameters()", "net.parameters()"),
+)
+fix(
+    "left_out/left_out",
+    "net, loss",
+    "net[0].weight.grad is None",
+    PART,
+    ("requires_grad_(False) saves the work", "loss =", "net[0].requires_grad_(False)\nloss ="),
+)
+fix(
+    "not_moved/group_unused",
+    "net",
+    "not net[1].weight.equal(before)",
+    """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+before = net[1].weight.detach().clone()
+group = {"params": []}
+for p in net[0].parameters():
+    group["params"].append(p)
+groups = [group]
+group = {"params": []}
+for p in net[1].parameters():
+    group["params"].append(p)
+opt = torch.optim.SGD(groups, lr=0.1)
+net(torch.ones(1, 2)).sum().backward()
+opt.step()
+""",
+    ("put group into what", "opt =", "groups.append(group)\nopt ="),
+    ("optimizer.add_param_group()", "lr=0.1)", "lr=0.1)\nopt.add_param_group(group)"),
+)
+fix(
+    "not_moved/holds_twins",
+    "net",
+    "not net.weight.equal(before)",
+    """
+first = nn.Linear(2, 1)
+opt = torch.optim.SGD(first.parameters(), lr=0.1)
+net = copy.deepcopy(first)
+before = net.weight.detach().clone()
+net(torch.ones(1, 2)).sum().backward()
+opt.step()
+""",
+    (
+        "from the model that runs, after",
+        "before =",
+        "opt = torch.optim.SGD(net.parameters(), lr=0.1)\nbefore =",
+    ),
+)
+fix(
+    "not_moved/in_no_module",
+    "net, scale",
+    "not scale.equal(torch.ones(2))",
+    """
+net, scale = nn.Linear(2, 2), nn.Parameter(torch.ones(2))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+loss = (net(torch.ones(1, 2)) * scale).sum()
+loss.backward()
+opt.step()
+""",
+    ("add_param_group()", "loss =", "opt.add_param_group({'params': [scale]})\nloss ="),
+)
+HOLDING = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {line}
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+"""
+for form, line, mended, says in (
+    ("tensor", "self.w = torch.ones(3)", "self.w = nn.Parameter(torch.ones(3))", "in __init__"),
+    (
+        "result",
+        "self.w = nn.Parameter(torch.ones(3)).double()",
+        "self.w = nn.Parameter(torch.ones(3).double())",
+        "around the whole",
+    ),
+    (
+        "list",
+        "self.layers = [nn.Linear(2, 2)]",
+        "self.layers = nn.ModuleList([nn.Linear(2, 2)])",
+        "nn.ModuleList(…) of layers",
+    ),
+    (
+        "list",
+        "self.weights = [nn.Parameter(torch.ones(2))]",
+        "self.weights = nn.ParameterList([nn.Parameter(torch.ones(2))])",
+        "nn.ParameterList(…) of parameters",
+    ),
+    (
+        "list",
+        "self.layers = {'one': nn.Linear(2, 2)}",
+        "self.layers = nn.ModuleDict({'one': nn.Linear(2, 2)})",
+        "ModuleDict",
+    ),
+    (
+        "buffer",
+        "self.register_buffer('w', torch.ones(3))",
+        "self.w = nn.Parameter(torch.ones(3))",
+        "in place of register_buffer",
+    ),
+):
+    fix_of_error(
+        f"not_a_parameter/{form}",
+        HOLDING.format(line=line),
+        (says, line, mended),
+    )
+fix_of_error(
+    "not_a_parameter/init",
+    HOLDING.format(line="self.layer = nn.Linear(2, 2)").replace("def __init__", "def _init_"),
+    ("def __init__", "def _init_", "def __init__"),
+)
+fix_of_error(
+    "not_a_parameter/none",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.size = 2
+    def build(self):
+        self.layer = nn.Linear(self.size, 1)
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net.build()
+""",
+    ("make the layers", "self.size = 2", "self.size = 2\n        self.build()"),
+)
+LAYER = HOLDING.format(line="self.layer = nn.Linear(2, 2)")
+fix_of_error(
+    "not_a_parameter/frozen",
+    LAYER.replace(
+        "opt = torch.optim.SGD(net.parameters()",
+        "net.requires_grad_(False)\n"
+        "opt = torch.optim.SGD((p for p in net.parameters() if p.requires_grad)",
+    ),
+    ("requires_grad_() on what is to learn", "opt =", "net.layer.requires_grad_()\nopt ="),
+)
+fix_of_error(
+    "not_a_parameter/read_before",
+    LAYER.replace(
+        "opt = torch.optim.SGD(net.parameters()",
+        "kept = {'own': net.parameters()}\n"
+        "count = sum(p.numel() for p in kept['own'])\n"
+        "opt = torch.optim.SGD(kept['own']",
+    ),
+    ("parameters() anew", "SGD(kept['own']", "SGD(net.parameters()"),
+)
+fix_of_error(
+    "not_a_parameter/unknown",
+    """
+w = torch.ones(2)
+opt = torch.optim.SGD([t for t in [w] if t.requires_grad], lr=0.1)
+""",
+    ("nn.Parameter(…)", "torch.ones(2)", "nn.Parameter(torch.ones(2))"),
+)
+fix(
+    "extra_gradient/twin",
+    "q, target",
+    "target.weight.grad is None or not target.weight.equal(before)",
+    """
+q, target = nn.Linear(2, 1), nn.Linear(2, 1)
+before = target.weight.detach().clone()
+opt = torch.optim.SGD(q.parameters(), lr=0.1)
+x = torch.ones(3, 2)
+value = target(x)
+loss = (q(x) - value).pow(2).sum()
+loss.backward()
+opt.step()
+""",
+    ("value.detach()", "- value", "- value.detach()"),
+    (
+        "torch.no_grad()",
+        "value = target(x)",
+        "with torch.no_grad(): value = target(x)",
+    ),
+    (
+        "add_param_group()",
+        "x = torch",
+        "opt.add_param_group({'params': target.parameters()})\nx = torch",
+    ),
+)
+fix(
+    "freeze_without_effect/wrapped",
+    "net",
+    "not net.w.requires_grad",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        w = torch.ones(2)
+        w.requires_grad = False
+        self.w = nn.Parameter(w)
+    def forward(self, x):
+        return x * self.w
+net, v = Net(), torch.ones(2, requires_grad=True)
+(net(torch.ones(2)) * v).sum().backward()
+""",
+    ("nn.Parameter(…, requires_grad=False)", "(w)", "(w, requires_grad=False)"),
+    (
+        "on the Parameter itself",
+        "self.w = nn.Parameter(w)",
+        "self.w = nn.Parameter(w); self.w.requires_grad = False",
+    ),
+)
+fix(
+    "made_non_leaf/parameter_moved",
+    "",
+    "isinstance(p, nn.Parameter) or 'p' in dict(net.named_parameters())",
+    """
+net = nn.Module()
+p = nn.Parameter(torch.zeros(2))
+p = p.to(torch.float64)
+net.p = p
+""",
+    (
+        "nn.Parameter(…) around the moved tensor",
+        "(torch.zeros(2))\np = p.to(torch.float64)",
+        "(torch.zeros(2).to(torch.float64))",
+    ),
+    (
+        "keep the Parameter in a module and move that",
+        "p = p.to(torch.float64)\nnet.p = p",
+        "net.p = p\nnet = net.to(torch.float64)",
+    ),
+)
+fix(
+    "kept_off/part",
+    "G, D, loss",
+    "not alone.equal(G.weight.grad)",
+    """
+G, D = nn.Linear(2, 2), nn.Linear(2, 1)
+opt = torch.optim.SGD(G.parameters(), lr=0.1)
+fake = G(torch.ones(3, 2))
+(alone,) = torch.autograd.grad(fake.pow(2).mean(), G.weight, retain_graph=True)
+score = D(fake.detach()).mean()
+loss = score + fake.pow(2).mean()
+loss.backward()
+opt.step()
+""",
+    ("leave detach() out", "D(fake.detach())", "D(fake)"),
+)
+fix(
+    "result_unused/thrown_away",
+    "w",
+    "w.grad.equal(torch.tensor([0.0, 1.0]))",
+    """
+w = torch.tensor([-1.0, 1.0], requires_grad=True)
+h = w * 1
+torch.relu(h)
+loss = h.sum()
+loss.backward()
+""",
+    ("give the result a name", "torch.relu(h)", "h = torch.relu(h)"),
+    ("the form that writes in place", "torch.relu(h)", "torch.relu_(h)"),
+)
+fix(
+    "not_a_parameter/local",
+    "",
+    "",
+    HOLDING.format(line="layer = nn.Linear(2, 2)"),
+    ("self.layer = …", "layer = nn", "self.layer = nn"),
+)
+fix(
+    "not_a_parameter/spent",
+    "",
+    "",
+    LAYER.replace(
+        "opt = torch.optim.SGD(net.parameters()",
+        "parameters = filter(lambda p: p.requires_grad, net.parameters())\n"
+        "count = sum(p.numel() for p in parameters)\n"
+        "opt = torch.optim.SGD(parameters",
+    ),
+    (
+        "list(…)",
+        "filter(lambda p: p.requires_grad, net.parameters())",
+        "list(filter(lambda p: p.requires_grad, net.parameters()))",
+    ),
+)
+ASSIGNED = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(2))
+    def forward(self, x):
+        {line}
+        return (x * self.w).sum()
+Net()(torch.ones(2)).backward()
+"""
+fix(
+    "not_a_parameter/result_assigned",
+    "",
+    "",
+    ASSIGNED.format(line="self.w = self.w.softmax(0)"),
+    ("keep the result under another name", "self.w = self.w", "w = self.w"),
+)
+fix(
+    "not_a_parameter/tensor_assigned",
+    "",
+    "",
+    ASSIGNED.format(line="self.w = torch.zeros(2)"),
+    ("nn.Parameter(…)", "torch.zeros(2)", "nn.Parameter(torch.zeros(2))"),
+    (
+        "copy_() under torch.no_grad()",
+        "self.w = torch.zeros(2)",
+        "with torch.no_grad(): self.w.copy_(torch.zeros(2))",
+    ),
+)
+LEARNED = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 1)
+        {line}
+    def forward(self, x):
+        return self.layer(x * self.mu)
+net = Net()
+start = net.mu.detach().clone()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.ones(1, 2)).sum().backward()
+opt.step()
+{then}
+"""
+BUFFER = 'self.register_buffer("mu", nn.init.xavier_uniform_(torch.zeros(1, 2)))'
+fix(
+    "buffer/no_parameter",
+    "net",
+    "not net.mu.equal(start)",
+    LEARNED.format(line=BUFFER, then=""),
+    (
+        "self.mu = nn.Parameter(…) instead",
+        BUFFER,
+        "self.mu = nn.Parameter(nn.init.xavier_uniform_(torch.zeros(1, 2)))",
+    ),
+)
+for form, line in (
+    ("buffer_stays", 'self.register_buffer("mu", torch.ones(2))'),
+    ("tensor_stays", "self.mu = torch.ones(2)"),
+):
+    fix(
+        f"not_a_parameter/{form}",
+        "",
+        "not net.mu.equal(start)",
+        LEARNED.format(line=line, then="print(net.mu.requires_grad)"),
+        ("self.mu = nn.Parameter(…)", line, "self.mu = nn.Parameter(torch.ones(2))"),
+    )
+
+# --- hooks ----------------------------------------------------------------------------------------
+
+fix(
+    "changed_by_hook/on_tensor",
+    "w",
+    "w.grad.equal(torch.ones(2))",
+    """
+w = torch.ones(2, requires_grad=True)
+def shown(g):
+    return g * 2
+handle = w.register_hook(shown)
+loss = w.sum()
+loss.backward()
+""",
+    ("handle.remove()", "loss.backward()", "handle.remove()\nloss.backward()"),
+    ("let the hook return None", "return g * 2", "return None"),
+)
+fix(
+    "changed_by_hook/of_module",
+    "net[0].weight",
+    "net[0].weight.grad.equal(net[1].weight.detach().t().expand(2, 2))",
+    """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+def shown(module, grad_input, grad_output):
+    return (grad_input[0] / 2,)
+handle = net[1].register_full_backward_hook(shown)
+loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+""",
+    ("handle.remove() before the forward", "loss =", "handle.remove()\nloss ="),
+    ("let the hook return None", "return (grad_input[0] / 2,)", "return None"),
+)
+fix(
+    "read_too_early/in_module_hook",
+    "net",
+    "len(seen) == 1 and torch.is_tensor(seen[0]) and seen[0].any()",
+    """
+net, seen = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1)), []
+def note(module, grad_input, grad_output):
+    seen.append(module.weight.grad)
+net[0].register_full_backward_hook(note)
+loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+""",
+    (
+        "register_post_accumulate_grad_hook",
+        "module, grad_input, grad_output",
+        "weight",
+        "module.weight.grad",
+        "weight.grad",
+        "net[0].register_full_backward_hook",
+        "net[0].weight.register_post_accumulate_grad_hook",
+    ),
+    (
+        "read .grad after loss.backward()",
+        "net[0].register_full_backward_hook(note)\n",
+        "",
+        "loss.backward()",
+        "loss.backward()\nseen.append(net[0].weight.grad)",
+    ),
+    ("the gradients of the module's inputs and outputs", "module.weight.grad", "grad_output[0]"),
+)
+
+# --- losses ---------------------------------------------------------------------------------------
+
+fix(
+    "not_in_loss/unread_result",
+    "w",
+    "w.grad is not None",
+    """
+w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+penalty = w.pow(2).sum()
+loss = (v * 2).sum()
+loss.backward()
+""",
+    ("use penalty on the way", "(v * 2).sum()", "(v * 2 * penalty).sum()"),
+    ("add it to the loss", "loss = (v * 2).sum()", "loss = (v * 2).sum() + penalty"),
+    ("its own loss", "loss.backward()", "loss.backward()\npenalty.backward()"),
+)
+TWO_HEADS = """
+trunk, head1, head2 = nn.Linear(2, 2), nn.Linear(2, 1), nn.Linear(2, 1)
+h = trunk(torch.ones(1, 2))
+loss1, loss2 = head1(h).sum(), head2(h).sum()
+loss1.backward(retain_graph=True)
+first = head1.weight.grad.clone()
+loss2.backward()
+"""
+fix(
+    "healthy/of_another",
+    "head1, loss2",
+    "not head1.weight.grad.equal(first)",
+    TWO_HEADS,
+    ("use what is computed from it in loss2", "head2(h).sum()", "(head1(h) + head2(h)).sum()"),
+)
+fix(
+    "kept_off/kept_from",
+    "trunk, critic_loss",
+    "not trunk.weight.grad.equal(first)",
+    """
+trunk, actor, critic = nn.Linear(2, 2), nn.Linear(2, 1), nn.Linear(2, 1)
+x = torch.ones(1, 2)
+actor_loss = actor(trunk(x)).sum()
+actor_loss.backward()
+first = trunk.weight.grad.clone()
+h = trunk(x).detach()
+critic_loss = critic(h).sum()
+critic_loss.backward()
+""",
+    ("only if critic_loss is to train it too", "trunk(x).detach()", "trunk(x)"),
+)
+fix(
+    "kept_off/like_target",
+    "net, target, loss",
+    "target.weight.grad is not None",
+    """
+net, target, x = nn.Linear(2, 1), nn.Linear(2, 1), torch.ones(1, 2)
+wanted = target(x).detach()
+loss = (net(x) - wanted).pow(2).sum()
+loss.backward()
+""",
+    ("only if it is to be trained", "target(x).detach()", "target(x)"),
+)
+fix(
+    "kept_off/resting",
+    "",
+    "g.weight.grad is not None",
+    """
+g, d, z = nn.Linear(2, 2), nn.Linear(2, 1), torch.ones(1, 2)
+g_opt, d_opt = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (g, d))
+fake = g(z).detach()
+d_loss = d(fake).sum()
+d_loss.backward()
+d_opt.step()
+""",
+    ("only if d_loss is to train it too", "g(z).detach()", "g(z)"),
+)
+fix(
+    "constant_summand/summand",
+    "w, loss",
+    "not w.grad.equal(2 * torch.ones(2))",  # more than the gradient of main
+    """
+w = torch.ones(2, requires_grad=True)
+main = w.pow(2).sum()
+penalty = (w * 3).sum().detach()
+loss = main + penalty
+loss.backward()
+""",
+    ("leave detach() out", "(w * 3).sum().detach()", "(w * 3).sum()"),
+)
+POLICY = """
+actor, critic, x, reward = nn.Linear(3, 4), nn.Linear(3, 1), torch.randn(5, 3), torch.rand(5)
+a_opt, c_opt = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (actor, critic))
+logits = actor(x).log_softmax(1)
+{logp}
+value = critic(x).squeeze(1)
+advantage = reward - value
+actor_loss = -(advantage * logp).mean()
+critic_loss = F.mse_loss(value, reward)
+actor_loss.backward(retain_graph=True)
+a_opt.step()
+critic_loss.backward()
+"""
+OF_CRITIC_ALONE = (
+    "torch.autograd.grad(F.mse_loss(critic(x).squeeze(1), reward), critic.weight)[0]"
+    ".allclose(critic.weight.grad)"
+)
+for form, logp in (
+    ("factor", "logp = logits.max(1).values"),
+    ("weight", "logp = logits.gather(1, logits.exp().multinomial(1)).squeeze(1)"),
+):
+    fix(
+        f"extra_gradient/{form}",
+        "actor, critic, actor_loss",
+        OF_CRITIC_ALONE,
+        POLICY.format(logp=logp),
+        ("advantage.detach()", "(advantage * logp)", "(advantage.detach() * logp)"),
+    )
+fix(
+    "extra_gradient/summed",
+    "encoder, first_loss",
+    "encoder.weight.grad.equal(first)",
+    """
+encoder, head = nn.Linear(2, 2), nn.Linear(2, 1)
+opt = torch.optim.SGD(encoder.parameters(), lr=0.1)
+z = encoder(torch.ones(1, 2))
+first_loss = z.sum() + head(z).sum()
+first_loss.backward(retain_graph=True)
+first = encoder.weight.grad.clone()
+second_loss = head(z).pow(2).sum()
+second_loss.backward()
+opt.step()
+print(encoder.weight.grad.norm())
+""",
+    ("detach() what second_loss reads", "= head(z).pow", "= head(z.detach()).pow"),
+)
+fix(
+    "extra_gradient/added",
+    "g, d, g_loss",
+    "d.weight.allclose(before - 0.1 * 3 * fake)",  # a step of d_loss alone
+    """
+g, d, z = nn.Linear(2, 2), nn.Linear(2, 1), torch.ones(1, 2)
+g_opt, d_opt = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (g, d))
+before = d.weight.detach().clone()
+fake = g(z)
+d_loss = d(fake.detach()).sum() * 3
+d_loss.backward()
+g_loss = -d(fake).sum()
+g_loss.backward()
+g_opt.step()
+d_opt.step()
+""",
+    (
+        "requires_grad_(False) on it while",
+        "g_loss = -d(fake).sum()",
+        "d.requires_grad_(False)\ng_loss = -d(fake).sum()\nd.requires_grad_()",
+    ),
+    (
+        "step its optimizer before g_loss is computed",
+        "g_opt.step()\nd_opt.step()\n",
+        "g_opt.step()\nd_opt.zero_grad()\n",
+        "g_loss =",
+        "d_opt.step()\ng_loss =",
+    ),
+)
+fix(
+    "shared_snapshot/one_network",
+    "net, opt",
+    "not target.weight.equal(net.weight)",
+    """
+net = nn.Linear(2, 1)
+target = net
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+opt.step()
+""",
+    ("target = copy.deepcopy(net)", "target = net", "target = copy.deepcopy(net)"),
+    (
+        "make a second network and load_state_dict()",
+        "target = net",
+        "target = nn.Linear(2, 1)\ntarget.load_state_dict(net.state_dict())",
+    ),
+)
+fix(
+    "shared_snapshot/one_part",
+    "first, second, loss",
+    "not second[0].weight.equal(first[0].weight)",
+    """
+features = nn.Linear(2, 2)
+first = nn.Sequential(features, nn.Linear(2, 1))
+second = nn.Sequential(features, nn.Linear(2, 1))
+second.load_state_dict(first.state_dict())
+opt = torch.optim.SGD(first.parameters(), lr=0.1)
+loss = first(torch.ones(1, 2)).sum()
+loss.backward()
+opt.step()
+""",
+    ("make it anew", "second = nn.Sequential(features", "second = nn.Sequential(nn.Linear(2, 2)"),
+    (
+        "copy.deepcopy() it",
+        "second = nn.Sequential(features",
+        "second = nn.Sequential(copy.deepcopy(features)",
+    ),
+)
+fix(
+    "cut/in_a_leaf",
+    "net",
+    "net.initial.grad is not None",
+    """
+class Evolving(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.initial, self.inner = nn.Parameter(torch.randn(2, 2)), nn.Linear(2, 2, bias=False)
+    def forward(self, x):
+        evolved = self.initial * 2
+        self.inner.weight = nn.Parameter(evolved)
+        return self.inner(x)
+net = Evolving()
+loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+""",
+    (
+        "hand it to the call that needs it",
+        "        self.inner.weight = nn.Parameter(evolved)\n        return self.inner(x)",
+        "        return F.linear(x, evolved)",
+    ),
+)
+fix(
+    "branch_not_taken/not_called",
+    "net",
+    "all(p.grad is not None for p in net.parameters())",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(2, 3), nn.Linear(3, 1)
+        self.norm = nn.LayerNorm(3)
+    def forward(self, x):
+        h = self.first(x)
+        return self.last(h)
+net = Net()
+net(torch.randn(4, 2)).sum().backward()
+""",
+    ("in forward", "self.first(x)", "self.norm(self.first(x))"),
+    ("leave its creation out", "        self.norm = nn.LayerNorm(3)\n", ""),
+)
+fix(
+    "rebound/updated_unseen",
+    "w",
+    "w.is_leaf and w.requires_grad and w.grad is not None",
+    """
+w = torch.ones(2, requires_grad=True)
+w.pow(2).sum().backward()
+with torch.no_grad():
+    w = w - 0.1 * w.grad
+""",
+    ("w -= lr * w.grad", "w = w - 0.1 * w.grad", "w -= 0.1 * w.grad"),
+    ("w.copy_(…)", "w = w - 0.1 * w.grad", "w.copy_(w - 0.1 * w.grad)"),
+)
+fix_of_error(
+    "no_grad_fn/from_grad_constant",
+    """
+x = torch.ones(2, requires_grad=True)
+loss = (x * 3).sum()
+(first,) = torch.autograd.grad(loss, x, create_graph=True)
+(second,) = torch.autograd.grad(first.sum(), x)
+assert second.eq(0).all()
+""",
+    (
+        "where it does not require grad",
+        "(second,) = torch.autograd.grad(first.sum(), x)",
+        "second = torch.autograd.grad(first.sum(), x)[0] if first.requires_grad"
+        " else torch.zeros_like(x)",
+    ),
+)
+
+# --- values ---------------------------------------------------------------------------------------
+
+FITTED = """
+lin, x, y = nn.Linear(3, 3), torch.eye(3), torch.arange(3)
+opt = torch.optim.SGD(lin.parameters(), lr=5.0)
+for _ in range(60):
+    opt.zero_grad()
+    loss = {loss}
+    loss.backward()
+    opt.step()
+"""
+WITHOUT_LOG = (
+    "or use binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "binary_cross_entropy",
+)
+for form, made, loss, others in (
+    ("softmax_of_classes", "torch.softmax(lin(x), 1)", "F.cross_entropy({}, y)", ()),
+    (
+        "sigmoid_twice",
+        "lin(x).sigmoid()",
+        "F.binary_cross_entropy_with_logits({}, x)",
+        (WITHOUT_LOG,),
+    ),
+    ("other", "lin(x).sigmoid()", "F.cross_entropy({}, y)", ()),
+):
+    activation = "softmax" if "softmax" in made else "sigmoid"
+    fix(
+        f"not_logits/{form}",
+        "lin, loss",
+        "loss < 0.1",
+        FITTED.format(loss=loss.format(made)),
+        (f"leave this {activation} out", made, "lin(x)"),
+        *others,
+    )
+fix(
+    "not_logits/no_log",
+    "lin, loss",
+    "lin.weight.grad.abs().max() > 0.4",  # the model is as wrong as can be
+    """
+lin, x, y = nn.Linear(2, 2, bias=False), torch.eye(2), torch.tensor([1, 0])
+lin.weight.data = 20 * torch.eye(2)
+loss = F.nll_loss(torch.softmax(lin(x), 1), y)
+loss.backward()
+""",
+    ("log_softmax in place of", "torch.softmax", "torch.log_softmax"),
+    (
+        "leave it out, and use cross_entropy",
+        "F.nll_loss(torch.softmax(lin(x), 1), y)",
+        "F.cross_entropy(lin(x), y)",
+    ),
+)
+fix(
+    "changed_before_read/second_name",
+    "w, loss",
+    "w.grad.tolist() == [1, 2]",  # of relu(h) + h, and not of relu(h) + relu(h)
+    """
+w = torch.tensor([-1.0, 2.0], requires_grad=True)
+h = w * 1
+skip = h
+out = F.relu(h, inplace=True)
+loss = (out + skip).sum()
+loss.backward()
+""",
+    ("inplace=False", "inplace=True", "inplace=False"),
+    ("skip = h.clone()", "skip = h", "skip = h.clone()"),
+)
+fix(
+    "changed_before_read/second_name",
+    "w, loss",
+    "w.grad.allclose(2 * w + 1)",  # of (h + 1) * h
+    """
+w = torch.tensor([-1.0, 2.0], requires_grad=True)
+h = w * 1
+skip = h
+h += 1
+loss = (h * skip).sum()
+loss.backward()
+""",
+    ("y = x + 1 for x += 1", "h += 1", "h = h + 1"),
+    ("skip = h.clone()", "skip = h", "skip = h.clone()"),
+)
+fix(
+    "partly_zero/flat",
+    "w",
+    "not w.grad.eq(0).any()",
+    """
+w, x = nn.Parameter(torch.tensor([0.5, -0.1, 0.3])), torch.randn(8, 3)
+opt = torch.optim.SGD([w], lr=0.01)
+for _ in range(2):
+    opt.zero_grad()
+    loss = (x @ F.relu(w) - 1).pow(2).mean()
+    loss.backward()
+    opt.step()
+""",
+    ("softplus", "F.relu(w)", "F.softplus(w)"),
+    ("exp", "F.relu(w)", "w.exp()"),
+    (
+        "after each step, under no_grad",
+        "opt.step()",
+        "opt.step()\n    with torch.no_grad():\n        w.clamp_(min=0.1)",
+    ),
+)
+IS_FINITE = "bool(w.grad.isfinite().all())"
+fix(
+    "nan/node",
+    "w",
+    IS_FINITE,
+    """
+w = torch.zeros(2, requires_grad=True)
+loss = w.pow(2).sum().sqrt()
+loss.backward()
+""",
+    ("clamp before it", ".sqrt()", ".clamp(min=1e-6).sqrt()"),
+    ("eps", "w.pow(2).sum()", "(w.pow(2).sum() + 1e-6)"),
+)
+for call in ("sqrt()", "log()"):
+    fix(
+        "nan/masked",
+        "w",
+        IS_FINITE,
+        f"""
+w = torch.tensor([0.0, 4.0], requires_grad=True)
+loss = torch.where(w > 1, w.{call}, w).sum()
+loss.backward()
+""",
+        ("torch.where(mask, x, 1)", f"w.{call}", f"torch.where(w > 1, w, 1).{call}"),
+    )
+for cause, divided, value in (("nan", "w * 2", "0.0"), ("exploding", "torch.ones(2)", "1e-25")):
+    fix(
+        f"{cause}/divides",
+        "w",
+        IS_FINITE,
+        f"""
+w = torch.tensor([{value}, 1.0], requires_grad=True)
+loss = torch.nan_to_num({divided} / w).sum()
+loss.backward()
+""",
+        ("x / (y + eps)", "/ w", "/ (w + 1e-6)"),
+        ("clamp(min=eps)", "/ w", "/ w.clamp(min=1e-6)"),
+    )
+
+HALF = """
+net = nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 1)).half()
+x = torch.randn(16, 8).half()
+out = net(x)
+loss = {loss} * 1e-7
+loss.backward()
+"""
+SCALED = 'torch.amp.GradScaler("cpu", init_scale=2.0**15).scale(loss).backward()'
+fix(
+    "underflow/zero",
+    "net[0].weight",
+    "bool(net[0].weight.grad.any())",
+    HALF.format(loss="out.float().pow(2).mean()"),
+    ("torch.amp.GradScaler", "loss.backward()", SCALED),
+)
+fix(
+    "underflow/on_the_way",
+    "net[0].weight",
+    "bool(net[0].weight.grad.any())",
+    HALF.format(loss="out.mean()"),
+    ("torch.amp.GradScaler", "loss.backward()", SCALED),
+    ("float32", ".half()", ".float()"),
+    ("bfloat16", ".half()", ".bfloat16()"),
+)
+
+# --- the tests ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("one", FIXES, ids=[f"{f.found}-{f.cut or i}" for i, f in enumerate(FIXES)])
+def test_a_fix_that_is_told_takes_the_symptom_away(one: Fix) -> None:
+    answer, symptom = told(one)
+    assert symptom, "the program has no symptom"
+    assert f"{answer.cause}/{answer.form.removesuffix('_made')}" == one.found, str(answer)
+    for says, *texts in one.edits:
+        assert says in answer.mend, answer.mend
+        source = one.program
+        for old, new in zip(texts[::2], texts[1::2], strict=True):
+            assert old in source
+            source = source.replace(old, new)
+        known, error = executed(source, "fixed.py")
+        assert error is None, f"{says}: {error}"
+        assert is_gone(one, known), f"{says}: the symptom is there still"
+
+
+# Fixes without a program here, and why: what is told is a look at something, or the state that it
+# takes cannot be made in a few lines. A fix that is new needs a program, or its reason.
+NOT_TRIED = {
+    "not_known/no_cause": "it says how to look, not what to change",
+    "no_backward_yet/not_run_or_cleared": "it says how to look",
+    "nan/forward": "it says where to look",
+    "nan/not_traced": "it says where to look",
+    "exploding/not_traced": "it says where to look",
+    "not_in_loss/base_used": "a view made under no_grad and switched on by hand",
+    "not_known/used_up": "without a recording: tried with one as second_backward/same_graph",
+    "custom_backward/raised": "without a recording: tried with one",
+    "gradient_shape/raised": "without a recording: tried with one",
+    "second_backward/unseen": "without a recording: tried with one as second_backward/shared",
+    "second_backward/twice": "tried as second_backward/shared, whose sentence has it too",
+    "second_backward/carried_unnamed": "tried as second_backward/carried_elsewhere",
+    "unused_input/unseen": "without a recording: tried with one as unused_input/copied",
+    "exploding/path": "advice about a design, tried as exploding/arriving",
+    "vanishing/uses": "advice about a design",
+    "fused_step/saved_before": "takes a fused optimizer",
+    "batch_norm_moves/moved": "tried as batch_norm_moves/moved_in_train_mode",
+}
+
+
+def key(cause: str, form: str) -> str:
+    return f"{cause}/{form}"
+
+
+def test_every_fix_has_a_program() -> None:
+    """By its words: several answers may tell one fix."""
+    words = {key(c, form): answer.mend for (c, form), answer in ENGLISH.answers.items()}
+    tried = {words[name] for name in (*(one.found for one in FIXES), *NOT_TRIED)}
+    without = {name: mend for name, mend in words.items() if mend and mend not in tried}
+    assert not without, "a fix without a program"
+    assert not {name for name in NOT_TRIED if words[name] in {words[f.found] for f in FIXES}}
+
+
+def test_every_fix_of_a_cut_has_a_program() -> None:
+    glue = {"at", "more", "unknown", "write_unseen"}  # no edit of their own
+    assert set(MEND) - {one.cut for one in FIXES} == glue
+
+
+# --- a fix of a cut is tested on the way to the loss ----------------------------------------------
+
+STEPS = ("{} * 3", "{}.exp()", "{}.detach()", "{}.data", "{}.clone()", "{}.long().float()")
+MENDED = {"{}.detach()": "{}", "{}.data": "{}", "{}.long().float()": "{} * 1"}
+
+
+def way(steps: list[str]) -> str:
+    """A program that takes w through these steps to a loss."""
+    lines = [f"h{i + 1} = {step.format(f'h{i}')}" for i, step in enumerate(steps)]
+    return "\n".join(
+        [
+            "w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)",
+            "h0 = w * 0.5",
+            *lines,
+            f"loss = (h{len(steps)} * v).sum()",
+            "loss.backward()",
+        ]
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_torch_agrees_on_what_stands_in_the_way(seed: int) -> None:
+    """Mend the first cut, then what is said to stand behind it: a gradient comes through then, and
+    not before."""
+    draw = random.Random(seed)
+    steps = [draw.choice(STEPS) for _ in range(5)]
+    steps[draw.randrange(5)] = "{}.detach()"
+    with gv.record() as recording:
+        executed(way(steps), "way.py")
+    first = next(i for i, step in enumerate(steps) if step in MENDED)
+    (cut,) = recording.graph.cuts
+    obstacles = obstacles_after(cut, Facts.of(recording.graph))
+    assert obstacles is not None
+    for place in [first + 3, *(o.call.source.line for o in obstacles if o.call.source)]:
+        assert executed(way(steps), "way.py")[0]["w"].grad is None
+        steps[place - 3] = MENDED[steps[place - 3]]
+    assert executed(way(steps), "way.py")[0]["w"].grad is not None
+
+
+def test_one_of_two_parallel_ways_is_enough() -> None:
+    with gv.record() as recording:
+        executed(
+            "w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)\n"
+            "h = (w * 2).detach()\n"
+            "loss = (h.data * v + h * v).sum()\n"
+            "loss.backward()",
+            "way.py",
+        )
+    assert obstacles_after(recording.graph.cuts[0], Facts.of(recording.graph)) == []
+
+
+def test_of_a_value_that_reaches_no_loss_nothing_is_said() -> None:
+    with gv.record() as recording:
+        executed(
+            "w = torch.ones(2, requires_grad=True)\nd = (w * 2).detach() * 3\nw.sum().backward()",
+            "way.py",
+        )
+    assert obstacles_after(recording.graph.cuts[0], Facts.of(recording.graph)) is None

@@ -1,0 +1,129 @@
+"""Writes ``docs/why-trial.md``: what ``why`` answered to real questions, as a reader judged it.
+
+``python tests/why/trial_table.py``. The judgements stand in ``judged.toml`` beside the questions of
+``real``, ``real_blind`` and ``real_blind2``: for each question, for the bare and for the named answer, a verdict, the
+machine-readable cause that was told, and the lines that it named.
+
+right: the true cause, at its place, and what is said to fix it does. vague: it points the right way,
+without cause or place. not known: it says that it does not know. wrong: it says something that is
+not so, or that all is well where it is not.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from test_real_truth import FOLDERS, HERE, Question, questions
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PAGE = HERE.parents[1] / "docs" / "why-trial.md"
+VERDICTS = ("right", "vague", "not known", "wrong")
+HOW = ("bare", "named")
+HEAD = """# Why, asked as people ask it
+
+Questions from public issue trackers and forums, each rebuilt as a program that runs on the CPU, with its
+true cause and its fix written down before gradviz was asked; torch alone proves both
+([tests/why/test_real_truth.py](../tests/why/test_real_truth.py)). The program is pasted into one cell under
+`%%gradviz`; then `%gradviz why` is asked bare, and with the names that the asker named. **right** is the true
+cause at its place, with a fix that works; **vague** points the right way, without cause or place; **not known**
+says so; **wrong** says what is not so, or that all is well where it is not. Readers judged the answers by the
+written truth. Written by `python tests/why/trial_table.py`; every answer as it fell: {raw}.
+
+"""
+
+
+def judged(folder: str) -> dict[str, dict[str, Any]]:
+    """Return the judgements of a folder, by id of the question."""
+    path = HERE / folder / "judged.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def no_longer_right(folder: str, answers: dict[str, dict[str, Any]]) -> list[str]:
+    """Return which of the answers that were judged to be right have another cause now, or none of
+    the places.
+
+    Args:
+        folder: of the questions.
+        answers: (cause, lines, text) of the bare and of the named answer, by id of the question.
+    """
+    blamed = {q.fields["id"]: set(q.fields["blame"]) for q in questions(folder)}
+    changed = []
+    for name, told in judged(folder).items():
+        for how in HOW:
+            if name not in answers or told[how]["verdict"] != "right":
+                continue
+            cause, lines, _ = answers[name][how]
+            had_place = not blamed[name].isdisjoint(told[how]["lines"])
+            if cause != told[how]["cause"] or (had_place and blamed[name].isdisjoint(lines)):
+                changed.append(
+                    f"{name}, {how}: {told[how]['cause']} was right; now {cause}, {lines}"
+                )
+    return changed
+
+
+# what became of the second set after its one run
+LEARNT = (
+    "This set is used up: rules were learnt from it since, and it no longer counts as blind. "
+    "The table is the one run of its day. Answered rightly since, bare: "
+    '"FactorVAE encoder graph detaching during discriminator loss optimization" (extra_gradient) '
+    'and "Modifying way of store layers" (not_moved).'
+)
+
+
+def page() -> str:
+    """Return the page."""
+    raw = ", ".join(
+        f"[{folder}](../tests/why/{folder}/answers.txt)" for folder in FOLDERS if judged(folder)
+    )
+    return HEAD.format(raw=raw) + "\n".join(
+        [
+            *_part("real_blind2", "The second set kept aside, as it fell", LEARNT),
+            *_part("real_blind", "The first set kept aside, as it fell; learnt from since"),
+            *_part("real", "Worked with while the rules were written"),
+        ]
+    )
+
+
+def _part(folder: str, title: str, note: str = "") -> Iterator[str]:
+    asked, told = questions(folder), judged(folder)
+    if not told:
+        return
+    known = [q for q in asked if q.fields["id"] in told]
+    yield f"## {title}"
+    yield ""
+    if note:
+        yield note
+        yield ""
+    yield f"{len(known)} of {len(asked)} questions judged."
+    yield ""
+    yield f"| | {' | '.join(VERDICTS)} |"
+    yield "| --- |" + " ---: |" * len(VERDICTS)
+    for how in HOW:
+        for kind in ("silent", "raises", "healthy", "all"):
+            verdicts = Counter(
+                told[q.fields["id"]][how]["verdict"] for q in known if kind in (q.kind, "all")
+            )
+            yield f"| {how}, {kind} | {' | '.join(str(verdicts[v]) for v in VERDICTS)} |"
+    yield ""
+    yield "| question | true cause | bare | named |"
+    yield "| --- | --- | --- | --- |"
+    yield from (_row(q, told[q.fields["id"]]) for q in known)
+    yield ""
+
+
+def _row(question: Question, told: dict[str, Any]) -> str:
+    fields = question.fields
+    cells = (f"{told[how]['verdict']} ({told[how]['cause'] or 'no answer'})" for how in HOW)
+    title = fields["title"].replace("|", "\\|")
+    return f"| [{title}]({fields['link']}) | {fields['cause'].replace('|', chr(92) + '|')} | {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
