@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from lab import FLAGS, INSTALL, Lab, Tab, find_chromium, jupyterlab, new_tab
-from playwright.sync_api import Browser, sync_playwright
+from lab import FLAGS, INSTALL, PATIENCE_MS, Lab, Tab, find_chromium, jupyterlab, new_tab
+from playwright.sync_api import Browser, expect, sync_playwright
 
+expect.set_options(timeout=PATIENCE_MS)
 collect_ignore = ["watch"]  # its sitecustomize.py is for other processes than this one
 
 

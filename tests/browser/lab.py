@@ -36,6 +36,9 @@ SETTINGS = {
     "notebook-extension/tracker": {"windowingMode": "none"},
     "docmanager-extension/plugin": {"autosave": False},
 }
+# How long a busy machine may take for anything. What is there goes on at once, so a long wait
+# slows nothing down and makes no test weaker.
+PATIENCE_MS = 180_000
 LOCAL = {"127.0.0.1", "localhost", "::1"}
 
 
@@ -128,7 +131,7 @@ def new_tab(browser: Browser, width: int = 1440, height: int = 900) -> Iterator[
     context.route(lambda url: not url.startswith(("data:", "blob:")), stay_here)
     page = context.new_page()
     page.on("websocket", note_socket)
-    page.set_default_timeout(90_000)
+    page.set_default_timeout(PATIENCE_MS)
     yield Tab(page, strangers)
     context.close()
 
@@ -154,7 +157,7 @@ def reach(page: Page, selector: str) -> None:
 
 def _address(server: subprocess.Popen[bytes], home: Path, token: str) -> str:
     """Wait until the server answers; its URL, with a slash at the end."""
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + PATIENCE_MS / 1000
     while time.monotonic() < deadline and server.poll() is None:
         for file in (home / "runtime").glob("jpserver-*.json"):
             url: str = json.loads(file.read_text() or "{}").get("url", "")

@@ -15,7 +15,7 @@ from typing import Any
 
 import nbformat
 import torch
-from lab import Lab
+from lab import PATIENCE_MS, Lab
 from playwright.sync_api import Page
 
 import gradviz as gv
@@ -221,7 +221,7 @@ class Panel:
 
     def _comes(self, look: Callable[[], bool]) -> bool:
         """Looks again and again: ``wait_for_function`` takes the promise of an answer for a yes."""
-        end = time.monotonic() + 15
+        end = time.monotonic() + PATIENCE_MS / 1000
         while not (found := look()) and time.monotonic() < end:
             self.page.wait_for_timeout(30)
         return found

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 import torch
-from lab import ARTEFACTS, reach
+from lab import ARTEFACTS, PATIENCE_MS, reach
 from playwright.sync_api import Browser, Page, expect
 from recordings import course
 
@@ -98,7 +98,7 @@ def visit(browser: Browser, tmp_path: Path) -> Iterator[Open]:
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE_MS)
         page.add_init_script(WATCH)
         page.on(
             "request",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import ARTEFACTS, Lab, new_tab
+from lab import ARTEFACTS, PATIENCE_MS, Lab, new_tab
 from live import open_lab, run_python, write_notebook
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -70,7 +70,7 @@ def visit(browser: Browser, tmp_path: Path) -> Iterator[Visit]:
         viewport = {"width": width, "height": 900}
         contexts.append(browser.new_context(viewport=viewport, offline=True, **options))
         page: Page = contexts[-1].new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE_MS)
         page.on("console", lambda m: problems.append(m.text))
         page.on("pageerror", lambda e: problems.append(str(e)))
         page.goto(file.as_uri() + tail)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from lab import ROOT, Lab, Tab, new_tab
+from lab import PATIENCE_MS, ROOT, Lab, Tab, new_tab
 from live import COURSE, COURSE_CONTROLS, HEAD, open_lab, run_python, write_notebook
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -68,7 +68,7 @@ def asked(browser: Browser, lab: Lab, complaints: list[str]) -> Iterator[Tab]:
         # nobody answered, and it ran to its end
         tab.page.get_by_text("the last cell", exact=True).wait_for()
         tab.page.locator(".gradviz-question .gv-line").first.wait_for()
-        tab.page.set_default_timeout(20_000)
+        tab.page.set_default_timeout(PATIENCE_MS)
         yield tab
 
 

@@ -100,7 +100,7 @@ def is_true(panel: Panel) -> None:
 def press(panel: Panel, name: str) -> None:
     # ipywidgets puts a sign of a broken link before the words of a button without a kernel.
     words = re.compile(rf"^\s*{re.escape(name)}\s*$")
-    panel.room.locator(PRESSED, has_text=words).click(timeout=20_000)
+    panel.room.locator(PRESSED, has_text=words).click()
 
 
 def shoot(page: Page, panel: Panel, name: str) -> None:
@@ -163,8 +163,8 @@ def test_while_a_cell_runs_the_old_picture_is_dimmed_and_says_so(
         page.evaluate("() => { window.before = notices.length; }")
         press(slow, "again")  # a scenario that is slow itself
         is_old(slow, WAITING)
-        expect(slow.room.get_by_role("button", name="again (1)")).to_be_visible(timeout=20_000)
-        expect(slow.room.locator(".gv-notice")).to_be_hidden(timeout=20_000)
+        expect(slow.room.get_by_role("button", name="again (1)")).to_be_visible()
+        expect(slow.room.locator(".gv-notice")).to_be_hidden()
         is_true(slow)
         assert not complaints
 
@@ -303,7 +303,7 @@ CLICKS = """async ([index, names]) => {
     const room = live.rooms()[index];
     const log = fake.watch(room);
     const until = async test => {
-        const end = performance.now() + 20000;
+        const end = performance.now() + 180000;
         while (!test() && performance.now() < end) await new Promise(done => setTimeout(done, 5));
         if (!test()) throw new Error("no state came");
     };
@@ -400,7 +400,7 @@ def test_a_page_that_is_loaded_again_after_a_restart_says_nothing_untrue(
         page.wait_for_function("() => live.idle()")
         open_lab(page, lab, "reloaded.ipynb")
         words = page.locator(".jp-OutputArea").nth(1)
-        expect(words).to_contain_text("Error displaying widget", timeout=30_000)  # JupyterLab's
+        expect(words).to_contain_text("Error displaying widget")  # JupyterLab's
         page.screenshot(path=ARTEFACTS / "waiting-reloaded.png")
         assert page.locator(".jp-OutputArea .gv-control").count() == 0
         assert page.locator(".gv-said, .gv-notice").count() == 0
@@ -438,7 +438,7 @@ def test_a_value_that_a_control_refuses_is_taken_back_and_nothing_waits_for_ever
             before = number.input_value()
             number.fill(wrong)
             number.press("Enter")
-            expect(number).to_have_value(before, timeout=20_000)
+            expect(number).to_have_value(before)
             is_true(even)
             number.fill(right)
             number.press("Enter")

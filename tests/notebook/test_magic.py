@@ -24,7 +24,7 @@ def run(*cells: str, allow_errors: bool = True) -> list[list[Any]]:
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(c) for c in (SETUP, *cells)]
     )
-    NotebookClient(notebook, allow_errors=allow_errors, timeout=120).execute(
+    NotebookClient(notebook, allow_errors=allow_errors, timeout=600).execute(
         stderr=subprocess.DEVNULL
     )
     return [cell.outputs for cell in notebook.cells[1:]]

@@ -73,7 +73,7 @@ def test_an_unknown_format_is_an_error_that_lists_the_known_ones() -> None:
 def test_nothing_is_printed_to_stderr_not_even_the_first_time() -> None:
     code = f"from gradviz.picture import render; render.render({SMALL!r})"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, check=True, timeout=120
+        [sys.executable, "-c", code], capture_output=True, check=True, timeout=600
     )
     assert done.stderr == b""
 
