@@ -387,6 +387,8 @@ def test_a_lost_tag_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 OUR_WORDS = {"sentence", "sentences", "text", "alt"}
 SHOWS = (ast.BoolOp, ast.JoinedStr, ast.FormattedValue, ast.Starred, ast.keyword)
+# `Shown` is what the moving picture of the README keeps of a state.
+PRINTS = {"print", "html.escape", "textwrap.wrap", "Shown"}
 SEARCHES = frozenset(
     """partition rpartition split rsplit splitlines index rindex find rfind count replace startswith
     endswith removeprefix removesuffix""".split()
@@ -429,7 +431,7 @@ def words_read(node: ast.AST) -> str | None:
 
 
 def is_printed_whole(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
-    """Whether it is an argument of print, as it is: of the sentences, one of them, too."""
+    """Whether it is printed or drawn as it is: of the sentences, one of them, too."""
     parent = parents[node]
     if words_read(node) == "sentences" and isinstance(parent, ast.Subscript):
         if isinstance(parent.slice, ast.Slice):
@@ -437,7 +439,7 @@ def is_printed_whole(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
         parent = parents[parent]
     while isinstance(parent, SHOWS):
         parent = parents[parent]
-    return isinstance(parent, ast.Call) and ast.unparse(parent.func) == "print"
+    return isinstance(parent, ast.Call) and ast.unparse(parent.func) in PRINTS
 
 
 def is_searched(parent: ast.AST) -> bool:

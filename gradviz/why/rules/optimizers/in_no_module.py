@@ -24,18 +24,12 @@ def in_no_module(case: Case, found: Explanation) -> Explanation | None:
     new = _in_none_of([*case.modules, *case.known_modules], case.never_written)
     if not new:
         return None
-    name = case.paths.words.name
     places = {
         i: place
         for m in (*case.modules, *case.known_modules)
         for i, place in _in_plain_containers(m, case.called.get(id(m)) or type(m).__name__)
     }
-    names = pattern(
-        [
-            places[i][0] if i in places else case.called.get(i) or name(state.id)
-            for i, state in new.items()
-        ]
-    )
+    names = _called(new, places, case)
     ids = [state.id for state in new.values()]
     lists = list(dict.fromkeys(places[i][1] for i in new if i in places))
     mild = found.cause.level is not Level.FINE
@@ -52,6 +46,17 @@ def in_no_module(case: Case, found: Explanation) -> Explanation | None:
         lists=lists,
     )
     return told._replace(more=(*told.more, found.verdict)) if mild else told
+
+
+def _called(new: Mapping[int, Tensor], places: Mapping[int, tuple[str, str]], case: Case) -> str:
+    """Return one name for them all: by the list that holds them, else by the program's name."""
+    name = case.paths.words.name
+    return pattern(
+        [
+            places[i][0] if i in places else case.called.get(i) or name(state.id)
+            for i, state in new.items()
+        ]
+    )
 
 
 def _in_none_of(modules: list[Any], states: Mapping[int, Tensor]) -> dict[int, Tensor]:
