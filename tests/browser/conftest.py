@@ -9,6 +9,7 @@ import pytest
 from lab import FLAGS, INSTALL, PATIENCE_MS, Lab, Tab, find_chromium, jupyterlab, new_tab
 from playwright.sync_api import Browser, expect, sync_playwright
 
+pytest.register_assert_rewrite("live")  # so that what differs is shown
 expect.set_options(timeout=PATIENCE_MS)
 collect_ignore = ["watch"]  # its sitecustomize.py is for other processes than this one
 
