@@ -172,7 +172,7 @@ function needsPageKeys(element) {
  * @param {number} scale
  * @returns {State}
  */
-function scalePicture(state, scale) {
+export function scalePicture(state, scale) {
   if (scale === 1) return state;
   /** @type {(whole: string, name: string, size: string) => string} */
   const larger = (_, name, size) => ` ${name}="${Number(size) * scale}"`;

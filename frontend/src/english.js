@@ -83,6 +83,7 @@ export const ENGLISH = {
   next_step: "Next step",
   last_step: "Last step",
   step_of: "step {step} of {last}",
+  just_show: "Just show me",
   dark: "Dark",
   present: "Present",
   print_menu: "Print…",

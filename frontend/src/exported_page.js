@@ -1,9 +1,11 @@
-// The exported page: a book, and the bar above it.
+// The exported page: a book or a question, and the bar above it.
 
 import { mountBook } from "./book.js";
 import { makeElement } from "./dom.js";
+import { embed } from "./embedding.js";
 import { unpackBook } from "./packed.js";
 import { makePrintMenu } from "./printing.js";
+import { mountQuestion } from "./question.js";
 import { sentence, useWords } from "./words.js";
 
 const PRESENTED = 2.5; // times as large
@@ -16,7 +18,8 @@ export async function mountPage() {
   const root = document.documentElement;
   const app = findById("gv-app");
   app.replaceChildren();
-  const mounted = mountBook(app, book, { hasAddresses: true });
+  if (query.has("embed")) embed();
+  const [mounted, menu] = mount(app, book, query.get("print"));
   const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
   const dark = makeToggle(sentence("dark"), isDark, (isOn) => {
     root.style.colorScheme = isOn ? "dark" : "light";
@@ -25,8 +28,22 @@ export async function mountPage() {
     root.classList.toggle("gv-present", isOn);
     mounted.enlarge(isOn ? PRESENTED : 1);
   });
-  const menu = makePrintMenu(book, mounted, query.get("print"));
-  findById("gv-head").append(makeElement("div", { className: "gv-bar" }, dark, present, menu));
+  findById("gv-head").append(makeElement("div", { className: "gv-bar" }, dark, present, ...menu));
+}
+
+/**
+ * Puts what the page holds into it. A question has one picture, which the browser's own command prints.
+ *
+ * @param {HTMLElement} app
+ * @param {import("./types.d.ts").Book} book
+ * @param {string | null} printed
+ * @returns {[{ enlarge(factor: number): void }, HTMLElement[]]}
+ */
+function mount(app, book, printed) {
+  const { question } = book;
+  if (question) return [mountQuestion(app, { ...book, question }), []];
+  const mounted = mountBook(app, book, { hasAddresses: true });
+  return [mounted, [makePrintMenu(book, mounted, printed)]];
 }
 
 async function readBook() {

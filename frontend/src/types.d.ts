@@ -121,8 +121,22 @@ export interface Book {
   states: State[];
   /** Of an outline: which state has these modules open, by their names, one a line. */
   openings?: Record<string, number>;
+  /** What is asked, where the page is a question; it then has one state. */
+  question?: Question;
   /** Sentences in another language. */
   words?: Partial<Words>;
+}
+
+export interface Question {
+  /** What is asked; code stands between backticks. */
+  text: string;
+  /** What was chosen and the code does not say. */
+  settings: string;
+  answers: string[];
+  /** What is said to each answer, with the card that lights up, or ""; the last to whoever just looks. */
+  replies: { sentence: string; card: string }[];
+  /** The place of the right answer; null where none is. */
+  right: number | null;
 }
 
 export type ControlKind = "buttons" | "dropdown" | "checkbox" | "slider" | "counter" | "steps";

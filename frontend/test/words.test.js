@@ -4,6 +4,7 @@ import { afterEach, test } from "node:test";
 import { mountBook } from "../src/book.js";
 import { findChanges, sayChanges } from "../src/changes.js";
 import { makePrintMenu } from "../src/printing.js";
+import { mountQuestion } from "../src/question.js";
 import { ENGLISH } from "../src/english.js";
 import { sentence, useWords } from "../src/words.js";
 import { makeState, openPage, press } from "./page.js";
@@ -153,6 +154,12 @@ test("all that is said comes from the table, the state or the code", () => {
   press(outline.querySelector("[data-gv=n1]"), "Enter");
   lookAround();
 
+  const asked = { text: "t", settings: "", answers: ["t"], replies: [{ sentence: "s", card: "" }], right: 0 };
+  const question = document.createElement("div");
+  mountQuestion(question, { ...book, controls: [], question: asked });
+  question.querySelector("input").dispatchEvent(new Event("change"));
+  textsOf(question).forEach((text) => texts.add(text));
+
   const rows = [
     { key: "lost", card: "", cells: ["lost", "", ""], level: 0 },
     { key: "h.*", card: "n0", cells: ["h.*", "2", "none"], level: 1 },
@@ -171,7 +178,7 @@ test("all that is said comes from the table, the state or the code", () => {
   const names = ["True", "False", "None", "grad", "requires_grad", "is_leaf", "grad_fn"];
   const given = JSON.stringify([book, outlineBook, byGroups, typed, names]);
   const prose = [...texts].flatMap(listProse);
-  const strange = prose.filter((text) => !given.includes(text) && !/^[\d\s-]*$/.test(text));
+  const strange = prose.filter((text) => !given.includes(text) && !/^[\d\s✓✗-]*$/.test(text));
   assert.deepEqual(strange, []);
 
   const said = [...texts].join();

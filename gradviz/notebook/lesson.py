@@ -208,6 +208,27 @@ class Question:
                 )
         return truth
 
+    def book(self) -> dict[str, Any]:
+        """Run what is asked about once, and return the question with all replies as plain data for
+        an exported page."""
+        run = self._look()
+        replies = [self._reply(run, position) for position in (*range(len(self.answers)), None)]
+        return {
+            "title": say("question.title"),
+            "code": self.code,
+            "controls": [],
+            "states": [run.state],
+            "question": {
+                "text": self.text,
+                "settings": self.settings,
+                "answers": self.answers,
+                "replies": [
+                    {"sentence": reply.sentence, "card": _card_id(run, reply)} for reply in replies
+                ],
+                "right": replies[-1].place,
+            },
+        }
+
     def _take(self, position: int | None) -> str:
         """Take an answer by its position, None for none of them, and return the reply."""
         self._given = position
@@ -310,10 +331,9 @@ class Question:
         from gradviz.live.widget import Shown
 
         state = {**run.state, "sentence": reply.sentence}
-        card = next((i for i, card in state["cards"].items() if card["key"] == reply.card), "")
         with self._graph_widget.hold_sync():
             self._graph_widget.figure, self._graph_widget.state = run.figure, state
-            self._graph_widget.selected = card
+            self._graph_widget.selected = _card_id(run, reply)
             self._graph_widget.belongs_to([Shown.of(self._buttons, "index", given)])
         self._buttons.index = given
         self._dress()
@@ -490,6 +510,12 @@ def button_text(value: Any) -> str:
     ('5', '[2, 2]', 'None')
     """
     return visible(f"{value:.10g}" if isinstance(value, float) else str(value))
+
+
+def _card_id(run: Run, reply: Reply) -> str:
+    """Return the id of the card that lights up in the picture of a run, or ""."""
+    cards = run.state["cards"].items()
+    return next((id for id, card in cards if card["key"] == reply.card), "")
 
 
 def _read(value: Any) -> str:

@@ -8,6 +8,7 @@ import html
 import json
 import re
 import zlib
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -34,8 +35,10 @@ def styles(*names: str) -> str:
     return f"{static(*names)}\n{dark_rules(CANVAS)}\n"
 
 
-def page(book: dict[str, Any]) -> bytes:
+def page(book: dict[str, Any], links: Mapping[str, str] | None = None) -> bytes:
     """Write the file for one book; the same bytes for the same book.
+
+    ``links`` are text -> address, and stand above it.
 
     The states repeat each other, so they are deflated: a seventh of their size, and user text in
     base64 can break out of nothing.
@@ -52,7 +55,8 @@ def page(book: dict[str, Any]) -> bytes:
         "language": _shown(language().code),
         "title": _shown(book["title"]),
         "style": style,
-        "first": _first(book),
+        "links": _links(links or {}),
+        "first": _first_of_question(book) if "question" in book else _first(book),
         "data": base64.b64encode(zlib.compress(data, 9)).decode(),
         "script": script,
     }
@@ -64,6 +68,20 @@ def page(book: dict[str, Any]) -> bytes:
 def with_words(book: dict[str, Any]) -> dict[str, Any]:
     """Return a book with what the page itself says, unless that is what its script says anyway."""
     return book if language() is ENGLISH else {**book, "words": dict(language().page)}
+
+
+def _links(links: Mapping[str, str]) -> str:
+    """Write the line of links, or "" for none."""
+    written = [f'<a href="{_shown(address)}">{_shown(text)}</a>' for text, address in links.items()]
+    return f'<nav id="gv-links">{" ".join(written)}</nav>\n' if written else ""
+
+
+def _first_of_question(book: dict[str, Any]) -> str:
+    """Write what is asked, for a reader with scripts off; nothing in it tells the answer."""
+    question, code = book["question"], book["code"].get("text", "")
+    answers = "".join(f"<li>{_shown(answer)}</li>" for answer in question["answers"])
+    asked = f"<p>{_shown(question['text'])} {_shown(question['settings'])}</p>"
+    return f"{asked}\n<pre>{_shown(code)}</pre>\n<ul>{answers}</ul>"
 
 
 def _first(book: dict[str, Any]) -> str:

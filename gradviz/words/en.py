@@ -2591,6 +2591,7 @@ FILLED = {
 
 # what is asked and replied: notebook/lesson.py
 QUESTION = {
+    "title": "Question",
     "just_show": "Just show me",
     "reveal": "Reveal (R)",
     "just_show_title": "Show what happens, without an answer",
@@ -2740,6 +2741,7 @@ PAGE = {
     "last_step": "Last step",
     "step_of": "step {step} of {last}",
     # the page
+    "just_show": QUESTION["just_show"],
     "dark": "Dark",
     "present": "Present",
     "print_menu": "Print…",

@@ -225,6 +225,7 @@ var ENGLISH = {
   next_step: "Next step",
   last_step: "Last step",
   step_of: "step {step} of {last}",
+  just_show: "Just show me",
   dark: "Dark",
   present: "Present",
   print_menu: "Print…",
@@ -2319,6 +2320,13 @@ function scalePicture(state, scale) {
   return { ...state, svg };
 }
 
+// src/embedding.js
+function embed() {
+  document.documentElement.classList.add("gv-embedded");
+  const tell = () => parent.postMessage({ gradviz: { height: document.body.offsetHeight } }, "*");
+  new ResizeObserver(tell).observe(document.body);
+}
+
 // src/packed.js
 async function unpackBook(bytes) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
@@ -2427,6 +2435,82 @@ function fitSheet(sheet) {
   sheet.classList.toggle("gv-long", isTooLong());
 }
 
+// src/question.js
+var LETTERS2 = "ABCD";
+function mountQuestion(el, book) {
+  const { text, settings, answers, replies, right } = book.question;
+  const prefix = makePrefix();
+  const [run] = book.states;
+  let scale = 1;
+  let given = -1;
+  const root = makeElement("div", { className: "gv-question gv-open" });
+  el.append(root);
+  const panel = mountPanel(root, { prefix });
+  panel.setCode(book.code ?? {}, []);
+  const asked = makeElement("p", { className: "gv-asked", id: `${prefix}-asked` }, ...markedUp(text));
+  if (settings) asked.append(makeElement("span", { className: "gv-with" }, settings));
+  const inputs = answers.map((_, i) => makeElement("input", { type: "radio", name: `${prefix}-answer`, onchange: () => reply(i) }));
+  const marks = answers.map(() => makeElement("b", { className: "gv-mark" }));
+  const labels = inputs.map((input, i) => makeElement(
+    "label",
+    {},
+    input,
+    makeElement("span", { "data-letter": LETTERS2[i] }, answers[i], marks[i])
+  ));
+  const group = { className: "gv-answers", role: "radiogroup" };
+  const choices = makeElement("div", group, ...labels);
+  choices.setAttribute("aria-labelledby", asked.id);
+  const show = makeElement("button", { type: "button", className: "gv-show" }, sentence("just_show"));
+  show.addEventListener("click", () => reply(answers.length));
+  root.prepend(asked);
+  root.querySelector(".gv-code")?.after(choices, show);
+  function reply(answer) {
+    given = answer;
+    inputs.forEach((input, i) => {
+      input.checked = i === answer;
+      writeText(marks[i], i === right ? "✓" : i === answer ? "✗" : "");
+      labels[i].classList.toggle("gv-right", i === right);
+      labels[i].classList.toggle("gv-wrong", i === answer && i !== right);
+    });
+    draw();
+  }
+  function draw() {
+    if (given < 0) return;
+    root.classList.remove("gv-open");
+    panel.show({ ...scalePicture(run, scale), sentence: replies[given].sentence }, null);
+    panel.select(replies[given].card);
+  }
+  function press(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.defaultPrevented) return;
+    if (targetOf(event).closest?.("textarea, select, input:not([type=radio])")) return;
+    const letter = event.key.toUpperCase();
+    const answer = letter === "R" ? answers.length : LETTERS2.slice(0, answers.length).indexOf(letter);
+    if (answer < 0 || letter.length !== 1) return;
+    event.preventDefault();
+    reply(answer);
+  }
+  document.addEventListener("keydown", press);
+  return {
+    /**
+     * Lets pictures get so many times as large as they were drawn.
+     *
+     * @param {number} factor
+     */
+    enlarge(factor) {
+      scale = factor;
+      draw();
+    },
+    destroy() {
+      document.removeEventListener("keydown", press);
+      panel.destroy();
+      root.remove();
+    }
+  };
+}
+function markedUp(text) {
+  return text.split("`").map((part, i) => i % 2 ? makeElement("code", {}, part) : part);
+}
+
 // src/exported_page.js
 var PRESENTED = 2.5;
 async function mountPage() {
@@ -2436,7 +2520,8 @@ async function mountPage() {
   const root = document.documentElement;
   const app = findById("gv-app");
   app.replaceChildren();
-  const mounted = mountBook(app, book, { hasAddresses: true });
+  if (query.has("embed")) embed();
+  const [mounted, menu] = mount(app, book, query.get("print"));
   const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
   const dark = makeToggle(sentence("dark"), isDark, (isOn) => {
     root.style.colorScheme = isOn ? "dark" : "light";
@@ -2445,8 +2530,13 @@ async function mountPage() {
     root.classList.toggle("gv-present", isOn);
     mounted.enlarge(isOn ? PRESENTED : 1);
   });
-  const menu = makePrintMenu(book, mounted, query.get("print"));
-  findById("gv-head").append(makeElement("div", { className: "gv-bar" }, dark, present, menu));
+  findById("gv-head").append(makeElement("div", { className: "gv-bar" }, dark, present, ...menu));
+}
+function mount(app, book, printed) {
+  const { question } = book;
+  if (question) return [mountQuestion(app, { ...book, question }), []];
+  const mounted = mountBook(app, book, { hasAddresses: true });
+  return [mounted, [makePrintMenu(book, mounted, printed)]];
 }
 async function readBook() {
   const packed = atob(findById("gv-data").textContent ?? "");
