@@ -20,13 +20,14 @@ class Page(NamedTuple):
     title: str
     place: str
     scenario: str
+    cell: str
 
 
-def document(title: str, body: str, style: str = "") -> str:
-    """A page without scripts, in the site's own look."""
+def document(title: str, body: str, style: str = "", policy: str = POLICY) -> str:
+    """A page in the site's own look; without scripts, unless ``policy`` allows for them."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{html.escape(title)}</title>\n<style>{STYLE}{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )

@@ -7,15 +7,26 @@ import io
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .books import Notebook, plain
+from .books import Cell, Notebook, plain
 
 
 class Shown(NamedTuple):
     """Something live that a cell made."""
 
-    section: str
-    name: str  # of the scenario, or "play"
-    what: Any  # an Exploration or a Recording
+    cell: Cell
+    name: str  # of the scenario, or "play", or "question"
+    what: Any  # an Exploration, a Recording or a Question
+
+    @property
+    def section(self) -> str:
+        """The heading above it, without its signs."""
+        return plain(self.cell.section)
+
+    @property
+    def title(self) -> str:
+        """What it is called in a list of what the notebook shows."""
+        kind = {"play": ", step by step", "question": ", question"}.get(self.name, "")
+        return f"{self.section}{kind}"
 
 
 def shown(notebook: Notebook) -> Iterator[Shown]:
@@ -28,6 +39,7 @@ def shown(notebook: Notebook) -> Iterator[Shown]:
 
     from gradviz.live.explore import Exploration
     from gradviz.live.player import Player
+    from gradviz.notebook.lesson import Question
 
     shell: Any = InteractiveShell.instance()
     seen: dict[int, Exploration] = {}
@@ -39,11 +51,12 @@ def shown(notebook: Notebook) -> Iterator[Shown]:
                 f"{notebook.name}: cell {cell.id} raised"
                 f" {ran.error_in_exec or ran.error_before_exec!r}"
             )
-        section = plain(cell.section)
         for value in [
             v for v in shell.user_ns.values() if isinstance(v, Exploration) and id(v) not in seen
         ]:
             seen[id(value)] = value
-            yield Shown(section, value.__name__, value)  # type: ignore[attr-defined]
+            yield Shown(cell, value.__name__, value)  # type: ignore[attr-defined]
         if isinstance(ran.result, Player):
-            yield Shown(section, "play", ran.result._recording)
+            yield Shown(cell, "play", ran.result._recording)
+        if isinstance(ran.result, Question):
+            yield Shown(cell, "question", ran.result)

@@ -1,9 +1,8 @@
-"""Every live scenario of the course as a page that opens from disk: ``python -m course.site
-[folder]``.
+"""The course without a kernel, as pages that open from disk: ``python -m course.site [folder]``.
 
-One page for each `gv.explore` and `gv.play` of the notebooks, an index, and class/ for a teacher.
-No page asks anybody for anything. A notebook runs in a process of its own, as it would in a kernel
-of its own.
+A page for each notebook, one for each `gv.explore`, `gv.play` and question in it, an index, and
+class/ for a teacher. No page asks anybody for anything. A notebook runs in a process of its own, as
+it would in a kernel of its own.
 """
 
 from __future__ import annotations
@@ -13,17 +12,27 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import gradviz
+from gradviz.live.explore import Exploration
 
-from . import ROOT, handouts, teaching
+from . import ROOT, handouts, reader, teaching
 from .books import Notebook, notebooks, plain
 from .pages import Page, document
 from .running import shown
 
 SITE = ROOT / "build" / "site"
 LIMIT = 512  # states of one page
+NEXT = "#next"  # in a page whose next one is not known yet
+THUMBNAIL = "thumbnail.svg"
+SNIPPET = '<iframe src="…/copy_or_cut.html?embed" width="100%" height="700"></iframe>'
+STYLE = """
+.thumbnail { float: right; max-width: 120px; max-height: 90px; margin-left: 12px; padding: 2px;
+  background: #fff; }
+section { overflow: hidden; }
+"""
 
 
 def pages_of(notebook: Notebook, folder: Path) -> list[Page]:
@@ -31,16 +40,61 @@ def pages_of(notebook: Notebook, folder: Path) -> list[Page]:
     written: list[Page] = []
     (folder / notebook.name).mkdir(parents=True, exist_ok=True)
     for live in shown(notebook):
-        taken = [page.place for page in written]
-        names = (
-            f"{notebook.name}/{live.name}{number or ''}.html" for number in range(len(taken) + 1)
-        )
-        place = next(name for name in names if name not in taken)
-        kind = "" if live.name != "play" else ", step by step"
-        title = f"{notebook.title}: {live.section}{kind}"
-        gradviz.export(live.what, folder / place, title=title, limit=LIMIT)
-        written.append(Page(f"{live.section}{kind}", place, live.name))
+        place = _free_place(f"{notebook.name}/{live.name}", [page.place for page in written])
+        title = f"{notebook.title}: {live.title}"
+        links = _links(notebook, live.cell.id, written)
+        gradviz.export(live.what, folder / place, title=title, limit=LIMIT, links=links)
+        if written:
+            _lead_on(folder / written[-1].place, Path(place).name)
+        elif isinstance(live.what, Exploration):
+            picture = folder / notebook.name / THUMBNAIL
+            picture.write_text(live.what.figure.svg, encoding="utf-8")
+        written.append(Page(live.title, place, live.name, live.cell.id))
+    if written:
+        _lead_on(folder / written[-1].place, f"../{_beside(notebook, 1)}")
+    reader.write(notebook, folder, written, _neighbours(notebook))
     return written
+
+
+def _free_place(name: str, taken: Sequence[str]) -> str:
+    """Return the first address of this name, or of it with a number, that is not taken."""
+    names = (f"{name}{number or ''}.html" for number in range(len(taken) + 1))
+    return next(name for name in names if name not in taken)
+
+
+def _links(notebook: Notebook, cell: str, before: Sequence[Page]) -> dict[str, str]:
+    """Return what stands above a live page: text -> address."""
+    previous = {"← Previous": Path(before[-1].place).name} if before else {}
+    return {
+        "Course": "../index.html",
+        notebook.title: f"../{notebook.name}.html#{cell}",
+        **previous,
+        "Next →": NEXT,
+        "Run it yourself": "../index.html#run",
+    }
+
+
+def _lead_on(page: Path, address: str) -> None:
+    """Let a page that was written before its next one was known lead there."""
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace(f'href="{NEXT}"', f'href="{address}"', 1), encoding="utf-8")
+
+
+def _beside(notebook: Notebook, by: int) -> str:
+    """Return the address of the notebook so many places later; the index, where there is none."""
+    names = [one.name for one in notebooks()]
+    place = names.index(notebook.name) + by
+    return f"{names[place]}.html" if 0 <= place < len(names) else "index.html"
+
+
+def _neighbours(notebook: Notebook) -> dict[str, str]:
+    """Return what stands above and below a notebook's page: text -> address."""
+    return {
+        "Course": "index.html",
+        "← Previous": _beside(notebook, -1),
+        "Next →": _beside(notebook, 1),
+        "Run it yourself": "index.html#run",
+    }
 
 
 def build(folder: Path) -> dict[str, list[Page]]:
@@ -69,28 +123,48 @@ def build(folder: Path) -> dict[str, list[Page]]:
 
 def index(folder: Path, made: dict[str, list[Page]]) -> str:
     """The page that leads to all others."""
-    parts = []
-    for notebook in notebooks():
-        links = "".join(
-            f'<li><a href="{page.place}">{html.escape(page.title)}</a></li>'
-            for page in made[notebook.name]
-        )
-        needed = plain(notebook.told("You need"))
-        parts.append(
-            f"<section><h2>{html.escape(notebook.title)}</h2>\n<p>Time:"
-            f" {html.escape(plain(notebook.told('Time')))} You need:"
-            f" {html.escape(needed)}</p>\n<ul>{links}</ul></section>"
-        )
+    parts = [_section(notebook, folder, made[notebook.name]) for notebook in notebooks()]
     count = sum(map(len, made.values()))
     body = (
-        "<h1>See what autograd does, and what it forgets</h1>\n<p>The live pictures of the course,"
-        f" as {count} pages ({megabytes(folder)} in all). They need no Python and no network. The"
-        " notebooks around them hold the questions and the explanations.</p>\n<p><a"
-        ' href="class/index.html">For a class: a route of 90 minutes and two handouts.</a> In'
-        " every page, Page Down and Page Up step through its states; <code>?present</code> at the"
-        " end of the address enlarges it.</p>\n" + "\n".join(parts)
+        "<main>\n<h1>See what autograd does, and what it forgets</h1>\n<p>The course, to read and to"
+        f" click: {len(parts)} notebooks with {count} live pictures and questions"
+        f" ({megabytes(folder)} in all). They need no Python and no network.</p>\n<p><a"
+        ' href="class/index.html">For a class: a route of 90 minutes and two handouts.</a> On the'
+        " page of a live picture, Page Down and Page Up step through its states;"
+        " <code>?present</code> at the end of its address enlarges it, and"
+        " <code>?embed</code> is for a frame in a page of your own:"
+        f" <code>{html.escape(SNIPPET)}</code></p>\n"
+        + "\n".join(parts)
+        + f'<section id="run"><h2>Run it yourself</h2>\n<p>{_how_to_run()}</p></section>\n</main>'
     )
-    return document("gradviz: the course", body)
+    return document("gradviz: the course", body, STYLE, reader.POLICY)
+
+
+def _section(notebook: Notebook, folder: Path, pages: Sequence[Page]) -> str:
+    """Return what the index says of a notebook."""
+    links = "".join(
+        f'<li><a href="{page.place}">{html.escape(page.title)}</a></li>' for page in pages
+    )
+    thumbnail = f"{notebook.name}/{THUMBNAIL}"
+    picture = (
+        f'<img class="thumbnail" alt="" loading="lazy" src="{thumbnail}">'
+        if (folder / thumbnail).exists()
+        else ""
+    )
+    needed = html.escape(plain(notebook.told("You need")))
+    return (
+        f'<section>{picture}<h2><a href="{notebook.name}.html">{html.escape(notebook.title)}</a></h2>'
+        f"\n<p>Time: {html.escape(plain(notebook.told('Time')))} You need: {needed}</p>\n"
+        f"<details><summary>{len(pages)} live pictures and questions</summary><ul>{links}</ul>"
+        "</details></section>"
+    )
+
+
+def _how_to_run() -> str:
+    """Return how one gets the notebooks, with a link where it is known where they are."""
+    home = reader.repository()
+    text = "In a checkout of gradviz, <code>make lab</code> opens these notebooks in JupyterLab."
+    return f'{text} <a href="{html.escape(home)}#readme">Get gradviz.</a>' if home else text
 
 
 def megabytes(folder: Path) -> str:

@@ -162,6 +162,10 @@ TABLE: dict[str, tuple[Callable[[World, Any], Any], set[str]]] = {
         set(),
     ),
     "export(limit)": (lambda w, v: gv.export(w.scenario, w.page, limit=v), set()),
+    "export(links)": (
+        lambda w, v: gv.export(w.figure, w.page, links=v),
+        {"none"},
+    ),
     "play(recording)": (lambda w, v: gv.play(v), set()),
     "play(title)": (lambda w, v: gv.play(w.rec, title=v), {"text", "none"}),
     "play(start)": (lambda w, v: gv.play(w.rec, start=v), {"zero", "int"}),

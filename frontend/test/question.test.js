@@ -8,14 +8,17 @@ const BOOK = {
   title: "Question", code: { text: "b = a.clone()" }, controls: [], states: [makeState(["a", "b"])],
   question: {
     text: "What is `b.grad`?", settings: "copy=clone", answers: ["5", "None"], right: 1,
-    replies: [{ sentence: "You said 5.", card: "n1" }, { sentence: "Yes.", card: "" }, { sentence: "It is None.", card: "" }],
+    replies: [
+      { sentence: "You said 5.", card: "n1" }, { sentence: "Yes.", card: "" }, { sentence: "It is None.", card: "" },
+    ],
   },
 };
 
 async function visit(query = "", book = BOOK) {
   const window = openPage(`https://example.org/page.html${query}`);
   const data = deflateSync(JSON.stringify(book)).toString("base64");
-  document.body.innerHTML = `<header id="gv-head"></header><main id="gv-app"></main><script id="gv-data">${data}</script>`;
+  document.body.innerHTML = '<header id="gv-head"></header><main id="gv-app"></main>'
+    + `<script id="gv-data">${data}</script>`;
   await mountPage();
   return window;
 }
@@ -23,7 +26,10 @@ async function visit(query = "", book = BOOK) {
 const find = (selector) => document.querySelector(selector);
 const inputs = () => [...document.querySelectorAll(".gv-answers input")];
 const marks = () => [...document.querySelectorAll(".gv-mark")].map((mark) => mark.textContent);
-const press = (key, more = {}) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, ...more }));
+
+function press(key, more = {}) {
+  document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, ...more }));
+}
 
 function answer(i) {
   inputs()[i].checked = true;

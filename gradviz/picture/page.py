@@ -71,17 +71,16 @@ def with_words(book: dict[str, Any]) -> dict[str, Any]:
 
 
 def _links(links: Mapping[str, str]) -> str:
-    """Write the line of links, or "" for none."""
-    written = [f'<a href="{_shown(address)}">{_shown(text)}</a>' for text, address in links.items()]
-    return f'<nav id="gv-links">{" ".join(written)}</nav>\n' if written else ""
+    """Write the links that stand above the page."""
+    written = (f'<a href="{_shown(address)}">{_shown(text)}</a>' for text, address in links.items())
+    return "\n".join(written)
 
 
 def _first_of_question(book: dict[str, Any]) -> str:
     """Write what is asked, for a reader with scripts off; nothing in it tells the answer."""
-    question, code = book["question"], book["code"].get("text", "")
-    answers = "".join(f"<li>{_shown(answer)}</li>" for answer in question["answers"])
-    asked = f"<p>{_shown(question['text'])} {_shown(question['settings'])}</p>"
-    return f"{asked}\n<pre>{_shown(code)}</pre>\n<ul>{answers}</ul>"
+    question = book["question"]
+    texts = [question["text"], question["settings"], book["code"].get("text", "")]
+    return "\n".join(f"<pre>{_shown(text)}</pre>" for text in texts + question["answers"] if text)
 
 
 def _first(book: dict[str, Any]) -> str:

@@ -12,12 +12,13 @@ import torch
 import gradviz as gv
 from course import books
 from course.running import shown
+from gradviz.live.explore import Exploration
 
 
 def main(folder: str, name: str, most: str) -> None:
     torch.set_num_threads(1)
     [book] = [book for book in books.notebooks() if book.name == name]
-    panels = [one for one in shown(book) if one.name != "play"]
+    panels = [one for one in shown(book) if isinstance(one.what, Exploration)]
     for place, panel in enumerate(panels):
         if not all(control.choices for control in panel.what._controls.values()):
             continue

@@ -1,5 +1,5 @@
-"""The site, built as ``make site`` does and opened from disk with the network cut: the pages of some
-notebooks and the handouts, or with ``--everything`` the whole (``sampling.py``)."""
+"""The site, built as ``make site`` does and opened from disk with the network cut: some notebooks
+and the handouts, or with ``--everything`` the whole (``sampling.py``)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from lab import ARTEFACTS, ROOT
 from playwright.sync_api import Browser, Page, expect
 from sampling import Asked, sampled
 
-from course import books, handouts
+from course import books, handouts, reader
 
-BUILT = sampled([book.name for book in books.notebooks()], 2)
+ASKING = "03_clone_and_copy"  # has a question, and many live pictures
+BUILT = sorted({ASKING, *sampled([book.name for book in books.notebooks()], 1)})
 WATCH = """window.broken = [];
     addEventListener("securitypolicyviolation", e => broken.push(`${e.violatedDirective} ${e.blockedURI}`));"""
 
@@ -63,15 +64,23 @@ def links(page: Page) -> list[str]:
 
 
 def pages_in(site: Path) -> set[Path]:
-    """Return the pages of the notebooks."""
-    return {p for p in site.rglob("*.html") if p.parent.name != "class" and p.name != "index.html"}
+    """Return the live pages of the notebooks."""
+    return {p for p in site.rglob("*.html") if p.parent not in (site, site / "class")}
+
+
+def read_in(site: Path) -> list[Path]:
+    """Return the pages of whole notebooks."""
+    return sorted(site.glob("[0-9]*.html"))
 
 
 def test_the_index_leads_to_every_page_of_every_notebook(whole_site: Path, page: Page) -> None:
     page.goto(f"file://{whole_site}/index.html")
     page.screenshot(path=ARTEFACTS / "site-index.png", full_page=True)
-    found = [link for link in links(page) if "/class/" not in link]
-    assert {Path(link.removeprefix("file://")) for link in found} == pages_in(whole_site)
+    places = {Path(link.removeprefix("file://")) for link in links(page)}
+    index = whole_site / "class" / "index.html"
+    assert places == {*pages_in(whole_site), *read_in(whole_site), index}
+    broken = page.evaluate("() => [...document.images].filter(i => i.complete && !i.naturalWidth)")
+    assert broken == []
     notebooks = {p.stem for p in (ROOT / "notebooks").glob("[0-9]*.ipynb")}
     assert {p.parent.name for p in pages_in(whole_site)} == notebooks
 
@@ -80,12 +89,72 @@ def test_every_page_opens_from_disk_and_steps_on(site: Path, page: Page) -> None
     assert {path.parent.name for path in pages_in(site)} == {*BUILT}
     for path in sorted(pages_in(site)):
         page.goto(f"file://{path}")
-        expect(page.locator(".gv-view, .gv-problem").first).to_be_visible()
         expect(page.locator("h1")).to_have_text(re.compile(rf"^{path.parent.name[:2]} "))
+        if path.name.startswith("question"):
+            expect(page.locator(".gv-view")).to_be_hidden()
+            page.keyboard.press("r")
+            expect(page.locator(".gv-view, .gv-problem").first).to_be_visible()
+            continue
+        expect(page.locator(".gv-view, .gv-problem").first).to_be_visible()
         before = page.evaluate("() => location.hash")
         page.keyboard.press("PageDown")
         page.wait_for_function("before => location.hash !== before", arg=before)
         assert page.evaluate("() => broken") == [], path
+
+
+def test_a_page_leads_to_its_notebook_and_to_its_neighbours(site: Path, page: Page) -> None:
+    for path in sorted(pages_in(site)):
+        page.goto(f"file://{path}")
+        page.locator("#gv-links").wait_for()
+        found = [Path(link.removeprefix("file://").partition("#")[0]) for link in links(page)]
+        book = path.parent.with_suffix(".html")
+        assert found[:2] == [site / "index.html", book]
+        inside = {place for place in found[2:] if place.parent == path.parent}
+        assert inside <= pages_in(site) - {path}
+        assert "#next" not in path.read_text("utf-8")
+
+
+def test_a_whole_notebook_can_be_read_and_clicked(site: Path, page: Page) -> None:
+    assert {path.stem for path in read_in(site)} == {*BUILT} or Asked.everything
+    for path in read_in(site):
+        [book] = [book for book in books.notebooks() if book.name == path.stem]
+        assert path.stat().st_size <= 300_000
+        page.goto(f"file://{path}")
+        frames = page.locator("iframe").evaluate_all("all => all.map(frame => frame.src)")
+        shown = {Path(frame.removeprefix("file://").partition("?")[0]) for frame in frames}
+        assert shown == {p for p in pages_in(site) if p.parent.name == path.stem}
+        assert len(frames) == len(shown)
+        for cell in book.cells:
+            text = page.locator(f"[id='{cell.id}']") if cell.kind == "code" else None
+            assert text is None or not cell.source.strip() or text.count() == 1
+        assert page.evaluate("() => broken") == []
+    page.screenshot(path=ARTEFACTS / "site-notebook.png")
+
+
+def test_a_frame_is_as_high_as_its_page_and_a_question_in_it_can_be_answered(
+    site: Path, page: Page
+) -> None:
+    found = [path for path in read_in(site) if "/question.html?embed" in path.read_text("utf-8")]
+    assert found
+    for path in found:
+        page.goto(f"file://{path}")
+        frame = page.locator("iframe[src*='/question.html']")
+        frame.scroll_into_view_if_needed()
+        inside = frame.content_frame
+        inside.get_by_role("radio").first.wait_for()
+        assert inside.locator("#gv-head").is_hidden()
+        page.wait_for_function(
+            "first => document.querySelector(`iframe[src*='/question.html']`).offsetHeight !== first",
+            arg=reader.LIVE_HEIGHT,
+        )
+        low = frame.evaluate("frame => frame.offsetHeight")
+        assert low < reader.LIVE_HEIGHT, "before an answer there is no picture"
+        inside.get_by_role("radio").first.check()
+        expect(inside.locator(".gv-view")).to_be_visible()
+        page.wait_for_function(
+            "low => document.querySelector(`iframe[src*='/question.html']`).offsetHeight > low",
+            arg=low,
+        )
 
 
 @pytest.mark.parametrize("name", ["handout", "handout_key"])

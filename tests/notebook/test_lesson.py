@@ -478,6 +478,37 @@ def test_the_module_needs_no_widgets_to_be_imported() -> None:
     )
 
 
+# --- a page without a kernel ----------------------------------------------------------------------
+
+
+def test_a_question_as_a_book_has_every_reply_and_one_run(asked: Question) -> None:
+    book = asked.book()
+    told = book["question"]
+    replies = [reply["sentence"] for reply in told["replies"]]
+    assert (told["answers"], told["right"]) == ([*ANSWERS], 1)
+    assert replies[:3] == [asked.answer(answer) for answer in told["answers"]]
+    assert replies[3] == asked.reveal()
+    [run] = book["states"]
+    lit = [
+        run["cards"][card]["key"] if card else "" for card in (r["card"] for r in told["replies"])
+    ]
+    assert lit == ["b", "", "", ""]
+    assert book["code"] == asked.code
+
+
+def test_a_book_leaves_a_question_unanswered(asked: Question) -> None:
+    asked.book()
+    assert asked.reply is None
+    assert "You said" not in repr(asked)
+
+
+def test_a_question_that_is_wrong_itself_says_so_on_its_page(scenario: Exploration) -> None:
+    wrong = question("?", scenario, {"copy": "clone"}, truth=grad, answers={"1": None, "2": None})
+    told = wrong.book()["question"]
+    assert told["right"] is None
+    assert all("it is the question that is wrong here" in r["sentence"] for r in told["replies"])
+
+
 # --- the notebooks --------------------------------------------------------------------------------
 
 

@@ -123,6 +123,44 @@ def test_a_figure_becomes_one_state(tmp_path: Path) -> None:
     assert [s["svg"] for s in book["states"]] == [figure.svg]
 
 
+def doubled() -> None:
+    a = torch.ones(2, requires_grad=True)
+    (a * 2).sum().backward()
+
+
+def test_a_question_becomes_a_page_that_tells_nothing_to_whoever_reads_its_source(
+    tmp_path: Path,
+) -> None:
+    asked = gv.lesson.question(
+        "What is `a.grad`?",
+        doubled,
+        truth=lambda run: run.tensors["a"]["grad"],
+        answers={"[1, 1]": gv.lesson.Wrong("a factor is lost", "a is doubled."), "[2, 2]": None},
+    )
+    export(asked, tmp_path / "a.html")
+    parts = Parts((tmp_path / "a.html").read_text("utf-8"))
+    assert held(tmp_path / "a.html")["question"] == asked.book()["question"]
+    readable = "".join(text for name, text in parts.inside.items() if name != "gv-data")
+    assert "What is `a.grad`?" in readable
+    assert "a is doubled" not in readable
+    assert "It is [2, 2]" not in readable
+
+
+def test_links_stand_above_the_page(tmp_path: Path) -> None:
+    links = {"Course <1>": "../index.html#a&b", "Home": "https://example.org/x"}
+    export(recording(), tmp_path / "a.html", links=links)
+    text = (tmp_path / "a.html").read_text("utf-8")
+    assert '<a href="../index.html#a&amp;b">Course &lt;1&gt;</a>' in text
+    assert '<a href="https://example.org/x">Home</a>' in text
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "data:text/html,x", "JavaScript:x"])
+def test_a_link_runs_nothing(tmp_path: Path, address: str) -> None:
+    with pytest.raises(gv.GradvizError, match="expected a relative address, or one that begins"):
+        export(recording(), tmp_path / "a.html", links={"x": address})
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_same_book_gives_the_same_bytes() -> None:
     assert page(small_book("x", "y")) == page(small_book("x", "y"))
 
@@ -167,7 +205,7 @@ def test_errors_say_how_to_mend_them(tmp_path: Path) -> None:
         export(rec, tmp_path / "nowhere" / "a.html")
     with pytest.raises(
         gv.GradvizError,
-        match=r"cannot export the int 3: expected what .*explore made .* or a Figure",
+        match=r"cannot export the int 3: expected what .*explore made .* a Figure or a question",
     ):
         export(3, tmp_path / "a.html")
     assert not list(tmp_path.iterdir())
