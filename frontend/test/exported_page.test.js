@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deflateSync } from "node:zlib";
 import { mountPage } from "../src/exported_page.js";
-import { makeState, openPage } from "./page.js";
+import { makeState, openPage, pack } from "./page.js";
 
 const control = { name: "copy", label: "copy", kind: "buttons", options: ["clone", "detach"], start: 1 };
 const BOOK = {
@@ -13,7 +12,7 @@ const BOOK = {
 /** Opens the page as Python writes it, with this query, and runs its script. */
 async function visit(query, book = BOOK) {
   const window = openPage(`https://example.org/page.html${query}`);
-  const data = deflateSync(JSON.stringify(book)).toString("base64");
+  const data = pack(book).toString("base64");
   document.body.innerHTML = '<header id="gv-head"></header><main id="gv-app">old</main>'
     + `<script id="gv-data">${data}</script>`;
   await mountPage();

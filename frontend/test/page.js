@@ -1,6 +1,7 @@
 // A page without a browser, and a state as Python sends it. Nothing has a size here: what is laid out is the browser
 // tests' business.
 
+import { deflateSync } from "node:zlib";
 import { JSDOM } from "jsdom";
 
 const GLOBALS = [
@@ -62,4 +63,15 @@ export function makeState(names, { values = {}, ...rest } = {}) {
 /** Presses a key on an element; returns whether something used it. */
 export function press(element, key, more = {}) {
   return !element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more }));
+}
+
+/** Packs a book as gradviz/picture/packed.py does: sentences of some length are taken apart. */
+export function pack(book) {
+  const pieces = [];
+  const share = (key, value) => {
+    if (typeof value !== "string" || value.length < 8) return value;
+    return { $pieces: value.split(/(?<= )/).map((piece) => pieces.push(piece) - 1) };
+  };
+  const shared = JSON.parse(JSON.stringify(book, share));
+  return deflateSync(JSON.stringify({ pieces, book: shared }));
 }

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deflateSync } from "node:zlib";
 import { mountPage } from "../src/exported_page.js";
-import { makeState, openPage } from "./page.js";
+import { makeState, openPage, pack } from "./page.js";
 
 const BOOK = {
   title: "Question", code: { text: "b = a.clone()" }, controls: [], states: [makeState(["a", "b"])],
@@ -16,7 +15,7 @@ const BOOK = {
 
 async function visit(query = "", book = BOOK) {
   const window = openPage(`https://example.org/page.html${query}`);
-  const data = deflateSync(JSON.stringify(book)).toString("base64");
+  const data = pack(book).toString("base64");
   document.body.innerHTML = '<header id="gv-head"></header><main id="gv-app"></main>'
     + `<script id="gv-data">${data}</script>`;
   await mountPage();

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { deflateSync } from "node:zlib";
 import widget from "../src/widget.js";
 import { useWords } from "../src/words.js";
-import { makeState, openPage, press } from "./page.js";
+import { makeState, openPage, pack, press } from "./page.js";
 
 let el;
 beforeEach(() => {
@@ -97,7 +96,7 @@ test("what the reader opens is sent, and waits for its state", async () => {
 });
 
 test("a packed book is drawn once it is unpacked; its steps go both ways", async () => {
-  const packed = deflateSync(JSON.stringify(makeBook("zero", "one", "two")));
+  const packed = pack(makeBook("zero", "one", "two"));
   const model = makeModel({ book: { packed } });
   const end = widget.render({ model, el });
   while (!find(".gv-book")) await nextFrame();
@@ -113,10 +112,10 @@ test("a packed book is drawn once it is unpacked; its steps go both ways", async
 });
 
 test("of two packed books the newer one is shown, whichever is unpacked first", async () => {
-  const pack = (book) => ({ packed: deflateSync(JSON.stringify(book)) });
-  const model = makeModel({ book: pack(makeBook(...Array(300).fill("old"))) });
+  const packed = (...names) => ({ packed: pack(makeBook(...names)) });
+  const model = makeModel({ book: packed(...Array(300).fill("old")) });
   widget.render({ model, el });
-  model.receive({ book: pack(makeBook("new")) });
+  model.receive({ book: packed("new") });
   while (!find(".gv-book")) await nextFrame();
   for (let i = 0; i < 10; i++) await nextFrame();
   assert.equal(said(), "new");

@@ -12,7 +12,6 @@ and that was not answered, was for a widget that this kernel does not know.
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from gradviz.live import lifetime
 from gradviz.picture.explaining import Listing
 from gradviz.picture.figure import Figure
 from gradviz.picture.openings import opened_state
+from gradviz.picture.packed import packed
 from gradviz.picture.page import static, styles
 from gradviz.picture.scene import Card
 from gradviz.picture.state import state, text_of
@@ -104,7 +104,7 @@ def _book_sent(book: dict[str, Any], widget: Any) -> dict[str, Any]:
     """Return a book deflated: its states repeat each other."""
     if not book.get("states"):
         return {}
-    return {"packed": zlib.compress(json.dumps(book).encode(), 6)}
+    return {"packed": packed(book, 6)}
 
 
 class Shown(NamedTuple):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
 import re
-import zlib
 from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
 from gradviz._installed import VERSION
+from gradviz.picture.packed import packed
 from gradviz.picture.theme import dark_rules
 from gradviz.words.en import ENGLISH
 from gradviz.words.speech import language, say
@@ -40,12 +39,10 @@ def page(book: dict[str, Any], links: Mapping[str, str] | None = None) -> bytes:
 
     ``links`` are text -> address, and stand above it.
 
-    The states repeat each other, so they are deflated: a seventh of their size, and user text in
-    base64 can break out of nothing.
+    The states are packed, and user text in base64 can break out of nothing.
     """
     script = static(SCRIPT)
     style = styles(*STYLES)
-    data = json.dumps(with_words(book), separators=(",", ":"), sort_keys=True).encode()
     parts = {
         "policy": (
             f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src"
@@ -57,7 +54,7 @@ def page(book: dict[str, Any], links: Mapping[str, str] | None = None) -> bytes:
         "style": style,
         "links": _links(links or {}),
         "first": _first_of_question(book) if "question" in book else _first(book),
-        "data": base64.b64encode(zlib.compress(data, 9)).decode(),
+        "data": base64.b64encode(packed(with_words(book))).decode(),
         "script": script,
     }
     # One pass: what is put in is not looked at again, whatever it holds.

@@ -102,6 +102,11 @@ def test_every_page_opens_from_disk_and_steps_on(site: Path, page: Page) -> None
         assert page.evaluate("() => broken") == [], path
 
 
+def test_a_live_page_is_quickly_fetched(site: Path) -> None:
+    sizes = {path: path.stat().st_size for path in pages_in(site)}
+    assert {path: size for path, size in sizes.items() if size > 600_000} == {}
+
+
 def test_a_page_leads_to_its_notebook_and_to_its_neighbours(site: Path, page: Page) -> None:
     for path in sorted(pages_in(site)):
         page.goto(f"file://{path}")

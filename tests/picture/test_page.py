@@ -18,6 +18,7 @@ import torch
 import gradviz as gv
 from gradviz.live.export import export
 from gradviz.picture.figure import Figure
+from gradviz.picture.packed import PIECES, packed
 from gradviz.picture.page import page
 from gradviz.picture.state import state
 
@@ -93,9 +94,33 @@ class Parts(html.parser.HTMLParser):
 
 
 def held(path: Path) -> Any:
-    return json.loads(
-        zlib.decompress(base64.b64decode(Parts(path.read_text(encoding="utf-8")).inside["gv-data"]))
-    )
+    data = Parts(path.read_text(encoding="utf-8")).inside["gv-data"]
+    return unpacked(base64.b64decode(data))
+
+
+def unpacked(data: bytes) -> Any:
+    """Restore a book as frontend/src/packed.js does."""
+    whole = json.loads(zlib.decompress(data))
+
+    def joined(part: dict[str, Any]) -> Any:
+        return "".join(whole["pieces"][i] for i in part[PIECES]) if PIECES in part else part
+
+    return json.loads(json.dumps(whole["book"]), object_hook=joined)
+
+
+def test_what_states_repeat_stands_once() -> None:
+    picture = state(Figure(recording().graph))
+    one, many = ({"states": [picture] * count} for count in (1, 200))
+    assert unpacked(packed(many)) == json.loads(json.dumps(many))
+    assert len(packed(many)) < 3 * len(packed(one))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "\n" * 50, "<g " * 40, "⟦é⟧ " * 30 + "\n", "x" * 39, "x" * 40, '"$pieces": [0]\n' * 5],
+)
+def test_any_text_is_restored(text: str) -> None:
+    assert unpacked(packed({"a": [text, {"b": text}]})) == {"a": [text, {"b": text}]}
 
 
 def test_a_scenario_becomes_a_book(tmp_path: Path) -> None:

@@ -2328,8 +2328,23 @@ function embed() {
 }
 
 // src/packed.js
+var PIECES = "$pieces";
 async function unpackBook(bytes) {
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+  const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const { pieces, book } = await new Response(inflated).json();
+  return (
+    /** @type {Book} */
+    restore(book, pieces)
+  );
+}
+function restore(value, pieces) {
+  if (Array.isArray(value)) return value.map((part) => restore(part, pieces));
+  if (typeof value !== "object" || value === null) return value;
+  if (PIECES in value) return (
+    /** @type {number[]} */
+    value[PIECES].map((place) => pieces[place]).join("")
+  );
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, restore(part, pieces)]));
 }
 
 // src/printing.js
