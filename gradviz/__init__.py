@@ -105,7 +105,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The public names, and nothing that loading them has brought along."""
+    """Return the public names, and nothing that loading them has brought along."""
     return sorted(__all__)
 
 

@@ -24,7 +24,7 @@ class OtherGradviz(UserWarning):
 
 
 def release(version: str) -> tuple[int, int] | None:
-    """The first two numbers of a version; None where it does not begin with two.
+    """Return the first two numbers of a version; None where it does not begin with two.
 
     >>> release("2.13.0+cpu"), release("2.16.0a0+git1f2e"), release("2.9.1"), release("nightly")
     ((2, 13), (2, 16), (2, 9), None)
@@ -34,8 +34,8 @@ def release(version: str) -> tuple[int, int] | None:
 
 
 def torch_version() -> str | None:
-    """Version of the torch that is imported, or would be; None where that is not known without
-    importing it."""
+    """Return the version of the torch that is imported, or would be; None where that is not known
+    without importing it."""
     loaded = sys.modules.get("torch")
     if loaded is not None:
         version = getattr(loaded, "__version__", None)
@@ -71,8 +71,8 @@ def require_torch(version: str | None) -> None:
 
 
 def other_gradviz() -> str | None:
-    """Version and place of another distribution called gradviz, where one is installed; None
-    else."""
+    """Return the version and place of another distribution called gradviz, where one is installed;
+    None else."""
     for folder in dict.fromkeys(sys.path):
         try:
             names = os.listdir(folder or ".")
@@ -86,7 +86,7 @@ def other_gradviz() -> str | None:
 
 
 def _is_own(metadata: str) -> bool:
-    """Is it this project, installed when it was still called gradviz?"""
+    """Tell whether a distribution is this project, installed when it was still called gradviz."""
     try:
         with open(metadata, encoding="utf-8") as file:
             return _SUMMARY in file.read(2000)

@@ -546,12 +546,12 @@ class Graph:
         return f"Graph({counts or 'empty'})"
 
     def replace(self, **changes: Any) -> Graph:
-        """A copy with some fields exchanged."""
+        """Return a copy with some fields exchanged."""
         return Graph(**{**{f: getattr(self, f) for f in self.FIELDS}, **changes})
 
     def same_but_numbered(self, other: Graph) -> bool:
-        """Equal but for ``sequence_nr``, with which torch numbers the nodes of the whole
-        process."""
+        """Tell whether it is equal but for ``sequence_nr``, with which torch numbers the nodes of
+        the whole process."""
         first, second = ([(*n[:3], *n[4:]) for n in graph.nodes] for graph in (self, other))
         fields = self.FIELDS.keys() - {"nodes"}
         return first == second and all(getattr(self, f) == getattr(other, f) for f in fields)
@@ -583,7 +583,7 @@ class Graph:
         return table
 
     def to_json(self) -> str:
-        """The whole graph as one line of JSON, stable for equal graphs."""
+        """Return the whole graph as one line of JSON, stable for equal graphs."""
         data: dict[str, Any] = {"gradviz": 1}
         for field, record in self.FIELDS.items():
             rows = list(getattr(self, field))
@@ -592,7 +592,7 @@ class Graph:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Graph:
-        """The graph that ``to_json`` wrote.
+        """Return the graph that ``to_json`` wrote.
 
         Raises:
             GradvizError: the text is not JSON that ``to_json`` wrote.
@@ -625,7 +625,7 @@ def _kind(value: Any) -> str:
 
 
 def _are_records(value: Any, record: Any) -> bool:
-    """Whether a field of a Graph is given its records; what is read only once is made a tuple
+    """Tell whether a field of a Graph is given its records; what is read only once is made a tuple
     afterwards."""
     if not isinstance(value, (list, tuple)):
         return isinstance(value, Iterator)
@@ -637,7 +637,8 @@ _hints: dict[type, list[Any]] = {}
 
 
 def _decode(kind: Any, value: Any) -> Any:
-    """JSON lists and strings back into the records and enums that ``kind`` (a type hint) names."""
+    """Turn JSON lists and strings back into the records and enums that ``kind`` (a type hint)
+    names."""
     if value is None or kind in (int, str, bool, Any):
         return value
     origin, args = typing.get_origin(kind), typing.get_args(kind)

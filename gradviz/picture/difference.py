@@ -65,7 +65,7 @@ def difference(before: Graph, after: Graph) -> Difference:
 
 
 def _weights(graph: Graph) -> dict[str, Weight]:
-    """The parameters of a graph by their names; with the name of the model where there are
+    """Return the parameters of a graph by their names; with the name of the model where there are
     several."""
     weights = Operations(graph).weights if graph.calls else Finished(graph).weights
     roots = {module.id: module.name for module in graph.modules}

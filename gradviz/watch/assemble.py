@@ -140,11 +140,11 @@ class Assembled:
             self.graph = self._ids.run(len(self.log))
 
     def at(self, step: int) -> Graph:
-        """The Graph after ``step`` events."""
+        """Return the Graph after ``step`` events."""
         return self.graph if step == len(self.log) else Replay(self).run(step)
 
     def tensor_of(self, known: Object) -> Tensor | None:
-        """The last state of an object in the whole graph."""
+        """Return the last state of an object in the whole graph."""
         found = self._ids.objects.get(known)
         return None if found is None else self._latest.get(found)
 
@@ -172,12 +172,12 @@ class Assembled:
         return root, f"{path}.{run.path}" if path and run.path else path or run.path
 
     def storage_of(self, block: Block) -> int | None:
-        """The id of a block of memory in the whole graph."""
+        """Return the id of a block of memory in the whole graph."""
         return self._ids.blocks.get(block)
 
 
 def _copied(log: deque[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """What a log holds at one moment, though another thread may be adding to it."""
+    """Return what a log holds at one moment, though another thread may be adding to it."""
     while True:
         try:
             return list(log)
@@ -186,7 +186,7 @@ def _copied(log: deque[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def _nodes(log: list[tuple[Any, ...]]) -> Iterator[NodeRecord]:
-    """The nodes met in a log."""
+    """Return the nodes met in a log."""
     for kind, *what in log:
         if kind in ("called", "raised", "hooked"):
             yield from what[0].found
@@ -221,7 +221,7 @@ def _not_watched(log: list[tuple[Any, ...]]) -> Iterator[Note]:
 
 
 def _norms(run: Run, values: Any) -> tuple[str | None, ...]:
-    """The norms that were measured, as short as the values of small tensors."""
+    """Return the norms that were measured, as short as the values of small tensors."""
     places = [None if v is None else v[2] for v in values]
     sizes = [None if at is None else run.norms[at] for at in places]
     # a tensor is not read yet
@@ -230,7 +230,7 @@ def _norms(run: Run, values: Any) -> tuple[str | None, ...]:
 
 
 def _with_norm(run: Run, value: Value) -> str:
-    """A value; of a large one how large it is, because its shape alone never changes."""
+    """Return a value; of a large one how large it is, because its shape alone never changes."""
     size = None if value[2] is None else run.norms[value[2]]
     return preview.of(*value[:2], f"{size:.4g}" if isinstance(size, float) else None)
 
@@ -471,7 +471,7 @@ class Replay:
         )
 
     def _roots(self) -> list[int]:
-        """What a backward started from; without one, the tracked results that nothing used."""
+        """Return what a backward started from; without one, tracked results that nothing used."""
         runs = [r for r in self.calls if r.run is not None]
         if runs:
             return list(dict.fromkeys(self.tensor_ids[id(s)] for r in runs for s in r.inputs[:1]))
@@ -555,7 +555,7 @@ class Replay:
         return any(born < i < used_until and c is not own.counter for i, c in writes)
 
     def _may_be_written(self, saved: Saved, born: int, serial: int) -> bool:
-        """Whether memory that a saved tensor may lie in was written between its making and its
+        """Tell whether memory that a saved tensor may lie in was written between its making and its
         release."""
         state = saved.state or saved.kin
         block = state.block if state is not None else None

@@ -90,8 +90,8 @@ def watch(
 def _given(
     role: Role, roots: int, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[Any] | None:
-    """The gradient that each root starts with: a tensor, or None for ones. None where that is not
-    clear."""
+    """Return the gradient that each root starts with: a tensor, or None for ones. None where that
+    is not clear."""
     at = 2 if role is Role.GRAD else 1
     words = ("gradient", "grad_tensors", "grad_outputs")
     found = (
@@ -263,7 +263,7 @@ class Watch:
     # --- what the hooks ask -----------------------------------------------------------------------
 
     def arriving(self, inlets: list[Inlet], grads: Any) -> tuple[Value | None, ...]:
-        """What arrives at a node, and what was changed on its way there."""
+        """Return what arrives at a node, and what was changed on its way there."""
         if len(inlets) == len(grads) == 1 and self.sums_known and grads[0] is not None:
             as_sent = inlets[0].take_as_sent(grads[0])
             if as_sent is not None:  # as nearly always
@@ -332,8 +332,8 @@ class Watch:
         return sent
 
     def _norm(self, grad: torch.Tensor) -> Any:
-        """The 2-norm. Reading another device would wait for each node: there it stays a tensor
-        until the end."""
+        """Return the 2-norm. Reading another device would wait for each node: there it stays a
+        tensor until the end."""
         try:
             if grad.numel() <= LIMIT:
                 return None
@@ -344,7 +344,7 @@ class Watch:
             return None  # what is not plain memory
 
     def value(self, grad: Any) -> Value | None:
-        """A gradient without its norm; None for what is no tensor."""
+        """Return a gradient without its norm; None for what is no tensor."""
         if not isinstance(grad, torch.Tensor):
             return None
         try:
@@ -415,8 +415,8 @@ class Watch:
         return freed
 
     def _read_gradients(self) -> None:
-        """New states of the tensors whose ``.grad`` this run filled, and of a .grad that it added
-        to in place.
+        """Return new states of the tensors whose ``.grad`` this run filled, and of a .grad that it
+        added to in place.
 
         Every known leaf is looked at, not only those of the watched graph: a checkpoint or a custom
         Function may run a backward of its own inside this one, which nobody watches.

@@ -44,7 +44,7 @@ def capture(
     model: torch.nn.Module | None = None,
     limit: int = 1_000_000,
 ) -> Graph:
-    """Reads the graph behind one or several tensors.
+    """Read the graph behind one or several tensors.
 
     Args:
         tensors: the tensors to start from, usually a loss. Any kind; one that autograd does not
@@ -126,7 +126,7 @@ def _check(tensors: tuple[Any, ...], names: Any, model: Any, limit: Any) -> None
 
 
 def described(value: Any) -> str:
-    """What was given, in the words of an error.
+    """Return what was given, in the words of an error.
 
     >>> described(3), described([torch.ones(1), None])
     ('the int 3', 'a list of 2 (1 of them tensors)')
@@ -158,7 +158,7 @@ def _mend(value: Any) -> str:
 
 
 def tensor_fields(t: torch.Tensor) -> tuple[Any, ...]:
-    """Reads one tensor into the fields of ``graph.Tensor`` from ``shape`` to ``version``. Never
+    """Read one tensor into the fields of ``graph.Tensor`` from ``shape`` to ``version``. Never
     raises.
 
     To be called inside ``torch_private.unobserved()``, so that no code of a subclass runs.
@@ -203,7 +203,7 @@ def _ints(numbers: Iterable[Any]) -> tuple[int, ...]:
 
 
 def _elements(tensor: torch.Tensor) -> Any:
-    """The elements of a small CPU tensor as nested lists, or None."""
+    """Return the elements of a small CPU tensor as nested lists, or None."""
     small = tensor.numel() <= preview.LIMIT and tensor.device.type == "cpu"
     return tensor.tolist() if small and torch_private.has_plain_data(tensor) else None
 
@@ -248,7 +248,7 @@ class _Capture:
         self.records: dict[tuple[Any, ...], SavedTensor] = {}
 
     def tensor_id(self, tensor: torch.Tensor) -> int:
-        """The tensor's id; it gets the next one if it has none."""
+        """Return the tensor's id; it gets the next one if it has none."""
         key = id(tensor)
         if key not in self.tensor_ids:
             self.tensor_ids[key] = len(self.tensors)
@@ -273,7 +273,7 @@ class _Capture:
         return Note.of(NoteKind.GRAD_FN_UNREADABLE, name=name, error=error)
 
     def node_id(self, node: TorchNode) -> int:
-        """The node's id. A node that was not walked becomes a stub."""
+        """Return the node's id. A node that was not walked becomes a stub."""
         found = self.walk.index.get(node)
         return (
             self.stubs.setdefault(node, len(self.walk.nodes) + len(self.stubs))
@@ -362,8 +362,8 @@ class _Capture:
         return tuple(rows)
 
     def result(self, node_id: int, attribute: str, value: Any) -> int | None:
-        """The captured tensor that a node saved as its own result, when it still is in the memory
-        saved."""
+        """Return the captured tensor that a node saved as its own result, when it still is in the
+        memory saved."""
         output = attribute.removeprefix("result") or "0"
         found = self.results.get((node_id, int(output))) if output.isdigit() else None
         if found is None or not isinstance(value, torch.Tensor):  # released, or packed by a hook
@@ -444,7 +444,7 @@ def _kind(node: TorchNode) -> NodeKind:
 
 
 def shared_storages(tensors: Iterable[torch.Tensor]) -> tuple[list[int | None], list[Storage]]:
-    """Who shares memory with whom, by bytes: a numpy array and a tensor made from it have two
+    """Find who shares memory with whom, by bytes: a numpy array and a tensor made from it have two
     storages, one memory.
 
     Returns:

@@ -35,8 +35,8 @@ class Custom:
         self.next_number = torch_private.next_sequence_nr()
 
     def is_over(self, place: tuple[int, Site] | None) -> bool:
-        """Another frame, a ``ctx`` that is gone, or a result that became tracked: inside
-        ``forward`` none can be."""
+        """Tell whether it is over: another frame, a ``ctx`` that is gone, or a result that became
+        tracked: inside ``forward`` none can be."""
         if place != self.place or (self.context is not None and self.context() is None):
             return True
         # Every ``apply`` makes a node, and every node takes a number: where none was taken, this is
@@ -63,7 +63,7 @@ class Custom:
     def saw(
         self, objects: Objects, inputs: list[torch.Tensor], returned: list[torch.Tensor]
     ) -> None:
-        """One call inside ``forward``: what it reads from outside are inputs too."""
+        """Note one call inside ``forward``: what it reads from outside are inputs too."""
         own = self.call.inputs
         before = torch_private.next_sequence_nr()
         for tensor in inputs:
@@ -78,7 +78,7 @@ class Custom:
         self.next_number += torch_private.next_sequence_nr() - before
 
     def close(self, objects: Objects) -> list[Write]:
-        """The Function has returned: fill its record. Returns what it wrote."""
+        """Fill the record of the Function, which has returned, and return what it wrote."""
         tracked, plain, total = self._results(objects)
         writes = self._writes(objects)
         for at, state in enumerate(self.call.inputs):
@@ -129,7 +129,7 @@ class Custom:
         return writes
 
     def _outputs(self, tracked: list[State], plain: list[State], total: int) -> None:
-        """Which tensors came out, and which of them without gradient.
+        """Return which tensors came out, and which of them without gradient.
 
         In which order several untracked ones were returned is not known: they need not be made in
         that order, so no name is given to them.
@@ -189,7 +189,7 @@ class CustomFunctions:
         self.grad_mode = torch.is_grad_enabled()
 
     def note_grad_mode(self, enabled: bool, frame: FrameType) -> None:
-        """``no_grad`` and its kin were entered or left.
+        """Note that ``no_grad`` or its kin were entered or left.
 
         Where grad mode is off though nobody was seen to switch it off, torch calls the user back
         from C++ (a pack hook, as a checkpoint has them): what is set there ends with it.
@@ -205,7 +205,7 @@ class CustomFunctions:
     def enter(
         self, frame: FrameType, name: str, args: tuple[Any, ...]
     ) -> tuple[Custom | None, Custom | None]:
-        """(the Function that has ended, the Function that is running) now that a call from
+        """Return (the Function that has ended, the Function that is running) now that a call from
         ``frame`` begins."""
         run = self.frames.custom(frame)
         if run is None and torch_private.hands_back(name, args):
@@ -221,7 +221,7 @@ class CustomFunctions:
     def _returning(
         self, frame: FrameType, args: tuple[Any, ...]
     ) -> torch_private.FunctionRun | None:
-        """The run of a Function whose ``forward`` has returned, and whose ``apply`` has not."""
+        """Return the run of a Function whose ``forward`` returned, and whose ``apply`` has not."""
         run = torch_private.run_without_frames(frame, args)
         began = self.running is not None and not self.running.is_over(
             (run.key, self.frames.site(frame))
@@ -245,6 +245,6 @@ class CustomFunctions:
         return Custom(call, place, run.context)
 
     def leave(self) -> Custom | None:
-        """The recording ends: so does the Function that ran last."""
+        """End the Function that ran last, because the recording ends."""
         ended, self.running = self.running, None
         return ended

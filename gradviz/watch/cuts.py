@@ -42,8 +42,8 @@ _FEW_NODES = 16  # of one usual call
 
 
 def constant(attribute: str, data: torch.Tensor) -> bool:
-    """Did a node save a constant, such as the 2 of ``a * 2``? Asked of a tensor that is none of the
-    known ones."""
+    """Tell whether a node saved a constant, such as the 2 of ``a * 2``. Asked of a tensor that is
+    none of the known ones."""
     return (
         attribute in _NEVER_RESULTS
         and not data.requires_grad
@@ -78,8 +78,8 @@ class Nodes:
         return new
 
     def meet(self, node: Any) -> int:
-        """The serial of ``node``; the node and what is younger than the recording behind it are
-        recorded."""
+        """Return the serial of ``node``; the node and what is younger than the recording behind it
+        are recorded."""
         slot = node.metadata.get(SLOT)
         if slot is not None and slot[0] in self.met:
             return slot[0]  # type: ignore[no-any-return]
@@ -153,8 +153,8 @@ class Nodes:
         return below, input_nr, name, number
 
     def kind(self, node: Any) -> tuple[str, bool, Sequence[tuple[str, str]]]:
-        """(name, custom Function?, what it may save): the same for every node of a class, so looked
-        up once."""
+        """Return (name, custom Function?, what it may save): the same for every node of a class, so
+        looked up once."""
         cls = type(node)
         found = self.kinds.get(cls)
         if found is None:
@@ -168,7 +168,8 @@ class Nodes:
         return found
 
     def accumulate_grad(self, node: Any) -> int:
-        """AccumulateGrad is made anew when nothing holds it, so it is known by its leaf."""
+        """Return an AccumulateGrad, which is made anew when nothing holds it, so it is known by its
+        leaf."""
         tensor = torch_private.leaf_of(node)
         leaf = None if tensor is None else self.see(tensor)
         if leaf is None:  # nothing but this node tells of it
@@ -202,8 +203,8 @@ class Nodes:
     def _saved_other(
         self, attribute: str, data: torch.Tensor, status: SavedState, version: int | None
     ) -> Saved:
-        """A saved tensor that is no object we know: a result, a view that the call made of an
-        input, a constant."""
+        """Return a saved tensor that is no object we know: a result, a view that the call made of
+        an input, a constant."""
         base, kin = torch_private.base_of(data), None
         if constant(attribute, data):
             return _row(Saved, (attribute, None, None, None, version, status))
@@ -338,7 +339,7 @@ class Nodes:
 
 
 def tie_results(nodes: list[NodeRecord], outputs: list[State]) -> None:
-    """The nodes' saved results tied to the outputs: same memory, made by this very node."""
+    """Return the nodes' saved results tied to the outputs: same memory, made by this very node."""
     by_node: dict[int | None, list[State]] = {}
     for state in outputs:
         by_node.setdefault(state.node, []).append(state)
@@ -374,8 +375,8 @@ _NO_TENSORS = frozenset(
 
 
 def given(objects: Objects, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any] | None:
-    """For each argument, those by keyword last, its state, up to date, None for a number. None if
-    any may hold tensors in another way, or is a view whose ``grad_fn`` is left unread."""
+    """Return for each argument, those by keyword last, its state, up to date, None for a number.
+    None if any may hold tensors in another way, or is a view whose ``grad_fn`` is left unread."""
     by_id: dict[int, Any] = objects.by_id
     exposed = objects.exposed
     states: list[Any] = []
@@ -455,8 +456,8 @@ def entry(
     args: Any,
     t: Any,
 ) -> Entry | None:
-    """The log's entry for a usual call that has just returned ``t``. None for any other call, and
-    then nothing has changed but that leaves were met and nodes are safe to free."""
+    """Return the log's entry for a usual call that has just returned ``t``. None for any other
+    call, and then nothing has changed but that leaves were met and nodes are safe to free."""
     key, by_id = id(t), objects.by_id
     if (
         type(t) is not _TENSOR
@@ -528,8 +529,8 @@ Key = tuple[Any, int]  # a gradient edge: (node serial, output_nr), or (leaf obj
 
 
 def _edges_of(state: State) -> list[Key]:
-    """The gradient edge of a state. A tracked leaf is known by itself too: no graph may use it
-    yet."""
+    """Return the gradient edge of a state. A tracked leaf is known by itself too: no graph may use
+    it yet."""
     if state.node is not None:
         return [(state.node, state.output_nr)]
     if not state.tracked:
@@ -539,12 +540,12 @@ def _edges_of(state: State) -> list[Key]:
 
 
 def is_connected(state: State, edges: set[Key]) -> bool:
-    """Do these edges lead to the state?"""
+    """Tell whether these edges lead to the state."""
     return any(e in edges for e in _edges_of(state))
 
 
 def is_plain(inputs: list[State], outputs: list[State], made: list[NodeRecord]) -> bool:
-    """Quickly: one result, and its node leads straight to every tracked input?"""
+    """Tell quickly whether there is one result whose node leads straight to every tracked input."""
     if not made or len(outputs) != 1 or made[-1].serial != outputs[0].node:
         return False
     behind = {(to, nr) for to, nr, _, _ in made[-1].next if to is not None}
@@ -557,8 +558,8 @@ def is_plain(inputs: list[State], outputs: list[State], made: list[NodeRecord]) 
 
 
 def reached(outputs: Iterable[State], nodes: Iterable[NodeRecord]) -> set[Key]:
-    """Every gradient edge that the outputs of one call lead to, within the nodes that this call
-    made."""
+    """Return every gradient edge that the outputs of one call lead to, within the nodes that this
+    call made."""
     by_serial = {n.serial: n for n in nodes}
     found: set[Key] = set()
     todo = [e for state in outputs for e in _edges_of(state)]
@@ -574,7 +575,7 @@ def reached(outputs: Iterable[State], nodes: Iterable[NodeRecord]) -> set[Key]:
 
 
 def leads_to(results: list[torch.Tensor], state: State, inputs: list[State]) -> bool:
-    """Does a path that avoids every other input lead from the results to ``state``?
+    """Tell whether a path that avoids every other input leads from the results to ``state``.
 
     A call may reach an input through nodes of an earlier one: autocast keeps its half-precision
     copy of a weight.
@@ -605,8 +606,8 @@ def _fills(node: Any, state: State) -> bool:
 
 
 def unexplained(inputs: list[State], made: list[NodeRecord]) -> bool:
-    """Do the new nodes lead somewhere that no input is known to stand for? Then a view's grad_fn
-    was built anew."""
+    """Tell whether the new nodes lead somewhere that no input is known to stand for. Then a view's
+    grad_fn was built anew."""
     explained: set[Key] = {e for state in inputs for e in _edges_of(state)}
     own = {n.serial for n in made if n.name != "AccumulateGrad"}
     slots = {(s, nr) for n in made for s, nr, _, _ in n.next if s is not None}
@@ -614,8 +615,8 @@ def unexplained(inputs: list[State], made: list[NodeRecord]) -> bool:
 
 
 def judged(call: CallRecord, writes: list[Write]) -> list[State]:
-    """The tracked inputs whose values the call reads: no destination of a write, no tensor asked
-    for its shape."""
+    """Return the tracked inputs whose values the call reads: no destination of a write, no tensor
+    asked for its shape."""
     role, written = call.role, {before.object for before, _, alias in writes if not alias}
     found = []
     for at, state in enumerate(call.inputs):
@@ -648,7 +649,7 @@ _BY_ROLE = {
 
 
 def reason(call: CallRecord, output: State | None, wrote: bool) -> CutReason:
-    """The word for a cut that is already proven."""
+    """Return the word for a cut that is already proven."""
     by_role = _BY_ROLE.get(call.role)
     if by_role is not None:
         return by_role

@@ -30,7 +30,7 @@ class Block(list["Object"]):
     __eq__ = object.__eq__
 
     def alive(self) -> list[Object]:
-        """The objects that still live here (one may have moved away through ``.data =``)."""
+        """Return the objects that still live here (one may have moved away through ``.data =``)."""
         self[:] = [m for m in self if m() is not None and m.state.block is self]
         return self
 

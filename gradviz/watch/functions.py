@@ -117,7 +117,7 @@ _BY_NAME: dict[str, Role] = {
 
 
 def describe(func: Callable[..., Any]) -> tuple[str, Role]:
-    """The name that a learner would write for ``func``, and its role.
+    """Return the name that a learner would write for ``func``, and its role.
 
     >>> describe(torch.Tensor.data.__get__), describe(torch.Tensor.mul)[0]
     (('data', <Role.DATA_GET: 9>), 'mul')
@@ -145,8 +145,8 @@ _MAY_WRITE = {
 
 
 def told_to_write(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The arguments that a call is told to write in place, by its name and ``out=``: tensors, and
-    lists of them.
+    """Return the arguments that a call is told to write in place, by its name and ``out=``:
+    tensors, and lists of them.
 
     For tensors that count no versions. What a function writes without being told (running
     statistics) is not there.

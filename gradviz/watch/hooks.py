@@ -46,8 +46,8 @@ class Hooks(deque[Hook]):
         self.append(Hook(call, handle.hooks_dict_ref, handle.id))
 
     def standing(self) -> tuple[dict[Slot, list[CallRecord]], dict[int, list[CallRecord]]]:
-        """The registrations that are in force: on gradients by slot, and after accumulating by
-        serial."""
+        """Return the registrations that are in force: on gradients by slot, and after accumulating
+        by serial."""
         on: dict[Slot, list[CallRecord]] = {}
         after: dict[int, list[CallRecord]] = {}
         for hook in [h for h in self if h.key in (h.kept_in() or ())]:
@@ -96,9 +96,9 @@ class Inlet(list[Sent]):
     def changed(
         self, grad: torch.Tensor, value: Value, norms: Sequence[Any], hooked: bool
     ) -> tuple[Value | None] | None:
-        """What the engine had for this slot, as a tuple of one, where something else arrives. None
-        where it is the same, or where that is not known: large gradients are not kept, so they
-        cannot be added up."""
+        """Return what the engine had for this slot, as a tuple of one, where something else
+        arrives. None where it is the same, or where that is not known: large gradients are not
+        kept, so they cannot be added up."""
         sent = list(self)
         self.clear()
         if not sent or len(sent) != self.wanted:
@@ -176,7 +176,7 @@ def _differ_in_size(before: Value, after: Value, norms: Sequence[Any]) -> bool:
 
 
 def added(values: Sequence[Any]) -> Any:
-    """Nested lists of one shape, element by element.
+    """Add nested lists of one shape, element by element.
 
     >>> added([[1.0, 2.0], [3.0, 4.0]]), added([5.0])
     ([4.0, 6.0], 5.0)
@@ -189,8 +189,8 @@ def added(values: Sequence[Any]) -> Any:
 def put_in(
     incoming: Value, before: Value | None, stored: Value | None, dtype: torch.dtype
 ) -> Value | None:
-    """What AccumulateGrad made of a ``.grad``, if that is not what is stored after the hooks that
-    run then."""
+    """Return what AccumulateGrad made of a ``.grad``, if that is not what is stored after the hooks
+    that run then."""
     parts = [incoming] if before is None else [before, incoming]
     if any(v[1] is None or v[0] != incoming[0] for v in parts):
         return incoming if stored is None else None
@@ -201,8 +201,8 @@ def put_in(
 
 
 def adds_up(terms: Sequence[Any], found: Any, dtype: torch.dtype) -> bool:
-    """Is ``found`` the sum of the terms, but for what rounding in this dtype does to terms of their
-    size?
+    """Tell whether ``found`` is the sum of the terms, but for what rounding in this dtype does to
+    terms of their size.
 
     >>> adds_up([[0.1], [0.2]], [0.30000001], torch.float32)
     True
@@ -242,7 +242,7 @@ def _close(one: Any, two: Any) -> bool:
 
 
 def ones(shape: tuple[int, ...] | None) -> Value | None:
-    """What backward() starts with where nothing was given: 1 for a tensor of one element.
+    """Return what backward() starts with where nothing was given: 1 for a tensor of one element.
 
     >>> ones((1, 1)), ones(())
     (((1, 1), [[1.0]], None), ((), 1.0, None))

@@ -31,8 +31,8 @@ from gradviz.watch.functions import Role
 
 
 def _forgetting(home: weakref.ref[Objects]) -> Callable[[Any], None]:
-    """A tensor that is gone is forgotten at once, so that a long loop leaves nothing behind, no
-    cycle either."""
+    """Return what forgets a tensor that is gone at once, so that a long loop leaves nothing behind,
+    no cycle either."""
 
     def died(found: Any) -> None:
         objects: Any = home()
@@ -45,7 +45,7 @@ def _forgetting(home: weakref.ref[Objects]) -> Callable[[Any], None]:
 
 
 def same_values(one: Any, two: Any) -> bool:
-    """Do two nested lists hold the same numbers? One nan is as good as another.
+    """Tell whether two nested lists hold the same numbers. One nan is as good as another.
 
     >>> same_values([1.0, float("nan")], [1.0, float("nan")])
     True
@@ -61,7 +61,7 @@ _DATA_GET = Role.DATA_GET
 
 
 def read(read_field: Callable[[], Any]) -> Any:
-    """A field that may raise (freed views, functorch wrappers, nested tensors): None then."""
+    """Read a field that may raise (freed views, functorch wrappers, nested tensors): None then."""
     try:
         return read_field()
     except Exception:
@@ -69,7 +69,7 @@ def read(read_field: Callable[[], Any]) -> Any:
 
 
 def _plain(read_sizes: Callable[[], Any]) -> tuple[int, ...] | None:
-    """Sizes as plain numbers; None for symbolic ones, which belong to a tensor."""
+    """Return sizes as plain numbers; None for symbolic ones, which belong to a tensor."""
     sizes = read(lambda: tuple(read_sizes()))
     return sizes if sizes is not None and all(type(size) is int for size in sizes) else None
 
@@ -112,20 +112,20 @@ class Objects:
         self.meet = meet  # node -> serial; records nodes not met before
 
     def known(self, tensor: torch.Tensor) -> Object | None:
-        """The object of ``tensor`` if it was met before."""
+        """Return the object of ``tensor`` if it was met before."""
         found = self.by_id.get(id(tensor))
         return found if found is not None and found() is tensor else None
 
     def kin(self, start: int) -> State | None:
-        """A living state over the memory at ``start``, if all that live there count their versions
-        together."""
+        """Return a living state over the memory at ``start``, if all that live there count their
+        versions together."""
         block = self.blocks.get(start)
         if block is None or len({m.counter for m in block.alive()}) != 1:
             return None
         return block[0].state
 
     def see(self, tensor: torch.Tensor) -> Object:
-        """The object of ``tensor``, its state up to date."""
+        """Return the object of ``tensor``, its state up to date."""
         own = self.by_id.get(id(tensor))
         if own is not None and own() is tensor:
             self.look(own, tensor)
@@ -133,7 +133,7 @@ class Objects:
         return self.states([tensor])[0].object
 
     def see_internal(self, tensor: torch.Tensor) -> Object:
-        """The object of a tensor that torch's own bookkeeping is the first to use."""
+        """Return the object of a tensor that torch's own bookkeeping is the first to use."""
         own = self.see(tensor)
         own.internal = not (tensor.requires_grad or torch_private.is_parameter(tensor))
         return own
@@ -169,7 +169,7 @@ class Objects:
         return alone and not own.deferred and state.version is not None and state.base is None
 
     def states(self, tensors: list[torch.Tensor]) -> list[State]:
-        """The states of tensors, up to date."""
+        """Return the states of tensors, up to date."""
         by_id, found = self.by_id, []
         for tensor in tensors:
             own = by_id.get(id(tensor))
@@ -192,7 +192,8 @@ class Objects:
         return found
 
     def look(self, own: Object, tensor: torch.Tensor) -> State:
-        """The state of a tensor that was met before, read anew where it has changed or may have."""
+        """Return the state of a tensor that was met before, read anew where it has changed or may
+        have."""
         state, version = own.state, torch_private.version(tensor)
         if version != state.version or tensor.requires_grad is not state.requires_grad:
             return self.refresh(own, tensor, settled=torch_private.base_of(tensor) is None)
@@ -203,8 +204,8 @@ class Objects:
         return state
 
     def read_again(self, own: Object, tensor: torch.Tensor) -> State:
-        """The state of a tensor of the same version, by what stands in its memory, see NOTE [writes
-        without a version].
+        """Return the state of a tensor of the same version, by what stands in its memory, see NOTE
+        [writes without a version].
 
         Its ``grad_fn`` is left alone, since a write that counts no version makes no node either.
         """
@@ -217,13 +218,13 @@ class Objects:
         return self.anew(own, values)
 
     def anew(self, own: Object, values: Any) -> State:
-        """A new state of a tensor, in which nothing but its values is known to have changed."""
+        """Return a new state of a tensor, in which only its values are known to have changed."""
         own.state = replace(own.state, values=values)
         return own.state
 
     def _lies_as(self, state: State, tensor: torch.Tensor) -> bool:
-        """Has a tensor the shape and the memory of its state? ``set_`` and ``resize_`` give it
-        others."""
+        """Tell whether a tensor has the shape and the memory of its state. ``set_`` and ``resize_``
+        give it others."""
         span = read(lambda: torch_private.storage_range(tensor))
         block = None if span is None else self.blocks.get(span[0])
         place = (
@@ -234,7 +235,7 @@ class Objects:
         return block is state.block and place == (state.shape, state.stride, state.storage_offset)
 
     def expose(self, tensor: torch.Tensor) -> Block | None:
-        """The memory of this tensor, which is handed to others than torch: to numpy, for
+        """Note that the memory of this tensor is handed to others than torch: to numpy, for
         example."""
         known = self.known(tensor)
         block = None if known is None else known.state.block
@@ -255,19 +256,19 @@ class Objects:
         return found
 
     def _owner(self, grad: torch.Tensor) -> Object | None:
-        """The object whose ``.grad`` a tensor is; None where its ``id()`` was another one's."""
+        """Return the object whose ``.grad`` a tensor is; None where its ``id()`` was another's."""
         owner = self.grad_owner[id(grad)]
         tensor = owner()
         is_grad = tensor is not None and read(lambda: tensor.grad is grad)
         return owner if is_grad else None
 
     def _base(self, base: torch.Tensor) -> Object | None:
-        """The object of the tensor that another one is a view of, if it was met before."""
+        """Return the object of the tensor that another one is a view of, if it was met before."""
         unread = self.unread.get(id(base))
         return self.known(base) if unread is None or unread() is not base else self.see(base)
 
     def make(self, tensor: torch.Tensor, call: CallRecord) -> Object:
-        """The object of a tensor that ``call`` returned. A view or alias of an input counts
+        """Return the object of a tensor that ``call`` returned. A view or alias of an input counts
         versions with it."""
         added = self._add(tensor, made=True)
         state = self.refresh(added, tensor)
@@ -311,7 +312,7 @@ class Objects:
         return state
 
     def _later(self, before: State, t: torch.Tensor) -> State | None:
-        """The state of a leaf that lies where it lay: only its version, its numbers and its
+        """Return the state of a leaf that lies where it lay: only its version, its numbers and its
         ``.grad`` can be others. None for any other tensor."""
         block = before.block
         if before.base is not None or block is None or not before.is_leaf:
@@ -399,8 +400,8 @@ class Objects:
         )
 
     def values(self, t: torch.Tensor) -> Any:
-        """The elements of a small tensor as a nested list, or None. Reading a GPU would wait for
-        it: only if asked."""
+        """Return the elements of a small tensor as a nested list, or None. Reading a GPU would wait
+        for it: only if asked."""
         if t.numel() <= LIMIT and (t.is_cpu or (self.reads_gpu and not t.is_meta)):
             return t.tolist()
         return None

@@ -16,7 +16,7 @@ _SQUARES = (1e-14, 1e18)  # norms whose squares float32 holds
 
 
 def norm(grad: torch.Tensor) -> float | None:
-    """The 2-norm of a tensor on the CPU: nan or inf if and only if it holds such. None where
+    """Return the 2-norm of a tensor on the CPU: nan or inf if and only if it holds such. None where
     reading is not safe.
 
     Example:
@@ -49,7 +49,7 @@ def norm(grad: torch.Tensor) -> float | None:
 
 
 def norm_there(grad: torch.Tensor) -> torch.Tensor | None:
-    """The 2-norm of a tensor as a tensor on its own device; ``read_there`` reads it."""
+    """Return the 2-norm of a tensor as a tensor on its own device; ``read_there`` reads it."""
     modes = torch_private.dispatch_modes() or (
         grad.is_cuda and torch.cuda.is_current_stream_capturing()
     )
@@ -76,8 +76,8 @@ def read_there(norms: list[Any]) -> None:
 
 
 def _plain(grad: torch.Tensor) -> tuple[torch.Tensor, float]:
-    """The tensor without graph and without what expand() repeats, and what that multiplies its norm
-    by. Raises for one that is not strided."""
+    """Return the tensor without graph and without what expand() repeats, and what that multiplies
+    its norm by. Raises for one that is not strided."""
     plain, times = grad.detach() if grad.requires_grad else grad, 1.0
     for dim in reversed(range(plain.dim())):
         if plain.stride(dim) == 0:

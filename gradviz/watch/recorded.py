@@ -94,14 +94,14 @@ class Recorded:
         self._assembled = None  # made before these names were known
 
     def look_into(self, namespace: dict[str, Any], home: CodeType | None = None) -> Self:
-        """Before the block: whose variables and whose code are the user's own, where they are not
-        the caller's."""
+        """Note, before the block, whose variables and whose code are the user's own, where they are
+        not the caller's."""
         given.mapping("look_into()", namespace, "a namespace, e.g. globals()")
         self._namespace, self._recorder.home = namespace, home
         return self
 
     def _take_hints(self) -> None:
-        """Global variables that hold a tensor now name it, where nothing better does. The dict
+        """Let global variables that hold a tensor now name it, where nothing better does. The dict
         itself is let go."""
         namespace, self._namespace = self._namespace, None
         self._recorder.globals = found = {}
@@ -128,8 +128,8 @@ class Recorded:
                     known.place = f"{name}[{i}]"
 
     def _now(self) -> Assembled:
-        """What was recorded so far. Another thread may ask meanwhile: it gets what is complete, and
-        ends nothing."""
+        """Return what was recorded so far. Another thread may ask meanwhile: it gets what is
+        complete, and ends nothing."""
         recorder = self._recorder
         if recorder.ended or threading.get_ident() == self._thread:
             recorder.finish()
@@ -162,7 +162,7 @@ class Recorded:
         return self.graph.cuts  # type: ignore[return-value]
 
     def at(self, step: int) -> Graph:
-        """The Graph after ``step`` events.
+        """Return the Graph after ``step`` events.
 
         Args:
             step: from 0 (nothing yet) to ``len(rec.events)``.
@@ -178,7 +178,8 @@ class Recorded:
         return self._now().at(step)
 
     def find(self, tensor: torch.Tensor) -> Tensor | None:
-        """The last recorded state of a tensor that is still alive, or None if it was not seen.
+        """Return the last recorded state of a tensor that is still alive, or None if it was not
+        seen.
 
         Raises:
             GradvizError: ``tensor`` is no tensor.
@@ -188,14 +189,14 @@ class Recorded:
         return None if known is None else self._now().tensor_of(known)
 
     def living(self) -> list[torch.Tensor]:
-        """The tensors that it met and that are still alive."""
+        """Return the tensors that it met and that are still alive."""
         return [
             t for own in list(self._recorder.objects.by_id.values()) if (t := own()) is not None
         ]
 
     def looked_at(self) -> list[tuple[torch.Tensor, Looked]]:
-        """What the recorded code itself read of tensors that are still alive, the last look at each
-        last."""
+        """Return what the recorded code itself read of tensors that are still alive, the last look
+        at each last."""
         return [
             (tensor, look)
             for look in list(self._recorder.looks.values())
@@ -203,8 +204,8 @@ class Recorded:
         ]
 
     def modules(self) -> list[tuple[str, torch.nn.Module]]:
-        """The outermost modules that ran and are still alive, each with its variable, or its class
-        where it has none."""
+        """Return the outermost modules that ran and are still alive, each with its variable, or its
+        class where it has none."""
         name_of, inside = self._now().names.root, self._recorder.modules.inside()
         return [
             (name_of(root), module)
@@ -213,8 +214,8 @@ class Recorded:
         ]
 
     def memory_of(self, tensor: torch.Tensor) -> int | None:
-        """The id, in ``graph.storages``, of the memory of a tensor; None if no recorded tensor lay
-        there.
+        """Return the id, in ``graph.storages``, of the memory of a tensor; None if no recorded
+        tensor lay there.
 
         Raises:
             GradvizError: ``tensor`` is no tensor.
@@ -225,8 +226,8 @@ class Recorded:
         return None if block is None else self._now().storage_of(block)
 
     def handed_out(self) -> dict[int, tuple[str, int]]:
-        """The blocks of memory that numpy, or an address, gave others than torch to write: the last
-        call that handed each out, and how many backwards were over by then."""
+        """Return the blocks of memory that numpy, or an address, gave others than torch to write:
+        the last call that handed each out, and how many backwards were over by then."""
         storage_of = self._now().storage_of
         by_storage = {
             storage_of(block): what for block, what in list(self._recorder.handed_out.items())
@@ -234,17 +235,17 @@ class Recorded:
         return {storage: what for storage, what in by_storage.items() if storage is not None}
 
     def owners_of_gradients(self) -> dict[int, int]:
-        """The tensors that were the ``.grad`` of another one when a call met them first: object ids
-        of both, the gradient's first."""
+        """Return the tensors that were the ``.grad`` of another one when a call met them first:
+        object ids of both, the gradient's first."""
         return self._now().owners_of_gradients
 
     def sites(self) -> dict[int, tuple[Any, ...]]:
-        """The code objects and positions of the user's frames in which each call was made, the
-        innermost first, by call id."""
+        """Return the code objects and positions of the user's frames in which each call was made,
+        the innermost first, by call id."""
         return self._now().sites
 
     def read_last(self) -> set[int]:
-        """The ids of the objects whose values were read once more when the recording ended."""
+        """Return the ids of the objects whose values were read again when the recording ended."""
         now = self._now()
         found = [now.tensor_of(own) for own in list(self._recorder.read_last)]
         return {t.object_id for t in found if t is not None}

@@ -256,8 +256,8 @@ class Recorder(TorchFunctionMode):
         self.notes.append(Note.of(NoteKind.ENDED_ELSEWHERE))
 
     def _is_running(self) -> bool:
-        """Does the recording end inside a call that it records? Torch has its mode off the stack
-        then."""
+        """Tell whether the recording ends inside a call that it records. Torch has its mode off the
+        stack then."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             if frame.f_code is _HANDLER and frame.f_locals.get("self") is self:
@@ -401,7 +401,7 @@ class Recorder(TorchFunctionMode):
         kwargs: dict[str, Any],
         frame: FrameType,
     ) -> Usual | None:
-        """What may become a usual call: no bookkeeping of torch's, in no mode."""
+        """Tell whether this may become a usual call: no bookkeeping of torch's, in no mode."""
         try:
             if role is not _OPERATION or (name[-1] == "_" and writes_itself(name)):
                 return None
@@ -469,7 +469,7 @@ class Recorder(TorchFunctionMode):
         return None if self.customs.running is not None else self.steps.look(frame)
 
     def failed(self, error: Exception) -> None:
-        """Our own book-keeping failed: never the user's problem, but said in the notes."""
+        """Note that our own book-keeping failed: never the user's problem, but said in notes."""
         text = f"{type(error).__name__}: {str(error)[:120]}"
         self.failures[text] = self.failures.get(text, 0) + 1
 
@@ -551,8 +551,8 @@ class Recorder(TorchFunctionMode):
         return running
 
     def _look(self, call: CallRecord, found: list[torch.Tensor], look: Look) -> None:
-        """A call that the user's code did not make itself: the module that runs, torch's own
-        bookkeeping."""
+        """Look at a call that the user's code did not make itself: the module that runs, torch's
+        own bookkeeping."""
         _, _, bookkeeping, run = look
         call.direct, call.bookkeeping = False, bookkeeping
         if bookkeeping:
@@ -658,7 +658,7 @@ class Recorder(TorchFunctionMode):
             call.nodes = made
 
     def _hand_out(self, name: str, tensor: torch.Tensor, direct: bool) -> None:
-        """Others than torch can write the memory of this tensor from now on."""
+        """Note that others than torch can write the memory of this tensor from now on."""
         block = self.objects.expose(tensor)
         # What torch itself asks for (an RNN for the addresses of its weights) it writes by calls
         # that are seen.
@@ -690,7 +690,7 @@ class Recorder(TorchFunctionMode):
         return made
 
     def _writes(self, call: CallRecord, inputs: list[torch.Tensor], given: Given) -> list[Write]:
-        """(before, after, by alias) of every tensor that the call changed in place."""
+        """Return (before, after, by alias) of every tensor that the call changed in place."""
         fused = call.role is Role.FUSED
         versions = list(map(torch_private.version, inputs))
         writes: list[Write] = []
@@ -747,9 +747,9 @@ class Recorder(TorchFunctionMode):
     def _unversioned(
         self, call: CallRecord, own: Object, tensor: torch.Tensor, given: Given
     ) -> State:
-        """The state of an input that no version tells of, see NOTE [writes without a version]:
-        another one than before where the call was told to write it, or where other values stand
-        there now."""
+        """Return the state of an input that no version tells of, see NOTE [writes without a
+        version]: another one than before where the call was told to write it, or where other values
+        stand there now."""
         before = own.state
         after = self.objects.read_again(own, tensor)
         if after is before:
@@ -760,8 +760,8 @@ class Recorder(TorchFunctionMode):
         return after
 
     def _write_aliases(self, own: Object, writes: list[Write]) -> None:
-        """New states of all that shares the written memory, and of the tensor whose .grad was
-        written."""
+        """Return new states of all that shares the written memory, and of the tensor whose .grad
+        was written."""
         block = own.state.block
         others = [] if block is None else [m for m in block.alive() if m is not own][:ALIAS_LIMIT]
         owners = [self.objects.grad_owner.get(id(m())) for m in (own, *others)]
@@ -790,7 +790,7 @@ class Recorder(TorchFunctionMode):
         writes: list[Write],
         returned: list[torch.Tensor],
     ) -> None:
-        """Only what the walk proves is called a cut; docs/decisions.md says what counts."""
+        """Call only that a cut which the walk proves; docs/decisions.md says what counts."""
         if call.role in _NO_CUT or call.bookkeeping:
             return
         judged = cuts.judged(call, writes)
@@ -816,8 +816,8 @@ class Recorder(TorchFunctionMode):
         ]
 
     def _bases(self, written: list[State]) -> list[State]:
-        """The tensors that written views look into: they carry the new history where the view's was
-        left unread."""
+        """Return the tensors that written views look into: they carry the new history where the
+        view's was left unread."""
         deferred = [
             tensor for s in written if s.object.deferred and (tensor := s.object()) is not None
         ]
@@ -858,7 +858,7 @@ class Recorder(TorchFunctionMode):
             self.dropped += 1
 
     def finish(self) -> None:
-        """The block is over, or somebody looks at what there is so far."""
+        """Finish what was begun: the block is over, or somebody looks at what there is so far."""
         try:
             # else ``forward`` itself looks, and goes on
             if self.frames.custom(sys._getframe(1)) is None:
@@ -895,7 +895,7 @@ _HANDLER = Recorder.__torch_function__.__code__
 
 
 def _is_over(mode: Any) -> bool:
-    """Is this the mode of a recording that has ended?"""
+    """Tell whether this is the mode of a recording that has ended."""
     return isinstance(mode, Recorder) and mode.ended
 
 

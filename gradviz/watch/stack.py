@@ -72,7 +72,7 @@ def usual_call(
 
 
 def unfold(logged: tuple[Any, ...]) -> tuple[Any, ...]:
-    """An entry of the log as the general way would have made it."""
+    """Return an entry of the log as the general way would have made it."""
     if logged[0] != "usual":
         return logged
     _, name, site, run, direct, keywords, output, nodes, *states = logged
@@ -90,14 +90,14 @@ def _unfolded(node: Any) -> NodeRecord:
 
 
 def _is_standard(name: str) -> bool:
-    """Does a file belong to Python's standard library (copy, functools, contextlib)?"""
+    """Tell whether a file belongs to Python's standard library (copy, functools, contextlib)."""
     return name.startswith("<frozen") or (
         name.startswith(_STANDARD) and not any(d in name for d in INSTALLED)
     )
 
 
 def _is_handler(code: CodeType) -> bool:
-    """Does the code pass a call on for another recording?"""
+    """Tell whether the code passes a call on for another recording."""
     return code.co_filename.startswith(_OWN) and code.co_name == "__torch_function__"
 
 
@@ -154,11 +154,11 @@ class Frames:
         return (self._kinds.get(id(code)) or self._kind(code))[0] <= _BOTTOM
 
     def site(self, frame: FrameType | None) -> Site:
-        """The innermost user frames as (code, position)."""
+        """Return the innermost user frames as (code, position)."""
         return self.look(frame)[0]
 
     def look(self, frame: FrameType | None) -> Look:
-        """One pass up the stack, to the innermost call of a module that was passed before in the
+        """Go up the stack once, to the innermost call of a module that was passed before in the
         same way: what is outside of it stays as it is while it runs."""
         kinds, under_way = self._kinds, self._modules.under_way
         direct, bookkeeping, closed = True, False, False
@@ -261,7 +261,7 @@ class Frames:
         return known
 
     def custom(self, frame: FrameType | None) -> torch_private.FunctionRun | None:
-        """The outermost custom Function that computes on this stack."""
+        """Return the outermost custom Function that computes on this stack."""
         return self._functions.outermost(frame)
 
 

@@ -45,26 +45,26 @@ RAW_NO_NUMBER = _UINT64_MAX
 
 
 def sequence_number(node: Node) -> int:
-    """The node's sequence number as a plain int for comparisons: ``NO_NUMBER`` for an
+    """Return the node's sequence number as a plain int for comparisons: ``NO_NUMBER`` for an
     AccumulateGrad."""
     number: int = node._sequence_nr()
     return NO_NUMBER if number == _UINT64_MAX else number
 
 
 def sequence_nr(node: Node) -> int | None:
-    """The node's sequence number. Per thread, rising; None for an AccumulateGrad, which has
+    """Return the node's sequence number. Per thread, rising; None for an AccumulateGrad, which has
     none."""
     number = sequence_number(node)
     return None if number == NO_NUMBER else number
 
 
 def is_accumulate_grad(node: Node) -> bool:
-    """Is this the node that fills a leaf's ``.grad``?"""
+    """Tell whether this is the node that fills a leaf's ``.grad``."""
     return type(node).__name__ == "AccumulateGrad"
 
 
 def leaf_of(node: Node) -> torch.Tensor | None:
-    """The leaf whose ``.grad`` an AccumulateGrad fills; None for other nodes."""
+    """Return the leaf whose ``.grad`` an AccumulateGrad fills; None for other nodes."""
     try:
         leaf = node.variable if is_accumulate_grad(node) else None  # type: ignore[attr-defined]
     except Exception:
@@ -73,25 +73,25 @@ def leaf_of(node: Node) -> torch.Tensor | None:
 
 
 def has_hooks(tensor: torch.Tensor) -> bool:
-    """Did the user put hooks on the gradient of this tensor?"""
+    """Tell whether the user put hooks on the gradient of this tensor."""
     return bool(getattr(tensor, "_backward_hooks", None))
 
 
 def backward_hooks(module: torch.nn.Module) -> list[Any]:
-    """The functions that a module's backward calls, of ``register_full_backward_hook`` and its
-    older form."""
+    """Return the functions that a module's backward calls, of ``register_full_backward_hook`` and
+    its older form."""
     return list(getattr(module, "_backward_hooks", {}).values())
 
 
 def is_custom(node: Any) -> bool:
-    """Does the node belong to a ``torch.autograd.Function``, in Python or in C++?"""
+    """Tell whether the node belongs to a ``torch.autograd.Function``, in Python or in C++."""
     return (
         isinstance(node, torch.autograd.function.BackwardCFunction) or "::CppNode<" in node.name()
     )
 
 
 def node_name(node: Node) -> str:
-    """``"MulBackward0"``: the node's class, without namespace."""
+    """Return e.g. ``"MulBackward0"``: the node's class, without namespace."""
     name = type(node).__name__
     return name if name != "CppFunction" else node.name().removeprefix("torch::autograd::")
 
@@ -105,7 +105,7 @@ _EXPECTED = re.compile(r"is at version \d+; expected version (\d+)")
 
 
 def raw_names(kind: type) -> tuple[tuple[str, str], ...]:
-    """(attribute to read, its short name) of the saved tensors of a node class, e.g.
+    """Return (attribute to read, its short name) of the saved tensors of a node class, e.g.
     ("_raw_saved_self", "self")."""
     names = _raw_names.get(kind)
     if names is None:
@@ -120,8 +120,8 @@ def raw_names(kind: type) -> tuple[tuple[str, str], ...]:
 
 
 def saved_tensors(node: Node) -> list[tuple[str, Any, SavedState, int | None]]:
-    """What a node has saved, read without running an unpack hook, a checkpoint's forward or user
-    code.
+    """Return what a node has saved, read without running an unpack hook, a checkpoint's forward or
+    user code.
 
     Returns:
         (short name, the saved object or None, state, saved version where torch tells it) for each
@@ -149,8 +149,8 @@ def saved_tensors(node: Node) -> list[tuple[str, Any, SavedState, int | None]]:
 def _saved_state(
     raw: Any, node: Node, attribute: str | None, held: bool
 ) -> tuple[Any, SavedState, int | None] | None:
-    """(object, state, saved version) of one raw saved tensor; None when the forward saved nothing
-    there."""
+    """Return (object, state, saved version) of one raw saved tensor; None when the forward saved
+    nothing there."""
     try:
         data, hook = raw.data, raw.unpack_hook
         if hook is None and data is not None and data._version == 0:  # by far the most frequent
@@ -222,8 +222,8 @@ def has_released(node: Node, probe: Any) -> bool:
 
 
 def plainly_saved(node: Node, attribute: str) -> torch.Tensor | None:
-    """The tensor that a node has just saved; None for a slot that the forward left empty. Raises
-    for anything else: a list, what a pack hook made, an older torch."""
+    """Return the tensor that a node has just saved; None for a slot that the forward left empty.
+    Raises for anything else: a list, what a pack hook made, an older torch."""
     raw = getattr(node, attribute)
     data: torch.Tensor | None = raw.data
     if raw.unpack_hook is not None or (
@@ -234,8 +234,8 @@ def plainly_saved(node: Node, attribute: str) -> torch.Tensor | None:
 
 
 def _unpacked(raw: Any, node: Node, attribute: str | None) -> Any:
-    """What a raw saved tensor without data and hook unpacks to. Raises RuntimeError where it was
-    released."""
+    """Return what a raw saved tensor without data and hook unpacks to. Raises RuntimeError where it
+    was released."""
     if hasattr(raw, "unpack"):  # from torch 2.12 on
         return raw.unpack()
     # A list of saved tensors that was released has raised before.
@@ -246,8 +246,8 @@ def _unpacked(raw: Any, node: Node, attribute: str | None) -> Any:
 
 
 def version(tensor: torch.Tensor) -> int | None:
-    """How often the tensor's memory was written in place. None where it is not tracked (inference
-    tensors)."""
+    """Return how often the tensor's memory was written in place. None where it is not tracked
+    (inference tensors)."""
     try:
         return int(tensor._version)
     except Exception:
@@ -255,8 +255,8 @@ def version(tensor: torch.Tensor) -> int | None:
 
 
 def moved(tensors: Sequence[Any], states: Sequence[Any]) -> bool:
-    """Has the version of any tensor changed from that of its state, or has one none? Quick for the
-    usual answer, no."""
+    """Tell whether the version of any tensor changed from that of its state, or one has none. Quick
+    for the usual answer, no."""
     try:
         for tensor, state in zip(tensors, states):  # noqa: B905  quicker; they are equally long
             if state is not None and tensor._version != state.version:
@@ -267,7 +267,7 @@ def moved(tensors: Sequence[Any], states: Sequence[Any]) -> bool:
 
 
 def facts(t: torch.Tensor) -> tuple[Any, ...]:
-    """What a recording keeps of an ordinary tensor, in one go. Raises for one that is not."""
+    """Return what a recording keeps of an ordinary tensor, in one go. Raises for another."""
     return (
         t.shape,
         t.stride(),
@@ -285,8 +285,8 @@ def facts(t: torch.Tensor) -> tuple[Any, ...]:
 
 
 def is_parameter(tensor: torch.Tensor) -> bool:
-    """Is it an ``nn.Parameter``? ``isinstance`` alone is slow; it tells only of subclasses more
-    than the class does."""
+    """Tell whether it is an ``nn.Parameter``. ``isinstance`` alone is slow; it tells only of
+    subclasses more than the class does."""
     kind = type(tensor)
     return kind is torch.nn.Parameter or (
         kind is not torch.Tensor and isinstance(tensor, torch.nn.Parameter)
@@ -294,13 +294,13 @@ def is_parameter(tensor: torch.Tensor) -> bool:
 
 
 def dtype_called(name: str) -> torch.dtype | None:
-    """The dtype of that name, such as "float32"; None where this torch has none."""
+    """Return the dtype of that name, such as "float32"; None where this torch has none."""
     found = getattr(torch, name, None)
     return found if isinstance(found, torch.dtype) else None
 
 
 def base_of(tensor: torch.Tensor) -> torch.Tensor | None:
-    """The tensor that this one is a view of, as autograd knows it."""
+    """Return the tensor that this one is a view of, as autograd knows it."""
     try:
         return tensor._base
     except Exception:
@@ -308,7 +308,7 @@ def base_of(tensor: torch.Tensor) -> torch.Tensor | None:
 
 
 def storage_key(tensor: torch.Tensor) -> int | None:
-    """A number that two living tensors share if and only if they share a storage object."""
+    """Return a number that two living tensors share if and only if they share a storage object."""
     try:
         return int(tensor.untyped_storage()._cdata)
     except Exception:
@@ -316,8 +316,8 @@ def storage_key(tensor: torch.Tensor) -> int | None:
 
 
 def storage_range(tensor: torch.Tensor) -> tuple[int, int] | None:
-    """(first byte, number of bytes) of the tensor's storage; None where there is no real memory
-    (meta, fake, empty).
+    """Return (first byte, number of bytes) of the tensor's storage; None where there is no real
+    memory (meta, fake, empty).
 
     Asking a copy-on-write storage for its address would copy it, so that is not asked.
     """
@@ -332,7 +332,7 @@ def storage_range(tensor: torch.Tensor) -> tuple[int, int] | None:
 
 
 def is_functorch_wrapper(tensor: torch.Tensor) -> bool:
-    """Is this a tensor as seen inside ``torch.func`` transforms?"""
+    """Tell whether this is a tensor as seen inside ``torch.func`` transforms."""
     try:
         return bool(_C._functorch.is_functorch_wrapped_tensor(tensor))
     except Exception:
@@ -340,7 +340,8 @@ def is_functorch_wrapper(tensor: torch.Tensor) -> bool:
 
 
 def has_plain_data(tensor: torch.Tensor) -> bool:
-    """Can the elements be read without running code of a subclass or of an active dispatch mode?"""
+    """Tell whether the elements can be read without running code of a subclass or of an active
+    dispatch mode."""
     try:
         if type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
             return False
@@ -361,8 +362,8 @@ unobserved: Callable[[], AbstractContextManager[None]] = _C.DisableTorchFunction
 
 
 def next_sequence_nr() -> int:
-    """The number that this thread's next node will get; 0 (every node counts as new) where torch
-    does not tell."""
+    """Return the number that this thread's next node will get; 0 (every node counts as new) where
+    torch does not tell."""
     try:
         return int(_C._autograd._get_sequence_nr())
     except AttributeError:
@@ -379,8 +380,8 @@ raw_version = operator.attrgetter("_version")  # raises where torch does, unlike
 
 
 def backward_under_way() -> int | None:
-    """A number of the backward that runs on this thread: this is a hook of it, for example. None:
-    there is none."""
+    """Return a number of the backward that runs on this thread: this is a hook of it, for example.
+    None: there is none."""
     try:
         number = int(_C._current_graph_task_id())
     except AttributeError:
@@ -389,8 +390,8 @@ def backward_under_way() -> int | None:
 
 
 def takes_gradient(leaf: torch.Tensor) -> bool:
-    """Would a gradient reach this leaf? A view of a tracked tensor made under no_grad says so, and
-    takes none."""
+    """Tell whether a gradient would reach this leaf. A view of a tracked tensor made under no_grad
+    says so, and takes none."""
     try:
         torch.autograd.graph.get_gradient_edge(leaf)
     except Exception:
@@ -399,8 +400,8 @@ def takes_gradient(leaf: torch.Tensor) -> bool:
 
 
 def output_count(node: Any) -> int:
-    """How many values the forward of this node returned, those without gradient included; 0 where
-    not known."""
+    """Return how many values the forward of this node returned, those without gradient included; 0
+    where not known."""
     try:
         return len(node._input_metadata)
     except Exception:
@@ -445,14 +446,14 @@ _DETOUR: CodeType = handle_torch_function.__code__
 
 
 def scale_of(scaler: Any) -> torch.Tensor | None:
-    """The number by which a GradScaler multiplies losses; None where it has made none yet."""
+    """Return the number by which a GradScaler multiplies losses; None where it has none yet."""
     scale = getattr(scaler, "_scale", None)
     return scale if isinstance(scale, torch.Tensor) else None
 
 
 def is_bookkeeping(code: CodeType) -> bool:
-    """Is it what torch does with tensors for itself: an optimizer, nn.init, a constructor, a
-    checkpoint's start?"""
+    """Tell whether it is what torch does with tensors for itself: an optimizer, nn.init, a
+    constructor, a checkpoint's start."""
     file, name = code.co_filename, code.co_name
     keeping = name in _KEEPING and file.startswith(_LAYERS)
     asking = name in _ASKING and file == _GRAPH
@@ -461,23 +462,24 @@ def is_bookkeeping(code: CodeType) -> bool:
 
 
 def is_checkpoint(code: CodeType) -> bool:
-    """Is it ``torch.utils.checkpoint.checkpoint``, which calls the function that it was given?"""
+    """Tell whether it is ``torch.utils.checkpoint.checkpoint``, which calls the function that it
+    was given."""
     return code.co_filename == _CHECKPOINTS and code.co_name == "checkpoint"
 
 
 def copies_parameter(code: CodeType) -> bool:
-    """Is it what ``copy.deepcopy`` runs for an nn.Parameter? It reads ``.data``, which nobody
-    wrote."""
+    """Tell whether it is what ``copy.deepcopy`` runs for an nn.Parameter. It reads ``.data``, which
+    nobody wrote."""
     return code.co_name == "__deepcopy__" and code.co_filename == _PARAMETERS
 
 
 def is_wrapper(code: CodeType) -> bool:
-    """Is it a Python function of torch's that hands a call on as it came?"""
+    """Tell whether it is a Python function of torch's that hands a call on as it came."""
     return code.co_filename in _WRAPPERS
 
 
 def is_detour(code: CodeType) -> bool:
-    """Is it torch's way from a Python function of its own to the mode that watches?"""
+    """Tell whether it is torch's way from a Python function of its own to the mode that watches."""
     return code is _DETOUR
 
 
@@ -487,7 +489,8 @@ def attribute_of(accessor: Any) -> str:
 
 
 def called_module(frame: FrameType) -> torch.nn.Module:
-    """The module that a frame of ``MODULE_CALL`` runs. Its locals live until it returns anyway."""
+    """Return the module that a frame of ``MODULE_CALL`` runs. Its locals live until it returns
+    anyway."""
     module: torch.nn.Module = frame.f_locals["self"]
     return module
 
@@ -595,7 +598,8 @@ _CALLS_IN_PARTS = any(
 
 
 def hooks_replaced_arguments(call: FrameType, below: FrameType | None) -> bool:
-    """Did a forward pre-hook give ``forward`` other arguments than the module was called with?
+    """Tell whether a forward pre-hook gave ``forward`` other arguments than the module was called
+    with.
 
     Args:
         call: a frame of ``MODULE_CALL``.
@@ -667,7 +671,7 @@ class FunctionRuns:
         self._classes = -1
 
     def outermost(self, frame: FrameType | None) -> FunctionRun | None:
-        """The outermost custom Function that computes on this stack."""
+        """Return the outermost custom Function that computes on this stack."""
         return _by_apply(frame) if _APPLY is not None else self._by_parts(frame)
 
     def _by_parts(self, frame: FrameType | None) -> FunctionRun | None:
@@ -694,13 +698,13 @@ class FunctionRuns:
 
 
 def hands_back(function: str, args: tuple[Any, ...]) -> bool:
-    """May this call be how ``apply`` returns an input that ``forward`` handed back, see NOTE
-    [Function.apply]?"""
+    """Tell whether this call may be how ``apply`` returns an input that ``forward`` handed back,
+    see NOTE [Function.apply]."""
     return function == "view_as" and len(args) == 2 and args[0] is args[1]
 
 
 def run_without_frames(frame: FrameType, args: tuple[Any, ...]) -> FunctionRun:
-    """A run of which nothing but such a call was seen."""
+    """Return a run of which nothing but such a call was seen."""
     return FunctionRun(id(frame), UNNAMED, args[:1], frame, None)
 
 
@@ -725,13 +729,14 @@ def _by_apply(frame: FrameType | None) -> FunctionRun | None:
 
 
 def _context(given: tuple[Any, ...]) -> Any:
-    """The ``ctx`` among the first arguments of a part; a class method has its class before it."""
+    """Return the ``ctx`` among the first arguments of a part; a class method has its class before
+    it."""
     return next((value for value in given[:2] if isinstance(value, _CONTEXT)), None)
 
 
 def _run_of_part(frame: FrameType) -> FunctionRun | None:
-    """The run of which this frame, whose code is a part of some Function, is the outermost one.
-    None for a call of ``forward`` that torch did not make."""
+    """Return the run of which this frame, whose code is a part of some Function, is the outermost
+    one. None for a call of ``forward`` that torch did not make."""
     values = _values(frame)
     given = _positional(frame.f_code, values)
     context = _context(given)
@@ -774,7 +779,7 @@ def _applied_to(part: str, given: tuple[Any, ...], context: Any) -> tuple[Any, .
 
 
 def _function_classes() -> Iterator[Any]:
-    """Every class of custom Functions that is alive."""
+    """Return every class of custom Functions that is alive."""
     waiting: list[Any] = [torch.autograd.Function]
     while waiting:
         found = type.__subclasses__(waiting.pop())
@@ -783,7 +788,7 @@ def _function_classes() -> Iterator[Any]:
 
 
 def _member(kind: Any, name: str) -> Any:
-    """What a class has under a name, without running code of the user's."""
+    """Return what a class has under a name, without running code of the user's."""
     return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
 
 
@@ -792,7 +797,7 @@ def _has_setup(kind: Any) -> bool:
 
 
 def _parts(kind: Any) -> Iterator[tuple[str, FunctionType]]:
-    """(name of the part, Python function) of what ``apply`` calls, decorators and what they
+    """Return (name of the part, Python function) of what ``apply`` calls, decorators and what they
     decorate included."""
     for part in _PARTS:
         function = _member(kind, part)
@@ -809,8 +814,8 @@ def _parts(kind: Any) -> Iterator[tuple[str, FunctionType]]:
 
 
 def _runs(code: CodeType, values: dict[str, Any], function: FunctionType) -> bool:
-    """Is it this very function that runs, not another one made of the same code (by a decorator,
-    say)?"""
+    """Tell whether it is this very function that runs, not another one made of the same code (by a
+    decorator, say)."""
     if code is not function.__code__:
         return False
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
@@ -824,7 +829,7 @@ def _runs(code: CodeType, values: dict[str, Any], function: FunctionType) -> boo
 
 
 def _values(frame: FrameType) -> dict[str, Any]:
-    """The local variables of a function's frame; none of them lives longer for it."""
+    """Return the local variables of a function's frame; none of them lives longer for it."""
     own = frame.f_locals
     values = dict(own)
     # Before Python 3.13 the frame keeps this dict, and what is in it, until it returns. If nobody
@@ -836,8 +841,8 @@ def _values(frame: FrameType) -> dict[str, Any]:
 
 
 def _positional(code: CodeType, values: dict[str, Any]) -> tuple[Any, ...]:
-    """The arguments that a function was called with by position, as far as its variables still have
-    them."""
+    """Return the arguments that a function was called with by position, as far as its variables
+    still have them."""
     named = tuple(values.get(name) for name in code.co_varnames[: code.co_argcount])
     if not code.co_flags & CO_VARARGS:
         return named
@@ -920,8 +925,8 @@ profiler_enabled: Callable[[], bool] = getattr(torch.autograd, "_profiler_enable
 
 
 def is_foreign(tensor: torch.Tensor) -> bool:
-    """Is the memory of this tensor not torch's own, so that others may write it without a version?
-    numpy's, say."""
+    """Tell whether the memory of this tensor is not torch's own, so that others may write it
+    without a version. numpy's, say."""
     try:
         return not tensor.untyped_storage().resizable()
     except Exception:

@@ -97,7 +97,7 @@ class Walk:
 
 
 def walk(roots: Iterable[Node], limit: int | None = None) -> Walk:
-    """Visits every node behind ``roots`` and leaves the graph safe to free (NOTE [release guards]).
+    """Visit every node behind ``roots`` and leaves the graph safe to free (NOTE [release guards]).
 
     Args:
         roots: the nodes to start from; duplicates are visited once.
@@ -149,7 +149,7 @@ def walk(roots: Iterable[Node], limit: int | None = None) -> Walk:
 
 
 def guard_new(node: Node, next_functions: NextFunctions | None = None) -> int:
-    """Makes one newly wrapped node, and what reading it has wrapped, safe to free (NOTE [release
+    """Make one newly wrapped node, and what reading it has wrapped, safe to free (NOTE [release
     guards]).
 
     To be called for every node that a recording touches; a second call costs next to nothing.
@@ -207,7 +207,7 @@ def guard_new(node: Node, next_functions: NextFunctions | None = None) -> int:
 
 
 def serial(node: Node) -> int:
-    """A number that no other node of this process has or will have, kept in the node's
+    """Return a number that no other node of this process has or will have, kept in the node's
     ``metadata``.
 
     Unlike ``id(node)`` it is never used again, and it survives the wrapper (torch < 2.13 makes a
@@ -225,8 +225,8 @@ def serial(node: Node) -> int:
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Pauses the garbage collector: it would go through millions of fresh tuples again and again
-    and find nothing."""
+    """Pause the garbage collector: it would go through millions of fresh tuples again and again and
+    find nothing."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -124,7 +124,7 @@ class Explanation(NamedTuple):
         return str(self)
 
     def _parts(self) -> list[tuple[str, str]]:
-        """Its further parts, each with its title; those that say nothing left out."""
+        """Return its further parts, each with its title; those that say nothing left out."""
         ruled_out = "; ".join(self.ruled_out)
         parts = [
             (say("explanation.where"), self.where),
@@ -189,8 +189,8 @@ def _shortened(line: str, width: int) -> str:
 
 
 def _fitted(more: list[str], parts: list[list[str]], room: int) -> list[str]:
-    """All of it where there is room; otherwise first the further lines go, then the ends of the
-    longest parts."""
+    """Return all of it where there is room; otherwise first the further lines go, then the ends of
+    the longest parts."""
     while sum(map(len, parts)) > room:
         longest = max(parts, key=len)
         longest.pop()
@@ -202,7 +202,8 @@ def _fitted(more: list[str], parts: list[list[str]], room: int) -> list[str]:
 
 
 def at_a_word(text: str, most: int) -> str:
-    """
+    """Shorten a text to so many letters, at a blank where there is one.
+
     >>> at_a_word("one two three", 9), at_a_word("one two", 9), at_a_word("onetwothree", 9)
     ('one two …', 'one two', 'onetwoth…')
     """

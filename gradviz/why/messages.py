@@ -156,7 +156,7 @@ def in_sample(cut: Cut, graph: Graph) -> bool:
 
 
 def plain(message: object) -> str:
-    """A message on one line, without its middle where it is very long; "" where it cannot be
+    """Return a message on one line, without its middle where it is very long; "" where it cannot be
     read."""
     try:
         text = str(message)
@@ -167,7 +167,7 @@ def plain(message: object) -> str:
 
 
 def cause_of(message: str) -> Cause | None:
-    """Which of autograd's errors a message is, wherever in it torch's text stands.
+    """Return which of autograd's errors a message is, wherever in it torch's text stands.
 
     Args:
         message: what ``str(error)`` gives.
@@ -187,7 +187,7 @@ def cause_of(message: str) -> Cause | None:
 
 
 def number(message: str, word: str) -> int | None:
-    """The last "element" or "index" that torch's text names.
+    """Return the last "element" or "index" that torch's text names.
 
     Example:
         >>> said = "The differentiated Tensor at index 1 appears to not have been used."
@@ -208,7 +208,8 @@ class Versions(NamedTuple):
 
 
 def versions(message: str) -> Versions | None:
-    """What an error about an in-place write says of the tensor; None in the words of an old torch.
+    """Return what an error about an in-place write says of the tensor; None in the words of an old
+    torch.
 
     Example:
         >>> written = "[torch.FloatTensor [3, 1]], which is output 0 of Exp, "
@@ -223,7 +224,8 @@ def versions(message: str) -> Versions | None:
 
 
 def read_error(error: BaseException) -> tuple[str, str]:
-    """Type and message of an error, or of the one behind it that torch raised. Keeps nothing of it.
+    """Return type and message of an error, or of the one behind it that torch raised. Keeps nothing
+    of it.
 
     Args:
         error: what was caught. ``raise … from``, errors raised while handling another, and groups

@@ -155,7 +155,7 @@ class Moves(NamedTuple):
         return f"{len(places):,}", index, grad, first.settings
 
     def __str__(self) -> str:
-        """The verdict and the table; of many parameters, by groups."""
+        """Return the verdict and the table; of many parameters, by groups."""
         if len(self.rows) > FEW:
             last = say("answer_table.full")
             return f"{self.verdict}\n{groups_as_text(heads(GROUP_HEAD), self._lines(), last)}"

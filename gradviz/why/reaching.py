@@ -105,7 +105,7 @@ class Reach(NamedTuple):
         return len(self.rows) > FEW * len(self.losses)
 
     def __str__(self) -> str:
-        """The verdict, and the parameters that are not reached; of many, all by groups."""
+        """Return the verdict, and the parameters that are not reached; of many, all by groups."""
         if self._are_many:
             last = say("answer_table.full")
             return f"{self.verdict}\n{groups_as_text(heads(GROUP_HEAD), self._lines(), last)}"

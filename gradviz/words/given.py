@@ -19,7 +19,7 @@ LONG = 60  # characters of a value in an error
 
 
 def said(value: Any) -> str:
-    """A value in the words of an error.
+    """Return a value in the words of an error.
 
     >>> said(3), said("x"), said((5, 1)), said([object()]), said(dict), said(object())
     ('the int 3', "the str 'x'", 'the tuple (5, 1)', 'a list of 1', 'the class dict', 'an object of
@@ -45,7 +45,7 @@ def said(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """The same without the kind of a plain value, for a sentence that says what it is.
+    """Return the same without the kind of a plain value, for a sentence that says what it is.
 
     >>> shown(3), shown("x"), shown(object())
     ('3', "'x'", 'an object of type object')
@@ -59,7 +59,7 @@ def shown(value: Any) -> str:
 
 
 def refused(argument: str, value: Any, expected: str) -> GradvizError:
-    """The error to raise: what was given, and what is expected.
+    """Return the error to raise: what was given, and what is expected.
 
     >>> print(refused("limit=", "x", "a whole number of at least 1, e.g. 256"))
     limit= was given the str 'x'; expected a whole number of at least 1, e.g. 256
@@ -99,7 +99,7 @@ def count(argument: str, value: Any, example: str) -> None:
 
 
 def is_index(value: Any, length: int) -> bool:
-    """Whether a value is a whole number from 0 up to, but without, ``length``."""
+    """Tell whether a value is a whole number from 0 up to, but without, ``length``."""
     return issubclass(type(value), int) and type(value) is not bool and 0 <= value < length
 
 
@@ -117,7 +117,7 @@ def mapping(argument: str, value: Any, expected: str) -> None:
 
 
 def path(argument: str, value: Any, example: str) -> Path:
-    """The path that a text or a ``pathlib.Path`` names."""
+    """Return the path that a text or a ``pathlib.Path`` names."""
     if not issubclass(type(value), (str, os.PathLike)):
         raise refused(
             argument, value, f"where to write, as a text or a pathlib.Path, e.g. {example!r}"
