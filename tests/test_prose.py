@@ -28,7 +28,7 @@ OTHER = "code, fonts, selectors, metadata"
 SENTENCE = "sentences for readers"
 
 # literals that are neither documentation, nor lists of names, nor about arguments
-MOST = 63
+MOST = 60
 
 IN_MARKUP = re.compile(r"<[!/a-z]|[a-z-]+=\W*\"|^\" ")
 FOUR_IN_A_ROW = re.compile(r"(?:[A-Za-z][A-Za-z'’]*[,;:]? ){3,}[A-Za-z]|(?: [A-Za-z']+){4}")

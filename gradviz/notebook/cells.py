@@ -3,7 +3,6 @@ errors and warnings on one line, and small drawings. ``lesson`` has them all."""
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import html
 import itertools
@@ -14,6 +13,7 @@ from typing import Any
 
 from gradviz.graph.records import GradvizError
 from gradviz.live.explore import Exploration, Run
+from gradviz.picture.inline import inline
 from gradviz.picture.render import render
 from gradviz.picture.table import COLUMNS
 from gradviz.words import given
@@ -22,7 +22,6 @@ from gradviz.words.speech import say
 
 ERROR_WIDTH, CELL_WIDTH = 220, 105  # characters of an error on its line, and in a table
 PLOT_WIDTH, PLOT_GAP = 275, 20
-IMAGE = '<img alt="{alt}" src="data:image/svg+xml;base64,{picture}">'
 PLOT = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="245"'
     ' font-family="sans-serif" font-size="15"><rect width="{width}" height="245" rx="8"'
@@ -155,9 +154,7 @@ class Drawing:
 
     def __init__(self, text: str, svg: bytes) -> None:
         self.text = text
-        picture = base64.b64encode(svg).decode()
-        alt = html.escape(text, quote=True)
-        self.html = IMAGE.format(alt=alt, picture=picture)
+        self.html = inline(svg.decode(), text)
 
     def _repr_html_(self) -> str:
         """Return the picture for a notebook."""

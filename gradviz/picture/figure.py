@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import copy
 import html
 import os
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from gradviz.graph.records import GradvizError, Graph, Tensor
 from gradviz.picture import arrange, cards, dot, node_boxes, nodes, render, text
 from gradviz.picture import fold as folding
+from gradviz.picture.inline import inline
 from gradviz.picture.outline.asked import (
     AS_IT_IS,
     Asked,
@@ -342,11 +342,8 @@ def pointing(figure: Figure, points: Points) -> Figure:
 def image(svg: str, alt: str) -> str:
     """Return an ``<img>`` with an SVG inside."""
     width, height = render.size(svg)
-    data = base64.b64encode(svg.encode()).decode()
-    return (
-        f'<img alt="{html.escape(alt)}" width="{width}" height="{height}" '
-        f'style="max-width:100%;height:auto" src="data:image/svg+xml;base64,{data}">'
-    )
+    look = f'width="{width}" height="{height}" style="max-width:100%;height:auto"'
+    return inline(svg, alt, look)
 
 
 def _with_marks(shown: str, boxes: Iterable[render.Share]) -> str:

@@ -11,12 +11,18 @@ from importlib.resources import files
 from typing import Any
 
 from gradviz._installed import VERSION
+from gradviz.picture.inline import inline
 from gradviz.picture.packed import packed
 from gradviz.picture.theme import dark_rules
 from gradviz.words.en import ENGLISH
 from gradviz.words.speech import language, say
 
 SCRIPT = "page.js"  # built from frontend/
+# The page runs its own script and asks nobody for anything.
+POLICY = (
+    "default-src 'none'; script-src {script}; style-src {style}; img-src data:; base-uri 'none';"
+    " form-action 'none'"
+)
 STYLES = ("live.css", "book.css", "page.css")
 
 CANVAS = ".gv-root .gv-canvas"  # where pictures stand
@@ -44,10 +50,7 @@ def page(book: dict[str, Any], links: Mapping[str, str] | None = None) -> bytes:
     script = static(SCRIPT)
     style = styles(*STYLES)
     parts = {
-        "policy": (
-            f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src"
-            " data:; base-uri 'none'; form-action 'none'"
-        ),
+        "policy": POLICY.format(script=_hash(script), style=_hash(style)),
         "version": VERSION,
         "language": _shown(language().code),
         "title": _shown(book["title"]),
@@ -88,8 +91,7 @@ def _first(book: dict[str, Any]) -> str:
     state = book["states"][index]
     pieces = []
     if state["svg"]:
-        data = base64.b64encode(state["svg"].encode("utf-8", "replace")).decode()
-        pieces.append(f'<img alt="{_shown(state["alt"])}" src="data:image/svg+xml;base64,{data}">')
+        pieces.append(inline(state["svg"], state["alt"]))
     pieces += [
         f"<pre>{_shown(text)}</pre>" for text in (book["code"].get("text"), state["text"]) if text
     ]

@@ -63,7 +63,7 @@ _TEXTS = {
     Cause.NON_LEAF_IN_OPTIMIZER: r"can't optimize a non-leaf",
     Cause.NOT_A_PARAMETER: (
         r"optimizer got an empty parameter list"
-        r"|cannot assign '.{1,100}?' (?:as|object to) parameter '"
+        r"|cannot assign '.{1,100}?' (?:as|object to) parameter '(?P<parameter>.+?)'"
     ),
     Cause.CUSTOM_BACKWARD: (
         r"returned an incorrect number of gradients "
@@ -184,6 +184,17 @@ def cause_of(message: str) -> Cause | None:
     """
     causes = [cause for m in _KNOWN.finditer(plain(message)) for cause in _TEXTS if m[cause]]
     return causes[-1] if causes else None
+
+
+def parameter_named(message: str) -> str | None:
+    """Return the name of the parameter that torch would not assign.
+
+    Example:
+        >>> parameter_named("cannot assign 'torch.FloatTensor' as parameter 'weight' (…)")
+        'weight'
+    """
+    found = [m["parameter"] for m in _KNOWN.finditer(plain(message)) if m["parameter"]]
+    return found[-1] if found else None
 
 
 def number(message: str, word: str) -> int | None:

@@ -243,11 +243,12 @@ NOT_OURS = {
     "picture/comparison.py": {"ROOT", "PAGE", "TEXT", "RECT"},  # markup
     "picture/dot.py": {"ALLOWED"},  # attributes of DOT
     "picture/figure.py": {"GROUND"},  # markup
-    "picture/page.py": {"CANVAS"},  # a selector of CSS
+    "picture/inline.py": {"IMAGE"},  # markup
+    "picture/page.py": {"CANVAS", "POLICY"},  # a selector of CSS, a policy
     "picture/render.py": {"_CHILD"},  # a program
     "picture/theme.py": {"SANS", "MONO"},  # fonts
     "live/widget.py": {"EXPECTED"},  # of errors about arguments
-    "notebook/cells.py": {"IMAGE", "PLOT", "BAND", "LINE", "LOOKS"},  # markup
+    "notebook/cells.py": {"PLOT", "BAND", "LINE", "LOOKS"},  # markup
     "notebook/magic.py": {"EXPECTED"},  # of errors about options
     "why/messages.py": {"_TEXTS", "_STALE"},  # by which torch's errors are known
     "why/rules/whole/case.py": {"UNTRACKED"},  # torch's own text

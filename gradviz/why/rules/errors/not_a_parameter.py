@@ -3,12 +3,9 @@ out, knows no torch."""
 
 from __future__ import annotations
 
-import re
-
 from gradviz.graph.findings import Cause, Sure
-from gradviz.graph.records import (
-    Tensor,
-)
+from gradviz.graph.records import Tensor
+from gradviz.why import messages
 from gradviz.why.explanation import Explanation
 from gradviz.why.rules.errors.failure import Failure, call_at
 
@@ -70,8 +67,8 @@ def not_parameters(failure: Failure) -> Explanation | None:
 
 def not_assigned(failure: Failure) -> Explanation | None:
     """Tell of a plain tensor that was to take the name of a parameter."""
-    said = re.search(r"cannot assign '.{1,100}?' (?:as|object to) parameter '(.+?)'", failure.text)
-    if said is None:
+    name = messages.parameter_named(failure.text)
+    if name is None:
         return None
     refused = failure.starved.assigned if failure.starved else None
     is_result = refused is not None and refused.is_result
@@ -80,7 +77,7 @@ def not_assigned(failure: Failure) -> Explanation | None:
         "result_assigned" if is_result else "tensor_assigned",
         calls=[call_at(source) for source in (failure.starved.place if failure.starved else ())],
         more=(),
-        name=said[1],
+        name=name,
     )
 
 
