@@ -65,13 +65,10 @@ export function press(element, key, more = {}) {
   return !element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more }));
 }
 
-/** Packs a book as gradviz/picture/packed.py does: sentences of some length are taken apart. */
+/** Packs a book as gradviz/picture/packed.py does: its long texts are taken apart. */
 export function pack(book) {
   const pieces = [];
-  const share = (key, value) => {
-    if (typeof value !== "string" || value.length < 8) return value;
-    return { $pieces: value.split(/(?<= )/).map((piece) => pieces.push(piece) - 1) };
-  };
-  const shared = JSON.parse(JSON.stringify(book, share));
-  return deflateSync(JSON.stringify({ pieces, book: shared }));
+  const cut = (text) => text.split(/(?=<g )|(?<=\n)/).map((piece) => pieces.push(piece) - 1);
+  const states = book.states.map((state) => ({ ...state, svg: cut(state.svg), text: cut(state.text) }));
+  return deflateSync(JSON.stringify({ ...book, states, pieces }));
 }

@@ -7,13 +7,10 @@ Deflating alone looks back 32 kB only, which is about one picture.
 from __future__ import annotations
 
 import json
-import re
 import zlib
 from typing import Any
 
-PIECES = "$pieces"  # key of a text that is written as the places of its pieces
-SHORTEST = 40  # letters of a text that is cut into pieces
-CUT = re.compile(r"(?=<g )|(?<=\n)")  # before a card or an arrow, and behind a line
+LONG = ("svg", "text")  # parts of a state that are cut into lines
 
 
 def packed(book: dict[str, Any], level: int = 9) -> bytes:
@@ -21,26 +18,26 @@ def packed(book: dict[str, Any], level: int = 9) -> bytes:
     book.
 
     Args:
-        book: plain data for JSON.
+        book: plain data for JSON. Of each of its "states" the long texts become lists of places in
+            "pieces".
         level: of zlib; a higher one is smaller and slower.
 
     Example:
-        >>> many = {"states": ["a line of the text that all states have\\n"] * 1000}
-        >>> len(packed(many)) < 3000
+        >>> lines = {"svg": "", "text": "a line of the text that all states have\\n"}
+        >>> len(packed({"states": [lines] * 1000})) < 200
         True
     """
     pieces: dict[str, int] = {}
-    shared = _shared(book, pieces)
-    whole = {"pieces": list(pieces), "book": shared}
+    states = [state | _cut(state, pieces) for state in book["states"]]
+    whole = {**book, "states": states, "pieces": list(pieces)}
     return zlib.compress(json.dumps(whole, separators=(",", ":"), sort_keys=True).encode(), level)
 
 
-def _shared(value: Any, pieces: dict[str, int]) -> Any:
-    """Return a value with the places of pieces in the place of long texts; note new pieces."""
-    if isinstance(value, str) and len(value) >= SHORTEST:
-        return {PIECES: [pieces.setdefault(piece, len(pieces)) for piece in CUT.split(value)]}
-    if isinstance(value, dict):
-        return {key: _shared(part, pieces) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_shared(part, pieces) for part in value]
-    return value
+def _cut(state: dict[str, Any], pieces: dict[str, int]) -> dict[str, list[int]]:
+    """Return the long texts of a state as places of their pieces; note new pieces."""
+    return {
+        part: [
+            pieces.setdefault(piece, len(pieces)) for piece in state[part].splitlines(keepends=True)
+        ]
+        for part in LONG
+    }

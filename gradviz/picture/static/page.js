@@ -2328,23 +2328,16 @@ function embed() {
 }
 
 // src/packed.js
-var PIECES = "$pieces";
+var LONG = ["svg", "text"];
 async function unpackBook(bytes) {
   const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const { pieces, book } = await new Response(inflated).json();
-  return (
-    /** @type {Book} */
-    restore(book, pieces)
-  );
-}
-function restore(value, pieces) {
-  if (Array.isArray(value)) return value.map((part) => restore(part, pieces));
-  if (typeof value !== "object" || value === null) return value;
-  if (PIECES in value) return (
-    /** @type {number[]} */
-    value[PIECES].map((place) => pieces[place]).join("")
-  );
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, restore(part, pieces)]));
+  const { pieces, ...book } = await new Response(inflated).json();
+  for (const state of book.states) {
+    for (const part of LONG) {
+      state[part] = state[part].map((place) => pieces[place]).join("");
+    }
+  }
+  return book;
 }
 
 // src/printing.js
