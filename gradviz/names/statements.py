@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -194,11 +194,17 @@ def function_node(code: CodeType) -> tuple[File, Any] | None:
     file = File.for_filename(code.co_filename)
     if is_edited(code, file):
         return None
-    nodes = [n for n in _nodes(file) if isinstance(n, _FUNCTIONS) and _is_begun(n, code)]
+    nodes = [node for node in _functions(file) if _is_begun(node, code)]
     if len(nodes) > 1:
         nodes = [node for node in nodes if _is_around(node, code)]
         nodes.sort(key=lambda node: (node.lineno, node.col_offset))  # the innermost last
     return (file, nodes[-1]) if nodes else None
+
+
+@lru_cache(maxsize=64)  # the file of a model has a function for each class that is asked about
+def _functions(file: File) -> tuple[Any, ...]:
+    """Return the syntax nodes of all functions of a file."""
+    return tuple(node for node in _nodes(file) if isinstance(node, _FUNCTIONS))
 
 
 def _is_begun(node: Any, code: CodeType) -> bool:

@@ -4,6 +4,7 @@ the reader knows, with the graph in which they stand. Lives as long as the quest
 from __future__ import annotations
 
 import ast
+import gc
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
@@ -250,6 +251,12 @@ class Subjects:
             return {i: None if t is None else t.id for i, t in states.items()}
         return dict(zip(map(id, self.given), self.graph.roots, strict=True))
 
+    @cached_property
+    def held_anywhere(self) -> dict[int, Any]:
+        """The parameters of any living optimizer, by identity: one that has no name here may be an
+        attribute of a trainer."""
+        return held_by(of_kind(gc.get_objects(), torch.optim.Optimizer))
+
     @property
     def loss_ids(self) -> list[int]:
         """The losses, in the graph."""
@@ -424,7 +431,9 @@ def held_by(optimizers: Iterable[Any]) -> dict[int, Any]:
 
 def of_kind(values: Iterable[Any], kinds: Any) -> list[Any]:
     """Return those of some types, whatever a value says of itself."""
-    return [value for value in values if issubclass(type(value), kinds)]
+    values = list(values)  # often all objects of the process: each type is asked once
+    wanted = {kind for kind in set(map(type, values)) if issubclass(kind, kinds)}
+    return [value for value in values if type(value) in wanted] if wanted else []
 
 
 def state_of(values: Any) -> str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-
-import torch
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Tensor
@@ -14,7 +11,6 @@ from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
 from gradviz.why.paths import Paths
 from gradviz.why.rules.optimizers.unused_group import last_filled, unused_group
-from gradviz.why.subjects import held_by, of_kind
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:
@@ -36,9 +32,7 @@ def left_out(case: Case, found: Explanation) -> Explanation | None:
         states = states_with_gradient(case, outside, paths)
         if not states or not trained.keys() & held.keys():
             continue
-        # One that has no name here may be an attribute of a trainer.
-        every = held_by(of_kind(gc.get_objects(), torch.optim.Optimizer))
-        left = {i: state for i, state in states.items() if i not in every}
+        left = {i: state for i, state in states.items() if i not in case.held_anywhere}
         if left:
             return left_out_of(case, title, trained, left, len(trained.keys() & held.keys()))
     return None

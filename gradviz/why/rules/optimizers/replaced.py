@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 from functools import partial
 from typing import TYPE_CHECKING, Any
-
-import torch
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import is_deepcopy
@@ -15,7 +12,7 @@ from gradviz.watch.identity import read
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
 from gradviz.why.rules.optimizers.optimizers import _learns
-from gradviz.why.subjects import held_by, of_kind
+from gradviz.why.subjects import held_by
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:
@@ -49,9 +46,8 @@ def of_a_twin(case: Case, found: Explanation) -> Explanation | None:
         own = list(held_by([optimizer]).values())
         alike = sorted(str(p.shape) for p in own) == sorted(str(p.shape) for p in new)
         if alike and all(p.grad is None and not used(case, p) for p in own):
-            every = held_by(of_kind(gc.get_objects(), torch.optim.Optimizer))
-            # One that has no name here may be an attribute of a trainer.
-            return None if every.keys() & set(map(id, new)) else twins(case, optimizer, new)
+            held = case.held_anywhere.keys() & set(map(id, new))
+            return None if held else twins(case, optimizer, new)
     return None
 
 

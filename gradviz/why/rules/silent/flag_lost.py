@@ -57,16 +57,24 @@ def flag_lost(asked: Silent) -> Explanation | None:
 def _of_modules(asked: Silent) -> Iterator[tuple[str, Wrapped]]:
     """Yield the parameters that the constructor of their module makes so."""
     given = {id(t) for t in asked.tensors.values()}
+    made: dict[type, list[Wrapped]] = {}
     for title, module in asked.modules.items():
         for path, part in module.named_modules():
-            code = code_of_function(vars(type(part)).get("__init__"))
-            found = None if code is None else function_node(code)
-            for one in () if found is None else _wrapped(*found):
+            if type(part) not in made:
+                made[type(part)] = list(_of_class(type(part)))
+            for one in made[type(part)]:
                 parameter = part._parameters.get(one.name) if one.of_self else None
                 if parameter is None or not parameter.requires_grad:
                     continue
                 if asked.models or not given or id(parameter) in given:
                     yield ".".join(filter(None, (title, path, one.name))), one
+
+
+def _of_class(kind: type) -> Iterator[Wrapped]:
+    """Yield the parameters that the constructor of a class makes so."""
+    code = code_of_function(vars(kind).get("__init__"))
+    found = None if code is None else function_node(code)
+    yield from () if found is None else _wrapped(*found)
 
 
 def _of_variables(asked: Silent) -> Iterator[tuple[str, Wrapped]]:

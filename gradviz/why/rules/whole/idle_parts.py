@@ -3,11 +3,9 @@ its place."""
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
-
-import torch
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
@@ -17,7 +15,6 @@ from gradviz.graph.training import Did, Training
 from gradviz.why.explanation import Explanation
 from gradviz.why.fixes import fix_of
 from gradviz.why.many import pattern
-from gradviz.why.subjects import held_by, of_kind
 from gradviz.why.summands import Summands
 from gradviz.words.words import Words, reason_of
 
@@ -87,11 +84,14 @@ class _Used:
 
     def __init__(self, case: Case, facts: Facts) -> None:
         assert case.recording is not None
-        find = case.recording.find
+        self.case, self.find = case, case.recording.find
         self.moments = Training(facts, case.recording.owners_of_gradients()).moments
-        every = of_kind(gc.get_objects(), torch.optim.Optimizer)
-        states = [find(p) for p in held_by(every).values()]
-        self.held = {state.object_id for state in states if state is not None}
+
+    @cached_property
+    def held(self) -> set[int]:
+        """The object ids of what any living optimizer holds."""
+        states = map(self.find, self.case.held_anywhere.values())
+        return {state.object_id for state in states if state is not None}
 
     def only(self, run: Backward, idle: Idle, wanted: set[int]) -> bool:
         """Say whether steps use what the rest of the loss sends and nothing of what the part sends;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +13,6 @@ from gradviz.graph.records import Call, Tensor
 from gradviz.graph.training import Did, Training
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
-from gradviz.why.subjects import held_by, of_kind
 from gradviz.words.words import Words
 
 if TYPE_CHECKING:
@@ -56,8 +54,7 @@ def twin_trained(case: Case, found: Explanation) -> Explanation | None:
     moments = Training(facts, case.recording.owners_of_gradients()).moments
     stepped = {i for i, every in moments.items() if any(m.did is Did.STEPPED for m in every)}
     wanted = {case.graph.tensor[i].object_id for i in case.target_ids}
-    held = stepped | _held(case)
-    for target, learner in _twins(case, held):
+    for target, learner in _twins(case, stepped):
         filled = target.objects & facts.accumulate_node.keys()
         told = [i for i in filled if facts.accumulate_node[i] in facts.ran]
         if not told or (wanted and wanted.isdisjoint(target.objects | learner.objects)):
@@ -69,20 +66,21 @@ def twin_trained(case: Case, found: Explanation) -> Explanation | None:
 
 
 def _held(case: Case) -> set[int]:
-    """Return the object ids of what any living optimizer holds: one may be an attribute of a
-    trainer."""
+    """Return the object ids of what any living optimizer holds."""
     find = case.recording.find if case.recording else lambda _: None
-    every = held_by(of_kind(gc.get_objects(), torch.optim.Optimizer)).values()
+    every = case.held_anywhere.values()
     return {state.object_id for p in every if (state := find(p)) is not None}
 
 
-def _twins(case: Case, held: set[int]) -> Iterator[tuple[Part, Part]]:
+def _twins(case: Case, stepped: set[int]) -> Iterator[tuple[Part, Part]]:
     """Yield modules that are built alike and share nothing, of which no optimizer has the first and
-    one has the second; the outermost first."""
+    one has the second; the outermost first. ``stepped`` has what steps of the recording moved."""
     modules = {id(m): m for m in (*case.modules, *case.known_modules)}.values()
     parts = [p for module in modules for p in _parts(case, module) if p.objects]
+    not_moved = [p for p in parts if p.objects.isdisjoint(stepped)]
+    held = stepped | _held(case) if not_moved else stepped
     learning = [p for p in parts if p.objects <= held]
-    for target in parts:
+    for target in not_moved:
         free = target.objects.isdisjoint(held)
         for learner in learning if free else ():
             if target.build == learner.build:
