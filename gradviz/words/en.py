@@ -1976,6 +1976,8 @@ SMALL_PARTS = {
     "made_in_forward": "the loss was {value} already, so the forward made it: blame no derivative.",
     "made_by_own_code": "{node} got {arrived} and sent {sent}: its backward is code of its own, and made it.",
     "made_by_derivative": "{node} got {arrived} and sent {sent}: its derivative does not exist or overflows at the values of the forward.",
+    "softmax": "{function}() gives NaN for a row that is -inf throughout: {node} got {arrived} and sent {sent}.",
+    "other_factor": "its other factor",
     "made_by_factor": "{node} got {arrived} and multiplied it by {factor}, which is not finite: the forward had it already, blame no derivative.",
     "forward_likely": "the forward had {value} already, likely from here (larger results were not read): {why}",
     "at_point": "{function}() is taken at {values:few}, where its derivative is infinite or does not exist: {node} got {arrived} and sent {sent}.",

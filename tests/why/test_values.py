@@ -281,6 +281,62 @@ out = torch.where(v > 1, v.log(), v)
     assert asked(program.replace("v.log()", "(v + 1).log()"), "v").cause != "nan"
 
 
+PADDED = """
+torch.manual_seed(0)
+q, k = torch.randn(2, 9, 8, requires_grad=True), torch.randn(2, 9, 8)
+lin = nn.Linear(8, 8{more})
+pad = torch.zeros(2, 9, 9, dtype=torch.bool)
+pad[:, 7:] = True
+scores = (q @ k.transpose(1, 2)).masked_fill(pad, {fill})
+att = torch.softmax(scores, -1)
+out = att @ k
+loss = lin(out)[:, :7].pow(2).sum()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("more", ["", ", bias=False"])
+def test_rows_that_no_loss_reads_make_nan_in_the_weights_behind_them(more: str) -> None:
+    """A product of finite gradients is NaN because its factor was: the product is not to blame."""
+    program = PADDED.format(more=more, fill='float("-inf")')
+    told = asked(program, "lin")
+    assert (told.cause, told.form) == ("nan", "forward_call")
+    assert told.lines == (line_of("torch.softmax", program),)
+    assert "likely from here" in told.why
+    assert "a row that is -inf throughout" in told.why
+    assert asked.space["q"].grad.isfinite().all()  # type: ignore[attr-defined]
+    mended = PADDED.format(more=more, fill="-1e9")
+    assert asked(mended, "lin").cause == "healthy"
+    assert asked.space["lin"].weight.grad.isfinite().all()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("shape", ["(2, 9, 8)", "(18, 8)"])
+def test_data_that_is_nan_where_no_loss_looks_is_named_as_the_factor(shape: str) -> None:
+    program = f"""
+lin = nn.Linear(8, 8)
+x = torch.ones{shape}
+x[-1] = float("nan")
+loss = lin(x)[:1].sum()
+loss.backward()
+"""
+    told = asked(program, "lin")
+    assert (told.cause, told.form) == ("nan", "forward_call")
+    assert "multiplied it by x, which is not finite" in told.why
+    assert asked(program.replace('float("nan")', "2"), "lin").cause == "healthy"
+
+
+def test_a_factor_that_was_not_recorded_is_blamed_without_a_name() -> None:
+    lin = nn.Linear(8, 8)
+    leaf = torch.full((2, 3, 8), float("nan"), requires_grad=True)
+    before = leaf.view(6, 8).view(2, 3, 8)
+    with gv.record() as recording:
+        loss = (lin(before) * torch.zeros(2, 3, 1)).sum()
+        (lin(before)[:0].sum() + loss).backward()
+    told = recording.explain(lin)
+    assert told.cause == "nan"
+    assert "its derivative does not exist" not in str(told)
+
+
 def test_a_nan_of_an_earlier_backward_that_is_over_is_left_alone() -> None:
     program = """
 w = nn.Parameter(torch.tensor([0.0, 1.0]))

@@ -4,7 +4,8 @@ which its derivative is none. Knows no torch."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gradviz.graph.records import Backward, Call, Edge, Node
@@ -13,6 +14,10 @@ from gradviz.why.measured import Measured, Step, all_finite, numbers
 from gradviz.why.rules.gradients.zeros import FACTORS
 
 _DIVISIONS = ("div", "true_divide", "divide", "__truediv__", "__itruediv__", "div_", "addcdiv")
+# what torch does with a tensor inside of its own product
+_SHAPING = re.compile(
+    r"(T|Transpose|Permute|View|UnsafeView|Reshape\w*|Expand|Squeeze|Unsqueeze)Backward\d"
+)
 _CHOOSING = ("where", "masked_fill", "masked_select", "mul", "__getitem__", "masked_scatter")
 
 
@@ -40,11 +45,27 @@ class Point(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """A factor that was not finite in the forward: what the node multiplied the gradient by."""
+    """A factor that was not finite in the forward: what the node multiplied the gradient by.
+    ``tensor_id`` is None where it was not recorded."""
 
     step: Step
     tensor_id: int | None
     maker: Call | None
+
+
+class Origin(NamedTuple):
+    """Where numbers stopped being finite.
+
+    Attributes:
+        step: the run of the node whose own derivative is not finite.
+        factor: where there is no such node, what came into the forward like that.
+        is_likely: whether the node is only the first one behind such a factor that did so: what it
+            was given was not looked at.
+    """
+
+    step: Step
+    factor: Factor | None = None
+    is_likely: bool = False
 
 
 def point_of(measured: Measured, step: Step) -> Point:
@@ -68,29 +89,35 @@ def point_of(measured: Measured, step: Step) -> Point:
     )
 
 
-def origin(measured: Measured, run: Backward, step: Step) -> tuple[Step, Factor | None]:
+def origin(measured: Measured, run: Backward, step: Step) -> Origin:
     """Follow a product whose factor is not finite to the node that made this factor.
 
     Args:
         measured: the numbers.
         run: the backward.
         step: a node that got finite gradients and sent others.
-
-    Returns:
-        The run of the node whose own derivative is not finite; and, where there is none such, the
-        factor that came into the forward like that.
     """
-    steps = {s.event.node_id: s for s in measured.steps[run.run]}
-    seen = set[int]()
+    steps = {s.event.node_id: s for s in measured.steps[run.run] if s.broken and s.clean}
+    seen, is_likely = {step.event.node_id}, False
     while (edge := _factor_edge(measured, step)) is not None:
         behind = steps.get(-1 if edge.next_node_id is None else edge.next_node_id)
-        if behind is None or not (behind.broken and behind.clean):
-            return step, _factor(measured, step, edge)
-        if behind.event.node_id in seen:
-            break
+        if behind is None:
+            behind, is_likely = _first_made(measured, edge, steps), True
+        if behind is None or behind.event.node_id in seen:
+            return Origin(step, _factor(measured, step, edge))
         seen.add(behind.event.node_id)
         step = behind
-    return step, None
+    return Origin(step, None, is_likely)
+
+
+def _first_made(measured: Measured, edge: Edge, steps: Mapping[int, Step]) -> Step | None:
+    """Return the step furthest from the loss, of those behind an edge, that got finite gradients
+    and sent others: what is not finite there in the forward need not break each gradient on the
+    way, since parts of it may be sent a 0 that a choice makes finite again."""
+    if edge.next_node_id is None:
+        return None
+    found = steps.keys() & measured.facts.reachable([edge.next_node_id])
+    return steps[max(found, key=[*steps].index)] if found else None
 
 
 def _factor_edge(measured: Measured, step: Step) -> Edge | None:
@@ -106,13 +133,32 @@ def _factor_edge(measured: Measured, step: Step) -> Edge | None:
     return None
 
 
-def _factor(measured: Measured, step: Step, edge: Edge) -> Factor | None:
+def _factor(measured: Measured, step: Step, edge: Edge) -> Factor:
     """Return what is known of a factor that was not finite."""
-    at = (-1 if edge.next_node_id is None else edge.next_node_id, edge.input_nr)
-    tensor = measured.facts.first_at.get(at)
-    if tensor is None:
-        return None
-    return Factor(step, tensor.id, measured.facts.maker.get(tensor.id))
+    at: Edge | None = edge
+    while at is not None:
+        node_id = -1 if at.next_node_id is None else at.next_node_id
+        tensor = measured.facts.first_at.get((node_id, at.input_nr))
+        if tensor is not None:
+            return Factor(step, tensor.id, measured.facts.maker.get(tensor.id))
+        at = _laid_out_by(measured, node_id)
+    tensor_id = _untracked_input(measured, step) if edge.next_node_id is None else None
+    maker = None if tensor_id is None else measured.facts.maker.get(tensor_id)
+    return Factor(step, tensor_id, maker)
+
+
+def _untracked_input(measured: Measured, step: Step) -> int | None:
+    """Return the only input of a product's call that takes no gradient; None of several."""
+    call = measured.graph.call.get(measured.graph.node[step.event.node_id].call_id)
+    tensor = measured.graph.tensor
+    found = [i for i in call.inputs if tensor[i].requires_grad is False] if call else []
+    return found[0] if len(found) == 1 else None
+
+
+def _laid_out_by(measured: Measured, node_id: int) -> Edge | None:
+    """Return the edge to whose values a node only gives another shape; None for other nodes."""
+    node, edges = measured.graph.node.get(node_id), measured.graph.edges_from.get(node_id, ())
+    return edges[0] if node and _SHAPING.fullmatch(node.name) and len(edges) == 1 else None
 
 
 def _broken_elements(step: Step) -> list[int]:

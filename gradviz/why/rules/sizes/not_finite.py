@@ -17,6 +17,7 @@ from gradviz.words.speech import say
 
 NAN = Cause.NAN, "NaN"
 INF = Cause.EXPLODING, "inf"
+SOFTMAX = ("softmax", "log_softmax")
 _UNSET = ("empty", "empty_like", "empty_strided", "new_empty")  # their values mean nothing
 
 
@@ -87,15 +88,7 @@ def forward(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanati
     value = "NaN" if nan else "inf"
     call, made_it = first_result(sizes, run, math.isnan if nan else math.isinf)
     if call is None and (point := likely_point(sizes, run)) is not None:
-        why = say("small.forward_likely", value=value, why=at_point(sizes, point))
-        return sizes.answer(
-            cause,
-            "forward_call",
-            nodes=[point.node.id],
-            sure=Sure.LIKELY,
-            broken=broken,
-            why=in_backward(sizes, run, why),
-        )
+        return likely_made(sizes, cause, broken, run, point, value)
     if call is None:
         why = say("small.made_in_forward", value=value)
         return sizes.answer(cause, "forward", broken=broken, why=in_backward(sizes, run, why))
@@ -109,6 +102,21 @@ def forward(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanati
         "forward_call",
         calls=[call],
         sure=Sure.PROVEN if made_it else Sure.LIKELY,
+        broken=broken,
+        why=in_backward(sizes, run, why),
+    )
+
+
+def likely_made(
+    sizes: Sizes, cause: Cause, broken: str, run: Backward, point: Point, value: str
+) -> Explanation:
+    """Tell where a forward of large tensors likely stopped being finite."""
+    why = say("small.forward_likely", value=value, why=at_point(sizes, point))
+    return sizes.answer(
+        cause,
+        "forward_call",
+        nodes=[point.node.id],
+        sure=Sure.LIKELY,
         broken=broken,
         why=in_backward(sizes, run, why),
     )
@@ -144,10 +152,12 @@ def made(sizes: Sizes, cause: Cause, broken: str, run: Backward, bad: list[Block
     if step is None:
         why = in_backward(sizes, run, first_seen(sizes, run))
         return sizes.answer(cause, "not_traced", broken=broken, why=why)
-    step, factor = origin(sizes, run, step)
-    if factor is not None:
-        return by_factor(sizes, cause, broken, run, factor)
-    return made_at(sizes, cause, broken, run, step)
+    found = origin(sizes, run, step)
+    if found.factor is not None:
+        return by_factor(sizes, cause, broken, run, found.factor)
+    if found.is_likely:
+        return likely_made(sizes, cause, broken, run, point_of(sizes, found.step), value="NaN")
+    return made_at(sizes, cause, broken, run, found.step)
 
 
 def first_maker(sizes: Sizes, run: Backward, bad: list[Block]) -> Step | None:
@@ -168,9 +178,9 @@ def likely_point(sizes: Sizes, run: Backward) -> Point | None:
     step = first_maker(sizes, run, [])
     if step is None:
         return None
-    step, factor = origin(sizes, run, step)
-    point = point_of(sizes, step)
-    return point if factor is None and point.call is not None else None
+    found = origin(sizes, run, step)
+    point = point_of(sizes, found.step)
+    return point if found.factor is None and point.call is not None else None
 
 
 def by_factor(
@@ -178,10 +188,12 @@ def by_factor(
 ) -> Explanation:
     """Blame what the gradient was multiplied by: the forward had made it, or was given it."""
     node = sizes.graph.node[factor.step.event.node_id]
+    tensor_id = factor.tensor_id
+    name = say("small.other_factor") if tensor_id is None else sizes.words.name(tensor_id)
     why = say(
         "small.made_by_factor",
         node=node.name,
-        factor=sizes.words.name(factor.tensor_id),
+        factor=name,
         arrived=factor.step.arrived_words,
     )
     calls = [factor.maker] if factor.maker else []
@@ -245,6 +257,8 @@ def at_point(sizes: Sizes, point: Point) -> str:
         if named:
             by = say("small.by_named", by=by, named=named)
         return say("small.divides", by=by, node=node, arrived=arrived, sent=sent)
+    if function in SOFTMAX and not values:
+        return say("small.softmax", function=function, node=node, arrived=arrived, sent=sent)
     if not values:
         return say("small.made_by_derivative", node=node, arrived=arrived, sent=sent)
     return say(
