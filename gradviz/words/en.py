@@ -2138,6 +2138,11 @@ MANY: dict[tuple[Cause, str], Answer] = {
         why="the loss reaches {n:it|them}, others were stepped, and no recorded call wrote {n:it|them}.",
         mend="if {n:it is|they are} to learn: add_param_group().",
     ),
+    (Cause.NOT_MOVED, "made_in_forward"): Answer(
+        verdict="Each forward of {owner:list} makes {names:few} anew: no optimizer can hold {n:it|them}.",
+        why="each call starts from new random numbers, and what got the gradient is gone after it.",
+        mend="make {n:it|them} once, in __init__ (self.layer = …), before the optimizer is made; forward only calls {n:it|them}.",
+    ),
     (Cause.NOT_MOVED, "in_list"): Answer(
         verdict="No optimizer that is known here holds {names}: no step moves {n:it|them}.",
         why="the loss reaches {n:it|them}, others were stepped, and no recorded call wrote {n:it|them}. {lists:few}: a plain list or dict, where parameters() does not look.",

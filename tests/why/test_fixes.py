@@ -1896,6 +1896,34 @@ opt.step()
     ),
 )
 fix(
+    "not_moved/made_in_forward",
+    "net, opt",
+    "hasattr(net, 'layer') and not net.layer.weight.equal(before)",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(2, 1)
+    def forward(self, x):
+        return self.head(nn.Linear(2, 2)(x))
+torch.manual_seed(0)
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+before = getattr(net, "layer", net.head).weight.detach().clone()
+net(torch.ones(1, 2)).sum().backward()
+opt.step()
+""",
+    (
+        "make it once, in __init__ (self.layer = …), before the optimizer is made; forward only calls it",
+        """self.head = nn.Linear(2, 1)
+    def forward(self, x):
+        return self.head(nn.Linear(2, 2)(x))""",
+        """self.head, self.layer = nn.Linear(2, 1), nn.Linear(2, 2)
+    def forward(self, x):
+        return self.head(self.layer(x))""",
+    ),
+)
+fix(
     "not_moved/in_no_module",
     "net, scale",
     "not scale.equal(torch.ones(2))",
