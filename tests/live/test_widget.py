@@ -97,8 +97,8 @@ def test_another_figure_is_one_message_and_keeps_the_card_by_its_key(
 
 def test_a_book_keeps_its_selection_from_step_to_step() -> None:
     one, two = (
-        {"cards": {"n0": {"key": "a"}, "n1": {"key": "b"}}},
-        {"cards": {"n0": {"key": "b"}}},
+        {"svg": "", "text": "", "cards": cards}
+        for cards in ({"n0": {"key": "a"}, "n1": {"key": "b"}}, {"n0": {"key": "b"}})
     )
     widget = GraphWidget(book={"states": [one, two]}, selected="n1")
     widget.step = 1

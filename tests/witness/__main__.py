@@ -25,6 +25,7 @@ import answers
 
 from course import books
 from course.running import shown
+from gradviz.live.explore import Exploration
 from gradviz.picture.figure import Figure
 from witness.compared import Compared
 
@@ -59,7 +60,7 @@ def notebook(name: str, count: int | None, seed: int) -> dict[str, Any]:
     began = time.perf_counter()
     [book] = [book for book in books.notebooks() if book.name == name]
     live = list(shown(book))
-    panels = [one for one in live if one.name != "play"]
+    panels = [one for one in live if isinstance(one.what, Exploration)]
     players = [one for one in live if one.name == "play"]
     complaints, counted = list[str](), Counter[str]()
     states, every = dict[str, int](), dict[str, int]()
@@ -77,7 +78,7 @@ def notebook(name: str, count: int | None, seed: int) -> dict[str, Any]:
             said = [str(compared)] if isinstance(compared, str) else list(of(compared))
             complaints += [f"{panel.section}, {panel.name}: {labels}\n    {one}" for one in said]
             counted.update({} if isinstance(compared, str) else compared.counted)
-    assert len(words) == len(live), "two panels of one name"
+    assert len(words) == len(panels) + len(players), "two panels of one name"
     seconds = round(time.perf_counter() - began, 1)
     return {
         "states": states,

@@ -22,6 +22,7 @@ import torch
 
 from course import books
 from course.running import shown
+from gradviz.live.explore import Exploration
 from gradviz.live.filled import Filled, fill_in
 from witness.__main__ import without_layout
 
@@ -42,7 +43,7 @@ def notebook(name: str) -> dict[str, Any]:
     # memory that is not set holds NaN then, and not whatever was there
     torch.use_deterministic_algorithms(True)  # type: ignore[no-untyped-call]
     [book] = [book for book in books.notebooks() if book.name == name]
-    panels = [one for one in shown(book) if one.name != "play"]
+    panels = [one for one in shown(book) if isinstance(one.what, Exploration)]
     results = {}
     for place, panel in enumerate(panels):
         found: dict[str, Any] = {"choices": 0, "unfilled": [], "differs": []}
