@@ -65,7 +65,7 @@ def require_torch(version: str | None) -> None:
         raise ImportError(
             f"torch {version} is installed; gradviz needs torch {oldest} or newer: an older one"
             " does not tell of "
-            "every backward, nor which saved tensors were overwritten; mend: pip install --upgrade"
+            "every backward, nor which saved tensors were overwritten; fix: pip install --upgrade"
             f' "torch>={oldest}"'
         )
 
@@ -99,13 +99,13 @@ def require_own_package() -> None:
     one's.
 
     Raises:
-        ImportError: what stands there, and how to mend it.
+        ImportError: what stands there, and how to fix it.
     """
     package = sys.modules[__package__]
     if "record" not in getattr(package, "__all__", ()):
         raise ImportError(
             f"{package.__file__} belongs to another project that is called gradviz too, and was put"
-            f" over {DISTRIBUTION}; mend: pip uninstall gradviz {DISTRIBUTION}, then install"
+            f" over {DISTRIBUTION}; fix: pip uninstall gradviz {DISTRIBUTION}, then install"
             f" {DISTRIBUTION} again"
         )
 
@@ -118,7 +118,7 @@ def warn_of_other_gradviz() -> None:
         warnings.warn(
             f"another project's {other} is installed beside {DISTRIBUTION}, and both are imported"
             f" as gradviz: this is {DISTRIBUTION}, from {_HERE}; the next install or upgrade of the"
-            f" other one replaces it; mend: pip uninstall gradviz {DISTRIBUTION}, then install"
+            f" other one replaces it; fix: pip uninstall gradviz {DISTRIBUTION}, then install"
             f" {DISTRIBUTION} again",
             OtherGradviz,
             stacklevel=3,

@@ -20,6 +20,7 @@ from svg_text import Picture
 
 from gradviz.picture.outline.fit import HEIGHT, WIDTH
 from gradviz.picture.outline.fold import fold_one
+from gradviz.picture.outline.links import Links
 from gradviz.picture.outline.scene import Card
 from gradviz.picture.outline.states import figure
 from gradviz.picture.outline.units import Merged, Unit
@@ -479,6 +480,11 @@ def report(made: RandomModules) -> list[str]:
     return wrong + costly_cuts_are_told(picture, made, bare)
 
 
+def has_no_circle(links: Links) -> bool:
+    """Say whether no way leads from a card back to it, so that all have a place in the order."""
+    return len(links.order) == len(links.units)
+
+
 def sizes(made: RandomModules) -> Counter[str]:
     """Count what is no fault of an outline and yet not as good as it could be."""
     picture = drawn(made.source, made.filename)
@@ -486,6 +492,6 @@ def sizes(made: RandomModules) -> Counter[str]:
     return Counter(
         fits=int(fitted.fits),
         crossed=int(fitted.crossings > 0),
-        circles=int(not picture.cards.links.is_acyclic),
+        circles=int(not has_no_circle(picture.cards.links)),
         rows=int(any(unit.merged is Merged.ROWS for unit in picture.cards.units)),
     )

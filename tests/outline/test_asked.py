@@ -10,6 +10,7 @@ import model_scripts
 import pytest
 import torch
 from drawn import drawn
+from outline_oracle import has_no_circle
 from random_modules import make
 from sampling import sampled
 
@@ -74,7 +75,7 @@ def test_no_card_lies_before_and_after_another_one(graph: Graph) -> None:
         while units:
             plan = Plan(units)
             cards = fitting.cards(plan)
-            assert cards.links.is_acyclic
+            assert has_no_circle(cards.links)
             assert way_back(units, cards.links) == []
             units = fold_one(cards, even_if_it_matters=True) or []
 

@@ -21,7 +21,7 @@ from gradviz.picture.outline.finishing import Finishing
 from gradviz.picture.outline.fit import HEIGHT, WIDTH
 from gradviz.picture.outline.groups import MANY
 from gradviz.picture.outline.scene import Card, Outline, Rail, Tone
-from gradviz.picture.outline.unrecorded import Unrecorded, outline_of
+from gradviz.picture.outline.unrecorded import Unrecorded
 from gradviz.showing import show
 from gradviz.watch.capture import capture
 from gradviz.words.speech import say
@@ -85,7 +85,7 @@ def check_graph(graph: Graph, expected: set[str], model: nn.Module) -> Outline:
     check_headline(outline, own)
     check_every_lost_is_told(unrecorded, outline)
     assert len(unrecorded.groups.all) <= MANY
-    assert outline == outline_of(graph)
+    assert outline == Unrecorded(graph).outline()
     return outline
 
 
@@ -176,7 +176,7 @@ def cut_gpt() -> Graph:
 
 
 def test_where_the_graph_of_a_cut_model_ends(cut_gpt: Graph) -> None:
-    outline = outline_of(cut_gpt)
+    outline = Unrecorded(cut_gpt).outline()
     assert outline.headline.title == "148 parameters: 87 can be reached from loss, 61 cannot"
     (why,) = outline.headline.lines
     assert " ".join(span.text for span in why) == (
@@ -227,7 +227,7 @@ def test_the_picture_fits_a_page(cut_gpt: Graph) -> None:
 
 def test_a_healthy_model_has_no_red() -> None:
     names = run(without_backward(read("gpt2")), "gpt2.py")
-    outline = outline_of(shown(names["loss"], names["model"]))
+    outline = Unrecorded(shown(names["loss"], names["model"])).outline()
     assert outline.headline == (
         "148 parameters: all 148 can be reached from loss",
         (),
@@ -247,7 +247,7 @@ def test_a_healthy_model_has_no_red() -> None:
 
 def test_heads_side_by_side_are_one_card() -> None:
     loss, model = loss_and_model(run(without_backward(read("multi_task")), "multi_task.py"))
-    outline = outline_of(shown(loss, model))
+    outline = Unrecorded(shown(loss, model)).outline()
     (heads,) = [card for card in outline.cards if card.title == "heads"]
     assert texts(heads) == [
         "heads  5 side by side",
@@ -302,7 +302,7 @@ class Reentrant(nn.Module):
 def test_what_a_reentrant_checkpoint_hides_is_not_called_lost_without_a_word() -> None:
     model = Reentrant()
     loss = model(torch.ones(2, 3)).sum()
-    outline = outline_of(shown(loss, model))
+    outline = Unrecorded(shown(loss, model)).outline()
     said = " ".join(span.text for line in outline.headline.lines for span in line)
     assert say("outline.hidden_in_checkpoint") in said
     loss.backward()
@@ -337,10 +337,10 @@ def test_a_node_of_several_modules_is_a_card_of_the_model() -> None:
 def test_what_was_not_read_is_not_called_unreachable() -> None:
     model = nn.Sequential(*(nn.Linear(2, 2) for _ in range(8)))
     graph = capture(model(torch.ones(1, 2)).sum(), model=model, limit=9)
-    title = outline_of(graph).headline.title
+    title = Unrecorded(graph).outline().headline.title
     assert "not found" in title
     assert "cannot" not in title
-    assert "larger than what was read" in every_text(outline_of(graph))
+    assert "larger than what was read" in every_text(Unrecorded(graph).outline())
 
 
 def test_a_loss_without_a_graph() -> None:
@@ -371,7 +371,7 @@ def test_partly_frozen_modules() -> None:
 def test_leaves_stand_for_parameters() -> None:
     w, b, x = (torch.ones(2, requires_grad=True) for _ in range(3))
     loss = ((x * w).sigmoid() + b).sum()
-    outline = outline_of(capture(loss, names={"w": w, "b": b, "loss": loss}))
+    outline = Unrecorded(capture(loss, names={"w": w, "b": b, "loss": loss})).outline()
     assert outline.headline.title == "3 leaves can be reached from loss"
     assert [card.title for card in outline.cards] == ["w", "b", "loss"]
 
@@ -382,7 +382,7 @@ def test_a_long_chain_is_a_few_cards() -> None:
     for _ in range(5000):
         y = y * 1.5
     graph = show(y.sum(), names={"x": x}).graph
-    assert [texts(card)[0] for card in outline_of(graph).cards] == [
+    assert [texts(card)[0] for card in Unrecorded(graph).outline().cards] == [
         "x  leaf",
         "MulBackward0  4,999 nodes",
         "result  Sum  inf",
@@ -396,7 +396,7 @@ def test_a_loop_over_a_few_leaves_is_one_card() -> None:
         h = torch.tanh(h * w + u)
     graph = capture(h.sum(), names={"w": w, "u": u})
     check_order(Unrecorded(graph))
-    titles = [card.title for card in outline_of(graph).cards]
+    titles = [card.title for card in Unrecorded(graph).outline().cards]
     assert titles == ["w – u", "result"]
 
 
@@ -405,7 +405,7 @@ def test_several_results_stand_in_one_card() -> None:
     hidden = model[0](torch.ones(1, 2))
     out = model[1](hidden)
     graph = show([hidden, out], names={"hidden": hidden, "out": out}, model=model).graph
-    outline = outline_of(graph)
+    outline = Unrecorded(graph).outline()
     assert texts(outline.cards[-1]) == [
         "hidden, out",
         "+ skip from 0",

@@ -282,11 +282,6 @@ class Links:
                     ready.append(link.head)
         return found
 
-    @property
-    def is_acyclic(self) -> bool:
-        """Whether no way leads from a card back to it; so it is by construction."""
-        return len(self.order) == len(self.units)
-
     @cached_property
     def spine(self) -> list[Pair]:
         """The way of the gradient, from a loss up, that meets most parameters."""

@@ -41,11 +41,6 @@ ROOM = 30  # rows of all cards together, up to which closed modules get a row fo
 Pair = tuple[int, int]
 
 
-def outline_of(graph: Graph, asked: Asked = AS_IT_IS) -> Outline:
-    """Return the outline of a captured graph, of ``gv.show(loss, model=model)``."""
-    return Unrecorded(graph, asked=asked).outline()
-
-
 class Unrecorded:
     """Puts the groups of a captured graph into cards.
 
