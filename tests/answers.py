@@ -67,6 +67,7 @@ MENDS = {
     "look at gradients on the way": r"register_hook\(print\)",
     "look at this call": r"look at what goes into",
     "name the result": r"give the result a name",
+    "make it once": r"once, in __init__",
     "ModuleList": r"ModuleList|ParameterList|ModuleDict|register_buffer|register_parameter",
     "no_grad": r"no_grad",
     "no log of it": r"log_softmax in place",

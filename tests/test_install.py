@@ -210,7 +210,7 @@ def test_a_torch_that_is_too_old_is_refused(version: str, is_refused: bool, tmp_
         assert (done.stdout.strip() == "imported") is not is_refused
         refused = f"ImportError: torch {version} is installed; gradviz needs torch 2.11 or newer: "
         assert (refused in done.stderr) is is_refused
-        assert ('mend: pip install --upgrade "torch>=2.11"' in done.stderr) is is_refused
+        assert ('fix: pip install --upgrade "torch>=2.11"' in done.stderr) is is_refused
 
 
 def test_without_torch_importing_says_nothing(
