@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import linecache
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -182,6 +183,17 @@ def no_loop_of_the_browser(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if loop is not None:
         asyncio._set_running_loop(loop)
+
+
+@pytest.fixture(autouse=True)
+def no_text_of_other_tests() -> Iterator[None]:
+    """Forget the texts that a test gave to ``linecache`` under a name without a folder: another test's
+    ``program.py``, which lies in a folder of its own, is looked up by that name too."""
+    before = {name: text for name, text in linecache.cache.items() if os.sep not in name}
+    yield
+    for name in [name for name in linecache.cache if os.sep not in name]:
+        del linecache.cache[name]
+    linecache.cache.update(before)
 
 
 @pytest.fixture
