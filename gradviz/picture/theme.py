@@ -189,6 +189,24 @@ def dark_rules(picture: str) -> str:
     return "\n".join(rules)
 
 
+def dark_picture(picture: str) -> str:
+    """Return an SVG that takes the colours of the colour scheme of what shows it: a dark page's
+    ``<img>``, or a dark desktop.
+
+    >>> dark_picture('<svg><rect fill="#ffffff"/></svg>').count("#22272e")
+    1
+    """
+    start = picture.index(">", picture.index("<svg")) + 1
+    rules = "".join(
+        f'[{name}="{light}"]{{{name}:{dark}}}'
+        for light, dark in DARK.items()
+        for name in ("fill", "stroke")
+        if f'{name}="{light}"' in picture
+    )
+    style = f"<style>@media(prefers-color-scheme:dark){{{rules}}}</style>"
+    return picture[:start] + style + picture[start:]
+
+
 # what the legend explains, in its order, where a picture has it
 LEGEND: Final = (
     *("forward", "gradient", "edge", "raise", "cut", "untracked", "memory", "region"),

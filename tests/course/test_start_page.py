@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import re
 
 import pytest
 
-from course import start_page
+from course import start_page, thumbnails
 from course.books import FOLDER, Notebook, notebooks
+from gradviz.picture import render
 
 WRITE = "write it again: python -m course.start_page"
+ROOM = 305  # CSS pixels: what is wider is shown with letters below 12
 
 
 def texts() -> str:
@@ -23,28 +26,52 @@ def test_it_is_what_the_notebooks_give_now() -> None:
 
 
 @pytest.mark.parametrize("notebook", notebooks(), ids=lambda n: n.name)
-def test_every_notebook_has_its_place_with_time_needs_and_a_picture(notebook: Notebook) -> None:
-    number = notebook.name[:2]
-    assert f"]({notebook.path.name})" in texts()
+def test_every_notebook_has_its_place(notebook: Notebook) -> None:
+    assert f'href="{notebook.path.name}"' in texts()
     assert all(notebook.told(word) for word in ("Time", "You will do", "You need")), (
         "the first cell leaves one out"
     )
-    drawn = (start_page.PICTURES / f"{number}.svg").read_bytes()
-    assert drawn == start_page.picture(notebook), WRITE
-    assert f'src="pictures/{number}.svg"' in texts()
+    assert (notebook.number in start_page.CORE) != (notebook.number in start_page.WHEN_NEEDED)
+
+
+def test_pictures_are_what_a_run_gives_now_and_none_is_left_over() -> None:
+    assert {p.stem: p.read_bytes() for p in start_page.PICTURES.iterdir()} == start_page.pictures()
+
+
+@pytest.mark.parametrize("number", start_page.CORE)
+def test_a_picture_of_the_core_is_small_enough_to_be_read(number: str) -> None:
+    width, _ = render.size(thumbnails.svg(number))
+    assert width <= ROOM
+
+
+def test_a_picture_shows_what_became_of_the_gradient() -> None:
+    drawn = {number: thumbnails.svg(number) for number in start_page.CORE}
+    assert {n for n, picture in drawn.items() if "✂" in picture} == {"00", "04"}
+    grads = {
+        n: found[1].replace("&#45;", "-")
+        for n, picture in drawn.items()
+        if (found := re.search(r"\.grad: ([^<]+)<", picture))
+    }
+    assert grads == {"00": "2", "02": "2 → 4", "03": "3", "04": "2", "08": "0"}
 
 
 def test_every_link_and_picture_leads_somewhere() -> None:
-    places = re.findall(r'\]\(([^)]+)\)|src="([^"]+)"', texts())
+    places = re.findall(r'(?:href|src)="([^"]+)"', texts())
     assert len(places) > len(notebooks())
-    for place in map("".join, places):
+    for place in places:
         file = place.partition("#")[0]
         assert (FOLDER / file).exists(), f"the start page leads to {place}, which is not there"
 
 
-def test_no_picture_is_left_over() -> None:
-    assert {p.stem for p in start_page.PICTURES.iterdir()} == {n.name[:2] for n in notebooks()}
+def test_a_notebook_without_its_sentence_or_time_is_an_error() -> None:
+    [book] = [n for n in notebooks() if n.number == "01"]
+    assert start_page.said_by(book, start_page.CORE["01"]).startswith("Why does my result")
+    bare = Notebook(book.path, [])
+    with pytest.raises(ValueError, match="does not open with a sentence"):
+        start_page.said_by(bare, start_page.CORE["01"])
+    with pytest.raises(ValueError, match="does not say its time"):
+        start_page.minutes(bare)
 
 
-def test_the_core_path_is_there() -> None:
-    assert set(start_page.CORE) <= {n.name[:2] for n in notebooks()}
+def test_the_examples_are_right() -> None:
+    assert doctest.testmod(start_page).failed == 0
