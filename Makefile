@@ -32,9 +32,11 @@ help:
 	@echo "               all of what make test runs a sample of (make soak-tests): docs/soak_tests.md"
 	@echo "make clean     remove the environment and everything that the tools made"
 
-# Without the question whether JupyterLab may fetch news, which would stand over the first page.
+# Without the question whether JupyterLab may fetch news, which would stand over the first page. What is saved keeps its
+# pictures: a live view is known to its kernel alone.
 lab: $(LAB)
 	$(PY) -m jupyterlab --LabApp.default_url="/lab/tree/notebooks/index.ipynb" --LabApp.news_url=None \
+		--ContentsManager.pre_save_hook=gradviz.notebook.saving.keep_pictures \
 		$(if $(filter 0,$(shell id -u)),--allow-root)
 
 # Every live scenario as a page that opens from disk, with an index and what a class needs: build/site/index.html

@@ -15,6 +15,8 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
+from gradviz.live.still import MARK, VIEW
+
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "notebooks"
 # of the notebook's own metadata: enough for Jupyter to choose a kernel, and the same on every
@@ -60,7 +62,8 @@ def execute(path: Path) -> None:
         cell.metadata.pop("execution", None)
         # a live view belongs to its kernel; its words and picture stay
         for output in cell.get("outputs", ()):
-            output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+            output.get("data", {}).pop(VIEW, None)
+            output.get("metadata", {}).pop(MARK, None)
     nbformat.validate(notebook)
     nbformat.write(notebook, path)
 

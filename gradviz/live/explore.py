@@ -39,6 +39,7 @@ from gradviz.live.controls import NONE, Control
 from gradviz.live.controls import control as make_control
 from gradviz.live.fields import Fields
 from gradviz.live.filled import Filled, fill_in
+from gradviz.live.still import VIEW, marked
 from gradviz.names.position import display_name, shell
 from gradviz.picture.explaining import Listing
 from gradviz.picture.figure import Figure
@@ -797,12 +798,7 @@ class Exploration(Fields):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """Return the panel, the picture for pages without a kernel, and everything in words."""
         bundle = self.widget._repr_mimebundle_()
-        view = {
-            kind: data
-            for kind, data in bundle.items()
-            if kind.startswith("application/vnd.jupyter.widget-view")
-        }
-        return {"text/plain": self.text, "text/html": self.figure.html, **view}
+        return {"text/plain": self.text, "text/html": self.figure.html, VIEW: bundle[VIEW]}
 
     def _ipython_display_(self) -> None:
         """Show the panel, once a cell: the decorator has done so when the cell ends with the
@@ -812,7 +808,7 @@ class Exploration(Fields):
         cell = (id(shell()), getattr(shell(), "execution_count", None))
         if cell != self._shown_in:
             self._shown_in = cell
-            display(self._repr_mimebundle_(), raw=True)
+            display(self._repr_mimebundle_(), metadata=marked(), raw=True)
             lifetime.note_shown(self)
 
     def __repr__(self) -> str:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from gradviz.graph.records import Call, GradvizError, Graph, Node, Tensor
 from gradviz.live import lifetime
+from gradviz.live.still import marked
 from gradviz.picture.explaining import Listing
 from gradviz.picture.figure import Figure
 from gradviz.picture.openings import opened_state
@@ -375,11 +376,8 @@ class GraphWidget(anywidget.AnyWidget):
         text = self.shown.get("text")
         if not text and self.figure is not None and self.shown["svg"]:
             text = text_of(self.figure, self.shown)
-        return {
-            **data,
-            "text/plain": text or say("picture.empty"),
-            **html,
-        }, metadata
+        data = {**data, "text/plain": text or say("picture.empty"), **html}
+        return data, {**metadata, **marked()}
 
 
 def _opened_in(state: dict[str, Any]) -> list[str]:

@@ -16,6 +16,7 @@ from weakref import WeakSet
 from gradviz.graph.records import GradvizError
 from gradviz.live import lifetime
 from gradviz.live.explore import Exploration, Run, Turns, missing
+from gradviz.live.still import VIEW, marked
 from gradviz.notebook.cells import brief, goals, step_plot, table, torchviz
 from gradviz.recording import Recording
 from gradviz.words import given
@@ -348,21 +349,17 @@ class Question:
                 (self._panel.add_class if on else self._panel.remove_class)(mark)
         self._reveal.description = say("question.reveal" if _presenting else "question.just_show")
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+    def _repr_mimebundle_(
+        self, include: Any = None, exclude: Any = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the question as text and HTML and, where it can be shown, as a widget."""
         bundle = {"text/plain": repr(self), "text/html": self.html}
         if _missing():
-            return bundle
+            return bundle, {}
         view = self.widget._repr_mimebundle_()
         lifetime.note_shown(self)
-        return {
-            **bundle,
-            **{
-                kind: v
-                for kind, v in view.items()
-                if kind.startswith("application/vnd.jupyter.widget")
-            },
-        }
+        # before an answer it says itself that the cell has to be run
+        return {**bundle, VIEW: view[VIEW]}, marked(has_caption=self.reply is not None)
 
     @property
     def html(self) -> str:

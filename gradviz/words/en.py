@@ -2575,6 +2575,8 @@ LIVE = {
     "more_printed": "… {n} more characters",
     "unreadable_error": "{error}: its text cannot be read",
     "not_run_yet": "{name} has not run yet: a cell is running; ask again when it has ended",
+    # below the picture of a notebook that was saved: live/still.py
+    "still": "A still picture, from when this cell ran. Run the cell (Shift+Enter) to make it live.",
     "exploration": "<exploration of {name}: {controls}>",
     "missing": "gv.explore needs {missing:list}, not installed here: pip install ipywidgets anywidget (gv.record and gv.show work without)",
     "no_widgets": "a live picture needs anywidget, and it is not installed; fix: pip install anywidget (show() and record() work without it)",

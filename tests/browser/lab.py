@@ -39,6 +39,7 @@ SETTINGS = {
 # How long a busy machine may take for anything. What is there goes on at once, so a long wait
 # slows nothing down and makes no test weaker.
 PATIENCE_MS = 180_000
+HOOK = "gradviz.notebook.saving.keep_pictures"
 LOCAL = {"127.0.0.1", "localhost", "::1"}
 
 
@@ -95,6 +96,7 @@ def jupyterlab(home: Path) -> Iterator[Lab]:
         "--ServerApp.terminals_enabled=False",
         "--LabApp.expose_app_in_browser=True",
         "--LabApp.extension_manager=readonly",
+        f"--ContentsManager.pre_save_hook={HOOK}",  # as `make lab` does
     ]
     with (home / "server.log").open("wb") as log:
         server = subprocess.Popen(

@@ -222,7 +222,7 @@ def test_in_a_notebook_a_cell_shows_it_once(
     shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[Any] = []
-    monkeypatch.setattr("IPython.display.display", lambda bundle, raw: shown.append(bundle))
+    monkeypatch.setattr("IPython.display.display", lambda bundle, **_: shown.append(bundle))
 
     def run(code: str) -> int:
         shown.clear()

@@ -265,7 +265,7 @@ def test_before_an_answer_nothing_has_run_and_nothing_tells(
     asked: Question, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Exploration, "_perform", lambda *_: pytest.fail("it ran"))
-    bundle = asked._repr_mimebundle_()
+    bundle, _ = asked._repr_mimebundle_()
     assert bundle.keys() == {"text/plain", "text/html", VIEW}
     assert bundle["text/plain"] == repr(asked) == TWIN
     assert "<strong>What will <code>a.grad</code> hold?</strong>" in bundle["text/html"]
@@ -299,7 +299,7 @@ def test_after_an_answer_the_twin_has_reply_and_picture(asked: Question) -> None
     assert repr(asked).startswith(
         f"{TWIN.replace('( ) [2', '(x) [2')}\n\n{WRONG}\n\na\n    [1, 2, 3]"
     )
-    html = asked._repr_mimebundle_()["text/html"]
+    html = asked._repr_mimebundle_()[0]["text/html"]
     assert "<img alt=" in html
     assert "Run this cell" not in html
 
@@ -377,7 +377,7 @@ def test_without_widgets_the_words_and_a_hint_remain(
         importlib.util, "find_spec", lambda name: None if name == missing else there(name)
     )
     asked = question("?", lambda: None, truth=lambda run: 1, answers={0: None, 1: None})
-    bundle = asked._repr_mimebundle_()
+    bundle, _ = asked._repr_mimebundle_()
     assert bundle.keys() == {"text/plain", "text/html"}
     assert (
         f"Answers to click need {missing}: pip install ipywidgets anywidget" in bundle["text/plain"]
