@@ -1,7 +1,8 @@
 """What is written of the real questions is so: torch alone runs each program, with and without its mend.
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
-work with), ``real_blind`` and ``real_blind2`` (each kept aside, and run once) has for each:
+work with), ``real_blind`` and ``real_blind2`` (each kept aside, and run once) and ``real_blind3``
+(kept aside, not run yet) has for each:
 
 ``link``, ``title``, ``source``, ``asked``: where it stands, and words of the asker.
 ``kind``: ``silent`` (wrong without an error), ``raises``, or ``healthy`` (autograd did as it should).
@@ -88,9 +89,9 @@ def questions(folder: str) -> list[Question]:
     ]
 
 
-FOLDERS = ("real", "real_blind", "real_blind2")
-OPEN, BLIND, BLIND2 = map(questions, FOLDERS)
-ALL = [*OPEN, *BLIND, *BLIND2]
+FOLDERS = ("real", "real_blind", "real_blind2", "real_blind3")
+OPEN, BLIND, BLIND2, BLIND3 = map(questions, FOLDERS)
+ALL = [*OPEN, *BLIND, *BLIND2, *BLIND3]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
 
@@ -167,14 +168,15 @@ def test_no_thread_is_asked_twice() -> None:
     assert len(set(ids)) == len(ids)
 
 
-def test_the_questions_are_many_and_two_sets_are_kept_aside() -> None:
+def test_the_questions_are_many_and_three_sets_are_kept_aside() -> None:
     assert len(OPEN) >= 80
     assert len(BLIND) >= 40
     assert len(BLIND2) >= 40
+    assert len(BLIND3) >= 48
     kinds = Counter(question.kind for question in ALL)
     assert kinds["silent"] * 2 >= len(ALL)
     assert kinds["healthy"] >= 15
-    for aside in (BLIND, BLIND2):
+    for aside in (BLIND, BLIND2, BLIND3):
         for kind, number in kinds.items():
             share = sum(question.kind == kind for question in aside) / len(aside)
             assert abs(share - number / len(ALL)) < 0.15, kind

@@ -2,7 +2,8 @@
 
 ``python tests/why/trial_table.py``. The judgements stand in ``judged.toml`` beside the questions of
 ``real``, ``real_blind`` and ``real_blind2``: for each question, for the bare and for the named answer, a verdict, the
-machine-readable cause that was told, and the lines that it named.
+machine-readable cause that was told, and the lines that it named. A set without judgements, as
+``real_blind3`` is until its one run, is left out of the page.
 
 right: the true cause, at its place, and what is said to fix it does. vague: it points the right way,
 without cause or place. not known: it says that it does not know. wrong: it says something that is
