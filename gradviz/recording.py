@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -104,6 +105,28 @@ class Recording(Recorded):
         return Figure(
             self.graph, view=view, title=title, focus=focus, depth=depth, around=seen, fold=fold
         )
+
+    def save(
+        self, path: str | os.PathLike[str], *, theme: Literal["light", "dark"] = "light"
+    ) -> None:
+        """Write the picture of what was recorded to a file: ``figure().save(path)``.
+
+        Args:
+            path: its suffix says the format, as for ``Figure.save``. ``gv.export(rec, path)``
+                writes a page with all steps.
+            theme: "dark" for a dark page.
+
+        Raises:
+            GradvizError: another theme or suffix, or the picture cannot be drawn.
+
+        Example:
+            >>> import tempfile, torch
+            >>> with record() as rec:
+            ...     b = torch.ones(2, requires_grad=True).clone()
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     rec.save(f"{folder}/clone.svg")
+        """
+        self.figure().save(path, theme=theme)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return self.figure()._repr_mimebundle_(include, exclude)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def show(
-    *tensors: torch.Tensor | Iterable[torch.Tensor],
+    *tensors: torch.Tensor | Iterable[torch.Tensor] | Recorded,
     names: Mapping[str, torch.Tensor] | None = None,
     model: torch.nn.Module | None = None,
     view: Literal["cards", "nodes"] | None = None,
@@ -33,10 +33,11 @@ def show(
     around: torch.Tensor | str | None = None,
     fold: bool = True,
 ) -> Figure:
-    """Draw the autograd graph behind one tensor or several.
+    """Draw the autograd graph behind one tensor or several, or what was recorded.
 
     Args:
-        tensors: where to start; lists and tuples of tensors are taken apart.
+        tensors: where to start; lists and tuples of tensors are taken apart. Or one Recording,
+            whose ``figure()`` this is then.
         names: what to call which tensor. Left out, the module-level variables of the caller are
             used, and the words of the call itself: ``show(loss)`` names ``loss``.
         model: its parameters are called by their names in the model, and those that the graph does
@@ -63,6 +64,10 @@ def show(
         >>> "MulBackward0" in show((a * 2).sum()).text
         True
     """
+    if len(tensors) == 1 and issubclass(type(tensors[0]), Recorded):
+        return _shown_recording(
+            tensors[0], names, model, view, focus=focus, depth=depth, around=around, fold=fold
+        )
     given = list(_flat(tensors))
     _check(given, view)
     known = names if names is not None else _caller_names(sys._getframe(1), tensors)
@@ -73,6 +78,17 @@ def show(
         view = "cards" if is_wanted(graph) and fold else "nodes"
     name = _name_of(around, known, model)
     return Figure(graph, view=view, focus=focus, depth=depth, around=name, fold=fold)
+
+
+def _shown_recording(recording: Any, names: Any, model: Any, view: Any, **asked: Any) -> Figure:
+    """Return the figure of a recording, which has the names and modules of its own."""
+    for argument, value in (("names=", names), ("model=", model)):
+        if value is not None:
+            raise arguments.refused(
+                argument, value, "nothing beside a recording, which knows its own names and modules"
+            )
+    figure: Figure = recording.figure(view or "cards", **asked)
+    return figure
 
 
 def _name_of(around: Any, names: Mapping[str, Any], model: torch.nn.Module | None) -> str | None:

@@ -11,6 +11,7 @@ import { makeOutlineBar } from "./outline_bar.js";
 import { listenToKeys } from "./picture_keys.js";
 import { listenToPointer } from "./picture_pointer.js";
 import { makeCleaner } from "./safe_svg.js";
+import { fileName, makeSaveMenu } from "./saving.js";
 import { makeToolbar } from "./toolbar.js";
 import { makeView } from "./view.js";
 import { sentence } from "./words.js";
@@ -55,13 +56,14 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   const canvas = { class: "gv-canvas", width: "100%", height: "100%", focusable: "false" };
   frame.append(makeSvgElement("svg", canvas, stage));
   const view = makeView(frame, stage, { onMove, firstCard: () => firstCard()?.getBoundingClientRect() });
-  const toolbar = makeToolbar(view);
+  const toolbar = makeToolbar(view, makeSaveMenu(() => ({ svg: drawnSvg, name: fileName(settings) })));
   el.append(bar.element, standIn, frame, toolbar.element);
   const factsBox = makeFactsBox(el, prefix);
   const clean = makeCleaner(prefix);
 
   let drawing = new Drawing(null);
   let drawnSvg = "";
+  let settings = ""; // of the controls, when the picture was made
   let selected = "";
   /** @type {Record<string, Card>} */
   let cards = {}; // what is known of each card of the state
@@ -173,7 +175,8 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
    */
   function show(state, nextChanges) {
     factsBox.close();
-    toolbar.showSettings(state.settings ?? "");
+    settings = state.settings ?? "";
+    toolbar.showSettings(settings);
     const key = focusedKey();
     const moved = findMoved(outline, state.outline);
     [cards, changes, outline] = [state.cards, nextChanges, state.outline ?? null];

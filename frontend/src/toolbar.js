@@ -18,8 +18,9 @@ export const ZOOM_OUT = 0.8;
  * hidden.
  *
  * @param {{ fit(): void, reset(): void, zoom(factor: number): void }} view
+ * @param {HTMLElement} last what stands at their end
  */
-export function makeToolbar(view) {
+export function makeToolbar(view, last) {
   const fit = makeTool("fit", sentence("fit"), sentence("fit_title"), sentence("fit_spoken"), () => view.fit());
   const [title, spoken] = [sentence("reset_view_title"), sentence("reset_view_spoken")];
   const reset = makeTool("reset", sentence("reset"), title, spoken, () => view.reset());
@@ -30,6 +31,7 @@ export function makeToolbar(view) {
     "div", { className: "gv-toolbar" }, settings, hint, fit, reset,
     makeTool("out", "", zoomOut, zoomOut, () => view.zoom(ZOOM_OUT)),
     makeTool("in", "", zoomIn, zoomIn, () => view.zoom(ZOOM_IN)),
+    last,
   );
   return {
     element,

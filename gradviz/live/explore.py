@@ -18,6 +18,7 @@ import importlib.util
 import inspect
 import io
 import itertools
+import os
 import random
 import signal
 import sys
@@ -29,7 +30,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from types import CodeType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import torch
 
@@ -701,6 +702,36 @@ class Exploration(Fields):
         ):
             run = self._fresh(dict(zip(names, pairs, strict=True)))
             yield run.labels, run.whole
+
+    def save(
+        self, path: str | os.PathLike[str], *, theme: Literal["light", "dark"] = "light"
+    ) -> None:
+        """Write the picture of the last run to a file, or all states as a page.
+
+        Args:
+            path: its suffix says the format. A page (.html) has all states and their controls, as
+                ``gv.export`` writes it; any other format the last run's picture, as
+                ``Figure.save``.
+            theme: "dark" for a dark page.
+
+        Raises:
+            GradvizError: another theme or suffix, or the picture cannot be drawn.
+
+        Example:
+            >>> import tempfile
+            >>> @explore(factor=[0, 2])
+            ... def scenario(factor):
+            ...     (torch.ones(1, requires_grad=True) * factor).sum().backward()
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     scenario.save(f"{folder}/now.svg")
+        """
+        from gradviz.live.export import export
+
+        if given.path("save()", path, "picture.svg").suffix.lower() == ".html":
+            given.one_of("theme=", theme, ("light", "dark"))
+            export(self, path)
+        else:
+            self.figure.save(path, theme=theme)
 
     def book(self) -> dict[str, Any]:
         """Return all states and the controls that choose one, as plain data for an exported page.

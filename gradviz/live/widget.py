@@ -12,8 +12,9 @@ and that was not answered, was for a widget that this kernel does not know.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from gradviz.graph.records import Call, GradvizError, Graph, Node, Tensor
 from gradviz.live import lifetime
@@ -36,7 +37,7 @@ except ImportError as missing:
     raise GradvizError(say("live.no_widgets")) from missing
 
 SCRIPT = "widget.js"  # built from frontend/, as every script of static/
-STYLES = ("live.css", "panel.css", "question.css", "book.css")
+STYLES = ("live.css", "saving.css", "panel.css", "question.css", "book.css")
 SEGMENT = 66_000  # bytes; the loopback's segments hold 65,483
 EXPECTED = {
     "state": "what gradviz.picture.state.state() made of a figure",
@@ -266,6 +267,29 @@ class GraphWidget(anywidget.AnyWidget):
         new_state = state(self.figure, **extras)
         with self.hold_sync():
             self.state = new_state
+
+    def save(
+        self, path: str | os.PathLike[str], *, theme: Literal["light", "dark"] = "light"
+    ) -> None:
+        """Write the picture that is shown to a file, as ``Figure.save``; of a player that of its
+        step.
+
+        Args:
+            path: its suffix says the format.
+            theme: "dark" for a dark page.
+
+        Raises:
+            GradvizError: another theme or suffix, the picture cannot be drawn, or there is none.
+
+        Example:
+            >>> import tempfile
+            >>> from gradviz.graph.records import Graph
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     GraphWidget(Graph()).save(f"{folder}/empty.json")
+        """
+        if self.figure is None:
+            raise GradvizError("this widget shows no figure to save; widget.show(rec) gives it one")
+        self.figure.save(path, theme=theme)
 
     @property
     def shown(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from gradviz.picture.outline import looks
 from gradviz.picture.outline.asked import NO_MARKS, Marks
 from gradviz.picture.outline.looks import SpanLook
 from gradviz.picture.outline.tables import shortened
+from gradviz.picture.page import still_page
 from gradviz.words import given
 from gradviz.words.plain import visible
 from gradviz.words.speech import say
@@ -28,7 +29,6 @@ ROOT = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
     ' viewBox="0 0 {width} {height}">{inside}</svg>'
 )
-PAGE = '<!doctype html><meta charset="utf-8"><title>{title}</title>{image}<pre>{text}</pre>'
 RECT = '<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="6" fill="{fill}"/>'
 TEXT = (
     '<text x="{x}" y="{y}" font-family="{font}" font-size="{size}" fill="{fill}"'
@@ -143,10 +143,8 @@ class Comparison:
         if suffix == "svg":
             write(place_of(target), self.svg.encode())
             return
-        page = PAGE.format(
-            title=html.escape(self.lines[0]), image=self.html, text=html.escape(self.text)
-        )
-        write(place_of(target), page.encode("utf-8", "replace"))
+        shown = f"{self.html}<pre>{html.escape(self.text)}</pre>"
+        write(place_of(target), still_page(self.lines[0], shown))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self.html, "text/plain": self.text}

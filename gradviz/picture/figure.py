@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import html
 import os
+import tempfile
 import threading
+import webbrowser
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -294,6 +296,26 @@ class Figure:
             )
         given.one_of("theme=", theme, ("light", "dark"))
         write(place_of(target), self._bytes(suffix, theme == "dark"))
+
+    def open(self) -> Path:
+        """Show the live picture in a browser: from a script, or a terminal.
+
+        Returns:
+            The page, in the folder for temporary files; it stays there for the browser to load.
+
+        Raises:
+            GradvizError: no browser could be started. The page is written all the same, and the
+                text says where.
+        """
+        handle, name = tempfile.mkstemp(prefix="gradviz-", suffix=".html")
+        os.close(handle)
+        page = Path(name)
+        write(page, self._bytes("html"))
+        if not webbrowser.open(page.as_uri()):
+            raise GradvizError(
+                f"no browser could be started here; the page is {name!r}: open it in one"
+            )
+        return page
 
     def book(self) -> dict[str, Any]:
         """Return what a page holds of this picture: no controls, and a state for each way that a

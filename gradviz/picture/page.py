@@ -23,7 +23,7 @@ POLICY = (
     "default-src 'none'; script-src {script}; style-src {style}; img-src data:; base-uri 'none';"
     " form-action 'none'"
 )
-STYLES = ("live.css", "book.css", "page.css")
+STYLES = ("live.css", "saving.css", "book.css", "page.css")
 
 CANVAS = ".gv-root .gv-canvas"  # where pictures stand
 
@@ -60,9 +60,25 @@ def page(book: dict[str, Any], links: Mapping[str, str] | None = None) -> bytes:
         "data": base64.b64encode(packed(with_words(book))).decode(),
         "script": script,
     }
-    # One pass: what is put in is not looked at again, whatever it holds.
-    filled = re.sub(r"\{\{(\w+)\}\}", lambda field: parts[field[1]], static("page.html"))
-    return filled.encode()
+    return _filled("page.html", parts)
+
+
+def still_page(title: str, shown: str) -> bytes:
+    """Write a page without scripts.
+
+    Args:
+        title: as text.
+        shown: what stands on it, as HTML.
+    """
+    parts = {"language": _shown(language().code), "title": _shown(title), "shown": shown}
+    return _filled("still.html", parts)
+
+
+def _filled(template: str, parts: Mapping[str, str]) -> bytes:
+    """Fill in the fields of a page in one pass: what is put in is not looked at again, whatever it
+    holds."""
+    filled = re.sub(r"\{\{(\w+)\}\}", lambda field: parts[field[1]], static(template))
+    return filled.encode("utf-8", "replace")
 
 
 def with_words(book: dict[str, Any]) -> dict[str, Any]:

@@ -4,17 +4,19 @@ torch."""
 from __future__ import annotations
 
 import html
+import os
 import textwrap
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from gradviz.graph.findings import OF_A_GRADIENT, Cause, Finding, Sure
-from gradviz.graph.records import Call, Cut, CutReason, Graph, Source
+from gradviz.graph.records import Call, Cut, CutReason, GradvizError, Graph, Source
 from gradviz.picture.bars import Bar, bars_html
-from gradviz.picture.figure import Figure
-from gradviz.picture.page import static
+from gradviz.picture.figure import SUFFIXES, Figure, place_of, write
+from gradviz.picture.page import static, still_page
 from gradviz.why.focus import focus
 from gradviz.why.place import outlined
+from gradviz.words import given
 from gradviz.words.plain import visible
 from gradviz.words.speech import fill, language, say
 from gradviz.words.words import Words, reason_of
@@ -24,6 +26,7 @@ WIDTH = 120  # characters of a line
 TAG_AT = 84  # where the [cause] stands on the first line
 HTML_ROW = '<tr{}><th style="text-align:left">{}</th><td style="text-align:left">{}</td></tr>'
 WHERE, MARK = ' class="gv-where" tabindex="0"', 'class="gv-here"'
+WORDS_IN = (".txt", ".html")  # suffixes of what holds an answer's words
 # The row of the place and the marks over the picture light each other up.
 LINKED = "why.css"
 
@@ -161,6 +164,49 @@ class Explanation(NamedTuple):
             f"<p><b>{verdict}</b>"
             f" <code>{html.escape(self.tag)}</code>{more}</p>{bars}<table>{rows}</table>"
         )
+
+    def save(
+        self, path: str | os.PathLike[str], *, theme: Literal["light", "dark"] = "light"
+    ) -> None:
+        """Write the answer to a file.
+
+        Args:
+            path: its suffix says what of it: .txt the words, .html words and picture; any other
+                format the picture, as ``Figure.save``.
+            theme: "dark" for a picture on a dark page.
+
+        Raises:
+            GradvizError: another theme or suffix, or there is no picture.
+
+        Example:
+            >>> import tempfile
+            >>> answer = Explanation(Cause.FROZEN, "w.grad is None: w is frozen.")
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     answer.save(f"{folder}/why.txt")
+        """
+        target = given.path("save()", path, "why.html")
+        suffix = target.suffix.lower()
+        given.one_of("theme=", theme, ("light", "dark"))
+        if suffix in WORDS_IN:
+            write(place_of(target), self._as_file(suffix))
+        elif suffix.removeprefix(".") not in SUFFIXES:
+            known = ", ".join([*WORDS_IN, *(f".{s}" for s in SUFFIXES if s != "html")])
+            raise GradvizError(
+                f"cannot save {target.name!r}: the suffix says the format, and it is one of {known}"
+            )
+        elif self.figure is None:
+            raise GradvizError(
+                f"cannot save {target.name!r}: this answer has no picture; its words can be saved"
+                " as .txt or .html"
+            )
+        else:
+            self.figure.save(target, theme=theme)
+
+    def _as_file(self, suffix: str) -> bytes:
+        """Return the words as a text, or as a page with the picture."""
+        if suffix == ".txt":
+            return f"{self}\n".encode("utf-8", "replace")
+        return still_page(visible(self.verdict, 200), self._repr_mimebundle_()["text/html"])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         figure = self.figure

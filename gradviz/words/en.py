@@ -2679,6 +2679,16 @@ PAGE = {
     "reset": "Reset",
     "reset_view_title": "Back to the view at the start",
     "reset_view_spoken": "Reset: back to the view at the start",
+    # saving and copying it
+    "save": "Save or copy the picture",
+    "save_svg": "Save as SVG",
+    "save_png": "Save as PNG",
+    "copy_png": "Copy as PNG",
+    "copy_svg": "Copy the SVG's text",
+    "saved": "Saved",
+    "copied": "Copied",
+    "not_saved": "This browser could not save it.",
+    "not_copied": "This browser lets no page copy here: save it instead.",
     # opening the cards of an outline
     "open": "Open {name}",
     "close": "Close {name}",

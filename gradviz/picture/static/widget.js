@@ -161,6 +161,15 @@ var ENGLISH = {
   reset: "Reset",
   reset_view_title: "Back to the view at the start",
   reset_view_spoken: "Reset: back to the view at the start",
+  save: "Save or copy the picture",
+  save_svg: "Save as SVG",
+  save_png: "Save as PNG",
+  copy_png: "Copy as PNG",
+  copy_svg: "Copy the SVG's text",
+  saved: "Saved",
+  copied: "Copied",
+  not_saved: "This browser could not save it.",
+  not_copied: "This browser lets no page copy here: save it instead.",
   open: "Open {name}",
   close: "Close {name}",
   opens: "A second click, or Enter, opens {name}.",
@@ -1205,7 +1214,7 @@ var ICONS2 = {
 };
 var ZOOM_IN = 1.25;
 var ZOOM_OUT = 0.8;
-function makeToolbar(view) {
+function makeToolbar(view, last) {
   const fit = makeTool2("fit", sentence("fit"), sentence("fit_title"), sentence("fit_spoken"), () => view.fit());
   const [title, spoken] = [sentence("reset_view_title"), sentence("reset_view_spoken")];
   const reset = makeTool2("reset", sentence("reset"), title, spoken, () => view.reset());
@@ -1220,7 +1229,8 @@ function makeToolbar(view) {
     fit,
     reset,
     makeTool2("out", "", zoomOut, zoomOut, () => view.zoom(ZOOM_OUT)),
-    makeTool2("in", "", zoomIn, zoomIn, () => view.zoom(ZOOM_IN))
+    makeTool2("in", "", zoomIn, zoomIn, () => view.zoom(ZOOM_IN)),
+    last
   );
   return {
     element,
@@ -1393,13 +1403,13 @@ function copyAllowed(from, to, prefix, depth) {
       child
     );
     if (element.namespaceURI !== SVG_NAMESPACE || !TAGS.has(element.localName)) continue;
-    const copy = (
+    const copy2 = (
       /** @type {SVGElement} */
       document.createElementNS(SVG_NAMESPACE, element.localName)
     );
-    copyAttributes(element, copy, prefix);
-    if (depth < DEEPEST) copyAllowed(element, copy, prefix, depth + 1);
-    to.append(copy);
+    copyAttributes(element, copy2, prefix);
+    if (depth < DEEPEST) copyAllowed(element, copy2, prefix, depth + 1);
+    to.append(copy2);
   }
 }
 function copyAttributes(from, to, prefix) {
@@ -1430,6 +1440,94 @@ function makeCleaner(prefix) {
     return svg && /** @type {SVGSVGElement} */
     svg.cloneNode(true);
   };
+}
+
+// src/saving.js
+var ICON = "M8 2v8M4.5 6.8 8 10.2l3.5-3.4M2.5 11v2.5h11V11";
+var FINER = 2;
+var LARGEST = 8192;
+var PAPER = "#fff";
+var SAID = 4e3;
+function makeSaveMenu(read) {
+  const said = makeElement("span", { className: "gv-saved", role: "status" });
+  const label = sentence("save");
+  const menu = makeElement("div", { className: "gv-save-menu", role: "group", ariaLabel: label, hidden: true });
+  const properties = { type: "button", className: "gv-tool gv-tool-save", title: label, ariaLabel: label, ariaExpanded: "false" };
+  const opener = makeElement("button", properties, makeIcon(ICON));
+  const element = makeElement("span", { className: "gv-save" }, opener, menu, said);
+  let timer = 0;
+  function turn(isOpen) {
+    menu.hidden = !isOpen;
+    opener.ariaExpanded = String(isOpen);
+  }
+  function say(text) {
+    clearTimeout(timer);
+    writeText(said, text);
+    timer = setTimeout(() => writeText(said, ""), SAID);
+  }
+  function add(text, act, done, failed) {
+    const button = makeElement("button", { type: "button" }, text);
+    button.addEventListener("click", async () => {
+      turn(false);
+      opener.focus({ preventScroll: true });
+      try {
+        await act(read());
+        say(done);
+      } catch {
+        say(failed);
+      }
+    });
+    menu.append(button);
+  }
+  const [saved, notSaved] = [sentence("saved"), sentence("not_saved")];
+  const [copied, notCopied] = [sentence("copied"), sentence("not_copied")];
+  add(sentence("save_svg"), ({ svg, name }) => download(svgBlob(svg), `${name}.svg`), saved, notSaved);
+  add(sentence("save_png"), async ({ svg, name }) => download(await drawPng(svg), `${name}.png`), saved, notSaved);
+  add(sentence("copy_png"), ({ svg }) => copy("image/png", drawPng(svg)), copied, notCopied);
+  add(sentence("copy_svg"), ({ svg }) => copy("text/plain", new Blob([svg], { type: "text/plain" })), copied, notCopied);
+  opener.addEventListener("click", () => turn(Boolean(menu.hidden)));
+  element.addEventListener("keydown", (event) => {
+    if (menu.hidden || event.key !== "Escape") return;
+    event.stopPropagation();
+    turn(false);
+    opener.focus();
+  });
+  element.addEventListener("focusout", ({ relatedTarget }) => {
+    if (!(relatedTarget instanceof Node) || !element.contains(relatedTarget)) turn(false);
+  });
+  return element;
+}
+function fileName(settings) {
+  const words = settings.match(/[\p{Letter}\p{Number}_]+/gu) ?? [];
+  return ["gradviz", ...words].join("-").slice(0, 80);
+}
+function svgBlob(svg) {
+  return new Blob([svg], { type: "image/svg+xml" });
+}
+function download(blob, name) {
+  const href = URL.createObjectURL(blob);
+  const link = makeElement("a", { href, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(href), 6e4);
+}
+async function copy(type, content) {
+  await navigator.clipboard.write([new ClipboardItem({ [type]: content })]);
+}
+async function drawPng(svg) {
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  await image.decode();
+  const { width, height } = image;
+  const scale = Math.min(FINER, LARGEST / Math.max(width, height));
+  const canvas = makeElement("canvas", { width: Math.ceil(width * scale), height: Math.ceil(height * scale) });
+  const context = canvas.getContext("2d");
+  if (!context) throw new Error("canvas");
+  context.fillStyle = PAPER;
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((resolve, reject) => {
+    canvas.toBlob((blob) => blob ? resolve(blob) : reject(new Error("canvas")), "image/png");
+  });
 }
 
 // src/view.js
@@ -1601,12 +1699,13 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   const canvas = { class: "gv-canvas", width: "100%", height: "100%", focusable: "false" };
   frame.append(makeSvgElement("svg", canvas, stage));
   const view = makeView(frame, stage, { onMove, firstCard: () => firstCard()?.getBoundingClientRect() });
-  const toolbar = makeToolbar(view);
+  const toolbar = makeToolbar(view, makeSaveMenu(() => ({ svg: drawnSvg, name: fileName(settings) })));
   el.append(bar.element, standIn, frame, toolbar.element);
   const factsBox = makeFactsBox(el, prefix);
   const clean = makeCleaner(prefix);
   let drawing = new Drawing(null);
   let drawnSvg = "";
+  let settings = "";
   let selected = "";
   let cards = {};
   let changes = /* @__PURE__ */ new Map();
@@ -1682,7 +1781,8 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   }
   function show(state, nextChanges) {
     factsBox.close();
-    toolbar.showSettings(state.settings ?? "");
+    settings = state.settings ?? "";
+    toolbar.showSettings(settings);
     const key = focusedKey();
     const moved = findMoved(outline, state.outline);
     [cards, changes, outline] = [state.cards, nextChanges, state.outline ?? null];
