@@ -2,7 +2,8 @@
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
 work with), ``real_blind`` and ``real_blind2`` (each kept aside, and run once) and ``real_blind3``
-(kept aside, not run yet) has for each:
+(kept aside, not run yet; its ``healthy`` holds more programs that look odd and are meant so) has for
+each:
 
 ``link``, ``title``, ``source``, ``asked``: where it stands, and words of the asker.
 ``kind``: ``silent`` (wrong without an error), ``raises``, or ``healthy`` (autograd did as it should).
@@ -89,9 +90,9 @@ def questions(folder: str) -> list[Question]:
     ]
 
 
-FOLDERS = ("real", "real_blind", "real_blind2", "real_blind3")
-OPEN, BLIND, BLIND2, BLIND3 = map(questions, FOLDERS)
-ALL = [*OPEN, *BLIND, *BLIND2, *BLIND3]
+FOLDERS = ("real", "real_blind", "real_blind2", "real_blind3", "real_blind3/healthy")
+OPEN, BLIND, BLIND2, BLIND3, HEALTHY3 = map(questions, FOLDERS)
+ALL = [*OPEN, *BLIND, *BLIND2, *BLIND3, *HEALTHY3]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
 
@@ -173,6 +174,7 @@ def test_the_questions_are_many_and_three_sets_are_kept_aside() -> None:
     assert len(BLIND) >= 40
     assert len(BLIND2) >= 40
     assert len(BLIND3) >= 48
+    assert {question.kind for question in HEALTHY3} == {"healthy"}
     kinds = Counter(question.kind for question in ALL)
     assert kinds["silent"] * 2 >= len(ALL)
     assert kinds["healthy"] >= 15

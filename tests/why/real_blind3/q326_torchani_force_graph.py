@@ -43,7 +43,6 @@ for epoch in range(2):
         energy_loss = (mse(predicted_energies, true_energies) / num_atoms).mean()
         force_loss = (mse(true_forces, forces).sum(dim=(1, 2)) / num_atoms).mean()
         loss = energy_loss + force_coefficient * force_loss
-        energy_only = torch.autograd.grad(energy_loss, nn_energy[0].weight, retain_graph=True)[0]  # to compare
 
         optimizer.zero_grad()
         loss.backward()

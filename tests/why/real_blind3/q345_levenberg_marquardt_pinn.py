@@ -12,7 +12,7 @@ num_steps = 20
 class LevenbergMarquardtModule:
     """The trainer of the package, in short: one damped Gauss-Newton step for a batch."""
 
-    def __init__(self, model, damping=1e-2):
+    def __init__(self, model, damping=1.0):
         self.model, self.damping = model, damping
 
     @torch.no_grad()
