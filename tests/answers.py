@@ -348,7 +348,7 @@ def picture(figure: Any, sentence: str, table: Iterable[str]) -> Plain:
     scene = figure.scene
     names = {card.id: card.name or card.title for card in scene.cards}
     cards = [
-        f"{card.kind}: " + " | ".join(f"{row.kind} {row.text}" for row in card.rows)
+        f"{card.kind}: " + " | ".join(f"{row.kind} {row.text}" for row in card.rows if row.text)
         for card in scene.cards
     ]
     arrows = [

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
+from math import ceil
 from typing import Any, NamedTuple
 
 from gradviz.picture import theme
@@ -37,6 +38,9 @@ NOTE = RowLook(theme.STATE_SIZE, "#333333")
 BREAKS = ")]}=·→+("
 # where the words on a chip go on in the next line: beside an arrow, and in the corner of a frame
 PAUSES, FRAME_PAUSES = " · ", " · |, |: "
+CHIPS = ("state", "grad_fn", "untracked")  # what may stand beside a value
+PAIR_WIDTH, PAIR_HEIGHT, PAIR_GAP = 180, 16, 5  # points, of a value with a chip
+STRIP_CHARS = 27  # of a line that may break
 LINE = 8  # points; less free room than this in a card is not seen
 
 
@@ -44,11 +48,13 @@ class Arrangement(NamedTuple):
     """``row``: points that the cards of one row may take (the rest is for arrows that pass).
     ``columns``: what stands in one frame stands in one column. ``chars``: at which a line of a card
     wraps at the latest, and when it is set, chips of long arrows get no room of their own.
+    ``across``: values go from left to right instead of down, and no row is planned.
     """
 
     row: float
     columns: bool = False
     chars: int = UNSET
+    across: bool = False
 
 
 ARRANGEMENTS = (
@@ -60,6 +66,7 @@ ARRANGEMENTS = (
         for row in (600, 530, 465, 400, 340, 280)
     ),
 )  # from the best-looking to the narrowest
+ACROSS = Arrangement(0, chars=21, across=True)
 
 
 def escape(text: str) -> str:
@@ -111,7 +118,7 @@ def dot(scene: Scene, how: Arrangement = ARRANGEMENTS[0]) -> str:
     framed = {i for box in scene.boxes for i in box.members}
     lines = [
         "digraph {",
-        f"  {_picture(scene)}",
+        f"  {_picture(scene, how)}",
         f"  node [{_attributes(shape='plain', fontname=theme.SANS, fontsize=theme.VALUE_SIZE)}];",
         f"  edge [{_attributes(fontname=theme.SANS, fontsize=theme.STATE_SIZE, arrowsize=0.8)}];",
         *_boxes(scene, _frames(scene), beside, how.chars),
@@ -123,14 +130,14 @@ def dot(scene: Scene, how: Arrangement = ARRANGEMENTS[0]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _picture(scene: Scene) -> str:
+def _picture(scene: Scene, how: Arrangement) -> str:
     """Write the attributes of the whole picture."""
     return _attributes(
-        rankdir="TB",
+        rankdir="LR" if how.across else "TB",
         newrank="true",
         bgcolor="transparent",
-        nodesep=0.25,
-        ranksep=0.34,
+        nodesep=0.3 if how.across else 0.25,
+        ranksep=0.46 if how.across else 0.34,
         pad=0.06,
         labelloc="b",
         fontname=theme.SANS,
@@ -151,13 +158,23 @@ def _arrows(
         if box.kind == "region"
         for m in box.members
     }
+    titles = {c.id: c.rows[0].text for c in scene.cards}
     for i, a in enumerate(scene.arrows):
         link = (a.tail, a.head)
         # an xlabel takes no room
-        words_at = "xlabel" if how.chars < UNSET and link in rows.long else "label"
-        look = _arrow(a.kind, _label(a), words_at, link in beside, link in rows.main, rows.spans[i])
+        is_beside = how.across or (how.chars < UNSET and link in rows.long)
+        words_at = "xlabel" if is_beside else "label"
+        label = _label(a)
+        if how.across and a.kind == "cut" and _is_said(a, titles[a.head]):
+            label = "✂"
+        look = _arrow(a.kind, label, words_at, link in beside, link in rows.main, rows.spans[i])
         look += f' lhead="{region[a.head]}"' if a.to_frame else ""
         yield f'  n{a.tail} -> n{a.head} [key="e{i}" id="e{i}" {look}];'
+
+
+def _is_said(cut: Arrow, title: str) -> bool:
+    """Tell whether the code on the card that a cut leads to says its reason."""
+    return cut.short.removeprefix("✂ ").strip(".") in title
 
 
 def _columns(rows: Plan) -> Iterator[str]:
@@ -212,11 +229,9 @@ def _frames(scene: Scene) -> list[Box]:
 
 def _beside(scene: Scene, how: Arrangement) -> list[tuple[int, int]]:
     """List the pairs of cards that share a frame and a row."""
-    return (
-        []
-        if how.columns
-        else [(b.members[0], b.members[1]) for b in scene.boxes if side_by_side(b, scene.arrows)]
-    )
+    if how.columns or how.across:
+        return []
+    return [(b.members[0], b.members[1]) for b in scene.boxes if side_by_side(b, scene.arrows)]
 
 
 def _attributes(*, end: str = "", **given: Any) -> str:
@@ -262,10 +277,10 @@ def _table(kind: str, rows: tuple[Row, ...], chars: int, width: float = 0, heigh
     style = "rounded,dashed" if look.dashed else "rounded"
     size = f' height="{height}"' if height else ""
     below = int(height - _table_height(rows, chars) - 5)
-    body = "".join(
-        _strip(theme.ROWS[kind], [line for row in same for line in _lines(row, chars)], width)
-        for kind, same in groupby(rows, key=lambda row: row.kind)
-    )
+    body, is_below = "", False
+    for strip in _strips(rows, chars):
+        body += _strip(strip, width, look.fill, is_below)
+        is_below = is_below or bool(strip.value or strip.look.fill)
     body += f'<tr><td height="{below}"></td></tr>' if below > LINE else ""
     return (
         f'<<table border="{look.thick:g}" cellborder="0" cellspacing="2" cellpadding="2"{size}'
@@ -273,22 +288,104 @@ def _table(kind: str, rows: tuple[Row, ...], chars: int, width: float = 0, heigh
     )
 
 
+class Strip(NamedTuple):
+    """Lines of one kind, which stand on one colour; before them a value where both have room in
+    one line."""
+
+    look: RowLook
+    lines: list[str]
+    value: str = ""
+
+    @property
+    def width(self) -> float:
+        """Its width, in points."""
+        widest = max(_width(line, self.look) + 8 for line in self.lines)
+        if not self.value:
+            return widest
+        return widest + PAIR_GAP + _width(self.value, theme.ROWS["values"]) + 4
+
+    @property
+    def height(self) -> float:
+        """Its height as Graphviz adds it up: 1.2 font sizes a line, 2 points around each cell and
+        between cells."""
+        if self.value:
+            return PAIR_HEIGHT + 6
+        n = len(self.lines)
+        return n * 1.2 * self.look.size + (6 if self.look.fill else 4 * n + 2)
+
+
+def _strips(rows: tuple[Row, ...], chars: int) -> list[Strip]:
+    """Divide rows into strips. What follows a value is a chip beside it where there is room."""
+    strips: list[Strip] = []
+    shown = [row for row in rows if row.drawn]
+    for kind, same in groupby(shown, key=lambda row: row.kind):
+        look = theme.ROWS[kind]
+        lines = [line for row in same for line in _lines(row, chars)]
+        value = strips[-1] if strips and strips[-1].look is theme.ROWS["values"] else None
+        if kind in CHIPS and value and len(value.lines) == 1:
+            pair = Strip(look, lines[:1], value.lines[0])
+            if pair.width <= PAIR_WIDTH:
+                strips[-1:] = [pair]
+                lines = lines[1:]
+        if lines:
+            strips.append(Strip(look, lines))
+    return strips
+
+
 def _lines(row: Row, chars: int) -> list[str]:
     """Wrap one row."""
     look = theme.ROWS[row.kind]
-    return wrap(
-        row.text if look.mono else shorten(row.text, VALUE_CHARS),
-        min(look.chars, chars),
-        look.lines + (chars < look.chars),
+    text = row.drawn if look.mono else shorten(row.drawn, VALUE_CHARS)
+    if chars == ACROSS.chars and not look.mono:
+        chars = UNSET  # what is under the code makes a card no wider than its neighbours leave room
+    width = min(look.chars, chars)
+    parts = text.split("\n") if len(text) > STRIP_CHARS else [text.replace("\n", " ")]
+    most = look.lines + (chars < look.chars)
+    return [line for part in parts for line in wrap(part, width, most)]
+
+
+def _pair(strip: Strip, fill: str) -> str:
+    """Write a value and the chip beside it; each stands in the middle of a coloured cell."""
+    chip, value = strip.lines[0], theme.ROWS["values"]
+    chip_width = _width(chip, strip.look) + 8
+    value_width = _width(strip.value, value) + 4
+    colour = strip.look.fill or theme.CHIP
+    width = ceil(chip_width) + ceil(value_width) + PAIR_GAP
+    size = f' fixedsize="true" width="{width}" height="{PAIR_HEIGHT}"'
+    cells = (
+        f'<td width="{ceil(value_width)}" bgcolor="{fill}">{_text(strip.value, value)}</td>'
+        f'<td width="{PAIR_GAP}"></td>'
+        f'<td width="{ceil(chip_width)}" bgcolor="{colour}" style="rounded">'
+        f"{_text(chip, strip.look)}</td>"
+    )
+    return f"<tr><td>{_grid(f'<tr>{cells}</tr>', 0, size)}</td></tr>"
+
+
+def _grid(rows: str, padding: int, look: str = "") -> str:
+    """Write a table without borders."""
+    return (
+        f'<table border="0" cellborder="0" cellspacing="0" cellpadding="{padding}"{look}>'
+        f"{rows}</table>"
     )
 
 
-def _strip(look: RowLook, lines: list[str], width: float) -> str:
-    """Write lines of one kind, on their colour where they have one."""
-    width = max(width, *(_width(line, look) + 8 for line in lines))
+def _strip(strip: Strip, width: float, fill: str, is_below: bool) -> str:
+    """Write lines of one kind, on their colour where they have one.
+
+    Args:
+        strip: the lines.
+        width: that it has at least, in points.
+        fill: the card's own colour.
+        is_below: whether a coloured strip stands above; ``render`` centres a text in the last one.
+    """
+    if strip.value:
+        return _pair(strip, fill)
+    look, lines = strip.look, strip.lines
+    width = max(width, strip.width)
     if not look.fill:
+        ground = f' bgcolor="{fill}"' if is_below else ""
         return "".join(
-            f'<tr><td width="{width:.0f}">{_text(line, look)}</td></tr>' for line in lines
+            f'<tr><td width="{width:.0f}"{ground}>{_text(line, look)}</td></tr>' for line in lines
         )
     fill = f'bgcolor="{look.fill}" style="rounded"'
     return (
@@ -314,13 +411,7 @@ def _width(line: str, look: RowLook) -> float:
 @lru_cache(maxsize=4096)
 def _table_width(rows: tuple[Row, ...], chars: int) -> float:
     """Measure rows, in points: as wide as the widest line."""
-    return (
-        max(
-            (_width(line, theme.ROWS[row.kind]) for row in rows for line in _lines(row, chars)),
-            default=0,
-        )
-        + 18
-    )
+    return max((strip.width for strip in _strips(rows, chars)), default=8) + 10
 
 
 def _card_width(card: Card, chars: int) -> float:
@@ -330,14 +421,8 @@ def _card_width(card: Card, chars: int) -> float:
 
 @lru_cache(maxsize=4096)
 def _table_height(rows: tuple[Row, ...], chars: int) -> float:
-    """Measure rows as Graphviz adds them up: 1.2 font sizes a line, 2 points around each cell and
-    between cells."""
-    height = 4.0
-    for kind, same in groupby(rows, key=lambda row: row.kind):
-        lines = sum(len(_lines(row, chars)) for row in same)
-        look = theme.ROWS[kind]
-        height += lines * 1.2 * look.size + (6 if look.fill else 4 * lines + 2)
-    return height
+    """Measure rows, in points."""
+    return 4 + sum(strip.height for strip in _strips(rows, chars))
 
 
 # --- frames ---------------------------------------------------------------------------------------
@@ -383,7 +468,8 @@ def _box(box: Box, flat: bool) -> str:
 
 def _box_chip(box: Box, flat: bool) -> str:
     """Write the words of a frame."""
-    return _chip(box.label, theme.BOXES[box.kind].chip, one_line=flat, pauses=FRAME_PAUSES)
+    label = say("card.memory") if box.kind == "memory" else box.label
+    return _chip(label, theme.BOXES[box.kind].chip, one_line=flat, pauses=FRAME_PAUSES)
 
 
 # --- arrows and chips -----------------------------------------------------------------------------
@@ -433,8 +519,9 @@ def _line(kind: str) -> dict[str, Any]:
 
 
 def _label(arrow: Arrow) -> str:
-    """Join what stands on the chip of an arrow."""
-    return " · ".join(part for part in (arrow.mark, arrow.label) if part)
+    """Join what stands on the chip of an arrow: of a cut its reason, for the line says the rest."""
+    label = arrow.short if arrow.short and arrow.label != "✂" else arrow.label
+    return " · ".join(part for part in (arrow.mark, label) if part)
 
 
 def _chip_lines(text: str, one_line: bool = False, pauses: str = PAUSES) -> list[str]:
@@ -466,10 +553,8 @@ def _chip(text: str, look: theme.ChipLook, one_line: bool = False, pauses: str =
     row = RowLook(theme.STATE_SIZE, look.colour, bold=True)
     width = _chip_width(text, one_line, pauses) - 4  # the cell adds 2 points on each side
     text = "<br/>".join(_text(line, row) for line in _chip_lines(text, one_line, pauses))
-    return (
-        '<<table border="0" cellborder="0" cellspacing="0" cellpadding="2"><tr><td style="rounded" '
-        f'bgcolor="{look.fill}" width="{width:.0f}">{text}</td></tr></table>>'
-    )
+    cell = f'<td style="rounded" bgcolor="{look.fill}" width="{width:.0f}">{text}</td>'
+    return f"<{_grid(f'<tr>{cell}</tr>', 2)}>"
 
 
 @lru_cache(maxsize=4096)
@@ -481,7 +566,7 @@ def _chip_width(text: str, one_line: bool = False, pauses: str = PAUSES) -> floa
 
 def _plan(scene: Scene, beside: list[tuple[int, int]], how: Arrangement) -> Plan:
     """Plan the rows of a scene; one that is too large to be laid out gets none."""
-    if len(scene.cards) > PLANNED:
+    if len(scene.cards) > PLANNED or how.across:
         return Plan([1] * len(scene.arrows), set(), [], set())
     widths = {c.id: _card_width(c, how.chars) for c in scene.cards}
     chips: dict[int, float] = {}
@@ -513,12 +598,9 @@ def _footer(scene: Scene) -> str:
     rows += [f"<td>{_text(line, NOTE)}</td>" for line in notes]
     if not rows:
         return ""
-    tables = "".join(
-        '<tr><td><table border="0" cellborder="0" cellspacing="0" cellpadding="3"'
-        f' bgcolor="#f6f6f6" style="rounded"><tr>{row}</tr></table></td></tr>'
-        for row in rows
-    )
-    return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="1">{tables}</table>>'
+    look = ' bgcolor="#f6f6f6" style="rounded"'
+    tables = "".join(f"<tr><td>{_grid(f'<tr>{row}</tr>', 3, look)}</td></tr>" for row in rows)
+    return f"<{_grid(tables, 1)}>"
 
 
 def _signs(scene: Scene) -> list[str]:

@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 
 from gradviz.graph.records import GradvizError
 from gradviz.picture import theme
-from gradviz.picture.dot import ARRANGEMENTS, Arrangement, Piece
+from gradviz.picture.dot import ACROSS, ARRANGEMENTS, Arrangement, Piece
 from gradviz.picture.dot import dot as write_dot
 from gradviz.picture.geometry import Chip, Point, Rect, Spline, corners, place
 from gradviz.picture.scene import Scene
@@ -31,7 +31,7 @@ from gradviz.words.speech import say
 FORMATS = ("svg", "png", "pdf")
 IN_PROCESS = 120  # edges; above, a child process lays out, because in here nothing could stop it
 SECONDS = 20
-TRIES = 3
+TRIES = 4
 BYTES = 2 << 30
 MOVABLE = 120  # CSS pixels by which a layout may still get narrower when its chips get their places
 APART = 2.6  # points between the middle of a pair and each of its two lines
@@ -144,7 +144,7 @@ def best(scene: Scene, width: int, like: Arranged | None = None) -> Arranged:
     nothing.
 
     Where none is, the narrowest, and among those that are narrow enough the one in which the fewest
-    words are hidden; three of those are tried, for each costs as much as the picture. The one that
+    words are hidden; four of those are tried, for each costs as much as the picture. The one that
     a picture ``like`` this one has is tried first, and taken if it is narrow enough and hides no
     more words than there.
     """
@@ -157,7 +157,8 @@ def _best(scene: Scene, width: int, like: Arranged | None, legend: tuple[str, ..
     hold its legend."""
     enough = Flaws(0, like.flaws.hidden) if like else Flaws()
     tried: dict[str, Arranged] = {}
-    for how in (like.how, *ARRANGEMENTS) if like else ARRANGEMENTS:
+    across = (ACROSS,) if _goes_across(scene) else ()
+    for how in (*((like.how,) if like else ()), *across, *ARRANGEMENTS):
         source = write_dot(scene, how)
         if source in tried:
             continue
@@ -166,6 +167,13 @@ def _best(scene: Scene, width: int, like: Arranged | None, legend: tuple[str, ..
         if tried[source].flaws <= enough or narrow == TRIES:
             break
     return min(tried.values(), key=lambda one: one.flaws)
+
+
+def _goes_across(scene: Scene) -> bool:
+    """Tell whether values may go from left to right: torch's own nodes stand above each other."""
+    return any(card.kind != "node" and card.tensor_ids for card in scene.cards) and all(
+        arrow.kind != "of" for arrow in scene.arrows
+    )
 
 
 def _flaws(dot: str, width: int) -> Flaws:
@@ -372,9 +380,18 @@ def _place_chips(graph: Any, chips: list[tuple[Any, Chip]], lines: list[list[Poi
     for (attributes, chip), middle in zip(chips, middles, strict=True):
         attributes["lp"] = f"{middle[0]:.2f},{middle[1]:.2f}"
         box = chip.at(middle)
+        if chip.spots and not page.contains(box):
+            _make_room(graph, box)
         page = Rect(*map(min, page[:2], box[:2]), *map(max, page[2:], box[2:]))
     graph.graph_attr["bb"] = ",".join(f"{side:.2f}" for side in page)
     return flaws
+
+
+def _make_room(graph: Any, box: Rect) -> None:
+    """Make a page large enough for the words of a frame, which Graphviz does not reckon with."""
+    for k, (x, y) in enumerate((box[:2], box[2:])):
+        unseen = {"style": "invis", "shape": "point", "width": "0.01", "label": ""}
+        graph.add_node(f"room{k}_{x:.0f}_{y:.0f}", pos=f"{x:.2f},{y:.2f}", **unseen)
 
 
 def _words(attributes: Any, frame: Rect) -> Chip:

@@ -28,6 +28,8 @@ from gradviz.words.words import Words, way, way_of, with_version
 
 LISTED = 6  # nodes, contributions or runs of one card that are listed one by one
 LONG = 80  # characters of such a list
+BRIEF = 24  # characters of a sum on a card
+SHORT = 10  # characters of a name that is said again on its card
 
 
 class RowWriter:
@@ -72,7 +74,7 @@ class RowWriter:
             return kind, self.bare_rows(kind, calls, nodes)
         tensor = states[-1]
         rows = [Row("code", line) for line in self.code(states, calls)]
-        rows.append(Row("values", self.values(states, calls)))
+        rows.append(self.values(states, calls))
         nodes = self.facts.gradient_order(nodes)
         if output is not None:
             rows.append(Row("state", say("label.output", n=output)))
@@ -99,9 +101,9 @@ class RowWriter:
         if not (tensor.requires_grad or tensor.gradient_edge):
             has_grad_fn = tensor.is_leaf is not None
             text = say("row.not_tracked_no_grad_fn" if has_grad_fn else "row.not_tracked")
-            return "untracked", [Row("untracked", text)]
+            return "untracked", [Row("untracked", text, say("row.not_tracked"))]
         if tensor.is_leaf:
-            return "leaf", [Row("state", say("row.leaf"))]
+            return "leaf", [Row("state", say("row.leaf"), say("row.leaf_brief"))]
         # a view whose memory was written
         anew = tensor.is_leaf is None and not tensor.gradient_edge
         return "result", [Row("grad_fn", say("row.grad_fn_anew"))] if anew else []
@@ -195,16 +197,28 @@ class RowWriter:
                 return call.source.line
         return None
 
-    def values(self, states: list[Tensor], calls: list[Call]) -> str:
-        """Tell the values of a tensor, and which of its versions these are."""
+    def values(self, states: list[Tensor], calls: list[Call]) -> Row:
+        """Write the line with the values of a tensor; the frames of a picture say what is new
+        memory."""
+        text = self.values_of(states)
+        if not is_cloned(calls):
+            return Row("values", self.of_version(text, states, calls))
+        whole = self.of_version(say("row.new_memory", values=text), states, calls)
+        return Row("values", whole, self.of_version(text, states, calls))
+
+    def values_of(self, states: list[Tensor]) -> str:
+        """Tell the values of a tensor, or its shape."""
         tensor = states[-1]
         text = tensor.values
         if text is None and tensor.shape is None:
             text = say("row.shape_not_known")
         elif text is None:
             text = say("label.shape", shape=list(tensor.shape or ()))
-        if calls and calls[0].function == "clone" and len(calls[0].inputs) == 1:
-            text = say("row.new_memory", values=text)
+        return text
+
+    def of_version(self, text: str, states: list[Tensor], calls: list[Call]) -> str:
+        """Return the values of a tensor with which of its versions these are."""
+        tensor = states[-1]
         whole = self.facts.states[tensor.object_id]
         if len({t.version for t in whole} - {None}) < 2:
             return text
@@ -266,9 +280,13 @@ class RowWriter:
         text = names(self.graph, inner)
         if stale and stale[0].kind == "grad_fn" and len(inner) == 1:
             text, stale = stale[0].text, stale[1:]
-        start = self.start(inner[0])
-        text = say("row.node_starts", nodes=text, start=start) if start else text
-        rows = [Row("grad_fn", text), *stale]
+        rows = [Row("grad_fn", text)]
+        if start := self.start(inner[0]):
+            whole = say("row.node_starts", nodes=text, start=start)
+            is_usual = start == say("row.starts_with", run="backward()", value="1")
+            brief = say("row.start", start="backward()" if is_usual else start)
+            rows = [Row("grad_fn", whole, text), Row("start", "", brief)]
+        rows += stale
         for n in inner:
             error = self.facts.error_of_call.get(self.facts.raised_at.get(n, -1))
             if error and all(row.kind != "stale" for row in stale):
@@ -371,20 +389,25 @@ class RowWriter:
         )
         rows = self.returned(tensor)
         if len(done) == 1:
-            rows += self.one_run(done[0])
+            rows += self.one_run(done[0], tensor)
         elif done:
-            rows += self.many_runs(done)
+            rows += self.many_runs(done, tensor)
         elif runs and whole and tensor.grad is None:
             rows += [
                 Row("accumulate", say("row.never_reached")),
-                Row("accumulate", say("row.grad", grad=None)),
+                self.grad_row(tensor, None),
             ]
         elif tensor.grad is not None:
-            rows.append(Row("accumulate", say("row.grad", grad=tensor.grad)))
+            rows.append(self.grad_row(tensor, tensor.grad))
         return rows
 
-    def one_run(self, event: Accumulated) -> list[Row]:
-        """Tell what the only backward brought to a leaf."""
+    def grad_row(self, tensor: Tensor, grad: object) -> Row:
+        """Tell what a leaf stores."""
+        brief = say("row.grad_of", tensor=short_name(tensor), grad=grad)
+        return Row("accumulate", say("row.grad", grad=grad), brief)
+
+    def one_run(self, event: Accumulated, tensor: Tensor) -> list[Row]:
+        """Tell what the only backward brought to a leaf: on the card in the engine's order."""
         parts = [sent for _, sent in self.sent_to(event.run, event.node_id)]
         gradient = self.incoming(event)
         if len(parts) > 1:
@@ -394,26 +417,47 @@ class RowWriter:
             ]
         else:
             rows = [say("row.arrives", gradient=gradient)]
-        rows.append(say("row.grad", grad=_stored(event)))
-        return [Row("accumulate", text) for text in rows]
+        brief = say(
+            "row.engine",
+            gradient=_added(parts, gradient),
+            tensor=short_name(tensor),
+            stored=_stored(event),
+        )
+        stored = Row("accumulate", say("row.grad", grad=_stored(event)), brief)
+        return [*(Row("accumulate", text, "") for text in rows), stored]
 
     def incoming(self, event: Accumulated) -> str:
         """Return the gradient that came to a leaf."""
         return self.as_it_came(event.run, GradientEdge(event.node_id, 0), event.incoming)
 
-    def many_runs(self, done: list[Accumulated]) -> list[Row]:
+    def many_runs(self, done: list[Accumulated], tensor: Tensor) -> list[Row]:
         """Tell what several backwards brought to a leaf, a line each."""
         lines = [
-            say("row.backward", n=e.run + 1, gradient=self.incoming(e), stored=_stored(e))
+            Row(
+                "accumulate",
+                say("row.backward", n=e.run + 1, gradient=self.incoming(e), stored=_stored(e)),
+                self.brief_of_run(e, tensor),
+            )
             for e in done
         ]
         if len(lines) > LISTED:
-            lines = [*lines[:2], say("row.more_backwards", n=len(lines) - 3), lines[-1]]
+            more = Row("accumulate", say("row.more_backwards", n=len(lines) - 3))
+            lines = [*lines[:2], more, lines[-1]]
         if any(e.before is not None for e in done):
             head = say("row.adds")
         else:
             head = say("row.backwards", n=len(done))
-        return [Row("accumulate", text) for text in (head, *lines)]
+        return [Row("accumulate", head), *lines]
+
+    def brief_of_run(self, event: Accumulated, tensor: Tensor) -> str:
+        """Tell what one of several backwards brought to a leaf, as its card has room for it."""
+        parts = [sent for _, sent in self.sent_to(event.run, event.node_id)]
+        return say(
+            "row.run",
+            gradient=_added(parts, self.incoming(event)),
+            tensor=short_name(tensor),
+            stored=_stored(event),
+        )
 
     def returned(self, tensor: Tensor) -> list[Row]:
         """Tell what ``autograd.grad`` gave back for this tensor: it fills no ``.grad``."""
@@ -439,6 +483,11 @@ class CodeLine(NamedTuple):
     at: int | None = None
 
 
+def is_cloned(calls: list[Call]) -> bool:
+    """Tell whether a card's tensor is a clone: its values lie in memory of their own."""
+    return bool(calls) and calls[0].function == "clone" and len(calls[0].inputs) == 1
+
+
 def _makes(call: Call, tensor: Tensor) -> bool:
     """Tell whether a call made a state, and did not only hand it on."""
     return tensor.id in call.outputs and tensor.id not in call.inputs
@@ -448,6 +497,13 @@ def variable_of(tensor: Tensor) -> str:
     """Return the variable by which code calls a tensor, now or formerly; its whole name where that
     is not known; "" where it has none."""
     return tensor.code_name or tensor.name or ""
+
+
+def short_name(tensor: Tensor) -> str:
+    """Return what stands before ".grad" on the card of a leaf; "" where the name is long, for the
+    card begins with it."""
+    name = variable_of(tensor)
+    return name if len(name) <= SHORT else ""
 
 
 def _is_part(line: CodeLine, code: str, tensor: Tensor) -> bool:
@@ -500,6 +556,15 @@ def _stored(event: Accumulated) -> str:
         after = way(event.added, event.stored, event.hooks)
         return say("change.to", before=event.before, after=after)
     return say("change.to", before=event.before, after=event.stored)
+
+
+def _added(parts: list[str], gradient: str) -> str:
+    """Write what the engine adds, and what that makes: "3 + 2 = 5"; one gradient alone as it is."""
+    total = values_of(gradient)
+    listed = " + ".join(map(values_of, parts))
+    if len(parts) < 2 or len(listed) > BRIEF:
+        return total
+    return say("row.sums_to", sum=listed, total=total)
 
 
 def _sum(parts: list[str]) -> str:

@@ -11,11 +11,21 @@ LINES = 200  # cards, cuts or nodes that the text lists one by one
 
 
 class Row(NamedTuple):
-    """One line of a card. ``kind``: code, values, state, grad_fn, accumulate, stale, untracked or
-    cut."""
+    """One line of a card. ``kind``: code, values, state, grad_fn, start, accumulate, stale,
+    untracked or cut.
+
+    ``brief`` is what a picture has room for, where that is less than the text says: "" for nothing;
+    it may stand in two lines.
+    """
 
     kind: str
     text: str
+    brief: str | None = None
+
+    @property
+    def drawn(self) -> str:
+        """What stands on the card."""
+        return self.text if self.brief is None else self.brief
 
 
 class Card(NamedTuple):

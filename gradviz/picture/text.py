@@ -77,7 +77,11 @@ def _cards(facts: Facts, scene: Scene, most: int | None) -> list[str]:
     for card in scene.cards[:most]:
         lines.append(card.title)
         below = [
-            *(say("text.then", code=r.text) if r.kind == "code" else r.text for r in card.rows[1:]),
+            *(
+                say("text.then", code=r.text) if r.kind == "code" else r.text
+                for r in card.rows[1:]
+                if r.text
+            ),
             *_reads(into.get(card.id, ()), titles),
             *_node_details(facts, card),
         ]

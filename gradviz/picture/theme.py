@@ -39,11 +39,15 @@ ROWS: Final[dict[str, RowLook]] = {
     "values": RowLook(VALUE_SIZE, "#1f2328", chars=34),
     "state": RowLook(STATE_SIZE, "#1f2328"),
     "grad_fn": RowLook(STATE_SIZE, "#5c4a00", "#fdf3c4", lines=4),
+    "start": RowLook(STATE_SIZE, "#a83c00", bold=True),
     "accumulate": RowLook(STATE_SIZE, "#8a2f00", "#fbe3d6", lines=3),
     "stale": RowLook(STATE_SIZE, "#7a0012", "#f6c6c0", bold=True, lines=3),
     "untracked": RowLook(STATE_SIZE, "#444444", "#e6e6e6"),
     "cut": RowLook(STATE_SIZE, "#444444", "#d8d8d8", bold=True, chars=30, lines=3),
 }
+
+
+CHIP: Final = "#cfe3f3"  # the ground of a word beside a value that has no colour of its own
 
 
 class CardLook(NamedTuple):
@@ -145,6 +149,7 @@ DARK: Final[dict[str, str]] = {
     # grounds
     "#ffffff": "#22272e",
     "#e3f1fb": "#142f49",
+    "#cfe3f3": "#1f4364",
     "#f3f3f3": "#181c20",
     "#fdf3c4": "#3a3310",
     "#fbe3d6": "#43210d",

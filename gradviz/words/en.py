@@ -139,6 +139,7 @@ ROW = {
     "not_tracked_yet_flag": "not tracked, yet requires_grad",
     "no_gradient_comes": "no gradient comes to it",
     "leaf": "leaf · requires_grad",
+    "leaf_brief": "leaf",
     # its nodes and what they saved
     "grad_fn_anew": "grad_fn is made anew at its next use",
     "grad_fn_earlier": "earlier grad_fn: {nodes}",
@@ -151,6 +152,7 @@ ROW = {
     "stale": "STALE: it was written since",
     "stale_now": "STALE: it is at version {version} now",
     # where a backward began
+    "start": "◀ {start}",
     "starts": "{run} starts here",
     "starts_twice": "{run} starts here both times",
     "starts_always": "{run} starts here all {n} times",
@@ -177,6 +179,11 @@ ROW = {
     "backward": "backward {n}: arrives {gradient:values} · .grad {stored:values}",
     "more_backwards": "… {n} more …",
     "grad": ".grad: {grad:values}",
+    # the same on its card, in the engine's order; two lines where one is too long
+    "grad_of": "{tensor}.grad: {grad:values}",
+    "engine": "{gradient} → AccumulateGrad\n→ {tensor}.grad: {stored:values}",
+    "run": "{gradient}\n→ {tensor}.grad: {stored:values}",
+    "sums_to": "{sum} = {total}",
     "grad_still": ".grad is still {grad:values}",
     "grad_kept": ".grad kept by retain_grad: {grad:values}",
     "returns": "autograd.grad returns {values:values}",
@@ -2190,6 +2197,7 @@ CARD = {
     "cut": "✂ {reason}",
     "cut_back": "✂ {reason} · no gradient back",
     "raises_here": "backward raises here",
+    "memory": "shared memory",
     "memory_names": "one block of memory, {n:one name|## names}",
     "memory_tensors": "one block of memory, {n:one tensor|## tensors}",
     "not_recorded": "{mode}: not recorded",

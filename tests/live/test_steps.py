@@ -107,14 +107,17 @@ def shown(svg: str) -> dict[str, str]:
 def expected(scene: Scene) -> tuple[list[str], list[str], list[str]]:
     """What cards, arrows and frames of a scene say."""
     rows = [
-        "".join(r.text if ROWS[r.kind].mono else shorten(r.text, VALUE_CHARS) for r in c.rows)
+        "".join(r.drawn if ROWS[r.kind].mono else shorten(r.drawn, VALUE_CHARS) for r in c.rows)
         for c in scene.cards
     ]
     chips = [
-        shorten(" · ".join(part for part in (a.mark, a.label) if part), VALUE_CHARS)
+        shorten(" · ".join(part for part in (a.mark, a.short or a.label) if part), VALUE_CHARS)
         for a in scene.arrows
     ]
-    boxes = [b.label.replace(", ", "").replace(": ", "") for b in scene.boxes]
+    boxes = [
+        "shared memory" if b.kind == "memory" else b.label.replace(", ", "").replace(": ", "")
+        for b in scene.boxes
+    ]
     return sorted(map(bare, rows)), sorted(map(bare, chips)), sorted(map(bare, boxes))
 
 

@@ -237,7 +237,8 @@ def test_a_picture_in_which_only_numbers_differ_keeps_its_arrangement(
 
 
 def test_an_arrangement_is_not_kept_where_it_does_not_suit() -> None:
-    narrow, broad = wide([1.0, 2.0, 3.0]), wide([1.23456e-7, 2.34567e-7, 3.45678e-7])
+    # values that are long stand above their chips, so their cards are narrower
+    narrow, broad = wide([1.23456e-7, 2.34567e-7, 3.45678e-7]), wide([1.0, 2.0, 3.0])
     assert narrow.svg
     broad.arrange_like(narrow)
     assert broad._like is narrow._drawn

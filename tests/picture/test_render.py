@@ -132,7 +132,7 @@ def test_two_cards_in_one_frame_need_no_line_between_them() -> None:
         b = torch.nn.Parameter(a)
         with torch.no_grad():
             b[0] = 2.0
-    assert "one block of memory" in rec.figure().svg
+    assert "shared memory" in rec.figure().svg
 
 
 def test_a_drawing_of_someone_else_without_a_legend_is_drawn() -> None:
