@@ -1,4 +1,5 @@
-"""Two A4 handouts for a class: four programs to draw gradients into, and the same with the answers.
+"""Handouts for a class, in A4: four programs to draw gradients into, the same with the answers, and
+homework with its solutions.
 
 Pictures and answers come from running the programs.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import html
 import linecache
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +18,7 @@ import gradviz
 from gradviz.picture.figure import Figure
 from gradviz.picture.scene import Arrow, Card, Row, Scene
 
+from .books import notebooks
 from .pages import document
 
 PROGRAM = """\
@@ -30,9 +33,22 @@ WAYS = {
     "clone()": "b = a.clone()",
     "detach()": "b = a.detach()",
     ".data": "b = a.data",
-    "copy_()": "b = torch.tensor(0.)\nb.copy_(a)",
+    "copy_()": "b = torch.empty_like(a).copy_(a)",
 }
+"""What is on paper is what the panel of notebook 00 shows."""
+FOR_THE_EMPTY_BOXES = {"view(1)": "b = a.view(1)", "detach().clone()": "b = a.detach().clone()"}
+HOMEWORK = (  # exercises of the notebooks, by their cells
+    ("00_copy_or_cut", "m00b"),
+    ("03_clone_and_copy", "n03s"),
+    ("04_detach", "c13"),
+    ("08_training_step", "n0838"),
+)
 BOXES = [("shared", "linked"), ("shared", "cut"), ("own", "linked"), ("own", "cut")]
+SOLUTION = re.compile(r"Solution</summary>.*?```python\n(.*?)```", re.DOTALL)
+_EMPTY = {
+    False: "Two boxes stay empty. Which calls belong there?",
+    True: "view(1) is the same memory seen in another way. detach().clone() cuts, then copies.",
+}
 STYLE = """
 @page { size: A4; margin: 12mm; }
 :root { color-scheme: light; }
@@ -46,6 +62,8 @@ img { max-width: 100%; max-height: 84mm; width: auto; height: auto; justify-self
 section p { margin: 0 0 2mm; }
 .blank { display: inline-block; min-width: 24mm; border-bottom: .3mm solid #000; }
 table { width: 100%; border-collapse: collapse; break-inside: avoid; }
+section.task { display: block; }
+.task pre { padding: 2mm; border: .3mm solid #999; }
 th, td { width: 33%; height: 13mm; padding: 1mm 2mm; border: .3mm solid #000;
   text-align: left; vertical-align: middle; }
 """
@@ -69,15 +87,25 @@ def drawn(name: str) -> Drawn:
     figure, names = run(code)
     [before, _] = code.split("loss.backward()")
     blank, _ = run(before)
-    return Drawn(
-        name,
-        code,
-        without_answers(blank),
-        figure,
-        f"{names['a'].grad.item():g}",
-        "shared" if names["a"].data_ptr() == names["b"].data_ptr() else "own",
-        "linked" if names["a"].grad == 5 else "cut",
-    )
+    grad = f"{names['a'].grad.item():g}"
+    return Drawn(name, code, without_answers(blank), figure, grad, *box_of(names))
+
+
+def box_of(names: dict[str, Any]) -> tuple[str, str]:
+    """Return the box of the table into which a program belongs that was run."""
+    memory = "shared" if names["a"].data_ptr() == names["b"].data_ptr() else "own"
+    return memory, "linked" if names["a"].grad == 5 else "cut"
+
+
+def boxes_of_the_table(programs: list[Drawn]) -> dict[tuple[str, str], list[str]]:
+    """Return the calls of every box, also of those that the four programs leave empty."""
+    boxes: dict[tuple[str, str], list[str]] = {box: [] for box in BOXES}
+    for program in programs:
+        boxes[program.memory, program.gradient].append(program.name)
+    for name, way in FOR_THE_EMPTY_BOXES.items():
+        _, names = run(PROGRAM.format(way=way))
+        boxes[box_of(names)].append(name)
+    return boxes
 
 
 def run(code: str) -> tuple[Figure, dict[str, Any]]:
@@ -137,10 +165,8 @@ def sheet(programs: list[Drawn], *, key: bool) -> str:
             f" {shares if key else line}</p><p>Does the gradient flow back from b to a?"
             f" {flows if key else line}</p></div>\n{figure.html}</section>"
         )
-    boxes = {
-        box: ", ".join(p.name for p in programs if (p.memory, p.gradient) == box) for box in BOXES
-    }
-    cell = {box: html.escape(text) if key else "" for box, text in boxes.items()}
+    boxes = boxes_of_the_table(programs) if key else {box: [] for box in BOXES}
+    cell = {box: html.escape(", ".join(calls)) for box, calls in boxes.items()}
     rows = "".join(
         "<tr><th>memory"
         f" {memory}</th><td>{cell[memory, 'linked']}</td><td>{cell[memory, 'cut']}</td></tr>"
@@ -162,15 +188,54 @@ def sheet(programs: list[Drawn], *, key: bool) -> str:
         " table</h2>"
         '<table style="grid-column: 1 / -1"><tr><th></th><th>gradient linked</th><th>gradient'
         f" cut</th></tr>{rows}"
-        "</table></section>"
+        f'</table><p style="grid-column: 1 / -1">{html.escape(_EMPTY[key])}</p></section>'
     )
 
 
+def homework(*, solved: bool) -> str:
+    """The body of the homework, or of its solutions: exercises of the notebooks, as they stand
+    there."""
+    from nbconvert.filters import markdown2html
+
+    parts = []
+    books = {book.name: book for book in notebooks()}
+    for number, (name, id) in enumerate(HOMEWORK, 1):
+        cells = books[name].cells
+        [at] = [i for i, cell in enumerate(cells) if cell.id == id]
+        asked = markdown2html("".join(cells[at - 1].source.partition("**Fix it.**")[1:]))
+        program = cells[at].source.splitlines()
+        if solved and (solution := SOLUTION.search(cells[at + 1].source)):
+            program = [_marked(line, program) for line in solution[1].splitlines()]
+        else:
+            program = [html.escape(line) for line in program]
+        code = "\n".join(program)
+        parts.append(
+            f'<section class="task"><h2>{number}. {html.escape(books[name].title)}</h2>{asked}'
+            f"<pre>{code}</pre></section>"
+        )
+    title = "Homework: solutions" if solved else "Homework"
+    text = (
+        "Run each in a notebook. lesson.goals prints what there is and what the goal is; when all"
+        " is met, it says Solved."
+    )
+    return f"<h1>{title}</h1>\n<p>{text}</p>\n{''.join(parts)}"
+
+
+def _marked(line: str, before: list[str]) -> str:
+    """Write a line of a solution; bold, where it is another one than before."""
+    written = html.escape(line)
+    return written if line in before else f"<b>{written}</b>"
+
+
 def write(folder: Path) -> None:
-    """Write ``handout.html`` and ``handout_key.html``."""
+    """Write ``handout.html`` and ``homework.html``, and what belongs to each."""
     folder.mkdir(parents=True, exist_ok=True)
     programs = [drawn(name) for name in WAYS]
     for name, key in (("handout.html", False), ("handout_key.html", True)):
         (folder / name).write_text(
             document("Copy or cut?", sheet(programs, key=key), STYLE), encoding="utf-8"
+        )
+    for name, solved in (("homework.html", False), ("homework_solutions.html", True)):
+        (folder / name).write_text(
+            document("Homework", homework(solved=solved), STYLE), encoding="utf-8"
         )

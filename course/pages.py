@@ -14,13 +14,14 @@ POLICY = (
 
 
 class Page(NamedTuple):
-    """One written page: what it is called, where it lies below the site, and where in its notebook
-    it stands."""
+    """One written page: what it is called, where it lies below the site, where in its notebook it
+    stands, and what comes of each state that a class looks at."""
 
     title: str
     place: str
     scenario: str
     cell: str
+    answers: tuple[str, ...] = ()
 
 
 def document(title: str, body: str, style: str = "", policy: str = POLICY) -> str:

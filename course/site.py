@@ -18,7 +18,7 @@ from pathlib import Path
 import gradviz
 from gradviz.live.explore import Exploration
 
-from . import ROOT, handouts, reader, teaching
+from . import ROOT, deck, handouts, reader, teaching
 from .books import Notebook, notebooks, plain
 from .pages import Page, document
 from .running import shown
@@ -49,7 +49,10 @@ def pages_of(notebook: Notebook, folder: Path) -> list[Page]:
         elif isinstance(live.what, Exploration):
             picture = folder / notebook.name / THUMBNAIL
             picture.write_text(live.what.figure.svg, encoding="utf-8")
-        written.append(Page(live.title, place, live.name, live.cell.id))
+        answers: tuple[str, ...] = ()
+        if isinstance(live.what, Exploration):
+            answers = deck.write(folder / "class", folder / place, live.what, notebook.name)
+        written.append(Page(live.title, place, live.name, live.cell.id, answers))
     if written:
         _lead_on(folder / written[-1].place, f"../{_beside(notebook, 1)}")
     reader.write(notebook, folder, written, _neighbours(notebook))

@@ -1,179 +1,97 @@
-"""class/: a route of 90 minutes through the live pages, for a teacher with a projector."""
+"""class/index.html: what a teacher reads before and during a class of 90 or of 45 minutes."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
+from . import route
 from .pages import Page, document
+from .route import ROUTE, Screen, Stop
 
-
-class Stop(NamedTuple):
-    """One part of the route: how long, which scenario of which notebook is on the screen, and what
-    to do with it."""
-
-    minutes: int
-    title: str
-    notebook: str
-    scenario: str
-    steps: tuple[str, ...]
-
-
-ROUTE = (
-    Stop(
-        15,
-        "Tour: copy or cut?",
-        "00_copy_or_cut",
-        "scenario",
-        (
-            (
-                "Hand out the blank sheet. Show the program with clone. Read one card and one thick"
-                " arrow together."
-            ),
-            (
-                "For detach, .data and copy_: everybody draws on the sheet first, then you switch"
-                " the control."
-            ),
-            (
-                "Ask the same two questions each time. Does b share the memory of a? Does the"
-                " gradient flow back from b to a?"
-            ),
-        ),
-    ),
-    Stop(
-        12,
-        "Screen 1: who is tracked?",
-        "01_who_gets_tracked",
-        "predict",
-        (
-            "Tick x only. Hands up before each operation: does y require grad, and is it a leaf?",
-            (
-                "Choose no_grad and ask what is missing now. The values are there; the way back is"
-                " not."
-            ),
-        ),
-    ),
-    Stop(
-        12,
-        "Screen 2: where is a gradient stored?",
-        "02_inside_the_graph",
-        "add_up",
-        (
-            (
-                "Let everybody write down the .grad for two backward calls, with and without"
-                " clearing in between."
-            ),
-            (
-                "Run it. Which sum is made within one backward call, and which one does"
-                " AccumulateGrad make across calls?"
-            ),
-        ),
-    ),
-    Stop(
-        12,
-        "Screen 3: place the cut",
-        "04_detach",
-        "place_the_cut",
-        (
-            (
-                "Four placements of one detach(). In pairs: sort the four results before you show"
-                " the first picture."
-            ),
-            (
-                "Follow the thick arrows from the loss backwards. Say aloud where each one ends,"
-                " and why."
-            ),
-        ),
-    ),
-    Stop(
-        12,
-        "Screen 4: freeze a layer",
-        "08_training_step",
-        "layers",
-        (
-            (
-                "Freeze the second layer. Does the first one still get its gradient? Vote, then"
-                " switch."
-            ),
-            (
-                "Compare with no_grad around the first layer. The gradient passes a frozen layer;"
-                " it does not pass a cut."
-            ),
-        ),
-    ),
-    Stop(
-        15,
-        "Clinic",
-        "11_error_clinic",
-        "clinic",
-        (
-            (
-                "Groups of three take one patient each: code and picture are there, the line and"
-                " the reason are wanted."
-            ),
-            "Each group shows its patient, says the diagnosis, and switches to the remedy.",
-        ),
-    ),
-    Stop(
-        12,
-        "Closing: the table",
-        "",
-        "",
-        (
-            "Everybody fills in the table on the sheet alone, then compares with a neighbour.",
-            (
-                "Show the key. Which two boxes are empty, and which call would belong there?"
-                " (view(1) and detach().clone().)"
-            ),
-        ),
-    ),
-)
+STYLE = """
+.goal { font-weight: 600; }
+.short { float: right; font-weight: 400; font-size: 14px; opacity: .8; }
+table { border-collapse: collapse; font-size: 14px; }
+td { padding: 2px 12px 2px 0; vertical-align: top; }
+@media print { section { break-inside: avoid; } body { font-size: 10pt; } a { color: inherit; } }
+"""
+INTRODUCTION = """
+<h1>Copy or cut? A class of {minutes} minutes, or of {short}</h1>
+<p>You need a projector and paper. Print the sheet (A4, both sides): <a href="handout.html">blank</a>, one for
+everybody, and the <a href="handout_key.html">key</a>; for afterwards the <a href="homework.html">homework</a> and its
+<a href="homework_solutions.html">solutions</a>.</p>
+<p>Each screen fits 1280 × 720. <b>Page Down</b> and <b>Page Up</b> walk through what is listed here, across all
+screens, so a presenter works. What comes of a state is hidden until <b>R</b> (or the presenter's button for a dark
+screen); R hides it again. Everything can be clicked, too. In the notebooks, <code>lesson.present()</code> puts letters
+A to D beside the answers of a question, and R reveals.</p>
+<p><b>In {short} minutes:</b> {kept}. What is left out is homework, or the next class.</p>
+"""
 
 
 def write(folder: Path, made: Mapping[str, Sequence[Page]]) -> None:
     """Write ``index.html`` of the class."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "index.html").write_text(
-        document("A class of 90 minutes", body(made)), encoding="utf-8"
+        document("A class of 90 minutes", body(made), STYLE), encoding="utf-8"
     )
 
 
 def body(made: Mapping[str, Sequence[Page]]) -> str:
-    """The route, with links to the pages that are projected."""
-    parts, start = [], 0
+    """The route: goals, screens with what is asked and what comes of it, and likely errors."""
+    kept = "; ".join(
+        f"{html.escape(stop.title)} ({stop.short} min{stop.part and f', {stop.part}'})"
+        for stop in ROUTE
+        if stop.short
+    )
+    minutes, short = sum(s.minutes for s in ROUTE), sum(s.short for s in ROUTE)
+    parts = [INTRODUCTION.format(minutes=minutes, short=short, kept=kept)]
+    start = start_short = 0
     for stop in ROUTE:
-        steps = "".join(f"<li>{html.escape(step)}</li>" for step in stop.steps)
-        parts.append(
-            f"<section><h2>{start}–{start + stop.minutes} min: {html.escape(stop.title)}</h2>\n"
-            f"{link(stop, made)}<ol>{steps}</ol></section>"
-        )
-        start += stop.minutes
+        parts.append(section(stop, start, start_short, made))
+        start, start_short = start + stop.minutes, start_short + stop.short
+    return "\n".join(parts)
+
+
+def section(stop: Stop, start: int, start_short: int, made: Mapping[str, Sequence[Page]]) -> str:
+    """Return what is said of a stop."""
+    steps = "".join(f"<li>{html.escape(step)}</li>" for step in stop.steps)
+    short = f"{start_short}–{start_short + stop.short}" if stop.short else "left out"
+    errors = "".join(
+        f"<tr><td>{html.escape(said)}</td><td>{html.escape(reply)}</td></tr>"
+        for said, reply in stop.errors
+    )
+    screens = "".join(
+        projected(number, screen, made) for number, of, screen in route.numbered() if of is stop
+    )
     return (
-        f"<h1>Copy or cut? A class of {start} minutes</h1>\n<p>You need a projector and paper."
-        ' Print the two handouts (A4): <a href="handout.html">blank</a>, one for everybody, and <a'
-        ' href="handout_key.html">key</a>. The links below open enlarged for a projector. Page'
-        " Down and Page Up step through the states, so a presenter works. In the notebooks,"
-        " <code>lesson.present()</code> puts letters A to D beside the answers, and R"
-        " reveals.</p>\n" + "\n".join(parts)
+        f"<section><h2>{start}–{start + stop.minutes} min: {html.escape(stop.title)}"
+        f'<span class="short">in 45: {short}</span></h2>\n'
+        f'<p class="goal">{html.escape(stop.goal)}</p><ol>{steps}</ol>{screens}'
+        + (f"<p>Likely to be said, and what to say:</p><table>{errors}</table>" if errors else "")
+        + "</section>"
     )
 
 
-def link(stop: Stop, made: Mapping[str, Sequence[Page]]) -> str:
-    """Where the screen is, or "" for a part without one.
+def projected(number: int, screen: Screen, made: Mapping[str, Sequence[Page]]) -> str:
+    """Return a link to a screen, and what is asked on it with what comes of it.
 
     Raises:
-        ValueError: the notebook no longer has the scenario.
+        ValueError: the notebook no longer has the panel.
     """
-    if not stop.notebook:
-        return ""
-    page = next((page for page in made[stop.notebook] if page.scenario == stop.scenario), None)
+    pages = made[screen.notebook]
+    page = next((page for page in pages if page.scenario == screen.scenario), None)
     if page is None:
         raise ValueError(
-            f"notebook {stop.notebook} has no scenario {stop.scenario!r}: name another one in ROUTE"
+            f"notebook {screen.notebook} has no scenario {screen.scenario!r}: name another one in"
+            " ROUTE"
         )
+    rows = "".join(
+        f"<tr><td>{html.escape(state.ask)}</td><td><b>{html.escape(answer)}</b></td></tr>"
+        for state, answer in zip(screen.states, page.answers, strict=True)
+    )
     return (
-        f'<p><a href="../{page.place}?present">{html.escape(page.title)}</a> (notebook'
-        f" {stop.notebook[:2]})</p>\n"
+        f'<p><a href="{route.place(number, screen)}?present">{html.escape(page.title)}</a> (notebook'
+        f" {screen.notebook[:2]})</p>\n<table>{rows}</table>\n"
     )

@@ -14,9 +14,9 @@ from lab import ARTEFACTS, ROOT
 from playwright.sync_api import Browser, Page, expect
 from sampling import Asked, sampled
 
-from course import books, handouts, reader
+from course import books, handouts, reader, route
 
-ASKING = "03_clone_and_copy"  # has a question, and many live pictures
+ASKING = "00_copy_or_cut"  # has questions, and a screen of the class
 BUILT = sorted({ASKING, *sampled([book.name for book in books.notebooks()], 1)})
 WATCH = """window.broken = [];
     addEventListener("securitypolicyviolation", e => broken.push(`${e.violatedDirective} ${e.blockedURI}`));"""
@@ -162,7 +162,7 @@ def test_a_frame_is_as_high_as_its_page_and_a_question_in_it_can_be_answered(
         )
 
 
-@pytest.mark.parametrize("name", ["handout", "handout_key"])
+@pytest.mark.parametrize("name", ["handout", "handout_key", "homework", "homework_solutions"])
 def test_a_handout_is_one_sheet_of_a4_printed_on_both_sides(
     site: Path, page: Page, name: str
 ) -> None:
@@ -179,6 +179,35 @@ def test_a_handout_is_one_sheet_of_a4_printed_on_both_sides(
         " + 1)"
     )
     assert wide == [], "code runs into the picture"
+
+
+def test_a_screen_of_the_class_walks_its_states_and_hides_what_comes_of_them(
+    site: Path, page: Page
+) -> None:
+    """On one screen of a projector, whatever is shown."""
+    number, _, screen = next(route.numbered())
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"file://{site}/class/{route.place(number, screen)}?present")
+    picture, said = page.locator(".gv-canvas"), page.locator(".gv-said")
+    for at, state in enumerate(screen.states, 1):
+        expect(page.locator("#deck-at")).to_have_text(f"{at} of {len(screen.states)}")
+        expect(page.locator("#deck-ask")).to_have_text(state.ask)
+        for name, label in state.settings.items():
+            choices = page.get_by_role("radiogroup", name=name)
+            expect(choices.get_by_role("radio", name=label, exact=True)).to_be_checked()
+        expect(picture).to_be_hidden()
+        expect(said).to_be_hidden()
+        page.keyboard.press("r")
+        expect(picture).to_be_visible()
+        expect(said).not_to_be_empty()
+        page.screenshot(path=ARTEFACTS / f"class-{at}.png")
+        size = "() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
+        assert page.evaluate(size) == [1280, 720]
+        if at < len(screen.states):
+            page.keyboard.press("PageDown")
+    page.keyboard.press("PageUp")
+    expect(page.locator("#deck-at")).to_have_text(f"{len(screen.states) - 1} of 5")
+    assert page.evaluate("() => broken") == []
 
 
 def test_the_route_leads_to_enlarged_pages(whole_site: Path, page: Page) -> None:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import html
+import linecache
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from course import handouts, teaching
+import gradviz
+from course import deck, handouts, teaching
+from course.books import Notebook, notebooks
 from course.handouts import Drawn
+from course.route import ROUTE, State
 
 COPIES = {
     "clone()": torch.Tensor.clone,
@@ -49,22 +55,96 @@ def test_the_blank_sheet_gives_no_answer_away(programs: list[Drawn]) -> None:
             r"Backward|AccumulateGrad|\.grad|✂|memory|not tracked|requires_grad", drawn
         )
         assert program.blank.alt.startswith("The way of the values")
-        assert handouts.WAYS[program.name].splitlines()[-1] in drawn
+        lines = "".join(re.findall(r">([^<]+)</text>", drawn))  # a long one is broken
+        assert handouts.WAYS[program.name] in lines
     assert "clone(), copy_()" in key
     assert "clone(), copy_()" not in blank
+    boxes = handouts.boxes_of_the_table(programs)
+    assert all(boxes.values()), "a box of the key is empty"
+    assert boxes["shared", "linked"] == ["view(1)"]
+    assert "detach().clone()" in boxes["own", "cut"]
+    assert all(html.escape(", ".join(calls)) in key for calls in boxes.values())
+
+
+def test_paper_and_screen_have_the_same_lines(programs: list[Drawn]) -> None:
+    """The panel of notebook 00 with its choices filled in, without what no sheet asks about."""
+    [cell] = [c for c in notebook("00_copy_or_cut").code if "def scenario(" in c.source]
+    panel = made_by(cell.source)["scenario"]
+    [screen] = teaching.ROUTE[0].screens
+    shown = []
+    for state in screen.states:
+        panel.set(**{name: state.settings.get(name, "none") for name in ("copy", "mode")})
+        lines = [line.text for line in panel.filled.lines if line.kind != "gone"]
+        shown.append("".join(f"{line}\n" for line in lines))
+    assert [program.code for program in programs] == shown[:4]
+
+
+def notebook(name: str) -> Notebook:
+    [found] = [book for book in notebooks() if book.name == name]
+    return found
+
+
+def made_by(code: str) -> dict[str, Any]:
+    names: dict[str, Any] = {"torch": torch, "gv": gradviz}
+    file = "a cell of the route"
+    linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
+    exec(compile(code, file, "exec"), names)
+    return names
+
+
+def test_homework_has_another_line_where_its_solution_is_bold() -> None:
+    asked, solved = (handouts.homework(solved=s) for s in (False, True))
+    assert asked.count("<section") == solved.count("<section") == len(handouts.HOMEWORK)
+    assert "<pre><b>" not in asked
+    assert "\n<b>" not in asked
+    tasks = solved.split("<section")[1:]
+    assert all("\n<b>" in task for task in tasks), "a solution changes no line"
+    assert "Solution" not in asked
+
+
+def test_the_route_takes_ninety_minutes_with_a_buffer_or_forty_five() -> None:
+    assert sum(stop.minutes for stop in ROUTE) == 90
+    assert sum(stop.short for stop in ROUTE) == 45
+    assert ROUTE[-1].title == "Buffer"
+    assert ROUTE[-1].minutes >= 5
+    assert all(stop.steps and stop.goal for stop in ROUTE)
+    assert all(stop.errors for stop in ROUTE if stop.screens)
+
+
+def test_a_state_of_the_route_is_one_of_its_panel() -> None:
+    [cell] = [c for c in notebook("00_copy_or_cut").code if "def scenario(" in c.source]
+    panel, [screen] = made_by(cell.source)["scenario"], ROUTE[0].screens
+    found = [deck.address(panel, state) for state in screen.states]
+    assert found[1] == "#copy=detach&mode=none&requires_grad=True"
+    assert len({*found}) == len(found)
+    answers = [deck.answer(panel, screen, state) for state in screen.states]
+    assert answers == [
+        "a.grad 5, memory own",
+        "a.grad 2, memory shared",
+        "a.grad 2, memory shared",
+        "a.grad 5, memory own",
+        "a.grad 2, memory own",
+    ]
+    with pytest.raises(ValueError, match="the route wants copy = 'xerox'"):
+        deck.address(panel, State({"copy": "xerox"}, "?"))
+    with pytest.raises(ValueError, match=r"the route asks for 'q\.grad'"):
+        deck.told(panel.run(), "q.grad")
+
+
+def test_a_panel_that_is_not_on_the_route_gets_no_page(tmp_path: Path) -> None:
+    [cell] = [c for c in notebook("00_copy_or_cut").code if "def scenario(" in c.source]
+    panel = made_by(cell.source)["scenario"]
+    page = tmp_path / "other.html"
+    assert deck.write(tmp_path / "class", page, panel, "00_copy_or_cut") == ()
+    assert not (tmp_path / "class").exists()
+
+
+def test_a_screen_that_is_gone_is_an_error() -> None:
+    [screen] = ROUTE[0].screens
+    with pytest.raises(ValueError, match=f"{screen.notebook} has no scenario {screen.scenario!r}"):
+        teaching.projected(1, screen, {screen.notebook: []})
 
 
 def text_of(sheet: str) -> str:
     """Without the pictures' data and their alternative texts."""
     return html.unescape(re.sub(r"<img [^>]*>", "", sheet))
-
-
-def test_the_route_takes_ninety_minutes() -> None:
-    assert [stop.minutes for stop in teaching.ROUTE] == [15, 12, 12, 12, 12, 15, 12]
-    assert all(len(stop.steps) >= 2 for stop in teaching.ROUTE)
-
-
-def test_a_screen_that_is_gone_is_an_error() -> None:
-    stop = teaching.ROUTE[0]
-    with pytest.raises(ValueError, match=f"{stop.notebook} has no scenario {stop.scenario!r}"):
-        teaching.link(stop, {stop.notebook: []})
