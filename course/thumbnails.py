@@ -59,25 +59,22 @@ ALT = {
 LEGEND = re.compile(r" label=<<table.*?</table>>;")
 
 
-ACROSS = dot.Arrangement(600, columns=True)
-
-
 @cache
 def svg(number: str) -> str:
     """Draw the picture of a notebook of the core, in the colours of the page that shows it."""
     program = PROGRAMS[number]
     figure, _ = run(program.code)
-    source = dot.dot(short(figure, program), ACROSS)
-    head, line, rest = source.partition("\n  node ")
-    head = LEGEND.sub("", head).replace('rankdir="TB"', 'rankdir="LR"', 1)
-    return dark_picture(render.render(head + line + rest).decode())
+    source = dot.dot(short(figure, program), dot.ACROSS)
+    return dark_picture(render.render(LEGEND.sub("", source, count=1)).decode())
 
 
 def short(figure: Figure, program: Program) -> Scene:
     """Return what is drawn of a program, on short lines."""
     scene = figure.scene
     cards = tuple(
-        _short_card(figure.graph, card) for card in scene.cards if card.name in program.shown
+        _short_card(figure.graph, card, program)
+        for card in scene.cards
+        if card.name in program.shown
     )
     kept = {card.id for card in cards}
     arrows = tuple(
@@ -93,21 +90,18 @@ def short(figure: Figure, program: Program) -> Scene:
     return Scene(cards, arrows, boxes)
 
 
-def _short_card(graph: Graph, card: Card) -> Card:
+def _short_card(graph: Graph, card: Card, program: Program) -> Card:
     """Return one line of code, the value, one word of its state, and what became of its ``.grad``."""
     states = [graph.tensor[i] for i in card.tensor_ids]
-    value = states[-1].values or ""
+    rows = [Row("code", card.name), Row("values", states[-1].values or "")]
     if card.kind == "leaf":
-        rows = [Row("code", card.name), Row("values", f"{value} · {say('label.leaf')}")]
-    else:
-        is_given = card.title == card.name  # a factory made it
-        code = card.name if is_given else code_of(graph.call[card.call_ids[-1]])
-        chip = (
-            Row("grad_fn", card.grad_fn)
-            if card.kind == "result"
-            else Row("untracked", say("row.not_tracked"))
-        )
-        rows = [Row("code", code.rpartition(" = ")[2]), Row("values", value), chip]
+        rows.append(Row("state", say("label.leaf")))
+    elif card.title != card.name:  # no factory made it
+        rows[0] = Row("code", code_of(graph.call[card.call_ids[-1]]).rpartition(" = ")[2])
+        if card.kind == "result":
+            rows.append(Row("grad_fn", card.grad_fn.removesuffix("Backward0")))
+        elif not program.memory:  # the frame has the room
+            rows.append(Row("untracked", say("row.not_tracked")))
     grads = list(dict.fromkeys(tensor.grad for tensor in states if tensor.grad is not None))
     if grads:
         rows.append(Row("accumulate", f"{card.name}.grad: {' → '.join(grads)}"))

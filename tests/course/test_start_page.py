@@ -13,7 +13,7 @@ from course.books import FOLDER, Notebook, notebooks
 from gradviz.picture import render
 
 WRITE = "write it again: python -m course.start_page"
-ROOM = 305  # CSS pixels: what is wider is shown with letters below 12
+ROOM = 275  # CSS pixels: what is wider is shown with letters below 12
 
 
 def texts() -> str:
