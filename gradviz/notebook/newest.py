@@ -24,7 +24,7 @@ from gradviz.why.entry import explain
 from gradviz.why.explanation import Explanation
 from gradviz.why.failing import traced
 from gradviz.why.messages import cause_of, read_error
-from gradviz.why.reading import looks, value_of, with_parts
+from gradviz.why.reading import is_state, looks, value_of, with_parts
 from gradviz.why.subjects import held_by, is_whole, names_of, parameters_of
 from gradviz.words.speech import say
 
@@ -408,7 +408,7 @@ def _asked(
     kinds = (torch.Tensor, torch.optim.Optimizer)
     own = {n: value for n, value in names.items() if not n.startswith("_")}
     known = {n: value for n, value in own.items() if issubclass(type(value), kinds)}
-    known |= {n: m for n, m in own.items() if is_whole(m)}
+    known |= {n: m for n, m in own.items() if is_whole(m) or is_state(m)}
     return explain_bare(Bare(known, recording, error, models, loss, looked))
 
 

@@ -20,16 +20,18 @@ from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import CutReason, GradvizError
 from gradviz.names.bindings import binder_before
 from gradviz.names.position import display_name, locate
+from gradviz.names.statements import Statements
 from gradviz.watch import torch_private
 from gradviz.watch.entries import Looked
 from gradviz.watch.identity import read
 from gradviz.watch.recorded import Recorded
 from gradviz.why.answer import explain_case, proven
-from gradviz.why.explanation import Explanation
+from gradviz.why.explanation import Explanation, lines_of
 from gradviz.why.failing import Look, failing_looks, parts_of_module, starved
-from gradviz.why.messages import cause_of, read_error
+from gradviz.why.messages import cause_of, read_error, waits_for_gradients
 from gradviz.why.paths import Asked
-from gradviz.why.reading import is_trained_leaf, with_parts
+from gradviz.why.reading import is_state, is_trained_leaf, with_parts
+from gradviz.why.rules.errors.failure import call_at
 from gradviz.why.rules.gradients.cut import cut
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.rules.whole.case import Case
@@ -43,6 +45,7 @@ from gradviz.why.subjects import (
     state_of,
 )
 from gradviz.words.speech import say
+from gradviz.words.words import Words
 
 ODD = ("none", "nan", "zero")  # what a .grad is where somebody may ask why
 ERROR = 120  # characters of an error that is shown
@@ -148,6 +151,10 @@ def _of_error(bare: Bare, error: BaseException) -> Explanation:
             shown = _wider(shown, bare.ask(*bare.subjects) if bare.models else None) or shown
             note = say("bare.raised", error=f"{kind}: {text}"[:ERROR])
             return shown._replace(more=(note, *shown.more))
+        waited = bare.ask(*bare.subjects) if waits_for_gradients(text) else None
+        if waited is not None and waited.cause.of_none:
+            note = say("bare.raised", error=f"{kind}: {text}"[:ERROR])
+            return waited._replace(more=(note, *waited.more))
     handed = starved(error) if cause is Cause.NOT_A_PARAMETER else None
     case = Case(bare.subjects, bare.names, None, bare.recording, proven, bare.losses, (), handed)
     return explain_case(case, error)
@@ -175,6 +182,7 @@ def _of_gradients(bare: Bare) -> Explanation:
         (everything, Level.OPEN),
         (_at_least(_of_leaves(bare), Level.FAULT) if bare.models else None, Level.FAULT),
         (_at_least(_of_untracked(bare), Level.FAULT), Level.FAULT),
+        (_at_least(_of_snapshots(bare), Level.FAULT), Level.FAULT),
     ]
     answers = [(answer, level) for answer, level in told if answer is not None]
     if not answers:
@@ -286,6 +294,28 @@ def _reached(loss: Any, leaves: Sequence[Any]) -> list[Any]:
     """Return those leaves to which the graph of a loss leads."""
     ids = set(map(id, leaves_behind(loss)))
     return [t for t in leaves if id(t) in ids]
+
+
+def _of_snapshots(bare: Bare) -> Explanation | None:
+    """Tell of what ``state_dict()`` gave before a step, where the code uses it after the last
+    one."""
+    states = {n: v for n, v in bare.names.items() if is_state(v)} if bare.recording else {}
+    if not states or bare.recording is None or not bare.models:
+        return None
+    sites = bare.recording.sites().values()
+    statements = Statements(code for site in sites for code in site[::2])
+    last = max(((p.file, p.line) for p, _ in statements.calls("step")), default=None)
+    for name, state in states.items():
+        sources = [source for source, _ in statements.mentions(name)]
+        places = [(p.file, p.line) for p in sources]
+        is_kept = last is not None and bool(places) and places[0] < last < places[-1]
+        called = {f"{name}[{key!r}]": t for key, t in state.items()}
+        told = bare.ask(state, dict(bare.models), names=called) if is_kept else None
+        if told is not None and told.cause is Cause.SHARED_SNAPSHOT:
+            calls = [call_at(sources[0])]
+            where = Words(bare.recording.graph).places(calls)
+            return told._replace(where=where, lines=lines_of(calls))
+    return None
 
 
 # --- what does not require grad -------------------------------------------------------------------

@@ -104,6 +104,8 @@ def repair(cut: Cut, graph: Graph) -> str:
         return say("mend.reentrant")
     if is_wrapped_result(cut, graph):
         return say("mend.checkpoint_result")
+    if cut.reason is CutReason.DATA and _SETS_DATA.search(code_of(graph.call[cut.call_id])):
+        return say("mend.data_set")
     return say("mend.sample") if in_sample(cut, graph) else usual_repair(cut.reason)
 
 
@@ -114,6 +116,16 @@ def usual_repair(reason: CutReason) -> str:
     'use the tensor itself instead of .data.'
     """
     return say(f"mend.{reason.name.lower()}")
+
+
+# DistributedDataParallel waits for the gradients of parameters that get none
+_WAITING = re.compile(r"finished reduction in")
+_SETS_DATA = re.compile(r"\.data\s*=[^=]")
+
+
+def waits_for_gradients(text: str) -> bool:
+    """Say whether it is the error with which DistributedDataParallel ends that waits for ever."""
+    return _WAITING.search(text) is not None
 
 
 def asks_for_graph(call: Call) -> bool:

@@ -152,6 +152,22 @@ def with_parts(names: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def is_state(value: Any) -> bool:
+    """Say whether it is what ``state_dict()`` gives: plain tensors by name.
+
+    Example:
+        >>> is_state(torch.nn.Linear(2, 1).state_dict()), is_state({"lr": 0.1}), is_state({})
+        (True, False, False)
+    """
+    if not value or not issubclass(type(value), dict):
+        return False
+    plain = (
+        issubclass(type(t), torch.Tensor) and not issubclass(type(t), torch.nn.Parameter)
+        for t in dict.values(value)
+    )
+    return all(plain) and all(type(name) is str for name in dict.keys(value))
+
+
 def _is_asked_about(value: Any) -> bool:
     """Say whether it is a module, an optimizer, or a leaf that is trained."""
     return is_trained_leaf(value) or issubclass(type(value), _OWN)

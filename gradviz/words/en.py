@@ -457,6 +457,7 @@ CAUSE = {
     "kept_off": "kept off",
     "constant_summand": "constant summand",
     "extra_gradient": "extra gradient",
+    "first_order": "first order only",
     "branch_not_taken": "branch not taken",
     "never_tracked": "never tracked",
     "frozen": "frozen",
@@ -723,6 +724,7 @@ MEND = {
     "detach": "leave detach() out where the gradient is wanted; clone() copies and stays connected.",
     "detach_in_place": "leave detach_() out where the gradient is wanted.",
     "data": "use the tensor itself instead of .data.",
+    "data_set": "give the computed tensor to the function itself (F.linear, F.conv2d), or run the module with it by torch.func.functional_call(): a Parameter takes numbers only.",
     "no_grad": "make this call outside of no_grad (or after set_grad_enabled(True)), if it is to learn.",
     "inference_mode": "make this call outside of inference_mode, if it is to learn.",
     "not_differentiable": "use a function with a derivative (softmax for argmax, sigmoid for a comparison).",
@@ -1530,6 +1532,16 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{name} gave up what it had saved in {first}. It was computed from {leaves:few}.",
         mend="compute it anew in each iteration; or add the losses and call backward once.",
     ),
+    (Cause.SECOND_BACKWARD, "wiped_in_place"): Answer(
+        verdict="{code} wipes the numbers of {name}, and not its history: the graph of the iteration before hangs on it.",
+        why="an in-place call is one more operation on that graph. {node} gave up what it had saved in {first}; {second} needs it.",
+        mend="detach_() on it before {code}; or put a new tensor in its place (torch.zeros_like).",
+    ),
+    (Cause.SECOND_BACKWARD, "let_in"): Answer(
+        verdict="{value} goes in with its history, so {first} went on into {leaves:few} and freed the graph there.",
+        why="{name} gave up what it had saved in that backward, and {second} needs it. The step between them moved {others:few}, and nothing behind {value}.",
+        mend="{value}.detach() in {code}: that loss is then for {others:few} alone.",
+    ),
     (Cause.SECOND_BACKWARD, "not_meant"): Answer(
         verdict="{shared:few} {shared:was|were} freed by an earlier backward, and the step after it moved nothing behind {shared:it|them}: {first}.",
         why="{node} gave up what it had saved in that backward; {second} needs it.",
@@ -1554,6 +1566,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{name:begin} is not in the graph of {root}.",
         why="the path from {root} back to {name} was cut there: {reason}.",
         mend="{mend}",
+    ),
+    (Cause.UNUSED_INPUT, "one_node"): Answer(
+        verdict="{name:begin} and what {root} was computed from are results of one node, {node}: no gradient goes from one to the other.",
+        why="what was computed inside of {node} is no part of the graph; it knows only the gradients of its inputs.",
+        mend="compute {root} from {name} outside of that call (of a compiled module: leave that part uncompiled).",
     ),
     (Cause.UNUSED_INPUT, "copied"): Answer(
         verdict="{name:begin} is not in the graph of {root}.",
@@ -1643,6 +1660,16 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         verdict="The gradients of {names} pile up: the last step used the sum of {backwards} backwards.",
         why="backward() adds to .grad, and nothing cleared it after the earlier steps, which had used a part of it already.",
         mend="optimizer.zero_grad() in each iteration, before loss.backward() (or right after the step).",
+    ),
+    (Cause.GRADIENTS_PILE_UP, "left_by_another"): Answer(
+        verdict="The step for {names} used a sum: what {loss} had left there ({first}) and what {other} added to it.",
+        why="{step} used the gradient of the first for other parameters, and nothing cleared what it had sent to {names}.",
+        mend="zero_grad() of what holds {names} right before the second backward; or make {names} without requires_grad while the first loss runs.",
+    ),
+    (Cause.GRADIENTS_PILE_UP, "left_and_cleared_elsewhere"): Answer(
+        verdict="The step for {names} used a sum: what {loss} had left there ({first}) and what {other} added to it.",
+        why="{step} used the gradient of the first for other parameters, {cleared} cleared those alone, and what was sent to {names} stayed.",
+        mend="zero_grad() of what holds {names} right before the second backward; or make {names} without requires_grad while the first loss runs.",
     ),
     (Cause.GRADIENTS_PILE_UP, "read_between"): Answer(
         verdict="What was read of the gradients of {names} are sums: {backwards} backwards added to the same .grad.",
@@ -1979,6 +2006,7 @@ SMALL_PARTS = {
     # {why} it is not finite
     "in_backward": "in backward {nr} of {all}: {why}",
     "made_by_call": "the forward had {value} already, made by {code}: blame no derivative.",
+    "suspects": "{why} Not read, and not finite at some values: {codes:list}.",
     "seen_in_call": "the forward had {value} already, first seen in the result of {code} (larger results were not read, nor what is older): blame no derivative.",
     "made_in_forward": "the loss was {value} already, so the forward made it: blame no derivative.",
     "made_by_own_code": "{node} got {arrived} and sent {sent}: its backward is code of its own, and made it.",
@@ -2011,6 +2039,21 @@ SMALL_PARTS = {
 
 # of several losses, and of the parts of one: why/rules/whole/losses.py
 LOSSES: dict[tuple[Cause, str], Answer] = {
+    (Cause.CONSTANT_SUMMAND, "without_graph"): Answer(
+        verdict="{part} goes into {loss} as a number only: autograd.grad gave {names:few} without a graph.",
+        why="without create_graph=True the gradients that {code} returns are constants: nothing can be differentiated through them.",
+        mend="create_graph=True in {code}.",
+    ),
+    (Cause.FIRST_ORDER, "in_loss"): Answer(
+        verdict="{names:few}, from autograd.grad, {names:is a constant|are constants} in {loss}: the gradients of {loss} leave out how {names:it changes|they change}.",
+        why="{code} has no create_graph=True, so what it returns has no graph: first order only. That may be meant.",
+        mend="create_graph=True in {code}, if {loss} is to be differentiated through it too.",
+    ),
+    (Cause.NOT_IN_LOSS, "part_dropped"): Answer(
+        verdict="{parts:list} {parts:sends|send} no gradient: the backward is that of {root}, a part of {total}, and not of {total}.",
+        why="{total} is computed, and goes into no backward.",
+        mend="call backward on {total}; where a function returns {root} as the loss, let it return {total}.",
+    ),
     (Cause.CONSTANT_SUMMAND, "summand"): Answer(
         verdict="{part} goes into {loss} as a number only: no gradient of it reaches {trained:few}.",
         why="{code}: {cutter}. What is added without a history changes the value of {loss}, and no gradient.",
@@ -2057,6 +2100,7 @@ LOSSES: dict[tuple[Cause, str], Answer] = {
 IN_LOSSES = {
     "switched_on": "{names}: trainable, requires_grad was switched on ({place}).",
     "switched_off": "{names}: frozen, requires_grad was switched off ({place}).",
+    "plain": "{names}: the loss is computed with it; a plain tensor of a module, which nothing trains.",
     "flags_meant": "Whether these are to learn, and those to stay, was not checked.",
     "idle": "{name} ({place}) goes into no backward: no gradient of it reaches anything.",
     "truncated": "{reached} of {uses} uses get a gradient ({value} is cut off between them, {place}): {names}.",
@@ -2130,6 +2174,21 @@ MANY: dict[tuple[Cause, str], Answer] = {
         verdict="{optimizer}'s next step will not move {names}: its lr is 0, set by {scheduler}.",
         why="a step adds -lr times what it makes of the gradient, and the schedule has come to 0.",
         mend="if training is to go on: a schedule that comes to 0 later, or that ends above 0.",
+    ),
+    (Cause.NEVER_TRACKED, "plain_tensor"): Answer(
+        verdict="{names} {n:is a plain tensor|are plain tensors}, no nn.Parameter: the loss is computed with {n:it|them}, and nothing trains {n:it|them}.",
+        why="parameters() lists nn.Parameters only. {n:It keeps|They keep} the numbers that the constructor gave; of a constant that is as it should be.",
+        mend="if {n:it is|they are} to learn: self.{one} = nn.Parameter(…), before the optimizer is made; a constant is register_buffer's.",
+    ),
+    (Cause.NEVER_TRACKED, "plain_zeros"): Answer(
+        verdict="{names} {n:is a plain tensor|are plain tensors} of zeros, no nn.Parameter: the loss is computed with {n:it|them}, and nothing trains {n:it|them}.",
+        why="parameters() lists nn.Parameters only: {n:it stays|they stay} all zeros. Of a constant that is as it should be.",
+        mend="if {n:it is|they are} to learn: self.{one} = nn.Parameter(…), before the optimizer is made; a constant is register_buffer's.",
+    ),
+    (Cause.NOT_MOVED, "twice_held"): Answer(
+        verdict="{second} has the same parameters as {first}, and nothing else: no step moves {names}.",
+        why="the loss reaches {n:it|them}, and no optimizer that is known here holds {n:it|them}.",
+        mend="make {second} from the parameters of the model that it is to train, and call its step().",
     ),
     (Cause.NOT_MOVED, "holds_none"): Answer(
         verdict="{optimizers}'s next step will not move {names}: {optimizers} holds none of them.",

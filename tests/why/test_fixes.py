@@ -399,6 +399,29 @@ loss.backward()
     ("requires_grad_()", "loss = (w", "w.requires_grad_()\nloss = (w"),
 )
 
+fix(
+    "cut/severed",
+    "maker.weight",
+    "maker.weight.grad is not None",
+    """
+maker, layer, x = nn.Linear(2, 6), nn.Linear(2, 3), torch.ones(4, 2)
+made = maker(torch.ones(2)).view(3, 2)
+layer.weight.data = made
+layer(x).sum().backward()
+""",
+    (
+        "(F.linear, F.conv2d)",
+        "layer.weight.data = made\nlayer(x)",
+        "F.linear(x, made, layer.bias)",
+    ),
+    (
+        "functional_call()",
+        "layer.weight.data = made\nlayer(x)",
+        "torch.func.functional_call(layer, {'weight': made}, x)",
+    ),
+    cut="data_set",
+)
+
 # --- results --------------------------------------------------------------------------------------
 
 fix(
@@ -1065,6 +1088,55 @@ torch.autograd.grad(loss, v)
     ("allow_unused=True", "loss, v", "loss, v, allow_unused=True"),
 )
 
+fix_of_error(
+    "second_backward/let_in",
+    """
+G, D = nn.Linear(4, 8), nn.Linear(8, 1)
+opt_g, opt_d = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (G, D))
+for _ in range(2):
+    fake = G(torch.ones(6, 4))
+    opt_d.zero_grad()
+    D(fake).mean().backward()
+    opt_d.step()
+    opt_g.zero_grad()
+    D(fake).mean().neg().backward()
+    opt_g.step()
+""",
+    (
+        "fake.detach() in D(fake)",
+        "D(fake).mean().backward()\n    opt_d.step()",
+        "D(fake.detach()).mean().backward()\n    opt_d.step()",
+    ),
+)
+fix_of_error(
+    "second_backward/wiped_in_place",
+    """
+cell, state = nn.GRUCell(3, 4), torch.zeros(2, 4)
+for _ in range(2):
+    state.zero_()
+    state = cell(torch.ones(2, 3), state)
+    state.pow(2).sum().backward()
+""",
+    ("detach_() on it before", "    state.zero_()", "    state.detach_().zero_()"),
+    ("(torch.zeros_like)", "    state.zero_()", "    state = torch.zeros_like(state)"),
+)
+fix_of_error(
+    "unused_input/one_node",
+    """
+class Both(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2, x * 6
+    @staticmethod
+    def backward(ctx, a, b):
+        return 2 * a + 6 * b
+def both(x):
+    return Both.apply(x)
+y, z = both(torch.ones(2, requires_grad=True))
+torch.autograd.grad(z.sum(), y)
+""",
+    ("outside of that call", "(z.sum(), y)", "((y * 3).sum(), y)"),
+)
 # --- faults that nothing shows --------------------------------------------------------------------
 
 fix(
@@ -2221,6 +2293,30 @@ for form, line in (
         ("self.mu = nn.Parameter(…)", line, "self.mu = nn.Parameter(torch.ones(2))"),
     )
 
+fix(
+    "not_moved/twice_held",
+    "",
+    "not D.weight.equal(start)",
+    """
+G, D = nn.Linear(3, 4), nn.Linear(4, 1)
+start = D.weight.detach().clone()
+opt_g = torch.optim.SGD(G.parameters(), lr=0.1)
+opt_d = torch.optim.SGD(G.parameters(), lr=0.1)
+d_loss = D(G(torch.ones(5, 3)).detach()).mean()
+d_loss.backward()
+opt_d.step()
+g_loss = D(G(torch.ones(5, 3))).mean()
+g_loss.backward()
+opt_g.step()
+""",
+    (
+        "from the parameters of the model that it is to train",
+        "opt_d = torch.optim.SGD(G.",
+        "opt_d = torch.optim.SGD(D.",
+    ),
+)
+
+
 # --- hooks ----------------------------------------------------------------------------------------
 
 fix(
@@ -2556,6 +2652,106 @@ assert second.eq(0).all()
         " else torch.zeros_like(x)",
     ),
 )
+
+fix(
+    "gradients_pile_up/left_by_another",
+    "",
+    "used.allclose(own)",
+    """
+G, D = nn.Linear(4, 8), nn.Linear(8, 1)
+opt_g, opt_d = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (G, D))
+fake = G(torch.ones(6, 4))
+own = torch.autograd.grad((D(fake.detach()) - 1).pow(2).mean(), D.weight)[0]
+g_loss = D(fake).mean()
+g_loss.backward()
+opt_g.step()
+d_loss = (D(fake.detach()) - 1).pow(2).mean()
+d_loss.backward()
+used = D.weight.grad.clone()
+opt_d.step()
+""",
+    (
+        "right before the second backward",
+        "d_loss.backward()",
+        "opt_d.zero_grad(); d_loss.backward()",
+    ),
+    (
+        "without requires_grad while the first loss runs",
+        "g_loss = D(fake).mean()\ng_loss.backward()",
+        "D.requires_grad_(False)\ng_loss = D(fake).mean()\ng_loss.backward()\nD.requires_grad_()",
+    ),
+)
+fix(
+    "gradients_pile_up/left_and_cleared_elsewhere",
+    "",
+    "used.allclose(own)",
+    """
+G, D = nn.Linear(4, 8), nn.Linear(8, 1)
+opt_g, opt_d = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (G, D))
+fake = G(torch.ones(6, 4))
+own = torch.autograd.grad((D(fake.detach()) - 1).pow(2).mean(), D.weight)[0]
+g_loss = D(fake).mean()
+g_loss.backward()
+opt_g.step()
+opt_g.zero_grad()
+d_loss = (D(fake.detach()) - 1).pow(2).mean()
+d_loss.backward()
+used = D.weight.grad.clone()
+opt_d.step()
+""",
+    (
+        "right before the second backward",
+        "d_loss.backward()",
+        "opt_d.zero_grad(); d_loss.backward()",
+    ),
+    (
+        "without requires_grad while the first loss runs",
+        "g_loss = D(fake).mean()\ng_loss.backward()",
+        "D.requires_grad_(False)\ng_loss = D(fake).mean()\ng_loss.backward()\nD.requires_grad_()",
+    ),
+)
+fix(
+    "not_in_loss/part_dropped",
+    "",
+    "net.weight.grad.allclose(torch.autograd.grad(total, net.weight)[0])",
+    """
+net = nn.Linear(3, 1)
+def losses():
+    fit, size = net(torch.ones(2, 3)).pow(2).mean(), net.weight.pow(2).sum()
+    total = fit + 0.1 * size
+    return fit, total
+loss, total = losses()
+loss.backward(retain_graph=True)
+""",
+    ("call backward on total", "loss.backward(", "total.backward("),
+    ("let it return total", "return fit, total", "return total, total"),
+)
+fix(
+    "constant_summand/without_graph",
+    "net, loss",
+    "slope.requires_grad",
+    """
+net, x = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1)), torch.ones(2, 3, requires_grad=True)
+fit = net(x).pow(2).mean()
+slope = torch.autograd.grad(net(x).sum(), x)[0].norm()
+loss = fit + slope
+loss.backward()
+""",
+    ("create_graph=True in", "(net(x).sum(), x)", "(net(x).sum(), x, create_graph=True)"),
+)
+fix(
+    "first_order/in_loss",
+    "w, loss",
+    "w.grad.allclose(torch.tensor([0.4]))",
+    """
+w = torch.tensor([1.0], requires_grad=True)
+g, = torch.autograd.grad(w.pow(3).sum(), w)
+loss = (w - 0.1 * g).sum()
+loss.backward()
+""",
+    ("create_graph=True in", ".sum(), w)", ".sum(), w, create_graph=True)"),
+)
+
 
 # --- values ---------------------------------------------------------------------------------------
 

@@ -60,6 +60,40 @@ def detach_dropped(failure: Failure) -> Explanation | None:
     )
 
 
+WIPING = frozenset("zero_ fill_ normal_ uniform_ bernoulli_ random_ exponential_".split())
+
+
+def wiped_in_place(failure: Failure) -> Explanation | None:
+    """Tell of a state that an in-place call was to reset, and that keeps the graph of the iteration
+    before."""
+    if failure.freed is None or failure.call is None or failure.run is None:
+        return None
+    node, earlier = failure.freed
+    first = failure.graph.call[earlier.call_id]
+    met = failure.facts.reachable(failure.run.roots)
+    for call in failure.calls_between(first, failure.call):
+        if call.function not in WIPING or call.bookkeeping or not call.outputs:
+            continue
+        written = failure.graph.tensor[call.outputs[0]]
+        edge = written.gradient_edge
+        nexts = {e.next_node_id for e in failure.graph.edges_from.get(edge and edge.node_id, ())}
+        if edge and edge.node_id in met and nexts & {*failure.facts.leading_to_freed}:
+            return failure.answer(
+                Cause.SECOND_BACKWARD,
+                "wiped_in_place",
+                calls=[call, failure.call],
+                also_at=[first],
+                tensors=[written],
+                nodes=[node],
+                name=failure.name(written),
+                code=failure.code(call),
+                node=failure.made_by(node),
+                first=failure.written(first),
+                second=failure.written(failure.call),
+            )
+    return None
+
+
 def carried_over(failure: Failure) -> Explanation | None:
     """Tell what a loop carries over, and where to detach it."""
     if failure.freed is None or not carries(failure):

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
     Backward,
     Call,
+    CutReason,
     Node,
     NodeKind,
     SavedState,
@@ -127,6 +129,18 @@ def written_between(failure: Failure, first: Call) -> set[int]:
     }
 
 
+def moved_between(failure: Failure, first: Call) -> set[int]:
+    """Return the objects whose numbers were written between a call and the one that raised: what
+    was only cleared is none of these."""
+    tensor, last = failure.graph.tensor, failure.call
+    between = (e for e in failure.facts.writes if last and first.id < e.call_id < last.id)
+    return {
+        tensor[e.after_id].object_id
+        for e in between
+        if tensor[e.before_id].version != tensor[e.after_id].version
+    }
+
+
 def meant_for_one(failure: Failure) -> Explanation | None:
     """Tell that one of two losses shares a part that it was not meant to train: the steps between
     the two backwards say which."""
@@ -162,6 +176,107 @@ def meant_for_one(failure: Failure) -> Explanation | None:
         detached=[f"{name}.detach()" for name in failure.names(shared)],
         code=failure.code(reader),
     )
+
+
+def let_in(failure: Failure) -> Explanation | None:
+    """Tell where a loss lets in, with its history, what another network made: the step after its
+    backward moved nothing of that network, which is trained elsewhere or detached elsewhere."""
+    if failure.freed is None or failure.call is None or failure.run is None:
+        return None
+    node, earlier = failure.freed
+    first = failure.graph.call[earlier.call_id]
+    moved = moved_between(failure, first)
+    trained = objects(leaves_of_run(failure, earlier)) & moved
+    foreign = set[int]()
+    for tensor in failure.shared(earlier.ran) if trained else ():
+        behind = objects(failure.facts.leaves_reached(tensor.id))
+        foreign |= behind if behind.isdisjoint(moved) else set()
+    door = door_of(failure, earlier, foreign, trained) if foreign else None
+    if door is None or not is_kept_apart(failure, foreign, door.history, first):
+        return None
+    return failure.answer(
+        Cause.SECOND_BACKWARD,
+        "let_in",
+        calls=[door.place, failure.call],
+        also_at=[first],
+        tensors=[door.tensor],
+        nodes=[node],
+        name=node.name,
+        first=failure.written(first),
+        second=failure.written(failure.call),
+        value=door.word or failure.name(door.tensor),
+        code=failure.code(door.place),
+        leaves=failure.names(t for t in failure.facts.leaves_reached(door.tensor.id)),
+        others=failure.names(t for t in leaves_of_run(failure, earlier) if t.object_id in trained),
+    )
+
+
+class Door(NamedTuple):
+    """Where what one network made comes to be computed with another's weights.
+
+    Attributes:
+        place: the statement that hands it over.
+        tensor: what is handed over.
+        word: what the statement calls it, "" where it has no name there.
+        history: the states of what it was made from, by that network alone, itself included.
+    """
+
+    place: Call
+    tensor: Tensor
+    word: str
+    history: set[int]
+
+
+def door_of(failure: Failure, run: Backward, foreign: set[int], trained: set[int]) -> Door | None:
+    """Return where a backward's graph goes over from the leaves that it was to train to others."""
+    tensor, facts = failure.graph.tensor, failure.facts
+    made = {failure.graph.node[n].call_id for n in run.ran}
+    for call in (c for c in failure.graph.calls if c.id in made):
+        inside = [i for i in call.inputs if is_of(failure, tensor[i], foreign)]
+        reached = {o for i in call.outputs for o in objects(facts.leaves_reached(i))}
+        if inside and not trained.isdisjoint(reached):
+            behind = (i for i in facts.ancestors(inside[:1]) if is_of(failure, tensor[i], foreign))
+            return opened(failure, call, sorted(behind), made)
+    return None
+
+
+def opened(failure: Failure, call: Call, history: list[int], made: set[int | None]) -> Door:
+    """Return the statement that hands over what one network made to a call, and what it says."""
+    states = [failure.graph.tensor[i] for i in history]
+    chain = [t for t in states if t.name or t.code_name] or states
+    place = handed_at(call, chain)
+    if place is None:
+        readers = failure.facts.readers.get(chain[-1].object_id, ())
+        place = next((c for c in readers if c.id in made), call)
+    read = names_in(code_of(place))[1]
+    named = [(t, n) for t in chain for n in {t.code_name, t.name or ""} & read if n]
+    handed, word = named[-1] if named else (chain[-1], "")
+    return Door(place, handed, word, {*history})
+
+
+def handed_at(call: Call, chain: list[Tensor]) -> Call | None:
+    """Return the outermost statement above a call in which the name of one of these tensors
+    stands."""
+    names = {n for t in chain for n in (t.name, t.code_name) if n}
+    depths = (d for d, frame in enumerate(frames(call)) if names & names_in(frame.code)[1])
+    deepest = max(depths, default=None)
+    return None if deepest is None else place_at(call, deepest)
+
+
+def is_of(failure: Failure, tensor: Tensor, leaves: set[int]) -> bool:
+    """Say whether a result leads to some of these leaves, and to no others."""
+    behind = objects(failure.facts.leaves_reached(tensor.id)) if tensor.requires_grad else set()
+    return bool(behind) and behind <= leaves and not tensor.is_leaf
+
+
+def is_kept_apart(failure: Failure, leaves: set[int], history: set[int], first: Call) -> bool:
+    """Say whether something speaks for it that a loss was not to train these leaves: an optimizer
+    of its own has them, their gradients were cleared after its backward, or the same value is
+    detached elsewhere."""
+    detached = {CutReason.DETACH, CutReason.DETACH_IN_PLACE, CutReason.DATA}
+    cuts = (c for c in failure.graph.cuts if c.reason in detached)
+    others = {*failure.graph.held} | written_between(failure, first)
+    return leaves <= others or any(c.input_id in history for c in cuts)
 
 
 def objects(tensors: Iterable[Tensor]) -> set[int]:

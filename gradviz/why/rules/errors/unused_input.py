@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
+    NodeKind,
     Tensor,
 )
 from gradviz.why.explanation import Explanation
@@ -94,6 +95,35 @@ def input_cut_off(failure: Failure) -> Explanation | None:
         root=failure.name(root),
         reason=reason_of(cut),
         mend=fix_of(cut, failure.graph, [root.id]),
+    )
+
+
+def input_beside(failure: Failure) -> Explanation | None:
+    """Tell that the input is another result of the node from which the output was computed: of a
+    compiled module, or of a Function."""
+    tensor = unused(failure)
+    edge = tensor.gradient_edge if tensor is not None else None
+    node = failure.graph.node.get(edge.node_id) if edge is not None else None
+    if tensor is None or node is None or node.kind is NodeKind.ACCUMULATE_GRAD:
+        return None
+    entered = {
+        e.input_nr
+        for n in failure.facts.reachable(failure.run.roots if failure.run else ())
+        for e in failure.graph.edges_from.get(n, ())
+        if e.next_node_id == node.id
+    }
+    if not entered or (edge and edge.output_nr in entered):
+        return None
+    root, maker = failure.inputs[0], failure.maker(node)
+    return failure.answer(
+        Cause.UNUSED_INPUT,
+        "one_node",
+        calls=[maker, failure.call],
+        tensors=[tensor, root],
+        nodes=[node],
+        name=name_of(failure, tensor),
+        root=failure.name(root),
+        node=node.name,
     )
 
 

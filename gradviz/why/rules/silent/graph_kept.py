@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
 from gradviz.graph.findings import Cause
@@ -20,7 +20,7 @@ def sums_kept(asked: Silent) -> Iterator[Explanation]:
     loss."""
     for t, node_id in results_not_run(asked):
         behind = asked.facts.reachable([node_id])
-        iterations = len(behind & asked.ended.keys())
+        iterations = one_after_another(asked, behind & asked.ended.keys())
         if iterations > 1 and asked.concerns(behind):
             maker = asked.facts.maker.get(t.id)
             yield asked.answer(
@@ -33,6 +33,17 @@ def sums_kept(asked: Silent) -> Iterator[Explanation]:
                 iterations=iterations,
                 kept=len(behind),
             )
+
+
+def one_after_another(asked: Silent, roots: Set[int]) -> int:
+    """Return of how many iterations backwards are that are over: one began after the one before had
+    ended. Losses that were all there before the first backward are of one."""
+    made = {r: asked.graph.node[r].call_id or 0 for r in roots}
+    iterations, last = 0, -1
+    for root in sorted(roots, key=made.__getitem__):
+        if made[root] > last:
+            iterations, last = iterations + 1, asked.ended[root]
+    return iterations
 
 
 def results_not_run(asked: Silent) -> Iterator[tuple[Tensor, int]]:

@@ -51,7 +51,8 @@ def follows(asked: Silent, name: str, tensor: torch.Tensor) -> Explanation | Non
     if tensor.requires_grad:
         return None
     object_id = asked.object_of(tensor)
-    if object_id is not None:
+    # what state_dict() gives has no recorded maker
+    if object_id is not None and asked.facts.states[object_id][0].id in asked.facts.maker:
         return followed(asked, name, object_id)
     weight = parameter_sharing(asked, tensor)
     if weight is None or any(tensor is p for p in asked.parameters.values()):

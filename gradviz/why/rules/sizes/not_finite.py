@@ -8,6 +8,7 @@ from collections.abc import Callable
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.preview import number
 from gradviz.graph.records import Backward, Call, NodeKind
+from gradviz.graph.training import line_of
 from gradviz.names.written import Number
 from gradviz.why.explanation import Explanation
 from gradviz.why.measured import Block, Step, numbers
@@ -18,6 +19,10 @@ from gradviz.words.speech import say
 NAN = Cause.NAN, "NaN"
 INF = Cause.EXPLODING, "inf"
 SOFTMAX = ("softmax", "log_softmax")
+# what is not finite at some values, though what goes in is
+RISKY = {"log", "log2", "log10", "log1p", "sqrt", "rsqrt", "acos", "asin", "atanh"}
+DIVISIONS = {"div", "true_divide", "divide", "__truediv__", "__rtruediv__", "div_", "reciprocal"}
+MOST_SUSPECTS = 4
 _UNSET = ("empty", "empty_like", "empty_strided", "new_empty")  # their values mean nothing
 
 
@@ -92,19 +97,37 @@ def forward(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanati
     if call is None:
         why = say("small.made_in_forward", value=value)
         return sizes.answer(cause, "forward", broken=broken, why=in_backward(sizes, run, why))
+    suspects = [] if made_it else suspected(sizes, run, call)
     why = say(
         "small.made_by_call" if made_it else "small.seen_in_call",
         value=value,
         code=sizes.words.code(call),
     )
+    if suspects:
+        codes = [sizes.words.code(c) for c in suspects]
+        why = say("small.suspects", why=why, value=value, codes=codes)
     return sizes.answer(
         cause,
         "forward_call",
-        calls=[call],
+        calls=[*suspects, call],
         sure=Sure.PROVEN if made_it else Sure.LIKELY,
         broken=broken,
         why=in_backward(sizes, run, why),
     )
+
+
+def suspected(sizes: Sizes, run: Backward, seen: Call) -> list[Call]:
+    """Return the calls on the way to a loss whose results were not read, and that are not finite at
+    some values: of each line the first, and none where there are many lines."""
+    behind = sizes.facts.ancestors([sizes.graph.call[run.call_id].inputs[0]])
+    found: dict[object, Call] = {}
+    for call in (c for c in sizes.facts.ordinary_calls if c.id < seen.id):
+        is_risky = call.function in RISKY or (call.function in DIVISIONS and len(call.inputs) == 2)
+        made = [sizes.graph.tensor[i] for i in call.outputs if i in behind]
+        unread = any(t.requires_grad and values(sizes, t.id) is None for t in made)
+        if is_risky and unread:
+            found.setdefault(line_of(call) or call.id, call)
+    return [*found.values()] if len(found) <= MOST_SUSPECTS else []
 
 
 def likely_made(

@@ -31,11 +31,15 @@ class Losses(Optimizers):
     def every_loss(self) -> list[int]:
         """The states of all that a loss is: what recorded backwards were called on, the last first,
         and what was given."""
-        facts, call = Facts.of(self.graph), self.graph.call
-        runs = [b for b in reversed(self.graph.backwards) if b.kind == "backward"]
-        started = [i for b in runs for i in call[b.call_id].inputs[:1]]
-        known = dict.fromkeys([*started, *self.loss_ids])
+        facts = Facts.of(self.graph)
+        known = dict.fromkeys([*reversed(self.started), *self.loss_ids])
         return [i for i in known if i in facts.maker or i in self.loss_ids]
+
+    @property
+    def started(self) -> list[int]:
+        """The states that recorded backwards were called on."""
+        runs = [b for b in self.graph.backwards if b.kind == "backward"]
+        return [i for b in runs for i in self.graph.call[b.call_id].inputs[:1]]
 
     def recorded_and_mild(self, found: Explanation) -> bool:
         """Say whether a recording may show something graver than the answer so far."""

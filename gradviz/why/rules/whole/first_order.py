@@ -1,0 +1,89 @@
+"""Gradients that autograd.grad gave without create_graph=True, and from which a loss was computed:
+constants there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradviz.graph.facts import Facts
+from gradviz.graph.findings import Cause
+from gradviz.graph.flow import Flow
+from gradviz.graph.records import Call
+from gradviz.why.explanation import Explanation
+from gradviz.why.handed_on import named_before
+from gradviz.why.messages import asks_for_graph
+from gradviz.why.summands import Summands
+from gradviz.words.words import Words
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+
+def first_order(case: Case, found: Explanation) -> Explanation | None:
+    """Tell of gradients without a graph in a loss: where all of a summand was made of them it
+    trains nothing; else second derivatives are missing."""
+    made = _made_without_graph(case) if case.recording is not None else {}
+    for loss in case.every_loss if made else ():
+        used = _used_in(case, loss, made)
+        summand = _summand_of(case, loss, set(used))
+        if summand is None:
+            used = [i for i in used if _is_of_trained(case, i, made[i], loss)]
+        if used:
+            return _told(case, loss, summand, {i: made[i] for i in used})
+    return None
+
+
+def _told(case: Case, loss: int, summand: int | None, used: dict[int, Call]) -> Explanation:
+    """Tell of such gradients."""
+    words, tensor = Words(case.graph), case.graph.tensor
+    calls = list(dict.fromkeys(used.values()))
+    return case.answer(
+        Cause.FIRST_ORDER if summand is None else Cause.CONSTANT_SUMMAND,
+        "in_loss" if summand is None else "without_graph",
+        calls=calls,
+        tensor_ids=[loss, *used],
+        loss=words.name(loss),
+        names=list(dict.fromkeys(tensor[i].code_name or words.name(i) for i in used)),
+        part="" if summand is None else words.name(summand),
+        code=words.code(calls[-1]),
+    )
+
+
+def _made_without_graph(case: Case) -> dict[int, Call]:
+    """Return what calls of autograd.grad gave that was asked for no graph, each with its call."""
+    runs = (b for b in case.graph.backwards if b.kind == "grad")
+    calls = [c for b in runs if not asks_for_graph(c := case.graph.call[b.call_id])]
+    tensor = case.graph.tensor
+    return {i: c for c in calls for i in c.outputs if not tensor[i].requires_grad}
+
+
+def _used_in(case: Case, loss: int, made: dict[int, Call]) -> list[int]:
+    """Return those from which a loss was computed, while gradients were recorded."""
+    facts = Facts.of(case.graph)
+    behind = facts.ancestors([loss])
+
+    def is_used(tensor_id: int) -> bool:
+        readers = facts.calls_reading.get(tensor_id, ())
+        return any(c.grad_mode and not behind.isdisjoint(c.outputs) for c in readers)
+
+    return [i for i in made if i in behind and is_used(i)]
+
+
+def _is_of_trained(case: Case, tensor_id: int, call: Call, loss: int) -> bool:
+    """Say whether a gradient is that of what the loss trains: that of an input which is changed by
+    it, as an attack does, has nothing to be differentiated through."""
+    facts = Facts.of(case.graph)
+    run = facts.run_of_call[call.id]
+    pairs = zip(call.outputs, run.returned, strict=False)
+    of = next((i for made, (i, _) in pairs if made == tensor_id), None)
+    reached = {t.object_id for t in facts.leaves_reached(loss)}
+    return not reached.isdisjoint(t.object_id for t in facts.leaves_reached(of))
+
+
+def _summand_of(case: Case, loss: int, used: set[int]) -> int | None:
+    """Return the part of a loss that is a number to autograd, and was made of these."""
+    facts = Facts.of(case.graph)
+    for part, _ in Summands(Flow(case.graph, [loss])).numbers:
+        if used & facts.ancestors([part]):
+            return named_before(facts, part)
+    return None

@@ -1,0 +1,97 @@
+"""Plain tensors of modules that a forward computes with: no optimizer gets them, and they stay what
+they were made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gradviz.graph.facts import Facts
+from gradviz.graph.findings import Cause
+from gradviz.names.position import callee_of
+from gradviz.names.statements import statement_making
+from gradviz.why.explanation import Explanation
+from gradviz.why.failing import Spot, parts_of_module
+from gradviz.why.many import pattern
+from gradviz.why.rules.errors.failure import call_at
+from gradviz.why.subjects import state_of
+from gradviz.words.speech import say
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+# how weights are begun; what is computed from data, or written as numbers, may be a constant
+_BEGUN = {"zeros", "ones", "rand", "randn", "empty", "full", "normal", "Tensor", "FloatTensor"}
+_BEGUN |= {"zeros_like", "ones_like", "rand_like", "randn_like"}
+
+
+class Plain(NamedTuple):
+    """A plain tensor of a module.
+
+    Attributes:
+        spot: where it stands, and where the constructor makes it.
+        tensor: itself.
+        state_id: its last state in the graph.
+        begun: whether it was made as weights are.
+    """
+
+    spot: Spot
+    tensor: Any
+    state_id: int
+    begun: bool
+
+
+def begun_like_weights(case: Case, found: Explanation) -> Explanation | None:
+    """Tell of plain tensors that a constructor began as weights are, and that the loss was computed
+    with: they may be meant as constants."""
+    plain = [p for p in plain_tensors(case) if p.begun and state_of(p.tensor) != "nan"]
+    if not plain:
+        return None
+    told = case.answer(
+        Cause.NEVER_TRACKED,
+        "plain_tensor" if state_of(plain[0].tensor) != "zero" else "plain_zeros",
+        calls=[call_at(source) for source in dict.fromkeys(plain[0].spot.source)],
+        tensor_ids=[p.state_id for p in plain],
+        names=pattern([p.spot.name for p in plain]),
+        n=len(plain),
+        one=plain[0].spot.name.rpartition(".")[2],
+    )
+    return told._replace(more=(*told.more, found.verdict, *found.more))
+
+
+def with_plain(case: Case, found: Explanation) -> Explanation | None:
+    """Return the same answer, with the plain tensors that a loss was computed with."""
+    names = [p.spot.name for p in plain_tensors(case)]
+    if not names:
+        return None
+    return found._replace(more=(*found.more, say("losses.plain", names=pattern(names))))
+
+
+def plain_tensors(case: Case) -> Iterator[Plain]:
+    """Yield the plain tensors of the user's modules that a loss was computed with, where that was
+    recorded: numbers that ask for no gradient, and that nothing writes."""
+    facts = Facts.of(case.graph)
+    modules = {id(m): m for m in case.modules} if case.recording else {}
+    behind = facts.ancestors(facts.losses) if modules and facts.losses else set()
+    for module in modules.values() if behind else ():
+        word = case.called.get(id(module)) or type(module).__name__
+        for spot, value in parts_of_module(word, module):
+            if spot.form != "tensor" or not value.is_floating_point() or value.requires_grad:
+                continue
+            state = case.recording.find(value) if case.recording else None
+            if state is None or facts.writes_by_object.get(state.object_id):
+                continue
+            readers = facts.readers.get(state.object_id, ())
+            tracked = (i for c in readers if c.grad_mode for i in c.outputs)
+            if any(i in behind and case.graph.tensor[i].requires_grad for i in tracked):
+                yield Plain(spot, value, state.id, _is_begun(module, spot, word))
+
+
+def _is_begun(module: Any, spot: Spot, word: str) -> bool:
+    """Say whether the constructor makes it as weights are begun."""
+    path, _, name = spot.name.removeprefix(f"{word}.").rpartition(".")
+    made = statement_making(type(module.get_submodule(path)), name)
+    value = getattr(made[1], "value", None) if made else None
+    calls = (node for node in ast.walk(value) if isinstance(node, ast.Call)) if value else ()
+    return any(callee_of(call.func) in _BEGUN for call in calls)

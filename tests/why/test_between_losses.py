@@ -1,0 +1,263 @@
+"""What several losses, networks and optimizers do to each other is told at its line; what only looks
+like it is left alone."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import linecache
+from typing import Any
+
+import pytest
+import torch
+
+import gradviz as gv
+from gradviz.graph.findings import Level
+from gradviz.why.explanation import Explanation
+
+HEAD = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n"
+GAN = """
+G, D = nn.Linear(4, 8), nn.Linear(8, 1)
+opt_g, opt_d = torch.optim.Adam(G.parameters()), torch.optim.Adam(D.parameters())
+for step in range(3):
+    real, fake = torch.randn(6, 8), G(torch.randn(6, 4))
+    opt_d.zero_grad()
+    d_loss = F.softplus(D({fake})).mean() + F.softplus(-D(real)).mean()
+    d_loss.backward()
+    opt_d.step()
+    g_loss = F.softplus(-D(fake)).mean()
+    opt_g.zero_grad()
+    g_loss.backward()
+    opt_g.step()
+"""
+MUTUAL = """
+nets = [nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 3)) for _ in range(2)]
+opts = [torch.optim.SGD(n.parameters(), lr=0.1) for n in nets]
+x, y = torch.randn(6, 4), torch.randint(3, (6,))
+outs = [n(x) for n in nets]
+for i in range(2):
+    peer = outs[1 - i].softmax(-1)
+    near = F.kl_div(outs[i].log_softmax(-1), peer, reduction="batchmean")
+    loss = F.cross_entropy(outs[i], y) + near
+    opts[i].zero_grad()
+    loss.backward()
+    opts[i].step()
+"""
+PENALTY = """
+class Trainer:
+    def __init__(self):
+        self.G, self.D = nn.Linear(3, 3), nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+        self.opt = torch.optim.SGD(self.D.parameters(), 0.1)
+    def penalty(self, samples):
+        mixed = 0.5 * samples + 0.5
+        mixed.requires_grad_(True)
+        g, = torch.autograd.grad(self.D(mixed).sum(), mixed, create_graph=True)
+        return (g.norm(dim=1) - 1).pow(2).mean()
+    def step_d(self):
+        loss = self.D(self.fake.detach()).mean() + self.penalty(self.fake)
+        self.opt.zero_grad()
+        loss.backward()
+        self.opt.step()
+    def run(self, z):
+        self.fake = self.G(z)
+        for _ in range(2):
+            self.step_d()
+trainer = Trainer()
+trainer.run(torch.randn(5, 3))
+"""
+STATE = """
+class Memory(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.h = nn.GRUCell(3, 4), torch.zeros(2, 4)
+    def forward(self, xs):
+        for x in xs:
+            self.h = self.cell(x, self.h)
+        return self.h
+m = Memory()
+opt = torch.optim.SGD(m.parameters(), lr=0.1)
+for epoch in range(3):
+    m.h.fill_(0)
+    loss = m(torch.randn(4, 2, 3)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+LEFT = """
+G, D = nn.Linear(4, 8), nn.Linear(8, 1)
+opt_g, opt_d = torch.optim.Adam(G.parameters()), torch.optim.Adam(D.parameters())
+for step in range(3):
+    real, fake = torch.randn(6, 8), G(torch.randn(6, 4))
+    d_loss = F.softplus(D(fake.detach())).mean() + F.softplus(-D(real)).mean()
+    d_loss.backward()
+    opt_d.step()
+    opt_d.zero_grad()
+    g_loss = F.softplus(-D(fake)).mean()
+    g_loss.backward()
+    opt_g.step()
+    opt_g.zero_grad()
+"""
+DROPPED = """
+enc, dec = nn.Linear(6, 4), nn.Linear(2, 6)
+opt = torch.optim.Adam([*enc.parameters(), *dec.parameters()])
+x = torch.randn(8, 6)
+for _ in range(2):
+    mu, logvar = enc(x).chunk(2, -1)
+    recon = F.mse_loss(dec(mu + torch.randn_like(mu) * (0.5 * logvar).exp()), x)
+    kl = -0.5 * (1 + logvar - mu.pow(2) - logvar.exp()).mean()
+    total = recon + 0.1 * kl
+    opt.zero_grad()
+    recon.backward()
+    opt.step()
+    print(total.item())
+"""
+PENALIZED = """
+D = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+opt = torch.optim.Adam(D.parameters())
+x = torch.randn(5, 3, requires_grad=True)
+g = torch.autograd.grad(D(x).sum(), x)[0]
+gp = (g.norm(2, dim=1) - 1).pow(2).mean()
+loss = -D(x).mean() + 10 * gp
+loss.backward()
+opt.step()
+"""
+META = """
+net = nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.01)
+x, y = torch.randn(5, 3), torch.randn(5, 1)
+grads = torch.autograd.grad(F.mse_loss(net(x), y), list(net.parameters()))
+w, b = [p - 0.1 * g for p, g in zip(net.parameters(), grads)]
+outer = F.mse_loss(F.linear(x, w, b), y)
+outer.backward()
+opt.step()
+"""
+TWICE = """
+G, D = nn.Linear(3, 4), nn.Linear(4, 1)
+opt_g = torch.optim.Adam(G.parameters())
+opt_d = torch.optim.Adam(G.parameters())
+for _ in range(2):
+    fake = G(torch.randn(5, 3))
+    d_loss = D(torch.randn(5, 4)).mean() - D(fake.detach()).mean()
+    opt_d.zero_grad(); d_loss.backward(); opt_d.step()
+    g_loss = D(fake).mean()
+    opt_g.zero_grad(); g_loss.backward(); opt_g.step()
+"""
+TOLD = {
+    "a generator's output": (GAN.format(fake="fake"), "second_backward/let_in", "d_loss = "),
+    "a peer's output": (MUTUAL, "second_backward/let_in", "near ="),
+    "samples of a penalty": (PENALTY, "second_backward/let_in", "loss = self.D("),
+    "a state that is wiped": (STATE, "second_backward/wiped_in_place", "m.h.fill_"),
+    "left by a loss": (LEFT, "gradients_pile_up/left_and_cleared_elsewhere", "g_loss.backward"),
+    "a part of a sum": (DROPPED, "not_in_loss/part_dropped", "total ="),
+    "a penalty without a graph": (PENALIZED, "constant_summand/without_graph", "g = "),
+    "inner gradients": (META, "first_order/in_loss", "grads ="),
+    "the same parameters twice": (TWICE, "not_moved/twice_held", "opt_d ="),
+}
+ALONE = {
+    "a GAN": GAN.format(fake="fake.detach()"),
+    "cleared in time": LEFT.replace(
+        "    d_loss.backward()", "    opt_d.zero_grad()\n    d_loss.backward()"
+    ),
+    "two losses, one step": """
+net, a, b = nn.Linear(4, 4), nn.Linear(4, 1), nn.Linear(4, 1)
+opt = torch.optim.SGD([*net.parameters(), *a.parameters(), *b.parameters()], lr=0.1)
+x = torch.randn(5, 4)
+for _ in range(3):
+    opt.zero_grad()
+    one = a(net(x)).pow(2).mean(); one.backward()
+    two = b(net(x)).pow(2).mean(); two.backward()
+    opt.step()
+""",
+    "a part that is stepped seldom": """
+enc, head = nn.Linear(4, 4), nn.Linear(4, 1)
+slow, fast = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (enc, head))
+for i in range(4):
+    loss = head(enc(torch.randn(5, 4))).pow(2).mean()
+    loss.backward()
+    fast.step(); fast.zero_grad()
+    if i % 2:
+        slow.step(); slow.zero_grad()
+""",
+    "a total that is shown": """
+a, b = nn.Linear(4, 1), nn.Linear(4, 1)
+opt = torch.optim.SGD([*a.parameters(), *b.parameters()], lr=0.1)
+x = torch.randn(5, 4)
+for _ in range(2):
+    one, two = a(x).pow(2).mean(), b(x).pow(2).mean()
+    total = one + two
+    opt.zero_grad(); one.backward(); two.backward(); opt.step()
+    print(total.item())
+""",
+    "the whole sum": DROPPED.replace("recon.backward()", "total.backward()"),
+    "a penalty with a graph": PENALIZED.replace("x)[0]", "x, create_graph=True)[0]"),
+    "an attack": """
+net = nn.Linear(3, 2)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x, y = torch.randn(5, 3), torch.randint(2, (5,))
+moved = x.clone().requires_grad_()
+g, = torch.autograd.grad(F.cross_entropy(net(moved), y), moved)
+loss = F.cross_entropy(net(x + 0.1 * g.sign()), y)
+loss.backward()
+opt.step()
+""",
+    "descent by hand": """
+w, x = torch.randn(3, 1, requires_grad=True), torch.randn(8, 3)
+for _ in range(3):
+    g, = torch.autograd.grad((x @ w).pow(2).mean(), w)
+    with torch.no_grad():
+        w -= 0.1 * g
+loss = (x @ w).pow(2).mean()
+loss.backward()
+""",
+    "two optimizers for all there is": """
+net = nn.Linear(3, 1)
+first, then = torch.optim.Adam(net.parameters()), torch.optim.SGD(net.parameters(), lr=0.1)
+for opt in (first, then):
+    loss = net(torch.ones(2, 3)).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+}
+
+
+def asked(program: str) -> Explanation:
+    """Run a program as a file of its own, recorded, and ask about nothing in particular."""
+    torch.manual_seed(0)
+    file = f"between_{abs(hash(program))}.py"
+    linecache.cache[file] = len(program), None, program.splitlines(True), file
+    space: dict[str, Any] = {"__name__": "__main__"}
+    error = None
+    with gv.record() as recording, contextlib.redirect_stdout(io.StringIO()):
+        try:
+            exec(compile(program, file, "exec"), space)
+        except RuntimeError as raised:
+            error = raised
+    known = {key: value for key, value in space.items() if not key.startswith("__")}
+    return gv.explain(recording=recording, names=known, error=error)
+
+
+@pytest.mark.parametrize(("program", "found", "line"), TOLD.values(), ids=TOLD.keys())
+def test_it_is_told_at_its_line(program: str, found: str, line: str) -> None:
+    told = asked(HEAD + program)
+    assert f"{told.cause}/{told.form}" == found
+    lines = (HEAD + program).splitlines()
+    assert any(line in lines[n - 1] for n in told.lines)
+
+
+@pytest.mark.parametrize("program", ALONE.values(), ids=ALONE.keys())
+def test_what_looks_like_it_is_left_alone(program: str) -> None:
+    told = asked(HEAD + program)
+    assert told.cause.level <= Level.NOTE, str(told)
+    assert told.cause != "first_order"
+
+
+def test_what_is_computed_once_is_told_as_such() -> None:
+    """No optimizer has what the loss reads, and nothing detaches it elsewhere."""
+    once = """
+emb, head = nn.Linear(4, 4), nn.Linear(4, 1)
+opt = torch.optim.SGD(head.parameters(), lr=0.1)
+h = torch.tanh(emb(torch.randn(5, 4)))
+for i in range(3):
+    loss = head(h).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+"""
+    assert asked(HEAD + once).form == "once"
