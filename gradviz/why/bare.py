@@ -17,7 +17,7 @@ import torch
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Level
-from gradviz.graph.records import CutReason, GradvizError
+from gradviz.graph.records import CutReason, GradvizError, Source
 from gradviz.names.bindings import binder_before
 from gradviz.names.position import display_name, locate
 from gradviz.names.statements import Statements
@@ -299,23 +299,31 @@ def _reached(loss: Any, leaves: Sequence[Any]) -> list[Any]:
 def _of_snapshots(bare: Bare) -> Explanation | None:
     """Tell of what ``state_dict()`` gave before a step, where the code uses it after the last
     one."""
-    states = {n: v for n, v in bare.names.items() if is_state(v)} if bare.recording else {}
+    states = {n: v for n, v in bare.names.items() if is_state(v)}
     if not states or bare.recording is None or not bare.models:
         return None
     sites = bare.recording.sites().values()
     statements = Statements(code for site in sites for code in site[::2])
-    last = max(((p.file, p.line) for p, _ in statements.calls("step")), default=None)
     for name, state in states.items():
-        sources = [source for source, _ in statements.mentions(name)]
-        places = [(p.file, p.line) for p in sources]
-        is_kept = last is not None and bool(places) and places[0] < last < places[-1]
-        called = {f"{name}[{key!r}]": t for key, t in state.items()}
-        told = bare.ask(state, dict(bare.models), names=called) if is_kept else None
-        if told is not None and told.cause is Cause.SHARED_SNAPSHOT:
-            calls = [call_at(sources[0])]
+        taken = _taken_before_a_step(statements, name)
+        told = bare.ask(state, dict(bare.models)) if taken else None
+        if taken is not None and told is not None and told.cause is Cause.SHARED_SNAPSHOT:
+            calls = [call_at(taken)]
             where = Words(bare.recording.graph).places(calls)
             return told._replace(where=where, lines=lines_of(calls))
     return None
+
+
+def _taken_before_a_step(statements: Statements, name: str) -> Source | None:
+    """Return the statement that gives a variable what ``state_dict()`` gives, where the last step
+    stands below it, and something else with that variable below that."""
+    steps = [(p.file, p.line) for p, _ in statements.calls("step")]
+    every = [source for source, _ in statements.mentions(name)]
+    taken = next((p for p in every if "state_dict(" in (p.code or "")), None)
+    if taken is None or not steps:
+        return None
+    is_between = (taken.file, taken.line) < max(steps) < (every[-1].file, every[-1].line)
+    return taken if is_between else None
 
 
 # --- what does not require grad -------------------------------------------------------------------

@@ -159,7 +159,7 @@ def is_state(value: Any) -> bool:
         >>> is_state(torch.nn.Linear(2, 1).state_dict()), is_state({"lr": 0.1}), is_state({})
         (True, False, False)
     """
-    if not value or not issubclass(type(value), dict):
+    if not issubclass(type(value), dict) or not dict.__len__(value):
         return False
     plain = (
         issubclass(type(t), torch.Tensor) and not issubclass(type(t), torch.nn.Parameter)

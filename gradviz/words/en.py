@@ -839,6 +839,7 @@ ZERO_PHRASE = {
     "mend_stairs": "a straight-through estimate: x + ({function}(x) - x).detach(); or a smooth function.",
     "mend_below_zero": "LeakyReLU or no activation at the output, or other initial weights and a bias above 0.",
     "mend_at_zero": "begin {name} with other numbers than zeros, e.g. nn.init.xavier_uniform_({name}); or an activation with a slope at 0.",
+    "softmax_given": "The softmax that goes in ({place}) runs over a dimension of size 1: its result is exactly 1 whatever went in.",
     "mend_softmax_of_one": "sigmoid for one output with binary_cross_entropy, or as many outputs as classes; or softmax over another dim.",
     "mend_saturated": "smaller inputs (scale or normalise them, smaller weights), or a loss that takes the raw scores.",
     "mend_padding": "another padding_idx, or inputs that are not all padding.",
@@ -2100,6 +2101,8 @@ LOSSES: dict[tuple[Cause, str], Answer] = {
 IN_LOSSES = {
     "switched_on": "{names}: trainable, requires_grad was switched on ({place}).",
     "switched_off": "{names}: frozen, requires_grad was switched off ({place}).",
+    "value": "{name} ({cutter}, {place})",
+    "values": "In a loss as a value only: {values:list}.",
     "plain": "{names}: the loss is computed with it; a plain tensor of a module, which nothing trains.",
     "flags_meant": "Whether these are to learn, and those to stay, was not checked.",
     "idle": "{name} ({place}) goes into no backward: no gradient of it reaches anything.",

@@ -261,3 +261,94 @@ for i in range(3):
     opt.zero_grad(); loss.backward(); opt.step()
 """
     assert asked(HEAD + once).form == "once"
+
+
+# --- plain tensors, snapshots ---------------------------------------------------------------------
+
+MODULE = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+        self.kept = {made}
+    def forward(self, x):
+        return {result}
+net = Net()
+opt = torch.optim.Adam(net.parameters())
+loss = net(torch.randn(5, 4)).pow(2).mean()
+loss.backward()
+opt.step()
+"""
+KEPT_LIKE_WEIGHTS = {
+    "a gate": ("torch.zeros(4).to('cpu')", "self.fc(x) * torch.sigmoid(self.kept)"),
+    "a matrix": ("torch.randn(4, 4) * 0.1", "self.fc(x) @ self.kept"),
+}
+KEPT_OTHERWISE = {
+    "a parameter": ("nn.Parameter(torch.zeros(4))", "self.fc(x) + self.kept"),
+    "what moves the data": ("torch.ones(4)", "self.fc(x - self.kept)"),
+    "positions": ("torch.arange(4.0).sin()", "self.fc(x) + self.kept"),
+    "a causal mask": (
+        "torch.full((4,), -torch.inf).triu()",
+        "(self.fc(x) + self.kept).softmax(-1)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", KEPT_LIKE_WEIGHTS.values(), ids=KEPT_LIKE_WEIGHTS.keys())
+def test_a_plain_tensor_that_is_begun_like_weights_is_told(case: tuple[str, str]) -> None:
+    told = asked(HEAD + MODULE.format(made=case[0], result=case[1]))
+    assert told.cause == "never_tracked", str(told)
+    assert told.cause.level is Level.NOTE
+    assert told.lines == (9,)
+    assert "net.kept" in told.verdict
+
+
+@pytest.mark.parametrize("case", KEPT_OTHERWISE.values(), ids=KEPT_OTHERWISE.keys())
+def test_a_plain_tensor_that_may_be_a_constant_is_none(case: tuple[str, str]) -> None:
+    assert not asked(HEAD + MODULE.format(made=case[0], result=case[1])).form.startswith("plain")
+
+
+SNAPSHOT = """
+import copy
+net = nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+best = {kept}
+for _ in range(3):
+    loss = net(torch.ones(4, 3)).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+{after}
+"""
+
+
+def test_a_state_dict_that_is_used_after_the_last_step_is_told_where_it_was_taken() -> None:
+    told = asked(HEAD + SNAPSHOT.format(kept="net.state_dict()", after="net.load_state_dict(best)"))
+    assert told.cause == "shared_snapshot"
+    assert told.lines == (8,)
+    assert "weight is no snapshot" in told.verdict
+
+
+@pytest.mark.parametrize(
+    ("kept", "after"),
+    [
+        ("copy.deepcopy(net.state_dict())", "net.load_state_dict(best)"),
+        ("net.state_dict()", "print(loss.item())"),
+        ("0", "best = net.state_dict(); nn.Linear(3, 1).load_state_dict(best)"),
+    ],
+)
+def test_a_copy_and_a_state_that_nothing_uses_later_are_none(kept: str, after: str) -> None:
+    assert asked(HEAD + SNAPSHOT.format(kept=kept, after=after)).cause == "healthy"
+
+
+def test_what_may_have_made_nan_unseen_is_listed() -> None:
+    told = asked(
+        HEAD
+        + """
+net, x = nn.Linear(3, 5), torch.zeros(9, 3)
+h = net(x) - net(x)
+size = torch.sqrt((h * h).sum(-1, keepdim=True))
+loss = (h / size).sum()
+loss.backward()
+"""
+    )
+    assert told.cause == "nan"
+    assert {7, 8} <= set(told.lines)

@@ -2315,7 +2315,28 @@ opt_g.step()
         "opt_d = torch.optim.SGD(D.",
     ),
 )
-
+for numbers, form in (("torch.ones(2)", "plain_tensor"), ("torch.zeros(2)", "plain_zeros")):
+    fix(
+        f"never_tracked/{form}",
+        "",
+        "not net.gain.equal(start)",
+        f"""
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 2)
+        self.gain = {numbers}
+    def forward(self, x):
+        return self.fc(x) * (self.gain + 1)
+net = Net()
+start = net.gain.detach().clone()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+loss = net(torch.ones(4, 3)).pow(2).sum()
+loss.backward()
+opt.step()
+""",
+        ("self.gain = nn.Parameter(…)", f"= {numbers}", f"= nn.Parameter({numbers})"),
+    )
 
 # --- hooks ----------------------------------------------------------------------------------------
 

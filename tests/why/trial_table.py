@@ -72,9 +72,23 @@ def no_longer_right(folder: str, answers: dict[str, dict[str, Any]]) -> list[str
 # what became of the second set after its one run
 LEARNT = (
     "This set is used up: rules were learnt from it since, and it no longer counts as blind. "
-    "The table is the one run of its day. Answered rightly since, bare: "
-    '"FactorVAE encoder graph detaching during discriminator loss optimization" (extra_gradient) '
-    'and "Modifying way of store layers" (not_moved).'
+    "The table is the one run of its day. Since then, while it was worked with, the bare answer to these "
+    "names the true cause at its line: "
+    "FactorVAE encoder graph detaching during discriminator loss optimization (extra_gradient); "
+    "Modifying way of store layers (not_moved); "
+    "`list(model.Parameters())` behaves differently for custom `nn.module` (not_moved); "
+    "alpha should be wrappered with Parameter in Dice (never_tracked); "
+    "fix: AuxK loss carries no gradient, now backprop combined loss, not reconstruction only (not_in_loss); "
+    "Fix optimizer parameter setting of D (not_moved); "
+    "[Bug]RuntimeError: Trying to backward through the graph a second time, but the saved intermediate results have already been freed. (second_backward); "
+    "Is there a bug about cyclegan? (gradients_pile_up); "
+    "Wasserstein distance? (second_backward); "
+    "GAN training with Pytorch Lightning is broken. (gradients_pile_up); "
+    "The paddings in multihead attention model (nan); "
+    "create_graph parameter is False hence first-order MAML? (first_order); "
+    "Question about how to predict the derivation of the output? (constant_summand); "
+    "Compile + torch.autograd.grad returns no gradients (unused_input); "
+    "Trying to backward through the graph a second time, but the buffers have already been freed. Specify retain_graph=True when calling backward the first time. (second_backward)."
 )
 
 

@@ -12,6 +12,7 @@ from gradviz.graph.records import Call, Node
 from gradviz.names.written import Number, numbers_read
 from gradviz.why.handed_on import KEEPING, computed, plain_name
 from gradviz.words.speech import say
+from gradviz.words.words import Words
 
 # losses that are never below 0, and 0 only where their derivative is: at what they aim at
 _LEAST_IS_ZERO = frozenset(
@@ -165,6 +166,19 @@ def _saturated(facts: Facts, node: Node, call: Call) -> Reason | None:
     return Reason(say("zero.saturated", function=function, ends=ends), say("zero.mend_saturated"))
 
 
+def _given_ones(facts: Facts, node: Node, call: Call) -> Reason | None:
+    """Tell of a loss that gets a softmax over a dimension of size 1: exactly 1, whatever went
+    in."""
+    scores = facts.graph.tensor[computed(facts, call.inputs[0])] if call.inputs else None
+    maker = None if scores is None else facts.maker.get(scores.id)
+    if scores is None or maker is None or plain_name(maker.function) != "softmax":
+        return None
+    if (scores.shape or ())[-1:] != (1,):
+        return None
+    place = Words(facts.graph).where(maker)
+    return Reason(say("zero.softmax_given", place=place), say("zero.mend_softmax_of_one"))
+
+
 def _padding(facts: Facts, node: Node, call: Call) -> Reason | None:
     """Tell of a lookup of nothing but the row that learns nothing."""
     if not node.name.startswith("Embedding"):
@@ -182,6 +196,7 @@ def _chooses(facts: Facts, node: Node, call: Call) -> Reason | None:
 
 _REASONS: tuple[Callable[[Facts, Node, Call], Reason | None], ...] = (
     _own_target,
+    _given_ones,
     _by_number,
     _stairs,
     _one_sided,

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from difflib import SequenceMatcher
+from functools import cache
 from typing import Any, NamedTuple
 
 import torch
@@ -85,10 +86,12 @@ def _switches(title: str, module: torch.nn.Module, given: AbstractSet[int]) -> I
         given: the only parameters that count, by identity; all where there are none.
     """
     for path, part in module.named_modules():
-        mine = [p for p in parameters_of(part) if not given or id(p) in given]
-        flags = {p.requires_grad for p in mine}
-        for attribute, value in list(vars(part).items()):
-            if _is_switch(attribute, value, (FLAG,)) and (not value) in flags:
+        own = list(vars(part).items())
+        switches = [(a, value) for a, value in own if _is_switch(a, value, (FLAG,))]
+        mine = parameters_of(part) if switches else ()
+        flags = {p.requires_grad for p in mine if not given or id(p) in given}
+        for attribute, value in switches:
+            if (not value) in flags:
                 yield Switch(".".join(filter(None, (title, path))), attribute, value, True)
     for path, p in module.named_parameters():
         if given and id(p) not in given:
@@ -102,8 +105,13 @@ def _is_switch(attribute: str, value: Any, names: tuple[str, ...]) -> bool:
     """Say whether an attribute looks like a switch of gradients."""
     if not isinstance(value, bool):
         return False
-    alike = SequenceMatcher(None, attribute, FLAG).ratio() >= ALIKE
-    return attribute in (*names, *OTHERS) or (attribute not in _FLAGS and alike)
+    return attribute in (*names, *OTHERS) or (attribute not in _FLAGS and _is_alike(attribute))
+
+
+@cache
+def _is_alike(attribute: str) -> bool:
+    """Say whether an attribute may be the flag misspelled."""
+    return SequenceMatcher(None, attribute, FLAG).ratio() >= ALIKE
 
 
 def _is_read(asked: Silent, attribute: str) -> bool:

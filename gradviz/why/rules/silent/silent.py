@@ -42,6 +42,7 @@ class Silent:
         held: Any,
         graph: Graph | None,
         known: Mapping[str, Any] | None = None,
+        training: Training | None = None,
     ) -> None:
         self.recording = recording
         self.graph = (graph or recording.graph) if recording is not None else Graph()
@@ -50,6 +51,9 @@ class Silent:
         self.models: Mapping[str, torch.nn.Module] = models
         self.held: Mapping[str, tuple[torch.Tensor, str]] = held
         self.known = known or {}  # modules and optimizers that have a name
+        self.training = training or self._training_of(recording)
+        # each with its tensor: while that is held, no other one has its identity
+        self._objects: dict[int, tuple[torch.Tensor, int | None]] = {}
         every = (
             (model, *named)
             for model, module in models.items()
@@ -63,16 +67,16 @@ class Silent:
         sites = {} if self.recording is None else self.recording.sites()
         return Statements(code for site in sites.values() for code in site[::2])
 
-    @cached_property
-    def training(self) -> Training:
-        """What was done with the gradients, in order."""
-        owners = {} if self.recording is None else self.recording.owners_of_gradients()
-        return Training(self.facts, owners)
+    def _training_of(self, recording: Recorded | None) -> Training:
+        """Return what was done with the gradients, in order."""
+        return Training(self.facts, {} if recording is None else recording.owners_of_gradients())
 
     def object_of(self, tensor: torch.Tensor) -> int | None:
         """Return the object id of a live tensor in the graph."""
-        state = self.recording.find(tensor) if self.recording is not None else None
-        return None if state is None else state.object_id
+        if id(tensor) not in self._objects:
+            state = self.recording.find(tensor) if self.recording is not None else None
+            self._objects[id(tensor)] = tensor, None if state is None else state.object_id
+        return self._objects[id(tensor)][1]
 
     @cached_property
     def wanted(self) -> set[int]:

@@ -311,7 +311,7 @@ class Case(Losses):
         others = [*self.optimizers, *self.known_optimizers, *self.modules, *self.known_modules]
         each_once = {id(o): o for o in others}.values()
         known = dict(apart((self.called.get(id(o)) or type(o).__name__, o) for o in each_once))
-        return Silent(self.recording, tensors, self.titled, held, self.graph, known)
+        return Silent(self.recording, tensors, self.titled, held, self.graph, known, self.training)
 
     def size_matters(self, found: Explanation) -> bool:
         """Say whether the size of gradients may explain more than the answer so far."""

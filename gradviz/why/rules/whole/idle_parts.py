@@ -11,7 +11,7 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Backward, Cut, CutReason
-from gradviz.graph.training import Did, Training
+from gradviz.graph.training import Did
 from gradviz.why.explanation import Explanation
 from gradviz.why.fixes import fix_of
 from gradviz.why.many import pattern
@@ -85,7 +85,7 @@ class _Used:
     def __init__(self, case: Case, facts: Facts) -> None:
         assert case.recording is not None
         self.case, self.find = case, case.recording.find
-        self.moments = Training(facts, case.recording.owners_of_gradients()).moments
+        self.moments = case.training.moments
 
     @cached_property
     def held(self) -> set[int]:

@@ -11,6 +11,7 @@ from functools import cached_property
 from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import CutReason
+from gradviz.graph.training import Training
 from gradviz.why.explanation import Explanation
 from gradviz.why.extras import Extras
 from gradviz.why.rules.optimizers.optimizers import Optimizers
@@ -34,6 +35,12 @@ class Losses(Optimizers):
         facts = Facts.of(self.graph)
         known = dict.fromkeys([*reversed(self.started), *self.loss_ids])
         return [i for i in known if i in facts.maker or i in self.loss_ids]
+
+    @cached_property
+    def training(self) -> Training:
+        """What was done with the gradients of the recording, in order."""
+        owners = {} if self.recording is None else self.recording.owners_of_gradients()
+        return Training(Facts.of(self.graph), owners)
 
     @property
     def started(self) -> list[int]:

@@ -4,11 +4,12 @@ they were made."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
+from gradviz.graph.records import Call, Tensor
 from gradviz.names.position import callee_of
 from gradviz.names.statements import statement_making
 from gradviz.why.explanation import Explanation
@@ -72,20 +73,36 @@ def plain_tensors(case: Case) -> Iterator[Plain]:
     """Yield the plain tensors of the user's modules that a loss was computed with, where that was
     recorded: numbers that ask for no gradient, and that nothing writes."""
     facts = Facts.of(case.graph)
-    modules = {id(m): m for m in case.modules} if case.recording else {}
-    behind = facts.ancestors(facts.losses) if modules and facts.losses else set()
-    for module in modules.values() if behind else ():
+    behind = facts.ancestors(facts.losses) if case.recording and facts.losses else set()
+    for module in {id(m): m for m in case.modules}.values() if behind else ():
         word = case.called.get(id(module)) or type(module).__name__
         for spot, value in parts_of_module(word, module):
-            if spot.form != "tensor" or not value.is_floating_point() or value.requires_grad:
-                continue
-            state = case.recording.find(value) if case.recording else None
-            if state is None or facts.writes_by_object.get(state.object_id):
-                continue
-            readers = facts.readers.get(state.object_id, ())
-            tracked = (i for c in readers if c.grad_mode for i in c.outputs)
-            if any(i in behind and case.graph.tensor[i].requires_grad for i in tracked):
+            state = _state_of_constant(case, spot, value)
+            if state and _goes_into(case, facts.readers.get(state.object_id, ()), behind):
                 yield Plain(spot, value, state.id, _is_begun(module, spot, word))
+
+
+def _state_of_constant(case: Case, spot: Spot, value: Any) -> Tensor | None:
+    """Return the state of a plain tensor of numbers that asks for no gradient and that no call
+    wrote."""
+    if spot.form != "tensor" or not value.is_floating_point() or value.requires_grad:
+        return None
+    state = case.recording.find(value) if case.recording else None
+    written = state is not None and Facts.of(case.graph).writes_by_object.get(state.object_id)
+    return None if written else state
+
+
+def _goes_into(case: Case, readers: Iterable[Call], behind: set[int]) -> bool:
+    """Say whether calls compute with it what a loss depends on; also where something was computed
+    from it alone before."""
+    facts, tensor = Facts.of(case.graph), case.graph.tensor
+    for call in (c for c in readers if c.grad_mode and not behind.isdisjoint(c.outputs)):
+        if any(tensor[i].requires_grad for i in call.outputs):
+            return True
+        later = [c for i in call.outputs for c in facts.calls_reading.get(i, ()) if c.id > call.id]
+        if len(call.inputs) == 1 and _goes_into(case, later, behind):
+            return True
+    return False
 
 
 def _is_begun(module: Any, spot: Spot, word: str) -> bool:

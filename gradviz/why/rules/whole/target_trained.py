@@ -10,7 +10,7 @@ import torch
 from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
-from gradviz.graph.training import Did, Training
+from gradviz.graph.training import Did
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
 from gradviz.words.words import Words
@@ -51,7 +51,7 @@ def twin_trained(case: Case, found: Explanation) -> Explanation | None:
     if case.recording is None or not case.graph.backwards:
         return None
     facts = Facts.of(case.graph)
-    moments = Training(facts, case.recording.owners_of_gradients()).moments
+    moments = case.training.moments
     stepped = {i for i, every in moments.items() if any(m.did is Did.STEPPED for m in every)}
     wanted = {case.graph.tensor[i].object_id for i in case.target_ids}
     for target, learner in _twins(case, stepped):
@@ -91,8 +91,9 @@ def _parts(case: Case, module: torch.nn.Module) -> Iterator[Part]:
     """Yield a module and those below it."""
     title = case.called.get(id(module)) or type(module).__name__
     find = case.recording.find if case.recording else lambda _: None
+    met = {id(p): state for p in module.parameters() if (state := find(p)) is not None}
     for path, part in module.named_modules():
-        found = ((name, find(p)) for name, p in part.named_parameters())
+        found = ((name, met.get(id(p))) for name, p in part.named_parameters())
         states = {name: state for name, state in found if state is not None}
         yield Part(
             ".".join(filter(None, (title, path))),

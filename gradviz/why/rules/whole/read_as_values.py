@@ -1,0 +1,47 @@
+"""What a loss reads as a value only: told beside "no fault", where nothing in particular was
+asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradviz.graph.facts import Facts
+from gradviz.graph.records import CutReason
+from gradviz.graph.training import line_of
+from gradviz.why.explanation import Explanation
+from gradviz.words.speech import say
+from gradviz.words.words import Words, reason_of
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+MOST = 3  # that are told
+# cuts that a person writes; what an index or a flag cuts is meant
+_WRITTEN = {CutReason.DETACH, CutReason.DETACH_IN_PLACE, CutReason.DATA, CutReason.COPIED_OUT}
+_WRITTEN |= {CutReason.NO_GRAD, CutReason.INFERENCE_MODE}
+
+
+def nothing_named(case: Case, found: Explanation) -> bool:
+    """Say whether no fault was found, and nothing in particular was asked about."""
+    return case.recorded_and_fine(found) and not case.in_particular and bool(case.modules)
+
+
+def with_read_as_values(case: Case, found: Explanation) -> Explanation | None:
+    """Return the same answer, with the cuts by which a loss reads what is trained as a value."""
+    facts, words = Facts.of(case.graph), Words(case.graph)
+    behind = facts.ancestors(facts.losses) if facts.losses else set()
+    cuts = [c for c in facts.real_cuts if c.output_id in behind and c.reason in _WRITTEN]
+    cuts = [c for c in cuts if facts.leaves_reached(c.input_id)]
+    by_line = {line_of(call := case.graph.call[c.call_id]) or call.id: c for c in reversed(cuts)}
+    told = [
+        say(
+            "losses.value",
+            name=case.graph.tensor[cut.input_id].code_name or words.name(cut.input_id),
+            cutter=reason_of(cut),
+            place=words.where(case.graph.call[cut.call_id]),
+        )
+        for cut in reversed([*by_line.values()])
+    ][:MOST]
+    if not told:
+        return None
+    return found._replace(more=(*found.more, say("losses.values", values=told)))
