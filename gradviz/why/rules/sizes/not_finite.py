@@ -105,7 +105,7 @@ def forward(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanati
     )
     if suspects:
         codes = [sizes.words.code(c) for c in suspects]
-        why = say("small.suspects", why=why, value=value, codes=codes)
+        why = say("small.suspects", why=why, codes=codes)
     return sizes.answer(
         cause,
         "forward_call",

@@ -31,7 +31,8 @@ def with_read_as_values(case: Case, found: Explanation) -> Explanation | None:
     facts, words = Facts.of(case.graph), Words(case.graph)
     behind = facts.ancestors(facts.losses) if facts.losses else set()
     cuts = [c for c in facts.real_cuts if c.output_id in behind and c.reason in _WRITTEN]
-    cuts = [c for c in cuts if facts.leaves_reached(c.input_id)]
+    results = (c for c in cuts if not case.graph.tensor[c.input_id].is_leaf)  # a teacher's weights
+    cuts = [c for c in results if facts.leaves_reached(c.input_id)]
     by_line = {line_of(call := case.graph.call[c.call_id]) or call.id: c for c in reversed(cuts)}
     told = [
         say(
