@@ -93,6 +93,13 @@ def _switches(title: str, module: torch.nn.Module, given: AbstractSet[int]) -> I
         for attribute, value in switches:
             if (not value) in flags:
                 yield Switch(".".join(filter(None, (title, path))), attribute, value, True)
+    yield from _switches_of_parameters(title, module, given)
+
+
+def _switches_of_parameters(
+    title: str, module: torch.nn.Module, given: AbstractSet[int]
+) -> Iterator[Switch]:
+    """Yield the switches without effect that parameters have; arguments as of ``_switches``."""
     for path, p in module.named_parameters():
         if given and id(p) not in given:
             continue
