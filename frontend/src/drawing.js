@@ -14,6 +14,8 @@ export class Drawing {
   groups = []; // cards, arrows and boxes around cards
   /** The upper end of the picture in the numbers of its shapes. */
   top = 0;
+  /** From the numbers of its shapes to those of the page. */
+  shift = { x: 0, y: 0 };
   /** @type {Map<string, Box>} */
   #boxes = new Map();
   /** @type {string[]} */
@@ -32,8 +34,9 @@ export class Drawing {
     this.graph = this.page;
     if (!svg) return;
     this.graph = svg.querySelector(".gv-graph") ?? this.page;
-    const shift = /translate\(\S+[ ,](\S+)\)/.exec(this.graph.getAttribute("transform") ?? "")?.[1];
-    this.top = top - (Number(shift) || 0);
+    const shift = /translate\((\S+)[ ,](\S+)\)/.exec(this.graph.getAttribute("transform") ?? "");
+    this.shift = { x: (Number(shift?.[1]) || 0) - left, y: (Number(shift?.[2]) || 0) - top };
+    this.top = -this.shift.y;
     this.size.natural = Number(svg.getAttribute("width")) / width;
     this.size.smallestText = smallestText(svg);
     this.page.append(...svg.childNodes);

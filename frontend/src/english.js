@@ -11,6 +11,7 @@ export const ENGLISH = {
   picture: "picture",
   unreadable: "This picture could not be read.",
   hint: "Drag to see the rest, or",
+  click_a_card: "Click a card: where does its gradient go?",
   zoom_in: "Zoom in",
   zoom_out: "Zoom out",
   fit: "Fit",

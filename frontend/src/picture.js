@@ -2,8 +2,9 @@
 
 import { makeElement, makeSvgElement } from "./dom.js";
 import { Drawing } from "./drawing.js";
-import { makeFactsBox } from "./facts_box.js";
+import { makeStrip } from "./strip.js";
 import { growBox } from "./geometry.js";
+import { glide, remember } from "./glide.js";
 import { drawHandles } from "./handles.js";
 import { bareId, drawMarks, makeOutline } from "./marks.js";
 import { cardOf, closed, closedInside, findMoved, nextAlarm } from "./opening.js";
@@ -57,8 +58,8 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   frame.append(makeSvgElement("svg", canvas, stage));
   const view = makeView(frame, stage, { onMove, firstCard: () => firstCard()?.getBoundingClientRect() });
   const toolbar = makeToolbar(view, makeSaveMenu(() => ({ svg: drawnSvg, name: fileName(settings) })));
-  el.append(bar.element, standIn, frame, toolbar.element);
-  const factsBox = makeFactsBox(el, prefix);
+  const strip = makeStrip(prefix);
+  el.append(bar.element, standIn, frame, strip.element, toolbar.element);
   const clean = makeCleaner(prefix);
 
   let drawing = new Drawing(null);
@@ -67,6 +68,8 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   let selected = "";
   /** @type {Record<string, Card>} */
   let cards = {}; // what is known of each card of the state
+  /** @type {State["arrows"]} */
+  let arrows = {};
   /** @type {Marks} */
   let changes = new Map();
   /** @type {Outline | null} */
@@ -82,7 +85,7 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   /** @param {boolean} isPartHidden */
   function onMove(isPartHidden) {
     toolbar.showHint(isPartHidden && drawing.cards.size > 0);
-    factsBox.close();
+    strip.close();
   }
 
   // ---- drawing
@@ -120,6 +123,7 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   function redrawMarks() {
     const card = selected ? cards[selected] : undefined;
     bar.offer(outline ? card?.members ?? [] : []);
+    strip.pin(card ?? null);
     drawMarks(marks, drawing, changes, selected, card);
     frame.classList.toggle("gv-selecting", Boolean(card));
   }
@@ -174,13 +178,16 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
    * @param {Marks} nextChanges
    */
   function show(state, nextChanges) {
-    factsBox.close();
+    strip.close();
     settings = state.settings ?? "";
     toolbar.showSettings(settings);
     const key = focusedKey();
     const moved = findMoved(outline, state.outline);
-    [cards, changes, outline] = [state.cards, nextChanges, state.outline ?? null];
-    if (state.svg !== drawnSvg || !state.svg) showPicture(state, key, moved);
+    const isOther = state.svg !== drawnSvg || !state.svg;
+    const before = isOther && !moved && state.svg && nextChanges.size ? remember(drawing, cards, arrows) : null;
+    [cards, arrows, changes, outline] = [state.cards, state.arrows, nextChanges, state.outline ?? null];
+    if (isOther) showPicture(state, key, moved);
+    strip.tell(state.svg ? state.legend ?? [] : [], state.notes ?? []);
     for (const cardId of drawing.cards.keys()) labelCard(cardId);
     if (!drawing.cards.has(selected)) selected = "";
     bar.show(drawing.cards.size ? outline : null);
@@ -188,6 +195,7 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     pointed = state.points?.ids ?? [];
     for (const group of drawing.groups) group.classList.toggle("gv-pointed", pointed.includes(bareId(group)));
     redrawMarks();
+    if (before) glide(before, drawing, state);
     if (wanted) queueMicrotask(arrive); // whoever shows this state selects a card afterwards
   }
 
@@ -234,7 +242,7 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     wanted = next;
     const isThere = opener.has(opened);
     bar.say(isThere ? "" : sentence("not_on_page", { name }));
-    factsBox.close();
+    strip.close();
     if (isThere) opener.open(opened);
     return isThere;
   }
@@ -320,7 +328,7 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     drawing.cards.get(cardId)?.focus({ preventScroll: true });
   }
   function closeOrLetGo() {
-    if (factsBox.about) factsBox.close();
+    if (strip.about) strip.close();
     else if (selected) choose("");
     else if (outline?.opened.length) close(outline.opened[outline.opened.length - 1]);
   }
@@ -346,11 +354,11 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     if (!isPlacing) view.reveal(target.getBoundingClientRect());
     target.setAttribute("aria-describedby", `${prefix}-facts`);
     focusRing.replaceChildren(makeOutline("gv-mark-focus", growBox(box, 6)));
-    if (!isPlacing) factsBox.open(target, card);
+    if (!isPlacing) strip.open(target, card);
   });
   frame.addEventListener("focusout", () => {
     focusRing.replaceChildren();
-    factsBox.close();
+    strip.close();
   });
   listenToKeys(frame, view, {
     choose,
@@ -359,7 +367,7 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     closeOrLetGo,
     goTo: (from, key) => focusCard(drawing.neighbourOf(from, key)),
   });
-  listenToPointer(frame, view, { press, open, turn, factsBox, cardOf: (cardId) => cards[cardId] });
+  listenToPointer(frame, view, { press, open, turn, strip, cardOf: (cardId) => cards[cardId] });
 
   const observer = new ResizeObserver(() => view.resize());
   observer.observe(frame);
@@ -372,7 +380,7 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     lightPlace: (isOn) => { frame.classList.toggle("gv-pointing", isOn); },
     destroy() {
       observer.disconnect();
-      factsBox.close();
+      strip.close();
     },
   };
 }

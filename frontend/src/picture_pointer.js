@@ -18,10 +18,10 @@ const SLACK = 4; // CSS pixels that a pointer may move in a click
  *   open(cardId: string): boolean,
  *   turn(handle: { name: string, isOpen: boolean }): boolean,
  *   cardOf(cardId: string): Card | undefined,
- *   factsBox: ReturnType<typeof import("./facts_box.js").makeFactsBox>,
+ *   strip: ReturnType<typeof import("./strip.js").makeStrip>,
  * }} given
  */
-export function listenToPointer(frame, view, { press, open, turn, cardOf, factsBox }) {
+export function listenToPointer(frame, view, { press, open, turn, cardOf, strip }) {
   /** @type {{ x: number, y: number, isFar: boolean } | null} */
   let drag = null;
   frame.addEventListener("pointerdown", (event) => {
@@ -62,11 +62,11 @@ export function listenToPointer(frame, view, { press, open, turn, cardOf, factsB
     still = null;
     const element = cardAround(target);
     const card = cardOf(element?.dataset.gv ?? "");
-    if (!element || !card) factsBox.closeSoon();
-    else if (element === factsBox.about || buttons) factsBox.keep();
-    else factsBox.openSoon(factsBox.about ? 40 : 110, element, card);
+    if (!element || !card) strip.closeSoon();
+    else if (element === strip.about || buttons) strip.keep();
+    else strip.openSoon(strip.about ? 40 : 110, element, card);
   });
-  frame.addEventListener("pointerleave", () => factsBox.closeSoon());
+  frame.addEventListener("pointerleave", () => strip.closeSoon());
 
   frame.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && !event.metaKey) return; // a plain wheel scrolls the notebook

@@ -26,6 +26,10 @@ export interface State {
   settings?: string;
   /** The code with the choices filled in; left out where there is no source, and where nothing can be chosen. */
   code?: CodeLine[];
+  /** Kind and words of each sign of the picture, which has no legend of its own then. */
+  legend?: [kind: string, words: string][];
+  /** What is told under the legend. */
+  notes?: string[];
   /** Nothing is to be marked as changed. */
   afresh?: boolean;
   /** What of an outline is open, and what can be gone to; null where nothing can be opened. */

@@ -106,7 +106,7 @@ test("all that is said comes from the table, the state or the code", () => {
     name, `⟦${name}${(text.match(/\{\w+\}/g) ?? []).map((field) => `⟪${field}⟫`).join("")}⟧`,
   ])));
   const states = [
-    makeState(["a", "b"]),
+    makeState(["a", "b"], { legend: [["forward", ""]] }),
     makeState(["a", "c"], { values: { a: 2 } }),
     makeState(["a"], { svg: "<svg>", text: "", sentence: "s" }),
   ];

@@ -42,11 +42,14 @@ from gradviz.live.fields import Fields
 from gradviz.live.filled import Filled, fill_in
 from gradviz.live.still import VIEW, marked
 from gradviz.names.position import display_name, shell
+from gradviz.picture import render
 from gradviz.picture.explaining import Listing
-from gradviz.picture.figure import Figure
+from gradviz.picture.figure import WIDTH, Figure
+from gradviz.picture.scene import Scene
 from gradviz.picture.state import state, text_of
 from gradviz.picture.table import COLUMNS
 from gradviz.picture.table import rows as table_rows
+from gradviz.picture.together import Together
 from gradviz.recording import Recording, record
 from gradviz.watch.walk import without_collector
 from gradviz.words import given
@@ -198,6 +201,8 @@ class Run(Fields):
         self.recording = record()
         self.error = self.printed = ""
         self.lines: tuple[int, ...] = ()
+        self.together: Together | None = None  # the pictures among which it keeps its places
+        self._laid_out = Scene()  # what was laid out when its picture was drawn
 
     @classmethod
     def of(cls, recording: Recording) -> Run:
@@ -222,6 +227,11 @@ class Run(Fields):
         left, left_before = ((r.settings, r.error, r.printed, r.lines) for r in (self, before))
         if left == left_before and self.graph.same_but_numbered(before.graph):
             self.figure, self.state = before.figure.of(self.graph), before.state
+            self._laid_out = before._laid_out
+            if self._is_placed and self.together is not None:
+                self.together.add(self.settings, self.figure.scene)
+                if self.together.whole != self._laid_out:
+                    self.state = {**self.state, "svg": self._placed_svg()}
         else:
             self.figure.arrange_like(before.figure)
 
@@ -233,6 +243,8 @@ class Run(Fields):
     @cached_property
     def state(self) -> dict[str, Any]:
         """Everything that is shown, as plain data, without the text twin of a picture."""
+        if self._is_placed and self.together is not None:
+            self.together.add(self.settings, self.figure.scene)
         shown = state(
             self.figure,
             error=self.error,
@@ -240,9 +252,32 @@ class Run(Fields):
             lines=self.lines,
             listing=self.listing,
             words=False,
+            svg_of=self._placed_svg if self._is_placed else None,
         )
         code = self.filled.sent if self.filled else None
         return {**shown, "settings": self.settings, **({"code": code} if code else {})}
+
+    @cached_property
+    def _is_placed(self) -> bool:
+        """Whether its cards keep the places of earlier pictures: an outline has its own way."""
+        return (
+            self.together is not None
+            and render.keeps_places()
+            and self.figure.outlined is None
+            and bool(self.figure.scene.cards)
+        )
+
+    def join(self, together: Together) -> None:
+        """Take its place among the pictures of other runs."""
+        self.together = together
+        if self._is_placed:
+            together.add(self.settings, self.figure.scene)
+
+    def _placed_svg(self) -> str:
+        """Draw its picture among the others."""
+        assert self.together is not None
+        self._laid_out = self.together.whole
+        return self.together.svg(self.figure.scene, WIDTH)
 
     @cached_property
     def whole(self) -> dict[str, Any]:
@@ -368,6 +403,7 @@ class Exploration(Fields):
         self._raw: dict[str, Any] = {}  # the controls' states in that run
         self._afresh = False  # the next picture is a beginning, not a change
         self._runs: dict[str, Run] = {}  # the last one of each of the newest settings
+        self._together = Together()
         self._graph_widget: GraphWidget | None = None
         self._setting: int | None = None  # thread that is setting several controls
         self._closed = False  # its panel: the cell that showed it was run again
@@ -529,6 +565,7 @@ class Exploration(Fields):
         raw = {name: control.raw for name, control in self._controls.items()}
         chosen = {name: control.at(raw[name]) for name, control in self._controls.items()}
         run, before = self._new_run(chosen), self._run
+        run.together = self._together
         self._raw = raw
         try:
             self._perform(run, chosen)
@@ -735,11 +772,17 @@ class Exploration(Fields):
 
     def book(self) -> dict[str, Any]:
         """Return all states and the controls that choose one, as plain data for an exported page.
+        Every card stands where it stands in all of them.
 
         Raises:
             GradvizError: a control's states cannot be listed.
         """
-        states = [state for _, state in self.states()]
+        names, together = [control["name"] for control in self.controls], Together(most=None)
+        ways = itertools.product(*(c.choices.items() for c in self._controls.values()))
+        runs = [self._fresh(dict(zip(names, pairs, strict=True))) for pairs in ways]
+        for run in runs:
+            run.join(together)
+        states = [run.whole for run in runs]
         controls = self.controls
         return {
             "title": self._name,

@@ -8,8 +8,7 @@ what is there by then.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gradviz.graph.facts import Facts
@@ -17,8 +16,9 @@ from gradviz.graph.records import Accumulated, Changed, Freed, Graph, Hooked, No
 from gradviz.picture import cards, dot, fold, render
 from gradviz.picture.arrange import arranged
 from gradviz.picture.figure import WIDTH, Figure
-from gradviz.picture.scene import Arrow, Box, Card, Row, Scene
+from gradviz.picture.scene import Box, Card, Row, Scene
 from gradviz.picture.telling import Story
+from gradviz.picture.together import laid_over, whole_of
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 LIMIT = 400  # steps of one player
 # in a long recording, as many fewer steps as each one costs more, but some
 WORK, LEAST = 100_000, 20
-
-Key = tuple[int, int, bool, int]  # tail, head, whether it is a cut, which of several alike
 
 
 class Step(NamedTuple):
@@ -155,7 +153,7 @@ def _so_far(scene: Scene, running: bool) -> Scene:
 def _drawn_alike(scenes: Sequence[Scene], graph: Graph) -> list[Scene]:
     """Return the scenes with the same cards, arrows and frames; what a step lacks is absent
     there."""
-    union, padded = _laid_over(scenes)
+    union, padded = laid_over(_placed(scenes))
     groups = fold.groups(union, graph)
     if groups:
         union = fold.contract(union, groups)
@@ -173,25 +171,6 @@ def _with_fold_note(small: Scene, whole: Scene) -> Scene:
     many, few = (sum(not c.absent for c in scene.cards) for scene in (whole, small))
     note = say("card.note_folded", cards=many, boxes=few)
     return small._replace(notes=(*small.notes, *([note] if many > few else [])))
-
-
-def _laid_over(scenes: Sequence[Scene]) -> tuple[Scene, list[Scene]]:
-    """Return a scene of everything that is ever there, and each scene in its terms. The last one
-    decides about order."""
-    placed = _placed(scenes)
-    latest_cards: dict[int, Card] = {}
-    arrows: dict[Key, Arrow] = {}
-    boxes: list[Box] = []
-    for scene in reversed(placed):
-        latest_cards = {c.id: c for c in scene.cards} | latest_cards
-        arrows = arrows | {key: a for key, a in _keyed(scene.arrows) if key not in arrows}
-        for box in scene.boxes:
-            if not any(_is(u, box, scene) for u in boxes) and all(_nested(u, box) for u in boxes):
-                boxes.append(box)
-    union = Scene(
-        tuple(latest_cards[i] for i in sorted(latest_cards)), tuple(arrows.values()), tuple(boxes)
-    )
-    return union, [_in_terms_of(union, list(arrows), scene) for scene in placed]
 
 
 def _placed(scenes: Sequence[Scene]) -> list[Scene]:
@@ -226,62 +205,6 @@ def _placed(scenes: Sequence[Scene]) -> list[Scene]:
     return renumbered[::-1]
 
 
-def _keyed(arrows: Iterable[Arrow]) -> Iterator[tuple[Key, Arrow]]:
-    """Yield each arrow after the key that it has in every scene with it."""
-    alike: Counter[tuple[int, int, bool]] = Counter()
-    for a in arrows:
-        ends = (a.tail, a.head, a.kind == "cut")
-        yield (*ends, alike[ends]), a
-        alike[ends] += 1
-
-
-def _is(whole: Box, box: Box, scene: Scene) -> bool:
-    """Tell whether a frame of the whole, as far as its cards are there, is this frame of a step."""
-    return whole.kind == box.kind and {*whole.members} & {c.id for c in scene.cards} == {
-        *box.members
-    }
-
-
-def _nested(one: Box, other: Box) -> bool:
-    """Tell whether one of two frames can stand within the other, or beside it."""
-    a, b = {*one.members}, {*other.members}
-    return a <= b or b <= a or not a & b
-
-
-def _in_terms_of(union: Scene, keys: Sequence[Key], scene: Scene) -> Scene:
-    """Return a scene with the cards, arrows and frames of the union; what it lacks is absent."""
-    cards = {card.id: card for card in scene.cards}
-    arrows = dict(_keyed(scene.arrows))
-    return Scene(
-        tuple(cards.get(c.id, c._replace(absent=True)) for c in union.cards),
-        tuple(
-            arrows.get(key, a._replace(absent=True))
-            for key, a in zip(keys, union.arrows, strict=True)
-        ),
-        tuple(_frame_in(scene, frame) for frame in union.boxes),
-        (*scene.notes, *_notes_on_frames_left_out(union, scene)),
-    )
-
-
-def _frame_in(scene: Scene, frame: Box) -> Box:
-    """Return a frame of the union with the label that it has in a scene, absent where it is not
-    there."""
-    for box in scene.boxes:
-        if _is(frame, box, scene):
-            return frame._replace(label=box.label, absent=False)
-    return frame._replace(absent=True)
-
-
-def _notes_on_frames_left_out(union: Scene, scene: Scene) -> Iterator[str]:
-    """Say what is inside of the scene's frames that are none of the union's."""
-    names = {card.id: card.name or card.title for card in scene.cards}
-    for box in scene.boxes:
-        if any(_is(frame, box, scene) for frame in union.boxes):
-            continue
-        members = ", ".join(names[member] for member in box.members)
-        yield say("card.frame_left_out", frame=box.label, members=members)
-
-
 # --- pictures -------------------------------------------------------------------------------------
 
 
@@ -292,7 +215,7 @@ def _svgs(scenes: Sequence[Scene]) -> tuple[list[str] | None, str]:
         return None, ""
     if len(scenes[-1].cards) > fold.LIMIT:
         return None, say("picture.too_many_steps", n=len(scenes[-1].cards))
-    whole = _whole(scenes)
+    whole = whole_of(scenes)
     try:
         source, how, _ = render.best(whole, WIDTH)
         pieces = [dot.pieces(scene, how) for scene in scenes]
@@ -300,32 +223,6 @@ def _svgs(scenes: Sequence[Scene]) -> tuple[list[str] | None, str]:
     except render.CannotDraw as why:
         return None, str(why)
     return [start + "".join(drawn.get(piece, "") for piece in step) + end for step in pieces], ""
-
-
-def _whole(scenes: Sequence[Scene]) -> Scene:
-    """Return what is laid out: every card and frame, and every arrow with its largest chip."""
-    last = scenes[-1]
-    arrows = []
-    for i, a in enumerate(last.arrows):
-        looks = [s.arrows[i] for s in scenes if not s.arrows[i].absent]
-        widest = max(looks, key=lambda a: len(a.mark + a.label))
-        kind = min((look.kind for look in looks), key=fold.STRENGTH.index)
-        arrows.append(a._replace(kind=kind, mark=widest.mark, label=widest.label, absent=False))
-    boxes = [
-        max((s.boxes[i] for s in scenes), key=lambda b: len(b.label))._replace(absent=False)
-        for i in range(len(last.boxes))
-    ]
-    notes = tuple(dict.fromkeys(note for s in scenes for note in s.notes))
-    cards_present = [
-        max((s.cards[i] for s in scenes), key=lambda c: not c.absent)
-        for i in range(len(last.cards))
-    ]
-    return Scene(
-        tuple(c._replace(rows=c.room[-1], absent=False) for c in cards_present),
-        tuple(arrows),
-        tuple(boxes),
-        notes,
-    )
 
 
 def _present(scene: Scene) -> tuple[Scene, dict[str, str]]:

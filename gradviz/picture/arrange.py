@@ -33,7 +33,26 @@ def arranged(scene: Scene, like: Scene | None = None) -> Scene:
         tag = _tag([leaves[i] for i in dict.fromkeys(a.tail for a in same)], len(cards))
         cards.append(tag._replace(absent=same[0].absent))
         arrows.append(_as_one(same, tag.id))
-    return _short_cuts(scene._replace(cards=tuple(cards), arrows=tuple(arrows)))
+    with_tags = scene._replace(cards=tuple(cards), arrows=tuple(arrows))
+    return _short_cuts(_with_badges(with_tags, like))
+
+
+def _with_badges(scene: Scene, like: Scene) -> Scene:
+    """Return the scene without frames around single cards that ran without recording: such a card
+    says so itself."""
+    alone = [box.kind == "region" and len(box.members) == 1 for box in like.boxes]
+    if not any(alone):
+        return scene
+    cards = list(scene.cards)
+    for box, is_alone in zip(scene.boxes, alone, strict=True):
+        if is_alone and not box.absent and not cards[box.members[0]].absent:
+            card = cards[box.members[0]]
+            badge = Row("untracked", "", box.mode)
+            cards[box.members[0]] = card._replace(rows=(*card.rows, badge))
+    frames = [box for box, is_alone in zip(scene.boxes, alone, strict=True) if not is_alone]
+    arrows = [a._replace(to_frame=False) for a in scene.arrows]
+    kept = tuple(arrows) if not any(box.kind == "region" for box in frames) else scene.arrows
+    return scene._replace(cards=tuple(cards), arrows=kept, boxes=tuple(frames))
 
 
 def _leaves(scene: Scene, like: Scene) -> dict[int, Card]:

@@ -39,7 +39,7 @@ BREAKS = ")]}=·→+("
 # where the words on a chip go on in the next line: beside an arrow, and in the corner of a frame
 PAUSES, FRAME_PAUSES = " · ", " · |, |: "
 CHIPS = ("state", "grad_fn", "untracked")  # what may stand beside a value
-PAIR_WIDTH, PAIR_HEIGHT, PAIR_GAP = 180, 16, 5  # points, of a value with a chip
+PAIR_WIDTH, PAIR_HEIGHT, PAIR_GAP = 145, 16, 5  # points, of a value with a chip
 STRIP_CHARS = 27  # of a line that may break
 LINE = 8  # points; less free room than this in a card is not seen
 
@@ -158,23 +158,87 @@ def _arrows(
         if box.kind == "region"
         for m in box.members
     }
-    titles = {c.id: c.rows[0].text for c in scene.cards}
+    said = {c.id: words_of(c) for c in scene.cards}
     for i, a in enumerate(scene.arrows):
         link = (a.tail, a.head)
         # an xlabel takes no room
         is_beside = how.across or (how.chars < UNSET and link in rows.long)
         words_at = "xlabel" if is_beside else "label"
-        label = _label(a)
-        if how.across and a.kind == "cut" and _is_said(a, titles[a.head]):
-            label = "✂"
+        label = _shown_label(a, said[a.head], how)
         look = _arrow(a.kind, label, words_at, link in beside, link in rows.main, rows.spans[i])
         look += f' lhead="{region[a.head]}"' if a.to_frame else ""
         yield f'  n{a.tail} -> n{a.head} [key="e{i}" id="e{i}" {look}];'
 
 
-def _is_said(cut: Arrow, title: str) -> bool:
-    """Tell whether the code on the card that a cut leads to says its reason."""
-    return cut.short.removeprefix("✂ ").strip(".") in title
+def words_of(card: Card) -> str:
+    """Return all that stands on a card."""
+    return "\n".join(row.drawn for row in card.rows)
+
+
+def _shown_label(arrow: Arrow, said: str, how: Arrangement) -> str:
+    """Return what stands at an arrow: between two cards side by side only the sign of a cut, where
+    ``said``, what stands on the second one, has its reason."""
+    label = _label(arrow)
+    is_said = arrow.kind == "cut" and arrow.short.removeprefix("✂ ").strip(".") in said
+    return "✂" if how.across and is_said else label
+
+
+class OwnLook(NamedTuple):
+    """A card or an arrow of one of several pictures that were laid out as one.
+
+    Attributes:
+        id: that it has in its own picture.
+        kind: of card or arrow.
+        label: DOT's label.
+        less: points by which a card is narrower and lower than its place.
+        to_frame: whether an arrow ends at a frame.
+    """
+
+    id: str
+    kind: str
+    label: str
+    less: tuple[float, float] = (0, 0)
+    to_frame: bool = False
+
+
+def own_look(card: Card, place: Card, how: Arrangement) -> OwnLook:
+    """Return a card in its own size, for a place with room for its rows in every picture."""
+    width = _card_width(place, how.chars) - _table_width(card.rows, how.chars)
+    height = max(_table_height(rows, how.chars) for rows in place.room) - _table_height(
+        card.rows, how.chars
+    )
+    label = _table(card.kind, card.rows, how.chars)
+    return OwnLook(f"n{card.id}", card.kind, label, (width, height))
+
+
+def arrow_look(number: int, arrow: Arrow, said: str, how: Arrangement) -> OwnLook:
+    """Return an arrow with its own chip.
+
+    Args:
+        number: of the arrow in its picture.
+        arrow: itself.
+        said: what stands on the card that it leads to.
+        how: the arrangement of all pictures.
+    """
+    text = _shown_label(arrow, said, how)
+    label = _chip(text, theme.CHIPS[arrow.kind]) if text else ""
+    return OwnLook(f"e{number}", arrow.kind, label, to_frame=arrow.to_frame)
+
+
+def frame_looks(scene: Scene, how: Arrangement) -> dict[str, str]:
+    """Return the labels of those frames that are not absent, by their names in DOT."""
+    beside = _beside(scene, how)
+    return {
+        f"cluster_{k}": _box_chip(box, box.members in beside)
+        for k, box in enumerate(_frames(scene))
+        if not box.absent
+    }
+
+
+def line_of(kind: str) -> dict[str, str]:
+    """Return the attributes of one line of one kind of arrow: every one that differs by kind."""
+    plain = {"dir": "forward", "arrowtail": "none", "arrowhead": "normal", "style": "solid"}
+    return {**plain, **{name: f"{value}" for name, value in _line(kind).items()}}
 
 
 def _columns(rows: Plan) -> Iterator[str]:
@@ -336,12 +400,27 @@ def _lines(row: Row, chars: int) -> list[str]:
     """Wrap one row."""
     look = theme.ROWS[row.kind]
     text = row.drawn if look.mono else shorten(row.drawn, VALUE_CHARS)
+    row_chars = STRIP_CHARS
     if chars == ACROSS.chars and not look.mono:
-        chars = UNSET  # what is under the code makes a card no wider than its neighbours leave room
+        chars, row_chars = UNSET, ACROSS.chars
     width = min(look.chars, chars)
-    parts = text.split("\n") if len(text) > STRIP_CHARS else [text.replace("\n", " ")]
     most = look.lines + (chars < look.chars)
-    return [line for part in parts for line in wrap(part, width, most)]
+    return [line for part in _joined(text, row_chars) for line in wrap(part, width, most)]
+
+
+def _joined(text: str, chars: int) -> list[str]:
+    """Return lines, those that have room in one line joined.
+
+    >>> _joined("5\\n→ AccumulateGrad\\n→ a.grad: None → 5", 21)
+    ['5 → AccumulateGrad', '→ a.grad: None → 5']
+    """
+    lines: list[str] = []
+    for part in text.split("\n"):
+        if lines and len(lines[-1]) + len(part) < chars:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(part)
+    return lines
 
 
 def _pair(strip: Strip, fill: str) -> str:
@@ -593,7 +672,9 @@ def _plan(scene: Scene, beside: list[tuple[int, int]], how: Arrangement) -> Plan
 
 def _footer(scene: Scene) -> str:
     """Write the legend, on one line where there is room, and the notes under it."""
-    rows = ["".join(map(_sign, line)) for line in _legend_lines(_signs(scene))]
+    if scene.is_bare:
+        return ""
+    rows = ["".join(map(_sign, line)) for line in _legend_lines(signs(scene))]
     notes = [line for note in scene.notes for line in wrap(note, 90, 3)]
     rows += [f"<td>{_text(line, NOTE)}</td>" for line in notes]
     if not rows:
@@ -603,7 +684,7 @@ def _footer(scene: Scene) -> str:
     return f"<{_grid(tables, 1)}>"
 
 
-def _signs(scene: Scene) -> list[str]:
+def signs(scene: Scene) -> list[str]:
     """Return what the legend of a scene explains."""
     things: list[Arrow | Card | Box] = [*scene.arrows, *scene.cards, *scene.boxes]
     used = {thing.kind for thing in things if not thing.absent}

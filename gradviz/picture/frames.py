@@ -71,7 +71,10 @@ def _regions(graph: Graph, cards: list[Card]) -> list[tuple[str, Box]]:
         if made and modes[run_of[made.id]] and _stands_in_region(card, made):
             members.setdefault(run_of[made.id], []).append(card.id)
     return [
-        (modes[run], Box("region", say("card.not_recorded", mode=modes[run]), tuple(ids)))
+        (
+            modes[run],
+            Box("region", say("card.not_recorded", mode=modes[run]), tuple(ids), mode=modes[run]),
+        )
         for run, ids in members.items()
     ]
 

@@ -17,6 +17,8 @@ GAP = 3.5  # points between a chip and its line
 CLEAR = 0.7  # points that a chip keeps from everything but its line
 # share of a line's direction that goes down, above which it meets its card from above or below
 STEEP = 0.5
+TIP = 7.0  # points of an arrow's head
+CORNER = 8.0  # points by which the corner of a card is round
 STEP = 3.0  # points between the samples of a line
 CELL = 24.0  # points; side of the squares by which the samples of lines are looked up
 # where on its line a chip stands, best first
@@ -101,6 +103,29 @@ class Spline(NamedTuple):
             return Spline([*middle[:-1], last], start=first)
         return Spline([first, *middle[1:]], end=last)
 
+    def with_tips(self, *, back: bool, ahead: bool) -> Spline:
+        """Return the same way with the heads at its ends that are asked for, and no others."""
+        points, start, end = list(self.points), self.start, self.end
+        if back and start is None:
+            start, points[0] = points[0], _towards(points[0], points[1], TIP)
+        elif not back and start is not None:
+            points[0], start = start, None
+        if ahead and end is None:
+            end, points[-1] = points[-1], _towards(points[-1], points[-2], TIP)
+        elif not ahead and end is not None:
+            points[-1], end = end, None
+        return Spline(points, start, end)
+
+    def reaching(self, tail: Rect, head: Rect | None) -> Spline:
+        """Return the way, lengthened by straight pieces to the borders of the boxes at its ends;
+        ``head``: None where it ends at something else."""
+        points, start, end = list(self.points), self.start, self.end
+        points, start = _lengthened(points, start, tail)
+        if head is not None:
+            turned, end = _lengthened(points[::-1], end, head)
+            points = turned[::-1]
+        return Spline(points, start, end)
+
     def samples(self) -> list[Point]:
         """Return points along it, close together, from tip to tip."""
         along = [self.start] if self.start else []
@@ -135,6 +160,33 @@ def _normals(points: list[Point]) -> list[Point]:
         length = math.hypot(x1 - x0, y1 - y0) or 1
         normals += [((y0 - y1) / length, (x1 - x0) / length)] * len(run)
     return normals
+
+
+def _towards(point: Point, other: Point, by: float) -> Point:
+    """Return the point that lies ``by`` points from one point towards another."""
+    length = math.dist(point, other) or 1
+    share = min(1, by / length)
+    return (point[0] + (other[0] - point[0]) * share, point[1] + (other[1] - point[1]) * share)
+
+
+def _lengthened(
+    points: list[Point], tip: Point | None, box: Rect
+) -> tuple[list[Point], Point | None]:
+    """Return a way, and the tip before its beginning, from a box on that was made smaller."""
+    old = tip or points[0]
+    inset = min(CORNER, (box.x1 - box.x0) / 2, (box.y1 - box.y0) / 2)
+    x = min(max(old[0], box.x0), box.x1)
+    y = min(max(old[1], box.y0), box.y1)
+    if math.dist(old, (x, y)) < 1:
+        return points, tip
+    if box.x0 < x < box.x1:
+        x = min(max(x, box.x0 + inset), box.x1 - inset)
+    else:
+        y = min(max(y, box.y0 + inset), box.y1 - inset)
+    first = points[0]
+    begin = _towards((x, y), first, math.dist(tip, first)) if tip else (x, y)
+    between = [_towards(begin, first, math.dist(begin, first) * share) for share in (1 / 3, 2 / 3)]
+    return [begin, *between, *points], (x, y) if tip else None
 
 
 class Chip(NamedTuple):

@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 
 from gradviz.graph.records import GradvizError
 from gradviz.picture import theme
-from gradviz.picture.dot import ACROSS, ARRANGEMENTS, Arrangement, Piece
+from gradviz.picture.dot import ACROSS, ARRANGEMENTS, Arrangement, OwnLook, Piece, line_of
 from gradviz.picture.dot import dot as write_dot
 from gradviz.picture.geometry import Chip, Point, Rect, Spline, corners, place
 from gradviz.picture.scene import Scene
@@ -156,6 +156,8 @@ def _best(scene: Scene, width: int, like: Arranged | None, legend: tuple[str, ..
     """Find the best arrangement, once. ``legend`` only tells languages apart: a scene does not
     hold its legend."""
     enough = Flaws(0, like.flaws.hidden) if like else Flaws()
+    if scene.is_bare:  # each of the pictures that share it finds places for its own words
+        enough = Flaws(0, sys.maxsize)
     tried: dict[str, Arranged] = {}
     across = (ACROSS,) if _goes_across(scene) else ()
     for how in (*((like.how,) if like else ()), *across, *ARRANGEMENTS):
@@ -368,7 +370,8 @@ def _place_chips(graph: Any, chips: list[tuple[Any, Chip]], lines: list[list[Poi
     cards = [_rect(n.attr["pos"], n.attr["width"], n.attr["height"]) for n in graph.nodes()]
     frames, words = [], []
     for frame in graph.subgraphs():
-        if frame.graph_attr["bb"] and frame.name and frame.name.startswith("cluster"):
+        is_seen = frame.graph_attr["style"] != "invis"
+        if is_seen and frame.graph_attr["bb"] and frame.name and frame.name.startswith("cluster"):
             box = Rect(*map(float, frame.graph_attr["bb"].split(",")))
             frames.append(box)
             words.append((frame.graph_attr, _words(frame.graph_attr, box)))
@@ -390,7 +393,13 @@ def _place_chips(graph: Any, chips: list[tuple[Any, Chip]], lines: list[list[Poi
 def _make_room(graph: Any, box: Rect) -> None:
     """Make a page large enough for the words of a frame, which Graphviz does not reckon with."""
     for k, (x, y) in enumerate((box[:2], box[2:])):
-        unseen = {"style": "invis", "shape": "point", "width": "0.01", "label": ""}
+        unseen = {
+            "style": "invis",
+            "shape": "point",
+            "width": "0.01",
+            "height": "0.01",
+            "label": "",
+        }
         graph.add_node(f"room{k}_{x:.0f}_{y:.0f}", pos=f"{x:.2f},{y:.2f}", **unseen)
 
 
@@ -487,6 +496,8 @@ def _edge_look(piece: Piece, edge: Any, forward: Any) -> dict[str, str]:
     look: dict[str, str] = edge.attr.to_dict()
     if forward is None:
         return look
+    if piece.kind == "cut":
+        return {**forward.attr.to_dict(), **line_of("cut"), "lp": look["lp"]}
     if piece.kind in ("gradient", "raise"):
         return look | _back(piece.kind)
     return {**forward.attr.to_dict(), "lp": look["lp"]}
@@ -515,6 +526,112 @@ def _piece(piece: Piece, name: str, groups: Mapping[str, Any]) -> str:
         ElementTree.tostring(part, encoding="unicode").replace(f' xmlns="{SVG[1:-1]}"', "")
         for part in parts
     )
+
+
+def placed(
+    dot: str,
+    cards: Mapping[str, OwnLook],
+    arrows: Mapping[str, OwnLook],
+    frames: Mapping[str, str],
+    titles: Mapping[str, str],
+) -> str:
+    """Draw one of several pictures that are laid out as one, as SVG.
+
+    Args:
+        dot: the source that is laid out.
+        cards: what stands at a place, by the name of the place; other places stay empty.
+        arrows: the same for arrows, by their keys.
+        frames: the labels of frames that are drawn, by their names.
+        titles: what hovering over a card says, by its id.
+
+    Raises:
+        CannotDraw: as ``render``.
+    """
+    laid_out, _ = _layout(dot)
+    with _told_plainly():
+        with _lock:
+            graph = _pygraphviz().AGraph(string=laid_out)
+            _make_room(graph, Rect(*map(float, graph.graph_attr["bb"].split(","))))
+            _draw_own(graph, cards, arrows, frames)
+            drawn = bytes(graph.draw(format="svg", prog="nop2"))
+        return _finish(drawn, dot, titles).decode()
+
+
+def _draw_own(
+    graph: Any,
+    cards: Mapping[str, OwnLook],
+    arrows: Mapping[str, OwnLook],
+    frames: Mapping[str, str],
+) -> None:
+    """Leave in a layout what stands in one picture, in its own looks."""
+    borders: dict[str, Rect] = {}
+    for name, look in cards.items():
+        node = graph.get_node(name)
+        box = _rect(node.attr["pos"], node.attr["width"], node.attr["height"])
+        w, h = (max(0, less) / 2 for less in look.less)
+        borders[name] = Rect(box.x0 + w, box.y0 + h, box.x1 - w, box.y1 - h)
+    lines: list[list[Point]] = []
+    chips: list[tuple[Any, Chip]] = []
+    for tail, head, key in graph.edges(keys=True):
+        if _draw_arrow(graph, (tail, head, key), arrows, borders):
+            edge = _pygraphviz().Edge(graph, tail, head, key)
+            lines.append(Spline.read(edge.attr["pos"]).samples())
+            if edge.attr["label"]:
+                x, y = lines[-1][len(lines[-1]) // 2]
+                edge.attr["lp"] = f"{x:.2f},{y:.2f}"
+                chips.append((edge.attr, _chip(edge, len(lines) - 1)))
+    for node in graph.nodes():
+        if node in cards:
+            node.attr.update(label=cards[node].label, id=cards[node].id)
+        elif node.startswith("n"):
+            graph.delete_node(node)
+    for frame in _all_frames(graph):
+        label = frames.get(frame.name)
+        frame.graph_attr.update(**({"label": label} if label else {"label": "", "style": "invis"}))
+    _place_chips(graph, chips, lines)
+
+
+def _draw_arrow(
+    graph: Any,
+    edge: tuple[str, str, str],
+    arrows: Mapping[str, OwnLook],
+    borders: Mapping[str, Rect],
+) -> bool:
+    """Leave of an arrow of a layout the lines that it has in one picture, from card to card; tell
+    whether this is one of them."""
+    tail, head, key = edge
+    if not key:  # it only keeps two cards under each other
+        return False
+    look = arrows.get(key.removesuffix("f"))
+    is_pair = look is not None and look.kind in ("gradient", "raise")
+    is_double = graph.has_edge(tail, head, f"{key}f")
+    if look is None or (is_double and not is_pair):
+        graph.delete_edge(*edge)
+        return False
+    line = _pygraphviz().Edge(graph, *edge)
+    spline = Spline.read(line.attr["pos"])
+    is_forward = key.endswith("f")
+    if is_pair and not is_forward:
+        line.attr.update(**_back(look.kind))
+    elif not is_pair:
+        line.attr.update(**line_of(look.kind), **{"class": look.kind})
+        spline = spline.with_tips(back=look.kind in ("cut", "edge"), ahead=look.kind != "edge")
+    to = None if look.to_frame else borders[head]
+    own = is_forward and is_pair
+    has_label = look.label and not own
+    line.attr.update(
+        pos=spline.reaching(borders[tail], to).write(),
+        id=f"{look.id}f" if own else look.id,
+        label=look.label if has_label else "",
+    )
+    return True
+
+
+def _all_frames(graph: Any) -> Iterator[Any]:
+    """List all frames of a layout."""
+    for frame in graph.subgraphs():
+        yield frame
+        yield from _all_frames(frame)
 
 
 # --- SVG ------------------------------------------------------------------------------------------

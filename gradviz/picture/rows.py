@@ -122,7 +122,8 @@ class RowWriter:
                 text = say("row.raises_one_of", run=_word(run), others=others, why=why)
             else:
                 text = say("row.raises", run=_word(run), why=why)
-            rows.append(Row("stale", text))
+            brief = say("row.raises_brief", run=_word(run)) if not tensor.requires_grad else None
+            rows.append(Row("stale", text, brief))
         return rows
 
     def bare_rows(self, kind: str, calls: list[Call], nodes: list[int]) -> list[Row]:

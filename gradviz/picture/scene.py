@@ -90,12 +90,13 @@ class Arrow(NamedTuple):
 
 
 class Box(NamedTuple):
-    """A frame around cards. ``kind``: memory or region."""
+    """A frame around cards. ``kind``: memory or region. ``mode``: in which a region ran."""
 
     kind: str
     label: str
     members: tuple[int, ...]
     absent: bool = False
+    mode: str = ""
 
 
 class Scene(NamedTuple):
@@ -105,6 +106,7 @@ class Scene(NamedTuple):
     arrows: tuple[Arrow, ...] = ()
     boxes: tuple[Box, ...] = ()
     notes: tuple[str, ...] = ()
+    is_bare: bool = False  # no legend stands under it
 
 
 def describe(tensor: Tensor) -> str:

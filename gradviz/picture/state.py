@@ -4,13 +4,13 @@ dict."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any, Protocol
 
 from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Graph, Node, Tensor
-from gradviz.picture import explaining, render, table, text
+from gradviz.picture import dot, explaining, render, table, text
 from gradviz.picture.explaining import Listing
 from gradviz.picture.outline.drawn import Drawn as OutlineDrawn
 from gradviz.picture.outline.parameters import COLUMNS as PARAMETER_COLUMNS
@@ -64,6 +64,7 @@ def state(
     listing: Listing | None = None,
     sentence: str | None = None,
     words: bool = True,
+    svg_of: Callable[[], str] | None = None,
 ) -> dict[str, Any]:
     """Describe one state of a live picture.
 
@@ -76,6 +77,7 @@ def state(
             one said.
         sentence: what happened, where the caller knows better than ``explaining.summary``.
         words: whether to write ``text``, too; what is only looked at does not need it.
+        svg_of: draws the picture, without its legend; what stands in that is told beside it then.
 
     Returns:
         Plain data for JSON: the SVG, its words, and for every card and arrow what it is, what is
@@ -91,12 +93,7 @@ def state(
         >>> shown["problem"], shown["printed"], shown["cards"]
         ('Nothing was recorded, so there is no picture.', 'hello', {})
     """
-    svg, problem = "", say("picture.nothing")
-    try:
-        if figure.scene.cards:
-            svg, problem = figure.svg, ""
-    except render.CannotDraw as why:
-        problem = str(why)
+    svg, problem = _svg(figure, svg_of)
     cards, arrows = (figure.scene.cards, figure.scene.arrows) if svg else ((), ())
     outline = figure.outlined if svg else None
     opens = {} if outline is None else outline.opens
@@ -117,7 +114,25 @@ def state(
         **_table(figure, drawn),
         "lines": list(lines),
     }
+    if svg_of is not None:
+        shown |= _legend(figure.scene) if svg else {}
     return {**shown, "text": text_of(figure, shown)} if words or not svg else shown
+
+
+def _svg(figure: Drawn, svg_of: Callable[[], str] | None) -> tuple[str, str]:
+    """Return the picture, or "" and why there is none."""
+    try:
+        if figure.scene.cards:
+            return figure.svg if svg_of is None else svg_of(), ""
+    except render.CannotDraw as why:
+        return "", str(why)
+    return "", say("picture.nothing")
+
+
+def _legend(scene: Scene) -> dict[str, Any]:
+    """Return what a picture would say in its legend: its signs and their words, and its notes."""
+    signs = [[sign, say(f"legend.{sign}")] for sign in dot.signs(scene)]
+    return {"legend": signs, "notes": list(scene.notes)}
 
 
 def _outline(outline: OutlineDrawn | None) -> dict[str, Any]:
@@ -187,7 +202,7 @@ def text_of(figure: Drawn, shown: Mapping[str, Any]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _name(card: Card) -> str:
+def name_of(card: Card) -> str:
     """Return what a card is called whatever made it: the variable, else the code, else the node."""
     assigned = re.match(r"([^\W\d]\w*) = ", card.title)
     return card.name or (assigned[1] if assigned else card.title)
@@ -210,7 +225,7 @@ class _Describer:
         self.cards, self.arrows, self.listing = cards, arrows, listing
         self.opens = opens  # the module that opens a card
         self.members = members  # of a card of several equal modules
-        self.names = {c.id: _name(c) for c in cards}
+        self.names = {c.id: name_of(c) for c in cards}
         self.keys = self.unique_keys()
         self.card_of: dict[int | None, int] = {n: c.id for c in cards for n in c.all_node_ids}
         self.memory: dict[int | None, list[Card]] = {}  # by storage
@@ -287,7 +302,7 @@ class _Describer:
     def known(self, card: Card, calls: list[Call]) -> Iterator[tuple[str, str]]:
         """Tell everything known of what the card stands for, as labels and short values."""
         if card.inside:
-            yield say("fact.inside"), _listed([_name(c) for c in card.inside])
+            yield say("fact.inside"), _listed([name_of(c) for c in card.inside])
         elif card.tensor_ids:
             yield from self.tensor_facts(card, self.graph.tensor[card.tensor_ids[-1]])
         order = self.facts.gradient_order(card.node_ids)

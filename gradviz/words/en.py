@@ -162,6 +162,7 @@ ROW = {
     "starts_with_always": "{run} starts with {value:values} all {n} times",
     "starts_with_last": "{run} starts here {n} times, last with {value:values}",
     "raises": "{run} raises here: {why}",
+    "raises_brief": "✕ {run}\nstops here",
     "raises_one_of": "{run} of this and {others:one more tensor|## more tensors} raises: {why}",
     "no_grad_fn": "no grad_fn",
     # its gradients
@@ -179,9 +180,9 @@ ROW = {
     "backward": "backward {n}: arrives {gradient:values} · .grad {stored:values}",
     "more_backwards": "… {n} more …",
     "grad": ".grad: {grad:values}",
-    # the same on its card, in the engine's order; two lines where one is too long
+    # the same on its card, in the engine's order, in as many lines as it needs
     "grad_of": "{tensor}.grad: {grad:values}",
-    "engine": "{gradient} → AccumulateGrad\n→ {tensor}.grad: {stored:values}",
+    "engine": "{gradient}\n→ AccumulateGrad\n→ {tensor}.grad: {stored:values}",
     "run": "{gradient}\n→ {tensor}.grad: {stored:values}",
     "sums_to": "{sum} = {total}",
     "grad_still": ".grad is still {grad:values}",
@@ -2740,6 +2741,7 @@ PAGE = {
     "picture": "picture",
     "unreadable": "This picture could not be read.",
     "hint": "Drag to see the rest, or",
+    "click_a_card": "Click a card: where does its gradient go?",
     # tools of the picture: what stands on the button, what it does, what a screen reader says
     "zoom_in": "Zoom in",
     "zoom_out": "Zoom out",

@@ -13,12 +13,13 @@ window.live = {
             details.open = false;
             return found;
         }
-        const text = group => [...group.querySelectorAll("text")].map(t => t.textContent).join("|");
+        // How lines break, and in which order things are drawn, is the arrangement's.
+        const text = group => [...group.querySelectorAll("text")].map(t => t.textContent).join("").replace(/\s/g, "");
         const cell = td => [...td.childNodes].filter(n => !n.classList?.contains("gv-sign")).map(n => n.textContent);
         const all = (selector, of) => [...room.querySelectorAll(selector)].map(of);
         return {
-            cards: all(".gv-canvas .gv-node", text),
-            arrows: all(".gv-canvas .gv-edge", text),
+            cards: all(".gv-canvas .gv-node", text).sort(),
+            arrows: all(".gv-canvas .gv-edge", group => text(group).replace(/^✂.+$/, "✂")).sort(),
             table: all("tbody tr", tr => [...tr.cells].map(td => cell(td).join(""))),
             said: room.querySelector(".gv-said")?.title || room.querySelector(".gv-said")?.textContent,
             error: room.querySelector(".gv-error")?.textContent,

@@ -185,11 +185,12 @@ def seen_in(shown: dict[str, Any]) -> Seen:
         kind = (group.get("class") or "").split(" ")[0]
         if kind in groups:
             texts = group.iter("{http://www.w3.org/2000/svg}text")
-            groups[kind].append("|".join("".join(t.itertext()) for t in texts))
+            said = re.sub(r"\s", "", "".join("".join(t.itertext()) for t in texts))
+            groups[kind].append(re.sub("^✂.+$", "✂", said))
     table = [[str(cell) for cell in row["cells"]] for row in shown["table"]]
     return {
-        "cards": groups["node"],
-        "arrows": groups["edge"],
+        "cards": sorted(groups["node"]),
+        "arrows": sorted(groups["edge"]),
         "table": table,
         "said": shown["sentence"],
         "error": shown["error"],

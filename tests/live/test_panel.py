@@ -68,7 +68,10 @@ def test_every_control_stands_at_the_first_line_that_reads_it(exploration: Explo
     assert {**shown.state, "text": exploration.state["text"]} == exploration.state
     code = exploration.filled.sent
     whole = state(exploration.figure, listing=exploration._last.listing)
-    assert exploration.state == {**whole, "settings": settings, "code": code}
+    # its cards stand among those of earlier pictures, and its legend beside it
+    placed = {part: exploration.state[part] for part in ("svg", "legend", "notes")}
+    assert exploration.state == {**whole, **placed, "settings": settings, "code": code}
+    assert [sign for sign, _ in placed["legend"]] == ["forward", "gradient"]
     assert [line[1] for line in code][1] == "b = a.clone()"
 
 
@@ -144,7 +147,10 @@ def test_a_click_is_one_message_and_the_state_of_a_fresh_run(
     # The page shows the text only without a picture, and is told that nothing is to be marked as
     # changed.
     as_sent = json.loads(json.dumps(start))
-    assert json.loads(sent[3]["state"]) == {**as_sent, "text": "", "afresh": True}
+    last = json.loads(sent[3]["state"])
+    assert last["svg"]
+    as_sent["svg"] = last["svg"]  # what came in between has its place in it
+    assert last == {**as_sent, "text": "", "afresh": True}
 
 
 def test_an_error_reaches_the_page_with_its_line() -> None:

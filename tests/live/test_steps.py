@@ -20,7 +20,7 @@ from gradviz.graph.records import Accumulated, Freed, NodeRan
 from gradviz.live import steps
 from gradviz.picture import arrange, cards, fold, render
 from gradviz.picture.dot import VALUE_CHARS
-from gradviz.picture.scene import Scene
+from gradviz.picture.scene import Row, Scene
 from gradviz.picture.telling import Story
 from gradviz.picture.theme import ROWS
 from gradviz.words.plain import shorten
@@ -156,6 +156,7 @@ def check(rec: gv.Recording) -> None:
             if note.startswith(("one block", "no_grad", "inference"))
         ]
         cards_said, chips, frames = said(step.figure.svg)
+        natural = with_badges(natural, frames)
         cards_true, chips_true, frames_true = truth(rec, k, natural)
         tags = [c for c in step.figure.scene.cards if c.kind == "tag"]
         if tags or any(a.label == "✂" for a in step.figure.scene.arrows):
@@ -164,6 +165,18 @@ def check(rec: gv.Recording) -> None:
         assert same(chips, chips_true), (k, chips, chips_true)
         assert len(frames) + len(homeless) == len(frames_true), k
         assert set(frames) <= set(frames_true), k
+
+
+def with_badges(natural: Scene, frames: list[str]) -> Scene:
+    """The scene in which a card that alone is in a region says so itself, where no frame does."""
+    kept = [
+        b for b in natural.boxes if len(b.members) > 1 or bare(b.label).replace(":", "") in frames
+    ]
+    badges = {b.members[0]: Row("untracked", "", b.mode) for b in natural.boxes if b not in kept}
+    cards = (
+        c._replace(rows=(*c.rows, badges[c.id])) if c.id in badges else c for c in natural.cards
+    )
+    return natural._replace(cards=tuple(cards), boxes=tuple(kept))
 
 
 def same(drawn: list[str], true: list[str]) -> bool:

@@ -153,6 +153,7 @@ var ENGLISH = {
   picture: "picture",
   unreadable: "This picture could not be read.",
   hint: "Drag to see the rest, or",
+  click_a_card: "Click a card: where does its gradient go?",
   zoom_in: "Zoom in",
   zoom_out: "Zoom out",
   fit: "Fit",
@@ -825,6 +826,8 @@ var Drawing = class {
   // cards, arrows and boxes around cards
   /** The upper end of the picture in the numbers of its shapes. */
   top = 0;
+  /** From the numbers of its shapes to those of the page. */
+  shift = { x: 0, y: 0 };
   /** @type {Map<string, Box>} */
   #boxes = /* @__PURE__ */ new Map();
   /** @type {string[]} */
@@ -841,8 +844,9 @@ var Drawing = class {
     this.graph = this.page;
     if (!svg) return;
     this.graph = svg.querySelector(".gv-graph") ?? this.page;
-    const shift = /translate\(\S+[ ,](\S+)\)/.exec(this.graph.getAttribute("transform") ?? "")?.[1];
-    this.top = top - (Number(shift) || 0);
+    const shift = /translate\((\S+)[ ,](\S+)\)/.exec(this.graph.getAttribute("transform") ?? "");
+    this.shift = { x: (Number(shift?.[1]) || 0) - left, y: (Number(shift?.[2]) || 0) - top };
+    this.top = -this.shift.y;
     this.size.natural = Number(svg.getAttribute("width")) / width;
     this.size.smallestText = smallestText(svg);
     this.page.append(...svg.childNodes);
@@ -900,46 +904,37 @@ function cardAround(target) {
   return target instanceof Element ? target.closest(".gv-node") : null;
 }
 
-// src/facts_box.js
-var GAP = 10;
-var EDGE = 8;
-function makeFactsBox(root, prefix) {
-  const box = makeElement("div", { className: "gv-facts", id: `${prefix}-facts`, role: "tooltip", popover: "manual" });
-  root.append(box);
+// src/strip.js
+function makeStrip(prefix) {
+  const facts = makeElement("div", { className: "gv-facts", id: `${prefix}-facts`, hidden: true });
+  const legend = makeElement("p", { className: "gv-legend" });
+  const box = makeElement("div", { className: "gv-strip" }, legend, facts);
   let about = null;
+  let pinned = null;
   let timer = 0;
-  function placeBox() {
-    if (!about) return;
-    const card = about.getBoundingClientRect();
-    const frame = root.getBoundingClientRect();
-    const isInSight = card.bottom >= Math.max(frame.top, 0) && card.top <= Math.min(frame.bottom, innerHeight);
-    if (!isInSight) return close();
-    const { left, top } = placeBeside(card, box.offsetWidth, box.offsetHeight);
-    box.style.left = `${left}px`;
-    box.style.top = `${top}px`;
+  let told = "";
+  function write(card) {
+    facts.hidden = !card;
+    legend.hidden = Boolean(card) || !told;
+    facts.classList.toggle("gv-pinned", Boolean(card) && card === pinned);
+    if (!card) return;
+    const list = makeElement("dl");
+    for (const [label, value] of card.facts ?? []) {
+      list.append(makeElement("div", {}, makeElement("dt", {}, label), makeElement("dd", {}, String(value))));
+    }
+    const title = makeElement("p", { className: "gv-facts-title" }, card.key);
+    const opens = card.opens ? sentence("opens", { name: card.opens }) : "";
+    facts.replaceChildren(title, list, makeElement("p", { className: "gv-facts-opens", hidden: !opens }, opens));
   }
   function open(element, card) {
     clearTimeout(timer);
     about = element;
-    const list = makeElement("dl");
-    for (const [label, value] of card.facts ?? []) {
-      list.append(makeElement("dt", {}, label), makeElement("dd", {}, String(value)));
-    }
-    const title = makeElement("p", { className: "gv-facts-title" }, card.key);
-    const opens = card.opens ? sentence("opens", { name: card.opens }) : "";
-    box.replaceChildren(title, makeElement("p", { className: "gv-facts-opens", hidden: !opens }, opens), list);
-    box.scrollTop = 0;
-    if (!box.matches(":popover-open")) {
-      box.showPopover?.();
-      addEventListener("scroll", placeBox, { capture: true, passive: true });
-    }
-    placeBox();
+    write(card);
   }
   function close() {
     clearTimeout(timer);
-    removeEventListener("scroll", placeBox, { capture: true });
-    if (about && box.isConnected) box.hidePopover?.();
     about = null;
+    write(pinned);
   }
   const keep = () => clearTimeout(timer);
   function openSoon(ms, element, card) {
@@ -950,9 +945,8 @@ function makeFactsBox(root, prefix) {
     clearTimeout(timer);
     timer = setTimeout(close, 120);
   }
-  box.addEventListener("pointerenter", keep);
-  box.addEventListener("pointerleave", closeSoon);
   return {
+    element: box,
     open,
     openSoon,
     close,
@@ -960,23 +954,106 @@ function makeFactsBox(root, prefix) {
     keep,
     get about() {
       return about;
+    },
+    /** @param {Card | null} card that is selected */
+    pin(card) {
+      if (card === pinned) return;
+      pinned = card;
+      if (!about) write(pinned);
+    },
+    /**
+     * Says what the signs of the picture mean.
+     *
+     * @param {[kind: string, words: string][]} signs
+     * @param {string[]} notes
+     */
+    tell(signs, notes) {
+      const text = JSON.stringify([signs, notes]);
+      if (text === told) return;
+      told = signs.length || notes.length ? text : "";
+      const words = signs.map(([kind, word]) => makeElement("span", { className: `gv-sign-${kind}` }, word));
+      const hint = signs.length ? [makeElement("span", { className: "gv-hint-card" }, sentence("click_a_card"))] : [];
+      legend.replaceChildren(...words, ...hint, ...notes.map((note) => makeElement("span", { className: "gv-note" }, note)));
+      if (!about) write(pinned);
     }
   };
 }
-function placeBeside(card, width, height) {
-  const taken = GAP + EDGE;
-  const places = [
-    { free: innerWidth - card.right - taken - width, left: card.right + GAP, top: card.top },
-    { free: card.left - taken - width, left: card.left - width - GAP, top: card.top },
-    { free: innerHeight - card.bottom - taken - height, left: card.left, top: card.bottom + GAP },
-    { free: card.top - taken - height, left: card.left, top: card.top - height - GAP }
-  ];
-  const roomiest = places.reduce((best, place) => place.free > best.free ? place : best);
-  const { left, top } = places.find(({ free }) => free >= 0) ?? roomiest;
-  return {
-    left: Math.max(EDGE, Math.min(left, innerWidth - width - EDGE)),
-    top: Math.max(EDGE, Math.min(top, innerHeight - height - EDGE))
-  };
+
+// src/glide.js
+var GLIDE = { duration: 380, easing: "cubic-bezier(.2,.7,.2,1)" };
+var COME = { duration: 350 };
+var SPLIT = { duration: 420, easing: "ease-in" };
+var DRAW = { duration: 450, easing: "ease-out" };
+var LEAST = 0.5;
+function remember(drawing, cards, arrows) {
+  const places = /* @__PURE__ */ new Map();
+  for (const cardId of drawing.cards.keys()) {
+    const place = placeOf(drawing, cardId);
+    if (place && cards[cardId]) places.set(cards[cardId].key, place);
+  }
+  return { cards: places, gradients: gradientsOf(drawing, arrows), shift: drawing.shift };
+}
+function glide(before, drawing, state) {
+  if (!before.cards.size || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  let isMoved = false;
+  for (const [cardId, group] of drawing.cards) {
+    const [from, to] = [before.cards.get(state.cards[cardId]?.key ?? ""), placeOf(drawing, cardId)];
+    if (!to || !group.animate) continue;
+    if (!from) {
+      group.animate([{ opacity: 0 }, { opacity: 1 }], COME);
+      continue;
+    }
+    const [dx, dy] = [from.x - to.x, from.y - to.y];
+    if (Math.abs(dx) < LEAST && Math.abs(dy) < LEAST) continue;
+    isMoved = true;
+    group.animate([{ transform: `translate(${dx}px, ${dy}px)` }, { transform: "none" }], GLIDE);
+  }
+  for (const group of isMoved ? drawing.groups : []) {
+    if (!group.classList.contains("gv-node")) group.animate?.([{ opacity: 0 }, { opacity: 1 }], GLIDE);
+  }
+  if (!isMoved) changeArrows(before, drawing, state.arrows);
+}
+function changeArrows(before, drawing, arrows) {
+  const now = gradientsOf(drawing, arrows);
+  for (const [key, group] of now) {
+    const line = group.querySelector("path");
+    if (before.gradients.has(key) || !line) continue;
+    line.setAttribute("pathLength", "1");
+    line.animate?.([{ strokeDasharray: "0 1" }, { strokeDasharray: "1 0" }], DRAW);
+  }
+  for (const [key, group] of before.gradients) if (!now.has(key)) drawBack(group, before, drawing);
+  for (const group of drawing.groups) {
+    if (!group.classList.contains("gv-cut") || !group.classList.contains("gv-changed")) continue;
+    for (const part of group.querySelectorAll("text")) {
+      part.style.transformBox = "fill-box";
+      part.style.transformOrigin = "center";
+      part.animate?.([{ transform: "scale(0)" }, { transform: "scale(1.35)" }, { transform: "none" }], COME);
+    }
+  }
+}
+function drawBack(group, before, drawing) {
+  const line = group.querySelector("path")?.cloneNode();
+  if (!(line instanceof SVGElement) || !line.animate) return;
+  line.setAttribute("pathLength", "1");
+  const [x, y] = [before.shift.x - drawing.shift.x, before.shift.y - drawing.shift.y];
+  const ghost = makeSvgElement("g", { "aria-hidden": "true", transform: `translate(${x} ${y})` });
+  ghost.append(line);
+  drawing.graph.append(ghost);
+  const dashes = [{ strokeDasharray: ".5 0 .5 0" }, { strokeDasharray: "0 1 0 0" }];
+  line.animate(dashes, { ...SPLIT, fill: "forwards" }).finished.then(() => ghost.remove(), () => {
+  });
+}
+function gradientsOf(drawing, arrows) {
+  const found = /* @__PURE__ */ new Map();
+  for (const group of drawing.groups) {
+    const key = arrows[group.dataset.gv ?? ""]?.key;
+    if (key && group.classList.contains("gv-gradient")) found.set(key, group);
+  }
+  return found;
+}
+function placeOf(drawing, cardId) {
+  const box = drawing.boxOf(cardId);
+  return box && { x: box.x + box.w / 2 + drawing.shift.x, y: box.y + box.h / 2 + drawing.shift.y };
 }
 
 // src/handles.js
@@ -1292,7 +1369,7 @@ function listenToKeys(frame, view, actions) {
 
 // src/picture_pointer.js
 var SLACK = 4;
-function listenToPointer(frame, view, { press, open, turn, cardOf: cardOf2, factsBox }) {
+function listenToPointer(frame, view, { press, open, turn, cardOf: cardOf2, strip }) {
   let drag = null;
   frame.addEventListener("pointerdown", (event) => {
     if (event.button === 0) drag = { x: event.clientX, y: event.clientY, isFar: false };
@@ -1330,11 +1407,11 @@ function listenToPointer(frame, view, { press, open, turn, cardOf: cardOf2, fact
     still = null;
     const element = cardAround(target);
     const card = cardOf2(element?.dataset.gv ?? "");
-    if (!element || !card) factsBox.closeSoon();
-    else if (element === factsBox.about || buttons) factsBox.keep();
-    else factsBox.openSoon(factsBox.about ? 40 : 110, element, card);
+    if (!element || !card) strip.closeSoon();
+    else if (element === strip.about || buttons) strip.keep();
+    else strip.openSoon(strip.about ? 40 : 110, element, card);
   });
-  frame.addEventListener("pointerleave", () => factsBox.closeSoon());
+  frame.addEventListener("pointerleave", () => strip.closeSoon());
   frame.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
@@ -1700,14 +1777,15 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   frame.append(makeSvgElement("svg", canvas, stage));
   const view = makeView(frame, stage, { onMove, firstCard: () => firstCard()?.getBoundingClientRect() });
   const toolbar = makeToolbar(view, makeSaveMenu(() => ({ svg: drawnSvg, name: fileName(settings) })));
-  el.append(bar.element, standIn, frame, toolbar.element);
-  const factsBox = makeFactsBox(el, prefix);
+  const strip = makeStrip(prefix);
+  el.append(bar.element, standIn, frame, strip.element, toolbar.element);
   const clean = makeCleaner(prefix);
   let drawing = new Drawing(null);
   let drawnSvg = "";
   let settings = "";
   let selected = "";
   let cards = {};
+  let arrows = {};
   let changes = /* @__PURE__ */ new Map();
   let outline = null;
   let wanted = "";
@@ -1718,7 +1796,7 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   }
   function onMove(isPartHidden) {
     toolbar.showHint(isPartHidden && drawing.cards.size > 0);
-    factsBox.close();
+    strip.close();
   }
   function redraw(state, isKept) {
     const svg = state.svg ? clean(state.svg) : null;
@@ -1746,6 +1824,7 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   function redrawMarks() {
     const card = selected ? cards[selected] : void 0;
     bar.offer(outline ? card?.members ?? [] : []);
+    strip.pin(card ?? null);
     drawMarks(marks, drawing, changes, selected, card);
     frame.classList.toggle("gv-selecting", Boolean(card));
   }
@@ -1780,13 +1859,16 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     return { left: Math.min(...boxes.map((b) => b.left)), top: Math.min(...boxes.map((b) => b.top)) };
   }
   function show(state, nextChanges) {
-    factsBox.close();
+    strip.close();
     settings = state.settings ?? "";
     toolbar.showSettings(settings);
     const key = focusedKey();
     const moved = findMoved(outline, state.outline);
-    [cards, changes, outline] = [state.cards, nextChanges, state.outline ?? null];
-    if (state.svg !== drawnSvg || !state.svg) showPicture(state, key, moved);
+    const isOther = state.svg !== drawnSvg || !state.svg;
+    const before = isOther && !moved && state.svg && nextChanges.size ? remember(drawing, cards, arrows) : null;
+    [cards, arrows, changes, outline] = [state.cards, state.arrows, nextChanges, state.outline ?? null];
+    if (isOther) showPicture(state, key, moved);
+    strip.tell(state.svg ? state.legend ?? [] : [], state.notes ?? []);
     for (const cardId of drawing.cards.keys()) labelCard(cardId);
     if (!drawing.cards.has(selected)) selected = "";
     bar.show(drawing.cards.size ? outline : null);
@@ -1794,6 +1876,7 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     pointed = state.points?.ids ?? [];
     for (const group of drawing.groups) group.classList.toggle("gv-pointed", pointed.includes(bareId(group)));
     redrawMarks();
+    if (before) glide(before, drawing, state);
     if (wanted) queueMicrotask(arrive);
   }
   function select(cardId, isRevealed = true) {
@@ -1820,7 +1903,7 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     wanted = next;
     const isThere = opener.has(opened);
     bar.say(isThere ? "" : sentence("not_on_page", { name }));
-    factsBox.close();
+    strip.close();
     if (isThere) opener.open(opened);
     return isThere;
   }
@@ -1889,7 +1972,7 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     drawing.cards.get(cardId)?.focus({ preventScroll: true });
   }
   function closeOrLetGo() {
-    if (factsBox.about) factsBox.close();
+    if (strip.about) strip.close();
     else if (selected) choose("");
     else if (outline?.opened.length) close(outline.opened[outline.opened.length - 1]);
   }
@@ -1909,11 +1992,11 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     if (!isPlacing) view.reveal(target.getBoundingClientRect());
     target.setAttribute("aria-describedby", `${prefix}-facts`);
     focusRing.replaceChildren(makeOutline("gv-mark-focus", growBox(box, 6)));
-    if (!isPlacing) factsBox.open(target, card);
+    if (!isPlacing) strip.open(target, card);
   });
   frame.addEventListener("focusout", () => {
     focusRing.replaceChildren();
-    factsBox.close();
+    strip.close();
   });
   listenToKeys(frame, view, {
     choose,
@@ -1922,7 +2005,7 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     closeOrLetGo,
     goTo: (from, key) => focusCard(drawing.neighbourOf(from, key))
   });
-  listenToPointer(frame, view, { press, open, turn, factsBox, cardOf: (cardId) => cards[cardId] });
+  listenToPointer(frame, view, { press, open, turn, strip, cardOf: (cardId) => cards[cardId] });
   const observer = new ResizeObserver(() => view.resize());
   observer.observe(frame);
   return {
@@ -1936,7 +2019,7 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     },
     destroy() {
       observer.disconnect();
-      factsBox.close();
+      strip.close();
     }
   };
 }

@@ -1,0 +1,239 @@
+"""Several pictures of one program with everything in the same place: what is the same stands where
+it stood.
+
+The pictures that a live panel has shown, and the one that it shows, are laid over each other; that
+is laid out once, with each card in the largest of its boxes. A picture then draws its own cards in
+their own sizes at these places, and lengthens its arrows to their borders.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from gradviz.picture import dot, fold, render
+from gradviz.picture.scene import Arrow, Box, Card, Row, Scene
+from gradviz.picture.state import name_of
+from gradviz.picture.table import Keys
+from gradviz.words.speech import say
+
+MOST = 12  # pictures that are laid over each other
+TIMES = 2  # as many cards as a picture has, which they may have together
+
+Key = tuple[int, int, int]  # tail, head, which of several alike
+
+
+def _keyed(arrows: Iterable[Arrow]) -> Iterator[tuple[Key, Arrow]]:
+    """Yield each arrow after the key that it has in every scene with it."""
+    alike: Counter[tuple[int, int]] = Counter()
+    for a in arrows:
+        ends = (a.tail, a.head)
+        yield (*ends, alike[ends]), a
+        alike[ends] += 1
+
+
+def _is(whole: Box, box: Box, scene: Scene) -> bool:
+    """Tell whether a frame of the whole, as far as its cards are there, is this frame of a step."""
+    return whole.kind == box.kind and {*whole.members} & {c.id for c in scene.cards} == {
+        *box.members
+    }
+
+
+def _nested(one: Box, other: Box) -> bool:
+    """Tell whether one of two frames can stand within the other, or beside it."""
+    a, b = {*one.members}, {*other.members}
+    return a <= b or b <= a or not a & b
+
+
+def _in_terms_of(union: Scene, keys: Sequence[Key], scene: Scene) -> Scene:
+    """Return a scene with the cards, arrows and frames of the union; what it lacks is absent."""
+    cards = {card.id: card for card in scene.cards}
+    arrows = dict(_keyed(scene.arrows))
+    return Scene(
+        tuple(cards.get(c.id, c._replace(absent=True)) for c in union.cards),
+        tuple(
+            arrows.get(key, a._replace(absent=True))
+            for key, a in zip(keys, union.arrows, strict=True)
+        ),
+        tuple(_frame_in(scene, frame) for frame in union.boxes),
+        (*scene.notes, *_notes_on_frames_left_out(union, scene)),
+    )
+
+
+def _frame_in(scene: Scene, frame: Box) -> Box:
+    """Return a frame of the union with the label that it has in a scene, absent where it is not
+    there."""
+    for box in scene.boxes:
+        if _is(frame, box, scene):
+            return frame._replace(label=box.label, absent=False)
+    return frame._replace(absent=True)
+
+
+def _notes_on_frames_left_out(union: Scene, scene: Scene) -> Iterator[str]:
+    """Say what is inside of the scene's frames that are none of the union's."""
+    names = {card.id: card.name or card.title for card in scene.cards}
+    for box in scene.boxes:
+        if any(_is(frame, box, scene) for frame in union.boxes):
+            continue
+        members = ", ".join(names[member] for member in box.members)
+        yield say("card.frame_left_out", frame=box.label, members=members)
+
+
+def laid_over(placed: Sequence[Scene]) -> tuple[Scene, list[Scene]]:
+    """Return a scene of everything that is ever there, and each scene in its terms. The last one
+    decides about order.
+
+    Args:
+        placed: scenes in which whatever is the same has the same id.
+    """
+    latest_cards: dict[int, Card] = {}
+    arrows: dict[Key, Arrow] = {}
+    boxes: list[Box] = []
+    for scene in reversed(placed):
+        latest_cards = {c.id: c for c in scene.cards} | latest_cards
+        arrows = arrows | {key: a for key, a in _keyed(scene.arrows) if key not in arrows}
+        for box in scene.boxes:
+            if not any(_is(u, box, scene) for u in boxes) and all(_nested(u, box) for u in boxes):
+                boxes.append(box)
+    union = Scene(
+        tuple(latest_cards[i] for i in sorted(latest_cards)), tuple(arrows.values()), tuple(boxes)
+    )
+    return union, [_in_terms_of(union, list(arrows), scene) for scene in placed]
+
+
+def whole_of(scenes: Sequence[Scene]) -> Scene:
+    """Return what is laid out: every card and frame, and every arrow with its largest chip."""
+    last = scenes[-1]
+    arrows = []
+    for i, a in enumerate(last.arrows):
+        looks = [s.arrows[i] for s in scenes if not s.arrows[i].absent]
+        widest = max(looks, key=lambda a: len(a.mark + (a.short or a.label)))
+        kind = _widest({look.kind for look in looks})
+        arrows.append(widest._replace(tail=a.tail, head=a.head, kind=kind))
+    boxes = [
+        max((s.boxes[i] for s in scenes), key=lambda b: len(b.label))._replace(absent=False)
+        for i in range(len(last.boxes))
+    ]
+    notes = tuple(dict.fromkeys(note for s in scenes for note in s.notes))
+    cards_present = [
+        max((s.cards[i] for s in scenes), key=lambda c: not c.absent)
+        for i in range(len(last.cards))
+    ]
+    return Scene(
+        tuple(c._replace(rows=c.room[-1], absent=False) for c in cards_present),
+        tuple(arrows),
+        tuple(boxes),
+        notes,
+    )
+
+
+def _widest(kinds: set[str]) -> str:
+    """Return the kind that takes the most room of those that an arrow has: two lines, if any."""
+    both = kinds & {"gradient", "raise"}
+    return min(both or kinds, key=fold.STRENGTH.index)
+
+
+class Together:
+    """Places that several pictures share.
+
+    Example:
+        >>> from gradviz.picture.scene import Card, Row, Scene
+        >>> scene = Scene((Card(0, "leaf", (Row("code", "a"),), tensor_ids=(0,)),))
+        >>> together = Together()
+        >>> together.add("first", scene)
+        >>> together.svg(scene, 860)[:4]
+        '<svg'
+    """
+
+    def __init__(self, most: int | None = MOST) -> None:
+        self._most = most
+        self.whole = Scene()  # what is laid out
+        self._ids: dict[str, int] = {}  # of cards, by their keys
+        self._scenes: dict[str, Scene] = {}  # by their settings, the newest last
+        self._order: list[str] = []  # settings, as they first came
+
+    def add(self, settings: str, scene: Scene) -> None:
+        """Take in the picture that is shown now, and let go of what is too old or too different."""
+        new = self._renumbered(scene)
+        is_known = self._scenes.pop(settings, None) == new
+        self._scenes[settings] = new
+        if settings not in self._order:
+            self._order.append(settings)
+        if is_known:
+            return
+        while self._most is not None and len(self._scenes) > self._most:
+            del self._scenes[next(iter(self._scenes))]
+        self.whole = self._laid_over()
+        lost = self._terms(new).notes != new.notes
+        if lost or len(self.whole.cards) > TIMES * len(scene.cards):
+            self._scenes = {settings: self._scenes[settings]}
+            self.whole = self._laid_over()
+
+    def svg(self, scene: Scene, width: int) -> str:
+        """Draw one of the pictures, without a legend.
+
+        Args:
+            scene: it was added before.
+            width: that it has at most, in CSS pixels, if it can.
+
+        Raises:
+            CannotDraw: as ``render.render``.
+        """
+        source, how, _ = render.best(self.whole, width)
+        numbers = self._numbers(scene)
+        new = self._renumbered(scene, numbers)
+        places = {key: i for i, (key, _) in enumerate(_keyed(self.whole.arrows))}
+        own = {card.id: card for card in scene.cards}
+        titles = {f"n{c.id}": c.detail for c in scene.cards if c.detail}
+        rooms = {c.id: c for c in self.whole.cards}
+        cards = {
+            f"n{numbers[i]}": dot.own_look(card, rooms[numbers[i]], how) for i, card in own.items()
+        }
+        heads = {c.id: dot.words_of(c) for c in new.cards}
+        arrows = {
+            f"e{places[key]}": dot.arrow_look(i, arrow, heads[arrow.head], how)
+            for i, (key, arrow) in enumerate(_keyed(new.arrows))
+        }
+        frames = dot.frame_looks(self._terms(new), how)
+        return render.placed(source, cards, arrows, frames, titles)
+
+    def _laid_over(self) -> Scene:
+        """Return what is laid out."""
+        _, padded = laid_over([*reversed(self._in_order())])
+        rooms: dict[int, dict[tuple[Row, ...], None]] = {}
+        for card in (c for scene in padded for c in scene.cards if not c.absent):
+            rooms.setdefault(card.id, {})[card.rows] = None
+        alike = [
+            s._replace(cards=tuple(c._replace(room=tuple(rooms[c.id])) for c in s.cards))
+            for s in padded
+        ]
+        return whole_of(alike[::-1])._replace(notes=(), is_bare=True)
+
+    def _in_order(self) -> list[Scene]:
+        """List the pictures in an order that does not change when one comes back."""
+        return [self._scenes[settings] for settings in sorted(self._scenes, key=self._order.index)]
+
+    def _terms(self, scene: Scene) -> Scene:
+        """Return a picture in the terms of what is laid out."""
+        keys = [key for key, _ in _keyed(self.whole.arrows)]
+        return _in_terms_of(self.whole, keys, scene)
+
+    def _numbers(self, scene: Scene) -> dict[int, int]:
+        """Return the id that each card has in what is laid out: the same for the same name."""
+        key, names = Keys(), {card.id: name_of(card) for card in scene.cards}
+        readers = {arrow.tail: names[arrow.head] for arrow in scene.arrows}
+        numbers = {}
+        for card in scene.cards:
+            about = readers.get(card.id, "") if card.kind == "tag" else ""
+            known = key(f"{names[card.id]}\0{about}")
+            numbers[card.id] = self._ids.setdefault(known, len(self._ids))
+        return numbers
+
+    def _renumbered(self, scene: Scene, numbers: dict[int, int] | None = None) -> Scene:
+        """Return a picture with these ids."""
+        new = self._numbers(scene) if numbers is None else numbers
+        return scene._replace(
+            cards=tuple(c._replace(id=new[c.id]) for c in scene.cards),
+            arrows=tuple(a._replace(tail=new[a.tail], head=new[a.head]) for a in scene.arrows),
+            boxes=tuple(b._replace(members=tuple(new[m] for m in b.members)) for b in scene.boxes),
+        )
