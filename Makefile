@@ -14,7 +14,7 @@ PIP    := $(PY) -m pip install --disable-pip-version-check --quiet
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help lab site test notebooks gallery frontend lint format clean mutants soak soak-outlines soak-tests soak-why
+.PHONY: help lab site test notebooks gallery frontend front-ends lint format clean mutants soak soak-outlines soak-tests soak-why
 
 help:
 	@echo "make lab       open JupyterLab at the course's start page"
@@ -23,6 +23,7 @@ help:
 	@echo "make gallery   draw the pictures of models, small and real: docs/gallery.md"
 	@echo "make site      write the live scenarios as pages, with handouts for a class"
 	@echo "make frontend  build the scripts that the browser is given from frontend/src"
+	@echo "make front-ends try other front ends than JupyterLab, as a reader would: docs/front_ends.md"
 	@echo "make lint      ruff and mypy"
 	@echo "make format    let ruff lay out the code"
 	@echo "make mutants   change the code on purpose and count what no test notices: docs/mutants.md"
@@ -68,6 +69,10 @@ notebooks: $(DEV)
 frontend: $(DEV)
 	$(PY) frontend/run.py words
 	$(PY) frontend/run.py build
+
+# Opens gradviz in other front ends, each in an environment of its own, clicks and looks: docs/front_ends.md
+front-ends: $(DEV)
+	$(PY) tests/front_ends/try_front_ends.py $(or $(ARGS),--write)
 
 lint: $(DEV)
 	$(PY) -m ruff check .

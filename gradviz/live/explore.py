@@ -885,6 +885,13 @@ class Exploration(Fields):
             display(self._repr_mimebundle_(), metadata=marked(), raw=True)
             lifetime.note_shown(self)
 
+    def _display_(self) -> Any:
+        """Return what marimo shows: the one widget that draws code, choices and picture. A box of
+        ipywidgets is nothing to it, so a control that the panel does not draw stays where it is.
+        """
+        self.widget  # noqa: B018 - makes it
+        return self._graph_widget
+
     def __repr__(self) -> str:
         """Return the scenario's name and the controls in words."""
         controls = " ".join(f"{name}={visible(label)}" for name, label in self.values.items())

@@ -50,6 +50,10 @@ SOURCES = {
 }
 """Name -> where somebody wrote that down: the source of a ``Wrong``. Not every belief has one."""
 SOURCE = re.compile(r"C\d{3}|https://\S+")
+FRAME = (
+    '<iframe title="{title}" srcdoc="{page}"'
+    ' style="width:100%;height:640px;border:0;color-scheme:light dark"></iframe>'
+)
 _shown: WeakSet[Question] = WeakSet()
 _presenting = False
 
@@ -361,6 +365,13 @@ class Question:
         # before an answer it says itself that the cell has to be run
         return {**bundle, VIEW: view[VIEW]}, marked(has_caption=self.reply is not None)
 
+    def _display_(self) -> Any:
+        """Return what marimo shows, to which a box of ipywidgets is nothing: the question as a page
+        of its own, as ``export`` writes it, in a frame."""
+        from gradviz.picture.page import page
+
+        return _Framed(page({**self.book(), "title": ""}).decode(), self.text)
+
     @property
     def html(self) -> str:
         """The same for pages without a kernel; the picture only after an answer."""
@@ -571,6 +582,17 @@ def _has_its_texts(wrong: Wrong) -> bool:
     if not all(isinstance(part, str) for part in wrong):
         return False
     return bool(wrong.misconception.strip() and wrong.sentence.strip())
+
+
+class _Framed:
+    """A page in a frame of another one."""
+
+    def __init__(self, page: str, title: str) -> None:
+        self._page, self._title = page, title
+
+    def _repr_html_(self) -> str:
+        """Return the frame with the page in it."""
+        return FRAME.format(page=html.escape(self._page), title=html.escape(self._title))
 
 
 def _missing() -> str:

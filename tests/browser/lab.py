@@ -130,7 +130,7 @@ def new_tab(browser: Browser, width: int = 1440, height: int = 900) -> Iterator[
             strangers.append(socket.url)
 
     context = browser.new_context(viewport={"width": width, "height": height})
-    context.route(lambda url: not url.startswith(("data:", "blob:")), stay_here)
+    context.route(lambda url: not url.startswith(("data:", "blob:", "file:")), stay_here)
     page = context.new_page()
     page.on("websocket", note_socket)
     page.set_default_timeout(PATIENCE_MS)
