@@ -149,7 +149,7 @@ LAB = f"lab/tree/{NOTEBOOK}?token=shown&reset"
 FRONT_ENDS = {
     "lab": FrontEnd("JupyterLab", "jupyterlab", lab_command, run_lab, LAB),
     "lab40": FrontEnd(
-        "JupyterLab 4.0",
+        "JupyterLab",
         "jupyterlab",
         lab_command,
         run_lab,
@@ -157,7 +157,7 @@ FRONT_ENDS = {
         pins=("jupyterlab==4.0.*", *WIDGETS),
     ),
     "notebook": FrontEnd(
-        "Notebook 7", "notebook", notebook_command, run_lab, f"notebooks/{NOTEBOOK}?token=shown"
+        "Notebook", "notebook", notebook_command, run_lab, f"notebooks/{NOTEBOOK}?token=shown"
     ),
     "nbclassic": FrontEnd(
         "nbclassic",
