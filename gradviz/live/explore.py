@@ -879,7 +879,7 @@ class Exploration(Fields):
         decorated function."""
         from IPython.display import display
 
-        cell = (id(shell()), getattr(shell(), "execution_count", None))
+        cell = (id(shell()), getattr(shell(), "execution_count", None), lifetime.request())
         if cell != self._shown_in:
             self._shown_in = cell
             display(self._repr_mimebundle_(), metadata=marked(), raw=True)

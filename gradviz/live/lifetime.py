@@ -57,6 +57,14 @@ def note_shown(thing: HasViews) -> None:
             former.close_views()
 
 
+def request() -> str:
+    """Return what names the kernel's current request; "" where there is no kernel. A runner that
+    keeps no history does not count its cells, so their number would not do."""
+    get_parent = getattr(getattr(shell(), "kernel", None), "get_parent", None)
+    parent = get_parent() if get_parent is not None else None
+    return parent["header"]["msg_id"] if parent else ""
+
+
 def _running() -> Run | None:
     """Return the run of a cell that this code belongs to; None where the kernel tells of none."""
     get_parent = getattr(getattr(shell(), "kernel", None), "get_parent", None)
