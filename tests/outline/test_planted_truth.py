@@ -34,15 +34,17 @@ from planted import OPEN, TWINS
 from planted_blind import BLIND
 from planted_blind2 import BLIND2
 from planted_blind3 import BLIND3
+from planted_blind4 import BLIND4
 
 FIRST = [*OPEN, *BLIND]
-ALL = [*FIRST, *TWINS, *BLIND2, *BLIND3]
+ALL = [*FIRST, *TWINS, *BLIND2, *BLIND3, *BLIND4]
 NAMES = [
     *map(str, OPEN),
     *(f"blind-{number:02}" for number in range(len(BLIND))),
     *map(str, TWINS),
     *(f"blind2-{number:02}" for number in range(len(BLIND2))),
     *(f"blind3-{number:02}" for number in range(len(BLIND3))),
+    *(f"blind4-{number:02}" for number in range(len(BLIND4))),
 ]
 # torch's own word for one of the faults
 pytestmark = pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
@@ -240,3 +242,9 @@ def test_the_third_blind_set_has_faults_of_its_own() -> None:
     assert len(BLIND3) == len({planted.kind for planted in BLIND3}) == 12
     known = {(fault.script, change) for fault in (*FIRST, *BLIND2) for change in fault.changes}
     assert not known & {(fault.script, c) for fault in BLIND3 for c in fault.changes}
+
+
+def test_the_fourth_blind_set_has_models_of_its_own() -> None:
+    assert len(BLIND4) == 12
+    assert len({fault.script for fault in BLIND4}) == 4
+    assert not {fault.script for fault in BLIND4} & {fault.script for fault in (*FIRST, *BLIND2)}
