@@ -116,15 +116,29 @@ class Operations:
         """Go through the operations."""
         at = 0
         made_by: dict[int, int] = {}  # the operation that made or wrote a state, by tensor id
+        aside: dict[int | None, int] = {}  # that wrote through another name of a tensor, by its storage
         for call in self.facts.ordinary_calls:
             makes = self._made(call)
             if not makes:
                 continue
             reads = tuple(dict.fromkeys(i for i in self.facts.values_read(call)))
             sources = tuple(self._source(made_by, i) for i in reads)
+            if aside:
+                both = zip(reads, sources, strict=True)
+                sources = tuple(self._latest(aside, i, source) for i, source in both)
             made_by.update(dict.fromkeys(makes, at))
+            if (storage := self._aside_in(call)) is not None:
+                aside[storage] = at
             yield Operation(at, call, reads, sources, makes)
             at += 1
+
+    def _latest(self, aside: dict[int | None, int], tensor_id: int, source: int | None) -> int | None:
+        """Return which operation made what a tensor holds: the one that made it, or a later one
+        that wrote into it through another name."""
+        if self.is_tracked(tensor_id):
+            return source
+        writer = aside.get(self.graph.tensor[tensor_id].storage_id)
+        return writer if writer is not None and writer > (source or 0) else source
 
     def are_more_than(self, n: int) -> bool:
         """Say whether more than so many operations read anything; it reads no further than that."""
@@ -137,6 +151,19 @@ class Operations:
         written = (e.after_id for e in self.facts.writes_by_call.get(call.id, ()) if not e.alias)
         results = (i for i in call.outputs if i not in call.inputs)
         return tuple(dict.fromkeys((*results, *written)))
+
+    def _aside_in(self, call: Call) -> int | None:
+        """Return the storage into which a call wrote tracked values through ``.data`` or a detached
+        name of another tensor; None: it did not."""
+        for wrote in self.facts.writes_by_call.get(call.id, ()):
+            maker = self.facts.maker.get(wrote.before_id)
+            is_name = maker is not None and maker.function in ("data", "detach")
+            if is_name and not wrote.alias and self.is_tracked(wrote.after_id):
+                return self.graph.tensor[wrote.after_id].storage_id
+        return None
+
+    def _is_of(self, storage: int | None, tensor_id: int) -> bool:
+        return self.graph.tensor[tensor_id].storage_id == storage and not self.is_tracked(tensor_id)
 
     def source_of(self, tensor_id: int) -> int | None:
         """Return the operation that made a state; None for a leaf, or what is older."""
@@ -564,7 +591,7 @@ class Operations:
         """Where a loss used only such results of an operation as carry no gradient, though another
         one does: the indices of ``topk``, without its values. By the operation's place, as the cut
         that it is for what it read."""
-        found = {}
+        found = {**self.written_aside}
         for op in self.all:
             left = self._results_without_gradient(op)
             users = (self.all[user] for user in self.users[op.at] if user in self.feeding)
@@ -573,6 +600,29 @@ class Operations:
                 source = next(i for i in op.reads if self.is_tracked(i))
                 found[op.at] = Cut(op.call.id, source, min(used), CutReason.INTEGER_DTYPE)
         return found
+
+    @cached_property
+    def written_aside(self) -> dict[int, Cut]:
+        """Where tracked values went into a tensor through ``.data`` or a detached name of it, and
+        were read under its own, by the operation's place: as the cut that it is."""
+        found = {}
+        for op in self.all:
+            storage = self._aside_in(op.call)
+            if storage is None:
+                continue
+            users = (self.all[user] for user in self.users[op.at])
+            used = {i for user in users for i in user.reads if self._is_of(storage, i)}
+            if used:
+                source = next(i for i in op.reads if self.is_tracked(i))
+                found[op.at] = Cut(op.call.id, source, min(used), self._how_aside(op.call))
+        return found
+
+    def _how_aside(self, call: Call) -> CutReason:
+        """Return by what a call got the name of a tensor through which it wrote."""
+        before = (e.before_id for e in self.facts.writes_by_call[call.id] if not e.alias)
+        makers = (self.facts.maker.get(i) for i in before)
+        is_data = any(maker is not None and maker.function == "data" for maker in makers)
+        return CutReason.DATA if is_data else CutReason.DETACH
 
     def _results_without_gradient(self, op: Operation) -> set[int]:
         """List the results of an operation that carry no gradient, where others of it do; none,

@@ -41,6 +41,11 @@ COMMON = {  # said once in a picture that is made of pieces, for there are many 
     "text-anchor": "middle",
     "{http://www.w3.org/XML/1998/namespace}space": "preserve",
 }
+HEADLINES = ("head", "cluster_head")  # of an outline
+MARKS = ("✂", "?")
+SAME_LINE = 4  # points; texts of one line whose fonts differ stand on feet a little apart
+BETWEEN_PARTS = "\u2002"  # of a line
+FONT_OF_PART = {"font-family": theme.SANS, "font-weight": "normal", "font-size": "", "fill": ""}
 
 _lock = threading.Lock()  # Graphviz keeps global state
 _CHILD = """
@@ -692,6 +697,8 @@ def _finish(svg: bytes, dot: str, titles: Mapping[str, str], *, centred: bool = 
     for group in root.iter(SVG + "g"):
         title = group.find(SVG + "title")
         if title is not None:
+            if title.text in HEADLINES:
+                _join_lines(group)
             words = titles.get(title.text or "")
             if words:
                 title.text = visible(words, 1000)
@@ -702,6 +709,23 @@ def _finish(svg: bytes, dot: str, titles: Mapping[str, str], *, centred: bool = 
     if centred:
         _centre_text(root.find(SVG + "g"))
     return ElementTree.tostring(root, encoding="unicode").encode()
+
+
+def _join_lines(group: Any) -> None:
+    """Make one text of those that stand in one line, so that each begins where the one before it
+    ends, whatever fonts the viewer has."""
+    first = None
+    for text in group.findall(SVG + "text"):
+        if text.text in MARKS:  # of the strip of all parameters, each at its own place
+            continue
+        if first is None or abs(float(text.get("y", 0)) - float(first.get("y", 0))) > SAME_LINE:
+            first = text
+            continue
+        part = ElementTree.SubElement(first, SVG + "tspan")
+        part.text = f"{BETWEEN_PARTS}{text.text or ''}"
+        for name in FONT_OF_PART:
+            part.set(name, text.get(name, FONT_OF_PART[name]))
+        group.remove(text)
 
 
 def _centre_text(group: Any) -> None:

@@ -227,7 +227,7 @@ def test_a_detach_before_a_loss_that_trained_another_model_is_not_blamed() -> No
     assert "one cause: ✂ detach case.py line 16" in said
     assert "on another way" not in said
     arrows = [arrow for arrow in picture.cards.arrows if arrow.kind == "cut"]
-    loses = {arrow.label[0].rpartition(" ")[2]: arrow.loses for arrow in arrows}
+    loses = {" ".join(arrow.label).split("line ")[1].split()[0]: arrow.loses for arrow in arrows}
     assert loses == {"12": False, "16": True}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence, Set
 from functools import cached_property
 from typing import NamedTuple
 
@@ -247,7 +247,8 @@ class Cards:
         """Return the rail of the rows that say nothing of gradients themselves."""
         rails = [row.rail for row in rows if row.rail is not Rail.NO]
         is_list = self.units[place].merged is Merged.ROWS
-        if is_list and Rail.COMES in rails:
+        comes = self.links.gets(place) and self.operations.ran_backward
+        if is_list and (comes or Rail.COMES in rails):
             return Rail.COMES
         if rails:
             passes = Rail.COMES if self.links.gets(place) else rails[0]
@@ -578,21 +579,27 @@ class Cards:
         """List the operations of a loss that make the numbers it is the sum of."""
         last = self._start(unit)
         line = last.call.source[:2] if last.call.source else None
-        final = [
+        final = {
             at
             for at in unit.ops
             if (c := self.operations.all[at].call).source and c.source[:2] == line
-        ]
-        found = []
-        for at in unit.ops:
-            op = self.operations.all[at]
-            state = self.operations.graph.tensor[op.makes[-1]]
-            users = self.operations.users[at]
-            alone = bool(users) and all(user in final for user in users)
-            named = state.code_name.isidentifier() and state.shape == ()
-            if at not in final and alone and named and self.operations.tracked[at]:
-                found.append(at)
+        }
+        found = [at for at in unit.ops if self._is_term(at, final)]
         return found if len(found) > 1 else []
+
+    def _is_term(self, at: int, final: Set[int]) -> bool:
+        """Say whether an operation makes a number that only the last statement of a loss uses: a
+        variable, or, in that statement, a number of what is none."""
+        made_by, users = self.operations.all[at], self.operations.users[at]
+        alone = bool(users) and all(user in final for user in users)
+        if not (alone and self.operations.tracked[at] and self._is_number(made_by.makes[-1])):
+            return False
+        if at in final:
+            return not any(self._is_number(i) for i in made_by.reads)
+        return self.operations.graph.tensor[made_by.makes[-1]].code_name.isidentifier()
+
+    def _is_number(self, tensor_id: int) -> bool:
+        return self.operations.graph.tensor[tensor_id].shape == ()
 
     def _loss_rows(self, unit: Unit) -> list[Row]:
         rows = [self._term_row(unit, at) for at in self._terms(unit)[:TERMS]]
@@ -624,7 +631,7 @@ class Cards:
         op = self.operations.all[at]
         state = self.operations.graph.tensor[op.makes[-1]]
         inside = self._behind(at, unit)
-        names = [self.name_of(k) for k in self._cards_behind(at, unit)]
+        names = [self._variable(self.units[k]) for k in self._cards_behind(at, unit)]
         grey = say("outline.of", names=names) if names else function_of(op)
         sents = [
             sent
@@ -637,7 +644,12 @@ class Cards:
             self.operations.norm_of_sent([s for s in sents if s.run == run]) if sents else math.nan
         )
         sends = "" if math.isnan(norm) else say("outline.sends", norm=figure(norm))
-        left = (Span(state.code_name, "name"), Span(grey, "grey"))
+        left: tuple[Span, ...] = (Span(state.code_name, "name"), Span(grey, "grey"))
+        if not state.code_name.isidentifier():
+            left = (Span(function_of(op)),)
+            if names:
+                text = say("outline.function_of", function=function_of(op), names=names)
+                left = (Span(text, shorter=(grey,)),)
         return Row(Tone.GRAD_FN, left, sends, middle=state.values or "")
 
     def _behind(self, at: int, unit: Unit) -> set[int]:
@@ -877,6 +889,9 @@ class Cards:
         )
         lost = self.losing(*cuts)
         if not lost:
+            ((place, reasons),) = by_place.items() if len(by_place) == 1 else [("", [])]
+            if len(place) > LONG:  # narrow, where nothing else makes it wide
+                return (say("outline.cut", reason=enumerated(reasons)), place), False
             return chips, False
         return (*chips, say("outline.params_lost", n=lost)), True
 
@@ -923,11 +938,19 @@ class Cards:
         mode = say("cut.inference_mode") if first.call.inference_mode else say("cut.no_grad")
         lost = self.losing(*(c for k in members for c in self._cuts_in(self.units[k])))
         place = self.causes.place_of_region(first.at)
+        if place in self._places_on_arrows({*members}):  # and what it costs stands there as well
+            return Frame("no_grad", (mode,), tuple(members))
         label = [mode, place] if len(place) > LONG else []  # in the middle an arrow passes
         label = label or [say("outline.region", mode=mode, place=place) if place else mode]
         if lost:
             label.append(say("outline.region_loses", n=lost))
         return Frame("no_grad", tuple(label), tuple(members))
+
+    def _places_on_arrows(self, members: Set[int]) -> set[str]:
+        """Return the places that stand on the cut arrows which lead to these cards."""
+        links = [link for link in self.links.drawn if link.head in members]
+        cuts = (cut for link in links if self._is_cut_arrow(link) for cut in link.cuts)
+        return set(map(self.causes.where, cuts))
 
     def _cuts_in(self, unit: Unit) -> list[Cut]:
         calls = (self.operations.all[at].call.id for at in unit.ops)

@@ -88,9 +88,18 @@ class Causes:
         """Tell why these parameters get no gradient: the one cause that they have in common."""
         cuts = [cut for w in weights if (cut := self.cut_of(w)) is not None]
         if cuts:
-            return self.cut(cuts)
+            return *self.cut(cuts), *self._behind_a_switch(weights, cuts)
         names, why = self._without_a_cut(weights)
         return Span(say("outline.names", names=names), "name"), Span(why, "strong")
+
+    def _behind_a_switch(self, weights: list[Weight], cuts: list[Cut]) -> tuple[Span, ...]:
+        """Name the modules that a line outside of them switches gradients off for."""
+        calls = {self.operations.graph.call[c.call_id] for c in cuts if c.reason in QUIET}
+        names = self.places.of_weights(weights)
+        is_outside = bool(calls) and not any(self._inside(self._written_in(c)) for c in calls)
+        if not is_outside or not 0 < len(names) <= NAMED:
+            return ()
+        return (Span(say("outline.whose", names=names)),)
 
     def _without_a_cut(self, weights: list[Weight]) -> tuple[list[str], str]:
         """Name what these parameters, or the modules that end with their values, are called, and

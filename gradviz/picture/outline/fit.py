@@ -32,6 +32,7 @@ WIDTH, HEIGHT = 639, 894  # points: with the rim 860×1200 CSS pixels
 FAR_TOO_HIGH = 2 * HEIGHT  # points: from here on a narrower card does not help
 SEVERAL = 100  # cards that are laid out as they are; more stand under each other
 ROOMY = 640  # points: below, closed modules get a row for each of theirs
+LITTLE = 40  # points by which the arrows of a layout, all together, may be longer than of another
 UNCROSSED = 6  # links that are said rather than drawn, as they would cross others
 ROW, TITLE, BETWEEN, HEADING = 15.5, 30, 27, 130  # points, to guess a height before any layout
 WIDTHS = (330, 280, 262, 240, 210, 178, 150)  # of the rows of a card, in points
@@ -72,6 +73,7 @@ class Fitted(NamedTuple):
     crossed: tuple[Pair, ...] = ()  # the links whose arrows cross others, once for each crossing
     columns: Mapping[int, int] = {}
     moved: float = 0.0
+    length: float = 0.0  # of all its arrows, in steps of ``LITTLE``
 
     @property
     def crossings(self) -> int:
@@ -367,7 +369,9 @@ def laid_out(
         drawn = draw(source)
         moved = before.moved(boxes_in(drawn)) if before.same else 0.0
         size = size_of(drawn)
-        tries.append(Fitted(outline, source, *size, crossed(drawn), layout.columns, moved))
+        lines = _lines(drawn)
+        length = sum(_length(line) for _, line in lines) // LITTLE
+        tries.append(Fitted(outline, source, *size, _crossed(lines), layout.columns, moved, length))
     return min(tries, key=_flaws)
 
 
@@ -386,16 +390,19 @@ def _layouts(
                 levels = _levels(outline, links, known, with_narrow=narrow)
                 yield as_before._replace(columns=columns, levels=levels)
             yield as_before._replace(columns=columns)
+    river = {k: -1.0 for pair in links.spine for k in pair}
+    for order in (river, {}):
+        layout = _with_slots(outline, first, order, links)
+        yield layout._replace(levels=_levels(outline, links, order)) if layout.columns else layout
     yield _with_slots(outline, first, places, links)
-    layout = _with_slots(outline, first, {}, links)
-    yield layout._replace(levels=_levels(outline, links)) if layout.columns else layout
 
 
-def _flaws(fitted: Fitted) -> tuple[float, int, float, float]:
+def _flaws(fitted: Fitted) -> tuple[float, int, float, float, float]:
     """Return what is wrong with an outline: by how much it is too large, its crossings, by how much
-    its cards moved."""
+    its cards moved, how long its arrows are."""
     too_wide, too_high = fitted.width / WIDTH, fitted.height / HEIGHT
-    return max(too_wide, too_high, 1.0), fitted.crossings, fitted.moved, fitted.height
+    too_large = max(too_wide, too_high, 1.0)
+    return too_large, fitted.crossings, fitted.moved, fitted.length, fitted.height
 
 
 def without_inputs(units: list[Unit]) -> list[Unit]:
@@ -507,22 +514,37 @@ def size_of(laid_out: str) -> Box:
     return x1 - x0, y1 - y0
 
 
-def crossed(laid_out: str) -> tuple[Pair, ...]:
-    """List the links of both arrows of every pair that crosses."""
-    lines: list[tuple[Pair, list[Box], Bounds]] = []
+def _lines(laid_out: str) -> list[tuple[Pair, list[Box]]]:
+    """Return the arrows of a layout, each with the cards that it joins."""
+    lines: list[tuple[Pair, list[Box]]] = []
     pattern = r"\bn(\d+)(?::\S+)?\s*->\s*n(\d+)(?::\S+)?\s*\[(.*?)\];"
     for tail, head, attributes in re.findall(pattern, laid_out, re.DOTALL):
         place = re.search(r'\bpos="([^"]+)"', attributes)
         if place:
             points = re.findall(r"(-?[\d.]+),(-?[\d.]+)", place[1].replace("\\\n", ""))
             line = _polyline([(float(x), float(y)) for x, y in points], place[1])
-            lines.append(((int(tail), int(head)), line, _bounds(line)))
+            lines.append(((int(tail), int(head)), line))
+    return lines
+
+
+def crossed(laid_out: str) -> tuple[Pair, ...]:
+    """List the links of both arrows of every pair that crosses."""
+    return _crossed(_lines(laid_out))
+
+
+def _crossed(lines: list[tuple[Pair, list[Box]]]) -> tuple[Pair, ...]:
+    bounded = [(pair, line, _bounds(line)) for pair, line in lines]
     pairs = (
         (first, second)
-        for (first, one, box), (second, other, second_box) in combinations(lines, 2)
+        for (first, one, box), (second, other, second_box) in combinations(bounded, 2)
         if _meet(box, second_box) and _cross(one, other)
     )
     return tuple(pair for both in pairs for pair in both)
+
+
+def _length(line: list[Box]) -> float:
+    """Return how far a line goes across and down, all together."""
+    return sum(abs(b[0] - a[0]) + abs(b[1] - a[1]) for a, b in pairwise(line))
 
 
 def _bounds(line: list[Box]) -> Bounds:

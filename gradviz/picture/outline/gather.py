@@ -4,7 +4,7 @@ statements join their neighbours, equal neighbours become one."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Set
 from functools import cached_property, reduce
 from itertools import groupby
 
@@ -337,11 +337,12 @@ class Gathering:
     # --- inputs -----------------------------------------------------------------------------------
 
     def _inputs(self, units: list[Unit]) -> list[Unit]:
-        """Make a card of each named leaf that goes into a module, parameters apart."""
+        """Make a card of each named leaf that goes into a module, parameters apart: where values
+        come from another card, what comes in beside them (a target, a mask) has none."""
         found: dict[int, Unit] = {}
         placed = {at for unit in units for at in unit.ops} | self.expansion.looked_through
         for unit in units:
-            if unit.kind in (Kind.LOSS, Kind.INPUT):
+            if unit.kind in (Kind.LOSS, Kind.INPUT) or self._reads_another(unit, placed):
                 continue
             for at in unit.ops:
                 op = self.operations.all[at]
@@ -351,6 +352,12 @@ class Gathering:
                         object_id = self.operations.graph.tensor[i].object_id
                         found.setdefault(object_id, Unit(Kind.INPUT, [], tensor_id=i))
         return list(found.values())
+
+    def _reads_another(self, unit: Unit, placed: Set[int]) -> bool:
+        """Say whether a card uses what another one made."""
+        others = placed - {*unit.ops}
+        sources = (s for at in unit.ops for s in self.operations.all[at].sources)
+        return unit.kind is not Kind.STATEMENT and not others.isdisjoint(sources)
 
     def _leaves(self, units: list[Unit]) -> list[Unit]:
         """Make a card of each parameter that the reader asked for: outside of frames, where it can

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import groupby
 
 from gradviz.graph.operations import HAS, Fate, Weight
+from gradviz.graph.parameter_groups import name_of
 from gradviz.graph.records import Cut
 from gradviz.picture.outline.cards import WRITTEN, Cards
 from gradviz.picture.outline.links import Link
@@ -107,6 +108,8 @@ class Heading:
     def _backwards(self) -> list[tuple[Span, ...]]:
         """Tell what each of several backwards did, model by model."""
         backwards = self.operations.graph.backwards
+        if len(backwards) == 1 and self._are_unlike(backwards[0].run):
+            return [tuple(self._modules_in(backwards[0].run))]
         if len(backwards) < 2:
             return []
         lines: dict[Hashable, tuple[Span, ...]] = {}
@@ -147,8 +150,31 @@ class Heading:
                     Span(say("outline.module_gets", module=module.name, n=n, total=total), "cut")
                 )
             else:
-                spans.append(Span(say("outline.module_gets_none", module=module.name, total=total)))
+                spans.append(Span(self._none_in(module.id, module.name, total)))
         return spans
+
+    def _none_in(self, module_id: int, name: str, total: int) -> str:
+        """Tell that a model got nothing, and under which line it ran where no gradient is
+        recorded."""
+        region = self._region_around(module_id)
+        place = self.causes.place_of_region(region) if region is not None else ""
+        if place:
+            return say("outline.module_under_no_grad", module=name, total=total, place=place)
+        return say("outline.module_gets_none", module=name, total=total)
+
+    def _are_unlike(self, run: int) -> bool:
+        """Say whether some of several models got a gradient in a run, and others ran as a whole
+        where none is recorded."""
+        modules = {m.id for m in self.operations.graph.modules}
+        got = {w.module_id for w in self.weights if self._got_in(w, run)}
+        return bool(got) and any(self._region_around(i) is not None for i in modules - got)
+
+    def _region_around(self, module_id: int) -> int | None:
+        """Return the stretch where no gradient is recorded in which a model ran as a whole."""
+        tree, region = self.cards.tree, self.cards.expansion.region
+        calls = [c.id for c in tree.call.values() if c.module_id == module_id and not c.path]
+        found = {region.get(at) for i in calls for at in tree.below.get(i, ())}
+        return found.pop() if len(found) == 1 else None
 
     def _got_in(self, weight: Weight, run: int) -> bool:
         sents = self.operations.filled_from.get(id_of(weight), {}).values()
@@ -187,6 +213,8 @@ class Heading:
         for weights, key in ((frozen, "frozen"), (unheld, "unheld")):
             names = self.places.of_weights(weights)
             few = len(names) <= NAMES and len(weights) < len(self.weights)
+            if not few and key == "unheld":
+                names = name_of(names)
             if names and (few or key == "unheld"):
                 listed = say("outline.names", names=names)
                 spans = [Span(say(f"state_of.{key}")), Span(listed, "name")]
@@ -334,9 +362,13 @@ class Heading:
         """Tell that all other skips of this kind, between modules of the same classes, send a
         gradient."""
         beside = self._skips.beside(cut)
-        if beside is None or beside[0] < OTHERS:
+        if beside is None or beside.sending < OTHERS:
             return []
-        return [(Span(say("outline.others_send", k=beside[0], n=beside[1])),)]
+        fields: dict[str, int | str] = {"k": beside.sending, "n": beside.sending + 1}
+        if beside.module:
+            fields |= {"kind": beside.kind, "name": beside.module}
+            return [(Span(say("outline.branches_send", **fields)),)]
+        return [(Span(say("outline.others_send", **fields)),)]
 
     @cached_property
     def _skips(self) -> Skips:

@@ -5,11 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from typing import NamedTuple
 
 from gradviz.graph.records import Cut
 from gradviz.picture.outline.units import Expansion, Unit
 
 Pair = tuple[int, int]  # module calls: that made a value, and that used it
+
+
+class Beside(NamedTuple):
+    """How many like a cut skip send a gradient. Where all are branches from one module: its name,
+    and the class of those that use its value."""
+
+    sending: int
+    module: str = ""
+    kind: str = ""
 
 
 class Skips:
@@ -26,22 +36,32 @@ class Skips:
         self.tree = expansion.tree
         self.units = units
 
-    def beside(self, cut: Cut) -> tuple[int, int] | None:
-        """Return how many skips of the kind of a cut one send a gradient, and how many there are;
-        None where not all others do, or where the cut is none.
+    def beside(self, cut: Cut) -> Beside | None:
+        """Return how many skips, or branches, of the kind of a cut one send a gradient; None where
+        not all others do, or where the cut is none of them.
 
         Args:
             cut: of a value that a module made and another one uses.
         """
         mine = self._pairs_of(cut)
-        kinds = {self._kind(pair) for pair in mine}
-        if len(mine) != 1 or not self._is_skip(*mine):
+        if len(mine) != 1:
             return None
-        alike = {pair for pair in self._values if self._kind(pair) in kinds} | mine
-        others = {pair for pair in alike - mine if self._is_skip(pair)}
-        if not others or not others <= self._sending:
+        (pair,) = mine
+        alike = {other for other in self._values if self._kind(other) == self._kind(pair)} - mine
+        tail, head = (self.tree.call[i] for i in pair)
+        branches = {other for other in alike if self._is_branch_beside(other, pair)}
+        if branches and branches <= self._sending:
+            return Beside(len(branches), tail.path or tail.kind, head.kind)
+        others = {other for other in alike if self._is_skip(other)}
+        if not self._is_skip(pair) or not others or not others <= self._sending:
             return None
-        return len(others), len(others) + 1
+        return Beside(len(others))
+
+    def _is_branch_beside(self, other: Pair, pair: Pair) -> bool:
+        """Say whether another module beside the user of a value uses it, too."""
+        calls = self.tree.call
+        heads = calls[other[1]], calls[pair[1]]
+        return other[0] == pair[0] and heads[0].parent_id == heads[1].parent_id
 
     def _kind(self, pair: Pair) -> tuple[str, str]:
         tail, head = (self.tree.call[i].kind for i in pair)

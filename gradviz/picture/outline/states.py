@@ -356,7 +356,15 @@ class States:
                 "outline.gets_and_frozen_short", n=len(state.here), total=total, frozen=frozen
             )
             row = row._replace(left=(Span(text, shorter=(short,)),))
-        return [row]
+        return [row, *self._unheld_rows(state, total)]
+
+    def _unheld_rows(self, state: State, total: int) -> list[Row]:
+        """Tell of parameters that get a gradient which no optimizer will use."""
+        n = sum(weight.held is False for weight in state.here)
+        if not n:
+            return []
+        text, short = (say(f"outline.unheld{e}", n=n, total=total) for e in ("", "_short"))
+        return [Row(Tone.OFF, (Span(text, shorter=(short,)),), "", Rail.COMES)]
 
     def _own(self, unit: Unit) -> set[int]:
         """Return the parameters that stand below the modules of the card, by their identity."""

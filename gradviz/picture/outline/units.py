@@ -133,6 +133,9 @@ class Expansion:
             at = self.operations.of_call.get(cut.call_id)
             if at is not None and at in self.operations.feeding:
                 table.setdefault(at, []).append(cut)
+        for at, cut in self.operations.written_aside.items():
+            if at in self.operations.feeding:
+                table.setdefault(at, []).append(cut)
         return table
 
     @cached_property
