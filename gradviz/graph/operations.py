@@ -116,7 +116,9 @@ class Operations:
         """Go through the operations."""
         at = 0
         made_by: dict[int, int] = {}  # the operation that made or wrote a state, by tensor id
-        aside: dict[int | None, int] = {}  # that wrote through another name of a tensor, by its storage
+        aside: dict[
+            int | None, int
+        ] = {}  # that wrote through another name of a tensor, by its storage
         for call in self.facts.ordinary_calls:
             makes = self._made(call)
             if not makes:
@@ -132,7 +134,9 @@ class Operations:
             yield Operation(at, call, reads, sources, makes)
             at += 1
 
-    def _latest(self, aside: dict[int | None, int], tensor_id: int, source: int | None) -> int | None:
+    def _latest(
+        self, aside: dict[int | None, int], tensor_id: int, source: int | None
+    ) -> int | None:
         """Return which operation made what a tensor holds: the one that made it, or a later one
         that wrote into it through another name."""
         if self.is_tracked(tensor_id):

@@ -488,3 +488,14 @@ def test_parameters_that_no_path_leads_to_have_no_object() -> None:
     names = {"first": model[0].weight, "loss": loss}
     (module,) = show(loss, names=names, model=model).graph.modules
     assert [p.object_id is None for p in module.parameters] == [True, True, False, False]
+
+
+def test_what_is_not_reached_is_told_of_a_small_model_too() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
+    loss = model[1](model[0](torch.randn(2, 3)).detach()).sum()
+    told = show(loss, model=model).text
+    assert told.startswith("4 parameters: 2 can be reached from loss, 2 cannot")
+    assert "not in this graph\n0  Linear" in told
+    whole = show(model(torch.randn(2, 3)).sum(), model=model).text
+    assert "AccumulateGrad" in whole  # nothing is missing: torch's own nodes

@@ -32,14 +32,23 @@ KINDS = {"gradient": "gradient", "can": "edge", "cut": "cut", "forward": "forwar
 def is_wanted(graph: Graph, asked: Asked = AS_IT_IS) -> bool:
     """Say whether a graph is drawn as an outline: a recording of more than a dozen operations,
     those that only make a tensor out of nothing apart, or a model that was not recorded; a smaller
-    one where a depth or a tensor is asked for. The part of a recording that an explanation points
+    one where a depth or a tensor is asked for, or parameters were not reached, of which the nodes
+    of a finished graph say nothing. The part of a recording that an explanation points
     at is not: it shows why, operation by operation."""
     if not graph.calls:
-        return bool(graph.modules) and (len(graph.nodes) > TOY or asked.is_strict)
+        is_large = len(graph.nodes) > TOY or asked.is_strict
+        return bool(graph.modules) and (is_large or _is_unreached(graph))
     is_part = any(note.kind is NoteKind.LEFT_OUT for note in graph.notes)
     if is_part or (len(graph.calls) <= TOY and not asked.is_strict):
         return False
     return Operations(graph).are_more_than(0 if asked.is_strict else TOY)
+
+
+def _is_unreached(graph: Graph) -> bool:
+    """Say whether some parameters of a model are not in a finished graph."""
+    reached = {graph.tensor[n.leaf_id].object_id for n in graph.nodes if n.leaf_id is not None}
+    parameters = (p for module in graph.modules for p in module.parameters if p.requires_grad)
+    return any(p.object_id not in reached for p in parameters)
 
 
 class Drawn:

@@ -50,7 +50,7 @@ class Skips:
         alike = {other for other in self._values if self._kind(other) == self._kind(pair)} - mine
         tail, head = (self.tree.call[i] for i in pair)
         branches = {other for other in alike if self._is_branch_beside(other, pair)}
-        if branches and branches <= self._sending:
+        if len(branches) > 1 and branches <= self._sending:
             return Beside(len(branches), tail.path or tail.kind, head.kind)
         others = {other for other in alike if self._is_skip(other)}
         if not self._is_skip(pair) or not others or not others <= self._sending:
