@@ -12,13 +12,14 @@ from drawn import drawn
 from model_scripts import Planted, model_names, read
 from planted import OPEN, TWINS
 from planted_blind2 import BLIND2
+from planted_blind4 import BLIND4
 from planted_seen import check, is_costly, is_shown_as_costly
 from svg_text import Picture
 
 # Of what the second blind set left unseen, one picture names its modules by the code alone that
 # called them, ``student[:6]``: a slice is a module of its own.
 BY_CODE = "copied_out-distillation"
-SEEN = [*OPEN, *TWINS, *(fault for fault in BLIND2 if str(fault) != BY_CODE)]
+SEEN = [*OPEN, *TWINS, *(fault for fault in BLIND2 if str(fault) != BY_CODE), *BLIND4]
 each_fault = pytest.mark.parametrize("planted", SEEN, ids=str)
 # layer3 is frozen there, and its BatchNorms move; the gradient vanishes in its loop: pictures say so.
 NOT_WELL = {"resnet_frozen", "rnn"}

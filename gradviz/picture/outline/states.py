@@ -363,7 +363,8 @@ class States:
         n = sum(weight.held is False for weight in state.here)
         if not n:
             return []
-        text, short = (say(f"outline.unheld{e}", n=n, total=total) for e in ("", "_short"))
+        text = say("outline.unheld", n=n, total=total)
+        short = say("outline.unheld_short", n=n, total=total)
         return [Row(Tone.OFF, (Span(text, shorter=(short,)),), "", Rail.COMES)]
 
     def _own(self, unit: Unit) -> set[int]:
