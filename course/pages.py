@@ -11,6 +11,7 @@ POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action"
     " 'none'"
 )
+ABOUT = "Live pictures of PyTorch's autograd: click, and see which gradients come back and which are cut"
 
 
 class Page(NamedTuple):
@@ -24,11 +25,20 @@ class Page(NamedTuple):
     answers: tuple[str, ...] = ()
 
 
-def document(title: str, body: str, style: str = "", policy: str = POLICY) -> str:
-    """A page in the site's own look; without scripts, unless ``policy`` allows for them."""
+def document(
+    title: str, body: str, style: str = "", policy: str = POLICY, preview: str = ""
+) -> str:
+    """A page in the site's own look; without scripts, unless ``policy`` allows for them. The address
+    of a ``preview`` is what other sites show beside a link to it."""
+    about = {"title": title, "description": ABOUT, "type": "website", "image": preview}
+    told = "".join(
+        f'<meta property="og:{name}" content="{html.escape(text)}">\n'
+        for name, text in about.items()
+        if preview
+    )
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{STYLE}{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+        f"{told}<title>{html.escape(title)}</title>\n<style>{STYLE}{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )

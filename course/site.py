@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import subprocess
 import sys
 import time
@@ -27,6 +28,7 @@ SITE = ROOT / "build" / "site"
 LIMIT = 512  # states of one page
 NEXT = "#next"  # in a page whose next one is not known yet
 THUMBNAIL = "thumbnail.svg"
+PREVIEW = "preview.png"  # beside links to the site: the first notebook's cut
 SNIPPET = '<iframe src="…/copy_or_cut.html?embed" width="100%" height="700"></iframe>'
 STYLE = """
 .thumbnail { float: right; max-width: 120px; max-height: 90px; margin-left: 12px; padding: 2px;
@@ -49,6 +51,8 @@ def pages_of(notebook: Notebook, folder: Path) -> list[Page]:
         elif isinstance(live.what, Exploration):
             picture = folder / notebook.name / THUMBNAIL
             picture.write_text(live.what.figure.svg, encoding="utf-8")
+            if notebook.number == "00":
+                live.what.run(copy="detach").figure.save(folder / PREVIEW)
         answers: tuple[str, ...] = ()
         if isinstance(live.what, Exploration):
             answers = deck.write(folder / "class", folder / place, live.what, notebook.name)
@@ -140,7 +144,18 @@ def index(folder: Path, made: dict[str, list[Page]]) -> str:
         + "\n".join(parts)
         + f'<section id="run"><h2>Run it yourself</h2>\n<p>{_how_to_run()}</p></section>\n</main>'
     )
-    return document("gradviz: the course", body, STYLE, reader.POLICY)
+    return document("gradviz: the course", body, STYLE, reader.POLICY, published(PREVIEW))
+
+
+def published(name: str) -> str:
+    """Return the address that a file of the site has on GitHub's pages, where the workflow that
+    builds it says whose they are; else its name. Other sites ask for a whole address.
+
+    >>> published("preview.png")
+    'preview.png'
+    """
+    owner, _, repository = os.environ.get("GITHUB_REPOSITORY", "").partition("/")
+    return f"https://{owner.lower()}.github.io/{repository}/{name}" if repository else name
 
 
 def _section(notebook: Notebook, folder: Path, pages: Sequence[Page]) -> str:
