@@ -10,15 +10,16 @@ from shown_cells import CUT
 
 WAIT_MS = 40_000  # for what has begun
 START_MS = 120_000  # for a kernel that imports torch on a busy machine
+STILL_PICTURE = "img[src^='data:image/svg+xml']"
 SHOWS = "image => image.complete && image.naturalWidth > 50"
 
 
 def still(page: Page) -> bool:
     """Tell whether the picture of a recording is drawn."""
-    picture = page.locator("img[src^='data:image/svg+xml']").first
+    picture = page.locator(STILL_PICTURE).first
     picture.wait_for(timeout=START_MS)
     # those of the cells that are live elsewhere too, where nothing is live
-    others = page.locator("img[src^='data:image/svg+xml']").all()
+    others = page.locator(STILL_PICTURE).all()
     return all(other.evaluate(SHOWS) for other in others)
 
 

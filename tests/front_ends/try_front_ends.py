@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "browser"))
 
 import shown_cells
 from lab import FLAGS, INSTALL, find_chromium, new_tab
-from looking import LOOKS, START_MS, look
+from looking import LOOKS, START_MS, STILL_PICTURE, look
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 from serving import BUILT, ROOT, NotInstalled, environment, free_port, served, surroundings, version
 
@@ -138,11 +138,15 @@ def run_classic(page: Page) -> None:
 
 
 def run_marimo(page: Page) -> None:
-    """Run all cells of marimo's editor. It moves its button about until it has begun."""
+    """Run all cells of marimo's editor, which takes no click before it is connected, and does not
+    say so."""
     button = page.get_by_test_id("run-button").last
     button.wait_for(timeout=START_MS)
-    page.wait_for_timeout(12_000)
-    button.click(force=True)
+    for _ in range(8):
+        button.click(force=True)
+        with suppress(Error):
+            page.locator(STILL_PICTURE).first.wait_for(timeout=15_000)
+            return
 
 
 LAB = f"lab/tree/{NOTEBOOK}?token=shown&reset"
