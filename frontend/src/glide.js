@@ -1,5 +1,5 @@
-// What moves when a state follows another: cards glide from where they stood, a gradient that dies splits and draws back,
-// one that comes draws itself, the sign of a cut pops up.
+// What moves when a state follows another: cards glide from where they stood, a gradient that dies splits and draws
+// back, one that comes draws itself, the sign of a cut pops up.
 
 import { makeSvgElement } from "./dom.js";
 
@@ -15,7 +15,8 @@ const LEAST = 0.5; // of the picture's numbers; what moves less stays
 /**
  * What is kept of a picture while the next one is drawn, by the keys of cards and arrows.
  *
- * @typedef {{ cards: Map<string, { x: number, y: number }>, gradients: Map<string, SVGElement>, shift: { x: number, y: number } }} Before
+ * @typedef {{ x: number, y: number }} Place
+ * @typedef {{ cards: Map<string, Place>, gradients: Map<string, SVGElement>, shift: Place }} Before
  */
 
 /**

@@ -6,8 +6,8 @@ import { sentence } from "./words.js";
 /** @import { Card } from "./types.d.ts" */
 
 /**
- * Makes the strip. It tells of the card that the reader points at or goes to, else of the one that is selected, else what
- * the signs mean.
+ * Makes the strip. It tells of the card that the reader points at or goes to, else of the one that is selected, else
+ * what the signs mean.
  *
  * @param {string} prefix
  */
@@ -88,7 +88,8 @@ export function makeStrip(prefix) {
       told = signs.length || notes.length ? text : "";
       const words = signs.map(([kind, word]) => makeElement("span", { className: `gv-sign-${kind}` }, word));
       const hint = signs.length ? [makeElement("span", { className: "gv-hint-card" }, sentence("click_a_card"))] : [];
-      legend.replaceChildren(...words, ...hint, ...notes.map((note) => makeElement("span", { className: "gv-note" }, note)));
+      const below = notes.map((note) => makeElement("span", { className: "gv-note" }, note));
+      legend.replaceChildren(...words, ...hint, ...below);
       if (!about) write(pinned);
     },
   };

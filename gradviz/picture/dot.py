@@ -40,6 +40,7 @@ BREAKS = ")]}=·→+("
 PAUSES, FRAME_PAUSES = " · ", " · |, |: "
 CHIPS = ("state", "grad_fn", "untracked")  # what may stand beside a value
 PAIR_WIDTH, PAIR_HEIGHT, PAIR_GAP = 145, 16, 5  # points, of a value with a chip
+WIDTH_STEP, HEIGHT_STEP = 15, 24  # points, of boxes that several pictures share
 STRIP_CHARS = 27  # of a line that may break
 LINE = 8  # points; less free room than this in a card is not seen
 
@@ -203,12 +204,13 @@ class OwnLook(NamedTuple):
 
 def own_look(card: Card, place: Card, how: Arrangement) -> OwnLook:
     """Return a card in its own size, for a place with room for its rows in every picture."""
-    width = _card_width(place, how.chars) - _table_width(card.rows, how.chars)
-    height = max(_table_height(rows, how.chars) for rows in place.room) - _table_height(
-        card.rows, how.chars
+    width, height = _room(place, how.chars)
+    less = (
+        width - _table_width(card.rows, how.chars),
+        height - _table_height(card.rows, how.chars),
     )
     label = _table(card.kind, card.rows, how.chars)
-    return OwnLook(f"n{card.id}", card.kind, label, (width, height))
+    return OwnLook(f"n{card.id}", card.kind, label, less)
 
 
 def arrow_look(number: int, arrow: Arrow, said: str, how: Arrangement) -> OwnLook:
@@ -328,9 +330,19 @@ def _label_of(card: Card, chars: int) -> str:
     """Write the table of a card, as large as its rows at any step need."""
     if not card.room:
         return _table(card.kind, card.rows, chars)
+    width, height = _room(card, chars)
+    return _table(card.kind, card.rows, chars, width - 10, height)
+
+
+def _room(card: Card, chars: int) -> tuple[float, int]:
+    """Return the size of a box with room for all rows of a card, in points: in steps, so that a
+    little more to say moves nothing."""
+    width = _card_width(card, chars)
     # Graphviz rounds each line up
     height = int(max(_table_height(rows, chars) for rows in card.room)) + 4
-    return _table(card.kind, card.rows, chars, _card_width(card, chars) - 10, height)
+    if not card.in_steps:
+        return width, height
+    return ceil(width / WIDTH_STEP) * WIDTH_STEP, ceil(height / HEIGHT_STEP) * HEIGHT_STEP
 
 
 @lru_cache(maxsize=4096)

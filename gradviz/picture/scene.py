@@ -43,6 +43,7 @@ class Card(NamedTuple):
     absent: bool = False  # in a picture of one step: it holds the place of a card of another step
     # rows that it has at other steps, for which its box is large enough
     room: tuple[tuple[Row, ...], ...] = ()
+    in_steps: bool = False  # its box grows in steps
     grad_fn: str = ""  # the names of its grad_fn and of the nodes behind it
 
     @property

@@ -17,7 +17,7 @@ from gradviz.picture.state import name_of
 from gradviz.picture.table import Keys
 from gradviz.words.speech import say
 
-MOST = 12  # pictures that are laid over each other
+MOST = 40  # pictures that are laid over each other
 TIMES = 2  # as many cards as a picture has, which they may have together
 
 Key = tuple[int, int, int]  # tail, head, which of several alike
@@ -204,7 +204,9 @@ class Together:
         for card in (c for scene in padded for c in scene.cards if not c.absent):
             rooms.setdefault(card.id, {})[card.rows] = None
         alike = [
-            s._replace(cards=tuple(c._replace(room=tuple(rooms[c.id])) for c in s.cards))
+            s._replace(
+                cards=tuple(c._replace(room=tuple(rooms[c.id]), in_steps=True) for c in s.cards)
+            )
             for s in padded
         ]
         return whole_of(alike[::-1])._replace(notes=(), is_bare=True)

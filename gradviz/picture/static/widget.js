@@ -973,7 +973,8 @@ function makeStrip(prefix) {
       told = signs.length || notes.length ? text : "";
       const words = signs.map(([kind, word]) => makeElement("span", { className: `gv-sign-${kind}` }, word));
       const hint = signs.length ? [makeElement("span", { className: "gv-hint-card" }, sentence("click_a_card"))] : [];
-      legend.replaceChildren(...words, ...hint, ...notes.map((note) => makeElement("span", { className: "gv-note" }, note)));
+      const below = notes.map((note) => makeElement("span", { className: "gv-note" }, note));
+      legend.replaceChildren(...words, ...hint, ...below);
       if (!about) write(pinned);
     }
   };

@@ -1,0 +1,97 @@
+"""Where cards stand in a live panel: what is in two pictures stands in the same place in both."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import Any
+
+import torch
+from svg import SVG
+
+import gradviz as gv
+from gradviz.live.explore import Exploration, explore
+
+Point = tuple[float, float]
+CLICKS, SETTLED = 26, 6  # of a walk; after so many clicks cards hardly move any more
+MOVED = 0.75  # points
+WALKS = 6
+
+
+def tour() -> Exploration:
+    @explore(copy=gv.controls.copies, mode=gv.controls.grad_mode, requires_grad=True)
+    def scenario(copy: Any, mode: Any, requires_grad: bool) -> None:
+        a = torch.tensor(1.0, requires_grad=requires_grad)
+        with mode():
+            b = copy(a)
+        c = a * 2
+        d = b * 3
+        loss = c + d
+        loss.backward()
+
+    return scenario
+
+
+def places(state: dict[str, Any]) -> dict[str, Point]:
+    """The middle of each card by its key, in the numbers of the page."""
+    from xml.etree import ElementTree
+
+    root = ElementTree.fromstring(state["svg"])
+    shift = re.search(r"translate\(([-\d.]+)[ ,]([-\d.]+)\)", state["svg"])
+    assert shift is not None
+    found = {}
+    for group in root.iter(f"{SVG}g"):
+        card = state["cards"].get(str(group.get("id")).partition("-")[2])
+        if card is None:
+            continue
+        path = next(group.iter(f"{SVG}path")).get("d") or ""
+        numbers = [float(n) for n in re.findall(r"-?[\d.]+", path)]
+        xs, ys = numbers[::2], numbers[1::2]
+        x, y = (min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2
+        found[card["key"]] = (x + float(shift[1]), y + float(shift[2]))
+    return found
+
+
+def moves(walk: int) -> int:
+    """In how many of the later clicks of a walk a card moved."""
+    chance, scenario = random.Random(walk), tour()
+    assert scenario.widget
+    options = {name: list(c.choices) for name, c in scenario._controls.items()}
+    before, moved = places(scenario.state), 0
+    for click in range(CLICKS):
+        name = chance.choice(list(options))
+        now = places(scenario.set(**{name: chance.choice(options[name])}).state)
+        shared = before.keys() & now.keys()
+        assert {"a", "b", "c", "d", "loss"} <= shared
+        if click >= SETTLED:
+            pairs = [(before[key], now[key]) for key in shared]
+            moved += any(max(abs(x - u), abs(y - v)) > MOVED for (x, y), (u, v) in pairs)
+        before = now
+    return moved
+
+
+def test_cards_that_are_in_both_pictures_hardly_move_after_six_clicks() -> None:
+    moved = sum(map(moves, range(WALKS)))
+    seen = WALKS * (CLICKS - SETTLED)
+    assert moved < 0.1 * seen, f"cards moved in {moved} of {seen} clicks"
+
+
+def test_cards_of_an_exported_page_never_move() -> None:
+    states = [*tour().book()["states"]]
+    assert len(states) == 5 * 4 * 2
+    every = [places(state) for state in states]
+    for key in ("a", "b", "c", "d", "loss"):
+        xs, ys = zip(*(one[key] for one in every), strict=True)
+        assert max(xs) - min(xs) <= MOVED
+        assert max(ys) - min(ys) <= MOVED
+    sizes = {re.findall(r'viewBox="[^"]*"', state["svg"])[0] for state in states}
+    assert len(sizes) <= 2, "the picture keeps its size"
+
+
+def test_a_state_that_comes_back_looks_as_it_did() -> None:
+    scenario = tour()
+    assert scenario.widget
+    for copy in scenario._controls["copy"].choices:
+        scenario.set(copy=copy)
+    first = scenario.set(copy="clone").state["svg"]
+    assert scenario.set(copy="detach").set(copy="clone").state["svg"] == first
