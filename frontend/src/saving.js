@@ -20,7 +20,8 @@ export function makeSaveMenu(read) {
   const said = makeElement("span", { className: "gv-saved", role: "status" });
   const label = sentence("save");
   const menu = makeElement("div", { className: "gv-save-menu", role: "group", ariaLabel: label, hidden: true });
-  const properties = { type: "button", className: "gv-tool gv-tool-save", title: label, ariaLabel: label, ariaExpanded: "false" };
+  const words = { title: label, ariaLabel: label, ariaExpanded: "false" };
+  const properties = { type: "button", className: "gv-tool gv-tool-save", ...words };
   const opener = makeElement("button", properties, makeIcon(ICON));
   const element = makeElement("span", { className: "gv-save" }, opener, menu, said);
   let timer = 0;
@@ -62,7 +63,8 @@ export function makeSaveMenu(read) {
   add(sentence("save_png"), async ({ svg, name }) => download(await drawPng(svg), `${name}.png`), saved, notSaved);
   // The promise goes in as it is: Safari lets a page copy only at once.
   add(sentence("copy_png"), ({ svg }) => copy("image/png", drawPng(svg)), copied, notCopied);
-  add(sentence("copy_svg"), ({ svg }) => copy("text/plain", new Blob([svg], { type: "text/plain" })), copied, notCopied);
+  const asText = (/** @type {string} */ svg) => new Blob([svg], { type: "text/plain" });
+  add(sentence("copy_svg"), ({ svg }) => copy("text/plain", asText(svg)), copied, notCopied);
 
   opener.addEventListener("click", () => turn(Boolean(menu.hidden)));
   element.addEventListener("keydown", (event) => {

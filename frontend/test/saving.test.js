@@ -52,7 +52,8 @@ test("where a browser lets no page copy, that is said", async () => {
   assert.match(await choose("Copy the SVG's text"), /^This browser lets no page copy here/);
   const copied = [];
   globalThis.ClipboardItem = class { constructor(parts) { this.parts = parts; } };
-  Object.defineProperty(navigator, "clipboard", { value: { write: async (items) => copied.push(...items) }, configurable: true });
+  const clipboard = { write: async (items) => copied.push(...items) };
+  Object.defineProperty(navigator, "clipboard", { value: clipboard, configurable: true });
   assert.equal(await choose("Copy the SVG's text"), "Copied");
   assert.equal(await copied[0].parts["text/plain"].text(), SVG);
 });

@@ -1530,7 +1530,8 @@ function makeSaveMenu(read) {
   const said = makeElement("span", { className: "gv-saved", role: "status" });
   const label = sentence("save");
   const menu = makeElement("div", { className: "gv-save-menu", role: "group", ariaLabel: label, hidden: true });
-  const properties = { type: "button", className: "gv-tool gv-tool-save", title: label, ariaLabel: label, ariaExpanded: "false" };
+  const words = { title: label, ariaLabel: label, ariaExpanded: "false" };
+  const properties = { type: "button", className: "gv-tool gv-tool-save", ...words };
   const opener = makeElement("button", properties, makeIcon(ICON));
   const element = makeElement("span", { className: "gv-save" }, opener, menu, said);
   let timer = 0;
@@ -1562,7 +1563,8 @@ function makeSaveMenu(read) {
   add(sentence("save_svg"), ({ svg, name }) => download(svgBlob(svg), `${name}.svg`), saved, notSaved);
   add(sentence("save_png"), async ({ svg, name }) => download(await drawPng(svg), `${name}.png`), saved, notSaved);
   add(sentence("copy_png"), ({ svg }) => copy("image/png", drawPng(svg)), copied, notCopied);
-  add(sentence("copy_svg"), ({ svg }) => copy("text/plain", new Blob([svg], { type: "text/plain" })), copied, notCopied);
+  const asText = (svg) => new Blob([svg], { type: "text/plain" });
+  add(sentence("copy_svg"), ({ svg }) => copy("text/plain", asText(svg)), copied, notCopied);
   opener.addEventListener("click", () => turn(Boolean(menu.hidden)));
   element.addEventListener("keydown", (event) => {
     if (menu.hidden || event.key !== "Escape") return;
