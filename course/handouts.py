@@ -183,12 +183,12 @@ def sheet(programs: list[Drawn], *, key: bool) -> str:
         )
     )
     return (
-        "<h1>Copy or"
+        "<main>\n<h1>Copy or"
         f" cut?{' Key' if key else ''}</h1>\n<p>{task}</p>\n{''.join(parts)}\n<section><h2>5. The"
         " table</h2>"
-        '<table style="grid-column: 1 / -1"><tr><th></th><th>gradient linked</th><th>gradient'
+        '<table style="grid-column: 1 / -1"><tr><td></td><th>gradient linked</th><th>gradient'
         f" cut</th></tr>{rows}"
-        f'</table><p style="grid-column: 1 / -1">{html.escape(_EMPTY[key])}</p></section>'
+        f'</table><p style="grid-column: 1 / -1">{html.escape(_EMPTY[key])}</p></section>\n</main>'
     )
 
 
@@ -218,7 +218,7 @@ def homework(*, solved: bool) -> str:
         "Run each in a notebook. lesson.goals prints what there is and what the goal is; when all"
         " is met, it says Solved."
     )
-    return f"<h1>{title}</h1>\n<p>{text}</p>\n{''.join(parts)}"
+    return f"<main>\n<h1>{title}</h1>\n<p>{text}</p>\n{''.join(parts)}\n</main>"
 
 
 def _marked(line: str, before: list[str]) -> str:

@@ -39,7 +39,7 @@ nav { display: flex; flex-wrap: wrap; gap: 4px 18px; font-size: 14px; }
 iframe { display: block; width: 100%; margin: 12px 0; border: 0; color-scheme: light dark; }
 .code, .printed { overflow-x: auto; margin: 8px 0; padding: 8px 12px; border-radius: 6px;
   font-size: 13px; line-height: 1.5; }
-.code { border: 1px solid light-dark(#d0d5da, #3a424b); background: light-dark(#f6f7f9, #191d22); }
+.code { border: 1px solid light-dark(#d0d5da, #3a424b); background: light-dark(#fafbfc, #191d22); }
 .code pre, .printed { margin: 0 0 8px; white-space: pre; }
 .code pre { margin: 0; }
 .printed { border-left: 3px solid light-dark(#d0d5da, #3a424b); border-radius: 0; }
@@ -82,20 +82,20 @@ def write(
     for page in pages:
         live.setdefault(page.cell, []).append(page)
     parts = [_cell(cell, live.get(cell.id, []), folder, notebook.name) for cell in notebook.cells]
-    nav = _nav(neighbours)
-    body = f"{nav}\n{NOTE}\n<main>\n{''.join(parts)}</main>\n{nav}\n<script>{SCRIPT}</script>"
+    above, below = _nav(neighbours, "Course"), _nav(neighbours, "Course, at the end")
+    body = f"{above}\n<main>\n{NOTE}\n{''.join(parts)}</main>\n{below}\n<script>{SCRIPT}</script>"
     target = folder / f"{notebook.name}.html"
     target.write_text(document(notebook.title, body, STYLE + _colours(), POLICY), encoding="utf-8")
     return target
 
 
-def _nav(neighbours: Mapping[str, str]) -> str:
-    """Return the line of links."""
+def _nav(neighbours: Mapping[str, str], label: str) -> str:
+    """Return the line of links, and what it is called."""
     links = (
         f'<a href="{html.escape(address)}">{html.escape(text)}</a>'
         for text, address in neighbours.items()
     )
-    return f"<nav>{' '.join(links)}</nav>"
+    return f'<nav aria-label="{label}">{" ".join(links)}</nav>'
 
 
 def _cell(cell: Cell, live: Sequence[Page], folder: Path, name: str) -> str:
@@ -160,7 +160,8 @@ def _code(source: str) -> str:
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import get_lexer_by_name
 
-    return highlight(source, get_lexer_by_name("ipython3"), HtmlFormatter(cssclass="code"))
+    made: str = highlight(source, get_lexer_by_name("ipython3"), HtmlFormatter(cssclass="code"))
+    return made.replace('<div class="code">', '<div class="code" tabindex="0">', 1)  # it may scroll
 
 
 def _colours() -> str:
@@ -192,7 +193,7 @@ def _output(output: Mapping[str, Any], folder: Path, name: str) -> str:
         shown = _with_files(picture, folder, name)
     else:
         return _printed("".join(data.get("text/plain", "")))
-    return f'<div class="shown">{shown}</div>'
+    return f'<div class="shown" tabindex="0">{shown}</div>'
 
 
 def _with_files(shown: str, folder: Path, name: str) -> str:
@@ -212,4 +213,4 @@ def _with_files(shown: str, folder: Path, name: str) -> str:
 
 def _printed(text: str) -> str:
     """Return what was printed."""
-    return f'<pre class="printed">{html.escape(text)}</pre>'
+    return f'<pre class="printed" tabindex="0">{html.escape(text)}</pre>'

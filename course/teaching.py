@@ -34,7 +34,7 @@ def write(folder: Path, made: Mapping[str, Sequence[Page]]) -> None:
     """Write ``index.html`` of the class."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "index.html").write_text(
-        document("A class of 90 minutes", body(made), STYLE), encoding="utf-8"
+        document("A class of 90 minutes", f"<main>\n{body(made)}\n</main>", STYLE), encoding="utf-8"
     )
 
 

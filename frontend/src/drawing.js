@@ -5,6 +5,8 @@ import { makeSvgElement } from "./dom.js";
 
 /** @import { Box } from "./types.d.ts" */
 
+const LOOK = ["font-size", "font-family", "font-weight", "fill"];
+
 export class Drawing {
   /** @type {Map<string, SVGElement>} */
   cards = new Map(); // by id
@@ -43,6 +45,7 @@ export class Drawing {
     this.groups = [...this.graph.querySelectorAll(".gv-node, .gv-edge, .gv-cluster")].map(asSvg);
     for (const group of this.groups) {
       const isNode = group.classList.contains("gv-node");
+      if (isNode) for (const line of group.querySelectorAll("text")) line.after(" "); // not one word with the next
       if (isNode && group.dataset.gv) this.cards.set(group.dataset.gv, group);
       else if (isNode) this.headline = group;
       else group.setAttribute("aria-hidden", "true"); // the alt text and the cards' labels say it in words
@@ -60,6 +63,23 @@ export class Drawing {
     const box = known ?? (card && boxAround(shapesOf(card)));
     if (box) this.#boxes.set(cardId, box);
     return box ?? null;
+  }
+
+  /**
+   * Returns all that stands on a card, line by line: what a screen reader says of it.
+   *
+   * @param {string} cardId
+   */
+  textOf(cardId) {
+    let said = "";
+    let look = "";
+    for (const line of this.cards.get(cardId)?.querySelectorAll("text") ?? []) {
+      const before = look;
+      look = LOOK.map((name) => line.getAttribute(name)).join();
+      const pause = look === before ? " " : ", "; // what looks like the line before may go on with it
+      said += (said && pause) + (line.textContent ?? "").trim();
+    }
+    return said;
   }
 
   /**

@@ -63,7 +63,7 @@ export function mountPanel(
     printed: makeElement("pre", { className: "gv-area gv-printed", ariaLabel: sentence("printed"), hidden: true }),
     table: makeElement("details", { className: "gv-area gv-table", hidden: true }),
   };
-  areas.code.role = "region";
+  areas.code.role = "group";
   el.append(...Object.values(areas));
 
   /** @type {State | null} */

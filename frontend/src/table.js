@@ -27,7 +27,7 @@ export function makeTable(el, choose, goToName) {
   let columns = COLUMNS;
   const body = makeElement("tbody");
   const table = makeElement("table", {}, head, body);
-  const looks = { className: "gv-scroll", role: "region", ariaLabel: sentence("tensors") };
+  const looks = { className: "gv-scroll", role: "group", ariaLabel: sentence("tensors") };
   const scroll = makeElement("div", { ...looks, tabIndex: 0 }, table); // it scrolls sideways where it is narrow
   el.append(summary, scroll);
 

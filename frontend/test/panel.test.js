@@ -34,7 +34,7 @@ test("all areas of a state are written", () => {
   assert.equal(textOf("summary"), "Tensors (2)");
   const rows = [...find("tbody").rows].map((row) => [...row.cells].map((cell) => cell.textContent).join(" "));
   assert.deepEqual(rows, ["a 1 None True True None 0 12 bytes", "b 1 None True False None 0 12 bytes"]);
-  assert.equal(card("n0").getAttribute("aria-label"), "label of a");
+  assert.equal(card("n0").getAttribute("aria-label"), "card 0");
   assert.equal(find(".gv-view").getAttribute("aria-label"), "alt of the picture");
 });
 
@@ -104,7 +104,7 @@ test("what changed glows and is said", () => {
   panel.show(makeState(["a", "b", "c"], { values: { b: 7 } }));
   assert.equal(textOf(".gv-changes"), "Changed: b: 1 → 7 · c is new");
   assert.deepEqual(withClass("gv-changed"), ["n1", "n2", "e1"]);
-  assert.equal(card("n1").getAttribute("aria-label"), "label of b, changed");
+  assert.equal(card("n1").getAttribute("aria-label"), "card 1, changed");
   assert.equal(textOf("summary"), "Tensors (3) · 2 changed");
   assert.deepEqual([...el.querySelectorAll("td.gv-changed")].map((cell) => [cell.textContent, cell.title]), [
     ["7 (changed)", "was 1"],

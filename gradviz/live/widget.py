@@ -37,7 +37,7 @@ except ImportError as missing:
     raise GradvizError(say("live.no_widgets")) from missing
 
 SCRIPT = "widget.js"  # built from frontend/, as every script of static/
-STYLES = ("live.css", "saving.css", "panel.css", "question.css", "book.css")
+STYLES = ("live.css", "saving.css", "panel.css", "question.css", "book.css", "access.css")
 SEGMENT = 66_000  # bytes; the loopback's segments hold 65,483
 EXPECTED = {
     "state": "what gradviz.picture.state.state() made of a figure",

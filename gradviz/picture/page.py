@@ -23,7 +23,7 @@ POLICY = (
     "default-src 'none'; script-src {script}; style-src {style}; img-src data:; base-uri 'none';"
     " form-action 'none'"
 )
-STYLES = ("live.css", "saving.css", "book.css", "page.css")
+STYLES = ("live.css", "saving.css", "book.css", "page.css", "access.css")
 
 CANVAS = ".gv-root .gv-canvas"  # where pictures stand
 

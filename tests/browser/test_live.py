@@ -335,7 +335,7 @@ def test_panels_of_one_page_do_not_collide(page: Page, oracle: Oracle) -> None:
 
 
 TREE = """
-- region "Code":
+- group "Code":
   - checkbox "requires_grad" [checked]
   - radiogroup "mode":
     - radio "none" [checked]
@@ -354,8 +354,8 @@ TREE = """
 - paragraph: /Changed/
 - group /Picture of a computation and its gradients/:
   - img:
-    - button "a, leaf, [1, 2, 3], changed"
-    - button "b = a.detach(), not tracked, [1, 2, 3], changed"
+    - button /^a, \\[1, 2, 3\\], leaf · requires_grad, .*, changed$/
+    - button "b = a.detach(), [1, 2, 3], not tracked · grad_fn None, changed"
 - group: /Tensors \\(7\\)/
 """
 PLAYER_TREE = """
@@ -368,11 +368,11 @@ PLAYER_TREE = """
     - button "Last step"
   - slider "step": "1"
   - status: /step 1 of \\d+/
-- region "Code"
+- group "Code"
 - paragraph: /Line 2/
 - group /Picture of a computation and its gradients/:
   - img:
-    - button "a, leaf, [1, 2, 3], new"
+    - button /^a, \\[1, 2, 3\\], leaf · requires_grad.*, new$/
 - group: /Tensors/
 """
 

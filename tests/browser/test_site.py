@@ -8,13 +8,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
+from axe import violations
 from lab import ARTEFACTS, ROOT
 from playwright.sync_api import Browser, Page, expect
 from sampling import Asked, sampled
 
-from course import books, handouts, reader, route
+from course import books, handouts, reader, route, teaching
+from course import site as course_site
+from course.pages import Page as Shown
 
 ASKING = "00_copy_or_cut"  # has questions, and a screen of the class
 BUILT = sorted({ASKING, *sampled([book.name for book in books.notebooks()], 1)})
@@ -208,6 +212,27 @@ def test_a_screen_of_the_class_walks_its_states_and_hides_what_comes_of_them(
     page.keyboard.press("PageUp")
     expect(page.locator("#deck-at")).to_have_text(f"{len(screen.states) - 1} of 5")
     assert page.evaluate("() => broken") == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_pages_without_scripts(
+    site: Path, browser: Browser, scheme: Literal["light", "dark"], tmp_path: Path
+) -> None:
+    """Index, notebooks, route and handouts; a live page has tests of its own (test_access.py)."""
+    made: dict[str, list[Shown]] = {book.name: [] for book in books.notebooks()}
+    for _, _, screen in route.numbered():
+        answers = ("yes",) * len(screen.states)
+        made[screen.notebook].append(Shown("t", "x.html", screen.scenario, "", answers))
+    teaching.write(tmp_path, made)
+    handouts.write(tmp_path)
+    (tmp_path / "start.html").write_text(course_site.index(site, made), encoding="utf-8")
+    found = [*read_in(site), *tmp_path.glob("*.html")]
+    assert len(found) >= 5
+    with browser.new_context(offline=True, color_scheme=scheme) as context:
+        page = context.new_page()
+        for path in found:
+            page.goto(path.as_uri())
+            assert violations(page) == {}, path
 
 
 def test_the_route_leads_to_enlarged_pages(whole_site: Path, page: Page) -> None:

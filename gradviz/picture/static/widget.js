@@ -814,6 +814,7 @@ function nearestCard(boxes, from, direction) {
 }
 
 // src/drawing.js
+var LOOK = ["font-size", "font-family", "font-weight", "fill"];
 var Drawing = class {
   /** @type {Map<string, SVGElement>} */
   cards = /* @__PURE__ */ new Map();
@@ -853,6 +854,7 @@ var Drawing = class {
     this.groups = [...this.graph.querySelectorAll(".gv-node, .gv-edge, .gv-cluster")].map(asSvg);
     for (const group of this.groups) {
       const isNode = group.classList.contains("gv-node");
+      if (isNode) for (const line of group.querySelectorAll("text")) line.after(" ");
       if (isNode && group.dataset.gv) this.cards.set(group.dataset.gv, group);
       else if (isNode) this.headline = group;
       else group.setAttribute("aria-hidden", "true");
@@ -869,6 +871,22 @@ var Drawing = class {
     const box = known ?? (card && boxAround(shapesOf(card)));
     if (box) this.#boxes.set(cardId, box);
     return box ?? null;
+  }
+  /**
+   * Returns all that stands on a card, line by line: what a screen reader says of it.
+   *
+   * @param {string} cardId
+   */
+  textOf(cardId) {
+    let said = "";
+    let look = "";
+    for (const line of this.cards.get(cardId)?.querySelectorAll("text") ?? []) {
+      const before = look;
+      look = LOOK.map((name) => line.getAttribute(name)).join();
+      const pause = look === before ? " " : ", ";
+      said += (said && pause) + (line.textContent ?? "").trim();
+    }
+    return said;
   }
   /**
    * Returns the id of the card that a key leads to.
@@ -1818,7 +1836,7 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   }
   function labelCard(cardId) {
     const change2 = changes.get(cardId);
-    const card = cards[cardId]?.label ?? cardId;
+    const card = drawing.textOf(cardId) || (cards[cardId]?.label ?? cardId);
     const label = change2 ? sentence("marked_card", { card, mark: sentence(change2) }) : card;
     drawing.cards.get(cardId)?.setAttribute("aria-label", label);
     drawing.cards.get(cardId)?.setAttribute("aria-pressed", String(cardId === selected));
@@ -2046,7 +2064,7 @@ function makeTable(el, choose, goToName) {
   let columns = COLUMNS;
   const body = makeElement("tbody");
   const table2 = makeElement("table", {}, head, body);
-  const looks = { className: "gv-scroll", role: "region", ariaLabel: sentence("tensors") };
+  const looks = { className: "gv-scroll", role: "group", ariaLabel: sentence("tensors") };
   const scroll = makeElement("div", { ...looks, tabIndex: 0 }, table2);
   el.append(summary, scroll);
   function writeRows() {
@@ -2188,7 +2206,7 @@ function mountPanel(el, { onSelect = () => {
     printed: makeElement("pre", { className: "gv-area gv-printed", ariaLabel: sentence("printed"), hidden: true }),
     table: makeElement("details", { className: "gv-area gv-table", hidden: true })
   };
-  areas.code.role = "region";
+  areas.code.role = "group";
   el.append(...Object.values(areas));
   let shown = null;
   let selected = "";
