@@ -24,7 +24,9 @@ const SLACK = 4; // CSS pixels that a pointer may move in a click
 export function listenToPointer(frame, view, { press, open, turn, cardOf, strip }) {
   /** @type {{ x: number, y: number, isFar: boolean } | null} */
   let drag = null;
+  let isTouch = false; // a finger points at nothing before it presses, and at nothing afterwards
   frame.addEventListener("pointerdown", (event) => {
+    isTouch = event.pointerType === "touch";
     if (event.button === 0) drag = { x: event.clientX, y: event.clientY, isFar: false };
   });
   frame.addEventListener("pointermove", (event) => {
@@ -34,7 +36,9 @@ export function listenToPointer(frame, view, { press, open, turn, cardOf, strip 
     if (!drag.isFar) frame.setPointerCapture(event.pointerId);
     drag = { x: event.clientX, y: event.clientY, isFar: true };
     frame.classList.add("gv-dragging");
-    view.pan(dx, dy);
+    const hidden = frame.dataset.more ?? "";
+    if (isTouch) view.pan(/left|right/.test(hidden) ? dx : 0, /top|bottom/.test(hidden) ? dy : 0); // as in access.css
+    else view.pan(dx, dy);
   });
   for (const end of ["pointerup", "pointercancel"]) {
     frame.addEventListener(end, () => frame.classList.remove("gv-dragging"));
@@ -57,7 +61,8 @@ export function listenToPointer(frame, view, { press, open, turn, cardOf, strip 
 
   /** @type {{ x: number, y: number } | null} */
   let still = null; // where a click opened something: what then lies under the pointer was not pointed at
-  frame.addEventListener("pointerover", ({ target, buttons, clientX, clientY }) => {
+  frame.addEventListener("pointerover", ({ target, buttons, clientX, clientY, pointerType }) => {
+    if (pointerType === "touch") return;
     if (still?.x === clientX && still.y === clientY) return;
     still = null;
     const element = cardAround(target);
@@ -66,7 +71,9 @@ export function listenToPointer(frame, view, { press, open, turn, cardOf, strip 
     else if (element === strip.about || buttons) strip.keep();
     else strip.openSoon(strip.about ? 40 : 110, element, card);
   });
-  frame.addEventListener("pointerleave", () => strip.closeSoon());
+  frame.addEventListener("pointerleave", ({ pointerType }) => {
+    if (pointerType !== "touch") strip.closeSoon();
+  });
 
   frame.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && !event.metaKey) return; // a plain wheel scrolls the notebook

@@ -354,8 +354,8 @@ TREE = """
 - paragraph: /Changed/
 - group /Picture of a computation and its gradients/:
   - img:
-    - button /^a, \\[1, 2, 3\\], leaf · requires_grad, .*, changed$/
-    - button "b = a.detach(), [1, 2, 3], not tracked · grad_fn None, changed"
+    - button /^a, \\[1, 2, 3\\], leaf.*, changed$/
+    - button /^b = a\\.detach\\(\\), \\[1, 2, 3\\].*not tracked.*, changed$/
 - group: /Tensors \\(7\\)/
 """
 PLAYER_TREE = """
@@ -372,7 +372,7 @@ PLAYER_TREE = """
 - paragraph: /Line 2/
 - group /Picture of a computation and its gradients/:
   - img:
-    - button /^a, \\[1, 2, 3\\], leaf · requires_grad.*, new$/
+    - button /^a, \\[1, 2, 3\\], leaf.*, new$/
 - group: /Tensors/
 """
 

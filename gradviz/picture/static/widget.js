@@ -1390,7 +1390,9 @@ function listenToKeys(frame, view, actions) {
 var SLACK = 4;
 function listenToPointer(frame, view, { press, open, turn, cardOf: cardOf2, strip }) {
   let drag = null;
+  let isTouch = false;
   frame.addEventListener("pointerdown", (event) => {
+    isTouch = event.pointerType === "touch";
     if (event.button === 0) drag = { x: event.clientX, y: event.clientY, isFar: false };
   });
   frame.addEventListener("pointermove", (event) => {
@@ -1400,7 +1402,9 @@ function listenToPointer(frame, view, { press, open, turn, cardOf: cardOf2, stri
     if (!drag.isFar) frame.setPointerCapture(event.pointerId);
     drag = { x: event.clientX, y: event.clientY, isFar: true };
     frame.classList.add("gv-dragging");
-    view.pan(dx, dy);
+    const hidden = frame.dataset.more ?? "";
+    if (isTouch) view.pan(/left|right/.test(hidden) ? dx : 0, /top|bottom/.test(hidden) ? dy : 0);
+    else view.pan(dx, dy);
   });
   for (const end of ["pointerup", "pointercancel"]) {
     frame.addEventListener(end, () => frame.classList.remove("gv-dragging"));
@@ -1421,7 +1425,8 @@ function listenToPointer(frame, view, { press, open, turn, cardOf: cardOf2, stri
     still = { x: event.clientX, y: event.clientY };
   });
   let still = null;
-  frame.addEventListener("pointerover", ({ target, buttons, clientX, clientY }) => {
+  frame.addEventListener("pointerover", ({ target, buttons, clientX, clientY, pointerType }) => {
+    if (pointerType === "touch") return;
     if (still?.x === clientX && still.y === clientY) return;
     still = null;
     const element = cardAround(target);
@@ -1430,7 +1435,9 @@ function listenToPointer(frame, view, { press, open, turn, cardOf: cardOf2, stri
     else if (element === strip.about || buttons) strip.keep();
     else strip.openSoon(strip.about ? 40 : 110, element, card);
   });
-  frame.addEventListener("pointerleave", () => strip.closeSoon());
+  frame.addEventListener("pointerleave", ({ pointerType }) => {
+    if (pointerType !== "touch") strip.closeSoon();
+  });
   frame.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
