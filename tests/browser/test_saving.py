@@ -47,11 +47,9 @@ def choose(page: Page, text: str) -> None:
 
 
 def test_the_picture_is_saved_as_it_is_shown(page: Page) -> None:
-    picture = (
-        gv.explore(scenario, copy=[torch.Tensor.clone, torch.Tensor.detach])
-        .set(copy="detach")
-        .figure.svg
-    )
+    explored = gv.explore(scenario, copy=[torch.Tensor.clone, torch.Tensor.detach])
+    picture = explored.book()["states"][1]["svg"]
+    assert "detach" in picture
     page.get_by_role("button", name="Save or copy the picture").click()
     page.screenshot(path=ARTEFACTS / "save-menu.png")
     page.keyboard.press("Escape")
