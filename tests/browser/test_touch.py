@@ -69,6 +69,8 @@ def test_a_swipe_scrolls_the_page_where_only_the_sides_are_hidden(phone: Page) -
     at = phone.evaluate("() => scrollY")
     swipe(phone, 0, -200)
     phone.wait_for_function("at => scrollY > at + 100", arg=at)
+    resting = "() => { const was = window.lastY; window.lastY = scrollY; return was === scrollY; }"
+    phone.wait_for_function(resting, polling=200)
     at = phone.evaluate("() => scrollY")
     before = phone.locator(".gv-canvas > g").get_attribute("transform")
     swipe(phone, -120, 0)
