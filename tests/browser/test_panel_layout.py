@@ -27,7 +27,10 @@ LOOK = """async ([width, limit]) => {
     const app = document.getElementById("gv-app");
     app.style.width = `${width}px`;
     const frame = () => new Promise(requestAnimationFrame);
-    const settle = async () => { for (let i = 0; i < 4; i += 1) await frame(); };
+    const settle = async () => {
+        for (let i = 0; i < 4; i += 1) await frame();
+        for (const one of document.getAnimations()) one.finish(); // what pops up is small on its way
+    };
     const root = app.querySelector(".gv-root");
     const isSeen = e => e.checkVisibility({visibilityProperty: true}) && e.getBoundingClientRect().width > 1
         && !e.closest("details:not([open]) > :not(summary)") && e.tagName !== "OPTION";
