@@ -54,5 +54,5 @@ def test_a_healthy_script_shows_no_fault(name: str) -> None:
 
 def test_a_frozen_batch_norm_that_moves_is_the_only_alarm() -> None:
     picture = Picture(drawn(read("resnet_frozen"), "resnet_frozen.py").svg)
-    assert "BatchNorms moved their running stats" in picture.headline.text
+    assert "frozen, yet train mode moved their running stats" in picture.headline.text
     assert {card.lines[0].split()[0].split(".")[0] for card in picture.of("alarm")} == {"layer3"}

@@ -787,9 +787,17 @@ class Cards:
         for link in self.links.said:
             if link.head == place:
                 rows.append(self._said_below(link))
-            elif link.tail == place and (self.said_above or link.cuts):
+            elif link.tail == place and (
+                self.said_above or link.cuts or self._draws_only_zeros(place)
+            ):
                 rows.append(self._said_above(link))
         return [row for row in rows if row]
+
+    def _draws_only_zeros(self, place: int) -> bool:
+        """Say whether each arrow that brings a card a gradient brings zeros: what else it gets is
+        said then, or the picture would tell that it gets nothing."""
+        norms = {self.links.norm(link) for link in self.links.drawn if link.tail == place}
+        return 0.0 in norms and norms <= {0.0, None}
 
     def _cuts_beside(self, place: int) -> list[Cut]:
         """List the cuts on the way to a card that cost a gradient, or that somebody wrote, where

@@ -654,6 +654,7 @@ def _strokes(outline: Outline) -> str:
 def _signs(outline: Outline) -> str:
     """Write the second line of the legend: rails and numbers."""
     rails = {each.rail for card in outline.cards for each in card.rows}
+    rails |= {part.rail for part in outline.headline.strip} & {Rail.PASSES}
     none, end, comes = say("outline.sign_none"), say("outline.sign_ends"), Rail.COMES
     if not outline.is_recorded:
         none, end = say("outline.sign_unreached"), say("outline.sign_can_end")

@@ -71,13 +71,21 @@ class Heading:
             return say("outline.all_can", total=total)
         if counts[Rail.COMES] == total and not bad:
             return say("outline.all_get", total=total)
-        gets, *others = self._parts(counts)
+        dead = any(w.fate in (Fate.ZERO, Fate.NAN, Fate.VANISHED) for w in self.weights)
+        gets, *others = self._parts(counts, is_good=not dead)
         return say("outline.parameters", total=total, parts=[gets, *bad, *others])
 
-    def _parts(self, counts: Counter[Rail]) -> list[str]:
+    def _part_gets(self, n: int, is_good: bool) -> str:
+        """Count the parameters that get a gradient: with a tick only where there is one, and
+        nothing is wrong with any."""
+        if not n:
+            return say("outline.part_gets_none")
+        return say("outline.part_gets" if is_good else "outline.part_gets_some", n=n)
+
+    def _parts(self, counts: Counter[Rail], is_good: bool) -> list[str]:
         """Count the parameters by what became of their gradient."""
         if self.operations.ran_backward:
-            parts = [say("outline.part_gets", n=counts[Rail.COMES])]
+            parts = [self._part_gets(counts[Rail.COMES], is_good)]
         else:
             parts = [say("outline.part_can", n=counts[Rail.CAN])]
         if counts[Rail.NONE]:
@@ -330,7 +338,8 @@ class Heading:
         if len(names) > NAMES and len(around) <= NAMES:
             names = around
         start = Span(say("outline.names", names=names), "name")
-        return [(start, Span(say("outline.batch_norms_moved", n=len(moved)), "strong"))]
+        told = Span(say("outline.batch_norms_moved", n=len(moved)), "strong")
+        return [(start, told, Span(say("outline.eval_keeps_them")))]
 
     def _harmless(self) -> list[tuple[Span, ...]]:
         """Tell of cuts that are drawn or said though no parameter is left without by them."""
