@@ -2551,6 +2551,7 @@ OUTLINE = {
     "sign_ends": "goes no further",
     "sign_none": "gets none",
     "sign_passes": "frozen, lets it through",
+    "sign_frozen": "frozen",
     "sign_can": "can get one",
     "sign_opened": "frame: opened module",
     "sign_number": "number: norm of a gradient",

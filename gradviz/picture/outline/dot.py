@@ -654,6 +654,7 @@ def _strokes(outline: Outline) -> str:
 def _signs(outline: Outline) -> str:
     """Write the second line of the legend: rails and numbers."""
     rails = {each.rail for card in outline.cards for each in card.rows}
+    frozen = say("outline.sign_passes" if Rail.PASSES in rails else "outline.sign_frozen")
     rails |= {part.rail for part in outline.headline.strip} & {Rail.PASSES}
     none, end, comes = say("outline.sign_none"), say("outline.sign_ends"), Rail.COMES
     if not outline.is_recorded:
@@ -663,7 +664,7 @@ def _signs(outline: Outline) -> str:
         Rail.COMES: say("outline.sign_comes"),
         Rail.NONE: none,
         Rail.CAN: say("outline.sign_can"),
-        Rail.PASSES: say("outline.sign_passes"),
+        Rail.PASSES: frozen,
     }
     size = {"height": 14, "fixedsize": "true"}
     found = [_sign(_rail(r, 1, "", **size), text) for r, text in signs.items() if r in rails]
