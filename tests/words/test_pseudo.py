@@ -516,7 +516,11 @@ def test_nothing_else_is_said_in_a_notebook(
         recordings = [loaded.notebook.recording for loaded in magic._loaded.values()]
         graphs = [r.graph for r in recordings if r]
         own = words.union(*map(words_of_graph, graphs))
-        program = Program(own, [q for graph in graphs for q in said_by_torch(graph, error)])
+        quotes = [q for graph in graphs for q in said_by_torch(graph, error)]
+        if isinstance(panel := ran.result, Exploration):  # it is told in the cell too
+            own |= words_of_graph(panel.graph) | words_of_options(panel)
+            quotes += said_by_torch(panel.graph, panel.error)
+        program = Program(own, quotes)
         bundles = [output.data for output in captured.outputs]
         texts = [Text("notebook", bundle.get("text/plain", "")) for bundle in bundles]
         texts += [Text("notebook", plain(bundle.get("text/html", ""))) for bundle in bundles]
@@ -528,12 +532,16 @@ def test_nothing_else_is_said_in_a_notebook(
     assert count > 100
 
 
+def words_of_options(panel: Exploration) -> set[str]:
+    """Return what the author called the choices of a panel."""
+    return words_in(" ".join(label for c in panel._controls.values() for label in c.choices))
+
+
 def check_live(value: Exploration | lesson.Question, words: set[str]) -> int:
     """Check what an exploration or a question of a notebook shows."""
     if isinstance(value, Exploration):
         quotes = said_by_torch(value.graph, value.error)
-        options = " ".join(label for c in value._controls.values() for label in c.choices)
-        words = words | words_in(options) | words_of_graph(value.graph)
+        words = words | words_of_options(value) | words_of_graph(value.graph)
         return Program(words, quotes).check(in_exploration(value))
     value.reveal()
     run = value._run

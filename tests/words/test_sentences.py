@@ -249,6 +249,7 @@ NOT_OURS = {
     "picture/theme.py": {"SANS", "MONO"},  # fonts
     "live/widget.py": {"EXPECTED"},  # of errors about arguments
     "notebook/cells.py": {"PLOT", "BAND", "LINE", "LOOKS"},  # markup
+    "notebook/lesson.py": {"FRAME"},  # markup
     "notebook/magic.py": {"EXPECTED"},  # of errors about options
     "why/messages.py": {"_TEXTS", "_STALE"},  # by which torch's errors are known
     "why/rules/whole/case.py": {"UNTRACKED"},  # torch's own text
