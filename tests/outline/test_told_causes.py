@@ -101,7 +101,10 @@ RECURRENT = (
 
 def test_a_written_cut_beside_values_of_the_same_card_is_told_though_it_costs_nothing() -> None:
     picture = of(BESIDE, RECURRENT.format(other="c.data"))
-    assert "a cut by which no parameter loses its whole gradient: ✂ .data case.py line 17" in headline(picture)
+    assert (
+        "a cut by which no parameter loses its whole gradient: ✂ .data case.py line 17"
+        in headline(picture)
+    )
     assert not any(".data" in text for text in red(picture))
 
 
