@@ -655,7 +655,8 @@ def _signs(outline: Outline) -> str:
     """Write the second line of the legend: rails and numbers."""
     rails = {each.rail for card in outline.cards for each in card.rows}
     frozen = say("outline.sign_passes" if Rail.PASSES in rails else "outline.sign_frozen")
-    rails |= {part.rail for part in outline.headline.strip} & {Rail.PASSES}
+    if any(part.rail is Rail.PASSES for part in outline.headline.strip):
+        rails.add(Rail.PASSES)
     none, end, comes = say("outline.sign_none"), say("outline.sign_ends"), Rail.COMES
     if not outline.is_recorded:
         none, end = say("outline.sign_unreached"), say("outline.sign_can_end")
