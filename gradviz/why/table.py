@@ -73,6 +73,7 @@ from gradviz.why.rules.training import (
     left_by_another,
 )
 from gradviz.why.rules.whole import (
+    beside_training,
     constant_summand,
     dropped_part,
     extra_gradient,
@@ -223,6 +224,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(AGAIN, SOME, extra_gradient.extra_gradient, Case.recorded_and_mild),
     Rule(AGAIN, ANY, idle_parts.trains_nothing, Case.recorded_and_mild),
     Rule(AGAIN, SOME, target_trained.twin_trained, Case.recorded_and_mild),
+    Rule(AGAIN, SOME, target_trained.target_held, Case.recorded_and_mild),
     Rule(AGAIN, ANY, made_in_forward.made_in_forward, Case.recorded_and_fine),
     Rule(AGAIN, ANY, extra_gradient.with_added, Case.recorded_and_fine),
     Rule(AGAIN, STAYS, one_network.one_network, Case.may_be_meant),
@@ -238,6 +240,8 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(AGAIN, ANY, plain_tensors.begun_like_weights, Case.recorded_and_fine),
     Rule(AGAIN, ANY, read_as_values.with_read_as_values, read_as_values.nothing_named),
     Rule(AGAIN, ANY, plain_tensors.with_plain, Case.recorded_and_fine),
+    Rule(AGAIN, ANY, beside_training.with_replaced_values, Case.recorded_and_fine),
+    Rule(AGAIN, ANY, beside_training.with_step_before, Case.recorded_and_fine),
     Rule(AGAIN, ANY, flags.with_flags_set_back, Case.recorded_and_fine),
     Rule(AGAIN, ANY, where_frozen.with_switch, where_frozen.is_frozen),
     Rule(AGAIN, ANY, Case.with_passed_over),
@@ -247,6 +251,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(AGAIN, SOME, Case.with_leaves_told, Case.leaves_are_fine),
     Rule(AGAIN, ANY, Case.with_constants, Case.is_healthy),
     Rule(AGAIN, ANY, Case.as_far_as_seen, Case.is_healthy),
+    Rule(AGAIN, ANY, Case.odd_first, Case.odd_beside),
     # --- what goes wrong although nothing raises, the worst first ---------------------------------
     Rule(SILENT, HERE, overwritten.overwritten),
     Rule(SILENT, STAYS, shared_snapshot.snapshots),
@@ -271,6 +276,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(SILENT, STAYS, buffers.asked_for),
     Rule(SILENT, STAYS, buffers.made_like_weights),
     Rule(SILENT, SOME, eval_mode.in_eval_mode),
+    Rule(SILENT, SOME, eval_mode.left_in_eval),
     Rule(SILENT, SOME, hooks.changed),
     Rule(SILENT, SOME, hooks.changed_in_module),
     Rule(SILENT, KEPT, graph_kept.sums_kept),
@@ -279,6 +285,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(SILENT, NAN | SOME, broken_on_the_way.broken_on_the_way),
     Rule(SILENT, SOME, not_logits.not_logits),
     Rule(SILENT, SOME, changed_before_read.second_name_overwritten),
+    Rule(SILENT, SOME, changed_before_read.written_past_autograd),
     Rule(SILENT, SOME, result_unused.thrown_away),
     Rule(SILENT, SOME, partly_zero.partly_flat),
     # --- how large gradients are ------------------------------------------------------------------

@@ -508,7 +508,7 @@ CAUSE = {
     "hook_refused": "hook refused",
     "dtypes_differ": "dtypes differ",
     "gradient_shape": "gradient shape",
-    "healthy": "no fault found",
+    "healthy": "not judged",
     "not_known": "not known",
 }
 
@@ -1738,6 +1738,11 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         why="dropout drops nothing there, and batch norm normalises by its running statistics and does not update them.",
         mend="{module}.train() before the training loop, if that is not meant.",
     ),
+    (Cause.EVAL_MODE, "left"): Answer(
+        verdict="{module} is trained in eval mode from its forward {nth} on: {layers:few} {n:does|do} not work as in training.",
+        why="nothing switched {module} back to train mode after eval().",
+        mend="{module}.train() at the start of every epoch, and after each validation.",
+    ),
     (Cause.CLIPPED_WRONG, "after_use"): Answer(
         verdict="{clip} comes at the wrong time: it clips gradients of {names} that a step has used already.",
         why="those of the next backward do not exist yet, so the steps use gradients that are not clipped.",
@@ -1864,6 +1869,11 @@ SILENT |= {
         verdict="{it} is not what it was: {writer}() wrote over it in place before it was read.",
         why="{it} = {first} (line {line}) copies nothing: both names are one tensor. {reader:begin} reads the new numbers.",
         mend="write out of place (inplace=False, y = x + 1 for x += 1), or {it} = {first}.clone().",
+    ),
+    (Cause.CHANGED_BEFORE_READ, "past_autograd"): Answer(
+        verdict="{it} was written through {way}, past autograd: its values changed, and their gradient knows nothing of it.",
+        why="{reader:begin} reads the new numbers, and its gradient goes back as if {writer} had not been there: that has no history.",
+        mend="make a new tensor out of place instead (a product, torch.where), or write {it} itself, without {way}.",
     ),
     (Cause.PARTLY_ZERO, "flat"): Answer(
         verdict="{zeros} of {total} elements of {it} get a gradient of exactly 0: {function} is flat there.",
@@ -2091,6 +2101,11 @@ LOSSES: dict[tuple[Cause, str], Answer] = {
         why="{value} is made by {target} alone, and goes on with its history; whether {target} is a target was not checked.",
         mend="if it only gives a value: {value}.detach(), or compute it under torch.no_grad(); if it is to learn: add_param_group().",
     ),
+    (Cause.EXTRA_GRADIENT, "twin_held"): Answer(
+        verdict="{target} learns with {other}: {loss} sends it a gradient, and one optimizer holds both.",
+        why="{value} is made by {target} alone, and goes on with its history; going by its name and build, {target} is a target of {other}.",
+        mend="if it only gives a value: {value}.detach(), or compute it under torch.no_grad(), and leave {target} out of the optimizer.",
+    ),
     (Cause.EXTRA_GRADIENT, "added"): Answer(
         verdict="{names}: .grad is the sum of the gradients from {other} and from {loss}.",
         why="{loss} reaches {others} only through {names}; nothing cleared .grad or used it between the two backwards.",
@@ -2105,6 +2120,8 @@ IN_LOSSES = {
     "value": "{name} ({cutter}, {place})",
     "values": "In a loss as a value only: {values:list}.",
     "plain": "{names}: the loss is computed with it; a plain tensor of a module, which nothing trains.",
+    "replaced_values": "{names}: .data was given other values ({place}), of which no gradient knows.",
+    "step_before": "{step} ({place}) stands before the only backward ({backward}): no step used its gradient.",
     "flags_meant": "Whether these are to learn, and those to stay, was not checked.",
     "idle": "{name} ({place}) goes into no backward: no gradient of it reaches anything.",
     "truncated": "{reached} of {uses} uses get a gradient ({value} is cut off between them, {place}): {names}.",

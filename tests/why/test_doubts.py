@@ -137,7 +137,7 @@ def test_nothing_is_called_fine_where_no_state_is_known(program: Callable[[], Te
         subjects = program()
     for told in (rec.explain(*subjects), gv.explain(*subjects)):
         assert told.cause in ("not_known", "non_leaf", "no_backward_yet")
-        assert told.tag != "no fault found"
+        assert told.tag != "not judged"
         assert "not known" in str(told) or "cannot be read" in str(told)
     for words in every_word(rec):
         assert not FINE.search(words.replace("(unknown)", "")), words

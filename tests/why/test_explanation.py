@@ -62,7 +62,7 @@ def test_the_verdict_comes_first_and_what_was_ruled_out_last() -> None:
         "  Ruled out cut; frozen.",
     ]
     assert repr(told) == str(told)
-    assert Explanation(Cause.HEALTHY, "fine").tag == "no fault found"
+    assert Explanation(Cause.HEALTHY, "fine").tag == "not judged"
 
 
 def test_what_a_reader_could_not_see_is_written_out() -> None:

@@ -1492,6 +1492,56 @@ opt.step()
     ("eval() on the frozen modules, after", "opt = torch", "net[0].eval()\nopt = torch"),
 )
 fix(
+    "changed_before_read/past_autograd",
+    "x, loss",
+    "x.grad.equal(torch.tensor([18.0, 1800.0]))",
+    """
+x = torch.ones(2, requires_grad=True)
+y = x * 3
+y.data[1] = y.data[1] * 10
+loss = (y**2).sum()
+loss.backward()
+""",
+    ("a product", "y.data[1] = y.data[1] * 10", "y = y * torch.tensor([1.0, 10.0])"),
+    ("write y itself, without .data", "y.data[1] = y.data[1] * 10", "y[1] = y[1] * 10"),
+)
+fix(
+    "eval_mode/left",
+    "net, opt",
+    "net.training",
+    """
+net = nn.Sequential(nn.Linear(2, 1), nn.Dropout(0.5))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    opt.zero_grad()
+    net(torch.ones(4, 2)).sum().backward()
+    opt.step()
+    net.eval()
+""",
+    (
+        "net.train() at the start",
+        "    opt.step()\n    net.eval()\n",
+        "    opt.step()\n    net.eval()\n    net.train()\n",
+    ),
+    ("after each validation", "    net.eval()\n", "    net.eval()\n    net.train()\n"),
+)
+fix(
+    "extra_gradient/twin_held",
+    "net, target, opt, loss",
+    "target.weight.grad is None",
+    """
+net, target = nn.Linear(2, 1), nn.Linear(2, 1)
+opt = torch.optim.SGD([*net.parameters(), *target.parameters()], lr=0.1)
+value = 1 + target(torch.ones(4, 2))
+loss = F.mse_loss(net(torch.ones(4, 2)), value)
+opt.zero_grad()
+loss.backward()
+opt.step()
+""",
+    ("value.detach()", "2)), value)", "2)), value.detach())"),
+    ("under torch.no_grad()", "value = 1 +", "with torch.no_grad():\n    value = 1 +"),
+)
+fix(
     "non_leaf_in_optimizer/holds_result",
     "w, opt",
     "not w.equal(before)",

@@ -457,7 +457,7 @@ def test_where_no_optimizer_is_known_the_sum_is_a_further_line() -> None:
 
     found = told(program)
     assert found.cause == "healthy"
-    assert "sum of critic_loss's gradient and actor_loss's" in found.more[0]
+    assert "sum of critic_loss's gradient and actor_loss's" in found.verdict
 
 
 # --- only the forward that led to the loss counts -------------------------------------------------
@@ -732,7 +732,7 @@ def recurrent(detach: Callable[[torch.Tensor], torch.Tensor]) -> Program:
 def test_steps_that_are_cut_from_each_other_are_a_further_line() -> None:
     found = told(recurrent(lambda h: h.detach()))
     assert found.cause == "healthy"
-    assert "1 of 3 uses get a gradient" in found.more[0]
+    assert "1 of 3 uses get a gradient" in found.verdict
     assert not told(recurrent(lambda h: h)).more
 
 

@@ -132,7 +132,7 @@ def test_a_healthy_model_does_not_hide_the_one_that_is_to_learn(shell: Interacti
         shell, "%%gradviz\nloss = (teacher(x) - student(x).detach()).pow(2).sum()\nloss.backward()"
     )
     (told,) = shown(shell, "%gradviz why")
-    assert "[no fault found]" not in told
+    assert "[not judged]" not in told
     assert "student.detach" in told or "student(x).detach()" in told
     assert "teacher: 2 of 2 parameters reached · student: 0 of 2" in told
 
@@ -174,7 +174,7 @@ def test_a_recording_of_another_loss_is_not_used(shell: InteractiveShell) -> Non
     shown(shell, "del net")
     (told,) = shown(shell, "%gradviz why")
     assert "no call of this run" not in told
-    assert "[no fault found]" not in told
+    assert "[not judged]" not in told
 
 
 def test_an_older_recorded_error_is_not_taken_for_a_newer_one(shell: InteractiveShell) -> None:
@@ -370,7 +370,7 @@ def test_a_newer_loss_of_another_name_is_asked_about(shell: InteractiveShell) ->
         " a).sum()\ntotal.backward()",
     )
     (told,) = shown(shell, "%gradviz why")
-    assert "[no fault found]" not in told
+    assert "[not judged]" not in told
     assert "head" in told
 
 
@@ -462,7 +462,7 @@ def test_what_stands_in_a_notebook_may_be_odd(shell: InteractiveShell) -> None:
         shell.run_cell("lr = 1")
     assert "Error" not in captured.stdout + captured.stderr
     shown(shell, HEALTHY_CELL)
-    assert "[no fault found]" in shown(shell, "%gradviz why")[0]
+    assert "[not judged]" in shown(shell, "%gradviz why")[0]
 
 
 def test_nothing_to_explain_says_so(shell: InteractiveShell) -> None:
@@ -515,9 +515,9 @@ def test_names_that_cannot_be_read_are_left_alone(
     (picture,) = shown(shell, "%%gradviz\nloss = (a * 3).sum()\nloss.backward()")
     assert picture.startswith("a\n")
     (why,) = shown(shell, "%gradviz why")
-    assert "[no fault found]" in why
+    assert "[not judged]" in why
     (about,) = shown(shell, "%gradviz why a loss")
-    assert "[no fault found]" in about
+    assert "[not judged]" in about
     assert shell.user_ns["Foreign"].asked == []
     assert "Error in callback" not in capsys.readouterr().out
 

@@ -153,7 +153,7 @@ class Optimizers(Subjects):
         name = self.paths.words.name
         names = [self.called.get(i) or name(state.id) for i, state in new.items()]
         note = say("entry.not_held", names=pattern(names))
-        return found._replace(more=(*found.more, note))
+        return self.beside(found, note)
 
     def reached_leaves(self, paths: Paths) -> dict[int, tuple[Any, Tensor]]:
         """Return the living leaves that the loss reaches and their states, by identity."""

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gradviz.graph.findings import Cause, Sure
-from gradviz.graph.records import Call, Tensor, Wrote
+from gradviz.graph.records import Call, Node, Tensor, Wrote
 from gradviz.names.written import Second, names_read, seconds_before
 from gradviz.why.explanation import Explanation
 from gradviz.why.rules.silent.silent import Silent
+
+_RESULTS = ("result", "output")  # what torch calls a result that its own node saved
 
 
 class _Reading(NamedTuple):
@@ -41,6 +43,57 @@ def second_name_overwritten(silent: Silent) -> Iterator[Explanation]:
             if found is not None:
                 yield _told_second(silent, found)
                 return
+
+
+def written_past_autograd(silent: Silent) -> Iterator[Explanation]:
+    """Tell of a result whose numbers were written through its ``.data`` or a detached view, and
+    that a loss read then: its gradient is that of what it was made by."""
+    facts, tensor = silent.facts, silent.graph.tensor
+    in_loss = facts.ancestors(facts.losses) if facts.losses else set()
+    for event in (e for e in facts.writes if e.alias and e.after_id in in_loss):
+        wrote, after = silent.graph.call[event.call_id], tensor[event.after_id]
+        way = _way_past(silent, event) if _computes_in_place(silent, wrote, event) else None
+        read = [c for c in facts.calls_reading.get(after.id, ()) if _is_concerned(silent, c)]
+        if way is None or not read:
+            continue
+        yield silent.answer(
+            Cause.CHANGED_BEFORE_READ,
+            "past_autograd",
+            subject=silent.words.name(after.id),
+            calls=[wrote, read[0]],
+            tensors=[after.id],
+            way=".data" if way.function == "data" else f"{way.function}()",
+            writer=silent.words.code(wrote),
+            reader=silent.words.line(read[0]),
+        )
+        return
+
+
+def _way_past(silent: Silent, event: Wrote) -> Call | None:
+    """Return the call by which a write reached a tensor past its history: what that gave shares
+    its memory and is not tracked; None where the write has a history."""
+    facts, tensor = silent.facts, silent.graph.tensor
+    before, after = tensor[event.before_id], tensor[event.after_id]
+    node = facts.grad_fn(after)
+    if before.gradient_edge != after.gradient_edge or node is None or _may_use(silent, node, after):
+        return None
+    readers = (c for c in facts.readers.get(after.object_id, ()) if c.id < event.call_id)
+    return next((c for c in readers if _is_untracked_view(silent, c, after)), None)
+
+
+def _may_use(silent: Silent, node: Node, made: Tensor) -> bool:
+    """Say whether a node may use in backward what stands in the memory of what it made."""
+    if any(saved.attribute in _RESULTS for saved in node.saved):
+        return True
+    tensors = (silent.graph.tensor.get(saved.tensor_id) for saved in node.saved)
+    return any(t is not None and t.storage_id == made.storage_id for t in tensors)
+
+
+def _is_untracked_view(silent: Silent, call: Call, of: Tensor) -> bool:
+    """Say whether a call gave another view of a tensor's memory that has no history."""
+    made = (silent.graph.tensor[i] for i in call.outputs)
+    is_view = any(t.requires_grad is False and t.storage_id == of.storage_id for t in made)
+    return is_view and call.function in ("data", "detach")
 
 
 def _computes_in_place(silent: Silent, wrote: Call, event: Wrote) -> bool:

@@ -32,12 +32,58 @@ def in_eval_mode(asked: Silent) -> Explanation | None:
     return None
 
 
+def left_in_eval(asked: Silent) -> Explanation | None:
+    """Tell of a model that was trained in train mode, then ran in eval mode, and stayed there while
+    further forwards of the same line were trained."""
+    trained = _trained_modes(asked)
+    for root in asked.graph.modules:
+        calls = [c for c in asked.graph.module_calls if c.module_id == root.id and not c.path]
+        modes = [c.training for c in calls if c.id in trained]
+        layers = _modal_in_eval(asked, root)
+        if layers and True in modes and not modes[-1]:
+            first = next(c for c in calls if c.id in trained and not c.training)
+            return asked.answer(
+                Cause.EVAL_MODE,
+                "left",
+                statements=asked.statements.switches("eval"),
+                module=root.name,
+                layers=layers,
+                n=len(layers),
+                nth=modes.index(False) + 1,
+                code=first.code or root.name,
+            )
+    return None
+
+
+def _trained_modes(asked: Silent) -> set[int]:
+    """Return the module calls out of which a recorded backward ran."""
+    tensor, facts = asked.graph.tensor, asked.facts
+    found = set[int]()
+    for call in facts.ordinary_calls:
+        ends = (tensor[i].gradient_edge for i in call.outputs)
+        if call.module_call is not None and any(e and e.node_id in facts.ran for e in ends):
+            found.add(call.module_call)
+    parent = {c.id: c.parent_id for c in asked.graph.module_calls}
+    for inner in list(found):
+        above = parent.get(inner)
+        while above is not None and above not in found:
+            found.add(above)
+            above = parent.get(above)
+    return found
+
+
 def _in_eval(asked: Silent, root: Module) -> list[str]:
     """Return the names of the layers that work otherwise in eval mode, of a module that never ran
     in another one."""
     calls = [c for c in asked.graph.module_calls if c.module_id == root.id]
     if any(c.training for c in calls if not c.path):
         return []
+    return _modal_in_eval(asked, root)
+
+
+def _modal_in_eval(asked: Silent, root: Module) -> list[str]:
+    """Return the names of the layers that work otherwise in eval mode and ran in it."""
+    calls = [c for c in asked.graph.module_calls if c.module_id == root.id]
     modal = dict.fromkeys(c.path for c in calls if c.kind.startswith(_MODAL) and not c.training)
     parts = dict(asked.parts())
     names = {path: ".".join(filter(None, (root.name, path))) for path in modal}

@@ -395,13 +395,24 @@ class Case(Losses):
             line = say("entry.constant_slopes", loss=paths.loss, names=names)
         else:
             line = say("entry.constants", loss=paths.loss, names=names)
-        return found._replace(more=(*found.more, line))
+        return self.beside(found, line)
 
     def as_far_as_seen(self, found: Explanation) -> Explanation:
         """Return the same answer, with what nobody looked at."""
         if not self.recording:  # what nobody watched may hold faults that leave no trace
             return found._replace(cause=Cause.NOT_KNOWN)
         return self.with_doubts(found, Gradients(self.graph, self.loss_ids), self.target_ids)
+
+    def odd_beside(self, found: Explanation) -> bool:
+        """Say whether something odd stands beside an answer that found no fault."""
+        is_mild = found.finding.cause is Cause.HEALTHY
+        return is_mild and not self.odd.isdisjoint(found.more)
+
+    def odd_first(self, found: Explanation) -> Explanation:
+        """Return the same answer, what is odd said before what was found to be there."""
+        first = next(line for line in found.more if line in self.odd)
+        rest = (line for line in found.more if line != first)
+        return found._replace(verdict=first, more=(found.verdict, *rest))
 
     def with_doubts(
         self, healthy: Explanation, paths: Gradients, target_ids: Iterable[int]

@@ -49,7 +49,7 @@ def with_added(case: Case, found: Explanation) -> Explanation | None:
         other=extra.other,
         place=words.where(extra.calls[0]),
     )
-    return found._replace(more=(line, *found.more))
+    return case.beside(found, line)
 
 
 def is_wanted(case: Case, extra: Extra) -> bool:

@@ -31,12 +31,13 @@ def with_flags(case: Case, found: Explanation) -> Explanation | None:
 
 
 def with_flags_set_back(case: Case, found: Explanation) -> Explanation | None:
-    """Return the same answer, with what is frozen and what is not, where the program froze some of
-    it and made a part trainable again: which part was meant cannot be known."""
+    """Return the same answer, with what the program froze; where it made a part trainable again,
+    with that too: which part was meant cannot be known."""
     groups = _by_switch(case)
-    if {is_on for is_on, _ in groups} != {True, False}:
-        return None
-    return found._replace(more=(*found.more, *_lines(groups), say("losses.flags_meant")))
+    off = {key: names for key, names in groups.items() if not key[0]}
+    if len(off) < len(groups) and off:
+        return case.beside(found, *_lines(groups), say("losses.flags_meant"))
+    return case.beside(found, *_lines(off)) if off else None
 
 
 def _by_switch(case: Case) -> dict[tuple[bool, str], list[str]]:

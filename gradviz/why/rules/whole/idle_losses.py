@@ -34,4 +34,4 @@ def with_idle_losses(case: Case, found: Explanation) -> Explanation | None:
         for t in idle
         if t.former is None
     ]
-    return found._replace(more=(*found.more, *lines)) if lines else None
+    return case.beside(found, *lines) if lines else None

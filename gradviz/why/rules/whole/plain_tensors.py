@@ -66,7 +66,7 @@ def with_plain(case: Case, found: Explanation) -> Explanation | None:
     names = [p.spot.name for p in plain_tensors(case)]
     if not names:
         return None
-    return found._replace(more=(*found.more, say("losses.plain", names=pattern(names))))
+    return case.beside(found, say("losses.plain", names=pattern(names)))
 
 
 def plain_tensors(case: Case) -> Iterator[Plain]:

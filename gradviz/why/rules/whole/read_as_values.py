@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradviz.graph.facts import Facts
-from gradviz.graph.records import CutReason
+from gradviz.graph.records import Cut, CutReason
 from gradviz.graph.training import line_of
 from gradviz.why.explanation import Explanation
 from gradviz.words.speech import say
@@ -23,17 +23,14 @@ _WRITTEN |= {CutReason.NO_GRAD, CutReason.INFERENCE_MODE}
 
 def nothing_named(case: Case, found: Explanation) -> bool:
     """Say whether no fault was found, and nothing in particular was asked about."""
-    return case.recorded_and_fine(found) and not case.in_particular and bool(case.modules)
+    return case.recorded_and_fine(found) and not case.in_particular
 
 
 def with_read_as_values(case: Case, found: Explanation) -> Explanation | None:
     """Return the same answer, with the cuts by which a loss reads what is trained as a value."""
-    facts, words = Facts.of(case.graph), Words(case.graph)
-    behind = facts.ancestors(facts.losses) if facts.losses else set()
-    cuts = [c for c in facts.real_cuts if c.output_id in behind and c.reason in _WRITTEN]
-    results = (c for c in cuts if not case.graph.tensor[c.input_id].is_leaf)  # a teacher's weights
-    cuts = [c for c in results if facts.leaves_reached(c.input_id)]
-    by_line = {line_of(call := case.graph.call[c.call_id]) or call.id: c for c in reversed(cuts)}
+    words, cuts = Words(case.graph), _cuts(case)[:MOST]
+    if not cuts:
+        return None
     told = [
         say(
             "losses.value",
@@ -41,8 +38,28 @@ def with_read_as_values(case: Case, found: Explanation) -> Explanation | None:
             cutter=reason_of(cut),
             place=words.where(case.graph.call[cut.call_id]),
         )
-        for cut in reversed([*by_line.values()])
-    ][:MOST]
-    if not told:
-        return None
-    return found._replace(more=(*found.more, say("losses.values", values=told)))
+        for cut in cuts
+    ]
+    line = say("losses.values", values=told)
+    if any(_is_to_learn(case, cut) for cut in cuts):
+        return case.beside(found, line)
+    return found._replace(more=(*found.more, line))
+
+
+def _cuts(case: Case) -> list[Cut]:
+    """Return the cuts on the way to a loss that somebody wrote, and that keep leaves off; of one
+    line the first."""
+    facts = Facts.of(case.graph)
+    behind = facts.ancestors(facts.losses) if facts.losses else set()
+    cuts = [c for c in facts.real_cuts if c.output_id in behind and c.reason in _WRITTEN]
+    results = (c for c in cuts if not case.graph.tensor[c.input_id].is_leaf)  # a teacher's weights
+    cuts = [c for c in results if facts.leaves_reached(c.input_id)]
+    by_line = {line_of(call := case.graph.call[c.call_id]) or call.id: c for c in reversed(cuts)}
+    return [*reversed([*by_line.values()])]
+
+
+def _is_to_learn(case: Case, cut: Cut) -> bool:
+    """Say whether an optimizer has what a cut keeps off; also where none is known."""
+    held = set[int]().union(*case.held_objects)
+    off = {leaf.object_id for leaf in Facts.of(case.graph).leaves_reached(cut.input_id)}
+    return not held or not held.isdisjoint(off)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +18,10 @@ from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
+
+
+# what a network is called that another one is to be compared with
+_TARGET = re.compile(r"(?<![a-z])(target|teacher|ema|momentum)(?![a-z])", re.IGNORECASE)
 
 
 class Part(NamedTuple):
@@ -63,6 +68,39 @@ def twin_trained(case: Case, found: Explanation) -> Explanation | None:
         if meeting is not None:
             return _told(case, target, learner, told, meeting)
     return None
+
+
+def target_held(case: Case, found: Explanation) -> Explanation | None:
+    """Tell of a network that is called a target or teacher, is built like one that the loss trains
+    beside it, and is in the same optimizer: it learns as the other does."""
+    if case.recording is None or not case.graph.backwards:
+        return None
+    facts = Facts.of(case.graph)
+    for target, learner in _held_twins(case):
+        meeting = _meeting(facts, target.objects, learner.objects)
+        if meeting is not None:
+            return _told(case, target, learner, sorted(target.objects), meeting, is_held=True)
+    return None
+
+
+def _held_twins(case: Case) -> Iterator[tuple[Part, Part]]:
+    """Yield modules that are built alike, share nothing and are in one optimizer, where the first
+    is called a target, gets gradients, and the second is not called so."""
+    modules = {id(m): m for m in (*case.modules, *case.known_modules)}.values()
+    parts = [p for module in modules for p in _parts(case, module) if p.objects]
+    facts, held = Facts.of(case.graph), case.held_objects
+    for target in filter(_is_called_target, parts):
+        if any(facts.accumulate_node.get(i) in facts.ran for i in target.objects):
+            for learner in parts:
+                both = target.objects | learner.objects
+                is_twin = target.build == learner.build and len(both) > len(target.objects)
+                if is_twin and not _is_called_target(learner) and any(both <= h for h in held):
+                    yield target, learner
+
+
+def _is_called_target(part: Part) -> bool:
+    """Say whether a module's name says that another one is compared with it."""
+    return bool(_TARGET.search(part.name.rpartition(".")[2]))
 
 
 def _held(case: Case) -> set[int]:
@@ -124,7 +162,13 @@ def _results(facts: Facts, call: Call) -> list[Tensor]:
 
 
 def _told(
-    case: Case, target: Part, learner: Part, objects: list[int], meeting: Meeting
+    case: Case,
+    target: Part,
+    learner: Part,
+    objects: list[int],
+    meeting: Meeting,
+    *,
+    is_held: bool = False,
 ) -> Explanation:
     """Tell of one such network."""
     facts, words = Facts.of(case.graph), Words(case.graph)
@@ -133,7 +177,7 @@ def _told(
     named = bool(meeting.value.name)
     return case.answer(
         Cause.EXTRA_GRADIENT,
-        "twin",
+        "twin_held" if is_held else "twin",
         calls=[c for c in (maker, meeting.call) if c is not None],
         tensor_ids=[meeting.value.id, *states],
         names=pattern([words.name(i) for i in states]),

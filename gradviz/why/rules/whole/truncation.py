@@ -41,7 +41,7 @@ def with_truncation(case: Case, found: Explanation) -> Explanation | None:
         )
         for between, alike in names.items()
     ]
-    return found._replace(more=(*told, *found.more)) if told else None
+    return case.beside(found, *told) if told else None
 
 
 class Between(NamedTuple):

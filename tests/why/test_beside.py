@@ -1,0 +1,171 @@
+"""Beside gradients that are there, what is odd in the recording is the first line; where nothing is,
+the answer says what was found and that nobody judged it."""
+
+from __future__ import annotations
+
+import linecache
+from typing import Any
+
+import pytest
+
+import gradviz as gv
+from gradviz.why.explanation import Explanation
+
+HEAD = """import torch, copy
+from torch import nn
+torch.manual_seed(0)
+x, y = torch.randn(8, 4), torch.randn(8, 1)
+net = nn.Sequential(nn.Linear(4, 3), nn.Dropout(0.5), nn.Linear(3, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+"""
+STEP = """
+opt.zero_grad()
+loss = (net(x) - y).pow(2).mean()
+loss.backward()
+opt.step()
+"""
+FOUND = "4 of 4 trainable parameters have a gradient; none is None, all zeros or NaN."
+
+
+def told(program: str) -> Explanation:
+    """Return the answer to a program of which nothing is named."""
+    program, name = HEAD + program, "program.py"
+    linecache.cache[name] = len(program), None, program.splitlines(True), name
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with gv.record() as recording:
+        exec(compile(program, name, "exec"), names)
+    return gv.explain(recording=recording, names=names)
+
+
+def test_gradients_that_are_there_are_not_judged() -> None:
+    answer = told(STEP)
+    assert (answer.cause, answer.tag, answer.verdict) == ("healthy", "not judged", FOUND)
+    assert answer.why == "Whether these are the gradients that you want was not checked."
+
+
+@pytest.mark.parametrize(
+    ("program", "first"),
+    [
+        ("net[0].requires_grad_(False)" + STEP, "net.0.{weight,bias}: frozen"),
+        (
+            "opt.zero_grad()\nloss = (net(x) - y).pow(2).mean()\nopt.step()\nloss.backward()\n",
+            "opt.step() (program.py line 9) stands before the only backward (program.py line 10)",
+        ),
+        (STEP + "net[2].bias.data = torch.ones(1)\n", "net.2.bias: .data was given other values"),
+        (
+            STEP.replace("- y", "- y + net[0](x).detach().sum()"),
+            "In a loss as a value only: net[0](x) (detach, program.py line 9).",
+        ),
+    ],
+    ids=["frozen", "step_first", "replaced", "value"],
+)
+def test_what_is_odd_is_said_before_what_was_found(program: str, first: str) -> None:
+    answer = told(program)
+    assert answer.cause == "healthy"
+    assert answer.verdict.startswith(first)
+    assert "trainable parameters have a gradient" in answer.more[0]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "net[2].bias.data = torch.ones(1)" + STEP,  # begun so
+        STEP + STEP.replace("opt.step()\n", ""),  # a step used the first
+        STEP + "twin = copy.deepcopy(net)\ntwin[2].bias.data = torch.ones(1)\n",
+        "teacher = copy.deepcopy(net)" + STEP.replace("- y", "- teacher(x).detach()"),
+    ],
+    ids=["begun", "second_backward", "of_a_copy", "teacher"],
+)
+def test_what_everybody_does_is_not_odd(program: str) -> None:
+    assert told(program).verdict == FOUND
+
+
+# --- eval mode after the first epoch --------------------------------------------------------------
+
+EPOCHS = """
+for epoch in range(3):
+    {begin}
+    opt.zero_grad()
+    loss = (net(x) - y).pow(2).mean()
+    loss.backward()
+    opt.step()
+    net.eval()
+    with torch.no_grad():
+        net(x)
+"""
+
+
+def test_a_model_that_stays_in_eval_mode_after_its_validation_is_told() -> None:
+    answer = told(EPOCHS.format(begin="pass"))
+    assert (answer.cause, answer.form, answer.lines) == ("eval_mode", "left", (14,))
+    assert "from its forward 2 on: net.1 does not" in answer.verdict
+    assert told(EPOCHS.format(begin="net.train()")).verdict == FOUND
+    plain = EPOCHS.format(begin="pass").replace("net(x)", "net[0](x)[:, :1]")
+    assert told(plain).cause != "eval_mode"  # no layer of it works otherwise
+
+
+# --- a target that learns -------------------------------------------------------------------------
+
+TARGET = """
+class Agent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q, self.{name} = nn.Linear(4, 2), nn.Linear(4, 2)
+agent = Agent()
+opt = torch.optim.Adam(agent.parameters(){alone})
+q = agent.q(x).max(1).values
+value = {value}
+loss = (q - value).pow(2).mean()
+opt.zero_grad()
+loss.backward()
+opt.step()
+"""
+
+
+def test_a_target_in_the_optimizer_of_the_learner_is_told() -> None:
+    learns = TARGET.format(name="target", alone="", value="1 + agent.target(x).max(1).values")
+    answer = told(learns)
+    assert (answer.cause, answer.form) == ("extra_gradient", "twin_held")
+    assert answer.lines[0] == 15
+    assert answer.verdict.startswith("agent.target learns with agent.q")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("other", "1 + agent.other(x).max(1).values"),  # nothing calls it a target
+        ("target", "1 + agent.target(x).max(1).values.detach()"),
+    ],
+)
+def test_two_networks_that_both_learn_are_left_alone(name: str, value: str) -> None:
+    assert told(TARGET.format(name=name, alone="", value=value)).form != "twin_held"
+
+
+# --- written past autograd ------------------------------------------------------------------------
+
+PAST = """
+w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+h = w * 3
+{write}
+loss = (h ** 2).sum()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("write", ["h.data[1] = 7.0", "h.detach().mul_(2)", "h.data.clamp_(max=4)"])
+def test_a_result_that_was_written_past_autograd_is_told(write: str) -> None:
+    answer = told("del net, opt" + PAST.format(write=write))
+    assert (answer.form, answer.lines) == ("past_autograd", (10, 11))
+    assert answer.verdict.startswith("h was written through")
+
+
+@pytest.mark.parametrize(
+    "write", ["w.data[1] = 7.0", "h.data.clamp_(max=99)", "h.detach().clone().mul_(2)"]
+)
+def test_writes_that_leave_a_result_as_it_was_are_not(write: str) -> None:
+    assert told("del net, opt" + PAST.format(write=write)).cause != "changed_before_read"
+
+
+def test_what_was_written_past_autograd_after_its_loss_is_not() -> None:
+    program = PAST.format(write="pass") + "h.data[1] = 7.0\n"
+    assert told("del net, opt" + program).cause != "changed_before_read"
