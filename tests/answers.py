@@ -35,7 +35,7 @@ MENDS = {
     "another name": r"another name",
     "attribute of the module": r"^self\.\S+ = … in __init__",
     "ask for another tensor": r"^ask for ",
-    "backward": r"call backward\(\)|call backward on|backward again|its own loss",
+    "backward": r"call backward\(\)|call backward on |backward again|its own loss",
     "bfloat16": r"bfloat16",
     "checkpoint without reentrant": r"use_reentrant=False",
     "call it or leave it out": r"leave \S+ creation out",

@@ -262,13 +262,15 @@ class Panel:
         return found
 
     def drawing(self) -> str:
-        """The picture without marks and focus: its whole markup, ids made plain."""
+        """The picture without marks, focus and what moves: its whole markup, ids made plain."""
         markup: str = self.room.locator(".gv-canvas").evaluate("""canvas => {
             const copy = canvas.cloneNode(true);
             copy.querySelectorAll(".gv-marks").forEach(e => e.remove());
+            for (const g of copy.querySelectorAll("g[aria-hidden=true][transform]"))
+                if (g.children.length === 1 && g.firstChild.nodeName === "path") g.remove(); // draws back
             for (const e of copy.querySelectorAll("*"))
                 for (const name of [...e.attributes].map(a => a.name))
-                    if (/^(id|class|tabindex|aria-.*)$/.test(name)) e.removeAttribute(name);
+                    if (/^(id|class|tabindex|pathLength|aria-.*)$/.test(name)) e.removeAttribute(name);
             return copy.innerHTML;
         }""")
         return re.sub(r"<g></g>", "", markup)
