@@ -92,7 +92,7 @@ MENDS = {
     "stay in torch": r"stay in torch",
     "same dtype": r"\.to\(torch\.|\.long\(\) before",
     "sum or mean": r"\.sum\(\)|\.mean\(\)|gradient=",
-    "train": r"\.train\(\) before",
+    "train": r"\.train\(\) (before|at the start)",
     "use itself": r"\bitself\b",
     "zeros": r"torch\.zeros_like",
     "without nn.Parameter": r"without nn\.Parameter",

@@ -150,7 +150,8 @@ def lost_frame(scene: Scene) -> Scene:
 
 def false_region(scene: Scene) -> Scene:
     members = (card_called(scene, "c"),)
-    return scene._replace(boxes=(*scene.boxes, Box("region", "no_grad: not recorded", members)))
+    region = Box("region", "no_grad: not recorded", members, mode="no_grad")
+    return scene._replace(boxes=(*scene.boxes, region))
 
 
 def swapped_names(scene: Scene) -> Scene:
@@ -171,7 +172,7 @@ SCENES: list[tuple[Callable[[Scene], Scene], str]] = [
     (invented_number, "the arrow says 1, torch sent []"),
     (false_frame, "framed True, told False, torch False"),
     (lost_frame, "framed False, told True, torch True"),
-    (false_region, "stands in no_grad: not recorded; it was made in {''}"),
+    (false_region, "stands in no_grad; it was made in {''}"),
     (swapped_names, "and was never in that variable"),
     (
         lambda s: with_rows(s, lambda text: text.replace(".grad: None → 13", ".grad: 1 → 13")),

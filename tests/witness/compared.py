@@ -565,11 +565,9 @@ class Compared:
                     )
 
     def modes(self) -> Iterator[str]:
-        """A shaded region stands around what was made in that mode."""
-        for box in self.boxes:
-            if box.kind != "region":
-                continue
-            for i in box.members:
+        """A shaded region stands around what was made in that mode; a single card says it itself."""
+        for label, members in self._regions():
+            for i in members:
                 k = self.number.get(i)
                 calls = enumerate(self.calls.made)
                 made = [
@@ -580,10 +578,18 @@ class Compared:
                 again = [c.id for c in self.cards.values() if self.number.get(c.id) == k] != [i]
                 self.counted["members of a region"] += 1
                 words = {mode(call) for call in (made if again else made[:1])}
-                if k is not None and not any(word and box.label.startswith(word) for word in words):
-                    yield (
-                        f"{self.title(self.cards[i])} stands in {box.label}; it was made in {words}"
-                    )
+                if k is not None and not any(word and label.startswith(word) for word in words):
+                    yield f"{self.title(self.cards[i])} stands in {label}; it was made in {words}"
+
+    def _regions(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Yield what each shaded region is called, and the cards in it."""
+        for box in self.boxes:
+            if box.kind == "region":
+                yield box.label, box.members
+        for card in self.run.figure.scene.cards:
+            for row in card.rows:
+                if row.kind == "untracked" and not row.text and row.brief:
+                    yield row.brief, (card.id,)
 
     # --- arrows -----------------------------------------------------------------------------------
 
