@@ -116,9 +116,8 @@ class Operations:
         """Go through the operations."""
         at = 0
         made_by: dict[int, int] = {}  # the operation that made or wrote a state, by tensor id
-        aside: dict[
-            int | None, int
-        ] = {}  # that wrote through another name of a tensor, by its storage
+        # the last one that wrote through another name of a tensor, by its storage
+        aside: dict[int | None, int] = {}
         for call in self.facts.ordinary_calls:
             makes = self._made(call)
             if not makes:
@@ -142,7 +141,8 @@ class Operations:
         if self.is_tracked(tensor_id):
             return source
         writer = aside.get(self.graph.tensor[tensor_id].storage_id)
-        return writer if writer is not None and writer > (source or 0) else source
+        is_later = writer is not None and (source is None or writer > source)
+        return writer if is_later else source
 
     def are_more_than(self, n: int) -> bool:
         """Say whether more than so many operations read anything; it reads no further than that."""
@@ -166,7 +166,7 @@ class Operations:
                 return self.graph.tensor[wrote.after_id].storage_id
         return None
 
-    def _is_of(self, storage: int | None, tensor_id: int) -> bool:
+    def _is_constant_in(self, storage: int | None, tensor_id: int) -> bool:
         return self.graph.tensor[tensor_id].storage_id == storage and not self.is_tracked(tensor_id)
 
     def source_of(self, tensor_id: int) -> int | None:
@@ -615,7 +615,7 @@ class Operations:
             if storage is None:
                 continue
             users = (self.all[user] for user in self.users[op.at])
-            used = {i for user in users for i in user.reads if self._is_of(storage, i)}
+            used = {i for user in users for i in user.reads if self._is_constant_in(storage, i)}
             if used:
                 source = next(i for i in op.reads if self.is_tracked(i))
                 found[op.at] = Cut(op.call.id, source, min(used), self._how_aside(op.call))

@@ -733,12 +733,15 @@ class Exploration(Fields):
         Raises:
             GradvizError: a control's states cannot be listed.
         """
-        names = [control["name"] for control in self.controls]
-        for pairs in itertools.product(
-            *(control.choices.items() for control in self._controls.values())
-        ):
-            run = self._fresh(dict(zip(names, pairs, strict=True)))
+        for run in self._every_run():
             yield run.labels, run.whole
+
+    def _every_run(self) -> Iterator[Run]:
+        """Run every combination of the controls, the last control changing fastest."""
+        names = [control["name"] for control in self.controls]
+        ways = itertools.product(*(c.choices.items() for c in self._controls.values()))
+        for pairs in ways:
+            yield self._fresh(dict(zip(names, pairs, strict=True)))
 
     def save(
         self, path: str | os.PathLike[str], *, theme: Literal["light", "dark"] = "light"
@@ -777,9 +780,7 @@ class Exploration(Fields):
         Raises:
             GradvizError: a control's states cannot be listed.
         """
-        names, together = [control["name"] for control in self.controls], Together(most=None)
-        ways = itertools.product(*(c.choices.items() for c in self._controls.values()))
-        runs = [self._fresh(dict(zip(names, pairs, strict=True))) for pairs in ways]
+        runs, together = list(self._every_run()), Together(most=None)
         for run in runs:
             run.join(together)
         states = [run.whole for run in runs]

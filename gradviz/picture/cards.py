@@ -511,7 +511,8 @@ def _cut_arrow(tail: int, head: int, cut: Cut) -> Arrow:
     """Return the arrow of a cut: its reason, and what follows from it."""
     reason = say(f"cut.{cut.reason.name.lower()}")
     label = say("card.cut_back", reason=reason)
-    return Arrow(tail, head, "cut", label, short=say("card.cut", reason=reason))
+    short = say("card.cut", reason=reason)
+    return Arrow(tail, head, "cut", label, short=short, reason=cut.reason.value)
 
 
 def _ancestors(draft: _Draft) -> set[_Draft]:

@@ -159,29 +159,28 @@ def _arrows(
         if box.kind == "region"
         for m in box.members
     }
-    said = {c.id: words_of(c) for c in scene.cards}
+    cards = {c.id: c for c in scene.cards}
     for i, a in enumerate(scene.arrows):
         link = (a.tail, a.head)
         # an xlabel takes no room
         is_beside = how.across or (how.chars < UNSET and link in rows.long)
         words_at = "xlabel" if is_beside else "label"
-        label = _shown_label(a, said[a.head], how)
+        label = _shown_label(a, cards[a.head], how)
         look = _arrow(a.kind, label, words_at, link in beside, link in rows.main, rows.spans[i])
         look += f' lhead="{region[a.head]}"' if a.to_frame else ""
         yield f'  n{a.tail} -> n{a.head} [key="e{i}" id="e{i}" {look}];'
 
 
-def words_of(card: Card) -> str:
-    """Return all that stands on a card."""
-    return "\n".join(row.drawn for row in card.rows)
-
-
-def _shown_label(arrow: Arrow, said: str, how: Arrangement) -> str:
+def _shown_label(arrow: Arrow, head: Card, how: Arrangement) -> str:
     """Return what stands at an arrow: between two cards side by side only the sign of a cut, where
-    ``said``, what stands on the second one, has its reason."""
-    label = _label(arrow)
-    is_said = arrow.kind == "cut" and arrow.short.removeprefix("✂ ").strip(".") in said
-    return "✂" if how.across and is_said else label
+    the second one tells its reason."""
+    return "✂" if how.across and _tells(head, arrow.reason) else _label(arrow)
+
+
+def _tells(card: Card, reason: str) -> bool:
+    """Say whether the code of a card, or its badge, tells the reason of a cut."""
+    seen = (row.drawn for row in card.rows if row.kind in ("code", "untracked"))
+    return bool(reason) and any(reason in text for text in seen)
 
 
 class OwnLook(NamedTuple):
@@ -213,16 +212,16 @@ def own_look(card: Card, place: Card, how: Arrangement) -> OwnLook:
     return OwnLook(f"n{card.id}", card.kind, label, less)
 
 
-def arrow_look(number: int, arrow: Arrow, said: str, how: Arrangement) -> OwnLook:
+def arrow_look(number: int, arrow: Arrow, head: Card, how: Arrangement) -> OwnLook:
     """Return an arrow with its own chip.
 
     Args:
         number: of the arrow in its picture.
         arrow: itself.
-        said: what stands on the card that it leads to.
+        head: the card that it leads to.
         how: the arrangement of all pictures.
     """
-    text = _shown_label(arrow, said, how)
+    text = _shown_label(arrow, head, how)
     label = _chip(text, theme.CHIPS[arrow.kind]) if text else ""
     return OwnLook(f"e{number}", arrow.kind, label, to_frame=arrow.to_frame)
 
@@ -368,9 +367,14 @@ class Strip(NamedTuple):
     """Lines of one kind, which stand on one colour; before them a value where both have room in
     one line."""
 
-    look: RowLook
+    kind: str
     lines: list[str]
     value: str = ""
+
+    @property
+    def look(self) -> RowLook:
+        """How its lines look."""
+        return theme.ROWS[self.kind]
 
     @property
     def width(self) -> float:
@@ -395,16 +399,15 @@ def _strips(rows: tuple[Row, ...], chars: int) -> list[Strip]:
     strips: list[Strip] = []
     shown = [row for row in rows if row.drawn]
     for kind, same in groupby(shown, key=lambda row: row.kind):
-        look = theme.ROWS[kind]
         lines = [line for row in same for line in _lines(row, chars)]
-        value = strips[-1] if strips and strips[-1].look is theme.ROWS["values"] else None
+        value = strips[-1] if strips and strips[-1].kind == "values" else None
         if kind in CHIPS and value and len(value.lines) == 1:
-            pair = Strip(look, lines[:1], value.lines[0])
+            pair = Strip(kind, lines[:1], value.lines[0])
             if pair.width <= PAIR_WIDTH:
                 strips[-1:] = [pair]
                 lines = lines[1:]
         if lines:
-            strips.append(Strip(look, lines))
+            strips.append(Strip(kind, lines))
     return strips
 
 

@@ -284,8 +284,7 @@ class RowWriter:
         rows = [Row("grad_fn", text)]
         if start := self.start(inner[0]):
             whole = say("row.node_starts", nodes=text, start=start)
-            is_usual = start == say("row.starts_with", run="backward()", value="1")
-            brief = say("row.start", start="backward()" if is_usual else start)
+            brief = say("row.start", start=self.usual_start(inner[0]) or start)
             rows = [Row("grad_fn", whole, text), Row("start", "", brief)]
         rows += stale
         for n in inner:
@@ -336,6 +335,13 @@ class RowWriter:
                 return say("row.starts_often", run=word, n=often)
             return say("row.starts_with_last", run=word, n=often, value=value)
         return _starts(word, often) if value is None else _starts_with(word, often, value)
+
+    def usual_start(self, node_id: int) -> str:
+        """Return what began at this node where that is one backward, and with 1; else ""."""
+        runs = self.facts.runs_started_at.get(node_id, [])
+        if len(runs) != 1 or runs[0].kind != "backward":
+            return ""
+        return _word(runs[0]) if self.start_value(runs[0].run, node_id) == "1" else ""
 
     def start_value(self, run: int, node_id: int) -> str | None:
         """Return what one run began with, as it came to the node and what became of it."""

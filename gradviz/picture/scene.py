@@ -88,6 +88,7 @@ class Arrow(NamedTuple):
     to_frame: bool = False
     absent: bool = False
     short: str = ""  # of a cut: its reason alone, for where there is no room
+    reason: str = ""  # of a cut: the word by which the code of its card tells it
 
 
 class Box(NamedTuple):

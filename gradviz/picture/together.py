@@ -189,7 +189,7 @@ class Together:
         cards = {
             f"n{numbers[i]}": dot.own_look(card, rooms[numbers[i]], how) for i, card in own.items()
         }
-        heads = {c.id: dot.words_of(c) for c in new.cards}
+        heads = {c.id: c for c in new.cards}
         arrows = {
             f"e{places[key]}": dot.arrow_look(i, arrow, heads[arrow.head], how)
             for i, (key, arrow) in enumerate(_keyed(new.arrows))

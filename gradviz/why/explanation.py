@@ -58,6 +58,7 @@ class Explanation(NamedTuple):
         more: further short lines, such as numbers per block.
         finding: what is told here, before it was put into words.
         bars: sizes from the loss to the input, as a notebook draws them below the verdict.
+        odd: lines of ``more`` that are told before "nothing found".
 
     Example:
         >>> verdict = "w.grad is None: w is frozen."
@@ -80,6 +81,7 @@ class Explanation(NamedTuple):
     more: tuple[str, ...] = ()
     finding: Finding = NOTHING_FOUND
     bars: tuple[Bar, ...] = ()
+    odd: tuple[str, ...] = ()
 
     @property
     def form(self) -> str:

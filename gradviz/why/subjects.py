@@ -70,7 +70,6 @@ class Subjects:
         for subject in subjects or leaves_of(recording):
             self.take(subject, "")
         self.take_leaves(recording)
-        self.odd: set[str] = set()  # what is told beside an answer, and said before "nothing found"
         self.asked_tensors = list(self.tensors.values())
         self.known_optimizers = of_kind(known.values(), torch.optim.Optimizer)
         modules = of_kind(known.values(), torch.nn.Module)
@@ -306,8 +305,7 @@ class Subjects:
 
     def beside(self, found: Explanation, *lines: str) -> Explanation:
         """Return the same answer, with something odd that was seen beside it."""
-        self.odd.update(lines)
-        return found._replace(more=(*found.more, *lines))
+        return found._replace(more=(*found.more, *lines), odd=(*found.odd, *lines))
 
     # --- one tensor -------------------------------------------------------------------------------
 

@@ -897,9 +897,10 @@ class Cards:
         )
         lost = self.losing(*cuts)
         if not lost:
-            ((place, reasons),) = by_place.items() if len(by_place) == 1 else [("", [])]
-            if len(place) > LONG:  # narrow, where nothing else makes it wide
-                return (say("outline.cut", reason=enumerated(reasons)), place), False
+            if len(by_place) == 1:
+                ((place, reasons),) = by_place.items()
+                if len(place) > LONG:  # narrow, where nothing else makes it wide
+                    chips = (say("outline.cut", reason=enumerated(reasons)), place)
             return chips, False
         return (*chips, say("outline.params_lost", n=lost)), True
 

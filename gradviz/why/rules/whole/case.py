@@ -405,12 +405,11 @@ class Case(Losses):
 
     def odd_beside(self, found: Explanation) -> bool:
         """Say whether something odd stands beside an answer that found no fault."""
-        is_mild = found.finding.cause is Cause.HEALTHY
-        return is_mild and not self.odd.isdisjoint(found.more)
+        return found.finding.cause is Cause.HEALTHY and bool(found.odd)
 
     def odd_first(self, found: Explanation) -> Explanation:
         """Return the same answer, what is odd said before what was found to be there."""
-        first = next(line for line in found.more if line in self.odd)
+        first = found.odd[0]
         rest = (line for line in found.more if line != first)
         return found._replace(verdict=first, more=(found.verdict, *rest))
 
