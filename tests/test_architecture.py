@@ -7,6 +7,7 @@ import ast
 import importlib
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -129,6 +130,12 @@ def test_only_public_names_are_imported_by_their_names() -> None:
 def test_plain_modules_know_no_torch(module: str) -> None:
     assert "torch" not in outside_imports(module)
     assert {room(name) for name in own_imports(module)} <= PLAIN
+
+
+def test_test_files_have_names_of_their_own() -> None:
+    """pytest imports them by their bare names, and leaves out the second of one name."""
+    names = Counter(path.name for path in Path(__file__).parent.rglob("test_*.py"))
+    assert not [name for name, times in names.items() if times > 1]
 
 
 def test_only_render_starts_processes() -> None:

@@ -21,6 +21,7 @@ LIMIT = 60  # boxes of one picture
 COMFORT, FEW = 30, 6
 LISTED = 5  # kinds of nodes that one folded box names
 STRENGTH = ("cut", "raise", "gradient", "edge", "forward", "of")  # which of several arrows is drawn
+MANY = 5_000  # boxes, of which rows are folded first: each other way goes through all of them
 AGAIN = 3  # times that a line must have run to be folded
 
 # card id -> what its box is called; what follows a NUL tells boxes of one name apart
@@ -44,7 +45,8 @@ def fold(scene: Scene, graph: Graph, limit: int = LIMIT) -> Scene:
         coarser = contract(scene, groups) if len(small.cards) > COMFORT else small
         if not fits(small, limit) or len(coarser.cards) >= FEW:
             small = coarser
-    for grouping in (_by_line, _leaves, _leaves, _leaves, _chains):
+    rows_first = (_chains,) if len(small.cards) > MANY else ()
+    for grouping in (*rows_first, _by_line, _leaves, _leaves, _leaves, _chains):
         if not fits(small, limit):
             small = contract(small, grouping(small, graph))
     if not fits(small, limit):
@@ -187,14 +189,11 @@ def _stretches(scene: Scene, n: int) -> Groups:
 def contract(scene: Scene, groups: Groups) -> Scene:
     """Return the scene with one box for each group of cards. What is absent takes part, but is not
     told of."""
-    members: dict[str, list[Card]] = {}
+    members: dict[str | int, list[Card]] = {}
     for card in scene.cards:
-        members.setdefault(groups.get(card.id, f"\0{card.id}"), []).append(card)
+        members.setdefault(groups.get(card.id, card.id), []).append(card)
     box_of = {c.id: number for number, inside in enumerate(members.values()) for c in inside}
-    cards = [
-        _box(number, name.partition("\0")[0], inside)
-        for number, (name, inside) in enumerate(members.items())
-    ]
+    cards = [_box(number, name, inside) for number, (name, inside) in enumerate(members.items())]
     boxes = []
     for box in scene.boxes:
         ids = tuple(dict.fromkeys(box_of[m] for m in box.members))
@@ -205,9 +204,12 @@ def contract(scene: Scene, groups: Groups) -> Scene:
     )
 
 
-def _box(number: int, name: str, members: list[Card]) -> Card:
+def _box(number: int, name: str | int, members: list[Card]) -> Card:
     """Return the one box of a group, which is a card itself where it is alone."""
-    return members[0]._replace(id=number) if len(members) == 1 else _folded(number, name, members)
+    if len(members) > 1:
+        return _folded(number, f"{name}".partition("\0")[0], members)
+    alone = members[0]
+    return alone if alone.id == number else alone._replace(id=number)
 
 
 def _folded(number: int, name: str, members: list[Card]) -> Card:
@@ -243,9 +245,13 @@ def _arrows(arrows: tuple[Arrow, ...], box_of: dict[int, int]) -> Iterator[Arrow
     """Make one arrow of all between two boxes, except that a cut stays a cut."""
     between: dict[tuple[int, int, bool], list[Arrow]] = {}
     for a in arrows:
-        if box_of[a.tail] != box_of[a.head]:
-            between.setdefault((box_of[a.tail], box_of[a.head], a.kind == "cut"), []).append(a)
+        tail, head = box_of[a.tail], box_of[a.head]
+        if tail != head:
+            between.setdefault((tail, head, a.kind == "cut"), []).append(a)
     for (tail, head, _), every in between.items():
+        if len(every) == 1 and every[0][:2] == (tail, head) and not every[0].to_frame:
+            yield every[0]
+            continue
         present = [a for a in every if not a.absent] or every
         kind = min((a.kind for a in present), key=STRENGTH.index)
         alike = [a for a in present if a.kind == kind]
