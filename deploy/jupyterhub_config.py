@@ -1,6 +1,7 @@
 # JupyterHub for a class on one machine: jupyterhub --config deploy/jupyterhub_config.py
-# Everybody signs in with a name of their own and the password of the class, and gets a copy of the notebooks. All servers
-# run as one user of the machine, so this is for people who may see each other's files; README.md has the way to more.
+# Everybody signs in with a name of their own and the password of the class, and gets a copy of the
+# notebooks and of what they link to. All servers run as one user of the machine, so this is for
+# people who may see each other's files; README.md has the way to more.
 import os
 import shutil
 from pathlib import Path
@@ -8,8 +9,9 @@ from pathlib import Path
 c = get_config()  # noqa: F821 - JupyterHub gives it
 
 HERE = Path(__file__).parent if "__file__" in globals() else Path.cwd() / "deploy"
-NOTEBOOKS = Path(os.environ.get("GRADVIZ_NOTEBOOKS", HERE.parent / "notebooks"))
-ROOMS = Path(os.environ.get("GRADVIZ_ROOMS", "/srv/class"))  # a folder for each user
+COURSE = Path(os.environ.get("GRADVIZ_COURSE", HERE.parent))  # holds the folders of COPIED
+COPIED = ("notebooks", "docs")  # the notebooks, and what they link to
+HOMES = Path(os.environ.get("GRADVIZ_HOMES", "/srv/class"))  # a folder for each user
 FIRST_PORT = int(os.environ.get("GRADVIZ_FIRST_PORT", "20000"))
 
 password = os.environ.get("GRADVIZ_CLASS_PASSWORD", "")
@@ -20,24 +22,30 @@ if len(password) < 8:
 c.JupyterHub.authenticator_class = "shared-password"
 c.SharedPasswordAuthenticator.user_password = password
 c.Authenticator.allow_all = True
+# a name becomes that of a folder; JupyterHub compares its beginning only, so the end is asked for
+c.Authenticator.username_pattern = r"[a-z0-9][a-z0-9_-]*\Z"
 
 c.JupyterHub.bind_url = os.environ.get("GRADVIZ_BIND", "http://127.0.0.1:8000")
-c.JupyterHub.db_url = f"sqlite:///{ROOMS / 'jupyterhub.sqlite'}"
-c.JupyterHub.cookie_secret_file = str(ROOMS / "cookie_secret")
-c.ConfigurableHTTPProxy.pid_file = str(ROOMS / "proxy.pid")
+c.JupyterHub.db_url = f"sqlite:///{HOMES / 'jupyterhub.sqlite'}"
+c.JupyterHub.cookie_secret_file = str(HOMES / "cookie_secret")
+c.ConfigurableHTTPProxy.pid_file = str(HOMES / "proxy.pid")
 c.JupyterHub.spawner_class = "simple"
-c.SimpleLocalProcessSpawner.home_dir_template = str(ROOMS / "{username}")
+c.SimpleLocalProcessSpawner.home_dir_template = str(HOMES / "{username}")
 c.Spawner.default_url = "/lab/tree/notebooks/index.ipynb"
 # a class comes all at once, and a server that has to share its core starts slowly
 c.Spawner.start_timeout = c.Spawner.http_timeout = 300
 c.JupyterHub.concurrent_spawn_limit = 4
 c.JupyterHub.active_server_limit = int(os.environ.get("GRADVIZ_USERS", "30"))
-# one thread a kernel: a class's small tensors gain nothing by more, and thirty kernels would fight for the cores
+# one thread a kernel: a class's small tensors gain nothing by more, and thirty kernels would fight
+# for the cores
 c.Spawner.environment = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 c.Spawner.args = [
     "--LabApp.news_url=None",
     "--ServerApp.terminals_enabled=False",
-    # a kernel that nobody used for half an hour is ended, its picture stays; a server without kernels after an hour
+    # what is saved keeps its pictures: a live view is known to its kernel alone
+    "--ContentsManager.pre_save_hook=gradviz.notebook.saving.keep_pictures",
+    # a kernel that nobody used for half an hour is ended, its picture stays; a server without
+    # kernels after an hour
     "--MappingKernelManager.cull_idle_timeout=1800",
     "--MappingKernelManager.cull_connected=True",
     "--ServerApp.shutdown_no_activity_timeout=3600",
@@ -48,9 +56,10 @@ def prepare(spawner):
     """Give a user her own copy of the course, once: what she changed stays. And a port of her own:
     two servers that look for a free one at the same moment may find the same."""
     spawner.port = FIRST_PORT + spawner.user.id
-    room = ROOMS / spawner.user.name / "notebooks"
-    if not room.exists():
-        shutil.copytree(NOTEBOOKS, room)
+    home = HOMES / spawner.user.name
+    for folder in COPIED:
+        if not (home / folder).exists():
+            shutil.copytree(COURSE / folder, home / folder)
 
 
 c.Spawner.pre_spawn_hook = prepare

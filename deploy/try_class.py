@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import linecache
 import os
 import re
 import statistics
@@ -24,6 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from websocket import WebSocket, create_connection
+
+import gradviz as gv
 
 HERE = Path(__file__).parent
 PORT, TOKEN = 18000, uuid.uuid4().hex
@@ -51,7 +54,7 @@ c.Spawner.args += ["--allow-root"]
 """
 
 
-def asked(path: str, method: str = "GET", body: Any = None) -> Any:
+def ask(path: str, method: str = "GET", body: Any = None) -> Any:
     """Ask the hub, or a user's server."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(
@@ -68,7 +71,7 @@ class User(threading.Thread):
     def __init__(self, name: str, clicks: int, together: threading.Barrier) -> None:
         super().__init__(name=name)
         self.clicks, self.together = clicks, together
-        self.seen: list[tuple[int, str, str]] = []  # the choice, the sentence, the picture's words
+        self.shown: list[tuple[int, str, str]] = []  # the choice, the sentence, the picture's words
         self.waited: list[float] = []
         self.wrong = ""
 
@@ -87,14 +90,14 @@ class User(threading.Thread):
 
     def open(self) -> None:
         """Start the server and a kernel, and run the cell."""
-        asked(f"/hub/api/users/{self.name}", "POST")
-        asked(f"/hub/api/users/{self.name}/server", "POST")
+        ask(f"/hub/api/users/{self.name}", "POST")
+        ask(f"/hub/api/users/{self.name}/server", "POST")
         end = time.monotonic() + 300
-        while not asked(f"/hub/api/users/{self.name}")["servers"].get("", {}).get("ready"):
+        while not ask(f"/hub/api/users/{self.name}")["servers"].get("", {}).get("ready"):
             if time.monotonic() > end:
                 raise TimeoutError("its server did not start")
             time.sleep(0.5)
-        self.kernel = asked(f"/user/{self.name}/api/kernels", "POST", {"name": "python3"})["id"]
+        self.kernel = ask(f"/user/{self.name}/api/kernels", "POST", {"name": "python3"})["id"]
         self.connect()
         code = {"code": SCENARIO, "silent": False, "store_history": True, "allow_stdin": False}
         sent = self.send("execute_request", {**code, "user_expressions": {}})
@@ -151,33 +154,29 @@ class User(threading.Thread):
             state = message["content"]["data"].get("state", {})
             if "state" in state:
                 self.waited.append(time.monotonic() - begun)
-                shown = json.loads(state["state"])
-                self.seen.append((choice, shown["sentence"], words(shown["svg"])))
+                drawn = json.loads(state["state"])
+                self.shown.append((choice, drawn["sentence"], read_words(drawn["svg"])))
                 return
 
 
-def words(svg: str) -> str:
+def read_words(svg: str) -> str:
     """Return all that a picture says."""
     return "|".join(re.findall(r"<text[^>]*>([^<]*)</text>", svg))
 
 
-def expected() -> dict[int, tuple[str, str]]:
+def run_here() -> dict[int, tuple[str, str]]:
     """Return the sentence and the picture's words of each choice, from runs in this process."""
-    import linecache
-
-    import gradviz as gv
-
     linecache.cache["scenario"] = (len(SCENARIO), None, SCENARIO.splitlines(True), "scenario")
     scope: dict[str, Any] = {}
     exec(compile(SCENARIO, "scenario", "exec"), scope)
     found = {}
     for place, label in enumerate(gv.controls.copies):
         state = scope["scenario"].set(copy=label).state
-        found[place] = state["sentence"], words(state["svg"])
+        found[place] = state["sentence"], read_words(state["svg"])
     return found
 
 
-def memory(folder: Path) -> dict[str, list[int]]:
+def measure_memory(folder: Path) -> dict[str, list[int]]:
     """Return MB of each server and kernel of the users: what is theirs alone, and with a share of
     what they have in common (PSS)."""
     found: dict[str, list[int]] = {"server": [], "kernel": []}
@@ -198,12 +197,12 @@ def memory(folder: Path) -> dict[str, list[int]]:
 
 
 def main() -> None:
-    """Start the hub, let the users come and click, and tell."""
+    """Start the hub, let the users come and click, and print what came of it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--users", type=int, default=8)
     parser.add_argument("--clicks", type=int, default=20)
     given = parser.parse_args()
-    right = expected()
+    expected = run_here()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         config = folder / "hub.py"
@@ -212,7 +211,7 @@ def main() -> None:
         environment = {
             **os.environ,
             "GRADVIZ_CLASS_PASSWORD": uuid.uuid4().hex,
-            "GRADVIZ_ROOMS": place,
+            "GRADVIZ_HOMES": place,
             "GRADVIZ_BIND": HUB,
         }
         with (folder / "hub.log").open("wb") as log:
@@ -221,7 +220,7 @@ def main() -> None:
         try:
             for _ in range(240):
                 try:
-                    asked("/hub/api/")
+                    ask("/hub/api/")
                     break
                 except OSError:
                     time.sleep(0.5)
@@ -232,12 +231,12 @@ def main() -> None:
                 user.start()
             try:
                 together.wait(600)
-                opened, used = time.monotonic() - begun, memory(folder)
+                opened, used = time.monotonic() - begun, measure_memory(folder)
             except threading.BrokenBarrierError:
                 opened, used = 0.0, {}
             for user in users:
                 user.join()
-            tell(users, right, opened, used)
+            print_result(users, expected, opened, used)
             if any(user.wrong for user in users):
                 print((folder / "hub.log").read_text()[-3000:])
         finally:
@@ -245,22 +244,26 @@ def main() -> None:
             hub.wait(60)
 
 
-def tell(
-    users: list[User], right: dict[int, tuple[str, str]], opened: float, used: dict[str, list[int]]
+def print_result(
+    users: list[User],
+    expected: dict[int, tuple[str, str]],
+    opened: float,
+    used: dict[str, list[int]],
 ) -> None:
-    """Print what came of it."""
+    """Print how many pictures were as expected, how long they took, and how much memory."""
     for user in users:
         if user.wrong:
             print(f"{user.name}: {user.wrong}")
-    seen = [one for user in users for one in user.seen]
-    good = sum(right[choice] == (sentence, shown) for choice, sentence, shown in seen)
+    shown = [one for user in users for one in user.shown]
+    good = sum(expected[choice] == (sentence, words) for choice, sentence, words in shown)
     waits = sorted(1000 * wait for user in users for wait in user.waited)
     print(f"{len(users)} users, all with a panel after {opened:.0f} s")
-    print(f"{len(seen)} clicks, {good} pictures as they should be")
+    print(f"{len(shown)} clicks, {good} pictures as they should be")
     if waits:
         late = waits[min(len(waits) - 1, int(0.95 * len(waits)))]
         print(
-            f"click to picture: median {statistics.median(waits):.0f} ms, 95 % {late:.0f} ms, longest {waits[-1]:.0f} ms"
+            f"click to picture: median {statistics.median(waits):.0f} ms, 95 % {late:.0f} ms,"
+            f" longest {waits[-1]:.0f} ms"
         )
     for kind, sizes in used.items():
         if sizes:
