@@ -3,12 +3,9 @@ the answer says what was found and that nobody judged it."""
 
 from __future__ import annotations
 
-import linecache
-from typing import Any
-
 import pytest
+from test_symptom import asked
 
-import gradviz as gv
 from gradviz.why.explanation import Explanation
 
 HEAD = """import torch, copy
@@ -29,12 +26,8 @@ FOUND = "4 of 4 trainable parameters have a gradient; none is None, all zeros or
 
 def told(program: str) -> Explanation:
     """Return the answer to a program of which nothing is named."""
-    program, name = HEAD + program, "program.py"
-    linecache.cache[name] = len(program), None, program.splitlines(True), name
-    names: dict[str, Any] = {"__name__": "__main__"}
-    with gv.record() as recording:
-        exec(compile(program, name, "exec"), names)
-    return gv.explain(recording=recording, names=names)
+    answer: Explanation = asked(HEAD + program)
+    return answer
 
 
 def test_gradients_that_are_there_are_not_judged() -> None:

@@ -3,17 +3,10 @@ like it is left alone."""
 
 from __future__ import annotations
 
-import contextlib
-import io
-import linecache
-from typing import Any
-
 import pytest
-import torch
+from test_symptom import asked
 
-import gradviz as gv
 from gradviz.graph.findings import Level
-from gradviz.why.explanation import Explanation
 
 HEAD = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n"
 GAN = """
@@ -217,22 +210,6 @@ for opt in (first, then):
     opt.zero_grad(); loss.backward(); opt.step()
 """,
 }
-
-
-def asked(program: str) -> Explanation:
-    """Run a program as a file of its own, recorded, and ask about nothing in particular."""
-    torch.manual_seed(0)
-    file = f"between_{abs(hash(program))}.py"
-    linecache.cache[file] = len(program), None, program.splitlines(True), file
-    space: dict[str, Any] = {"__name__": "__main__"}
-    error = None
-    with gv.record() as recording, contextlib.redirect_stdout(io.StringIO()):
-        try:
-            exec(compile(program, file, "exec"), space)
-        except RuntimeError as raised:
-            error = raised
-    known = {key: value for key, value in space.items() if not key.startswith("__")}
-    return gv.explain(recording=recording, names=known, error=error)
 
 
 @pytest.mark.parametrize(("program", "found", "line"), TOLD.values(), ids=TOLD.keys())

@@ -27,7 +27,7 @@ from gradviz.words.speech import language, speaking
 from gradviz.words.words import Words
 
 FINE = re.compile(
-    r"no fault|healthy|\bfine\b|\bavailable\b|loss can send gradients|would use|all is"
+    r"not judged|healthy|\bfine\b|\bavailable\b|loss can send gradients|would use|all is"
     r" well(?<!whether all is well)"
 )
 Tensors = tuple[Any, ...]
