@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from enum import Enum, auto
 from functools import cached_property, reduce
 from itertools import pairwise
@@ -31,6 +31,7 @@ from gradviz.graph.records import (
     Freed,
     Graph,
     Hooked,
+    ModuleCall,
     Node,
     NodeKind,
     NodeRan,
@@ -367,6 +368,17 @@ class Facts:
             for object_id in dict.fromkeys(tensor[i].object_id for i in call.inputs):
                 table.setdefault(object_id, []).append(call)
         return table
+
+    @cached_property
+    def module_call(self) -> dict[int, ModuleCall]:
+        """The calls of modules, by id."""
+        return {call.id: call for call in self.graph.module_calls}
+
+    def module_calls_around(self, call_id: int | None) -> Iterator[int]:
+        """Go through a module call and those around it, from the inside."""
+        while call_id is not None:
+            yield call_id
+            call_id = self.module_call[call_id].parent_id
 
     @cached_property
     def of_modules(self) -> set[int]:

@@ -54,9 +54,7 @@ class ModuleTree:
 
     def around(self, call_id: int | None) -> Iterator[int]:
         """Go through a module call and those around it, from the inside."""
-        while call_id is not None:
-            yield call_id
-            call_id = self.call[call_id].parent_id
+        return self.operations.facts.module_calls_around(call_id)
 
     def child_of(self, outer: int | None, call_id: int | None) -> int | None:
         """Return the call directly below ``outer`` in which a module call ran; None: ``outer``

@@ -142,6 +142,35 @@ class Training:
         """Whether a GradScaler may have left steps out."""
         return any(c.function == "_amp_update_scale_" for c in self.graph.calls)
 
+    # --- what each step used ----------------------------------------------------------------------
+
+    @cached_property
+    def sums_used(self) -> dict[int, list[Pile]]:
+        """What each step used of a leaf's gradient for the first time, in order, by object id."""
+        found = dict[int, list[Pile]]()
+        for leaf, every in self.moments.items():
+            added = list[Moment]()
+            for moment in every:
+                if moment.did is Did.ADDED:
+                    added = added if moment.onto else []
+                    added.append(moment)
+                elif moment.did is Did.STEPPED and added:
+                    found.setdefault(leaf, []).append(Pile(tuple(added), moment))
+                    added = []
+                elif moment.did is Did.CLEARED:
+                    added = []
+        return found
+
+    @cached_property
+    def step_using(self) -> dict[int | None, Call]:
+        """The first step that used what a backward had sent to any leaf, by run."""
+        found = dict[int | None, Call]()
+        for pile in (pile for every in self.sums_used.values() for pile in every):
+            for moment in pile.added:
+                first = found.setdefault(moment.run, pile.step.call)
+                found[moment.run] = min(first, pile.step.call, key=lambda call: call.id)
+        return found
+
     # --- gradients that pile up -------------------------------------------------------------------
 
     def piled_up(self, leaf: int) -> Pile | None:
@@ -225,7 +254,7 @@ class Training:
 
 
 class Pile(NamedTuple):
-    """What a step used of backwards of which an earlier step had used some already.
+    """A sum of gradients that a step used.
 
     Attributes:
         added: the backwards that its gradient is the sum of.

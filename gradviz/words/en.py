@@ -1666,12 +1666,12 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
     (Cause.GRADIENTS_PILE_UP, "left_by_another"): Answer(
         verdict="The step for {names} used a sum: what {loss} had left there ({first}) and what {other} added to it.",
         why="{step} used the gradient of the first for other parameters, and nothing cleared what it had sent to {names}.",
-        mend="zero_grad() of what holds {names} right before the second backward; or make {names} without requires_grad while the first loss runs.",
+        mend="zero_grad() of what holds {names} right before the second backward; or set requires_grad_(False) on {names} while the first loss runs.",
     ),
     (Cause.GRADIENTS_PILE_UP, "left_and_cleared_elsewhere"): Answer(
         verdict="The step for {names} used a sum: what {loss} had left there ({first}) and what {other} added to it.",
         why="{step} used the gradient of the first for other parameters, {cleared} cleared those alone, and what was sent to {names} stayed.",
-        mend="zero_grad() of what holds {names} right before the second backward; or make {names} without requires_grad while the first loss runs.",
+        mend="zero_grad() of what holds {names} right before the second backward; or set requires_grad_(False) on {names} while the first loss runs.",
     ),
     (Cause.GRADIENTS_PILE_UP, "read_between"): Answer(
         verdict="What was read of the gradients of {names} are sums: {backwards} backwards added to the same .grad.",
@@ -2198,13 +2198,13 @@ MANY: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.NEVER_TRACKED, "plain_tensor"): Answer(
         verdict="{names} {n:is a plain tensor|are plain tensors}, no nn.Parameter: the loss is computed with {n:it|them}, and nothing trains {n:it|them}.",
-        why="parameters() lists nn.Parameters only. {n:It keeps|They keep} the numbers that the constructor gave; of a constant that is as it should be.",
-        mend="if {n:it is|they are} to learn: self.{one} = nn.Parameter(…), before the optimizer is made; a constant is register_buffer's.",
+        why="parameters() lists nn.Parameters only. {n:It keeps|They keep} the numbers that the constructor gave; for a constant that is as it should be.",
+        mend="if {n:it is|they are} to learn: self.{one} = nn.Parameter(…), before the optimizer is made; register a constant with register_buffer().",
     ),
     (Cause.NEVER_TRACKED, "plain_zeros"): Answer(
         verdict="{names} {n:is a plain tensor|are plain tensors} of zeros, no nn.Parameter: the loss is computed with {n:it|them}, and nothing trains {n:it|them}.",
-        why="parameters() lists nn.Parameters only: {n:it stays|they stay} all zeros. Of a constant that is as it should be.",
-        mend="if {n:it is|they are} to learn: self.{one} = nn.Parameter(…), before the optimizer is made; a constant is register_buffer's.",
+        why="parameters() lists nn.Parameters only: {n:it stays|they stay} all zeros. For a constant that is as it should be.",
+        mend="if {n:it is|they are} to learn: self.{one} = nn.Parameter(…), before the optimizer is made; register a constant with register_buffer().",
     ),
     (Cause.NOT_MOVED, "twice_held"): Answer(
         verdict="{second} has the same parameters as {first}, and nothing else: no step moves {names}.",
@@ -2462,7 +2462,7 @@ OUTLINE = {
     "module_gets": "{module} {n} of {total} ✓",
     "module_gets_none": "{module} 0 of {total}",
     "module_under_no_grad": "{module} 0 of {total}: ran under no_grad, {place}",
-    "k_of_n": "call {k}",
+    "kth_call": "call {k}",
     "call_short": "call {k} of {n}",
     "ends_cut": "▲ the gradient ends here: the input is cut off",
     "ends_untracked": "▲ the gradient ends here: the input is not tracked",

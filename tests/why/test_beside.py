@@ -91,10 +91,30 @@ for epoch in range(3):
 def test_a_model_that_stays_in_eval_mode_after_its_validation_is_told() -> None:
     answer = told(EPOCHS.format(begin="pass"))
     assert (answer.cause, answer.form, answer.lines) == ("eval_mode", "left", (14,))
-    assert "from its forward 2 on: net.1 does not" in answer.verdict
+    assert "from its forward 3 on: net.1 does not" in answer.verdict
     assert told(EPOCHS.format(begin="net.train()")).verdict == FOUND
     plain = EPOCHS.format(begin="pass").replace("net(x)", "net[0](x)[:, :1]")
     assert told(plain).cause != "eval_mode"  # no layer of it works otherwise
+
+
+@pytest.mark.parametrize(
+    ("modes", "nth"),
+    [
+        ("TFTF", 4),
+        ("TvFF", 3),  # v: a validation, which nothing is trained with
+        ("TFFT", None),
+        ("TFTv", None),
+        ("FTTv", None),
+    ],
+)
+def test_it_is_counted_from_the_forward_after_which_nothing_switched_it_back(
+    modes: str, nth: int | None
+) -> None:
+    forward = "net.train({})\nloss = (net(x) - y).pow(2).mean()\n"
+    training = "opt.zero_grad()\nloss.backward()\nopt.step()\n"
+    answer = told("".join(forward.format(mode == "T") + training * (mode != "v") for mode in modes))
+    assert (answer.form == "left") is (nth is not None)
+    assert not nth or f"from its forward {nth} on" in answer.verdict
 
 
 # --- a target that learns -------------------------------------------------------------------------

@@ -151,6 +151,17 @@ ALONE = {
     "cleared in time": LEFT.replace(
         "    d_loss.backward()", "    opt_d.zero_grad()\n    d_loss.backward()"
     ),
+    "what the step between used came from a third loss": """
+G, D = nn.Linear(4, 3), nn.Linear(3, 1)
+opt_g, opt_d = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (G, D))
+x = torch.randn(5, 4)
+fake = D(G(x)).mean(); fake.backward()
+opt_g.zero_grad()
+size = G(x).pow(2).mean(); size.backward()
+opt_g.step()
+real = D(torch.randn(5, 3)).pow(2).mean(); real.backward()
+opt_d.step()
+""",
     "two losses, one step": """
 net, a, b = nn.Linear(4, 4), nn.Linear(4, 1), nn.Linear(4, 1)
 opt = torch.optim.SGD([*net.parameters(), *a.parameters(), *b.parameters()], lr=0.1)

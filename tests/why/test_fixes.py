@@ -2747,7 +2747,7 @@ opt_d.step()
         "opt_d.zero_grad(); d_loss.backward()",
     ),
     (
-        "without requires_grad while the first loss runs",
+        "requires_grad_(False) on D.{weight,bias} while the first loss runs",
         "g_loss = D(fake).mean()\ng_loss.backward()",
         "D.requires_grad_(False)\ng_loss = D(fake).mean()\ng_loss.backward()\nD.requires_grad_()",
     ),
@@ -2776,7 +2776,7 @@ opt_d.step()
         "opt_d.zero_grad(); d_loss.backward()",
     ),
     (
-        "without requires_grad while the first loss runs",
+        "requires_grad_(False) on D.{weight,bias} while the first loss runs",
         "g_loss = D(fake).mean()\ng_loss.backward()",
         "D.requires_grad_(False)\ng_loss = D(fake).mean()\ng_loss.backward()\nD.requires_grad_()",
     ),

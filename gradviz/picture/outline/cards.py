@@ -390,7 +390,7 @@ class Cards:
             number = sum(call_id <= first.id for call_id in others)
             grey = say("outline.call_of", kind=first.kind, k=number, n=len(others))
             short = say("outline.call_short", k=number, n=len(others))
-            counted = say("outline.k_of_n", k=number)
+            counted = say("outline.kth_call", k=number)
             title = code or self.short(first)
             grey_text = self._with_folded(grey, unit)
             return self._titled(title, grey_text, shape, (grey, short, counted))

@@ -35,13 +35,13 @@ def in_eval_mode(asked: Silent) -> Explanation | None:
 def left_in_eval(asked: Silent) -> Explanation | None:
     """Tell of a model that was trained in train mode, then ran in eval mode, and stayed there while
     further forwards of the same line were trained."""
-    trained = _trained_modes(asked)
+    trained = _trained_calls(asked)
     for root in asked.graph.modules:
         calls = [c for c in asked.graph.module_calls if c.module_id == root.id and not c.path]
-        modes = [c.training for c in calls if c.id in trained]
+        since = 1 + max((at for at, c in enumerate(calls) if c.training), default=-1)
         layers = _modal_in_eval(asked, root)
-        if layers and True in modes and not modes[-1]:
-            first = next(c for c in calls if c.id in trained and not c.training)
+        nth = next((at for at, c in enumerate(calls[since:], since + 1) if c.id in trained), None)
+        if layers and nth and any(c.id in trained and c.training for c in calls):
             return asked.answer(
                 Cause.EVAL_MODE,
                 "left",
@@ -49,26 +49,19 @@ def left_in_eval(asked: Silent) -> Explanation | None:
                 module=root.name,
                 layers=layers,
                 n=len(layers),
-                nth=modes.index(False) + 1,
-                code=first.code or root.name,
+                nth=nth,
             )
     return None
 
 
-def _trained_modes(asked: Silent) -> set[int]:
+def _trained_calls(asked: Silent) -> set[int]:
     """Return the module calls out of which a recorded backward ran."""
     tensor, facts = asked.graph.tensor, asked.facts
     found = set[int]()
     for call in facts.ordinary_calls:
         ends = (tensor[i].gradient_edge for i in call.outputs)
-        if call.module_call is not None and any(e and e.node_id in facts.ran for e in ends):
-            found.add(call.module_call)
-    parent = {c.id: c.parent_id for c in asked.graph.module_calls}
-    for inner in list(found):
-        above = parent.get(inner)
-        while above is not None and above not in found:
-            found.add(above)
-            above = parent.get(above)
+        if call.module_call not in found and any(e and e.node_id in facts.ran for e in ends):
+            found.update(facts.module_calls_around(call.module_call))
     return found
 
 

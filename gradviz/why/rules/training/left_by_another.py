@@ -3,11 +3,12 @@ which another loss adds its own before a step uses the sum."""
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import NamedTuple
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
-from gradviz.graph.training import Did, Moment
+from gradviz.graph.training import Did, Pile
 from gradviz.why.explanation import Explanation
 from gradviz.why.paths import Paths
 from gradviz.why.rules.silent.silent import Silent, lines_once
@@ -17,83 +18,79 @@ class Left(NamedTuple):
     """A gradient that was left where it was.
 
     Attributes:
-        first: the backward that left it.
-        second: the backward that added to it.
-        step: the step between them, of other parameters that the first one had reached.
-        used: the step that used the sum.
+        first: the call of the backward that left it.
+        second: the call of the backward that added to it.
+        step: the step between them, which used what the first one had sent to other parameters.
     """
 
-    first: Moment
-    second: Moment
-    step: Moment
-    used: Moment
+    first: Call
+    second: Call
+    step: Call
 
 
 def left_by_another(asked: Silent) -> Explanation | None:
     """Tell of gradients in which a step used what the loss of other parameters had left there: of a
     generator's loss in the discriminator."""
-    found = {i: left for i in asked.leaves if (left := _left(asked, i))}
+    # the leaves of a module mostly have sums of the same backwards
+    left_in = cache(partial(_left_in, asked, Paths(asked.graph)))
+    found = dict[int, Left]()
+    for leaf in asked.leaves:
+        piles = reversed(asked.training.sums_used.get(leaf, ()))
+        left = next(filter(None, (left_in(_runs(pile)) for pile in piles)), None)
+        if left is not None:
+            found[leaf] = left
     if not found:
         return None
     left = next(iter(found.values()))
     cleared = _cleared_between(asked, left)
-    losses = [asked.words.name(m.call.inputs[0]) for m in (left.first, left.second)]
+    loss, other = (asked.words.name(call.inputs[0]) for call in (left.first, left.second))
     return asked.answer(
         Cause.GRADIENTS_PILE_UP,
         "left_and_cleared_elsewhere" if cleared else "left_by_another",
-        calls=lines_once([left.first.call, *cleared, left.second.call]),
+        calls=lines_once([left.first, *cleared, left.second]),
         tensors=asked.states_of(found),
         names=asked.names_of(found),
-        loss=losses[0],
-        other=losses[1],
-        first=asked.words.where(left.first.call),
-        step=asked.words.code(left.step.call),
+        loss=loss,
+        other=other,
+        first=asked.words.where(left.first),
+        step=asked.words.code(left.step),
         cleared=asked.words.code(cleared[0]) if cleared else "",
     )
 
 
-def _left(asked: Silent, leaf: int) -> Left | None:
-    """Return the last such gradient of a leaf; None where each is cleared or stepped in time."""
-    pile, waiting, found = list[Moment](), None, None
-    for moment in asked.training.moments[leaf]:
-        if moment.did is Did.ADDED:
-            pile = pile if moment.onto else []
-            for first in pile:
-                step = _step_between(asked, leaf, first, moment)
-                waiting = (first, moment, step) if step else waiting
-            pile = [*pile, moment]
-        elif moment.did is Did.STEPPED:
-            found = Left(*waiting, moment) if waiting else found
-            pile, waiting = [], None
-        elif moment.did is Did.CLEARED:
-            pile, waiting = [], None
-    return found
+def _runs(pile: Pile) -> tuple[int, ...]:
+    """Return the backwards that a sum is of."""
+    return tuple(moment.run for moment in pile.added if moment.run is not None)
 
 
-def _step_between(asked: Silent, leaf: int, first: Moment, second: Moment) -> Moment | None:
-    """Return a step between two backwards of different losses that used what the first one sent to
-    other leaves."""
-    if not (first.call.inputs and second.call.inputs):
-        return None
-    key = Paths(asked.graph).loss_key
-    if key(first.call.inputs[0]) == key(second.call.inputs[0]):  # micro-batches
-        return None
-    for other, moments in asked.training.moments.items():
-        if other == leaf or first.run not in {m.run for m in moments if m.did is Did.ADDED}:
-            continue
-        for moment in moments:
-            between = first.call.id < moment.call.id < second.call.id
-            if between and moment.did is Did.STEPPED:
-                return moment
+def _left_in(asked: Silent, paths: Paths, runs: tuple[int, ...]) -> Left | None:
+    """Return what was left in a sum of some backwards, of the last of them first; None where no
+    step came between two that were called on different losses."""
+    for at in reversed(range(len(runs))):
+        for first in reversed(runs[:at]):
+            left = _left_between(asked, paths, first, runs[at])
+            if left is not None:
+                return left
     return None
 
 
-def _cleared_between(asked: Silent, pair: Left) -> list[Call]:
+def _left_between(asked: Silent, paths: Paths, first: int, second: int) -> Left | None:
+    """Return two backwards of different losses with a step between them that used what the first
+    one had sent to other leaves."""
+    one, other = (asked.facts.call_of_run[run] for run in (first, second))
+    step = asked.training.step_using.get(first)
+    if step is None or step.id > other.id or not (one.inputs and other.inputs):
+        return None
+    is_same = paths.loss_key(one.inputs[0]) == paths.loss_key(other.inputs[0])  # micro-batches
+    return None if is_same else Left(one, other, step)
+
+
+def _cleared_between(asked: Silent, left: Left) -> list[Call]:
     """Return the last call between two backwards that cleared gradients, of other leaves."""
     calls = [
         m.call
         for moments in asked.training.moments.values()
         for m in moments
-        if m.did is Did.CLEARED and pair.first.call.id < m.call.id < pair.second.call.id
+        if m.did is Did.CLEARED and left.first.id < m.call.id < left.second.id
     ]
     return sorted(calls, key=lambda call: call.id)[-1:]
