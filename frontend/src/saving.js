@@ -48,6 +48,7 @@ export function makeSaveMenu(read) {
     button.addEventListener("click", async () => {
       turn(false);
       opener.focus({ preventScroll: true });
+      say(""); // so that the same words, said again, are new
       try {
         await act(read());
         say(done);

@@ -1574,6 +1574,7 @@ function makeSaveMenu(read) {
     button.addEventListener("click", async () => {
       turn(false);
       opener.focus({ preventScroll: true });
+      say("");
       try {
         await act(read());
         say(done);
