@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import linecache
-from typing import Any
-
 import pytest
-import torch
-
-import gradviz as gv
-from gradviz.why.explanation import Explanation
+from test_symptom import asked
 
 HEAD = "import torch\nfrom torch import nn\nx = torch.ones(3, 4)\n"
 STEP = """
@@ -42,21 +36,8 @@ ALONE = {
 }
 
 
-def asked(program: str) -> Explanation:
-    """Run a program as a file of its own, recorded, and ask about nothing in particular."""
-    torch.manual_seed(0)
-    text = HEAD + program
-    file = f"made_{abs(hash(text))}.py"
-    linecache.cache[file] = len(text), None, text.splitlines(True), file
-    space: dict[str, Any] = {"__name__": "__main__"}
-    with gv.record() as recording:
-        exec(compile(text, file, "exec"), space)
-    known = {key: value for key, value in space.items() if not key.startswith("__")}
-    return gv.explain(recording=recording, names=known)
-
-
 def test_layers_made_anew_are_told_with_their_line() -> None:
-    told = asked(FRESH + STEP)
+    told = asked(HEAD + FRESH + STEP)
     assert (told.cause, told.form) == ("not_moved", "made_in_forward")
     lines = (HEAD + FRESH).splitlines()
     assert told.lines == (next(i for i, line in enumerate(lines, 1) if "hidden =" in line),)
@@ -65,7 +46,7 @@ def test_layers_made_anew_are_told_with_their_line() -> None:
 
 @pytest.mark.parametrize("program", ALONE.values(), ids=ALONE.keys())
 def test_what_is_kept_or_gets_no_gradient_is_left_alone(program: str) -> None:
-    assert asked(program + STEP).form != "made_in_forward"
+    assert asked(HEAD + program + STEP).form != "made_in_forward"
 
 
 def test_a_model_that_a_function_made_for_itself_is_left_alone() -> None:
@@ -77,11 +58,11 @@ def run():
     return loss
 loss = run()
 """
-    assert asked(local).form != "made_in_forward"
+    assert asked(HEAD + local).form != "made_in_forward"
 
 
 def test_layers_in_a_plain_list_have_an_answer_of_their_own() -> None:
     listed = FRESH.replace(
         "self.head =", "self.layers = [nn.Linear(4, 4)]\n        self.head ="
     ).replace("nn.Linear(4, 4)(x)", "self.layers[0](x)")
-    assert asked(listed + STEP).form == "in_list"
+    assert asked(HEAD + listed + STEP).form == "in_list"

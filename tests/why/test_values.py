@@ -4,10 +4,10 @@ torch's own results say which is which."""
 from __future__ import annotations
 
 import linecache
-from typing import Any
 
 import pytest
 import torch
+from test_symptom import ran
 from torch import nn
 from torch.nn import functional as F
 
@@ -25,15 +25,9 @@ lin = nn.Linear(4, 3)
 
 def asked(program: str, *names: str, head: str = HEAD) -> Explanation:
     """Run a program as a file of its own, recorded, and ask about these names."""
-    torch.manual_seed(0)
-    text = head + program
-    file = f"values_{abs(hash(text))}.py"
-    linecache.cache[file] = len(text), None, text.splitlines(True), file
-    space: dict[str, Any] = {"__name__": "__main__"}
-    with gv.record() as recording:
-        exec(compile(text, file, "exec"), space)
-    known = {key: value for key, value in space.items() if not key.startswith("__")}
-    told = gv.explain(*(space[name] for name in names), recording=recording, names=known)
+    recording, error, space = ran(head + program)
+    assert error is None
+    told = gv.explain(*(space[name] for name in names), recording=recording, names=space)
     asked.space = space  # type: ignore[attr-defined]
     return told
 
