@@ -31,7 +31,6 @@ import torch
 
 import gradviz as gv
 from benchmarks.common import conditions, spread, table
-from gradviz.graph.records import Graph
 from gradviz.picture import render
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "outline"))
@@ -283,11 +282,12 @@ def costs(models: list[str], rounds: int) -> list[list[str]]:
     return rows
 
 
-def openings(graph: Graph, cards: int) -> list[float]:
-    """Measure how long it takes to open a card: a new layout of everything, up to the SVG.
+def openings(figure: gv.Figure, cards: int) -> list[float]:
+    """Measure how long it takes to open a card, as a click does: a new layout of everything, up to
+    the SVG.
 
     Args:
-        graph: of a recorded GPT-2.
+        figure: of a recorded GPT-2, drawn.
         cards: how many are opened: blocks, and the attention in each.
 
     Returns:
@@ -295,11 +295,11 @@ def openings(graph: Graph, cards: int) -> list[float]:
     """
     blocks = [f"transformer.h.{k}" for k in range(12)]
     paths = [path for block in blocks for path in (block, f"{block}.attn")]
-    return [timed(partial(_opened, graph, path))[0] for path in (paths * cards)[:cards]]
+    return [timed(partial(_opened, figure, path))[0] for path in (paths * cards)[:cards]]
 
 
-def _opened(graph: Graph, path: str) -> str:
-    return gv.Figure(graph, focus=path).svg
+def _opened(figure: gv.Figure, path: str) -> str:
+    return figure.opening(path).svg
 
 
 def travel(steps: int) -> gv.Recording:
@@ -311,7 +311,7 @@ def travel(steps: int) -> gv.Recording:
     with gv.record() as rec:
         a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
         h = a
-        for _ in range(steps // 2 - 3):
+        for _ in range(steps // 4):
             h = (h * 0.9).sin()
         h.sum().backward()
     return rec
@@ -331,9 +331,9 @@ def rest(rounds: int, cards: int, steps: int) -> list[list[str]]:
     of = program("gpt2")
     with gv.record() as rec:
         of.step()
-    graph = rec.graph
-    _ = gv.Figure(graph, focus="transformer.h.0").svg
-    opened = openings(graph, cards)
+    figure = rec.figure()
+    _ = figure.svg, _opened(figure, "transformer.h.0")
+    opened = openings(figure, cards)
     asked = [timed(_asked_anew(of))[0] for _ in range(rounds)]
     again = [timed(rec.explain)[0] for _ in range(rounds)]
     walk = travel(steps)

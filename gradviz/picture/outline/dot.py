@@ -270,7 +270,7 @@ def _label(card: Card, layout: Layout, rivers: Rivers) -> str:
     if card.ends:
         bar = fixed(RAIL, looks.ENDS_HEIGHT, colspan=3, bgcolor=looks.STOP, port="gt")
         rows.append(row(bar, cell()))
-    rows += _rows(card, layout.width_of(card), layout.width)
+    rows += _rows(card.rows, layout.width_of(card), layout.width, has_port=not card.ends)
     # Strips are tables of their own: in one with the rows, Graphviz makes some cards wider.
     parts = [row(cell(table(*rows), align="left"))]
     if above:
@@ -282,6 +282,7 @@ def _label(card: Card, layout: Layout, rivers: Rivers) -> str:
     return label(table(row(cell(table(*parts))), cellpadding=4, **look))
 
 
+@lru_cache(maxsize=2_000)
 def _need(each: Row) -> float:
     """Return the width in which a row has room for everything."""
     fonts = [_look(span, each.tone) for span in each.left]
@@ -289,21 +290,23 @@ def _need(each: Row) -> float:
     return left + 14 + sum(width for width, _ in _right_cells(each))
 
 
-def _rows(card: Card, width: int, least: int) -> list[str]:
+@lru_cache(maxsize=2_000)
+def _rows(rows: tuple[Row, ...], width: int, least: int, *, has_port: bool) -> tuple[str, ...]:
     """Write the rows of a card, each run of equal rails as one cell. What stands at their right is
-    no farther away than it has to be: ``least`` is the width of one column."""
-    inner = min(width, max(least, *(int(_need(each)) for each in card.rows)))
-    runs = [list(same) for _, same in groupby(card.rows, key=lambda each: each.rail)]
+    no farther away than it has to be: ``least`` is the width of one column. ``has_port``: whether
+    the first of them has the port of a gradient that goes on."""
+    inner = min(width, max(least, *(int(_need(each)) for each in rows)))
+    runs = [list(same) for _, same in groupby(rows, key=lambda each: each.rail)]
     found = []
     for k, same in enumerate(runs):
-        ports = [] if card.ends or k else ["gt"]
+        ports = ["gt"] if has_port and not k else []
         ports += ["gb"] if k == len(runs) - 1 else []
         port = "g" if len(ports) == 2 else "".join(ports)
         for i, each in enumerate(same):
             bed = _rail(same[0].rail, len(same), port) if i == 0 else ""
             line_of = _row(each, width if each.chart else inner, width)
             found.append(row(bed, cell(width=GAP), cell(line_of, align="left")))
-    return found
+    return tuple(found)
 
 
 def _rail(rail: Rail, span: int, port: str, **size: Any) -> str:
