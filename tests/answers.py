@@ -197,7 +197,7 @@ class Reader:
         yield "tag", told.tag
         for part in ("verdict", "where", "why", "mend"):
             yield part, getattr(told, part)
-        for text in told.more:
+        for text in told.told_beside:
             yield "more", text
         for text in told.ruled_out:
             yield "ruled out", text

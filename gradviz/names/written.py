@@ -87,6 +87,33 @@ def seconds_before(source: Source) -> list[Second]:
     return [second for second in last.values() if second is not None]
 
 
+def dim_written(source: Source, function: str) -> int | None:
+    """Return the ``dim`` with which the statement of a recorded call calls a function; where it
+    calls only a module, the one with which its file makes modules that do the same: ``Softmax`` for
+    ``softmax``. None where there is none, or several."""
+    kind = function.title().replace("_", "")
+    statement = _statement(source)
+    for callee, tree in ((function, statement), (kind, statement and _module_of(statement))):
+        nodes = () if tree is None else ast.walk(tree)
+        calls = [n for n in nodes if isinstance(n, ast.Call) and callee_of(n.func) == callee]
+        if calls:
+            found = {_dim_of(call) for call in calls}
+            return found.pop() if len(found) == 1 else None
+    return None
+
+
+def _dim_of(call: ast.Call) -> int | None:
+    """Return the dim that a call is given as a number.
+
+    >>> texts = ("f(x, 1)", "x.f(-1)", "f(x, dim=0)", "f(x[1])", "f(x, n)", "f(x, 1, 2)")
+    >>> [_dim_of(ast.parse(text, mode="eval").body) for text in texts]
+    [1, -1, 0, None, None, None]
+    """
+    named = [k.value for k in call.keywords if k.arg == "dim"]
+    values = [v for node in named or call.args if (v := _literal(node)) is not None]
+    return int(values[0]) if len(values) == 1 else None
+
+
 def names_read(source: Source) -> set[str]:
     """Return the names that the statement of a recorded call reads or writes in place."""
     names = (dotted(n) for n in _nodes_at(source) if isinstance(n, (ast.Name, ast.Attribute)))

@@ -9,7 +9,6 @@ from collections.abc import Hashable, Mapping
 from functools import cached_property
 from typing import Any
 
-from gradviz.graph.records import GradvizError
 from gradviz.picture import render, theme
 from gradviz.picture.difference import difference, told
 from gradviz.picture.figure import WIDTH, Figure, image, place_of, write
@@ -135,12 +134,7 @@ class Comparison:
             GradvizError: another suffix, or the picture cannot be drawn.
         """
         target = given.path("save()", path, "comparison.svg")
-        suffix = target.suffix.lower().removeprefix(".")
-        if suffix not in SUFFIXES:
-            raise GradvizError(
-                f"cannot save {target.name!r}: the suffix says the format, and it is .svg or .html"
-            )
-        if suffix == "svg":
+        if given.suffix(target, SUFFIXES) == "svg":
             write(place_of(target), self.svg.encode())
             return
         shown = f"{self.html}<pre>{html.escape(self.text)}</pre>"

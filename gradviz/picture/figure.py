@@ -288,12 +288,7 @@ class Figure:
                 is then left as it was.
         """
         target = given.path("save()", path, "picture.svg")
-        suffix = target.suffix.lower().removeprefix(".")
-        if suffix not in SUFFIXES:
-            known = ", ".join("." + s for s in SUFFIXES)
-            raise GradvizError(
-                f"cannot save {target.name!r}: the suffix says the format, and it is one of {known}"
-            )
+        suffix = given.suffix(target, SUFFIXES)
         given.one_of("theme=", theme, ("light", "dark"))
         write(place_of(target), self._bytes(suffix, theme == "dark"))
 

@@ -26,7 +26,7 @@ WIDTH = 120  # characters of a line
 TAG_AT = 84  # where the [cause] stands on the first line
 HTML_ROW = '<tr{}><th style="text-align:left">{}</th><td style="text-align:left">{}</td></tr>'
 WHERE, MARK = ' class="gv-where" tabindex="0"', 'class="gv-here"'
-WORDS_IN = (".txt", ".html")  # suffixes of what holds an answer's words
+WORDS_IN = ("txt", "html")  # suffixes of what holds an answer's words
 # The row of the place and the marks over the picture light each other up.
 LINKED = "why.css"
 
@@ -58,7 +58,7 @@ class Explanation(NamedTuple):
         more: further short lines, such as numbers per block.
         finding: what is told here, before it was put into words.
         bars: sizes from the loss to the input, as a notebook draws them below the verdict.
-        odd: lines of ``more`` that are told before "nothing found".
+        odd: short lines about what stands in the program beside that, and may not be meant.
 
     Example:
         >>> verdict = "w.grad is None: w is frozen."
@@ -103,6 +103,11 @@ class Explanation(NamedTuple):
         return say(f"cause.{self.cause}")
 
     @property
+    def told_beside(self) -> tuple[str, ...]:
+        """The short lines below the verdict: what is odd first."""
+        return (*self.odd, *self.more)
+
+    @property
     def figure(self) -> Figure | None:
         """The picture: of a model its outline, open where the cause is and with it marked, else
         reduced to what the explanation points at; None where there is nothing to draw."""
@@ -122,7 +127,7 @@ class Explanation(NamedTuple):
         first[-1] = _shortened(first[-1], WIDTH - len(tag) - 2)
         first[-1] = f"{first[-1]:<{min(TAG_AT, WIDTH - len(tag)) - 2}}  {tag}"
         rest = [_wrapped(text, f"  {title:<7} ", 3) for title, text in self._parts()]
-        more = [_shortened(f"  {visible(line, 500)}", WIDTH) for line in self.more]
+        more = [_shortened(f"  {visible(line, 500)}", WIDTH) for line in self.told_beside]
         return "\n".join([*first, *_fitted(more, rest, LINES - len(first))])
 
     def __repr__(self) -> str:
@@ -159,7 +164,8 @@ class Explanation(NamedTuple):
             )
             for title, text in self._parts()
         )
-        more = "".join(f"<br>{html.escape(visible(line, 500))}" for line in self.more)
+        lines = (html.escape(visible(line, 500)) for line in self.told_beside)
+        more = "".join(f"<br>{line}" for line in lines)
         verdict = html.escape(visible(self.verdict, 600))
         bars = bars_html(self.verdict, self.bars)
         return (
@@ -187,26 +193,21 @@ class Explanation(NamedTuple):
             ...     answer.save(f"{folder}/why.txt")
         """
         target = given.path("save()", path, "why.html")
-        suffix = target.suffix.lower()
+        suffix = given.suffix(target, dict.fromkeys([*WORDS_IN, *SUFFIXES]))
         given.one_of("theme=", theme, ("light", "dark"))
         if suffix in WORDS_IN:
             write(place_of(target), self._as_file(suffix))
-        elif suffix.removeprefix(".") not in SUFFIXES:
-            known = ", ".join([*WORDS_IN, *(f".{s}" for s in SUFFIXES if s != "html")])
-            raise GradvizError(
-                f"cannot save {target.name!r}: the suffix says the format, and it is one of {known}"
-            )
-        elif self.figure is None:
+        elif (figure := self.figure) is not None:
+            figure.save(target, theme=theme)
+        else:
             raise GradvizError(
                 f"cannot save {target.name!r}: this answer has no picture; its words can be saved"
                 " as .txt or .html"
             )
-        else:
-            self.figure.save(target, theme=theme)
 
     def _as_file(self, suffix: str) -> bytes:
         """Return the words as a text, or as a page with the picture."""
-        if suffix == ".txt":
+        if suffix == "txt":
             return f"{self}\n".encode("utf-8", "replace")
         return still_page(visible(self.verdict, 200), self._repr_mimebundle_()["text/html"])
 

@@ -49,11 +49,21 @@ class Look(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """A part of a module that is no parameter. ``form`` says why."""
+    """A part of a module that is no parameter. ``form`` says why.
+
+    Attributes:
+        form: a tensor, a buffer, a result, a list; or what its constructor kept for itself.
+        name: what it is called, that of the model included.
+        source: where the constructor makes it.
+        attribute: its name in the part that has it.
+        kind: the class of that part.
+    """
 
     form: str
     name: str
     source: tuple[Source, ...]
+    attribute: str = ""
+    kind: type | None = None
 
 
 class Starved(NamedTuple):
@@ -224,7 +234,8 @@ def parts_of_module(word: str, module: Any) -> Iterator[tuple[Spot, Any]]:
             continue
         owner = f"{word}.{path}" if path else word
         for form, name, value in _held(part):
-            yield Spot(form, f"{owner}.{name}", _made(type(part), name)), value
+            kind = type(part)
+            yield Spot(form, f"{owner}.{name}", _made(kind, name), name, kind), value
 
 
 def _held(module: Any) -> Iterator[tuple[str, str, Any]]:

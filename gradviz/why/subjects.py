@@ -305,7 +305,7 @@ class Subjects:
 
     def beside(self, found: Explanation, *lines: str) -> Explanation:
         """Return the same answer, with something odd that was seen beside it."""
-        return found._replace(more=(*found.more, *lines), odd=(*found.odd, *lines))
+        return found._replace(odd=(*found.odd, *lines))
 
     # --- one tensor -------------------------------------------------------------------------------
 

@@ -840,6 +840,8 @@ ZERO_PHRASE = {
     "mend_stairs": "a straight-through estimate: x + ({function}(x) - x).detach(); or a smooth function.",
     "mend_below_zero": "LeakyReLU or no activation at the output, or other initial weights and a bias above 0.",
     "mend_at_zero": "begin {name} with other numbers than zeros, e.g. nn.init.xavier_uniform_({name}); or an activation with a slope at 0.",
+    "softmax_maybe_of_one": "{function}() there may run over a dimension of size 1: then its result is the same whatever goes in.",
+    "softmax_maybe_given": "The softmax that goes in ({place}) may run over a dimension of size 1: then its result is exactly 1 whatever went in.",
     "softmax_given": "The softmax that goes in ({place}) runs over a dimension of size 1: its result is exactly 1 whatever went in.",
     "mend_softmax_of_one": "sigmoid for one output with binary_cross_entropy, or as many outputs as classes; or softmax over another dim.",
     "mend_saturated": "smaller inputs (scale or normalise them, smaller weights), or a loss that takes the raw scores.",
@@ -2103,7 +2105,7 @@ LOSSES: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.EXTRA_GRADIENT, "twin_held"): Answer(
         verdict="{target} learns with {other}: {loss} sends it a gradient, and one optimizer holds both.",
-        why="{value} is made by {target} alone, and goes on with its history; going by its name and build, {target} is a target of {other}.",
+        why="{value} is made by {target} alone, and goes on with its history; the code wrote {other} into {target}, which is a target by its name.",
         mend="if it only gives a value: {value}.detach(), or compute it under torch.no_grad(), and leave {target} out of the optimizer.",
     ),
     (Cause.EXTRA_GRADIENT, "added"): Answer(
@@ -2119,7 +2121,8 @@ IN_LOSSES = {
     "switched_off": "{names}: frozen, requires_grad was switched off ({place}).",
     "value": "{name} ({cutter}, {place})",
     "values": "In a loss as a value only: {values:list}.",
-    "plain": "{names}: the loss is computed with it; a plain tensor of a module, which nothing trains.",
+    "twin_held": "{target} is in the optimizer of {other}, and the loss trains both: of a target only {other} is to learn.",
+    "plain": "{names}: the loss is computed with {n:it; a plain tensor|them; plain tensors} of a module, which nothing trains.",
     "replaced_values": "{names}: .data was given other values ({place}), of which no gradient knows.",
     "step_before": "{step} ({place}) stands before the only backward ({backward}): no step used its gradient.",
     "flags_meant": "Whether these are to learn, and those to stay, was not checked.",

@@ -128,3 +128,19 @@ def path(argument: str, value: Any, example: str) -> Path:
         raise refused(
             argument, value, f"where to write, as a text or a pathlib.Path, e.g. {example!r}"
         ) from None
+
+
+def suffix(target: Path, known: Iterable[str]) -> str:
+    """Return the suffix of a file to write, without its dot, and refuse one that says no known
+    format.
+
+    >>> suffix(Path("why.TXT"), ("txt", "html"))
+    'txt'
+    """
+    found, formats = target.suffix.lower().removeprefix("."), list(known)
+    if found not in formats:
+        listed = ", ".join(f".{one}" for one in formats)
+        raise GradvizError(
+            f"cannot save {target.name!r}: the suffix says the format, and it is one of {listed}"
+        )
+    return found

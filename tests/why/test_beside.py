@@ -135,12 +135,28 @@ opt.step()
 """
 
 
-def test_a_target_in_the_optimizer_of_the_learner_is_told() -> None:
-    learns = TARGET.format(name="target", alone="", value="1 + agent.target(x).max(1).values")
-    answer = told(learns)
+LEARNS = TARGET.format(name="target", alone="", value="1 + agent.target(x).max(1).values")
+FOLLOWS = {
+    "loaded": "agent.target.load_state_dict(agent.q.state_dict())\n",
+    "averaged": """
+for kept, new in zip(agent.target.parameters(), agent.q.parameters()):
+    kept.data.mul_(0.9).add_(0.1 * new.data)
+""",
+}
+
+
+@pytest.mark.parametrize("write", FOLLOWS.values(), ids=FOLLOWS.keys())
+def test_a_target_in_the_optimizer_of_the_learner_is_told(write: str) -> None:
+    answer = told(LEARNS + write)
     assert (answer.cause, answer.form) == ("extra_gradient", "twin_held")
     assert answer.lines[0] == 15
     assert answer.verdict.startswith("agent.target learns with agent.q")
+
+
+def test_what_is_a_target_by_its_name_only_is_told_beside_what_was_found() -> None:
+    answer = told(LEARNS)
+    assert answer.cause == "healthy"
+    assert answer.verdict.startswith("agent.target is in the optimizer of agent.q")
 
 
 @pytest.mark.parametrize(
@@ -151,7 +167,9 @@ def test_a_target_in_the_optimizer_of_the_learner_is_told() -> None:
     ],
 )
 def test_two_networks_that_both_learn_are_left_alone(name: str, value: str) -> None:
-    assert told(TARGET.format(name=name, alone="", value=value)).form != "twin_held"
+    answer = told(TARGET.format(name=name, alone="", value=value))
+    assert answer.form != "twin_held"
+    assert "in the optimizer of" not in answer.verdict
 
 
 # --- written past autograd ------------------------------------------------------------------------

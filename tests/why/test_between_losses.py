@@ -291,6 +291,21 @@ def test_a_plain_tensor_that_is_begun_like_weights_is_told(case: tuple[str, str]
     assert "net.kept" in told.verdict
 
 
+def test_plain_tensors_are_told_as_zeros_only_where_all_of_them_are() -> None:
+    program = MODULE.format(made="torch.zeros(4)", result="self.fc(x) * self.gate + self.kept")
+    second = "        self.gate = torch.ones(4)\n    def forward"
+    told = asked(HEAD + program.replace("    def forward", second))
+    assert (told.form, told.lines) == ("plain_tensor", (9, 10))
+    assert "net.{kept,gate} are plain tensors" in told.verdict
+
+
+def test_a_long_way_from_a_plain_tensor_to_the_loss_is_gone() -> None:
+    deep = "        h = self.kept\n        for _ in range(1200):\n            h = -h\n"
+    program = MODULE.format(made="torch.zeros(4)", result="self.fc(x) + h")
+    told = asked(HEAD + program.replace("        return", f"{deep}        return"))
+    assert told.form == "plain_zeros"
+
+
 @pytest.mark.parametrize("case", KEPT_OTHERWISE.values(), ids=KEPT_OTHERWISE.keys())
 def test_a_plain_tensor_that_may_be_a_constant_is_none(case: tuple[str, str]) -> None:
     assert not asked(HEAD + MODULE.format(made=case[0], result=case[1])).form.startswith("plain")

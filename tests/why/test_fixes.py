@@ -1531,6 +1531,7 @@ fix(
     "target.weight.grad is None",
     """
 net, target = nn.Linear(2, 1), nn.Linear(2, 1)
+target.load_state_dict(net.state_dict())
 opt = torch.optim.SGD([*net.parameters(), *target.parameters()], lr=0.1)
 value = 1 + target(torch.ones(4, 2))
 loss = F.mse_loss(net(torch.ones(4, 2)), value)

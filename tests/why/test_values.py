@@ -372,6 +372,43 @@ def test_what_made_zeros_is_named(case: str) -> None:
     assert words in told.why, told
 
 
+OF_SOFTMAX = (
+    "torch.softmax(s, 1)",
+    "torch.softmax(s, 0)",
+    "s.softmax(-1)",
+    "F.softmax(s, dim=0)",
+    "F.log_softmax(s, -1)",
+    "nn.Softmax(dim=1)(s)",
+    "nn.Softmax(dim=0)(s)",
+    "torch.softmax(s, d)",
+    "F.cross_entropy(s, torch.zeros(len(s)).long())",
+    "F.cross_entropy(s.T, s.argmax().view(1))",
+    "F.mse_loss(torch.softmax(s, 1), torch.zeros(len(s), 1))",
+    "F.mse_loss(torch.softmax(s, 0), torch.zeros(len(s), 1))",
+)
+
+
+@pytest.mark.parametrize("made", OF_SOFTMAX)
+@pytest.mark.parametrize("rows", [8, 16])
+def test_a_softmax_over_one_number_is_told_from_one_that_is_saturated(made: str, rows: int) -> None:
+    """Over one number it gives the same whatever goes in; 16 numbers are not recorded."""
+    program = f"""
+d = 1
+s = lin(torch.randn({rows}, 4))[:, :1] * 1e5
+loss = {made}.sum()
+loss.backward()
+"""
+    told = asked(program, "lin", "loss")
+    assert not asked.space["lin"].weight.grad.any()  # type: ignore[attr-defined]
+    given = asked.space | {"F": torch.nn.functional}  # type: ignore[attr-defined]
+    made_of = [eval(made, given | {"s": torch.randn(rows, 1)}) for _ in range(2)]
+    is_unread = rows == 16 and made.endswith(" d)")
+    assert ("runs over a dimension of size 1" in told.why) is (
+        torch.equal(*made_of) and not is_unread
+    ), told
+    assert ("may run over a dimension of size 1" in told.why) is is_unread, told
+
+
 def test_the_line_that_gave_the_factor_is_told() -> None:
     program = "a, weight = 1.0, 0.0\nloss = a * weight * lin(x).sum()\nloss.backward()\n"
     told = asked(program.replace("a * weight", "weight"), "lin", "loss")

@@ -11,6 +11,7 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Node
 from gradviz.names.written import Number, numbers_read
 from gradviz.why.handed_on import KEEPING, computed, plain_name
+from gradviz.why.softmaxes import SOFTMAX, runs_over_one
 from gradviz.words.speech import say
 from gradviz.words.words import Words
 
@@ -45,19 +46,17 @@ def at_minimum(facts: Facts, nodes: Sequence[Node]) -> Call | None:
         return None
     if len(call.inputs) > 2 and call.function not in _OF_THREE:
         return None  # weights may be 0, and then it is no minimum
-    if _is_of_one_class(facts, call):
+    if _may_be_of_one_class(facts, call):
         return None
     values = [facts.graph.tensor[i].values for i in call.outputs]
     return call if values == ["0"] else None
 
 
-def _is_of_one_class(facts: Facts, call: Call) -> bool:
-    """Say whether a loss is 0 whatever the weights are, as there is only one class."""
-    scores = facts.graph.tensor[computed(facts, call.inputs[0])]
-    maker = facts.maker.get(scores.id)
-    if call.function != "cross_entropy" and (maker is None or maker.function != "softmax"):
-        return False
-    return 1 in (scores.shape or ())
+def _may_be_of_one_class(facts: Facts, call: Call) -> bool:
+    """Say whether a loss may be 0 whatever the weights are, as there is only one class."""
+    maker = facts.maker.get(computed(facts, call.inputs[0]))
+    of_one = (runs_over_one(facts, one) for one in (call, maker) if one is not None)
+    return any(one is not False for one in of_one)
 
 
 def aims_at_itself(facts: Facts, call: Call) -> bool:
@@ -154,13 +153,12 @@ def _saturated(facts: Facts, node: Node, call: Call) -> Reason | None:
     if kind not in _SATURATING or not call.outputs:
         return None
     function = plain_name(call.function)
-    of_scores = call.inputs if function == "cross_entropy" else call.outputs
-    shape = facts.graph.tensor[of_scores[0]].shape
-    if "Softmax" in kind and (shape == () or 1 in (shape or ())):
-        return Reason(
-            say("zero.softmax_of_one", function=function), say("zero.mend_softmax_of_one")
+    if "Softmax" in kind and (of_one := runs_over_one(facts, call)) is not False:
+        why = say(
+            "zero.softmax_of_one" if of_one else "zero.softmax_maybe_of_one", function=function
         )
-    if function not in ("sigmoid", "tanh", "softmax", "log_softmax"):
+        return Reason(why, say("zero.mend_softmax_of_one"))
+    if function not in ("sigmoid", "tanh", *SOFTMAX):
         return Reason(say("zero.saturated_inside", function=function), say("zero.mend_saturated"))
     ends = _SATURATING[kind]
     return Reason(say("zero.saturated", function=function, ends=ends), say("zero.mend_saturated"))
@@ -169,14 +167,15 @@ def _saturated(facts: Facts, node: Node, call: Call) -> Reason | None:
 def _given_ones(facts: Facts, node: Node, call: Call) -> Reason | None:
     """Tell of a loss that gets a softmax over a dimension of size 1: exactly 1, whatever went
     in."""
-    scores = facts.graph.tensor[computed(facts, call.inputs[0])] if call.inputs else None
-    maker = None if scores is None else facts.maker.get(scores.id)
-    if scores is None or maker is None or plain_name(maker.function) != "softmax":
+    maker = facts.maker.get(computed(facts, call.inputs[0])) if call.inputs else None
+    if maker is None or plain_name(maker.function) != "softmax":
         return None
-    if (scores.shape or ())[-1:] != (1,):
+    of_one = runs_over_one(facts, maker)
+    if of_one is False:
         return None
     place = Words(facts.graph).where(maker)
-    return Reason(say("zero.softmax_given", place=place), say("zero.mend_softmax_of_one"))
+    why = say("zero.softmax_given" if of_one else "zero.softmax_maybe_given", place=place)
+    return Reason(why, say("zero.mend_softmax_of_one"))
 
 
 def _padding(facts: Facts, node: Node, call: Call) -> Reason | None:

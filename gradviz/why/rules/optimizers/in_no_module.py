@@ -45,7 +45,7 @@ def in_no_module(case: Case, found: Explanation) -> Explanation | None:
         n=len(new),
         lists=lists,
     )
-    return told._replace(more=(*told.more, found.verdict)) if mild else told
+    return told._replace(more=(*told.more, found.verdict), odd=found.odd) if mild else told
 
 
 def _called(new: Mapping[int, Tensor], places: Mapping[int, tuple[str, str]], case: Case) -> str:

@@ -14,11 +14,11 @@ from gradviz.why.explanation import Explanation
 from gradviz.why.measured import Block, Step, numbers
 from gradviz.why.rules.sizes.broken_derivative import Factor, Point, origin, point_of
 from gradviz.why.rules.sizes.sizes import Sizes, _title
+from gradviz.why.softmaxes import SOFTMAX
 from gradviz.words.speech import say
 
 NAN = Cause.NAN, "NaN"
 INF = Cause.EXPLODING, "inf"
-SOFTMAX = ("softmax", "log_softmax")
 # what is not finite at some values, though what goes in is
 RISKY = {"log", "log2", "log10", "log1p", "sqrt", "rsqrt", "acos", "asin", "atanh"}
 DIVISIONS = {"div", "true_divide", "divide", "__truediv__", "__rtruediv__", "div_", "reciprocal"}

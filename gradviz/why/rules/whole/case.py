@@ -294,7 +294,7 @@ class Case(Losses):
             Cause.NOT_A_PARAMETER,
             "buffer_stays" if spot.form == "buffer" else "tensor_stays",
             name=spot.name,
-            attribute=spot.name.rpartition(".")[2],
+            attribute=spot.attribute,
         )
         return told._replace(where=Words(self.graph).places(calls), lines=lines_of(calls))
 
@@ -409,9 +409,10 @@ class Case(Losses):
 
     def odd_first(self, found: Explanation) -> Explanation:
         """Return the same answer, what is odd said before what was found to be there."""
-        first = found.odd[0]
-        rest = (line for line in found.more if line != first)
-        return found._replace(verdict=first, more=(found.verdict, *rest))
+        first, *rest = found.odd
+        displaced = (text for text in (found.verdict, found.why) if text)
+        more = (*displaced, *found.more)
+        return found._replace(verdict=first, why="", mend="", odd=tuple(rest), more=more)
 
     def with_doubts(
         self, healthy: Explanation, paths: Gradients, target_ids: Iterable[int]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # words in the names of networks that are to stay as they were
 SNAPSHOT = {"target", "teacher", "ema", "old", "best", "copy", "snapshot", "frozen", "backup"}
+SNAPSHOT |= {"momentum"}
 
 
 def one_network(case: Case, found: Explanation) -> Explanation | None:

@@ -15,7 +15,6 @@ from gradviz.names.statements import statement_making
 from gradviz.why.explanation import Explanation
 from gradviz.why.failing import Spot, parts_of_module
 from gradviz.why.many import pattern
-from gradviz.why.rules.errors.failure import call_at
 from gradviz.why.subjects import state_of
 from gradviz.words.speech import say
 
@@ -32,13 +31,13 @@ class Plain(NamedTuple):
 
     Attributes:
         spot: where it stands, and where the constructor makes it.
-        tensor: itself.
+        holds: what its numbers are: zero, some, nan.
         state_id: its last state in the graph.
         begun: whether it was made as weights are.
     """
 
     spot: Spot
-    tensor: Any
+    holds: str
     state_id: int
     begun: bool
 
@@ -46,19 +45,20 @@ class Plain(NamedTuple):
 def begun_like_weights(case: Case, found: Explanation) -> Explanation | None:
     """Tell of plain tensors that a constructor began as weights are, and that the loss was computed
     with: they may be meant as constants."""
-    plain = [p for p in plain_tensors(case) if p.begun and state_of(p.tensor) != "nan"]
+    plain = [p for p in plain_tensors(case) if p.begun and p.holds != "nan"]
     if not plain:
         return None
+    places = dict.fromkeys(source for p in plain for source in p.spot.source)
     told = case.answer(
         Cause.NEVER_TRACKED,
-        "plain_tensor" if state_of(plain[0].tensor) != "zero" else "plain_zeros",
-        calls=[call_at(source) for source in dict.fromkeys(plain[0].spot.source)],
+        "plain_zeros" if all(p.holds == "zero" for p in plain) else "plain_tensor",
+        statements=list(places),
         tensor_ids=[p.state_id for p in plain],
         names=pattern([p.spot.name for p in plain]),
         n=len(plain),
-        one=plain[0].spot.name.rpartition(".")[2],
+        one=plain[0].spot.attribute,
     )
-    return told._replace(more=(*told.more, found.verdict, *found.more))
+    return told._replace(more=(*told.more, found.verdict, *found.more), odd=found.odd)
 
 
 def with_plain(case: Case, found: Explanation) -> Explanation | None:
@@ -66,7 +66,7 @@ def with_plain(case: Case, found: Explanation) -> Explanation | None:
     names = [p.spot.name for p in plain_tensors(case)]
     if not names:
         return None
-    return case.beside(found, say("losses.plain", names=pattern(names)))
+    return case.beside(found, say("losses.plain", names=pattern(names), n=len(names)))
 
 
 def plain_tensors(case: Case) -> Iterator[Plain]:
@@ -79,7 +79,7 @@ def plain_tensors(case: Case) -> Iterator[Plain]:
         for spot, value in parts_of_module(word, module):
             state = _state_of_constant(case, spot, value)
             if state and _goes_into(case, facts.readers.get(state.object_id, ()), behind):
-                yield Plain(spot, value, state.id, _is_begun(module, spot, word))
+                yield Plain(spot, state_of(value), state.id, _is_begun(spot))
 
 
 def _state_of_constant(case: Case, spot: Spot, value: Any) -> Tensor | None:
@@ -96,19 +96,22 @@ def _goes_into(case: Case, readers: Iterable[Call], behind: set[int]) -> bool:
     """Say whether calls compute with it what a loss depends on; also where something was computed
     from it alone before."""
     facts, tensor = Facts.of(case.graph), case.graph.tensor
-    for call in (c for c in readers if c.grad_mode and not behind.isdisjoint(c.outputs)):
+    todo, seen = list(readers), set[int]()
+    while todo:
+        call = todo.pop()
+        if call.id in seen or not call.grad_mode or behind.isdisjoint(call.outputs):
+            continue
+        seen.add(call.id)
         if any(tensor[i].requires_grad for i in call.outputs):
             return True
-        later = [c for i in call.outputs for c in facts.calls_reading.get(i, ()) if c.id > call.id]
-        if len(call.inputs) == 1 and _goes_into(case, later, behind):
-            return True
+        if len(call.inputs) == 1:
+            todo += [c for i in call.outputs for c in facts.calls_reading.get(i, ())]
     return False
 
 
-def _is_begun(module: Any, spot: Spot, word: str) -> bool:
+def _is_begun(spot: Spot) -> bool:
     """Say whether the constructor makes it as weights are begun."""
-    path, _, name = spot.name.removeprefix(f"{word}.").rpartition(".")
-    made = statement_making(type(module.get_submodule(path)), name)
+    made = None if spot.kind is None else statement_making(spot.kind, spot.attribute)
     value = getattr(made[1], "value", None) if made else None
     calls = (node for node in ast.walk(value) if isinstance(node, ast.Call)) if value else ()
     return any(callee_of(call.func) in _BEGUN for call in calls)

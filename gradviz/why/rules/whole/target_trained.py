@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -11,17 +11,15 @@ import torch
 from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
-from gradviz.graph.training import Did
+from gradviz.graph.training import STEPS, Did
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
+from gradviz.why.rules.whole.one_network import is_copy_of
+from gradviz.words.speech import say
 from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
-
-
-# what a network is called that another one is to be compared with
-_TARGET = re.compile(r"(?<![a-z])(target|teacher|ema|momentum)(?![a-z])", re.IGNORECASE)
 
 
 class Part(NamedTuple):
@@ -42,10 +40,14 @@ class Meeting(NamedTuple):
     """A call that computes with a value of one network and with one of another.
 
     Attributes:
+        target: the one.
+        learner: the other.
         call: itself.
         value: what only the one network made.
     """
 
+    target: Part
+    learner: Part
     call: Call
     value: Tensor
 
@@ -53,54 +55,73 @@ class Meeting(NamedTuple):
 def twin_trained(case: Case, found: Explanation) -> Explanation | None:
     """Tell of a network that a loss sends gradients to, that no optimizer has, and that is built
     like one that an optimizer has and that the loss trains beside it: a target would get none."""
-    if case.recording is None or not case.graph.backwards:
-        return None
-    facts = Facts.of(case.graph)
     moments = case.training.moments
     stepped = {i for i, every in moments.items() if any(m.did is Did.STEPPED for m in every)}
-    wanted = {case.graph.tensor[i].object_id for i in case.target_ids}
-    for target, learner in _twins(case, stepped):
-        filled = target.objects & facts.accumulate_node.keys()
-        told = [i for i in filled if facts.accumulate_node[i] in facts.ran]
-        if not told or (wanted and wanted.isdisjoint(target.objects | learner.objects)):
-            continue
-        meeting = _meeting(facts, target.objects, learner.objects)
-        if meeting is not None:
-            return _told(case, target, learner, told, meeting)
-    return None
+    met = next(_met(case, _twins(case, stepped)), None)
+    return None if met is None else _told(case, met, _filled(case, met.target))
 
 
 def target_held(case: Case, found: Explanation) -> Explanation | None:
-    """Tell of a network that is called a target or teacher, is built like one that the loss trains
-    beside it, and is in the same optimizer: it learns as the other does."""
-    if case.recording is None or not case.graph.backwards:
-        return None
-    facts = Facts.of(case.graph)
-    for target, learner in _held_twins(case):
-        meeting = _meeting(facts, target.objects, learner.objects)
-        if meeting is not None:
-            return _told(case, target, learner, sorted(target.objects), meeting, is_held=True)
+    """Tell of a network that the code wrote the values of another into, that is called its target,
+    and that is in the same optimizer: it learns as the other does. Where only name and build speak
+    for it, that is told beside what was found."""
+    for met in _met(case, _held_twins(case)):
+        if _is_written_from(case, met.target, met.learner):
+            return _told(case, met, met.target.objects, is_held=True)
+        if case.recorded_and_fine(found):
+            target, other = met.target.name, met.learner.name
+            return case.beside(found, say("losses.twin_held", target=target, other=other))
     return None
+
+
+def _met(case: Case, twins: Iterator[tuple[Part, Part]]) -> Iterator[Meeting]:
+    """Yield where a loss compares networks that are asked about, of which the first gets
+    gradients."""
+    if case.recording is None or not case.graph.backwards:
+        return
+    wanted = {case.graph.tensor[i].object_id for i in case.target_ids}
+    for target, learner in twins:
+        is_asked = not wanted or not wanted.isdisjoint(target.objects | learner.objects)
+        if is_asked and _filled(case, target):
+            meeting = _meeting(Facts.of(case.graph), target, learner)
+            if meeting is not None:
+                yield meeting
+
+
+def _filled(case: Case, part: Part) -> set[int]:
+    """Return the parameters of a module that a recorded backward sent a gradient to."""
+    facts = Facts.of(case.graph)
+    return {i for i in part.objects if facts.accumulate_node.get(i) in facts.ran}
 
 
 def _held_twins(case: Case) -> Iterator[tuple[Part, Part]]:
     """Yield modules that are built alike, share nothing and are in one optimizer, where the first
-    is called a target, gets gradients, and the second is not called so."""
-    modules = {id(m): m for m in (*case.modules, *case.known_modules)}.values()
-    parts = [p for module in modules for p in _parts(case, module) if p.objects]
-    facts, held = Facts.of(case.graph), case.held_objects
-    for target in filter(_is_called_target, parts):
-        if any(facts.accumulate_node.get(i) in facts.ran for i in target.objects):
-            for learner in parts:
-                both = target.objects | learner.objects
-                is_twin = target.build == learner.build and len(both) > len(target.objects)
-                if is_twin and not _is_called_target(learner) and any(both <= h for h in held):
-                    yield target, learner
+    is called a target of the second."""
+    parts, held = _every_part(case), case.held_objects
+    for target, learner in permutations(parts, 2):
+        names = (part.name.rpartition(".")[2] for part in (target, learner))
+        is_twin = target.build == learner.build and target.objects.isdisjoint(learner.objects)
+        if is_twin and is_copy_of(*names):
+            both = target.objects | learner.objects
+            if any(both <= h for h in held):
+                yield target, learner
 
 
-def _is_called_target(part: Part) -> bool:
-    """Say whether a module's name says that another one is compared with it."""
-    return bool(_TARGET.search(part.name.rpartition(".")[2]))
+def _is_written_from(case: Case, target: Part, learner: Part) -> bool:
+    """Say whether a recorded call, no step of an optimizer, wrote one network with the values of
+    another: load_state_dict(), a moving average."""
+    facts, tensor = Facts.of(case.graph), case.graph.tensor
+    mine = {t.id for t in case.graph.tensors if t.object_id in learner.objects}
+    memory = {tensor[i].storage_id for i in mine} - {None}
+    into = (e.call_id for i in target.objects for e in facts.writes_by_object.get(i, ()))
+    for call in (case.graph.call[i] for i in dict.fromkeys(into)):
+        is_step = call.bookkeeping and call.function.startswith(STEPS)
+        if not is_step and call.id not in facts.backward_calls:
+            if any(tensor[i].storage_id in memory for i in call.inputs):
+                return True
+            if not mine.isdisjoint(facts.ancestors(call.inputs)):
+                return True
+    return False
 
 
 def _held(case: Case) -> set[int]:
@@ -113,8 +134,7 @@ def _held(case: Case) -> set[int]:
 def _twins(case: Case, stepped: set[int]) -> Iterator[tuple[Part, Part]]:
     """Yield modules that are built alike and share nothing, of which no optimizer has the first and
     one has the second; the outermost first. ``stepped`` has what steps of the recording moved."""
-    modules = {id(m): m for m in (*case.modules, *case.known_modules)}.values()
-    parts = [p for module in modules for p in _parts(case, module) if p.objects]
+    parts = _every_part(case)
     not_moved = [p for p in parts if p.objects.isdisjoint(stepped)]
     held = stepped | _held(case) if not_moved else stepped
     learning = [p for p in parts if p.objects <= held]
@@ -123,6 +143,12 @@ def _twins(case: Case, stepped: set[int]) -> Iterator[tuple[Part, Part]]:
         for learner in learning if free else ():
             if target.build == learner.build:
                 yield target, learner
+
+
+def _every_part(case: Case) -> list[Part]:
+    """Return the modules that are known, and those below them, that have parameters."""
+    modules = {id(m): m for m in (*case.modules, *case.known_modules)}.values()
+    return [p for module in modules for p in _parts(case, module) if p.objects]
 
 
 def _parts(case: Case, module: torch.nn.Module) -> Iterator[Part]:
@@ -140,7 +166,7 @@ def _parts(case: Case, module: torch.nn.Module) -> Iterator[Part]:
         )
 
 
-def _meeting(facts: Facts, target: set[int], learner: set[int]) -> Meeting | None:
+def _meeting(facts: Facts, target: Part, learner: Part) -> Meeting | None:
     """Return where what only the one network made meets what the other made, on the way to a
     loss: a layer that is given the result of another is no such place."""
     in_loss = facts.ancestors(facts.losses)
@@ -149,9 +175,10 @@ def _meeting(facts: Facts, target: set[int], learner: set[int]) -> Meeting | Non
         if len(results) < 2:
             continue
         leaves = [{leaf.object_id for leaf in facts.leaves_reached(t.id)} for t in results]
-        alone = [t for t, own in zip(results, leaves, strict=True) if own and own <= target]
-        if alone and any(target.isdisjoint(own) and own & learner for own in leaves):
-            return Meeting(call, alone[0])
+        alone = [t for t, own in zip(results, leaves, strict=True) if own and own <= target.objects]
+        both = (own for own in leaves if target.objects.isdisjoint(own))
+        if alone and any(own & learner.objects for own in both):
+            return Meeting(target, learner, call, alone[0])
     return None
 
 
@@ -161,19 +188,11 @@ def _results(facts: Facts, call: Call) -> list[Tensor]:
     return [t for t in inputs if t.requires_grad and not t.is_leaf]
 
 
-def _told(
-    case: Case,
-    target: Part,
-    learner: Part,
-    objects: list[int],
-    meeting: Meeting,
-    *,
-    is_held: bool = False,
-) -> Explanation:
+def _told(case: Case, meeting: Meeting, objects: set[int], *, is_held: bool = False) -> Explanation:
     """Tell of one such network."""
     facts, words = Facts.of(case.graph), Words(case.graph)
     maker = facts.maker.get(meeting.value.id)
-    states = [facts.latest_state[i].id for i in objects]
+    states = [facts.latest_state[i].id for i in sorted(objects)]
     named = bool(meeting.value.name)
     return case.answer(
         Cause.EXTRA_GRADIENT,
@@ -182,7 +201,7 @@ def _told(
         tensor_ids=[meeting.value.id, *states],
         names=pattern([words.name(i) for i in states]),
         loss=words.name(facts.losses[-1]),
-        target=target.name,
-        other=learner.name,
+        target=meeting.target.name,
+        other=meeting.learner.name,
         value=words.name(meeting.value.id) if named or maker is None else words.code(maker),
     )

@@ -59,11 +59,13 @@ def not_called(case: Case, found: Explanation) -> Explanation | None:
         names=pattern([u.path for u in missing]),
         n=len(missing),
     )
-    finding = told.finding and told.finding._replace(
-        subject=found.finding.subject if found.finding else ""
-    )
+    finding = told.finding._replace(subject=found.finding.subject)
     return told._replace(
-        verdict=found.verdict, more=found.more, ruled_out=found.ruled_out, finding=finding
+        verdict=found.verdict,
+        more=found.more,
+        odd=found.odd,
+        ruled_out=found.ruled_out,
+        finding=finding,
     )
 
 
