@@ -71,7 +71,7 @@ STEP = "loss = model(x).pow(2).mean()\nloss.backward()"
 
 def test_indices_of_which_a_loss_uses_nothing_else_are_a_cut() -> None:
     picture = of(ROUTED.format(weight=""), STEP)
-    assert "✂ integer or bool dtype case.py line 11" in headline(picture)
+    assert "✂ max: integer or bool dtype case.py line 11" in headline(picture)
     assert "gate" in headline(picture)
     assert any("✂ integer" in text and "2 params" in text for text in red(picture))
 

@@ -826,6 +826,9 @@ class Cards:
             texts = [say("outline.skip_cut", place=p, **fields) for p in self._places_of(cut)]
             span = Span(texts[0], shorter=(*texts[1:], *self._cut_shorter(cut)))
             return Row(Tone.CUT, (span,), say("outline.no_gradient_back"))
+        if not self.links.carries(link):
+            text = say("outline.skip_without", name=name)
+            return Row(Tone.NOTHING, (Span(text),), say("outline.no_gradient_back"))
         norm = self.links.norm(link)
         right = "" if norm is None or math.isnan(norm) else say("outline.sends", norm=figure(norm))
         return Row(Tone.SAID, (Span(say("outline.skip", name=name)),), right)
@@ -837,6 +840,9 @@ class Cards:
             texts = [say("outline.also_cut", name=name, place=p) for p in self._places_of(cut)]
             span = Span(texts[0], shorter=(*texts[1:], *self._cut_shorter(cut)))
             return Row(Tone.CUT, (span,), say("outline.gets_nothing"))
+        if not self.links.carries(link):
+            text = say("outline.also_goes", name=name)
+            return Row(Tone.NOTHING, (Span(text),), say("outline.gets_nothing"))
         norm = self.links.norm(link)
         right = (
             "" if norm is None or math.isnan(norm) else say("outline.gets_norm", norm=figure(norm))
@@ -874,7 +880,8 @@ class Cards:
             norm = self.links.norm(link)
             label = () if norm is None or math.isnan(norm) else (figure(norm),)
             kind = "gradient" if self.operations.ran_backward else "can"
-            found.append(Arrow(link.tail, link.head, kind, label, spine=spine))
+            zeros = norm == 0
+            found.append(Arrow(link.tail, link.head, kind, label, spine=spine, zeros=zeros))
         if self._is_cut_arrow(link):
             lines, loses = self._cut_label(link.cuts)
             here = link.pair in self._pointed.pairs

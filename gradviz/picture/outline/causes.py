@@ -8,7 +8,7 @@ from functools import cached_property
 
 from gradviz.graph.operations import Fate, Weight
 from gradviz.graph.parameter_groups import name_of
-from gradviz.graph.records import Call, Cut, ModuleCall
+from gradviz.graph.records import Call, Cut, CutReason, ModuleCall
 from gradviz.picture.outline.places import Places
 from gradviz.picture.outline.scene import Span
 from gradviz.picture.outline.states import id_of
@@ -20,6 +20,7 @@ from gradviz.words.words import Words, reason_of
 CODE_OF_CUT = 24
 _NUMBER = re.compile(r"\d+")
 NAMED = 3  # modules, or ranges of them, that a line names at most
+BY_FUNCTION = (CutReason.INTEGER_DTYPE, CutReason.NOT_DIFFERENTIABLE)  # cut by what it computes
 NEVER_CALLED, NEVER_USED = 1, 2  # whatever cost a gradient, and is no cut
 
 
@@ -148,7 +149,7 @@ class Causes:
         """Tell cuts that are one cause, and where they stand."""
         cut = cuts[0]
         calls = [self.operations.graph.call[c.call_id] for c in cuts]
-        first = Span(say("outline.cut", reason=reason_of(cut)), "strong")
+        first = Span(self._mechanism(cut), "strong")
         place = self.where(cut)
         if not place:
             return (first,)
@@ -160,6 +161,14 @@ class Causes:
         ways = set() if cut.reason in QUIET else {self.places.between(c) for c in cuts}
         way = ways.pop() if len(ways) == 1 else ""
         return first, *self.at(place, inside[0], way)
+
+    def _mechanism(self, cut: Cut) -> str:
+        """Tell why a gradient path ends; of a function that has no derivative, which one it is."""
+        reason, at = reason_of(cut), self.operations.of_call.get(cut.call_id)
+        if cut.reason not in BY_FUNCTION or at is None:
+            return say("outline.cut", reason=reason)
+        function = function_of(self.operations.all[at])
+        return say("outline.cut_by", function=visible(function), reason=reason)
 
     def _written_in(self, call: Call) -> int | None:
         """Return the module call in whose code a cut stands: where no gradient is recorded, the

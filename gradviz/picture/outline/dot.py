@@ -531,8 +531,9 @@ def _edge(k: int, arrow: Arrow, layout: Layout, cards: Mapping[int, Card]) -> st
     attributes = {
         "key": f"e{k}",
         "id": f"e{k}",
-        "class": f"{arrow.kind} loses" if arrow.loses else arrow.kind,
+        "class": " ".join([arrow.kind, *["loses"] * arrow.loses, *["zeros"] * arrow.zeros]),
         **looks.ARROWS[arrow.kind],
+        **(looks.ZEROS if arrow.zeros else {}),
         "weight": SPINE if arrow.spine else INPUT if cards[arrow.tail].narrow else OTHER,
         "label": _arrow_chip(arrow),
     }
@@ -554,7 +555,7 @@ def _arrow_chip(arrow: Arrow) -> str:
     if not arrow.label:
         return ""
     if arrow.kind == "gradient":
-        return _chip(arrow.label, looks.CHIP_GRADIENT)
+        return _chip(arrow.label, looks.CHIP_LOSES if arrow.zeros else looks.CHIP_GRADIENT)
     look = looks.CHIP_LOSES if arrow.loses else looks.CHIP_CUT
     if arrow.here:
         return _chip(arrow.label[:-1], look, arrow.label[-1])

@@ -111,6 +111,7 @@ class Arrow(NamedTuple):
         loses: of a cut: whether parameters lose their gradient by it.
         spine: whether it is on the way that meets most parameters.
         here: whether an explanation points at it: the last line of its label says so.
+        zeros: whether the gradient that came is all zeros.
     """
 
     tail: int
@@ -120,6 +121,7 @@ class Arrow(NamedTuple):
     loses: bool = False
     spine: bool = False
     here: bool = False
+    zeros: bool = False
 
 
 class Frame(NamedTuple):
