@@ -59,7 +59,7 @@ SHUFFLE = import glob, random; books = sorted(glob.glob("notebooks/*.ipynb")); r
 # `make test ARGS=--everything` runs every case, and not a seeded sample of long rows of cases: tests/sampling.py.
 test: $(DEV)
 	books=$$($(PY) -c '$(SHUFFLE)') && echo "$$books" && \
-	$(PYTEST) tests gradviz README.md docs/using.md docs/why.md $$books $(ARGS)
+	$(PYTEST) tests gradviz course README.md docs/using.md docs/why.md $$books $(ARGS)
 
 notebooks: $(DEV)
 	books=$$($(PY) -c '$(SHUFFLE)') && echo "$$books" && $(PYTEST) $$books $(ARGS)

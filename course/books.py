@@ -103,7 +103,7 @@ class Notebook:
 
 
 def plain(markdown: str) -> str:
-    """Without the signs of Markdown.
+    """Return a text without the signs of Markdown.
 
     >>> plain("**Need:** [Notebook 00](00.ipynb) and `x`")
     'Need: Notebook 00 and x'
@@ -112,7 +112,7 @@ def plain(markdown: str) -> str:
 
 
 def read(path: Path) -> Notebook:
-    """One notebook from its file."""
+    """Read one notebook from its file."""
     cells, section = [], ""
     for raw in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         cell = Cell(
@@ -128,10 +128,10 @@ def read(path: Path) -> Notebook:
 
 @cache
 def notebooks() -> tuple[Notebook, ...]:
-    """All of the course, in order."""
+    """Read all of the course, in order."""
     return tuple(read(path) for path in sorted(FOLDER.glob("[0-9][0-9]_*.ipynb")))
 
 
 def tagged(id: str) -> Iterator[tuple[Notebook, Cell]]:
-    """The code cells that carry this tag."""
+    """Return the code cells that carry this tag."""
     return ((book, cell) for book in notebooks() for cell in book.code if id in cell.tags)

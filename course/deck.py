@@ -3,8 +3,6 @@ result is hidden until R."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 import json
 from pathlib import Path
@@ -12,6 +10,8 @@ from typing import Any
 from urllib.parse import quote
 
 from gradviz.live.explore import Exploration, Run
+from gradviz.notebook import cells
+from gradviz.picture.page import policy_hash
 
 from . import route
 from .route import Screen, State, Stop
@@ -79,16 +79,14 @@ def told(run: Run, name: str) -> str:
     Raises:
         ValueError: it has no such tensor or column.
     """
-    tensors = run.tensors
     if name == "error":
         return run.error or "none"
     if name == "memory":
         blocks = {tensor.name: tensor.storage_id for tensor in run.graph.tensors}
         return "shared" if blocks["a"] == blocks["b"] else "own"
-    whose, _, column = (name if "." in name else f"{name}.value").rpartition(".")
-    found = tensors.get(whose, {}).get(column)
+    found = cells.answer(run, name)
     if found is None:
-        raise ValueError(f"the route asks for {name!r}, and the run has {sorted(tensors)}")
+        raise ValueError(f"the route asks for {name!r}, and the run has {sorted(run.tensors)}")
     return found or "None"
 
 
@@ -102,12 +100,25 @@ def decked(page: str, stop: Stop, book: dict[str, Any]) -> str:
     )
     data = json.dumps(book).replace("<", "\\u003c")
     carried = f'<script id="deck-data" type="application/json">{data}</script>'
-    page = page.replace("script-src ", f"script-src {_hash(SCRIPT)} ", 1)
-    page = page.replace("style-src ", f"style-src {_hash(STYLE)} ", 1)
-    page = page.replace("</head>", head, 1)
-    return page.replace("<body>", f"<body>\n{carried}\n{bar}", 1)
+    for place, new in (
+        ("script-src ", f"script-src {policy_hash(SCRIPT)} "),
+        ("style-src ", f"style-src {policy_hash(STYLE)} "),
+        ("</head>", head),
+        ("<body>", f"<body>\n{carried}\n{bar}"),
+    ):
+        page = _with(page, place, new)
+    return page
 
 
-def _hash(text: str) -> str:
-    """Return a text's hash as a content security policy names it."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+def _with(page: str, place: str, new: str) -> str:
+    """Return a page with something else in a place that it has.
+
+    Raises:
+        ValueError: it has no such place.
+    """
+    if place not in page:
+        raise ValueError(
+            f"an exported page has no {place!r} any more, where a class's page puts its own: change"
+            " deck.py"
+        )
+    return page.replace(place, new, 1)

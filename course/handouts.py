@@ -109,7 +109,7 @@ def boxes_of_the_table(programs: list[Drawn]) -> dict[tuple[str, str], list[str]
 
 
 def run(code: str) -> tuple[Figure, dict[str, Any]]:
-    """The picture of a program, and its variables."""
+    """Run a program; return its picture and its variables."""
     names: dict[str, Any] = {"torch": torch}
     file = f"handout {hash(code)}.py"
     linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
@@ -120,7 +120,7 @@ def run(code: str) -> tuple[Figure, dict[str, Any]]:
 
 
 def without_answers(figure: Figure) -> Figure:
-    """The way of the values only: what is shared and what is cut is to be drawn in."""
+    """Leave the way of the values only: what is shared and what is cut is to be drawn in."""
     scene: Scene = figure.scene
     arrows = tuple(Arrow(arrow.tail, arrow.head, "forward") for arrow in scene.arrows)
     boxes = tuple(box for box in scene.boxes if box.kind != "memory")
@@ -143,13 +143,13 @@ def without_answers(figure: Figure) -> Figure:
 
 
 def numbers(figure: Figure, card: Card) -> str:
-    """The values of a card's tensor, without what else its row says of it: whose memory it is, is
-    asked on the sheet."""
+    """Return the values of a card's tensor, without what else its row says of it: whose memory it
+    is, is asked on the sheet."""
     return figure.graph.tensor[card.tensor_ids[-1]].values or ""
 
 
 def sheet(programs: list[Drawn], *, key: bool) -> str:
-    """The body of a handout."""
+    """Return the body of a handout."""
     line = '<span class="blank"></span>'
     parts = []
     for number, program in enumerate(programs, 1):
@@ -193,8 +193,8 @@ def sheet(programs: list[Drawn], *, key: bool) -> str:
 
 
 def homework(*, solved: bool) -> str:
-    """The body of the homework, or of its solutions: exercises of the notebooks, as they stand
-    there."""
+    """Return the body of the homework, or of its solutions: exercises of the notebooks, as they
+    stand there."""
     from nbconvert.filters import markdown2html
 
     parts = []

@@ -100,7 +100,7 @@ def shown() -> list[Shown]:
 
 
 def moving(states: list[Shown]) -> str:
-    """One SVG of both pictures, which changes from the first to the second and back."""
+    """Return one SVG of both pictures, which changes from the first to the second and back."""
     roots = [ET.fromstring(state.svg) for state in states]
     sizes = [[float(side) for side in root.attrib["viewBox"].split()[2:]] for root in roots]
     told = [textwrap.wrap(state.sentence, 96) for state in states]
@@ -144,13 +144,13 @@ def moving(states: list[Shown]) -> str:
 
 
 def groups(root: ET.Element) -> Iterator[ET.Element]:
-    """What a picture consists of: cards, arrows, frames, and the legend's pieces."""
+    """Go through what a picture consists of: cards, arrows, frames, and the legend's pieces."""
     (graph,) = root.findall(f"{SVG}g")
     return iter(graph)
 
 
 def cards(root: ET.Element) -> dict[str, tuple[float, float]]:
-    """Where each card of a picture is, in its points, by the card's number."""
+    """Return where each card of a picture is, in its points, by the card's number."""
     (graph,) = root.findall(f"{SVG}g")
     shift = re.search(r"translate\(([\d.]+)[ ,]+([\d.]+)\)", graph.attrib["transform"])
     assert shift is not None

@@ -28,8 +28,8 @@ class Page(NamedTuple):
 def document(
     title: str, body: str, style: str = "", policy: str = POLICY, preview: str = ""
 ) -> str:
-    """A page in the site's own look; without scripts, unless ``policy`` allows for them. The address
-    of a ``preview`` is what other sites show beside a link to it."""
+    """Return a page in the site's own look; without scripts, unless ``policy`` allows for them. The
+    address of a ``preview`` is what other sites show beside a link to it."""
     about = {"title": title, "description": ABOUT, "type": "website", "image": preview}
     told = "".join(
         f'<meta property="og:{name}" content="{html.escape(text)}">\n'

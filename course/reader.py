@@ -4,13 +4,14 @@ exported page in a frame, which is loaded when it is scrolled to."""
 from __future__ import annotations
 
 import base64
-import hashlib
 import html
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from gradviz.picture.page import policy_hash
 
 from .books import Cell, Notebook
 from .pages import Page, document
@@ -26,11 +27,10 @@ addEventListener("message", ({ source, data }) => {
   }
 });
 """
-_HASH = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
 # A page loads its own script, and pages and pictures that lie beside it: 'self' on a server, file:
 # from disk.
 POLICY = (
-    f"default-src 'none'; script-src 'sha256-{_HASH}'; style-src 'unsafe-inline'; img-src data:"
+    f"default-src 'none'; script-src {policy_hash(SCRIPT)}; style-src 'unsafe-inline'; img-src data:"
     " 'self' file:; frame-src 'self' file:; base-uri 'none'; form-action 'none'"
 )
 STYLE = """

@@ -1,6 +1,7 @@
 """The route of a class: what is on the screen, in which order, and what is asked and said there.
 
-Answers are not written here: they are computed when the pages are made, from the same panels.
+What comes of a state is not written here: it is computed when the pages are made, from the same
+panels.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ class Stop(NamedTuple):
     """One part of the route.
 
     Attributes:
-        minutes: it takes in 90 minutes.
-        short: minutes in 45; 0 leaves it out.
+        minutes: it takes.
+        short: minutes that it takes in the short route; 0 leaves it out.
         title: of it.
         goal: what everybody can do afterwards.
         steps: what the teacher does.
         errors: what is likely to be said, and what to say to it.
         screens: what is projected.
-        part: of the screens that is shown in 45 minutes, if not all.
+        part: of the screens that the short route shows, if not all.
     """
 
     minutes: int
@@ -352,8 +353,12 @@ ROUTE = (
 )
 
 
+MINUTES = sum(stop.minutes for stop in ROUTE)
+SHORT = sum(stop.short for stop in ROUTE)
+
+
 def numbered() -> Iterator[tuple[int, Stop, Screen]]:
-    """Every screen with its number, from 1, and its stop."""
+    """Go through the screens, each with its number, from 1, and its stop."""
     screens = ((stop, screen) for stop in ROUTE for screen in stop.screens)
     return ((number, stop, screen) for number, (stop, screen) in enumerate(screens, 1))
 

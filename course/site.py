@@ -19,7 +19,7 @@ from pathlib import Path
 import gradviz
 from gradviz.live.explore import Exploration
 
-from . import ROOT, deck, handouts, reader, teaching
+from . import ROOT, deck, handouts, reader, route, teaching
 from .books import Notebook, notebooks, plain
 from .pages import Page, document
 from .running import shown
@@ -129,14 +129,15 @@ def build(folder: Path) -> dict[str, list[Page]]:
 
 
 def index(folder: Path, made: dict[str, list[Page]]) -> str:
-    """The page that leads to all others."""
+    """Return the page that leads to all others."""
     parts = [_section(notebook, folder, made[notebook.name]) for notebook in notebooks()]
     count = sum(map(len, made.values()))
     body = (
         "<main>\n<h1>See what autograd does, and what it forgets</h1>\n<p>The course, to read and to"
         f" click: {len(parts)} notebooks with {count} live pictures and questions"
         f" ({megabytes(folder)} in all). They need no Python and no network.</p>\n<p><a"
-        ' href="class/index.html">For a class: a route of 90 minutes and two handouts.</a> On the'
+        f' href="class/index.html">For a class: a route of {route.MINUTES} or {route.SHORT} minutes, a sheet'
+        " to fill in and homework.</a> On the"
         " page of a live picture, Page Down and Page Up step through its states;"
         " <code>?present</code> at the end of its address enlarges it, and"
         " <code>?embed</code> is for a frame in a page of your own:"
@@ -186,7 +187,7 @@ def _how_to_run() -> str:
 
 
 def megabytes(folder: Path) -> str:
-    """The size of all files below ``folder``."""
+    """Return the size of all files below ``folder``."""
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return f"{size / 1e6:.1f} MB"
 

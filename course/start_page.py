@@ -136,7 +136,7 @@ def table(cells: list[str], columns: int, spacing: int) -> str:
 
 
 def page() -> str:
-    """The start page: a notebook of one text cell, since JupyterLab shows it rendered."""
+    """Return the start page: a notebook of one text cell, since JupyterLab shows it rendered."""
     found = {n.number: n for n in notebooks()}
     core = table([card(found[number], entry) for number, entry in CORE.items()], 3, 6)
     others = [line(n, found[n].path.name, entry) for n, entry in WHEN_NEEDED.items()]
@@ -147,7 +147,7 @@ def page() -> str:
 
 
 def first_picture(notebook: Notebook) -> bytes:
-    """The first picture of a live scenario, else the first picture."""
+    """Return the first picture of a live scenario, else the first picture."""
     # else they keep their order
     for cell in sorted(notebook.code, key=lambda cell: "gv.explore" not in cell.source):
         for output in cell.outputs:

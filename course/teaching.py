@@ -1,4 +1,5 @@
-"""class/index.html: what a teacher reads before and during a class of 90 or of 45 minutes."""
+"""Writes class/index.html: what a teacher reads before and during a class, the whole or a short
+one."""
 
 from __future__ import annotations
 
@@ -34,19 +35,19 @@ def write(folder: Path, made: Mapping[str, Sequence[Page]]) -> None:
     """Write ``index.html`` of the class."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "index.html").write_text(
-        document("A class of 90 minutes", f"<main>\n{body(made)}\n</main>", STYLE), encoding="utf-8"
+        document(f"A class of {route.MINUTES} minutes", f"<main>\n{body(made)}\n</main>", STYLE),
+        encoding="utf-8",
     )
 
 
 def body(made: Mapping[str, Sequence[Page]]) -> str:
-    """The route: goals, screens with what is asked and what comes of it, and likely errors."""
+    """Return the route: goals, screens with what is asked and what comes of it, and likely errors."""
     kept = "; ".join(
         f"{html.escape(stop.title)} ({stop.short} min{stop.part and f', {stop.part}'})"
         for stop in ROUTE
         if stop.short
     )
-    minutes, short = sum(s.minutes for s in ROUTE), sum(s.short for s in ROUTE)
-    parts = [INTRODUCTION.format(minutes=minutes, short=short, kept=kept)]
+    parts = [INTRODUCTION.format(minutes=route.MINUTES, short=route.SHORT, kept=kept)]
     start = start_short = 0
     for stop in ROUTE:
         parts.append(section(stop, start, start_short, made))
@@ -67,7 +68,7 @@ def section(stop: Stop, start: int, start_short: int, made: Mapping[str, Sequenc
     )
     return (
         f"<section><h2>{start}–{start + stop.minutes} min: {html.escape(stop.title)}"
-        f'<span class="short">in 45: {short}</span></h2>\n'
+        f'<span class="short">in {route.SHORT}: {short}</span></h2>\n'
         f'<p class="goal">{html.escape(stop.goal)}</p><ol>{steps}</ol>{screens}'
         + (f"<p>Likely to be said, and what to say:</p><table>{errors}</table>" if errors else "")
         + "</section>"

@@ -3,7 +3,6 @@ for a glance."""
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import NamedTuple
 
@@ -56,7 +55,6 @@ ALT = {
     "04": "a and b share one memory: 9 is added to b, and a is 10, too.",
     "08": "A gradient of 0 comes back to w.",
 }
-LEGEND = re.compile(r" label=<<table.*?</table>>;")
 
 
 @cache
@@ -65,7 +63,7 @@ def svg(number: str) -> str:
     program = PROGRAMS[number]
     figure, _ = run(program.code)
     source = dot.dot(short(figure, program), dot.ACROSS)
-    return dark_picture(render.render(LEGEND.sub("", source, count=1)).decode())
+    return dark_picture(render.render(source).decode())
 
 
 def short(figure: Figure, program: Program) -> Scene:
@@ -87,7 +85,7 @@ def short(figure: Figure, program: Program) -> Scene:
         for box in scene.boxes
         if program.memory and {*box.members} <= kept
     )
-    return Scene(cards, arrows, boxes)
+    return Scene(cards, arrows, boxes, is_bare=True)
 
 
 def _short_card(graph: Graph, card: Card, program: Program) -> Card:

@@ -69,7 +69,7 @@ def table(panel: Exploration, *asked: str, **states: Any) -> None:
         panel.run(**dict(zip(listed, values, strict=True)))
         for values in itertools.product(*listed.values())
     ]
-    found = [[_answer(run, name) for run in runs] for name in asked]
+    found = [[answer(run, name) for run in runs] for name in asked]
     for name, answers in zip(asked, found, strict=True):
         if name.rpartition(".")[2] not in COLUMNS and not any(map(_is_known, answers)):
             raise GradvizError(say("cells.unknown", name=name, columns=", ".join(COLUMNS[1:])))
@@ -236,7 +236,7 @@ def _plot_panel(
     return svg
 
 
-def _answer(run: Run, name: str) -> str | None:
+def answer(run: Run, name: str) -> str | None:
     """Return what a run says of this on one line; None where it has no such tensor."""
     if name == "error":
         return _first_sentence(run.error, CELL_WIDTH) if run.error else say("cells.no_error")

@@ -50,7 +50,7 @@ def page(book: dict[str, Any], links: Mapping[str, str] | None = None) -> bytes:
     script = static(SCRIPT)
     style = styles(*STYLES)
     parts = {
-        "policy": POLICY.format(script=_hash(script), style=_hash(style)),
+        "policy": POLICY.format(script=policy_hash(script), style=policy_hash(style)),
         "version": VERSION,
         "language": _shown(language().code),
         "title": _shown(book["title"]),
@@ -121,6 +121,6 @@ def _shown(text: str) -> str:
     return html.escape(text).encode("utf-8", "replace").decode()
 
 
-def _hash(text: str) -> str:
+def policy_hash(text: str) -> str:
     """Return a text's hash as a content security policy names it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import re
 
@@ -71,7 +70,3 @@ def test_a_notebook_without_its_sentence_or_time_is_an_error() -> None:
         start_page.said_by(bare, start_page.CORE["01"])
     with pytest.raises(ValueError, match="does not say its time"):
         start_page.minutes(bare)
-
-
-def test_the_examples_are_right() -> None:
-    assert doctest.testmod(start_page).failed == 0
