@@ -737,7 +737,7 @@ def test_a_weight_of_zeros_before_relu_is_named() -> None:
     for init in ("zeros_(net[1].weight)", "constant_(net[1].weight, 0.0)"):
         told = asked(ZEROS.format(bias=False, act="nn.ReLU()", init=init))
         assert told.cause == "zero_gradient", told
-        assert "net.1.weight is all zeros (line 3)" in told.why, told
+        assert "net.1.weight is all zeros (program.py line 3)" in told.why, told
         assert "below" not in told.why, told
     told = asked(ZEROS.format(bias=False, act="nn.ReLU()", init="constant_(net[1].weight, -9)"))
     assert "all zeros" not in told.why, told
@@ -888,8 +888,8 @@ opt.step()
 """
     back = "for p in net[2].parameters():\n    p.requires_grad = True"
     told = str(asked(program.format(back=back)))
-    assert "net.{0,1}.{weight,bias}: frozen, requires_grad was switched off (line 4)" in told, told
-    assert "net.2.{weight,bias}: trainable, requires_grad was switched on (line 6)" in told, told
+    assert "net.{0,1}.{weight,bias}: frozen, requires_grad was switched off (program.py line 4)" in told, told
+    assert "net.2.{weight,bias}: trainable, requires_grad was switched on (program.py line 6)" in told, told
     assert "was not checked" in told.rpartition("switched")[2], told
 
 

@@ -4,6 +4,7 @@ scaled, or once for each of several backwards."""
 from __future__ import annotations
 
 import gc
+from collections.abc import Set
 from typing import Any
 
 import torch
@@ -72,12 +73,13 @@ def _clips_all(asked: Silent, call: Call) -> bool:
 def clipped_scaled(asked: Silent) -> Explanation | None:
     """Tell of gradients of a loss that a GradScaler had scaled, and that were clipped before they
     were divided by the scale."""
-    for leaf in asked.leaves if asked.training.has_scaler else ():
+    scales = _scales(asked) if asked.training.has_scaler else ()
+    for leaf in asked.leaves if scales else ():
         added: Moment | None = None
         for moment in asked.training.moments[leaf]:
             added = moment if moment.did is Did.ADDED else added
             clips = moment.did is Did.CHANGED and _is_clip(asked, moment.call)
-            if clips and added is not None and _is_scaled(asked, added.call, moment.call):
+            if clips and added is not None and _is_scaled(asked, scales, added.call, moment.call):
                 return asked.answer(
                     Cause.CLIPPED_WRONG,
                     "scaled",
@@ -87,15 +89,19 @@ def clipped_scaled(asked: Silent) -> Explanation | None:
     return None
 
 
-def _is_scaled(asked: Silent, backward: Call, clip: Call) -> bool:
+def _scales(asked: Silent) -> Set[int]:
+    """Return the numbers of the GradScalers that are there, by object id."""
+    scales = map(torch_private.scale_of, of_kind(gc.get_objects(), torch.amp.GradScaler))
+    return {found for s in scales if s is not None and (found := asked.object_of(s)) is not None}
+
+
+def _is_scaled(asked: Silent, scales: Set[int], backward: Call, clip: Call) -> bool:
     """Say whether a backward began at a loss times a GradScaler's number, and nothing has read that
     number since, as unscaling does."""
-    scales = map(torch_private.scale_of, of_kind(gc.get_objects(), torch.amp.GradScaler))
-    mine = {asked.object_of(scale) for scale in scales if scale is not None} - {None}
     maker = asked.facts.maker.get(backward.inputs[0]) if backward.inputs else None
     tensor = asked.graph.tensor
     factors = [tensor[i] for i in maker.inputs] if maker is not None else []
-    used = {t.object_id for t in factors if t.values != "1"} & mine
+    used = {t.object_id for t in factors if t.values != "1"} & scales
     between = asked.graph.calls[backward.id + 1 : clip.id]
     return bool(used) and not any(tensor[i].object_id in used for c in between for i in c.inputs)
 
