@@ -888,8 +888,13 @@ opt.step()
 """
     back = "for p in net[2].parameters():\n    p.requires_grad = True"
     told = str(asked(program.format(back=back)))
-    assert "net.{0,1}.{weight,bias}: frozen, requires_grad was switched off (program.py line 4)" in told, told
-    assert "net.2.{weight,bias}: trainable, requires_grad was switched on (program.py line 6)" in told, told
+    assert (
+        "net.{0,1}.{weight,bias}: frozen, requires_grad was switched off (program.py line 4)"
+        in told
+    ), told
+    assert (
+        "net.2.{weight,bias}: trainable, requires_grad was switched on (program.py line 6)" in told
+    ), told
     assert "was not checked" in told.rpartition("switched")[2], told
 
 
