@@ -2,7 +2,7 @@
 
 One screen: the core path as six cards with a picture each, and the other notebooks as a list. A
 reader finds the sentence that sounds like them. Times and the sentences of the core are the
-notebooks' own, the pictures (``thumbnails.py``) are drawn from recordings.
+notebooks' own (00 opens with its cell instead), the pictures (``thumbnails.py``) are drawn from recordings.
 """
 
 from __future__ import annotations

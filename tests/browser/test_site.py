@@ -30,7 +30,12 @@ WATCH = """window.broken = [];
 def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     if Asked.everything:
-        assert re.search(r"(?m)^\d+ pages, \d+\.\d MB: open ", written(str(folder)))
+        told = re.search(r"(?m)^(\d+) pages, (\d+\.\d) MB: open ", written(str(folder)))
+        assert told
+        using = " ".join((ROOT / "docs" / "using.md").read_text(encoding="utf-8").split())
+        assert (
+            f"({told[1]} pages with live pictures and questions, {float(told[2]):.0f} MB;" in using
+        )
         return folder
     for name in BUILT:
         written("--only", name, str(folder))

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import gradviz
-from course import deck, handouts, teaching
+from course import ROOT, deck, handouts, route, teaching
 from course.books import Notebook, notebooks
 from course.handouts import Drawn
 from course.route import ROUTE, State
@@ -148,3 +148,16 @@ def test_a_screen_that_is_gone_is_an_error() -> None:
 def text_of(sheet: str) -> str:
     """Without the pictures' data and their alternative texts."""
     return html.unescape(re.sub(r"<img [^>]*>", "", sheet))
+
+
+def test_what_is_said_of_the_class_elsewhere_are_its_minutes() -> None:
+    said = f"{route.MINUTES} or {route.SHORT} minutes"
+    for name in ("README.md", "docs/using.md"):
+        text = " ".join((ROOT / name).read_text(encoding="utf-8").split())
+        assert re.findall(r"\d+ or \d+ minutes", text) == [said], name
+
+
+def test_a_page_without_the_places_of_a_class_is_refused() -> None:
+    stop = ROUTE[0]
+    with pytest.raises(ValueError, match="has no 'script-src ' any more"):
+        deck.decked("<html><head></head><body></body></html>", stop, {})

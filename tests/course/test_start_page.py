@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from course import start_page, thumbnails
+from course import ROOT, start_page, thumbnails
 from course.books import FOLDER, Notebook, notebooks
 from gradviz.picture import render
 
@@ -52,6 +52,14 @@ def test_a_picture_shows_what_became_of_the_gradient() -> None:
         if (found := re.search(r"\.grad: ([^<]+)<", picture))
     }
     assert grads == {"00": "2", "02": "2 → 4", "03": "3", "04": "2", "08": "0"}
+
+
+def test_the_manual_calls_the_notebooks_so_too() -> None:
+    manual = (ROOT / "docs" / "using.md").read_text(encoding="utf-8")
+    found = re.findall(r"\| (\d\d) \| \[([^]]+)\]\(\.\./notebooks/(\d\d)_", manual)
+    entries = {**start_page.CORE, **start_page.WHEN_NEEDED}
+    assert {n: title for n, title, _ in found} == {n: e.title for n, e in entries.items()}
+    assert all(number == linked for number, _, linked in found)
 
 
 def test_every_link_and_picture_leads_somewhere() -> None:
