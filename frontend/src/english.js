@@ -12,6 +12,7 @@ export const ENGLISH = {
   unreadable: "This picture could not be read.",
   hint: "Drag to see the rest, or",
   click_a_card: "Click a card: where does its gradient go?",
+  more_facts: "… click it for the rest",
   zoom_in: "Zoom in",
   zoom_out: "Zoom out",
   fit: "Fit",

@@ -98,7 +98,7 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     const svg = state.svg ? clean(state.svg) : null;
     drawnSvg = state.svg;
     drawing = new Drawing(svg);
-    frame.hidden = toolbar.element.hidden = !svg;
+    frame.hidden = toolbar.element.hidden = strip.element.hidden = !svg;
     standIn.hidden = Boolean(svg);
     standIn.replaceChildren(...(svg ? [] : describe(state)));
     if (!svg) return stage.replaceChildren();
@@ -113,7 +113,7 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   /** @param {string} cardId */
   function labelCard(cardId) {
     const change = changes.get(cardId);
-    const card = drawing.textOf(cardId) || (cards[cardId]?.label ?? cardId);
+    const card = drawing.textOf(cardId) || (cards[cardId]?.key ?? cardId);
     const label = change ? sentence("marked_card", { card, mark: sentence(change) }) : card;
     drawing.cards.get(cardId)?.setAttribute("aria-label", label);
     drawing.cards.get(cardId)?.setAttribute("aria-pressed", String(cardId === selected));
@@ -352,7 +352,6 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     const [card, box] = [cards[cardId], drawing.boxOf(cardId)];
     if (!card || !box) return;
     if (!isPlacing) view.reveal(target.getBoundingClientRect());
-    target.setAttribute("aria-describedby", `${prefix}-facts`);
     focusRing.replaceChildren(makeOutline("gv-mark-focus", growBox(box, 6)));
     if (!isPlacing) strip.open(target, card);
   });

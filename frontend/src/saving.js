@@ -67,7 +67,12 @@ export function makeSaveMenu(read) {
   const asText = (/** @type {string} */ svg) => new Blob([svg], { type: "text/plain" });
   add(sentence("copy_svg"), ({ svg }) => copy("text/plain", asText(svg)), copied, notCopied);
 
-  opener.addEventListener("click", () => turn(Boolean(menu.hidden)));
+  // Safari moves the focus away from a button that is clicked; the menu closes where it leaves.
+  element.addEventListener("mousedown", (event) => event.preventDefault());
+  opener.addEventListener("click", () => {
+    turn(Boolean(menu.hidden));
+    opener.focus({ preventScroll: true });
+  });
   element.addEventListener("keydown", (event) => {
     if (menu.hidden || event.key !== "Escape") return;
     event.stopPropagation();

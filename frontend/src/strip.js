@@ -13,8 +13,10 @@ import { sentence } from "./words.js";
  */
 export function makeStrip(prefix) {
   const facts = makeElement("div", { className: "gv-facts", id: `${prefix}-facts`, hidden: true });
+  const left = { className: "gv-facts-more", ariaHidden: "true", hidden: true };
+  const more = makeElement("span", left, sentence("more_facts")); // of what only is pointed at
   const legend = makeElement("p", { className: "gv-legend" });
-  const box = makeElement("div", { className: "gv-strip" }, legend, facts);
+  const box = makeElement("div", { className: "gv-strip" }, legend, facts, more);
   /** @type {Element | null} */
   let about = null; // the card that the reader points at
   /** @type {Card | null} */
@@ -25,16 +27,26 @@ export function makeStrip(prefix) {
   /** @param {Card | null} card */
   function write(card) {
     facts.hidden = !card;
-    legend.hidden = Boolean(card) || !told;
+    legend.classList.toggle("gv-hidden", Boolean(card)); // it keeps its room: nothing below moves
     facts.classList.toggle("gv-pinned", Boolean(card) && card === pinned);
-    if (!card) return;
+    facts.replaceChildren(...(card ? tellFacts(card) : []));
+    more.hidden = !card || card === pinned || facts.scrollHeight <= facts.clientHeight + 1;
+  }
+  /** @param {Card} card */
+  function tellFacts(card) {
     const list = makeElement("dl");
     for (const [label, value] of card.facts ?? []) {
       list.append(makeElement("div", {}, makeElement("dt", {}, label), makeElement("dd", {}, String(value))));
     }
     const title = makeElement("p", { className: "gv-facts-title" }, card.key);
     const opens = card.opens ? sentence("opens", { name: card.opens }) : "";
-    facts.replaceChildren(title, list, makeElement("p", { className: "gv-facts-opens", hidden: !opens }, opens));
+    return [title, list, makeElement("p", { className: "gv-facts-opens", hidden: !opens }, opens)];
+  }
+  /** @param {Element | null} element the card that is told of, which only then is described by it */
+  function describe(element) {
+    about?.removeAttribute("aria-describedby");
+    about = element;
+    about?.setAttribute("aria-describedby", facts.id);
   }
   /**
    * @param {Element} element
@@ -42,12 +54,12 @@ export function makeStrip(prefix) {
    */
   function open(element, card) {
     clearTimeout(timer);
-    about = element;
+    describe(element);
     write(card);
   }
   function close() {
     clearTimeout(timer);
-    about = null;
+    describe(null);
     write(pinned);
   }
   const keep = () => clearTimeout(timer);
@@ -85,12 +97,11 @@ export function makeStrip(prefix) {
     tell(signs, notes) {
       const text = JSON.stringify([signs, notes]);
       if (text === told) return;
-      told = signs.length || notes.length ? text : "";
+      told = text;
       const words = signs.map(([kind, word]) => makeElement("span", { className: `gv-sign-${kind}` }, word));
-      const hint = signs.length ? [makeElement("span", { className: "gv-hint-card" }, sentence("click_a_card"))] : [];
+      const hint = makeElement("span", { className: "gv-hint-card" }, sentence("click_a_card"));
       const below = notes.map((note) => makeElement("span", { className: "gv-note" }, note));
-      legend.replaceChildren(...words, ...hint, ...below);
-      if (!about) write(pinned);
+      legend.replaceChildren(...words, hint, ...below);
     },
   };
 }

@@ -71,8 +71,6 @@ export interface Arrow {
 }
 
 export interface Card extends Arrow {
-  /** What a screen reader says. */
-  label: string;
   /** Label and value of each thing that is known of it. */
   facts: [string, string][];
   /** Its line of the code. */

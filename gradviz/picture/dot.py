@@ -34,7 +34,7 @@ UNSET = 99
 PLANNED = 200  # cards; what has more is never laid out
 # weights of the longest way, of cards under each other, of a name at its node
 MAIN, COLUMN, NEAR = 30, 8, 8
-NOTE = RowLook(theme.STATE_SIZE, "#333333")
+NOTE = RowLook(theme.STATE_SIZE, theme.LEGEND_INK)
 BREAKS = ")]}=·→+("
 # where the words on a chip go on in the next line: beside an arrow, and in the corner of a frame
 PAUSES, FRAME_PAUSES = " · ", " · |, |: "

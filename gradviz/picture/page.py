@@ -13,7 +13,7 @@ from typing import Any
 from gradviz._installed import VERSION
 from gradviz.picture.inline import inline
 from gradviz.picture.packed import packed
-from gradviz.picture.theme import dark_rules
+from gradviz.picture.theme import dark_rules, sign_rules
 from gradviz.words.en import ENGLISH
 from gradviz.words.speech import language, say
 
@@ -26,6 +26,7 @@ POLICY = (
 STYLES = ("live.css", "saving.css", "book.css", "page.css", "access.css")
 
 CANVAS = ".gv-root .gv-canvas"  # where pictures stand
+LEGEND = ".gv-root .gv-legend"
 
 
 def static(*names: str) -> str:
@@ -36,8 +37,9 @@ def static(*names: str) -> str:
 
 
 def styles(*names: str) -> str:
-    """Return stylesheets of ``static/``, and what makes pictures dark on a dark page."""
-    return f"{static(*names)}\n{dark_rules(CANVAS)}\n"
+    """Return stylesheets of ``static/``, and the colours of a picture and of its legend, on a light
+    page and on a dark one."""
+    return f"{static(*names)}\n{dark_rules(CANVAS)}\n{sign_rules(LEGEND)}\n"
 
 
 def page(book: dict[str, Any], links: Mapping[str, str] | None = None) -> bytes:

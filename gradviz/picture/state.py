@@ -18,7 +18,7 @@ from gradviz.picture.outline.parameters import Line, Parameters
 from gradviz.picture.outline.states import id_of
 from gradviz.picture.scene import Arrow, Card, Scene
 from gradviz.words.plain import visible
-from gradviz.words.speech import joined, say, values_of
+from gradviz.words.speech import say, values_of
 from gradviz.words.words import Words
 
 FACT = 160  # characters
@@ -281,7 +281,6 @@ class _Describer:
         return {
             "key": self.keys[card.id],
             "look": "\n".join(visible(r.text) for r in card.rows),
-            "label": ", ".join(visible(part) for part in _label(card) if part),
             "facts": facts,
             "line": self.line(card, calls),
             "lit": lit,
@@ -369,14 +368,6 @@ class _Describer:
                 yield say("fact.sent"), say("fact.sent_to", value=value, to=self.names[to])
         saved = [text.saved_text(self.graph, s) for s in node.saved]
         yield say("fact.saved", node=node.name), _listed(saved)
-
-
-def _label(card: Card) -> tuple[str, ...]:
-    """Return what a screen reader says of a card: its name, its kind and its values."""
-    if card.kind == "tag" and len(card.rows) > 1:
-        return joined([r.text for r in card.rows]), say("card_kind.tags")
-    values = [r.text for r in card.rows if r.kind == "values"]
-    return card.title, say(f"card_kind.{card.kind}"), *values[:1]
 
 
 def _listed(names: list[str]) -> str:

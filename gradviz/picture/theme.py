@@ -218,13 +218,28 @@ LEGEND: Final = (
     *("tag", "tags", "fold"),
 )
 LEGEND_STROKES: Final[dict[str, str]] = {
-    "forward": FORWARD.colour,
-    "gradient": "#a83c00",
-    "edge": "#a83c00",
-    "raise": "#7a0012",
-    "cut": FORWARD.colour,
-    "memory": "#5b3a94",
+    "forward": CHIPS["forward"].colour,
+    "gradient": CHIPS["gradient"].colour,
+    "edge": CHIPS["edge"].colour,
+    "raise": CHIPS["raise"].colour,
+    "cut": CHIPS["forward"].colour,
+    "memory": BOXES["memory"].chip.colour,
 }
+LEGEND_INK: Final = "#333333"  # of the words for every other sign
+
+
+def sign_rules(legend: str) -> str:
+    """Return the CSS of the words for the signs of a picture that stand beside it.
+
+    Args:
+        legend: the selector of what contains them.
+    """
+    colours = ((sign, LEGEND_STROKES.get(sign, LEGEND_INK)) for sign in LEGEND)
+    return "\n".join(
+        f"{legend} .gv-sign-{sign} {{ color: light-dark({colour}, {DARK[colour]}); }}"
+        for sign, colour in colours
+    )
+
 
 # Widths in hundredths of an em of the printable ASCII characters in DejaVu Sans, the widest of the
 # usual sans fonts: what has room for it has room for Helvetica, Arial, Liberation Sans and

@@ -2300,19 +2300,6 @@ CARD = {
     "note_folded_first": "Folded: {cards} boxes are drawn as {boxes}. The text lists the first {n}.",
 }
 
-# what kind of thing a card is, for screen readers: picture/state.py
-CARD_KIND = {
-    "leaf": "leaf",
-    "result": "result",
-    "untracked": "not tracked",
-    "node": "node",
-    "accumulate": "AccumulateGrad",
-    "tag": "name of a leaf",
-    "tags": "names of leaves",
-    "fold": "folded",
-    "raised": "raised an error",
-}
-
 # all that is known of a card, in the box beside it: picture/state.py
 FACT = {
     "name_of": "{name} of {of}",
@@ -2773,6 +2760,7 @@ PAGE = {
     "unreadable": "This picture could not be read.",
     "hint": "Drag to see the rest, or",
     "click_a_card": "Click a card: where does its gradient go?",
+    "more_facts": "… click it for the rest",
     # tools of the picture: what stands on the button, what it does, what a screen reader says
     "zoom_in": "Zoom in",
     "zoom_out": "Zoom out",
@@ -2911,7 +2899,6 @@ SECTIONS = {
     "zero": ZERO_PHRASE,
     "cut": CUT,
     "card": CARD,
-    "card_kind": CARD_KIND,
     "fact": FACT,
     "legend": LEGEND,
     "param_count": PARAM_COUNT,

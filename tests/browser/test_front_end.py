@@ -15,8 +15,8 @@ from playwright.sync_api import Browser, Page, expect
 from recordings import course
 
 import gradviz as gv
-from gradviz.live.widget import SCRIPT
-from gradviz.picture.page import static
+from gradviz.live.widget import SCRIPT, STYLES
+from gradviz.picture.page import static, styles
 from gradviz.picture.state import state
 
 PROBES = (Path(__file__).parent / "probes.js").read_text(encoding="utf-8")
@@ -113,7 +113,7 @@ def page(browser: Browser, states: dict[str, Any]) -> Iterator[Page]:
     strangers: list[str] = []
     page.on("request", lambda request: strangers.append(request.url))
     page.set_content(PAGE)
-    page.add_style_tag(content=static("live.css"))
+    page.add_style_tag(content=styles(*STYLES))
     page.evaluate(
         "async script => { window.gv = await import(script); }", module_of(static(SCRIPT))
     )
@@ -179,7 +179,7 @@ def test_text_is_never_markup(page: Page) -> None:
         """evil => { const s = structuredClone(S.detach);
         Object.assign(s, {sentence: evil, error: evil, printed: evil, alt: evil});
         for (const c of Object.values(s.cards))
-            Object.assign(c, {key: evil + c.key, label: evil, facts: [[evil, evil]]});
+            Object.assign(c, {key: evil + c.key, facts: [[evil, evil]]});
         for (const r of s.table) r.cells.fill(evil);
         P.setCode({text: evil, first: 1}); P.show(s); P.select("n0"); }""",
         evil,
@@ -296,22 +296,61 @@ def test_keys_that_are_used_do_not_reach_the_notebook(page: Page) -> None:
     assert page.locator("[data-lm-suppress-shortcuts]").count() == 1
 
 
-def test_facts_stand_under_the_picture_and_move_nothing_while_a_card_is_only_pointed_at(
-    page: Page,
+IN_SIGHT = """card => {
+    const box = selector => document.querySelector(`#one ${selector}`).getBoundingClientRect();
+    const [frame, own] = [box(".gv-view"), box(`[data-gv="${card}"]`)];
+    return own.left >= frame.left && own.right <= frame.right && own.top >= frame.top && own.bottom <= frame.bottom;
+}"""
+PLACES = """() => [...document.querySelectorAll(
+    "#one > *, .gv-view, .gv-strip, .gv-toolbar, .gv-tool, #one summary, #two")].map(e => {
+        const {x, y, width, height} = e.getBoundingClientRect();
+        return [e.className, x, y, width, height];
+    })"""
+
+
+@pytest.mark.parametrize("width", [360, 880])
+def test_pointing_at_a_card_moves_nothing_and_what_is_left_out_of_its_facts_is_said(
+    page: Page, width: int
 ) -> None:
-    page.set_viewport_size({"width": 920, "height": 600})
+    page.evaluate("width => { document.getElementById('one').style.width = `${width}px`; }", width)
     show(page, "detach")
-    for one in page.locator("#one .gv-node").all():
-        one.hover()
+    places = page.evaluate(PLACES)
+    hidden = []
+    cards = page.locator("#one .gv-node").evaluate_all("all => all.map(e => e.dataset.gv)")
+    in_sight = [one for one in cards if page.evaluate(IN_SIGHT, one)]
+    assert len(in_sight) > 1
+    for one in in_sight:
+        page.locator(f'#one [data-gv="{one}"]').hover()
         page.locator(".gv-facts").wait_for()
+        assert page.evaluate(PLACES) == places
         facts, view = page.locator(".gv-facts").bounding_box(), page.locator(".gv-view")
         around = view.first.bounding_box()
         assert facts is not None
         assert around is not None
         assert facts["y"] >= around["y"] + around["height"]
-        assert facts["height"] <= 40
+        hidden.append(
+            page.locator(".gv-facts").evaluate("e => e.scrollHeight > e.clientHeight + 1")
+        )
+        assert page.locator(".gv-facts-more").is_visible() == hidden[-1]
         page.mouse.move(2, 2)
         page.locator(".gv-facts").wait_for(state="hidden")
+        assert page.evaluate(PLACES) == places
+    assert any(hidden)
+
+
+def test_only_the_card_that_is_told_of_is_described_by_its_facts(page: Page) -> None:
+    show(page, "detach")
+    page.locator(".gv-view").focus()
+    page.keyboard.press("Tab")
+    for key in ("ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+        told = page.locator("[aria-describedby]")
+        assert told.get_attribute("data-gv") == page.evaluate("document.activeElement.dataset.gv")
+        facts = page.locator(f"#{told.get_attribute('aria-describedby')}")
+        title = page.evaluate("now.cards[document.activeElement.dataset.gv].key")
+        assert facts.locator(".gv-facts-title").text_content() == title
+    page.keyboard.press("Tab")
+    assert page.locator("[aria-describedby]").count() == 0
 
 
 # --- pan and zoom ---------------------------------------------------------------------------------
@@ -335,13 +374,6 @@ def test_a_picture_starts_readable_and_fit_shows_the_whole(page: Page) -> None:
     assert page.evaluate(INSIDE)
     page.get_by_role("button", name="Reset").click()
     assert page.evaluate(TEXT_SIZE) >= 11.99
-
-
-IN_SIGHT = """card => {
-    const box = selector => document.querySelector(`#one ${selector}`).getBoundingClientRect();
-    const [frame, own] = [box(".gv-view"), box(`[data-gv="${card}"]`)];
-    return own.left >= frame.left && own.right <= frame.right && own.top >= frame.top && own.bottom <= frame.bottom;
-}"""
 
 
 def test_a_large_picture_starts_with_its_first_card_and_shows_a_lit_one(

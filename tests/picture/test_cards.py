@@ -14,7 +14,6 @@ from gradviz.picture import dot, fold
 from gradviz.picture.arrange import arranged
 from gradviz.picture.cards import scene as cards
 from gradviz.picture.figure import Figure
-from gradviz.picture.state import state
 
 
 def titles(graph: Graph) -> list[str]:
@@ -366,8 +365,6 @@ def test_a_small_card_of_two_leaves_is_not_told_as_one() -> None:
     assert y.grad_fn is None
     assert [a.label for a in figure.scene.arrows] == ["✂ no_grad · no gradient back × 2"]
     assert "small card: the same leaves<" in figure.dot.source
-    labels = [card["label"] for card in state(figure)["cards"].values()]
-    assert "x and w, names of leaves" in labels
 
 
 def test_a_line_that_ran_again_folds_without_its_leaf_and_its_last_result() -> None:

@@ -35,7 +35,7 @@ def test_the_keys_of_the_contract_and_plain_json() -> None:
     )
     assert json.loads(json.dumps(shown)) == shown
     for card in shown["cards"].values():
-        assert set(card) == {"key", "look", "label", "facts", "line", "lit", "opens", "memory"}
+        assert set(card) == {"key", "look", "facts", "line", "lit", "opens", "memory"}
         assert all(
             len(fact) == 2 and all(isinstance(part, str) for part in fact) for fact in card["facts"]
         )

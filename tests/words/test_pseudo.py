@@ -165,7 +165,6 @@ def in_state(shown: dict[str, Any]) -> Iterator[Text]:
     for card in shown["cards"].values():
         yield Text("name", card["key"])
         yield from (Text("row", row) for row in card["look"].splitlines())
-        yield Text("row", card["label"])
         for label, value in card["facts"]:
             yield Text("label", label)
             yield Text("fact", value)

@@ -62,7 +62,7 @@ def fields_of(sentence: str) -> dict[str, str]:
 # Sections whose keys are those of an enumeration or of a finding: not written down where said.
 BY_NAME = {
     *("symptom", "ruled_out", "mend", "cause", "answer_column", "verdict", "obstacle"),
-    *("cut", "card_kind", "legend", "belief", "note"),
+    *("cut", "legend", "belief", "note"),
     *("cutter", "wrong_use", "saved", "column", "param_count"),
     *("alarm_count", "alarm_part", "state_of", "fades"),
     *("params", "param_state", "param_column"),
@@ -70,7 +70,6 @@ BY_NAME = {
 NAMES = {
     "symptom": {symptom.name.lower() for symptom in OF_A_GRADIENT},
     "cause": {cause.value for cause in Cause},
-    "card_kind": {*theme.CARDS, "tags"},
     "legend": set(theme.LEGEND),
     "cut": {reason.name.lower() for reason in CutReason},
     "mend": {reason.name.lower() for reason in CutReason},
@@ -244,7 +243,7 @@ NOT_OURS = {
     "picture/dot.py": {"ALLOWED"},  # attributes of DOT
     "picture/figure.py": {"GROUND"},  # markup
     "picture/inline.py": {"IMAGE"},  # markup
-    "picture/page.py": {"CANVAS", "POLICY"},  # a selector of CSS, a policy
+    "picture/page.py": {"CANVAS", "LEGEND", "POLICY"},  # selectors of CSS, a policy
     "picture/render.py": {"_CHILD"},  # a program
     "picture/theme.py": {"SANS", "MONO"},  # fonts
     "live/widget.py": {"EXPECTED"},  # of errors about arguments

@@ -649,7 +649,7 @@ def _strokes(outline: Outline) -> str:
         "region": any(frame.kind == "no_grad" for frame in outline.frames),
     }
     return "".join(
-        _words(say(f"legend.{kind}"), theme.LEGEND_STROKES.get(kind, "#333333"))
+        _words(say(f"legend.{kind}"), theme.LEGEND_STROKES.get(kind, theme.LEGEND_INK))
         for kind, is_there in there.items()
         if is_there
     )

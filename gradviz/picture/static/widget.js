@@ -154,6 +154,7 @@ var ENGLISH = {
   unreadable: "This picture could not be read.",
   hint: "Drag to see the rest, or",
   click_a_card: "Click a card: where does its gradient go?",
+  more_facts: "… click it for the rest",
   zoom_in: "Zoom in",
   zoom_out: "Zoom out",
   fit: "Fit",
@@ -925,33 +926,43 @@ function cardAround(target) {
 // src/strip.js
 function makeStrip(prefix) {
   const facts = makeElement("div", { className: "gv-facts", id: `${prefix}-facts`, hidden: true });
+  const left = { className: "gv-facts-more", ariaHidden: "true", hidden: true };
+  const more = makeElement("span", left, sentence("more_facts"));
   const legend = makeElement("p", { className: "gv-legend" });
-  const box = makeElement("div", { className: "gv-strip" }, legend, facts);
+  const box = makeElement("div", { className: "gv-strip" }, legend, facts, more);
   let about = null;
   let pinned = null;
   let timer = 0;
   let told = "";
   function write(card) {
     facts.hidden = !card;
-    legend.hidden = Boolean(card) || !told;
+    legend.classList.toggle("gv-hidden", Boolean(card));
     facts.classList.toggle("gv-pinned", Boolean(card) && card === pinned);
-    if (!card) return;
+    facts.replaceChildren(...card ? tellFacts(card) : []);
+    more.hidden = !card || card === pinned || facts.scrollHeight <= facts.clientHeight + 1;
+  }
+  function tellFacts(card) {
     const list = makeElement("dl");
     for (const [label, value] of card.facts ?? []) {
       list.append(makeElement("div", {}, makeElement("dt", {}, label), makeElement("dd", {}, String(value))));
     }
     const title = makeElement("p", { className: "gv-facts-title" }, card.key);
     const opens = card.opens ? sentence("opens", { name: card.opens }) : "";
-    facts.replaceChildren(title, list, makeElement("p", { className: "gv-facts-opens", hidden: !opens }, opens));
+    return [title, list, makeElement("p", { className: "gv-facts-opens", hidden: !opens }, opens)];
+  }
+  function describe2(element) {
+    about?.removeAttribute("aria-describedby");
+    about = element;
+    about?.setAttribute("aria-describedby", facts.id);
   }
   function open(element, card) {
     clearTimeout(timer);
-    about = element;
+    describe2(element);
     write(card);
   }
   function close() {
     clearTimeout(timer);
-    about = null;
+    describe2(null);
     write(pinned);
   }
   const keep = () => clearTimeout(timer);
@@ -988,12 +999,11 @@ function makeStrip(prefix) {
     tell(signs, notes) {
       const text = JSON.stringify([signs, notes]);
       if (text === told) return;
-      told = signs.length || notes.length ? text : "";
+      told = text;
       const words = signs.map(([kind, word]) => makeElement("span", { className: `gv-sign-${kind}` }, word));
-      const hint = signs.length ? [makeElement("span", { className: "gv-hint-card" }, sentence("click_a_card"))] : [];
+      const hint = makeElement("span", { className: "gv-hint-card" }, sentence("click_a_card"));
       const below = notes.map((note) => makeElement("span", { className: "gv-note" }, note));
-      legend.replaceChildren(...words, ...hint, ...below);
-      if (!about) write(pinned);
+      legend.replaceChildren(...words, hint, ...below);
     }
   };
 }
@@ -1591,7 +1601,11 @@ function makeSaveMenu(read) {
   add(sentence("copy_png"), ({ svg }) => copy("image/png", drawPng(svg)), copied, notCopied);
   const asText = (svg) => new Blob([svg], { type: "text/plain" });
   add(sentence("copy_svg"), ({ svg }) => copy("text/plain", asText(svg)), copied, notCopied);
-  opener.addEventListener("click", () => turn(Boolean(menu.hidden)));
+  element.addEventListener("mousedown", (event) => event.preventDefault());
+  opener.addEventListener("click", () => {
+    turn(Boolean(menu.hidden));
+    opener.focus({ preventScroll: true });
+  });
   element.addEventListener("keydown", (event) => {
     if (menu.hidden || event.key !== "Escape") return;
     event.stopPropagation();
@@ -1831,7 +1845,7 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     const svg = state.svg ? clean(state.svg) : null;
     drawnSvg = state.svg;
     drawing = new Drawing(svg);
-    frame.hidden = toolbar.element.hidden = !svg;
+    frame.hidden = toolbar.element.hidden = strip.element.hidden = !svg;
     standIn.hidden = Boolean(svg);
     standIn.replaceChildren(...svg ? [] : describe(state));
     if (!svg) return stage.replaceChildren();
@@ -1844,7 +1858,7 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   }
   function labelCard(cardId) {
     const change2 = changes.get(cardId);
-    const card = drawing.textOf(cardId) || (cards[cardId]?.label ?? cardId);
+    const card = drawing.textOf(cardId) || (cards[cardId]?.key ?? cardId);
     const label = change2 ? sentence("marked_card", { card, mark: sentence(change2) }) : card;
     drawing.cards.get(cardId)?.setAttribute("aria-label", label);
     drawing.cards.get(cardId)?.setAttribute("aria-pressed", String(cardId === selected));
@@ -2019,7 +2033,6 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     const [card, box] = [cards[cardId], drawing.boxOf(cardId)];
     if (!card || !box) return;
     if (!isPlacing) view.reveal(target.getBoundingClientRect());
-    target.setAttribute("aria-describedby", `${prefix}-facts`);
     focusRing.replaceChildren(makeOutline("gv-mark-focus", growBox(box, 6)));
     if (!isPlacing) strip.open(target, card);
   });
