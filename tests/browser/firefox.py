@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from processes import running
 from websocket import WebSocket, create_connection
 
 NAMES = ("firefox", "firefox-esr")
@@ -109,29 +110,18 @@ def firefox(program: str, home: Path) -> Iterator[Firefox]:
     """Run a Firefox whose profile lies in ``home``."""
     log = home / "firefox.log"
     command = [program, "--headless", "--no-remote", "--profile", str(home)]
-    with log.open("wb") as file:
-        running = subprocess.Popen(
-            [*command, "--remote-debugging-port", "0"], stdout=file, stderr=subprocess.STDOUT
-        )
-    try:
+    with running([*command, "--remote-debugging-port", "0"], log) as process:
         socket = create_connection(
-            f"{_address(log, running)}/session", timeout=PATIENCE, suppress_origin=True
+            f"{_address(log, process)}/session", timeout=PATIENCE, suppress_origin=True
         )
         yield Firefox(socket)
         socket.close()
-    finally:
-        running.terminate()
-        try:
-            running.wait(20)
-        except subprocess.TimeoutExpired:
-            running.kill()
-            running.wait(20)
 
 
-def _address(log: Path, running: subprocess.Popen[bytes]) -> str:
+def _address(log: Path, process: subprocess.Popen[bytes]) -> str:
     """Wait until Firefox says where it listens."""
     end = time.monotonic() + START
-    while time.monotonic() < end and running.poll() is None:
+    while time.monotonic() < end and process.poll() is None:
         if found := LISTENING.search(log.read_text(errors="replace")):
             return found[1]
         time.sleep(0.1)

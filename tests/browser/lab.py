@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Page, Route
+from processes import running
 
 ROOT = Path(__file__).parents[2]
 ARTEFACTS = ROOT / "tests" / "artefacts"  # screenshots to look at
@@ -98,19 +99,8 @@ def jupyterlab(home: Path) -> Iterator[Lab]:
         "--LabApp.extension_manager=readonly",
         f"--ContentsManager.pre_save_hook={HOOK}",  # as `make lab` does
     ]
-    with (home / "server.log").open("wb") as log:
-        server = subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT
-        )
-    try:
+    with running(command, home / "server.log", folder, environment) as server:
         yield Lab(_address(server, home, token), token, folder, contacts)
-    finally:
-        server.terminate()
-        try:
-            server.wait(30)
-        except subprocess.TimeoutExpired:  # it waits for a kernel; no test is about how it ends
-            server.kill()
-            server.wait(30)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lab import SETTINGS
+from processes import running
 from shown_cells import KERNEL
 
 ROOT = Path(__file__).parents[2]
@@ -100,24 +101,9 @@ def served(command: Sequence[str | Path], port: int, home: Path) -> Iterator[str
     """Run a server on a port of this machine; its address."""
     url = f"http://127.0.0.1:{port}/"
     log = home / "server.log"
-    with log.open("wb") as file:
-        server = subprocess.Popen(
-            [*map(str, command)],
-            cwd=home,
-            env=surroundings(home),
-            stdout=file,
-            stderr=subprocess.STDOUT,
-        )
-    try:
+    with running(command, log, home, surroundings(home)) as server:
         _wait_for(url, server, log)
         yield url
-    finally:
-        server.terminate()
-        try:
-            server.wait(30)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait(30)
 
 
 def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:

@@ -18,7 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "browser"))
+TESTS = Path(__file__).parents[1]
+sys.path.extend([str(TESTS), str(TESTS / "browser")])
 
 import shown_cells
 from lab import FLAGS, INSTALL, find_chromium, new_tab
@@ -251,7 +252,8 @@ def tried(name: str, browser: Browser) -> dict[str, str]:
 def row(name: str, found: dict[str, str]) -> str:
     """Return the row of a front end: what was looked at, and what was seen."""
     cells = [f"{FRONT_ENDS[name].title} {found.get('version', '')}".strip()]
-    cells += [found.get(what, "–").partition(":")[0] for what in LOOKS]
+    absent = "–" if "version" in found else "not installed"
+    cells += [found.get(what, absent).partition(":")[0] for what in LOOKS]
     return f"| {' | '.join(cells)} | `make front-ends ARGS={name}` |"
 
 
