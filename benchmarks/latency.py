@@ -21,8 +21,8 @@ from playwright.sync_api import Page, sync_playwright
 import gradviz as gv
 from benchmarks.common import conditions, spread, table
 
-TESTS = Path(__file__).parents[1] / "tests"
-sys.path.extend([str(TESTS), str(TESTS / "browser")])
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
 from lab import FLAGS, find_chromium, jupyterlab
 
 REPEATS = 50

@@ -18,8 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-TESTS = Path(__file__).parents[1]
-sys.path.extend([str(TESTS), str(TESTS / "browser")])
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "browser"))
 
 import shown_cells
 from lab import FLAGS, INSTALL, find_chromium, new_tab
