@@ -73,7 +73,7 @@ def _clips_all(asked: Silent, call: Call) -> bool:
 def clipped_scaled(asked: Silent) -> Explanation | None:
     """Tell of gradients of a loss that a GradScaler had scaled, and that were clipped before they
     were divided by the scale."""
-    scales = _scales(asked) if asked.training.has_scaler else ()
+    scales = _scales(asked) if asked.training.has_scaler else frozenset()
     for leaf in asked.leaves if scales else ():
         added: Moment | None = None
         for moment in asked.training.moments[leaf]:
