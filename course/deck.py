@@ -94,7 +94,7 @@ def decked(page: str, stop: Stop, book: dict[str, Any]) -> str:
     """Put the walk into an exported page, whose policy then allows for it."""
     head = f"<style>{STYLE}</style>\n</head>"
     bar = (
-        f'<header id="deck"><b>{html.escape(stop.title)}</b> <span id="deck-at"></span>'
+        f'<header id="deck"><h1>{html.escape(stop.title)}</h1> <span id="deck-at"></span>'
         '<span id="deck-keys">R: result · Page Down: next · <a href="index.html">Class</a></span>'
         f'<p id="deck-ask"></p></header>\n<script>{SCRIPT}</script>'
     )

@@ -22,6 +22,7 @@ from course.pages import Page as Shown
 
 ASKING = "00_copy_or_cut"  # has questions, and a screen of the class
 BUILT = sorted({ASKING, *sampled([book.name for book in books.notebooks()], 1)})
+SCREENS = {n: screen for n, _, screen in route.numbered() if screen.notebook in BUILT}
 WATCH = """window.broken = [];
     addEventListener("securitypolicyviolation", e => broken.push(`${e.violatedDirective} ${e.blockedURI}`));"""
 
@@ -190,11 +191,12 @@ def test_a_handout_is_one_sheet_of_a4_printed_on_both_sides(
     assert wide == [], "code runs into the picture"
 
 
+@pytest.mark.parametrize("number", SCREENS, ids=lambda number: SCREENS[number].scenario)
 def test_a_screen_of_the_class_walks_its_states_and_hides_what_comes_of_them(
-    site: Path, page: Page
+    site: Path, page: Page, number: int
 ) -> None:
     """On one screen of a projector, whatever is shown."""
-    number, _, screen = next(route.numbered())
+    screen = SCREENS[number]
     page.set_viewport_size({"width": 1280, "height": 720})
     page.goto(f"file://{site}/class/{route.place(number, screen)}?present")
     picture, said = page.locator(".gv-canvas"), page.locator(".gv-said")
@@ -203,19 +205,23 @@ def test_a_screen_of_the_class_walks_its_states_and_hides_what_comes_of_them(
         expect(page.locator("#deck-ask")).to_have_text(state.ask)
         for name, label in state.settings.items():
             choices = page.get_by_role("radiogroup", name=name)
-            expect(choices.get_by_role("radio", name=label, exact=True)).to_be_checked()
+            if choices.count():  # else a checkbox, whose two labels are its states
+                expect(choices.get_by_role("radio", name=label, exact=True)).to_be_checked()
         expect(picture).to_be_hidden()
         expect(said).to_be_hidden()
         page.keyboard.press("r")
         expect(picture).to_be_visible()
         expect(said).not_to_be_empty()
-        page.screenshot(path=ARTEFACTS / f"class-{at}.png")
+        page.screenshot(path=ARTEFACTS / f"class-{number}-{at}.png")
         size = "() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
         assert page.evaluate(size) == [1280, 720]
         if at < len(screen.states):
             page.keyboard.press("PageDown")
+    assert violations(page) == {}
     page.keyboard.press("PageUp")
-    expect(page.locator("#deck-at")).to_have_text(f"{len(screen.states) - 1} of 5")
+    expect(page.locator("#deck-at")).to_have_text(
+        f"{len(screen.states) - 1} of {len(screen.states)}"
+    )
     assert page.evaluate("() => broken") == []
 
 
@@ -247,6 +253,6 @@ def test_the_route_leads_to_enlarged_pages(whole_site: Path, page: Page) -> None
     assert len(screens) >= 5
     for link in screens:
         page.goto(link)
-        page.locator(".gv-view").first.wait_for()
+        page.locator("#deck-at").wait_for()  # the picture is hidden until R
         assert page.evaluate("() => document.documentElement.classList.contains('gv-present')")
         assert page.evaluate("() => broken") == []
