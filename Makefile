@@ -8,6 +8,7 @@ PY     := $(VENV)/bin/python
 LAB    := $(VENV)/.lab
 DEV    := $(VENV)/.dev
 MODELS := $(VENV)-models
+NEWS   := @jupyterlab/apputils-extension:announcements
 PIP    := $(PY) -m pip install --disable-pip-version-check --quiet
 
 # Compiled once, and not again in each of the hundred processes that the tests start.
@@ -33,10 +34,9 @@ help:
 	@echo "               all of what make test runs a sample of (make soak-tests): docs/soak_tests.md"
 	@echo "make clean     remove the environment and everything that the tools made"
 
-# Without the question whether JupyterLab may fetch news, which would stand over the first page. What is saved keeps its
-# pictures: a live view is known to its kernel alone.
+# What is saved keeps its pictures: a live view is known to its kernel alone.
 lab: $(LAB)
-	$(PY) -m jupyterlab --LabApp.default_url="/lab/tree/notebooks/index.ipynb" --LabApp.news_url=None \
+	$(PY) -m jupyterlab --LabApp.default_url="/lab/tree/notebooks/index.ipynb" \
 		--ContentsManager.pre_save_hook=gradviz.notebook.saving.keep_pictures \
 		$(if $(filter 0,$(shell id -u)),--allow-root)
 
@@ -91,6 +91,8 @@ $(LAB): requirements.txt constraints.txt pyproject.toml
 	@[ "$$(uname)" != Linux ] || echo "Where pip takes PyTorch's CUDA build, several GB more; README.md says how to avoid it."
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -r requirements.txt --editable .
+	@# or a question about news would stand over the first page
+	@$(PY) -m jupyterlab.labextensions disable --level=sys_prefix $(NEWS) >/dev/null
 	@touch $(LAB)
 
 $(DEV): $(LAB) requirements-dev.txt

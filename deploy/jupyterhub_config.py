@@ -40,7 +40,6 @@ c.JupyterHub.active_server_limit = int(os.environ.get("GRADVIZ_USERS", "30"))
 # for the cores
 c.Spawner.environment = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 c.Spawner.args = [
-    "--LabApp.news_url=None",
     "--ServerApp.terminals_enabled=False",
     # what is saved keeps its pictures: a live view is known to its kernel alone
     "--ContentsManager.pre_save_hook=gradviz.notebook.saving.keep_pictures",

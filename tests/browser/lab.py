@@ -32,7 +32,6 @@ FLAGS = (
     " --disable-component-update --disable-sync"
 ).split()
 SETTINGS = {
-    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
     # else cells out of sight have no picture to look at
     "notebook-extension/tracker": {"windowingMode": "none"},
     "docmanager-extension/plugin": {"autosave": False},

@@ -23,6 +23,8 @@ OPEN = """() => {
     return panel?.content?.widgets && panel.sessionContext?.session?.kernel?.status === "idle";
 }"""
 
+NEWS = "@jupyterlab/apputils-extension:announcements"  # asks whether it may fetch them
+
 # Answers and fine print start folded away.
 UNFOLD = """async () => {
     for (const command of ["notebook:expand-all-headings", "notebook:show-all-cell-outputs"])
@@ -181,6 +183,8 @@ def test_notebook_runs_and_shows_its_pictures(lab: Lab, tab: Tab, path: Path) ->
             ].count(alt)
         screenshot(page, f"{path.stem}-{theme.split()[-1].lower()}")
 
+    assert NEWS in page.evaluate("() => window.jupyterapp.info.disabled.matches")
+    assert page.get_by_text("Jupyter news").count() == 0
     assert not tab.strangers, "the page asked another machine"
     assert not lab.contacts.exists(), lab.contacts.read_text()
 
