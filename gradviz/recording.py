@@ -26,8 +26,8 @@ class Recording(Recorded):
         notes: what the recording lacks, in sentences; empty as a rule.
     """
 
-    def __init__(self, max_events: int, values: bool) -> None:
-        super().__init__(max_events, values, Names)
+    def __init__(self, max_events: int, values: bool, summaries: bool) -> None:
+        super().__init__(max_events, values, summaries, Names)
 
     def explain(self, *subjects: Any, error: BaseException | None = None) -> Any:
         """Explain why a gradient is None, zero or wrong, or why this raised: ``gv.explain`` with
@@ -132,13 +132,19 @@ class Recording(Recorded):
         return self.figure()._repr_mimebundle_(include, exclude)
 
 
-def record(*misplaced: Any, max_events: int = 100_000, values: bool = False) -> Recording:
+def record(
+    *misplaced: Any, max_events: int = 100_000, values: bool = False, summaries: bool = False
+) -> Recording:
     """Record what autograd does in a block, and what it leaves no trace of.
 
     Args:
         max_events: how many events are kept; the oldest are dropped and the notes say how many.
         values: copy small values (at most 8 elements) from other devices than the CPU too; that
             waits for them.
+        summaries: tell of larger tensors too how their numbers are spread (mean, deviation, range,
+            histogram, zeros, NaN), up to ten million elements each. That reads every tensor when it
+            is recorded, so recording gets much slower; other devices than the CPU are read only
+            with ``values=True``.
 
     Returns:
         A context manager that becomes the Recording.
@@ -163,4 +169,5 @@ def record(*misplaced: Any, max_events: int = 100_000, values: bool = False) -> 
         raise given.refused("record()", misplaced[0], expected)
     given.count("max_events=", max_events, "100_000")
     given.flag("values=", values)
-    return Recording(max_events, values)
+    given.flag("summaries=", summaries)
+    return Recording(max_events, values, summaries)

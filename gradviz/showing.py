@@ -71,13 +71,23 @@ def show(
     given = list(_flat(tensors))
     _check(given, view)
     known = names if names is not None else _caller_names(sys._getframe(1), tensors)
-    graph = capture(*given, names=known, model=model)
-    if names is None:
-        graph = _behind_roots(graph)
+    as_nodes = model is None or view == "nodes" or not fold
+    graph = _graph(given, names, known, model, summaries=as_nodes)
     if view is None:  # a model is an outline, everything else is drawn node by node
         view = "cards" if is_wanted(graph) and fold else "nodes"
+        if view == "nodes" and not as_nodes:  # the few of a small model
+            graph = _graph(given, names, known, model, summaries=True)
     name = _name_of(around, known, model)
     return Figure(graph, view=view, focus=focus, depth=depth, around=name, fold=fold)
+
+
+def _graph(
+    given: list[Any], names: Any, known: Mapping[str, Any], model: Any, *, summaries: bool
+) -> Graph:
+    """Capture what is drawn. An outline has no card for a tensor, so for it no large one is
+    read."""
+    graph = capture(*given, names=known, model=model, summaries=summaries)
+    return _behind_roots(graph) if names is None else graph
 
 
 def _shown_recording(recording: Any, names: Any, model: Any, view: Any, **asked: Any) -> Figure:

@@ -69,8 +69,9 @@ export class Drawing {
    * Returns all that stands on a card, line by line: what a screen reader says of it.
    *
    * @param {string} cardId
+   * @param {[string, string][]} [spoken] What stands there in signs, each with its words.
    */
-  textOf(cardId) {
+  textOf(cardId, spoken = []) {
     let said = "";
     let look = "";
     for (const line of this.cards.get(cardId)?.querySelectorAll("text") ?? []) {
@@ -79,6 +80,7 @@ export class Drawing {
       const pause = look === before ? " " : ", "; // what looks like the line before may go on with it
       said += (said && pause) + (line.textContent ?? "").trim();
     }
+    for (const [signs, words] of spoken) said = said.replace(signs, () => words);
     return said;
   }
 

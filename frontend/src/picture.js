@@ -113,7 +113,7 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   /** @param {string} cardId */
   function labelCard(cardId) {
     const change = changes.get(cardId);
-    const card = drawing.textOf(cardId) || (cards[cardId]?.key ?? cardId);
+    const card = drawing.textOf(cardId, cards[cardId]?.spoken) || (cards[cardId]?.key ?? cardId);
     const label = change ? sentence("marked_card", { card, mark: sentence(change) }) : card;
     drawing.cards.get(cardId)?.setAttribute("aria-label", label);
     drawing.cards.get(cardId)?.setAttribute("aria-pressed", String(cardId === selected));

@@ -83,6 +83,8 @@ export interface Card extends Arrow {
   opens?: string;
   /** Of several equal modules all that open, the first of them by a click; left out elsewhere. */
   members?: string[];
+  /** What stands on it in signs, and the words for it; left out where nothing does. */
+  spoken?: [string, string][];
 }
 
 /** A tensor in the table. `cells` stand in the order of `COLUMNS`; `card` is the id of its card, or "". */

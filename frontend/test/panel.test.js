@@ -38,6 +38,12 @@ test("all areas of a state are written", () => {
   assert.equal(find(".gv-view").getAttribute("aria-label"), "alt of the picture");
 });
 
+test("signs on a card are said in words", () => {
+  const state = makeState(["a", "b"]);
+  panel.show({ ...state, cards: { ...state.cards, n0: { ...state.cards.n0, spoken: [["card 0", "mean $& 0"]] } } });
+  assert.deepEqual(["n0", "n1"].map((id) => card(id).getAttribute("aria-label")), ["mean $& 0", "card 1"]);
+});
+
 test("without a picture stand why, and all of it in words", () => {
   panel.show(makeState([], { svg: "", problem: "too large", text: "the twin" }));
   assert.deepEqual([textOf(".gv-problem"), textOf(".gv-twin")], ["too large", "the twin"]);

@@ -135,12 +135,34 @@ class Former(NamedTuple):
     line: int | None  # where the variable was this tensor; None where that is not certain
 
 
+class Summary(NamedTuple):
+    """How the numbers of a large tensor are spread. NaN and infinities are counted, and left out of
+    everything else.
+
+    mean, std, min and max are None where no number is left, and where there is no order or no such
+    number: complex numbers, the std of one. min and max are of the tensor's own kind: bool, int or
+    float. ``bins`` counts the numbers between min and max in steps of equal width; empty where all
+    are equal.
+    """
+
+    numel: int
+    mean: float | None
+    std: float | None  # with torch's own correction, n - 1
+    min: float | bool | None
+    max: float | bool | None
+    zeros: int
+    nan: int
+    inf: int
+    bins: tuple[int, ...] = ()
+
+
 class Tensor(NamedTuple):
     """One state of one tensor object. An in-place write gives the same object (``object_id``) a new
     state.
 
     None means "not known" for shape, stride, storage_offset, dtype, device, requires_grad, is_leaf,
-    version and storage_id; for name, grad, values and base_id it means "none".
+    version and storage_id; for name, grad, values and base_id it means "none", for summary that it
+    was not made.
     """
 
     id: int
@@ -161,6 +183,7 @@ class Tensor(NamedTuple):
     base_id: int | None  # the tensor that this one is a view of
     gradient_edge: GradientEdge | None
     former: Former | None = None  # None: the name is its own
+    summary: Summary | None = None  # of more elements than ``values`` shows
 
     @property
     def code_name(self) -> str:
@@ -639,7 +662,7 @@ _hints: dict[type, list[Any]] = {}
 def _decode(kind: Any, value: Any) -> Any:
     """Turn JSON lists and strings back into the records and enums that ``kind`` (a type hint)
     names."""
-    if value is None or kind in (int, str, bool, Any):
+    if value is None or kind in (int, float, str, bool, Any):
         return value
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if origin in (Union, types.UnionType):

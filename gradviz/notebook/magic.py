@@ -38,6 +38,7 @@ EXPECTED = {
     "focus": ("transformer.h.5, or several modules with commas between",),
     "around": ("loss, or another name of a tensor, or the path of a parameter",),
     "fold": ("yes", "no"),
+    "summaries": ("yes", "no"),
 }
 
 
@@ -69,7 +70,7 @@ def options(first_line: str) -> dict[str, str]:
 
 
 def _is_option(name: str, value: str) -> bool:
-    if name in ("view", "fold"):
+    if name in ("view", "fold", "summaries"):
         return value in EXPECTED[name]
     if name == "depth":
         return value.isdecimal()
@@ -143,7 +144,8 @@ class _Cells:
         self.asked = False
         cell_options = _marked(info.raw_cell)
         if cell_options is not None:
-            recording = record().look_into(self.namespace)
+            asked = cell_options.get("summaries") == "yes"
+            recording = record(summaries=asked).look_into(self.namespace)
             recording.__enter__()
             self.running = _Running(info.raw_cell, recording, cell_options)
 

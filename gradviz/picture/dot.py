@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from gradviz.picture import theme
 from gradviz.picture.arrange import side_by_side
 from gradviz.picture.levels import Plan, plan
-from gradviz.picture.scene import Arrow, Box, Card, Row, Scene
+from gradviz.picture.scene import Arrow, Box, Card, Chart, Row, Scene
 from gradviz.picture.theme import RowLook, text_width
 from gradviz.words.plain import shorten, visible
 from gradviz.words.speech import say
@@ -41,6 +41,8 @@ PAUSES, FRAME_PAUSES = " · ", " · |, |: "
 CHIPS = ("state", "grad_fn", "untracked")  # what may stand beside a value
 PAIR_WIDTH, PAIR_HEIGHT, PAIR_GAP = 145, 16, 5  # points, of a value with a chip
 WIDTH_STEP, HEIGHT_STEP = 15, 24  # points, of boxes that several pictures share
+OF_VALUES = ("spread", "not_finite")
+CHART_WIDTH, CHART_HEIGHT, CHART_GAP = 72, 16, 4  # points, of the bars and beside them
 STRIP_CHARS = 27  # of a line that may break
 LINE = 8  # points; less free room than this in a card is not seen
 
@@ -355,7 +357,7 @@ def _table(kind: str, rows: tuple[Row, ...], chars: int, width: float = 0, heigh
     body, is_below = "", False
     for strip in _strips(rows, chars):
         body += _strip(strip, width, look.fill, is_below)
-        is_below = is_below or bool(strip.value or strip.look.fill)
+        is_below = is_below or bool(strip.value or strip.chart or strip.look.fill)
     body += f'<tr><td height="{below}"></td></tr>' if below > LINE else ""
     return (
         f'<<table border="{look.thick:g}" cellborder="0" cellspacing="2" cellpadding="2"{size}'
@@ -370,6 +372,7 @@ class Strip(NamedTuple):
     kind: str
     lines: list[str]
     value: str = ""
+    chart: Chart | None = None
 
     @property
     def look(self) -> RowLook:
@@ -379,7 +382,9 @@ class Strip(NamedTuple):
     @property
     def width(self) -> float:
         """Its width, in points."""
-        widest = max(_width(line, self.look) + 8 for line in self.lines)
+        widest = max((_width(line, self.look) + 8 for line in self.lines), default=0)
+        if self.chart:
+            return sum(_chart_widths(self.chart)) + 4
         if not self.value:
             return widest
         return widest + PAIR_GAP + _width(self.value, theme.ROWS["values"]) + 4
@@ -390,6 +395,8 @@ class Strip(NamedTuple):
         between cells."""
         if self.value:
             return PAIR_HEIGHT + 6
+        if self.chart:
+            return CHART_HEIGHT + 6
         n = len(self.lines)
         return n * 1.2 * self.look.size + (6 if self.look.fill else 4 * n + 2)
 
@@ -398,17 +405,29 @@ def _strips(rows: tuple[Row, ...], chars: int) -> list[Strip]:
     """Divide rows into strips. What follows a value is a chip beside it where there is room."""
     strips: list[Strip] = []
     shown = [row for row in rows if row.drawn]
-    for kind, same in groupby(shown, key=lambda row: row.kind):
+    for kind, group in groupby(shown, key=lambda row: row.kind):
+        same = list(group)
+        strips += [Strip(kind, [], chart=row.chart) for row in same if row.chart]
         lines = [line for row in same for line in _lines(row, chars)]
-        value = strips[-1] if strips and strips[-1].kind == "values" else None
-        if kind in CHIPS and value and len(value.lines) == 1:
-            pair = Strip(kind, lines[:1], value.lines[0])
+        value = _value_above(strips) if kind in CHIPS else None
+        if value is not None and len(strips[value].lines) == 1:
+            pair = Strip(kind, lines[:1], strips[value].lines[0])
             if pair.width <= PAIR_WIDTH:
-                strips[-1:] = [pair]
+                strips[value] = pair
                 lines = lines[1:]
         if lines:
             strips.append(Strip(kind, lines))
     return strips
+
+
+def _value_above(strips: list[Strip]) -> int | None:
+    """Return the place of a value below which nothing stands but how its numbers are spread."""
+    for place in reversed(range(len(strips))):
+        if strips[place].kind == "values":
+            return place
+        if strips[place].kind not in OF_VALUES:
+            break
+    return None
 
 
 def _lines(row: Row, chars: int) -> list[str]:
@@ -445,7 +464,7 @@ def _pair(strip: Strip, fill: str) -> str:
     value_width = _width(strip.value, value) + 4
     colour = strip.look.fill or theme.CHIP
     width = ceil(chip_width) + ceil(value_width) + PAIR_GAP
-    size = f' fixedsize="true" width="{width}" height="{PAIR_HEIGHT}"'
+    size = _fixed(width, PAIR_HEIGHT)
     cells = (
         f'<td width="{ceil(value_width)}" bgcolor="{fill}">{_text(strip.value, value)}</td>'
         f'<td width="{PAIR_GAP}"></td>'
@@ -453,6 +472,40 @@ def _pair(strip: Strip, fill: str) -> str:
         f"{_text(chip, strip.look)}</td>"
     )
     return f"<tr><td>{_grid(f'<tr>{cells}</tr>', 0, size)}</td></tr>"
+
+
+def _fixed(width: int, height: int) -> str:
+    """Write the attributes of a size."""
+    return f' fixedsize="true" width="{width}" height="{height}"'
+
+
+def _chart_widths(chart: Chart) -> tuple[int, int, int]:
+    """Return how wide the parts of a histogram are: the least number, the bars, the largest."""
+    low, high = (ceil(_width(text, theme.ENDS)) + CHART_GAP for text in (chart.low, chart.high))
+    return low, CHART_WIDTH + CHART_GAP, high
+
+
+def _chart(chart: Chart, fill: str) -> str:
+    """Write a histogram between the least and the largest number. What is of some has a bar."""
+    most, (low, middle, high) = max(chart.bins), _chart_widths(chart)
+    wide = CHART_WIDTH // len(chart.bins) - 1
+    bars = ""
+    for n in chart.bins:
+        full = ceil(n * CHART_HEIGHT / most)
+        parts = ((CHART_HEIGHT - full, theme.BAR_BED), (full, theme.BAR))
+        cells = "".join(
+            f'<tr><td{_fixed(wide, size)} bgcolor="{colour}"></td></tr>'
+            for size, colour in parts
+            if size
+        )
+        bars += f'<td width="{wide + 1}">{_grid(cells, 0)}</td>'
+    ends = (
+        f'<td width="{width}" bgcolor="{fill}">{_text(text, theme.ENDS)}</td>'
+        for text, width in ((chart.low, low), (chart.high, high))
+    )
+    between = f'<td width="{middle}">{_grid(f"<tr>{bars}</tr>", 0)}</td>'
+    row = f"<tr>{between.join(ends)}</tr>"
+    return f"<tr><td>{_grid(row, 0, _fixed(low + middle + high, CHART_HEIGHT))}</td></tr>"
 
 
 def _grid(rows: str, padding: int, look: str = "") -> str:
@@ -474,6 +527,8 @@ def _strip(strip: Strip, width: float, fill: str, is_below: bool) -> str:
     """
     if strip.value:
         return _pair(strip, fill)
+    if strip.chart:
+        return _chart(strip.chart, fill)
     look, lines = strip.look, strip.lines
     width = max(width, strip.width)
     if not look.fill:

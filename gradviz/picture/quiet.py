@@ -8,7 +8,8 @@ from collections import Counter
 from gradviz.graph.records import Graph
 from gradviz.picture.scene import Card, Scene
 
-PLAIN = frozenset({"code", "values", "state", "untracked"})  # rows that tell what a tensor is
+# rows that tell what a tensor is
+PLAIN = frozenset({"code", "values", "spread", "state", "untracked"})
 
 
 def quiet(scene: Scene, graph: Graph) -> Scene:

@@ -22,7 +22,8 @@ from gradviz.graph.records import (
     SavedTensor,
     Tensor,
 )
-from gradviz.picture.scene import Row
+from gradviz.picture.scene import Chart, Row
+from gradviz.words import spread
 from gradviz.words.speech import say, values_of
 from gradviz.words.words import Words, way, way_of, with_version
 
@@ -30,6 +31,20 @@ LISTED = 6  # nodes, contributions or runs of one card that are listed one by on
 LONG = 80  # characters of such a list
 BRIEF = 24  # characters of a sum on a card
 SHORT = 10  # characters of a name that is said again on its card
+
+
+def spread_rows(tensor: Tensor) -> list[Row]:
+    """Tell how the numbers of a large tensor are spread, and what of them is not finite."""
+    summary = tensor.summary
+    if summary is None:
+        return []
+    rows = []
+    if line := spread.told(summary):
+        chart = Chart(summary.bins, *spread.ends(summary)) if summary.bins else None
+        rows.append(Row("spread", line, spread.middle(summary) if chart else None, chart))
+    if alarm := spread.alarm(summary):
+        rows.append(Row("not_finite", alarm))
+    return rows
 
 
 class RowWriter:
@@ -74,7 +89,7 @@ class RowWriter:
             return kind, self.bare_rows(kind, calls, nodes)
         tensor = states[-1]
         rows = [Row("code", line) for line in self.code(states, calls)]
-        rows.append(self.values(states, calls))
+        rows += [self.values(states, calls), *spread_rows(tensor)]
         nodes = self.facts.gradient_order(nodes)
         if output is not None:
             rows.append(Row("state", say("label.output", n=output)))

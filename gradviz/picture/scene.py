@@ -10,17 +10,27 @@ from gradviz.words.speech import say
 LINES = 200  # cards, cuts or nodes that the text lists one by one
 
 
+class Chart(NamedTuple):
+    """A histogram: how many numbers there are in each step from the least to the largest, and what
+    these two are."""
+
+    bins: tuple[int, ...]
+    low: str
+    high: str
+
+
 class Row(NamedTuple):
-    """One line of a card. ``kind``: code, values, state, grad_fn, start, accumulate, stale,
-    untracked or cut.
+    """One line of a card. ``kind``: code, values, spread, not_finite, state, grad_fn, start,
+    accumulate, stale, untracked or cut.
 
     ``brief`` is what a picture has room for, where that is less than the text says: "" for nothing;
-    it may stand in two lines.
+    it may stand in two lines. ``chart`` stands above it.
     """
 
     kind: str
     text: str
     brief: str | None = None
+    chart: Chart | None = None
 
     @property
     def drawn(self) -> str:

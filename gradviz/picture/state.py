@@ -9,7 +9,7 @@ from itertools import compress
 from typing import Any, Protocol
 
 from gradviz.graph.facts import Facts, code_of
-from gradviz.graph.records import Call, Graph, Node, Tensor
+from gradviz.graph.records import Call, Graph, Node, Summary, Tensor
 from gradviz.picture import dot, explaining, render, table, text
 from gradviz.picture.explaining import Listing
 from gradviz.picture.outline.drawn import Drawn as OutlineDrawn
@@ -17,6 +17,7 @@ from gradviz.picture.outline.parameters import COLUMNS as PARAMETER_COLUMNS
 from gradviz.picture.outline.parameters import Line, Parameters
 from gradviz.picture.outline.states import id_of
 from gradviz.picture.scene import Arrow, Card, Scene
+from gradviz.words import spread
 from gradviz.words.plain import visible
 from gradviz.words.speech import say, values_of
 from gradviz.words.words import Words
@@ -286,8 +287,24 @@ class _Describer:
             "lit": lit,
             "opens": self.opens.get(card.id, ""),
             **({"members": [*self.members[card.id]]} if self.members.get(card.id) else {}),
+            **({"spoken": self.spoken(card)} if self.summary(card) else {}),
             "memory": [f"n{i}" for i in sorted(same)] if len(same) > 1 else [],
         }
+
+    def summary(self, card: Card) -> Summary | None:
+        """Return how the numbers of the tensor that a card stands for are spread."""
+        ids = () if card.inside else card.tensor_ids
+        return self.graph.tensor[ids[-1]].summary if ids else None
+
+    def spoken(self, card: Card) -> list[list[str]]:
+        """List what stands on a card in signs, each with its words for screen readers."""
+        summary = self.summary(card)
+        if summary is None:
+            return []
+        pairs = [[spread.middle(summary), spread.spoken(summary)]]
+        if words := spread.range_spoken(summary):
+            pairs.append([" ".join(spread.ends(summary)), words])
+        return [pair for pair in pairs if pair[0]]
 
     def line(self, card: Card, calls: list[Call]) -> int | None:
         """Return the line of the listing that made a card, where it is one."""
@@ -322,6 +339,7 @@ class _Describer:
         """Tell what is known of a tensor. An attribute of torch's is called as torch calls it."""
         yield "shape", table.word(None if t.shape is None else list(t.shape))
         yield say("fact.values"), t.values or ""
+        yield say("fact.spread"), "" if t.summary is None else spread.whole(t.summary)
         for name in ("dtype", "device", "requires_grad", "is_leaf", "retains_grad"):
             yield name, table.word(getattr(t, name))
         yield say("fact.version"), table.word(t.version)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from gradviz.graph.facts import Facts, sharing
 from gradviz.graph.records import Graph, Tensor
 from gradviz.picture.scene import LINES, Card
+from gradviz.words import spread
 from gradviz.words.plain import visible
 from gradviz.words.speech import FEW, say, values_of
 
@@ -83,15 +84,23 @@ def rows(graph: Graph, cards: Iterable[Card]) -> list[TableRow]:
 
 def _cells(facts: Facts, t: Tensor) -> tuple[str, ...]:
     """Write what ``print`` would say of a tensor, column by column."""
-    shape = word(None) if t.shape is None else say("label.shape", shape=list(t.shape))
     return (
-        t.values or shape,
+        value(t),
         grad(t, facts.grads_now[t.object_id], t.object_id in facts.had_grad),
         word(t.requires_grad),
         word(t.is_leaf),
         grad_fn(facts, t),
         word(t.version),
     )
+
+
+def value(t: Tensor) -> str:
+    """Write the values of a tensor: of a large one its shape, and how its numbers are spread."""
+    if t.values:
+        return t.values
+    shape = word(None) if t.shape is None else say("label.shape", shape=list(t.shape))
+    line = "" if t.summary is None else spread.whole(t.summary)
+    return say("spread.and", first=shape, second=line) if line else shape
 
 
 def word(value: object) -> str:

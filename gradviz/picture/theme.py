@@ -37,6 +37,8 @@ class RowLook(NamedTuple):
 ROWS: Final[dict[str, RowLook]] = {
     "code": RowLook(CODE_SIZE, "#1f2328", bold=True, mono=True, chars=30, lines=3),
     "values": RowLook(VALUE_SIZE, "#1f2328", chars=34),
+    "spread": RowLook(STATE_SIZE, "#333333"),
+    "not_finite": RowLook(STATE_SIZE, "#7a0012", "#f6c6c0", bold=True),
     "state": RowLook(STATE_SIZE, "#1f2328"),
     "grad_fn": RowLook(STATE_SIZE, "#5c4a00", "#fdf3c4", lines=4),
     "start": RowLook(STATE_SIZE, "#a83c00", bold=True),
@@ -47,6 +49,9 @@ ROWS: Final[dict[str, RowLook]] = {
 }
 
 
+ENDS: Final = RowLook(STATE_SIZE, "#444444")  # of the numbers at the sides of a histogram
+BAR: Final = "#2b7bba"  # of a histogram of values
+BAR_BED: Final = "#cfe3f3"
 CHIP: Final = "#cfe3f3"  # the ground of a word beside a value that has no colour of its own
 
 

@@ -39,6 +39,7 @@ from gradviz.graph.records import (
     SavedTensor,
     Source,
     Storage,
+    Summary,
     Tensor,
     Wrote,
 )
@@ -633,6 +634,7 @@ class Replay:
         name, former = self.whole.names.at_the_end(
             self.tensor_names[tensor_id], s.object, whole=step == len(self.whole.log)
         )
+        summary = s.values if type(s.values) is Summary else None
         return Tensor(
             tensor_id,
             name,
@@ -646,12 +648,13 @@ class Replay:
             s.is_leaf,
             s.retains_grad,
             None if s.grad is None else preview.of(*s.grad),
-            None if s.values is None else preview.values(s.values),
+            None if s.values is None or summary else preview.values(s.values),
             s.version,
             None if s.block is None else self.blocks[s.block],
             base,
             edge,
             former,
+            summary,
         )
 
     def _backward(self, run: Run, ran: list[int], call_id: int, step: int) -> Backward:

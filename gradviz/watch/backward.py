@@ -348,11 +348,11 @@ class Watch:
         if not isinstance(grad, torch.Tensor):
             return None
         try:
-            return tuple(grad.shape), self.recorder.objects.values(grad), None
+            return tuple(grad.shape), self.recorder.objects.elements(grad), None
         except Exception:
             return (
                 read(lambda: tuple(grad.shape)),
-                read(lambda: self.recorder.objects.values(grad)),
+                read(lambda: self.recorder.objects.elements(grad)),
                 None,
             )
 

@@ -30,10 +30,12 @@ from gradviz.graph.records import (
     Rows,
     SavedTensor,
     Storage,
+    Summary,
     Tensor,
 )
 from gradviz.watch import torch_private
 from gradviz.watch.identity import read
+from gradviz.watch.summaries import MOST, summary_of
 from gradviz.watch.walk import walk, without_collector
 from gradviz.words import given
 
@@ -43,6 +45,7 @@ def capture(
     names: Mapping[str, torch.Tensor] | None = None,
     model: torch.nn.Module | None = None,
     limit: int = 1_000_000,
+    summaries: bool = True,
 ) -> Graph:
     """Read the graph behind one or several tensors.
 
@@ -56,6 +59,8 @@ def capture(
             and ``Graph.modules`` lists all of them, also those that no path leads to.
         limit: read at most this many nodes, the nearest to the tensors. ``Graph.notes`` says so
             when it was reached.
+        summaries: tell of large tensors on the CPU how their numbers are spread: of the tensors
+            given, of the leaves and of named results, until ten million elements were read in all.
 
     Returns:
         The graph: nodes, edges, the tensors known by object (roots, named tensors, leaves) and
@@ -79,8 +84,9 @@ def capture(
         [('other', 'available', True), ('self', 'available', True)]
     """
     _check(tensors, names, model, limit)
+    given.flag("summaries=", summaries)
     with without_collector(), torch_private.unobserved():
-        return _Capture(tensors, names or {}, model, limit).graph()
+        return _Capture(tensors, names or {}, model, limit, summaries).graph()
 
 
 # ---- arguments -----------------------------------------------------------------------------------
@@ -221,6 +227,7 @@ class _Capture:
         names: Mapping[str, torch.Tensor],
         model: Any,
         limit: int,
+        summaries: bool,
     ) -> None:
         self.tensors: list[torch.Tensor] = []
         self.tensor_ids: dict[int, int] = {}  # by id(): every tensor here is held by self.tensors
@@ -246,6 +253,7 @@ class _Capture:
         self.find_gradient_edges()
         self.results = {(edge.node_id, edge.output_nr): i for i, edge in self.edge_of.items()}
         self.records: dict[tuple[Any, ...], SavedTensor] = {}
+        self.left = MOST if summaries else 0  # elements that may still be read
 
     def tensor_id(self, tensor: torch.Tensor) -> int:
         """Return the tensor's id; it gets the next one if it has none."""
@@ -390,10 +398,22 @@ class _Capture:
                 base_id,
                 self.edge_of.get(i),
                 None,
+                self.summary(i),
             )
         if unknown:
             total = len(self.tensors)
             self.notes.append(Note.of(NoteKind.UNKNOWN_SHAPES, n=unknown, tensors=total))
+
+    def summary(self, tensor_id: int) -> Summary | None:
+        """Summarise a large tensor, if the graph was asked for it or leads to it: variables that
+        are named and have nothing to do with it may be whole datasets."""
+        edge = self.edge_of.get(tensor_id)
+        belongs = tensor_id in self.roots or (edge and edge.node_id < len(self.walk.nodes))
+        found = None
+        if belongs and self.left:
+            found = summary_of(self.tensors[tensor_id], most=self.left)
+        self.left -= found.numel if found else 0
+        return found
 
     def graph(self) -> Graph:
         storage_ids, storages = shared_storages(self.tensors)

@@ -77,7 +77,7 @@ class State:
     is_leaf: bool | None
     retains_grad: bool | None
     version: int | None
-    values: Any  # nested list, or None
+    values: Any  # nested list, or None; a Summary where one was asked for
     grad: Any  # (shape, nested list or None), or None
     block: Block | None
     base: Object | None

@@ -399,19 +399,21 @@ class Objects:
             tracked,
         )
 
-    def values(self, t: torch.Tensor) -> Any:
+    def elements(self, t: torch.Tensor) -> Any:
         """Return the elements of a small tensor as a nested list, or None. Reading a GPU would wait
         for it: only if asked."""
         if t.numel() <= LIMIT and (t.is_cpu or (self.reads_gpu and not t.is_meta)):
             return t.tolist()
         return None
 
+    values = elements  # what a state keeps of a tensor's numbers
+
     def _grad(self, found: Object, t: torch.Tensor) -> Any:
         grad = t.grad
         if grad is None:
             return None
         self.grad_owner[id(grad)] = found
-        return tuple(grad.shape), read(lambda: self.values(grad))
+        return tuple(grad.shape), read(lambda: self.elements(grad))
 
     def _block(self, found: Object, t: torch.Tensor) -> Block | None:
         span = torch_private.storage_range(t)

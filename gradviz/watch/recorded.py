@@ -15,6 +15,7 @@ from gradviz.watch import torch_private
 from gradviz.watch.assemble import Assembled, Naming
 from gradviz.watch.entries import CallRecord, Looked, Object
 from gradviz.watch.recorder import Recorder
+from gradviz.watch.summarising import SummarisingRecorder
 from gradviz.words import given
 from gradviz.words.notes import note_text
 
@@ -52,9 +53,10 @@ class Recorded:
         self,
         max_events: int,
         values: bool,
+        summaries: bool,
         name: Callable[[list[CallRecord], Recorder], Naming],
     ) -> None:
-        self._recorder = Recorder(max_events, values)
+        self._recorder = (SummarisingRecorder if summaries else Recorder)(max_events, values)
         self._name = name
         # what it was made of, and the graph
         self._assembled: tuple[tuple[int, int], Assembled] | None = None

@@ -137,6 +137,8 @@ def _in_a_mode() -> bool:
 class Recorder(TorchFunctionMode):
     """The mode. Everything that it keeps is plain data or a weak reference."""
 
+    objects_of: type[Objects] = Objects
+
     def __init__(self, max_events: int, reads_gpu: bool) -> None:
         super().__init__()
         self.mark = _Mark()
@@ -162,7 +164,7 @@ class Recorder(TorchFunctionMode):
         self.dropped = 0
         self.failures: dict[str, int] = {}
         self.nodes = cuts.Nodes()
-        self.objects = Objects(reads_gpu, self.nodes.meet)
+        self.objects = self.objects_of(reads_gpu, self.nodes.meet)
         self.nodes.see, self.nodes.known, self.nodes.kin = (
             self.objects.see,
             self.objects.known,

@@ -331,6 +331,16 @@ def storage_range(tensor: torch.Tensor) -> tuple[int, int] | None:
     return (start, size) if start and size else None
 
 
+def lies_in_memory(tensor: torch.Tensor) -> bool:
+    """Tell whether all elements of a strided tensor lie in its storage: one that was made smaller
+    (``resize_(0)``, as sharding does) has none, and reading past it would end the process."""
+    span = storage_range(tensor)
+    if span is None:
+        return False
+    last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
+    return (tensor.storage_offset() + last + 1) * tensor.element_size() <= span[1]
+
+
 def is_functorch_wrapper(tensor: torch.Tensor) -> bool:
     """Tell whether this is a tensor as seen inside ``torch.func`` transforms."""
     try:

@@ -210,7 +210,8 @@ def reach(
     keys: dict[int, str] = {}
     for name, parameter in parameters:
         keys.setdefault(id(parameter), name)
-    graph = capture(*losses.values(), names={keys[id(p)]: p for _, p in parameters})
+    names = {keys[id(p)]: p for _, p in parameters}
+    graph = capture(*losses.values(), names=names, summaries=False)
     by_name = {t.name: t for t in graph.tensors if t.name}
     rows = []
     for root, (loss_name, one) in zip(graph.roots, losses.items(), strict=True):

@@ -241,7 +241,7 @@ class Subjects:
     def captured(self) -> Graph:
         """Return what torch still holds of the graph."""
         names = {n: self.live[i] for i, n in self.called.items() if i in self.live}
-        return capture(*self.given, names=names) if self.given else Graph()
+        return capture(*self.given, names=names, summaries=False) if self.given else Graph()
 
     @cached_property
     def ids(self) -> dict[int, int | None]:

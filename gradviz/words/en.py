@@ -55,6 +55,24 @@ VALUES = {
     "of_norm": "{values:values} of norm {norm}",
 }
 
+# how the numbers of a large tensor are spread: words/spread.py
+SPREAD = {
+    "mean": "{mean} ± {std}",
+    "range": "{low} … {high}",
+    "all_are": "all are {value}",
+    "others_are": "the others are {value}",
+    "zeros": "{n:# zero|# zeros}",
+    "true": "{n} True",
+    "false": "{n} False",
+    "nan": "{n} NaN",
+    "inf": "{n} inf",
+    "and": "{first} · {second}",
+    "drawn": "{line} {blocks}",
+    # for screen readers
+    "mean_spoken": "mean {mean}, standard deviation {std}",
+    "range_spoken": "from {low} to {high}",
+}
+
 # what a graph lacks, or what was out of the ordinary when it was recorded: by NoteKind
 NOTE = {
     "dropped": "the oldest {dropped} events were dropped: this recording keeps at most {kept} (record(max_events=...) keeps more)",
@@ -2308,6 +2326,7 @@ FACT = {
     "line": "line",
     "line_of_code": "{line}: {code}",
     "values": "values",
+    "spread": "numbers",
     "version": "version",
     "arrived": "gradient arrived",
     "sent": "gradient sent",
@@ -2732,7 +2751,7 @@ BELIEF = {
 
 # of %%gradviz and %gradviz why: notebook/magic.py, newest.py
 MAGIC = {
-    "help": "%%gradviz as the first line of a cell records the cell and draws it; options: view=cards or view=nodes, focus=a.module, depth=2, around=x, fold=no. %gradviz why in the next cell explains its error, or what the loss does to the model; %gradviz why x explains x",
+    "help": "%%gradviz as the first line of a cell records the cell and draws it; options: view=cards or view=nodes, focus=a.module, depth=2, around=x, fold=no, summaries=yes. %gradviz why in the next cell explains its error, or what the loss does to the model; %gradviz why x explains x",
     "not_known": "%gradviz {line} is not known. {help}",
     "cells_only": "{help}. It works in notebook cells and at the prompt only",
     "wanted": "expected names or expressions of this notebook that explain() takes: %gradviz why model loss",
@@ -2870,6 +2889,7 @@ SECTIONS = {
     "compare": COMPARE,
     "list": LIST,
     "values": VALUES,
+    "spread": SPREAD,
     "note": NOTE,
     "cutter": CUTTER,
     "change": CHANGE,

@@ -201,6 +201,8 @@ def test_the_first_line_says_how_the_picture_is_opened() -> None:
         f"%%gradviz around=h depth=0 fold=yes\n{model}loss.backward()",
         f"%%gradviz around=nobody\n{model}",
     )
+    (summed,) = run("%%gradviz summaries=yes\nimport torch\nh = torch.ones(9).cumsum(0)\n")
+    assert "5 ± 2.74 · 1 … 9" in text(summed[0])
     assert "Linear" in text(closed[0])
     assert "makes h" in text(around[0])
     assert "around= was given 'nobody'" in text(wrong[0])

@@ -368,6 +368,7 @@ def test_tensor_fields(a):
         "base_id": None,
         "gradient_edge": None,
         "former": None,
+        "summary": None,
     }
 
 

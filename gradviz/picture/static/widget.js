@@ -877,8 +877,9 @@ var Drawing = class {
    * Returns all that stands on a card, line by line: what a screen reader says of it.
    *
    * @param {string} cardId
+   * @param {[string, string][]} [spoken] What stands there in signs, each with its words.
    */
-  textOf(cardId) {
+  textOf(cardId, spoken = []) {
     let said = "";
     let look = "";
     for (const line of this.cards.get(cardId)?.querySelectorAll("text") ?? []) {
@@ -887,6 +888,7 @@ var Drawing = class {
       const pause = look === before ? " " : ", ";
       said += (said && pause) + (line.textContent ?? "").trim();
     }
+    for (const [signs, words] of spoken) said = said.replace(signs, () => words);
     return said;
   }
   /**
@@ -1858,7 +1860,7 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   }
   function labelCard(cardId) {
     const change2 = changes.get(cardId);
-    const card = drawing.textOf(cardId) || (cards[cardId]?.key ?? cardId);
+    const card = drawing.textOf(cardId, cards[cardId]?.spoken) || (cards[cardId]?.key ?? cardId);
     const label = change2 ? sentence("marked_card", { card, mark: sentence(change2) }) : card;
     drawing.cards.get(cardId)?.setAttribute("aria-label", label);
     drawing.cards.get(cardId)?.setAttribute("aria-pressed", String(cardId === selected));
