@@ -816,7 +816,7 @@ LISTED = LISTED.replace("F.cross", "nn.functional.cross")
 variant("a list beside a softmax", "not_moved/in_list", LISTED.format(layers=LAYERS))
 variant(
     "a ModuleList beside a softmax",
-    "not_logits/softmax_twice",
+    "not_logits/softmax_of_classes",
     LISTED.format(layers=f"nn.ModuleList({LAYERS})"),
 )
 
