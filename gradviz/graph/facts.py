@@ -56,10 +56,11 @@ SHAPE_OF_OTHER = frozenset(
 NO_MEMORY = frozenset(
     "backward autograd.grad grad requires_grad requires_grad_ retain_grad detach_".split()
 )
-# In place, and nothing of what was there before is left.
-OVERWRITING = frozenset(
-    "copy_ zero_ fill_ set_ normal_ uniform_ random_ exponential_ bernoulli_ data".split()
-)
+# In place, by values that no tensor gave, and with these nothing of what was there before is left.
+WIPING = frozenset("zero_ fill_ normal_ uniform_ random_ exponential_ bernoulli_".split())
+OVERWRITING = WIPING | {"copy_", "set_", "data"}
+# What gives another name to the memory of a tensor, without its history.
+DETACHED = frozenset({"data", "detach"})
 
 Site = tuple[tuple[str, int], str, str | None]  # (file, line), function and module of a call
 Key = TypeVar("Key")
@@ -157,6 +158,10 @@ class Facts:
     def writes(self) -> list[Wrote]:
         """Every write, in order."""
         return self._all(Wrote)
+
+    def writes_memory(self, event: Wrote) -> bool:
+        """Say whether the call that wrote can change numbers at all."""
+        return self.graph.call[event.call_id].function not in NO_MEMORY
 
     @property
     def errors(self) -> list[Raised]:
@@ -373,6 +378,16 @@ class Facts:
     def module_call(self) -> dict[int, ModuleCall]:
         """The calls of modules, by id."""
         return {call.id: call for call in self.graph.module_calls}
+
+    @cached_property
+    def calls_in_module(self) -> dict[int, list[Call]]:
+        """The ordinary calls that ran in the outermost call of a module, by its id."""
+        found = dict[int, list[Call]]()
+        for call in self.ordinary_calls:
+            *_, outermost = (None, *self.module_calls_around(call.module_call))
+            if outermost is not None:
+                found.setdefault(outermost, []).append(call)
+        return found
 
     def module_calls_around(self, call_id: int | None) -> Iterator[int]:
         """Go through a module call and those around it, from the inside."""

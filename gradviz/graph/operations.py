@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from gradviz.graph.facts import NO_MEMORY, Facts, grouped
+from gradviz.graph.facts import DETACHED, NO_MEMORY, Facts, grouped
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call, Cut, CutReason, Graph, NodeRan
 from gradviz.graph.training import Did, Training
@@ -42,6 +42,13 @@ class Operation(NamedTuple):
     reads: tuple[int, ...]
     sources: tuple[int | None, ...]
     makes: tuple[int, ...]
+
+
+class Aside(NamedTuple):
+    """Where a call wrote tracked values under another name of a tensor, and what gave that name."""
+
+    storage_id: int | None
+    reason: CutReason
 
 
 class Fate(Enum):
@@ -128,8 +135,8 @@ class Operations:
                 both = zip(reads, sources, strict=True)
                 sources = tuple(self._latest(aside, i, source) for i, source in both)
             made_by.update(dict.fromkeys(makes, at))
-            if (storage := self._aside_in(call)) is not None:
-                aside[storage] = at
+            if (written := self._aside(call)) is not None:
+                aside[written.storage_id] = at
             yield Operation(at, call, reads, sources, makes)
             at += 1
 
@@ -156,14 +163,16 @@ class Operations:
         results = (i for i in call.outputs if i not in call.inputs)
         return tuple(dict.fromkeys((*results, *written)))
 
-    def _aside_in(self, call: Call) -> int | None:
-        """Return the storage into which a call wrote tracked values through ``.data`` or a detached
-        name of another tensor; None: it did not."""
+    def _aside(self, call: Call) -> Aside | None:
+        """Return into what a call wrote tracked values through ``.data`` or a detached name of
+        another tensor; None: it did not."""
         for wrote in self.facts.writes_by_call.get(call.id, ()):
             maker = self.facts.maker.get(wrote.before_id)
-            is_name = maker is not None and maker.function in ("data", "detach")
-            if is_name and not wrote.alias and self.is_tracked(wrote.after_id):
-                return self.graph.tensor[wrote.after_id].storage_id
+            if maker is None or maker.function not in DETACHED or wrote.alias:
+                continue
+            if self.is_tracked(wrote.after_id):
+                reason = CutReason.DATA if maker.function == "data" else CutReason.DETACH
+                return Aside(self.graph.tensor[wrote.after_id].storage_id, reason)
         return None
 
     def _is_constant_in(self, storage: int | None, tensor_id: int) -> bool:
@@ -611,22 +620,15 @@ class Operations:
         were read under its own, by the operation's place: as the cut that it is."""
         found = {}
         for op in self.all:
-            storage = self._aside_in(op.call)
-            if storage is None:
+            aside = self._aside(op.call)
+            if aside is None:
                 continue
-            users = (self.all[user] for user in self.users[op.at])
-            used = {i for user in users for i in user.reads if self._is_constant_in(storage, i)}
+            into, users = aside.storage_id, (self.all[user] for user in self.users[op.at])
+            used = {i for user in users for i in user.reads if self._is_constant_in(into, i)}
             if used:
                 source = next(i for i in op.reads if self.is_tracked(i))
-                found[op.at] = Cut(op.call.id, source, min(used), self._how_aside(op.call))
+                found[op.at] = Cut(op.call.id, source, min(used), aside.reason)
         return found
-
-    def _how_aside(self, call: Call) -> CutReason:
-        """Return by what a call got the name of a tensor through which it wrote."""
-        before = (e.before_id for e in self.facts.writes_by_call[call.id] if not e.alias)
-        makers = (self.facts.maker.get(i) for i in before)
-        is_data = any(maker is not None and maker.function == "data" for maker in makers)
-        return CutReason.DATA if is_data else CutReason.DETACH
 
     def _results_without_gradient(self, op: Operation) -> set[int]:
         """List the results of an operation that carry no gradient, where others of it do; none,

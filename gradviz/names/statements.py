@@ -39,6 +39,12 @@ class Statements:
     def __init__(self, codes: Iterable[CodeType]) -> None:
         self.codes = list({id(code): code for code in codes if code is not None}.values())
 
+    @classmethod
+    def of(cls, recording: Any) -> Statements:
+        """Return the code that ran under a recording; none where there is no recording."""
+        sites = {} if recording is None else recording.sites()
+        return cls(code for site in sites.values() for code in site[::2])
+
     @cached_property
     def files(self) -> list[File]:
         """Each file, as ``executing`` has read it."""

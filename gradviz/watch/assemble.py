@@ -43,6 +43,7 @@ from gradviz.graph.records import (
     Tensor,
     Wrote,
 )
+from gradviz.graph.training import Training
 from gradviz.watch.functions import Role
 from gradviz.watch.stack import unfold
 from gradviz.watch.walk import without_collector
@@ -148,6 +149,11 @@ class Assembled:
         """Return the last state of an object in the whole graph."""
         found = self._ids.objects.get(known)
         return None if found is None else self._latest.get(found)
+
+    @cached_property
+    def training(self) -> Training:
+        """What was done with the gradients, in order."""
+        return Training(Facts.of(self.graph), self.owners_of_gradients)
 
     @cached_property
     def sites(self) -> dict[int, Site]:

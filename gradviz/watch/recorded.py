@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradviz.graph.records import Cut, Event, GradvizError, Graph, Tensor
+from gradviz.graph.training import Training
 from gradviz.watch import torch_private
 from gradviz.watch.assemble import Assembled, Naming
 from gradviz.watch.entries import CallRecord, Looked, Object
@@ -240,6 +241,11 @@ class Recorded:
         """Return the tensors that were the ``.grad`` of another one when a call met them first:
         object ids of both, the gradient's first."""
         return self._now().owners_of_gradients
+
+    @property
+    def training(self) -> Training:
+        """What was done with the gradients, in order."""
+        return self._now().training
 
     def sites(self) -> dict[int, tuple[Any, ...]]:
         """Return the code objects and positions of the user's frames in which each call was made,

@@ -19,7 +19,7 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import CutReason, GradvizError, Source
 from gradviz.names.bindings import binder_before
-from gradviz.names.position import display_name, locate
+from gradviz.names.position import callee_of, display_name, locate
 from gradviz.names.statements import Statements
 from gradviz.watch import torch_private
 from gradviz.watch.entries import Looked
@@ -30,11 +30,12 @@ from gradviz.why.explanation import Explanation, lines_of
 from gradviz.why.failing import Look, failing_looks, parts_of_module, starved
 from gradviz.why.messages import cause_of, read_error, waits_for_gradients
 from gradviz.why.paths import Asked
-from gradviz.why.reading import is_state, is_trained_leaf, with_parts
+from gradviz.why.reading import are_values, is_state, is_trained_leaf, with_parts
 from gradviz.why.rules.errors.failure import call_at
 from gradviz.why.rules.gradients.cut import cut
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.rules.whole.case import Case
+from gradviz.why.snapshots import used_as_it_was
 from gradviz.why.subjects import (
     apart,
     held_by,
@@ -149,12 +150,12 @@ def _of_error(bare: Bare, error: BaseException) -> Explanation:
         shown = _of_looks(bare, failing_looks(error)) or _of_looked(bare)
         if shown is not None:
             shown = _wider(shown, bare.ask(*bare.subjects) if bare.models else None) or shown
+        elif waits_for_gradients(text):
+            waited = bare.ask(*bare.subjects)
+            shown = waited if waited is not None and waited.cause.of_none else None
+        if shown is not None:
             note = say("bare.raised", error=f"{kind}: {text}"[:ERROR])
             return shown._replace(more=(note, *shown.more))
-        waited = bare.ask(*bare.subjects) if waits_for_gradients(text) else None
-        if waited is not None and waited.cause.of_none:
-            note = say("bare.raised", error=f"{kind}: {text}"[:ERROR])
-            return waited._replace(more=(note, *waited.more))
     handed = starved(error) if cause is Cause.NOT_A_PARAMETER else None
     case = Case(bare.subjects, bare.names, None, bare.recording, proven, bare.losses, (), handed)
     return explain_case(case, error)
@@ -297,33 +298,47 @@ def _reached(loss: Any, leaves: Sequence[Any]) -> list[Any]:
 
 
 def _of_snapshots(bare: Bare) -> Explanation | None:
-    """Tell of what ``state_dict()`` gave before a step, where the code uses it after the last
-    one."""
-    states = {n: v for n, v in bare.names.items() if is_state(v)}
-    if not states or bare.recording is None or not bare.models:
+    """Tell of what was to keep the values that parameters had, shares their memory, and is used
+    after a step."""
+    recording = bare.recording
+    kept = {n: v for n, v in bare.names.items() if is_state(v) or are_values(v)}
+    if not kept or recording is None or not bare.models:
         return None
-    sites = bare.recording.sites().values()
-    statements = Statements(code for site in sites for code in site[::2])
-    for name, state in states.items():
+    statements = Statements.of(recording)
+    for name, values in kept.items():
         taken = _taken_before_a_step(statements, name)
-        told = bare.ask(state, dict(bare.models)) if taken else None
-        if taken is not None and told is not None and told.cause is Cause.SHARED_SNAPSHOT:
-            calls = [call_at(taken)]
-            where = Words(bare.recording.graph).places(calls)
-            return told._replace(where=where, lines=lines_of(calls))
+        if taken is None and not _is_used_as_it_was(recording, values):
+            continue
+        told = bare.ask(values, dict(bare.models), names={name: values})
+        if told is not None and told.cause is Cause.SHARED_SNAPSHOT:
+            calls = [] if taken is None else [call_at(taken)]
+            where = Words(recording.graph).places(calls)
+            return told._replace(where=where, lines=lines_of(calls)) if calls else told
     return None
 
 
 def _taken_before_a_step(statements: Statements, name: str) -> Source | None:
     """Return the statement that gives a variable what ``state_dict()`` gives, where the last step
-    stands below it, and something else with that variable below that."""
-    steps = [(p.file, p.line) for p, _ in statements.calls("step")]
-    every = [source for source, _ in statements.mentions(name)]
-    taken = next((p for p in every if "state_dict(" in (p.code or "")), None)
-    if taken is None or not steps:
+    of that file stands below it, and something else with that variable below that."""
+    taken = next((p for p, node in statements.binds(name) if _calls(node, "state_dict")), None)
+    if taken is None:
         return None
-    is_between = (taken.file, taken.line) < max(steps) < (every[-1].file, every[-1].line)
-    return taken if is_between else None
+    steps = [p.line for p, _ in statements.calls("step") if p.file == taken.file]
+    used = [p.line for p, _ in statements.mentions(name) if p.file == taken.file]
+    return taken if steps and taken.line < max(steps) < max(used) else None
+
+
+def _calls(node: ast.AST, method: str) -> bool:
+    """Say whether a method of this name is called in a statement."""
+    calls = (n for n in ast.walk(node) if isinstance(n, ast.Call))
+    return any(callee_of(call.func) == method for call in calls)
+
+
+def _is_used_as_it_was(recording: Recorded, values: Any) -> bool:
+    """Say whether one of some values, which share the memory of others, is used as it was."""
+    facts = Facts.of(recording.graph)
+    found = map(recording.find, values.values() if isinstance(values, dict) else values)
+    return any(state is not None and used_as_it_was(facts, state) for state in found)
 
 
 # --- what does not require grad -------------------------------------------------------------------

@@ -168,6 +168,19 @@ def is_state(value: Any) -> bool:
     return all(plain) and all(type(name) is str for name in dict.keys(value))
 
 
+def are_values(value: Any) -> bool:
+    """Say whether it is a list of plain tensors, such as the values of parameters.
+
+    >>> are_values([torch.ones(2)]), are_values([]), are_values([torch.nn.Parameter(torch.ones(2))])
+    (True, False, False)
+    """
+    if type(value) not in (list, tuple) or not value:
+        return False
+    kinds = [type(t) for t in value]
+    plain = (issubclass(k, torch.Tensor) and not issubclass(k, torch.nn.Parameter) for k in kinds)
+    return all(plain)
+
+
 def _is_asked_about(value: Any) -> bool:
     """Say whether it is a module, an optimizer, or a leaf that is trained."""
     return is_trained_leaf(value) or issubclass(type(value), _OWN)

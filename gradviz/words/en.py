@@ -1594,6 +1594,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="what was computed inside of {node} is no part of the graph; it knows only the gradients of its inputs.",
         mend="compute {root} from {name} outside of that call (of a compiled module: leave that part uncompiled).",
     ),
+    (Cause.UNUSED_INPUT, "one_node_both"): Answer(
+        verdict="{name:begin} and {root} are results of one node, {node}: no gradient goes from one to the other.",
+        why="what was computed inside of {node} is no part of the graph; it knows only the gradients of its inputs.",
+        mend="ask for the gradient of what both were computed from; or compute {root} from {name}.",
+    ),
     (Cause.UNUSED_INPUT, "copied"): Answer(
         verdict="{name:begin} is not in the graph of {root}.",
         why="{root} was not computed from {name} but from {twin}, of which {name} is a copy.",
@@ -1978,7 +1983,7 @@ SMALL: dict[tuple[Cause, str], Answer] = {
 NOT_FINITE = {
     "forward_call": Answer(
         verdict="{broken}",
-        why="{why}",
+        why="{why:sentences}",
         mend="look at what goes into this call (log, sqrt, division, exp, a mean of nothing, data).",
     ),
     "forward": Answer(
@@ -2038,7 +2043,7 @@ SMALL_PARTS = {
     # {why} it is not finite
     "in_backward": "in backward {nr} of {all}: {why}",
     "made_by_call": "the forward had {value} already, made by {code}: blame no derivative.",
-    "suspects": "{why} Not read, and not finite at some values: {codes:list}.",
+    "suspects": "Not read, and not finite at some values: {codes:list}.",
     "seen_in_call": "the forward had {value} already, first seen in the result of {code} (larger results were not read, nor what is older): blame no derivative.",
     "made_in_forward": "the loss was {value} already, so the forward made it: blame no derivative.",
     "made_by_own_code": "{node} got {arrived} and sent {sent}: its backward is code of its own, and made it.",
@@ -2082,9 +2087,19 @@ LOSSES: dict[tuple[Cause, str], Answer] = {
         mend="create_graph=True in {code}, if {loss} is to be differentiated through it too.",
     ),
     (Cause.NOT_IN_LOSS, "part_dropped"): Answer(
-        verdict="{parts:list} {parts:sends|send} no gradient: the backward is that of {root}, a part of {total}, and not of {total}.",
+        verdict="{parts:list} {parts:sends|send} no gradient: {roots:the backward is that|the backwards are those} of {roots:list}, {roots:a part|parts} of {total}, and not of {total}.",
         why="{total} is computed, and goes into no backward.",
-        mend="call backward on {total}; where a function returns {root} as the loss, let it return {total}.",
+        mend="call backward on {total}; where a function returns {roots:list} as the loss, let it return {total}.",
+    ),
+    (Cause.ZERO_GRADIENT, "second_slope"): Answer(
+        verdict="{name} is exactly 0 everywhere: it is the gradient of {root} for {of}, and the second derivative of {functions:list} is 0.",
+        why="{functions:list} {functions:has|have} straight pieces only: the slope of each is a constant, so nothing can be learnt from how it changes.",
+        mend="a smooth activation, as torch.tanh, F.silu or F.softplus, where a second derivative is needed.",
+    ),
+    (Cause.NOT_IN_LOSS, "second_none"): Answer(
+        verdict="The gradient of {root} for {of} is None: {root} does not depend on {of}.",
+        why="it was made of a gradient for {of}; that of what is linear in {of}, or of straight pieces, is a constant there.",
+        mend="compute what is differentiated twice with something that is not linear in {of}, e.g. a smooth activation.",
     ),
     (Cause.CONSTANT_SUMMAND, "summand"): Answer(
         verdict="{part} goes into {loss} as a number only: no gradient of it reaches {trained:few}.",
@@ -2139,6 +2154,7 @@ IN_LOSSES = {
     "switched_off": "{names}: frozen, requires_grad was switched off ({place}).",
     "value": "{name} ({cutter}, {place})",
     "values": "In a loss as a value only: {values:list}.",
+    "dropout_kept": "{module} ran in train mode where no gradient is recorded ({place}), and its result goes into no loss: {layers:few} dropped values there. If that is an evaluation: {module}.eval() before it.",
     "twin_held": "{target} is in the optimizer of {other}, and the loss trains both: of a target only {other} is to learn.",
     "plain": "{names}: the loss is computed with {n:it; a plain tensor|them; plain tensors} of a module, which nothing trains.",
     "replaced_values": "{names}: .data was given other values ({place}), of which no gradient knows.",

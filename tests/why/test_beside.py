@@ -64,10 +64,11 @@ def test_what_is_odd_is_said_before_what_was_found(program: str, first: str) -> 
     [
         "net[2].bias.data = torch.ones(1)" + STEP,  # begun so
         STEP + STEP.replace("opt.step()\n", ""),  # a step used the first
+        STEP.replace("loss.backward()\nopt.step()", "loss.backward(); opt.step()"),
         STEP + "twin = copy.deepcopy(net)\ntwin[2].bias.data = torch.ones(1)\n",
         "teacher = copy.deepcopy(net)" + STEP.replace("- y", "- teacher(x).detach()"),
     ],
-    ids=["begun", "second_backward", "of_a_copy", "teacher"],
+    ids=["begun", "second_backward", "one_line", "of_a_copy", "teacher"],
 )
 def test_what_everybody_does_is_not_odd(program: str) -> None:
     assert told(program).verdict == FOUND
@@ -115,6 +116,141 @@ def test_it_is_counted_from_the_forward_after_which_nothing_switched_it_back(
     answer = told("".join(forward.format(mode == "T") + training * (mode != "v") for mode in modes))
     assert (answer.form == "left") is (nth is not None)
     assert not nth or f"from its forward {nth} on" in answer.verdict
+
+
+# --- dropout in an evaluation ---------------------------------------------------------------------
+
+MEASURED = """
+with torch.no_grad():
+    error = (net(torch.randn(8, 4)) - 1).abs().mean().item()
+"""
+AGREED = """
+with torch.no_grad():
+    wanted = net(x)
+loss = (net(x) - wanted).pow(2).mean()
+loss.backward()
+opt.step()
+"""
+SPREAD = """
+with torch.no_grad():
+    spread = torch.stack([net(x) for _ in range(4)]).std(0)
+"""
+
+
+def test_dropout_in_an_evaluation_is_told() -> None:
+    answer = told(STEP + MEASURED)
+    assert answer.cause == "healthy"
+    assert answer.verdict.startswith("net ran in train mode where no gradient is recorded")
+    assert "(program.py line 14)" in answer.verdict
+    assert "net.1 dropped values there" in answer.verdict
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        STEP + "net.eval()" + MEASURED,
+        STEP + AGREED,
+        STEP + SPREAD,
+        "net[1].p = 0.0" + STEP + MEASURED,
+    ],
+    ids=["eval", "in the loss", "how far results differ", "of nothing"],
+)
+def test_dropout_that_is_off_or_meant_is_not(program: str) -> None:
+    assert "train mode" not in str(told(program))
+
+
+# --- a frozen BatchNorm that no optimizer and no question names -----------------------------------
+
+FROZEN_NORM = """del net, opt
+body = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4{affine})).requires_grad_({trains})
+head = nn.Linear(4, 1)
+{opt}
+loss = {loss}
+loss.backward()
+"""
+HEAD_ALONE = "opt = torch.optim.SGD(head.parameters(), lr=0.1)"
+
+
+@pytest.mark.parametrize("opt", ["pass", HEAD_ALONE])
+@pytest.mark.parametrize("affine", ["", ", affine=False"])
+def test_statistics_of_a_frozen_body_are_told_with_an_optimizer_and_without(
+    opt: str, affine: str
+) -> None:
+    loss = "head(body(x)).pow(2).mean()"
+    answer = told(FROZEN_NORM.format(affine=affine, trains=False, opt=opt, loss=loss))
+    assert answer.cause == "batch_norm_moves", str(answer)
+    assert "body.1" in answer.verdict
+    assert answer.lines[0] == 11
+
+
+@pytest.mark.parametrize("opt", ["pass", HEAD_ALONE])
+@pytest.mark.parametrize(
+    ("trains", "loss"),
+    [
+        (True, "head(body(x)).pow(2).mean()"),
+        (False, "head(body.eval()(x)).pow(2).mean()"),
+    ],
+    ids=["trains", "eval"],
+)
+def test_statistics_that_may_move_or_stay_are_not(opt: str, trains: bool, loss: str) -> None:
+    program = FROZEN_NORM.format(affine="", trains=trains, opt=opt, loss=loss)
+    assert told(program).cause != "batch_norm_moves"
+
+
+def test_statistics_of_a_teacher_in_train_mode_are_not() -> None:
+    loss = "(head(x) - body(x).mean(1, keepdim=True)).pow(2).mean()"
+    program = FROZEN_NORM.format(affine="", trains=False, opt=HEAD_ALONE, loss=loss)
+    assert told(program).cause == "healthy"
+
+
+# --- second derivatives ---------------------------------------------------------------------------
+
+SECOND = """del net, opt
+bend = nn.Sequential(nn.Linear(4, 6), {act}, nn.Linear(6, 1))
+x.requires_grad_()
+first, = torch.autograd.grad(bend(x).sum(), x, create_graph=True)
+{second}
+"""
+AGAIN = "again, = torch.autograd.grad(first.sum(), x, create_graph=True)\n"
+LEARNT = "loss = ({value} - 1).pow(2).mean()\nloss.backward()"
+
+
+@pytest.mark.parametrize("act", ["nn.ReLU()", "nn.LeakyReLU()", "nn.ReLU6()"])
+@pytest.mark.parametrize(
+    "second",
+    [
+        AGAIN + LEARNT.format(value="again"),
+        AGAIN + LEARNT.format(value="again + bend(x)"),
+        "first.sum().backward()\nprint(x.grad)",
+    ],
+    ids=["alone", "beside the data", "backward"],
+)
+def test_a_second_derivative_of_straight_pieces_is_told(act: str, second: str) -> None:
+    answer = told(SECOND.format(act=act, second=second))
+    assert answer.form == "second_slope", str(answer)
+    assert answer.lines == (11,)
+
+
+@pytest.mark.parametrize(
+    ("act", "second"),
+    [
+        ("nn.Tanh()", AGAIN + LEARNT.format(value="again + bend(x)")),
+        ("nn.Tanh()", "first.sum().backward()\nprint(x.grad)"),
+        ("nn.ReLU()", LEARNT.format(value="first.norm(dim=1) + bend(x)")),  # a gradient penalty
+    ],
+    ids=["smooth", "smooth backward", "first alone"],
+)
+def test_a_second_derivative_that_is_there_or_not_asked_for_is_not(act: str, second: str) -> None:
+    assert not told(SECOND.format(act=act, second=second)).form.startswith("second_")
+
+
+def test_a_second_derivative_that_is_none_is_told() -> None:
+    second = "again, = torch.autograd.grad(first.sum(), x, allow_unused=True)"
+    program = SECOND.format(act="nn.Identity()", second=second)
+    answer = told(program)
+    assert (answer.cause, answer.form, answer.lines) == ("not_in_loss", "second_none", (11,))
+    first = program.replace("first.sum(), x", "bend(x).sum(), x")
+    assert told(first).form != "second_none"
 
 
 # --- a target that learns -------------------------------------------------------------------------

@@ -311,6 +311,25 @@ def test_a_plain_tensor_that_may_be_a_constant_is_none(case: tuple[str, str]) ->
     assert not asked(HEAD + MODULE.format(made=case[0], result=case[1])).form.startswith("plain")
 
 
+def test_of_a_sum_all_parts_that_a_backward_was_called_on_are_named() -> None:
+    program = """
+net = nn.Linear(3, 1)
+fit, size, off = net(torch.ones(2, 3)).pow(2).mean(), net.weight.pow(2).sum(), net.bias.abs().sum()
+total = fit + size + off
+fit.backward(retain_graph=True)
+size.backward(retain_graph=True)
+"""
+    told = asked(HEAD + program)
+    assert told.form == "part_dropped"
+    assert told.verdict.startswith("off sends no gradient: the backwards are those of fit and size")
+
+
+def test_a_step_by_hand_through_data_moves_what_it_writes() -> None:
+    by_hand = "[p.data.sub_(0.1 * p.grad) for p in D.parameters()]"
+    told = asked(HEAD + GAN.format(fake="fake").replace("opt_d.step()", by_hand))
+    assert f"{told.cause}/{told.form}" == "second_backward/let_in"
+
+
 SNAPSHOT = """
 import copy
 net = nn.Linear(3, 1)
@@ -342,14 +361,58 @@ def test_a_copy_and_a_state_that_nothing_uses_later_are_none(kept: str, after: s
     assert asked(HEAD + SNAPSHOT.format(kept=kept, after=after)).cause == "healthy"
 
 
-def test_what_may_have_made_nan_unseen_is_listed() -> None:
+SHARING = {
+    "compared": ("{n: p.data for n, p in net.named_parameters()}", "net.weight - best['weight']"),
+    "in a list": ("[p.detach() for p in net.parameters()]", "torch.equal(net.weight, best[0])"),
+    "loaded again": (
+        "{n: p.data for n, p in net.named_parameters()}",
+        "nn.Linear(3, 1).load_state_dict(best)",
+    ),
+}
+APART = {
+    "copies": (
+        "{n: p.data.clone() for n, p in net.named_parameters()}",
+        "net.weight - best['weight']",
+    ),
+    "looked at": ("{n: p.data for n, p in net.named_parameters()}", "best['weight'].norm()"),
+    "written through": (
+        "{n: p.data for n, p in net.named_parameters()}",
+        "best['weight'].clamp_(-1, 1); net.weight - best['weight']",
+    ),
+    "of another net": (
+        "{n: p.data for n, p in nn.Linear(3, 1).named_parameters()}",
+        "net.weight - best['weight']",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SHARING.values(), ids=SHARING.keys())
+def test_kept_values_that_share_memory_and_are_used_as_they_were_are_told(
+    case: tuple[str, str],
+) -> None:
+    told = asked(HEAD + SNAPSHOT.format(kept=case[0], after=case[1]))
+    assert (told.cause, told.lines) == ("shared_snapshot", (8,)), str(told)
+
+
+@pytest.mark.parametrize("case", APART.values(), ids=APART.keys())
+def test_kept_values_that_are_copies_or_only_looked_at_are_none(case: tuple[str, str]) -> None:
+    assert asked(HEAD + SNAPSHOT.format(kept=case[0], after=case[1])).cause == "healthy"
+
+
+def test_what_load_state_dict_says_is_no_snapshot() -> None:
+    kept = "nn.Linear(3, 1).load_state_dict(net.state_dict())"
+    assert asked(HEAD + SNAPSHOT.format(kept=kept, after="print(best)")).cause == "healthy"
+
+
+@pytest.mark.parametrize("divided", ["h / size", "h * (1 / size)", "h * (size * 1).reciprocal_()"])
+def test_what_may_have_made_nan_unseen_is_listed(divided: str) -> None:
     told = asked(
         HEAD
-        + """
+        + f"""
 net, x = nn.Linear(3, 5), torch.zeros(9, 3)
 h = net(x) - net(x)
 size = torch.sqrt((h * h).sum(-1, keepdim=True))
-loss = (h / size).sum()
+loss = ({divided}).sum()
 loss.backward()
 """
     )

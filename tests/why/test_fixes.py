@@ -1137,6 +1137,16 @@ torch.autograd.grad(z.sum(), y)
 """,
     ("outside of that call", "(z.sum(), y)", "((y * 3).sum(), y)"),
 )
+fix_of_error(
+    "unused_input/one_node_both",
+    """
+x = torch.ones(2, requires_grad=True)
+first, second = (x * 2).unbind()
+torch.autograd.grad(second, first)
+""",
+    ("what both were computed from", "(second, first)", "(second, x)"),
+    ("compute second from first", "grad(second, first)", "grad(first * 1, first)"),
+)
 # --- faults that nothing shows --------------------------------------------------------------------
 
 fix(
@@ -2797,6 +2807,33 @@ loss.backward(retain_graph=True)
 """,
     ("call backward on total", "loss.backward(", "total.backward("),
     ("let it return total", "return fit, total", "return total, total"),
+)
+fix(
+    "zero_gradient/second_slope",
+    "",
+    "again.any()",
+    """
+net = nn.Sequential(nn.Linear(1, 4), nn.ReLU(), nn.Linear(4, 1))
+x = torch.linspace(-1, 1, 9).view(-1, 1).requires_grad_()
+slope, = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+again, = torch.autograd.grad(slope.sum(), x, create_graph=True)
+(again + x).pow(2).sum().backward()
+""",
+    ("torch.tanh", "nn.ReLU()", "nn.Tanh()"),
+    ("F.silu", "nn.ReLU()", "nn.SiLU()"),
+    ("F.softplus", "nn.ReLU()", "nn.Softplus()"),
+)
+fix(
+    "not_in_loss/second_none",
+    "",
+    "again is not None",
+    """
+net = nn.Linear(1, 1)
+x = torch.linspace(-1, 1, 9).view(-1, 1).requires_grad_()
+slope, = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+again, = torch.autograd.grad(slope.sum(), x, allow_unused=True)
+""",
+    ("a smooth activation", "net(x).sum()", "net(x).tanh().sum()"),
 )
 fix(
     "constant_summand/without_graph",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from gradviz.graph.facts import site_of
+from gradviz.graph.facts import WIPING, site_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
     Call,
@@ -58,9 +58,6 @@ def detach_dropped(failure: Failure) -> Explanation | None:
         dropped=failure.written(drops[0]),
         on=dropped(drops[0]),
     )
-
-
-WIPING = frozenset("zero_ fill_ normal_ uniform_ bernoulli_ random_ exponential_".split())
 
 
 def wiped_in_place(failure: Failure) -> Explanation | None:

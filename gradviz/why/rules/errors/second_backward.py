@@ -134,11 +134,7 @@ def moved_between(failure: Failure, first: Call) -> set[int]:
     was only cleared is none of these."""
     tensor, last = failure.graph.tensor, failure.call
     between = (e for e in failure.facts.writes if last and first.id < e.call_id < last.id)
-    return {
-        tensor[e.after_id].object_id
-        for e in between
-        if tensor[e.before_id].version != tensor[e.after_id].version
-    }
+    return {tensor[e.after_id].object_id for e in between if failure.facts.writes_memory(e)}
 
 
 def meant_for_one(failure: Failure) -> Explanation | None:

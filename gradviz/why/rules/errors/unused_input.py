@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
+    Node,
     NodeKind,
     Tensor,
 )
@@ -104,20 +105,17 @@ def input_beside(failure: Failure) -> Explanation | None:
     tensor = unused(failure)
     edge = tensor.gradient_edge if tensor is not None else None
     node = failure.graph.node.get(edge.node_id) if edge is not None else None
-    if tensor is None or node is None or node.kind is NodeKind.ACCUMULATE_GRAD:
-        return None
-    entered = {
-        e.input_nr
-        for n in failure.facts.reachable(failure.run.roots if failure.run else ())
-        for e in failure.graph.edges_from.get(n, ())
-        if e.next_node_id == node.id
-    }
-    if not entered or (edge and edge.output_nr in entered):
+    if tensor is None or edge is None or node is None or node.kind is NodeKind.ACCUMULATE_GRAD:
         return None
     root, maker = failure.inputs[0], failure.maker(node)
+    start = root.gradient_edge
+    begins = {start.output_nr} if start and start.node_id == node.id else set[int]()
+    entered = begins | _entered(failure, node)
+    if not entered or edge.output_nr in entered:
+        return None
     return failure.answer(
         Cause.UNUSED_INPUT,
-        "one_node",
+        "one_node_both" if begins else "one_node",
         calls=[maker, failure.call],
         tensors=[tensor, root],
         nodes=[node],
@@ -125,6 +123,16 @@ def input_beside(failure: Failure) -> Explanation | None:
         root=failure.name(root),
         node=node.name,
     )
+
+
+def _entered(failure: Failure, node: Node) -> set[int]:
+    """Return the results of a node for which the run that raised brings gradients to it."""
+    return {
+        e.input_nr
+        for n in failure.facts.reachable(failure.run.roots if failure.run else ())
+        for e in failure.graph.edges_from.get(n, ())
+        if e.next_node_id == node.id
+    }
 
 
 def input_of_another(failure: Failure) -> Explanation | None:

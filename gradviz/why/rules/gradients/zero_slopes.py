@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from gradviz.graph.facts import Facts
+from gradviz.graph.facts import DETACHED, Facts
 from gradviz.graph.records import Call, Node
 from gradviz.names.written import Number, numbers_read
 from gradviz.why.handed_on import KEEPING, computed, plain_name
@@ -63,7 +63,7 @@ def aims_at_itself(facts: Facts, call: Call) -> bool:
     """Say whether a loss compares a result with its own numbers."""
     if call.function not in _COMPARING or len(call.inputs) < 2:
         return False
-    through = KEEPING | {"detach", "data"}
+    through = KEEPING | DETACHED
     one, other = (computed(facts, i, through) for i in call.inputs[:2])
     return one == other
 

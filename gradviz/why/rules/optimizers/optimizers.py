@@ -80,8 +80,7 @@ class Optimizers(Subjects):
     @cached_property
     def statements(self) -> Statements:
         """The user's code that ran."""
-        sites = self.recording.sites() if self.recording else {}
-        return Statements(code for site in sites.values() for code in site[::2])
+        return Statements.of(self.recording)
 
     @property
     def outside(self) -> list[Move]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import torch
@@ -29,9 +29,9 @@ def statistics(asked: Silent) -> Iterator[Explanation]:
     """Tell of BatchNorm layers without a trainable weight, in train mode."""
     names, calls, in_train_mode = list[str](), list[Call](), False
     counted = calls_that_counted(asked)
-    for name, layer in frozen_norms(asked):
-        ran = normalised(asked, layer, counted)
-        if ran or layer.training:
+    for name, layer, is_asked in frozen_norms(asked):
+        ran = counted.get(asked.object_of(mean_of(layer)), [])
+        if (is_asked and (ran or layer.training)) or feeds_what_trains(asked, ran):
             names.append(name)
             calls += ran
             in_train_mode = in_train_mode or layer.training
@@ -50,8 +50,9 @@ def statistics(asked: Silent) -> Iterator[Explanation]:
     )
 
 
-def frozen_norms(asked: Silent) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Yield the layers that keep statistics and train no weight, each under its name."""
+def frozen_norms(asked: Silent) -> Iterator[tuple[str, torch.nn.Module, bool]]:
+    """Yield the layers that keep statistics and train no weight, each under its name, and whether
+    they are asked about; those of other models only where nothing is asked in particular."""
     given = {id(t) for t in asked.tensors.values()}
     known = {n: m for n, m in asked.known.items() if isinstance(m, torch.nn.Module)}
     for title, model in {**known, **asked.models}.items():
@@ -59,28 +60,35 @@ def frozen_norms(asked: Silent) -> Iterator[tuple[str, torch.nn.Module]]:
         for name, layer in model.named_modules():
             if not isinstance(layer, _NORMS) or layer.running_mean is None:
                 continue
-            # of a model that nobody asks about, those whose statistics are asked about
-            mine = given & {id(layer.running_mean), id(layer.running_var)}
-            if title not in asked.models and not mine:
-                continue
+            statistics = {id(layer.running_mean), id(layer.running_var)}
+            is_asked = title in asked.models or not given.isdisjoint(statistics)
             own = list(layer.parameters()) or every
-            if own and not any(p.requires_grad for p in own):
-                yield ".".join(filter(None, (title, name))), layer
+            frozen = own and not any(p.requires_grad for p in own)
+            if frozen and (is_asked or asked.bare):
+                yield ".".join(filter(None, (title, name))), layer, is_asked
 
 
-def normalised(
-    asked: Silent, layer: torch.nn.Module, counted: Mapping[int, list[Call]]
-) -> list[Call]:
-    """Return the recorded calls of a frozen layer that updated its statistics: they count the
-    batch first."""
-    weight = getattr(layer, "weight", None)
-    own = asked.object_of(weight) if isinstance(weight, torch.Tensor) else None
-    return [] if own is None else counted.get(own, [])
+def mean_of(layer: torch.nn.Module) -> torch.Tensor:
+    """Return the running mean of a layer that keeps one."""
+    mean = layer.running_mean
+    assert isinstance(mean, torch.Tensor)
+    return mean
 
 
-def calls_that_counted(asked: Silent) -> dict[int, list[Call]]:
+def feeds_what_trains(asked: Silent, calls: Sequence[Call]) -> bool:
+    """Say whether a call with a trained weight computes with what some calls gave: what a teacher
+    makes is only compared with what a weight made."""
+    facts = asked.facts
+    made = {i for call in calls for i in call.outputs}
+    trained = [i for i, node in facts.accumulate_node.items() if node in facts.ran] if made else []
+    readers = (call for i in trained for call in facts.readers.get(i, ()))
+    given = {i for call in readers for i in call.inputs}
+    return not made.isdisjoint(facts.ancestors(given))
+
+
+def calls_that_counted(asked: Silent) -> dict[int | None, list[Call]]:
     """Return the calls of layers that counted the batch, by the frozen objects that they read."""
-    found: dict[int, list[Call]] = {}
+    found: dict[int | None, list[Call]] = {}
     for before, call in pairwise(asked.graph.calls):
         if (
             before.function == "add_"

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gradviz.graph.facts import DETACHED
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Call, Node, Tensor, Wrote
 from gradviz.names.written import Second, names_read, seconds_before
@@ -93,13 +94,13 @@ def _is_untracked_view(silent: Silent, call: Call, of: Tensor) -> bool:
     """Say whether a call gave another view of a tensor's memory that has no history."""
     made = (silent.graph.tensor[i] for i in call.outputs)
     is_view = any(t.requires_grad is False and t.storage_id == of.storage_id for t in made)
-    return is_view and call.function in ("data", "detach")
+    return is_view and call.function in DETACHED
 
 
 def _computes_in_place(silent: Silent, wrote: Call, event: Wrote) -> bool:
     """Say whether a call of the user's changed the numbers of a result on the way to a loss."""
     before, after = silent.graph.tensor[event.before_id], silent.graph.tensor[event.after_id]
-    if wrote.bookkeeping or not silent.writes_memory(event) or not after.requires_grad:
+    if wrote.bookkeeping or not silent.facts.writes_memory(event) or not after.requires_grad:
         return False
     if event.call_id in silent.facts.backward_calls or before.is_leaf:
         return False

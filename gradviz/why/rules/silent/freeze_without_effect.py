@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from gradviz.graph.facts import grouped
+from gradviz.graph.facts import DETACHED, grouped
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Source
 from gradviz.graph.training import line_of
@@ -157,7 +157,7 @@ def on_data(asked: Silent) -> Explanation | None:
     parameter goes on training."""
     found = dict[int, Call]()
     for call in asked.graph.calls:
-        leaf = _detached_from(asked, call) if call.function in ("data", "detach") else None
+        leaf = _detached_from(asked, call) if call.function in DETACHED else None
         if leaf is not None and (not asked.wanted or leaf in asked.wanted):
             found.setdefault(leaf, call)
     lines = _flag_lines(asked) if found else {}

@@ -67,7 +67,7 @@ def storages_read(asked: Silent, node: Node, saved: SavedTensor) -> set[int | No
 
 def unnoticed(asked: Silent, event: Wrote, saved: SavedTensor, storages: Set[int | None]) -> bool:
     """Say whether a write changed one of these memories, and torch could not see it."""
-    if not asked.writes_memory(event):
+    if not asked.facts.writes_memory(event):
         return False
     before, after = asked.graph.tensor[event.before_id], asked.graph.tensor[event.after_id]
     changed = before.values is None or before.values != after.values

@@ -98,7 +98,7 @@ def followed(asked: Silent, name: str, object_id: int) -> Explanation | None:
 
 def writes_to_weights(asked: Silent, snapshot: Tensor, since: int) -> list[Wrote]:
     """Return the writes after a call to other leaves that train, in a snapshot's memory."""
-    writes = [e for e in asked.facts.writes if e.call_id > since and asked.writes_memory(e)]
+    writes = [e for e in asked.facts.writes if e.call_id > since and asked.facts.writes_memory(e)]
     states = {t.id for t in asked.facts.states[snapshot.object_id]}
     along = {e.call_id for e in writes if e.alias and e.after_id in states}
     weights = weights_sharing(asked, snapshot)

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradviz.graph.facts import NO_MEMORY, Facts
+from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Finding, Sure, Symptom
 from gradviz.graph.records import (
     Call,
     Graph,
     Source,
-    Wrote,
 )
 from gradviz.graph.training import Training, line_of
 from gradviz.names.statements import Statements
@@ -42,7 +41,8 @@ class Silent:
         held: Any,
         graph: Graph | None,
         known: Mapping[str, Any] | None = None,
-        training: Training | None = None,
+        statements: Statements | None = None,
+        bare: bool = False,
     ) -> None:
         self.recording = recording
         self.graph = (graph or recording.graph) if recording is not None else Graph()
@@ -51,7 +51,9 @@ class Silent:
         self.models: Mapping[str, torch.nn.Module] = models
         self.held: Mapping[str, tuple[torch.Tensor, str]] = held
         self.known = known or {}  # modules and optimizers that have a name
-        self.training = training or self._training_of(recording)
+        self.bare = bare  # the reader named none of them
+        self.training = Training(self.facts, {}) if recording is None else recording.training
+        self.statements = statements or Statements.of(recording)  # the user's code that ran
         # each with its tensor: while that is held, no other one has its identity
         self._objects: dict[int, tuple[torch.Tensor, int | None]] = {}
         every = (
@@ -60,16 +62,6 @@ class Silent:
             for named in module.named_parameters()
         )
         self.parameters = {(f"{model}.{name}" if model else name): p for model, name, p in every}
-
-    @cached_property
-    def statements(self) -> Statements:
-        """The user's code that ran."""
-        sites = {} if self.recording is None else self.recording.sites()
-        return Statements(code for site in sites.values() for code in site[::2])
-
-    def _training_of(self, recording: Recorded | None) -> Training:
-        """Return what was done with the gradients, in order."""
-        return Training(self.facts, {} if recording is None else recording.owners_of_gradients())
 
     def object_of(self, tensor: torch.Tensor) -> int | None:
         """Return the object id of a live tensor in the graph."""
@@ -169,12 +161,6 @@ class Silent:
             sure=sure,
         )
         return worded(finding, self.words)
-
-    # --- snapshots that follow --------------------------------------------------------------------
-
-    def writes_memory(self, event: Wrote) -> bool:
-        """Say whether the call that wrote can change numbers at all."""
-        return self.graph.call[event.call_id].function not in NO_MEMORY
 
     # --- frozen weights that move -----------------------------------------------------------------
 

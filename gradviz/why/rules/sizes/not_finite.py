@@ -8,10 +8,11 @@ from collections.abc import Callable
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.preview import number
 from gradviz.graph.records import Backward, Call, NodeKind
-from gradviz.graph.training import line_of
 from gradviz.names.written import Number
 from gradviz.why.explanation import Explanation
+from gradviz.why.handed_on import plain_name
 from gradviz.why.measured import Block, Step, numbers
+from gradviz.why.rules.silent.silent import lines_once
 from gradviz.why.rules.sizes.broken_derivative import Factor, Point, origin, point_of
 from gradviz.why.rules.sizes.sizes import Sizes, _title
 from gradviz.why.softmaxes import SOFTMAX
@@ -21,7 +22,8 @@ NAN = Cause.NAN, "NaN"
 INF = Cause.EXPLODING, "inf"
 # what is not finite at some values, though what goes in is
 RISKY = {"log", "log2", "log10", "log1p", "sqrt", "rsqrt", "acos", "asin", "atanh"}
-DIVISIONS = {"div", "true_divide", "divide", "__truediv__", "__rtruediv__", "div_", "reciprocal"}
+RISKY |= {"reciprocal", "__rdiv__"}  # of a tensor that may be 0
+DIVISIONS = {"div", "true_divide", "divide", "__truediv__"}
 MOST_SUSPECTS = 4
 _UNSET = ("empty", "empty_like", "empty_strided", "new_empty")  # their values mean nothing
 
@@ -103,16 +105,15 @@ def forward(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanati
         value=value,
         code=sizes.words.code(call),
     )
-    if suspects:
-        codes = [sizes.words.code(c) for c in suspects]
-        why = say("small.suspects", why=why, codes=codes)
+    codes = [sizes.words.code(c) for c in suspects]
+    others = [say("small.suspects", codes=codes)] if codes else []
     return sizes.answer(
         cause,
         "forward_call",
         calls=[*suspects, call],
         sure=Sure.PROVEN if made_it else Sure.LIKELY,
         broken=broken,
-        why=in_backward(sizes, run, why),
+        why=[in_backward(sizes, run, why), *others],
     )
 
 
@@ -120,14 +121,20 @@ def suspected(sizes: Sizes, run: Backward, seen: Call) -> list[Call]:
     """Return the calls on the way to a loss whose results were not read, and that are not finite at
     some values: of each line the first, and none where there are many lines."""
     behind = sizes.facts.ancestors([sizes.graph.call[run.call_id].inputs[0]])
-    found: dict[object, Call] = {}
+    found = list[Call]()
     for call in (c for c in sizes.facts.ordinary_calls if c.id < seen.id):
-        is_risky = call.function in RISKY or (call.function in DIVISIONS and len(call.inputs) == 2)
         made = [sizes.graph.tensor[i] for i in call.outputs if i in behind]
         unread = any(t.requires_grad and values(sizes, t.id) is None for t in made)
-        if is_risky and unread:
-            found.setdefault(line_of(call) or call.id, call)
-    return [*found.values()] if len(found) <= MOST_SUSPECTS else []
+        if unread and is_risky(call):
+            found.append(call)
+    first = lines_once(found)
+    return first if len(first) <= MOST_SUSPECTS else []
+
+
+def is_risky(call: Call) -> bool:
+    """Say whether a call is not finite at some values: a division only by a tensor."""
+    function = plain_name(call.function)
+    return function in RISKY or (function in DIVISIONS and len(call.inputs) == 2)
 
 
 def likely_made(
@@ -141,7 +148,7 @@ def likely_made(
         nodes=[point.node.id],
         sure=Sure.LIKELY,
         broken=broken,
-        why=in_backward(sizes, run, why),
+        why=[in_backward(sizes, run, why)],
     )
 
 
@@ -226,7 +233,7 @@ def by_factor(
         calls=calls,
         nodes=[node.id],
         broken=broken,
-        why=in_backward(sizes, run, why),
+        why=[in_backward(sizes, run, why)],
     )
 
 

@@ -4,10 +4,12 @@ nobody can know whether it is meant."""
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from gradviz.graph.facts import Facts
-from gradviz.graph.records import Call, Source
+from gradviz.graph.records import Call, ModuleCall, Source
 from gradviz.graph.training import Did
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
@@ -18,6 +20,10 @@ from gradviz.words.words import Words
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
 
+# functions of layers that drop values in train mode
+_DROPS = frozenset(
+    "dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout".split()
+)
 
 # --- values that were put into a parameter --------------------------------------------------------
 
@@ -54,7 +60,7 @@ def with_step_before(case: Case, found: Explanation) -> Explanation | None:
     if step is None or backward is None or backward.source is None:
         return None
     source = backward.source
-    if step.file != source.file or step.line > source.line:
+    if step.file != source.file or step.line >= source.line:  # one line may have both in any order
         return None
     where = Words(case.graph).where
     return case.beside(
@@ -89,3 +95,77 @@ def _only_backward(case: Case) -> Call | None:
     calls = {m.call.id: m.call for m in every if m.did is Did.ADDED}
     is_used = any(m.did is not Did.ADDED for m in every)
     return next(iter(calls.values())) if len(calls) == 1 and not is_used else None
+
+
+# --- dropout in an evaluation ---------------------------------------------------------------------
+
+
+class Drop(NamedTuple):
+    """A call of a dropout in train mode. ``layer`` is its name, with that of the model."""
+
+    call: Call
+    model: str
+    layer: str
+
+
+def with_dropout_kept(case: Case, found: Explanation) -> Explanation | None:
+    """Return the same answer, with the forwards of a model that is trained that ran where nothing
+    is recorded, whose results go into no loss, and in which dropout dropped values."""
+    words, layers = Words(case.graph), dict[str, list[str]]()
+    place = dict[str, str]()
+    for drop in _drops(case):
+        layers.setdefault(drop.model, []).append(drop.layer)
+        place[drop.model] = words.where(drop.call)
+    lines = [
+        say(
+            "losses.dropout_kept",
+            module=model,
+            layers=list(dict.fromkeys(dropping)),
+            place=place[model],
+        )
+        for model, dropping in layers.items()
+    ]
+    return case.beside(found, *lines) if lines else None
+
+
+def _drops(case: Case) -> Iterator[Drop]:
+    """Yield the dropouts of such forwards; where one was given the same data more than once, how
+    far its results differ is what is wanted."""
+    facts = Facts.of(case.graph)
+    unused = _unused_drops(facts)
+    given = Counter(_given(facts, c) for c in unused)
+    parts = dict(case.live_state.parts()) if unused else {}
+    root_of = {root.id: root.name for root in case.graph.modules}
+    for call in unused:
+        inner, outer = facts.module_call[call.module_call or 0], _root_call(facts, call)
+        model = root_of.get(outer.module_id, outer.kind)
+        layer = ".".join(filter(None, (model, inner.path)))
+        drops = inner.training and bool(getattr(parts.get(layer), "p", 0))
+        if drops and given[_given(facts, call)] == 1:
+            yield Drop(call, model, layer)
+
+
+def _unused_drops(facts: Facts) -> list[Call]:
+    """Return the calls of dropouts in models that are trained where nothing is recorded, and whose
+    results go into no loss."""
+    behind = facts.ancestors(facts.losses) if facts.losses else set()
+    calls = [c for c in facts.ordinary_calls if c.function in _DROPS and c.module_call is not None]
+    unused = [c for c in calls if behind.isdisjoint(c.outputs)]
+    used = (c for c in calls if not behind.isdisjoint(c.outputs))
+    trained = {_root_call(facts, c).module_id for c in used}
+    return [c for c in unused if not c.grad_mode and _root_call(facts, c).module_id in trained]
+
+
+def _root_call(facts: Facts, call: Call) -> ModuleCall:
+    """Return the outermost call of a module in which a call ran."""
+    *_, outermost = facts.module_calls_around(call.module_call)
+    return facts.module_call[outermost]
+
+
+def _given(facts: Facts, call: Call) -> tuple[str | None, frozenset[int]]:
+    """Return of a call in a module which layer that is, and what the outermost one was given."""
+    outer = _root_call(facts, call).id
+    inside = facts.calls_in_module[outer]
+    made = {i for c in inside for i in c.outputs}
+    given = {i for c in inside for i in c.inputs} - made
+    return call.module, frozenset(i for i in given if not facts.graph.tensor[i].requires_grad)

@@ -272,7 +272,7 @@ class Case(Losses):
     def wrong_numbers(self, found: Explanation) -> Explanation | None:
         """Tell what made numbers wrong: wrong ones may well be zeros. What may be meant explains
         neither zeros nor NaN better than the answer so far."""
-        proofs = self.prove(Stage.SILENT, Symptom.SOME, self.live_state())
+        proofs = self.prove(Stage.SILENT, Symptom.SOME, self.live_state)
         return next((proof for proof in proofs if proof.cause.level is Level.FAULT), None)
 
     def hides_more(self, found: Explanation) -> bool:
@@ -285,7 +285,7 @@ class Case(Losses):
 
     def silent(self, found: Explanation) -> Explanation | None:
         """Tell what is wrong although nothing raises and gradients arrive."""
-        return next(self.prove(Stage.SILENT, None, self.live_state()), None)
+        return next(self.prove(Stage.SILENT, None, self.live_state), None)
 
     def stays_a(self, spot: Spot) -> Explanation:
         """Tell of a tensor that a module holds and that is no parameter."""
@@ -298,8 +298,9 @@ class Case(Losses):
         )
         return told._replace(where=Words(self.graph).places(calls), lines=lines_of(calls))
 
+    @cached_property
     def live_state(self) -> Silent:
-        """Return what is asked about as it is alive now."""
+        """What is asked about as it is alive now."""
         tensors = {
             self.name(t, say("entry.nth_tensor", n=i + 1)): t
             for i, (_, t) in enumerate(self.tensors.values())
@@ -311,7 +312,16 @@ class Case(Losses):
         others = [*self.optimizers, *self.known_optimizers, *self.modules, *self.known_modules]
         each_once = {id(o): o for o in others}.values()
         known = dict(apart((self.called.get(id(o)) or type(o).__name__, o) for o in each_once))
-        return Silent(self.recording, tensors, self.titled, held, self.graph, known, self.training)
+        return Silent(
+            self.recording,
+            tensors,
+            self.titled,
+            held,
+            self.graph,
+            known,
+            self.statements,
+            bare=not self.in_particular,
+        )
 
     def size_matters(self, found: Explanation) -> bool:
         """Say whether the size of gradients may explain more than the answer so far."""

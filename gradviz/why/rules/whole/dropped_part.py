@@ -4,6 +4,7 @@ parts train nothing."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from gradviz.graph.facts import Facts
@@ -23,14 +24,12 @@ class Dropped(NamedTuple):
 
     Attributes:
         total: its state.
-        root: the state of what a backward was called on: a part of it.
-        had: the state of that part.
-        parts: the states of its other parts.
+        roots: the states that backwards were called on, each with its part of the sum.
+        parts: the states of the other parts.
     """
 
     total: int
-    root: int
-    had: int
+    roots: dict[int, int]
     parts: list[int]
 
 
@@ -42,14 +41,15 @@ def dropped_part(case: Case, found: Explanation) -> Explanation | None:
         return None
     facts, words = Facts.of(case.graph), Words(case.graph)
     makers = [facts.maker.get(i) for i in (dropped.total, *dropped.parts)]
+    name = partial(_name_in_sum, case, dropped.total)
     return case.answer(
         Cause.NOT_IN_LOSS,
         "part_dropped",
         calls=[call for call in makers if call is not None],
-        tensor_ids=[dropped.total, dropped.root, *dropped.parts],
+        tensor_ids=[dropped.total, *dropped.roots, *dropped.parts],
         total=case.graph.tensor[dropped.total].code_name,
-        root=_name_in_sum(case, dropped.total, dropped.had) or words.name(dropped.root),
-        parts=[_name_in_sum(case, dropped.total, i) or words.name(i) for i in dropped.parts],
+        roots=[name(part) or words.name(root) for root, part in dropped.roots.items()],
+        parts=[name(part) or words.name(part) for part in dropped.parts],
     )
 
 
@@ -59,8 +59,9 @@ def _name_in_sum(case: Case, total: int, part: int) -> str:
     facts, tensor = Facts.of(case.graph), case.graph.tensor
     maker = facts.maker.get(total)
     read = names_read(maker) if maker is not None else set()
-    on_the_way = (i for i in facts.ancestors([total]) if part in facts.ancestors([i]))
-    return next((n for i in sorted(on_the_way) if (n := tensor[i].code_name) in read), "")
+    named = [i for i in facts.ancestors([total]) if i >= part and tensor[i].code_name in read]
+    first = next((i for i in sorted(named) if part in facts.ancestors([i])), None)
+    return "" if first is None else tensor[first].code_name
 
 
 def _dropped(case: Case) -> Iterator[Dropped]:
@@ -68,13 +69,14 @@ def _dropped(case: Case) -> Iterator[Dropped]:
     facts = Facts.of(case.graph)
     starts = case.started
     met = facts.reachable({r for b in case.graph.backwards for r in b.roots})
-    roots = {p: i for i in starts for p in _parts(case, i)}
-    for total in _totals(case, starts, met):
-        parts = _parts(case, total)
-        trained = [p for p in parts if p in roots]
-        lost = [p for p in parts if p not in roots and not _is_met(case, p, met)]
-        if trained and lost and all(map(facts.leaves_reached, lost)):
-            yield Dropped(total, roots[trained[0]], trained[0], lost)
+    totals = _totals(case, starts, met)
+    root_of = {part: i for i in starts for part in _parts(case, i)} if totals else {}
+    for total in totals:
+        parts = sorted(_parts(case, total))
+        roots = {root_of[part]: part for part in parts if part in root_of}
+        lost = [p for p in parts if p not in root_of and not _is_met(case, p, met)]
+        if roots and lost and all(map(facts.leaves_reached, lost)):
+            yield Dropped(total, roots, lost)
 
 
 def _totals(case: Case, starts: list[int], met: set[int]) -> list[int]:

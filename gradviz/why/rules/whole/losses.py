@@ -23,6 +23,8 @@ LOOKING = {"item", "__float__", "detach", "backward", "tolist", "numpy", "__form
 # cuts that are written in order to cut
 WRITTEN = {CutReason.DETACH, CutReason.DETACH_IN_PLACE, CutReason.NO_GRAD}
 WRITTEN |= {CutReason.INFERENCE_MODE}
+# cuts by which a value goes on alone
+LETTING_GO = WRITTEN | {CutReason.DATA, CutReason.COPIED_OUT}
 
 
 class Losses(Optimizers):
@@ -39,10 +41,11 @@ class Losses(Optimizers):
     @cached_property
     def training(self) -> Training:
         """What was done with the gradients of the recording, in order."""
-        owners = {} if self.recording is None else self.recording.owners_of_gradients()
-        return Training(Facts.of(self.graph), owners)
+        if self.recording is None:
+            return Training(Facts.of(self.graph), {})
+        return self.recording.training
 
-    @property
+    @cached_property
     def started(self) -> list[int]:
         """The states that recorded backwards were called on."""
         runs = [b for b in self.graph.backwards if b.kind == "backward"]
@@ -69,7 +72,7 @@ class Losses(Optimizers):
         """What losses send to the leaves of others."""
         return Extras(self.graph, self.ends, self.held_objects)
 
-    @property
+    @cached_property
     def ends(self) -> list[int]:
         """The losses, and the tracked single numbers that no call used: these may be some too."""
         facts = Facts.of(self.graph)

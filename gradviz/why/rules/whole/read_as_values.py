@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradviz.graph.facts import Facts
-from gradviz.graph.records import Cut, CutReason
+from gradviz.graph.records import Cut
 from gradviz.graph.training import line_of
 from gradviz.why.explanation import Explanation
+from gradviz.why.rules.whole.losses import LETTING_GO
 from gradviz.words.speech import say
 from gradviz.words.words import Words, reason_of
 
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
 
 MOST = 3  # that are told
-# cuts that a person writes; what an index or a flag cuts is meant
-_WRITTEN = {CutReason.DETACH, CutReason.DETACH_IN_PLACE, CutReason.DATA, CutReason.COPIED_OUT}
-_WRITTEN |= {CutReason.NO_GRAD, CutReason.INFERENCE_MODE}
 
 
 def nothing_named(case: Case, found: Explanation) -> bool:
@@ -51,7 +49,7 @@ def _cuts(case: Case) -> list[Cut]:
     line the first."""
     facts = Facts.of(case.graph)
     behind = facts.ancestors(facts.losses) if facts.losses else set()
-    cuts = [c for c in facts.real_cuts if c.output_id in behind and c.reason in _WRITTEN]
+    cuts = [c for c in facts.real_cuts if c.output_id in behind and c.reason in LETTING_GO]
     results = (c for c in cuts if not case.graph.tensor[c.input_id].is_leaf)  # a teacher's weights
     cuts = [c for c in results if facts.leaves_reached(c.input_id)]
     by_line = {line_of(call := case.graph.call[c.call_id]) or call.id: c for c in reversed(cuts)}

@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gradviz.graph.facts import site_of
 from gradviz.graph.flow import Flow
-from gradviz.graph.records import Call, Cut, CutReason
+from gradviz.graph.records import Call, Cut
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
-from gradviz.why.rules.whole.losses import WRITTEN
+from gradviz.why.rules.whole.losses import LETTING_GO
 from gradviz.words.speech import say
 from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
-
-
-LETTING_GO = WRITTEN | {CutReason.DATA, CutReason.COPIED_OUT}  # by which a step keeps a value only
 
 
 def with_truncation(case: Case, found: Explanation) -> Explanation | None:

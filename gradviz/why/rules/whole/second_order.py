@@ -1,0 +1,154 @@
+"""Second derivatives that autograd.grad returned and that are zero, or None: of what has straight
+pieces only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from gradviz.graph.facts import Facts
+from gradviz.graph.findings import Cause, Level
+from gradviz.graph.records import Backward
+from gradviz.watch.identity import read
+from gradviz.why.explanation import Explanation
+from gradviz.why.paths import all_zero
+from gradviz.why.subjects import state_of
+from gradviz.words.speech import say
+from gradviz.words.words import Words
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+AGAIN = "BackwardBackward"  # in the name of a node that differentiates a derivative
+# functions whose second derivative is 0, by the node of their first
+STRAIGHT = {"Threshold": "relu", "LeakyRelu": "leaky_relu", "Hardtanh": "hardtanh"}
+
+
+def may_be_second(case: Case, found: Explanation) -> bool:
+    """Say whether what was found so far is no fault of another kind, where something was
+    differentiated after a call of autograd.grad."""
+    runs = case.graph.backwards
+    first = next((k for k, b in enumerate(runs) if b.kind == "grad"), len(runs))
+    told = found.cause.level <= Level.NOTE or found.cause is Cause.ZERO_GRADIENT
+    return case.recording is not None and first + 1 < len(runs) and told
+
+
+def straight_again(case: Case, found: Explanation) -> Explanation | None:
+    """Tell of a gradient of a gradient that is all zeros, where only functions with straight pieces
+    stand on its way."""
+    for second in (*_returned(case), *_filled(case)):
+        functions = _straight_on(case, second) if second.state == "zero" else []
+        if functions:
+            return _told(case, second, functions)
+    return None
+
+
+def none_again(case: Case, found: Explanation) -> Explanation | None:
+    """Tell of a gradient of a gradient that is None: the first does not depend on that input."""
+    words, firsts = Words(case.graph), _firsts(case)
+    for second in _returned(case):
+        root = case.graph.call[second.run.call_id].inputs[0]
+        derived = not firsts.isdisjoint(Facts.of(case.graph).ancestors([root]))
+        if second.state == "none" and derived and second.of_object in _differentiated(case):
+            return case.answer(
+                Cause.NOT_IN_LOSS,
+                "second_none",
+                calls=[case.graph.call[second.run.call_id]],
+                tensor_ids=[root, second.of],
+                root=words.name(root),
+                of=words.name(second.of),
+            )
+    return None
+
+
+class Second(NamedTuple):
+    """A gradient of what may be a gradient itself.
+
+    Attributes:
+        run: the backward that gave it.
+        of: the state of the tensor for which it is.
+        of_object: that tensor.
+        state: none, zero, some, nan or unknown.
+        made: its own state; None where it is a ``.grad``.
+    """
+
+    run: Backward
+    of: int
+    of_object: int
+    state: str
+    made: int | None
+
+
+def _returned(case: Case) -> Iterator[Second]:
+    """Yield what calls of autograd.grad returned."""
+    assert case.recording is not None
+    living = {t.id: x for x in case.recording.living() if (t := case.recording.find(x))}
+    for run in (b for b in case.graph.backwards if b.kind == "grad"):
+        outputs = list(case.graph.call[run.call_id].outputs)
+        whole = len(outputs) == len(run.returned)
+        for of, preview in run.returned:
+            made = outputs.pop(0) if outputs and (whole or preview is not None) else None
+            gradient = living.get(made) if made is not None else None
+            state = _state(preview) if gradient is None else state_of(gradient)
+            yield Second(run, of, case.graph.tensor[of].object_id, state, made)
+
+
+def _state(preview: str | None) -> str:
+    """Return what a gradient is seen to be."""
+    return "none" if preview is None else "zero" if all_zero(preview) else "unknown"
+
+
+def _filled(case: Case) -> Iterator[Second]:
+    """Yield the gradients that a backward stored at what autograd.grad had been asked about."""
+    assert case.recording is not None
+    facts, asked = Facts.of(case.graph), _differentiated(case)
+    runs = [b for b in case.graph.backwards if b.kind == "backward"]
+    for leaf in case.recording.living() if asked and runs else ():
+        state = case.recording.find(leaf)
+        if state is None or state.object_id not in asked or not state.is_leaf:
+            continue
+        run = next((b for b in runs if facts.accumulate_node.get(state.object_id) in b.ran), None)
+        if run is not None and (grad := read(partial(getattr, leaf, "grad"))) is not None:
+            yield Second(run, state.id, state.object_id, state_of(grad), None)
+
+
+def _firsts(case: Case) -> set[int]:
+    """Return the states that calls of autograd.grad returned."""
+    runs = (b for b in case.graph.backwards if b.kind == "grad")
+    return {i for run in runs for i in case.graph.call[run.call_id].outputs}
+
+
+def _differentiated(case: Case) -> set[int]:
+    """Return the objects for which autograd.grad was asked for gradients, and gave some."""
+    runs = (b for b in case.graph.backwards if b.kind == "grad")
+    pairs = (pair for run in runs for pair in run.returned)
+    return {case.graph.tensor[i].object_id for i, preview in pairs if preview is not None}
+
+
+def _straight_on(case: Case, second: Second) -> list[str]:
+    """Return the functions with straight pieces whose derivative was differentiated on the way to
+    a tensor; none where that of another function stands there too."""
+    facts, edge = Facts.of(case.graph), case.graph.tensor[second.of].gradient_edge
+    end = edge.node_id if edge else facts.accumulate_node.get(second.of_object)
+    on_the_way = facts.reachable(second.run.roots) & facts.above({end}) if end is not None else ()
+    names = (case.graph.node[i].name for i in on_the_way)
+    functions = {STRAIGHT.get(n.partition(AGAIN)[0], "") for n in names if AGAIN in n}
+    return [] if "" in functions else sorted(functions)
+
+
+def _told(case: Case, second: Second, functions: list[str]) -> Explanation:
+    """Tell of such zeros."""
+    words, call = Words(case.graph), case.graph.call[second.run.call_id]
+    of = words.name(second.of)
+    made = case.graph.tensor[second.made].code_name if second.made is not None else ""
+    return case.answer(
+        Cause.ZERO_GRADIENT,
+        "second_slope",
+        calls=[call],
+        tensor_ids=[second.of, *([] if second.made is None else [second.made])],
+        name=say("label.grad", name=of) if second.made is None else made or words.name(second.made),
+        root=words.name(call.inputs[0]),
+        of=of,
+        functions=[f"{function}()" for function in functions],
+    )
