@@ -211,7 +211,7 @@ ROUTE = (
         (
             (
                 "“AccumulateGrad runs once for each path.”",
-                "The card says that 5 arrives once: the engine adds the paths.",
+                "The card says 2 + 3 = 5 first, then AccumulateGrad: the engine adds the paths, and stores once.",
             ),
             (
                 "“The second backward replaces the first.”",
