@@ -38,8 +38,10 @@ hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, prin
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
-# From torch 2.15 the first use of torch.func.hessian loads a part of torch that warns about torch's
-# own torch.jit.script. The kernels that run the notebooks take this from here.
+# The kernels that run the notebooks take both from here: a slow machine says no more than a quick
+# one. And from torch 2.15 the first use of torch.func.hessian loads a part of torch that warns about
+# torch's own torch.jit.script.
+os.environ["GRADVIZ_PROGRESS"] = "off"
 os.environ.setdefault("PYTHONWARNINGS", "ignore:`torch.jit.script` is deprecated:FutureWarning")
 
 # Files of tests whose questions and answers are kept in tests/golden/answers, a table each.

@@ -44,7 +44,7 @@ def execute(path: Path) -> None:
     it was."""
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as home:  # no profile or history of the person who runs this
-        environment = {**os.environ, "IPYTHONDIR": home}
+        environment = {**os.environ, "IPYTHONDIR": home, "GRADVIZ_PROGRESS": "off"}
         environment["PYTHONPATH"] = os.pathsep.join(
             filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))
         )

@@ -15,6 +15,7 @@ from gradviz.picture.state import state
 from gradviz.picture.table import Keys
 from gradviz.recording import Recording
 from gradviz.words import given
+from gradviz.words.progress import Progress
 from gradviz.words.speech import say
 
 # lines of a cell that is listed whole; of a longer one, and of a file, those that were recorded
@@ -70,7 +71,11 @@ def book_of(recording: Recording, shown: Sequence[Step], title: str | None) -> d
         "options": [str(s.number) for s in shown],
         "start": first_step(shown),
     }
-    states = [_state(step, listing) for step in shown]
+    states, total = [], len(shown)
+    with Progress(lambda done: say("progress.steps_drawn", done=done, total=total)) as progress:
+        for step in shown:
+            states.append(_state(step, listing))
+            progress.step()
     for part in ("cards", "arrows"):
         _keep_keys([state[part] for state in states])
     return {

@@ -18,6 +18,7 @@ import importlib.util
 import inspect
 import io
 import itertools
+import math
 import os
 import random
 import signal
@@ -54,6 +55,7 @@ from gradviz.recording import Recording, record
 from gradviz.watch.walk import without_collector
 from gradviz.words import given
 from gradviz.words.plain import visible
+from gradviz.words.progress import Progress
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:
@@ -780,11 +782,18 @@ class Exploration(Fields):
         Raises:
             GradvizError: a control's states cannot be listed.
         """
-        runs, together = list(self._every_run()), Together(most=None)
-        for run in runs:
-            run.join(together)
-        states = [run.whole for run in runs]
+        runs, together, states = list[Run](), Together(most=None), list[dict[str, Any]]()
         controls = self.controls
+        total = math.prod(len(control["options"]) for control in controls)
+        with Progress(lambda done: say("progress.states_run", done=done, total=total)) as progress:
+            for run in self._every_run():
+                run.join(together)
+                runs.append(run)
+                progress.step()
+        with Progress(lambda done: say("progress.pictures", done=done, total=total)) as progress:
+            for run in runs:
+                states.append(run.whole)
+                progress.step()
         return {
             "title": self._name,
             "code": self._listed,

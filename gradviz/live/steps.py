@@ -19,6 +19,7 @@ from gradviz.picture.figure import WIDTH, Figure
 from gradviz.picture.scene import Box, Card, Row, Scene
 from gradviz.picture.telling import Story
 from gradviz.picture.together import laid_over, whole_of
+from gradviz.words.progress import Progress
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:
@@ -75,18 +76,19 @@ def steps(recording: Recording, start: int = 0) -> list[Step]:
     recording.at(start)  # or it says what is wrong with it
     last = min(start + LIMIT, len(recording.events))
     last = min(last, start + max(LEAST, WORK // max(last, 1)))
-    graphs = [graph_at(recording, k) for k in range(start, last + 1)]
     last_events = {
         e.run: k
         for k, e in enumerate(recording.events)
         if isinstance(e, (Changed, NodeRan, Accumulated, Freed))
     }
-    wholes = [
-        _so_far(
-            cards.scene(graph), any(last_events.get(b.run, 0) >= start + k for b in graph.backwards)
-        )
-        for k, graph in enumerate(graphs)
-    ]
+    graphs, wholes, total = [], [], last + 1 - start
+    with Progress(lambda done: say("progress.steps_read", done=done, total=total)) as progress:
+        for k in range(start, last + 1):
+            graph = graph_at(recording, k)
+            running = any(last_events.get(b.run, 0) >= k for b in graph.backwards)
+            graphs.append(graph)
+            wholes.append(_so_far(cards.scene(graph), running))
+            progress.step()
     scenes = _drawn_alike(wholes, graphs[-1])
     svgs, problem = _svgs(scenes)
     drawn_steps = []

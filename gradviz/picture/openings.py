@@ -16,6 +16,8 @@ from typing import Any
 from gradviz.picture.explaining import Listing
 from gradviz.picture.render import CannotDraw
 from gradviz.picture.state import Drawn, state
+from gradviz.words.progress import Progress
+from gradviz.words.speech import say
 
 STATES = 40
 LETTERS = 4_000_000
@@ -51,19 +53,21 @@ def opened_states(figure: Drawn) -> tuple[list[dict[str, Any]], dict[str, int]]:
         states.append(closed)
     todo = deque(_asked(closed))
     seen = {*map(tuple, todo)}
-    while todo and len(states) < STATES and letters < LETTERS:
-        try:
-            shown = opened_state(figure.opening(todo.popleft()), first)
-        except CannotDraw:
-            continue
-        if key_of(shown) not in places:
-            places[key_of(shown)] = len(states)
-            states.append(shown)
-            letters += len(json.dumps(shown))
-        for paths in _asked(shown):
-            if len(paths) == 1 and tuple(paths) not in seen:
-                seen.add(tuple(paths))
-                todo.append(paths)
+    with Progress(lambda done: say("progress.openings", done=done)) as progress:
+        while todo and len(states) < STATES and letters < LETTERS:
+            try:
+                shown = opened_state(figure.opening(todo.popleft()), first)
+            except CannotDraw:
+                continue
+            progress.step()
+            if key_of(shown) not in places:
+                places[key_of(shown)] = len(states)
+                states.append(shown)
+                letters += len(json.dumps(shown))
+            for paths in _asked(shown):
+                if len(paths) == 1 and tuple(paths) not in seen:
+                    seen.add(tuple(paths))
+                    todo.append(paths)
     return states, places
 
 

@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
@@ -26,11 +27,13 @@ from gradviz.picture.dot import dot as write_dot
 from gradviz.picture.geometry import Chip, Point, Rect, Spline, corners, place
 from gradviz.picture.scene import Scene
 from gradviz.words.plain import visible
+from gradviz.words.progress import Progress
 from gradviz.words.speech import say
 
 FORMATS = ("svg", "png", "pdf")
 IN_PROCESS = 120  # edges; above, a child process lays out, because in here nothing could stop it
 SECONDS = 20
+LOOK = 0.25  # seconds after which a child process is asked again whether it is done
 TRIES = 4
 BYTES = 2 << 30
 MOVABLE = 120  # CSS pixels by which a layout may still get narrower when its chips get their places
@@ -273,15 +276,29 @@ def _laid_out(dot: str) -> str:
     if dot.count(" -> ") <= IN_PROCESS:
         return str(_pygraphviz().AGraph(string=dot).draw(format="dot", prog="dot").decode())
     child = [sys.executable, "-c", _CHILD.format(bytes=BYTES, seconds=int(SECONDS) + 1)]
-    try:
-        done = subprocess.run(
-            child, input=dot.encode(), capture_output=True, timeout=SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise CannotDraw(say("picture.too_slow", seconds=SECONDS)) from None
-    if done.returncode:
+    pipe, end = subprocess.PIPE, time.monotonic() + SECONDS
+    with (
+        Progress(lambda _: say("progress.layout")) as progress,
+        subprocess.Popen(child, stdin=pipe, stdout=pipe, stderr=pipe) as running,
+    ):
+        source: bytes | None = dot.encode()
+        try:
+            while True:
+                try:
+                    left = max(0.0, end - time.monotonic())
+                    drawn, _ = running.communicate(source, timeout=min(LOOK, left))
+                    break
+                except subprocess.TimeoutExpired:
+                    source = None  # it has been sent, or is on its way
+                    if time.monotonic() >= end:
+                        raise CannotDraw(say("picture.too_slow", seconds=SECONDS)) from None
+                    progress.look()
+        except BaseException:  # an interrupt too: nothing goes on laying out
+            running.kill()
+            raise
+    if running.returncode:
         raise CannotDraw(say("picture.too_large"))
-    return done.stdout.decode()
+    return drawn.decode()
 
 
 def _system_dot(dot: str, format: str) -> bytes:

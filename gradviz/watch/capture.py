@@ -38,6 +38,8 @@ from gradviz.watch.identity import read
 from gradviz.watch.summaries import MOST, summary_of
 from gradviz.watch.walk import walk, without_collector
 from gradviz.words import given
+from gradviz.words.progress import Progress
+from gradviz.words.speech import say
 
 
 def capture(
@@ -85,8 +87,9 @@ def capture(
     """
     _check(tensors, names, model, limit)
     given.flag("summaries=", summaries)
-    with without_collector(), torch_private.unobserved():
-        return _Capture(tensors, names or {}, model, limit, summaries).graph()
+    progress = Progress(lambda nodes: say("progress.reading", n=nodes))
+    with without_collector(), torch_private.unobserved(), progress:
+        return _Capture(tensors, names or {}, model, limit, summaries, progress).graph()
 
 
 # ---- arguments -----------------------------------------------------------------------------------
@@ -228,6 +231,7 @@ class _Capture:
         model: Any,
         limit: int,
         summaries: bool,
+        progress: Progress,
     ) -> None:
         self.tensors: list[torch.Tensor] = []
         self.tensor_ids: dict[int, int] = {}  # by id(): every tensor here is held by self.tensors
@@ -241,6 +245,8 @@ class _Capture:
         self.names = {id(parameter): name for name, parameter in self.parameters} | given
         self.roots = [self.tensor_id(tensor) for tensor in roots]
         self.walk = walk(filter(None, map(self.grad_fn, roots)), limit)
+        self.progress = progress
+        progress.step(len(self.walk.nodes))
         if self.walk.truncated:
             self.notes.append(Note.of(NoteKind.NODE_LIMIT, limit=limit))
         self.stubs: dict[TorchNode, int] = {}
@@ -249,8 +255,10 @@ class _Capture:
         self.leaf_ids: dict[int, int] = {}  # by node id
         self.edge_of: dict[int, GradientEdge] = {}  # by tensor id
         self.edges = list(self.read_edges())
+        progress.look()
         self.find_leaves()
         self.find_gradient_edges()
+        progress.look()
         self.results = {(edge.node_id, edge.output_nr): i for i, edge in self.edge_of.items()}
         self.records: dict[tuple[Any, ...], SavedTensor] = {}
         self.left = MOST if summaries else 0  # elements that may still be read
@@ -384,6 +392,7 @@ class _Capture:
 
     def read_tensors(self, storages: list[int | None]) -> Iterator[tuple[Any, ...]]:
         unknown = 0
+        self.progress.look()
         for i, tensor in enumerate(self.tensors):
             fields = tensor_fields(tensor)
             unknown += fields[0] is None

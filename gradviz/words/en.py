@@ -73,6 +73,17 @@ SPREAD = {
     "range_spoken": "from {low} to {high}",
 }
 
+# how far it is, of what takes longer than a second: words/progress.py
+PROGRESS = {
+    "pictures": "gradviz: {done} of {total} pictures …",
+    "states_run": "gradviz: {done} of {total} states run …",
+    "steps_read": "gradviz: {done} of {total} steps read …",
+    "steps_drawn": "gradviz: {done} of {total} steps drawn …",
+    "openings": "gradviz: {done:# picture|# pictures} of what opens …",
+    "layout": "gradviz: laying out a large picture …",
+    "reading": "gradviz: reading a graph of {n:# node|# nodes} …",
+}
+
 # what a graph lacks, or what was out of the ordinary when it was recorded: by NoteKind
 NOTE = {
     "dropped": "the oldest {dropped} events were dropped: this recording keeps at most {kept} (record(max_events=...) keeps more)",
@@ -2906,6 +2917,7 @@ SECTIONS = {
     "list": LIST,
     "values": VALUES,
     "spread": SPREAD,
+    "progress": PROGRESS,
     "note": NOTE,
     "cutter": CUTTER,
     "change": CHANGE,
