@@ -177,5 +177,5 @@ export function scalePicture(state, scale) {
   /** @type {(whole: string, name: string, size: string) => string} */
   const larger = (_, name, size) => ` ${name}="${Number(size) * scale}"`;
   const svg = state.svg.replace(/^[^>]*>/, (tag) => tag.replace(/ (width|height)="([\d.]+)"/g, larger));
-  return { ...state, svg };
+  return { ...state, svg, narrow: "" };
 }

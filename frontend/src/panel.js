@@ -37,12 +37,13 @@ const SENTENCE_END = /(?<=[a-z\d)\]]\.) (?=[A-Za-z✂])/;
  *   onSelect?: (cardId: string) => void,
  *   chooser?: import("./code.js").Chooser,
  *   opener?: import("./picture.js").Opener,
+ *   onRoom?: (width: number) => void,
  *   prefix?: string,
- * }} [given]
+ * }} [given] `onRoom` is told how wide a picture may be
  */
-export function mountPanel(
-  el, { onSelect = () => {}, chooser = NO_CHOOSER, opener = NO_OPENER, prefix = makePrefix() } = {},
-) {
+export function mountPanel(el, given = {}) {
+  const { chooser = NO_CHOOSER, opener = NO_OPENER, prefix = makePrefix() } = given;
+  const { onSelect = () => {}, onRoom = () => {} } = given;
   el.classList.add("gv-root");
   el.setAttribute("data-lm-suppress-shortcuts", "true"); // keys pressed in here are not the notebook's
   const live = { "aria-live": "polite", "aria-atomic": "true" };
@@ -77,7 +78,7 @@ export function mountPanel(
   let [roomWidth, room] = [0, 0]; // how high the sentence's box was, at which width
   let isOld = false; // what is shown belongs to other controls
   const code = makeCode(areas.code, prefix, chooser);
-  const picture = mountPicture(areas.picture, { prefix, onSelect: choose, onPlace: place.light, opener });
+  const picture = mountPicture(areas.picture, { prefix, onSelect: choose, onPlace: place.light, onRoom, opener });
   const table = makeTable(areas.table, choose, (name) => picture.goToName(name));
 
   /** @param {string} cardId */
@@ -181,6 +182,10 @@ export function mountPanel(
   function show(given, previous = shown) {
     const state = { ...NO_STATE, ...given };
     if (shown && previous === shown && isSame(shown, state)) return; // its marks stay
+    if (shown && previous === shown && isDrawnAgain(shown, state)) {
+      shown = state;
+      return picture.show(state, new Map());
+    }
     const changes = findChanges(state.afresh || !previous ? null : { ...NO_STATE, ...previous }, state);
     const kept = sameCard(shown, selected, state);
     shown = state;
@@ -288,6 +293,17 @@ function makePlace(go, light) {
  */
 function isSame(one, other) {
   return one.svg === other.svg && JSON.stringify(one) === JSON.stringify(other);
+}
+
+/**
+ * Tells whether a state is the one that was shown, drawn in another width.
+ *
+ * @param {State} before
+ * @param {State} after
+ */
+function isDrawnAgain(before, after) {
+  if (!before.svg || !after.svg || before.svg === after.svg || after.afresh) return false;
+  return isSame({ ...before, svg: after.svg, afresh: undefined }, after);
 }
 
 /**

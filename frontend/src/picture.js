@@ -19,6 +19,9 @@ import { sentence } from "./words.js";
 
 /** @import { Card, Marks, Outline, State } from "./types.d.ts" */
 
+const LEGIBLE = 0.9; // of its size, at which a picture's smallest letters have 12 CSS pixels
+const MARGINS = 8; // CSS pixels at both sides of a picture
+
 /** @typedef {ReturnType<typeof mountPicture>} Picture */
 
 /**
@@ -36,11 +39,12 @@ import { sentence } from "./words.js";
  *   prefix: string,
  *   onSelect: (cardId: string) => void,
  *   onPlace: (isOn: boolean) => void,
+ *   onRoom: (width: number) => void,
  *   opener: Opener,
  * }} given `onSelect` is called when the reader selects a card ("n3") or nothing (""), `onPlace` when she points at
- *   what an explanation points at, and leaves it
+ *   what an explanation points at, and leaves it, `onRoom` with how many CSS pixels wide a picture may be
  */
-export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
+export function mountPicture(el, { prefix, onSelect, onPlace, onRoom, opener }) {
   const frame = makeElement("div", { className: "gv-view", tabIndex: 0, role: "group" });
   const stage = makeSvgElement("g");
   const marks = makeSvgElement("g", { class: "gv-marks", "aria-hidden": "true" });
@@ -78,6 +82,9 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   /** @type {string[]} */
   let pointed = []; // ids of the cards and arrows that an explanation points at
   let isPlacing = false; // the focus goes to a card that the reader did not ask for
+  /** @type {State | null} */
+  let last = null; // as it was given
+  let room = 0; // CSS pixels for the width of a picture
 
   function firstCard() {
     return drawing.headline ?? drawing.cards.values().next().value;
@@ -174,10 +181,13 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   }
 
   /**
-   * @param {State} state
+   * @param {State} given
    * @param {Marks} nextChanges
    */
-  function show(state, nextChanges) {
+  function show(given, nextChanges) {
+    last = given;
+    room ||= frame.clientWidth;
+    const state = fitted(given, room);
     strip.close();
     settings = state.settings ?? "";
     toolbar.showSettings(settings);
@@ -368,7 +378,14 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   });
   listenToPointer(frame, view, { press, open, turn, strip, cardOf: (cardId) => cards[cardId] });
 
-  const observer = new ResizeObserver(() => view.resize());
+  const observer = new ResizeObserver(() => {
+    view.resize();
+    const before = room;
+    room = frame.clientWidth;
+    if (!room || room === before) return;
+    onRoom(room);
+    if (last && fitted(last, room).svg !== drawnSvg) show(last, new Map());
+  });
   observer.observe(frame);
   return {
     show,
@@ -382,6 +399,18 @@ export function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
       strip.close();
     },
   };
+}
+
+/**
+ * Returns a state with the one of its pictures that can be read whole in so much room, if there is one.
+ *
+ * @param {State} state
+ * @param {number} room
+ * @returns {State}
+ */
+function fitted(state, room) {
+  const width = Number(/^[^>]* width="([\d.]+)"/.exec(state.svg)?.[1]);
+  return state.narrow && room && width * LEGIBLE > room - MARGINS ? { ...state, svg: state.narrow } : state;
 }
 
 /**

@@ -4,6 +4,8 @@
 export interface State {
   /** The picture as SVG; empty where there is none, and then `problem` says why and `text` stands in its place. */
   svg: string;
+  /** The same picture for a phone; left out where `svg` is narrow, and where Python knows how much room there is. */
+  narrow?: string;
   problem: string;
   alt: string;
   text: string;

@@ -12,6 +12,7 @@ import { sentence, useWords } from "./words.js";
 /** @import { Book, BookTrait, Model, Notice, NoticeKind, State } from "./types.d.ts" */
 
 const TRAITS = ["state", "code", "controls", "values", "book", "selected", "step"]; // `opened` comes with a state
+const STEP = 20; // CSS pixels; Python is not told of each one while a window is made smaller
 
 /**
  * Draws the newest traits at once, and then at most once a frame, however many changes came. All state is in traits, so
@@ -25,6 +26,7 @@ function render({ model, el }) {
   const tell = makeTeller(model);
   const onSelect = (/** @type {string} */ cardId) => isDrawing || tell("selected", cardId);
   const onState = (/** @type {number} */ step) => isDrawing || tell("step", step);
+  const onRoom = (/** @type {number} */ width) => tell("room", Math.floor(width / STEP) * STEP);
   const opener = {
     /** @param {string[]} opened */
     open(opened) {
@@ -61,7 +63,7 @@ function render({ model, el }) {
 
   /** @param {Book | null} book */
   function mount(book) {
-    if (!book) return { book, panel: mountPanel(el, { onSelect, chooser, opener }), mountedBook: null };
+    if (!book) return { book, panel: mountPanel(el, { onSelect, onRoom, chooser, opener }), mountedBook: null };
     const host = makeElement("div");
     el.replaceChildren(host);
     return { book, panel: null, mountedBook: mountBook(host, book, { onSelect, onState, start: model.get("step") }) };

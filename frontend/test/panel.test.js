@@ -127,6 +127,18 @@ test("the same state again keeps its marks; one that is told to be afresh has no
   assert.equal(textOf(".gv-changes"), "");
 });
 
+test("a picture that is drawn again in another width leaves all else as it is", () => {
+  panel.show(makeState(["a"]));
+  const state = makeState(["a"], { values: { a: 2 } });
+  panel.show(state);
+  panel.select("n0");
+  const svg = state.svg.replace("<svg", "<svg data-width=''");
+  assert.notEqual(svg, state.svg);
+  panel.show({ ...state, svg });
+  assert.equal(textOf(".gv-changes"), "Changed: a: 1 → 2");
+  assert.equal(panel.selected, "n0");
+});
+
 test("the table is written when it is unfolded", () => {
   panel.show(makeState(["a", "b"]));
   assert.equal(find("tbody").rows.length, 0);

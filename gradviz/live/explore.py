@@ -45,12 +45,12 @@ from gradviz.live.still import VIEW, marked
 from gradviz.names.position import display_name, shell
 from gradviz.picture import render
 from gradviz.picture.explaining import Listing
-from gradviz.picture.figure import WIDTH, Figure
+from gradviz.picture.figure import Figure
 from gradviz.picture.scene import Scene
 from gradviz.picture.state import state, text_of
 from gradviz.picture.table import COLUMNS
 from gradviz.picture.table import rows as table_rows
-from gradviz.picture.together import Together
+from gradviz.picture.together import LEGIBLE, NARROW, Together, width_in
 from gradviz.recording import Recording, record
 from gradviz.watch.walk import without_collector
 from gradviz.words import given
@@ -204,7 +204,7 @@ class Run(Fields):
         self.error = self.printed = ""
         self.lines: tuple[int, ...] = ()
         self.together: Together | None = None  # the pictures among which it keeps its places
-        self._laid_out = Scene()  # what was laid out when its picture was drawn
+        self._laid_out: tuple[Scene, int] | None = None  # the layout in which its picture is drawn
 
     @classmethod
     def of(cls, recording: Recording) -> Run:
@@ -232,7 +232,7 @@ class Run(Fields):
             self._laid_out = before._laid_out
             if self._is_placed and self.together is not None:
                 self.together.add(self.settings, self.figure.scene)
-                if self.together.whole != self._laid_out:
+                if self.together.layout != self._laid_out:
                     self.state = {**self.state, "svg": self._placed_svg()}
         else:
             self.figure.arrange_like(before.figure)
@@ -278,8 +278,30 @@ class Run(Fields):
     def _placed_svg(self) -> str:
         """Draw its picture among the others."""
         assert self.together is not None
-        self._laid_out = self.together.whole
-        return self.together.svg(self.figure.scene, WIDTH)
+        self._laid_out = self.together.layout
+        return self.together.svg(self.figure.scene)
+
+    def fit(self) -> bool:
+        """Draw its picture in the width that it may have now; return whether that is another
+        one."""
+        if not self._is_placed or self.together is None or self.together.layout == self._laid_out:
+            return False
+        svg = self._placed_svg()
+        is_other: bool = svg != self.state["svg"]
+        if is_other:
+            self.state = {**self.state, "svg": svg}
+        return is_other
+
+    @property
+    def for_page(self) -> dict[str, Any]:
+        """The state as an exported page has it: with a narrow picture, too, where the other one is
+        too wide for a phone."""
+        whole = self.whole
+        if not self._is_placed or self.together is None or not whole["svg"]:
+            return whole
+        svg = self.together.svg(self.figure.scene, NARROW)
+        wide, narrow = (render.size(one)[0] for one in (whole["svg"], svg))
+        return {**whole, "narrow": svg} if narrow < LEGIBLE * wide else whole
 
     @cached_property
     def whole(self) -> dict[str, Any]:
@@ -400,7 +422,8 @@ class Exploration(Fields):
         self._function = function
         self._controls = _controls(function, abbreviations)
         self._begin = ambient()  # sets back to now
-        self._turns = Turns(self._rerun)
+        self._turns = Turns(self._take_turn)
+        self._is_run_wanted = False  # else only its picture gets another width
         self._run: Run | None = None
         self._raw: dict[str, Any] = {}  # the controls' states in that run
         self._afresh = False  # the next picture is a beginning, not a change
@@ -549,7 +572,7 @@ class Exploration(Fields):
             raise GradvizError(f"{self._name} cannot be set so: {refused}") from None
         finally:
             self._setting = None
-            self._turns.want()
+            self._want_run()
 
     def _changed(self, _: Any) -> None:
         """Ask for a run, since a control has changed."""
@@ -557,9 +580,29 @@ class Exploration(Fields):
             # a widget of the reader's own moves: who asks for the state gets it run
             self._run = None
         elif self._setting != threading.get_ident():
-            self._turns.want()
+            self._want_run()
 
     # --- runs -------------------------------------------------------------------------------------
+
+    def _want_run(self) -> None:
+        """Ask for a run."""
+        self._is_run_wanted = True
+        self._turns.want()
+
+    def _take_turn(self) -> None:
+        """Run the scenario, or draw the last run's picture in another width."""
+        is_run_wanted, self._is_run_wanted = self._is_run_wanted, False
+        if is_run_wanted:
+            self._rerun()
+        elif self._run is not None and self._graph_widget is not None and self._run.fit():
+            self._graph_widget.state = self._run.state
+
+    def _fit(self, change: Any) -> None:
+        """Draw pictures that can be read whole in the room that the page has for them."""
+        width = width_in(change.new)
+        if width != self._together.width:
+            self._together.width = width
+            self._turns.want()
 
     def _rerun(self) -> None:
         """Run the scenario with the controls as they are, and show what it left."""
@@ -613,7 +656,7 @@ class Exploration(Fields):
     def _last(self) -> Run:
         """The last run; the first one runs when it is asked for."""
         if self._run is None:
-            self._turns.want()
+            self._want_run()
         if self._run is None:
             raise GradvizError(say("live.not_run_yet", name=self._name))
         return self._run
@@ -792,7 +835,7 @@ class Exploration(Fields):
                 progress.step()
         with Progress(lambda done: say("progress.pictures", done=done, total=total)) as progress:
             for run in runs:
-                states.append(run.whole)
+                states.append(run.for_page)
                 progress.step()
         return {
             "title": self._name,
@@ -827,6 +870,7 @@ class Exploration(Fields):
         shown.busy = lambda: self._turns.busy
         shown.reset = self.reset
         shown.observe(self._choose, "values")
+        shown.observe(self._fit, "room")
         self._graph_widget = shown
         shown.belongs_to(self._in_page())
         others = [c.widget for c in self._controls.values() if not c.is_drawn]

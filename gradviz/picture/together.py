@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from gradviz.picture import dot, fold, render
+from gradviz.picture.figure import WIDTH
 from gradviz.picture.scene import Arrow, Box, Card, Row, Scene
 from gradviz.picture.state import name_of
 from gradviz.picture.table import Keys
@@ -19,8 +20,24 @@ from gradviz.words.speech import say
 
 MOST = 40  # pictures that are laid over each other
 TIMES = 2  # as many cards as a picture has, which they may have together
+LEGIBLE = 0.9  # of its size, at which a picture's smallest letters have 12 CSS pixels
+MARGINS = 8  # CSS pixels at both sides of a picture
+NARROW = 388  # CSS pixels of the picture for a phone: its screen shows 348 of them
 
 Key = tuple[int, int, int]  # tail, head, which of several alike
+
+
+def width_in(room: int) -> int:
+    """Return how wide a picture may be that is read whole in so much room.
+
+    Args:
+        room: CSS pixels; 0 where that is not known.
+
+    Example:
+        >>> width_in(0), width_in(2000), width_in(548), width_in(100)
+        (860, 860, 600, 388)
+    """
+    return min(WIDTH, max(NARROW, int((room - MARGINS) / LEGIBLE))) if room > 0 else WIDTH
 
 
 def _keyed(arrows: Iterable[Arrow]) -> Iterator[tuple[Key, Arrow]]:
@@ -141,13 +158,14 @@ class Together:
         >>> scene = Scene((Card(0, "leaf", (Row("code", "a"),), tensor_ids=(0,)),))
         >>> together = Together()
         >>> together.add("first", scene)
-        >>> together.svg(scene, 860)[:4]
+        >>> together.svg(scene)[:4]
         '<svg'
     """
 
     def __init__(self, most: int | None = MOST) -> None:
         self._most = most
         self.whole = Scene()  # what is laid out
+        self.width = WIDTH  # CSS pixels that a picture has at most, if it can
         self._ids: dict[str, int] = {}  # of cards, by their keys
         self._scenes: dict[str, Scene] = {}  # by their settings, the newest last
         self._order: list[str] = []  # settings, as they first came
@@ -169,17 +187,22 @@ class Together:
             self._scenes = {settings: self._scenes[settings]}
             self.whole = self._laid_over()
 
-    def svg(self, scene: Scene, width: int) -> str:
+    @property
+    def layout(self) -> tuple[Scene, int]:
+        """What is laid out, and in which width: all that places hang on."""
+        return self.whole, self.width
+
+    def svg(self, scene: Scene, width: int | None = None) -> str:
         """Draw one of the pictures, without a legend.
 
         Args:
             scene: it was added before.
-            width: that it has at most, in CSS pixels, if it can.
+            width: another one than that of all.
 
         Raises:
             CannotDraw: as ``render.render``.
         """
-        source, how, _ = render.best(self.whole, width)
+        source, how, _ = render.best(self.whole, self.width if width is None else width)
         numbers = self._numbers(scene)
         new = self._renumbered(scene, numbers)
         places = {key: i for i, (key, _) in enumerate(_keyed(self.whole.arrows))}

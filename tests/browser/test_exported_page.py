@@ -17,6 +17,7 @@ from lab import ARTEFACTS, PATIENCE_MS, reach
 from playwright.sync_api import Browser, Page, expect
 from recordings import course
 
+import gradviz as gv
 from gradviz.live import export as pages
 from gradviz.picture.figure import Figure
 from gradviz.picture.state import state
@@ -437,6 +438,34 @@ def test_states_to_print_are_chosen_on_the_page(visit: Open, player: dict[str, A
         .flatMap(e => { const s = getComputedStyle(e); return [s.color, s.fill, s.stroke]; })
         .map(c => c.match(/\\d+/g)).filter(c => c && !(c[0] === c[1] && c[1] === c[2])).length""")
     assert colours == 0
+
+
+def test_a_phone_is_shown_a_narrow_picture(visit: Open) -> None:
+    @gv.explore(copy=[torch.clone, torch.detach])
+    def scenario(copy: Any) -> None:
+        a = torch.tensor(1.0, requires_grad=True)
+        c = a * 2
+        d = copy(a) * 3
+        (c + d).backward()
+
+    book = scenario.book()
+    page = visit(book)
+    cards = page.locator(".gv-node")
+    page.get_by_role("radio", name="detach", exact=True).check()
+    changed = page.locator(".gv-changes").text_content()
+    cards.first.click()
+    selected = page.locator('[aria-pressed="true"]').get_attribute("data-gv")
+    labels = cards.evaluate_all("all => all.map(e => e.textContent)")
+    for width, picture in ((390, "narrow"), (1280, "svg")):
+        page.set_viewport_size({"width": width, "height": 720})
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name="Save or copy the picture").click()
+            page.get_by_role("button", name="Save as SVG").click()
+        saved = Path(waiting.value.path()).read_text(encoding="utf-8")
+        assert saved == book["states"][1][picture]
+        assert page.locator('[aria-pressed="true"]').get_attribute("data-gv") == selected
+        assert page.locator(".gv-changes").text_content() == changed
+        assert sorted(cards.evaluate_all("all => all.map(e => e.textContent)")) == sorted(labels)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -5,12 +5,15 @@ from __future__ import annotations
 import random
 import re
 from typing import Any
+from xml.etree import ElementTree
 
 import torch
 from svg import SVG
 
 import gradviz as gv
 from gradviz.live.explore import Exploration, explore
+from gradviz.picture import render
+from gradviz.picture.together import width_in
 
 Point = tuple[float, float]
 CLICKS, SETTLED = 26, 6  # of a walk; after so many clicks cards hardly move any more
@@ -34,8 +37,6 @@ def tour() -> Exploration:
 
 def places(state: dict[str, Any]) -> dict[str, Point]:
     """The middle of each card by its key, in the numbers of the page."""
-    from xml.etree import ElementTree
-
     root = ElementTree.fromstring(state["svg"])
     shift = re.search(r"translate\(([-\d.]+)[ ,]([-\d.]+)\)", state["svg"])
     assert shift is not None
@@ -50,6 +51,16 @@ def places(state: dict[str, Any]) -> dict[str, Point]:
         x, y = (min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2
         found[card["key"]] = (x + float(shift[1]), y + float(shift[2]))
     return found
+
+
+def size_of(svg: str) -> int:
+    return int(render.size(svg)[0])
+
+
+def cards_of(svg: str) -> list[str]:
+    """All that stands on each card; where a line is broken hangs on the room that it has."""
+    groups = [g for g in ElementTree.fromstring(svg).iter(f"{SVG}g") if g.get("class") == "node"]
+    return sorted("".join("".join(g.itertext()).split()) for g in groups)
 
 
 def moves(walk: int) -> int:
@@ -85,7 +96,17 @@ def test_cards_of_an_exported_page_never_move() -> None:
         assert max(xs) - min(xs) <= MOVED
         assert max(ys) - min(ys) <= MOVED
     sizes = {re.findall(r'viewBox="[^"]*"', state["svg"])[0] for state in states}
-    assert len(sizes) <= 2, "the picture keeps its size"
+    assert len(sizes) == 1, "the picture keeps its size"
+    for state in states:
+        assert size_of(state["narrow"]) < 0.6 * size_of(state["svg"])
+        assert cards_of(state["narrow"]) == cards_of(state["svg"]) != []
+    # a chip beside the cards may take room at the left of all of them
+    narrow = [places({**state, "svg": state["narrow"]}) for state in states]
+    for key in ("b", "c", "d", "loss"):
+        xs = [one[key][0] - one["a"][0] for one in narrow]
+        ys = [one[key][1] - one["a"][1] for one in narrow]
+        assert max(xs) - min(xs) <= MOVED
+        assert max(ys) - min(ys) <= MOVED
 
 
 def test_a_state_that_comes_back_looks_as_it_did() -> None:
@@ -95,3 +116,35 @@ def test_a_state_that_comes_back_looks_as_it_did() -> None:
         scenario.set(copy=copy)
     first = scenario.set(copy="clone").state["svg"]
     assert scenario.set(copy="detach").set(copy="clone").state["svg"] == first
+
+
+def test_a_panel_draws_for_the_room_that_its_page_has_and_runs_nothing_for_that() -> None:
+    ran = []
+
+    @explore(copy=gv.controls.copies)
+    def scenario(copy: Any) -> None:
+        ran.append(1)
+        a = torch.tensor(1.0, requires_grad=True)
+        loss = a * 2 + copy(a) * 3
+        loss.backward()
+
+    assert scenario.widget
+    live = scenario._graph_widget
+    assert live is not None
+    first = live.state
+    wide = size_of(first["svg"])
+    live.room = 380
+    narrow = live.state
+    assert size_of(narrow["svg"]) <= width_in(380) < wide
+    assert {**narrow, "svg": ""} == {**first, "svg": ""}
+    assert len(ran) == 1
+    scenario.set(copy="detach")
+    assert size_of(live.state["svg"]) <= width_in(380)
+    detached = live.state
+    live.room = 1000
+    assert live.state["svg"] != detached["svg"]
+    assert len(ran) == 2
+    both = live.state
+    assert size_of(both["svg"]) > width_in(380)
+    assert scenario.set(copy="clone").state["sentence"] == first["sentence"]
+    assert scenario.set(copy="detach").state["svg"] == both["svg"]

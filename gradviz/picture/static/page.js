@@ -1804,7 +1804,9 @@ function shiftInto(low, high, least, most) {
 }
 
 // src/picture.js
-function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
+var LEGIBLE = 0.9;
+var MARGINS = 8;
+function mountPicture(el, { prefix, onSelect, onPlace, onRoom, opener }) {
   const frame = makeElement("div", { className: "gv-view", tabIndex: 0, role: "group" });
   const stage = makeSvgElement("g");
   const marks = makeSvgElement("g", { class: "gv-marks", "aria-hidden": "true" });
@@ -1836,6 +1838,8 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
   let wanted = "";
   let pointed = [];
   let isPlacing = false;
+  let last = null;
+  let room = 0;
   function firstCard() {
     return drawing.headline ?? drawing.cards.values().next().value;
   }
@@ -1903,7 +1907,10 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     if (!boxes.length) return null;
     return { left: Math.min(...boxes.map((b) => b.left)), top: Math.min(...boxes.map((b) => b.top)) };
   }
-  function show(state, nextChanges) {
+  function show(given, nextChanges) {
+    last = given;
+    room ||= frame.clientWidth;
+    const state = fitted(given, room);
     strip.close();
     settings = state.settings ?? "";
     toolbar.showSettings(settings);
@@ -2050,7 +2057,14 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
     goTo: (from, key) => focusCard(drawing.neighbourOf(from, key))
   });
   listenToPointer(frame, view, { press, open, turn, strip, cardOf: (cardId) => cards[cardId] });
-  const observer = new ResizeObserver(() => view.resize());
+  const observer = new ResizeObserver(() => {
+    view.resize();
+    const before = room;
+    room = frame.clientWidth;
+    if (!room || room === before) return;
+    onRoom(room);
+    if (last && fitted(last, room).svg !== drawnSvg) show(last, /* @__PURE__ */ new Map());
+  });
   observer.observe(frame);
   return {
     show,
@@ -2066,6 +2080,10 @@ function mountPicture(el, { prefix, onSelect, onPlace, opener }) {
       strip.close();
     }
   };
+}
+function fitted(state, room) {
+  const width = Number(/^[^>]* width="([\d.]+)"/.exec(state.svg)?.[1]);
+  return state.narrow && room && width * LEGIBLE > room - MARGINS ? { ...state, svg: state.narrow } : state;
 }
 function describe(state) {
   const parts = [];
@@ -2207,8 +2225,11 @@ var SAID_LETTER = 8;
 var CHANGE_LETTER = 8.6;
 var BOX = 30;
 var SENTENCE_END = /(?<=[a-z\d)\]]\.) (?=[A-Za-z✂])/;
-function mountPanel(el, { onSelect = () => {
-}, chooser = NO_CHOOSER, opener = NO_OPENER, prefix = makePrefix() } = {}) {
+function mountPanel(el, given = {}) {
+  const { chooser = NO_CHOOSER, opener = NO_OPENER, prefix = makePrefix() } = given;
+  const { onSelect = () => {
+  }, onRoom = () => {
+  } } = given;
   el.classList.add("gv-root");
   el.setAttribute("data-lm-suppress-shortcuts", "true");
   const live = { "aria-live": "polite", "aria-atomic": "true" };
@@ -2239,7 +2260,7 @@ function mountPanel(el, { onSelect = () => {
   let [roomWidth, room] = [0, 0];
   let isOld = false;
   const code = makeCode(areas.code, prefix, chooser);
-  const picture = mountPicture(areas.picture, { prefix, onSelect: choose, onPlace: place.light, opener });
+  const picture = mountPicture(areas.picture, { prefix, onSelect: choose, onPlace: place.light, onRoom, opener });
   const table2 = makeTable(areas.table, choose, (name) => picture.goToName(name));
   function choose(cardId) {
     if (cardId === selected) return;
@@ -2266,11 +2287,11 @@ function mountPanel(el, { onSelect = () => {
     el.setAttribute("aria-busy", String(isOld));
     select(selected);
   }
-  function setNotice(given) {
-    setOld(given !== null);
-    const detail = given?.detail ? `
-${given.detail}` : "";
-    const title = given?.title ?? "";
+  function setNotice(given2) {
+    setOld(given2 !== null);
+    const detail = given2?.detail ? `
+${given2.detail}` : "";
+    const title = given2?.title ?? "";
     if (notice.textContent !== title + detail) notice.replaceChildren(makeElement("strong", {}, title), detail);
   }
   function writeSentence(changes) {
@@ -2317,9 +2338,13 @@ ${given.detail}` : "";
     if (el.clientWidth !== roomWidth && lastChanges) writeSentence(lastChanges);
   });
   observer.observe(el);
-  function show(given, previous = shown) {
-    const state = { ...NO_STATE, ...given };
+  function show(given2, previous = shown) {
+    const state = { ...NO_STATE, ...given2 };
     if (shown && previous === shown && isSame(shown, state)) return;
+    if (shown && previous === shown && isDrawnAgain(shown, state)) {
+      shown = state;
+      return picture.show(state, /* @__PURE__ */ new Map());
+    }
     const changes = findChanges(state.afresh || !previous ? null : { ...NO_STATE, ...previous }, state);
     const kept = sameCard(shown, selected, state);
     shown = state;
@@ -2348,11 +2373,11 @@ ${given.detail}` : "";
      * @param {Code | null} [given]
      * @param {Control[]} [controls] which stand in the code
      */
-    setCode(given, controls = []) {
-      const text = JSON.stringify([given ?? {}, controls]);
+    setCode(given2, controls = []) {
+      const text = JSON.stringify([given2 ?? {}, controls]);
       if (text === listed) return;
       listed = text;
-      code.set(given ?? {}, controls, shown?.code ?? null);
+      code.set(given2 ?? {}, controls, shown?.code ?? null);
       select(selected);
     },
     /** @param {State[]} states that may be shown: there is room for each from the beginning */
@@ -2416,6 +2441,10 @@ function makePlace(go, light2) {
 }
 function isSame(one, other) {
   return one.svg === other.svg && JSON.stringify(one) === JSON.stringify(other);
+}
+function isDrawnAgain(before, after) {
+  if (!before.svg || !after.svg || before.svg === after.svg || after.afresh) return false;
+  return isSame({ ...before, svg: after.svg, afresh: void 0 }, after);
 }
 function sameCard(before, cardId, after) {
   const key = before?.cards[cardId]?.key;
@@ -2544,7 +2573,7 @@ function scalePicture(state, scale) {
   if (scale === 1) return state;
   const larger = (_, name, size) => ` ${name}="${Number(size) * scale}"`;
   const svg = state.svg.replace(/^[^>]*>/, (tag) => tag.replace(/ (width|height)="([\d.]+)"/g, larger));
-  return { ...state, svg };
+  return { ...state, svg, narrow: "" };
 }
 
 // src/embedding.js
