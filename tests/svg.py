@@ -163,3 +163,9 @@ def _advances(path: Path) -> dict[int, float]:
                 if glyph:
                     widths[code] = short(metrics + 4 * min(glyph, long - 1)) / per_em
     return widths
+
+
+def cards_of(svg: str) -> list[str]:
+    """All that stands on each card; where a line is broken hangs on the room that it has."""
+    groups = [g for g in ElementTree.fromstring(svg).iter(f"{SVG}g") if g.get("class") == "node"]
+    return sorted("".join("".join(g.itertext()).split()) for g in groups)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from svg import cards_of
 
 from gradviz import controls
 from gradviz.graph.facts import Facts
@@ -607,7 +608,9 @@ def test_a_state_that_comes_back_is_not_drawn_again_and_is_that_of_the_new_run()
     assert [node.sequence_nr for node in again.graph.nodes] != numbers  # torch goes on counting
     # as when it is made anew, but for the places of the cards
     placed = {part: again.state[part] for part in ("svg", "legend", "notes")}
-    assert {**again.run(copy="detach").whole, **placed} == again.state
+    anew = again.run(copy="detach").whole
+    assert {**anew, **placed} == again.state
+    assert cards_of(placed["svg"]) == cards_of(anew["svg"]) != []
 
 
 def test_a_scenario_that_does_something_else_in_the_same_state_is_drawn_anew() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from IPython.core.interactiveshell import InteractiveShell
+from svg import cards_of
 from traitlets.config import Config
 
 from gradviz import controls
@@ -71,6 +72,7 @@ def test_every_control_stands_at_the_first_line_that_reads_it(exploration: Explo
     # its cards stand among those of earlier pictures, and its legend beside it
     placed = {part: exploration.state[part] for part in ("svg", "legend", "notes")}
     assert exploration.state == {**whole, **placed, "settings": settings, "code": code}
+    assert cards_of(placed["svg"]) == cards_of(whole["svg"]) != []
     assert [sign for sign, _ in placed["legend"]] == ["forward", "gradient"]
     assert [line[1] for line in code][1] == "b = a.clone()"
 

@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import torch
-from svg import SVG
+from svg import SVG, cards_of
 
 import gradviz as gv
 from gradviz.live.explore import Exploration, explore
@@ -55,12 +55,6 @@ def places(state: dict[str, Any]) -> dict[str, Point]:
 
 def size_of(svg: str) -> int:
     return int(render.size(svg)[0])
-
-
-def cards_of(svg: str) -> list[str]:
-    """All that stands on each card; where a line is broken hangs on the room that it has."""
-    groups = [g for g in ElementTree.fromstring(svg).iter(f"{SVG}g") if g.get("class") == "node"]
-    return sorted("".join("".join(g.itertext()).split()) for g in groups)
 
 
 def moves(walk: int) -> int:
