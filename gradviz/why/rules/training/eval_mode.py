@@ -77,13 +77,17 @@ def _in_eval(asked: Silent, root: Module) -> list[str]:
 def _modal_in_eval(asked: Silent, root: Module) -> list[str]:
     """Return the names of the layers that work otherwise in eval mode and ran in it."""
     calls = [c for c in asked.graph.module_calls if c.module_id == root.id]
-    modal = dict.fromkeys(c.path for c in calls if c.kind.startswith(_MODAL) and not c.training)
-    parts = dict(asked.parts())
-    names = {path: ".".join(filter(None, (root.name, path))) for path in modal}
-    return [name for name in names.values() if _matters(parts.get(name))]
+    modal = {c.path: c.kind for c in calls if c.kind.startswith(_MODAL) and not c.training}
+    # the model may have another name there: self.net of a trainer
+    parts = [place for module in asked.modules.values() for place in module.named_modules()]
+    return [
+        ".".join(filter(None, (root.name, path)))
+        for path, kind in modal.items()
+        if any(_matters(p) for at, p in parts if at == path and type(p).__name__ == kind)
+    ]
 
 
-def _matters(layer: torch.nn.Module | None) -> bool:
+def _matters(layer: torch.nn.Module) -> bool:
     """Say whether eval mode changes what a layer does: a dropout of nothing is the same in both,
     and so is batch norm without running statistics."""
     keeps_statistics = getattr(layer, "running_mean", None) is not None

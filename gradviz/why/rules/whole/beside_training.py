@@ -134,13 +134,19 @@ def _drops(case: Case) -> Iterator[Drop]:
     facts = Facts.of(case.graph)
     unused = _unused_drops(facts)
     given = Counter(_given(facts, c) for c in unused)
-    parts = dict(case.live_state.parts()) if unused else {}
+    modules = case.live_state.modules.values() if unused else ()
+    dropping = {
+        (path, type(part).__name__)
+        for module in modules
+        for path, part in module.named_modules()
+        if getattr(part, "p", 0)
+    }
     root_of = {root.id: root.name for root in case.graph.modules}
     for call in unused:
         inner, outer = facts.module_call[call.module_call or 0], _root_call(facts, call)
         model = root_of.get(outer.module_id, outer.kind)
         layer = ".".join(filter(None, (model, inner.path)))
-        drops = inner.training and bool(getattr(parts.get(layer), "p", 0))
+        drops = inner.training and (inner.path, inner.kind) in dropping
         if drops and given[_given(facts, call)] == 1:
             yield Drop(call, model, layer)
 
