@@ -67,7 +67,7 @@ SPREAD = {
     "nan": "{n} NaN",
     "inf": "{n} inf",
     "and": "{first} · {second}",
-    "drawn": "{line} {blocks}",
+    "drawn": "{blocks} {line}",
     # for screen readers
     "mean_spoken": "mean {mean}, standard deviation {std}",
     "range_spoken": "from {low} to {high}",

@@ -54,7 +54,7 @@ def told(summary: Summary) -> str:
     """Tell in one line how the numbers are spread; "" where nothing is known.
 
     >>> told(Summary(9, 0.5, 1.25, -1.0, 2.0, 3, 0, 0, (4, 5)))
-    '0.5 ± 1.25 · -1 … 2 · 3 zeros ▇█'
+    '▇█ 0.5 ± 1.25 · -1 … 2 · 3 zeros'
     """
     line = _listed(_numbers(summary, with_range=True))
     drawn = blocks(summary.bins)

@@ -42,10 +42,10 @@ def test_a_card_has_a_bar_for_each_step_that_has_numbers() -> None:
 
 def test_the_text_twin_tells_the_same(figure: Figure) -> None:
     text = figure.text
-    assert "\n    5.5 ± 3.61 · 0 … 11 · 1 zero ████████████\n" in text
-    assert "\n    1.25 ± 1.82 · 0 … 5 · 7 zeros █▁▂▁▂▁▁▂▁▂▁▂\n" in text
+    assert "\n    ████████████ 5.5 ± 3.61 · 0 … 11 · 1 zero\n" in text
+    assert "\n    █▁▂▁▂▁▁▂▁▂▁▂ 1.25 ± 1.82 · 0 … 5 · 7 zeros\n" in text
     assert "\n    6 NaN · 1 inf\n" in text
-    assert "\n    6 True · 6 False █▁▁▁▁▁▁▁▁▁▁█\n" in text
+    assert "\n    █▁▁▁▁▁▁▁▁▁▁█ 6 True · 6 False\n" in text
     assert "\n    all are 0\n" in text
 
 
@@ -59,10 +59,10 @@ def test_what_is_not_finite_has_the_colour_of_a_warning(figure: Figure) -> None:
 def test_the_panel_tells_it_in_its_table_facts_and_to_screen_readers(figure: Figure) -> None:
     shown = state.state(figure)
     table = {row["key"]: row["cells"][1] for row in shown["table"]}
-    assert table["w"] == "shape [12] · 5.5 ± 3.61 · 0 … 11 · 1 zero ████████████"
+    assert table["w"] == "shape [12] · ████████████ 5.5 ± 3.61 · 0 … 11 · 1 zero"
     assert table["odd"].startswith("shape [12] · 6 NaN · 1 inf · ")
     card = next(card for card in shown["cards"].values() if card["key"] == "w")
-    assert ["numbers", "5.5 ± 3.61 · 0 … 11 · 1 zero ████████████"] in card["facts"]
+    assert ["numbers", "████████████ 5.5 ± 3.61 · 0 … 11 · 1 zero"] in card["facts"]
     assert [words for _, words in card["spoken"]] == [
         "mean 5.5, standard deviation 3.61, 1 zero",
         "from 0 to 11",
