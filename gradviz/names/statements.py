@@ -114,8 +114,11 @@ class Statements:
         return list(dict.fromkeys(found))
 
     def switches(self, method: str) -> list[Source]:
-        """Return the one statement that calls a method of this name without an argument; none where
-        there are several."""
+        """Return the one statement that calls a method of a module by this name, without an
+        argument; none where there are several, or where the program has a function of that name,
+        as a trainer's own ``train``."""
+        if any(node.name == method for _, node in self.nodes(ast.FunctionDef)):
+            return []
         found = [place for place, node in self.calls(method) if not node.args]
         return found if len(found) == 1 else []
 

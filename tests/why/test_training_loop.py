@@ -539,6 +539,10 @@ def test_statistics_of_a_frozen_norm_are_told_of_themselves_and_with_the_line() 
     assert told(NORM.format(then="model[1].eval()") + TRAIN).cause == "healthy"
     still = told(NORM.format(then="model[1].eval()") + TRAIN, "model[1].running_mean")
     assert still.cause == "never_tracked"
+    trainer = "class Trainer:\n    def train(self):\n        pass\nTrainer().train()"
+    own = told(NORM.replace("model.train()", trainer).format(then="pass") + TRAIN)
+    assert own.cause == "batch_norm_moves"
+    assert 6 not in own.lines  # it switches no model
 
 
 # --- a GradScaler ---------------------------------------------------------------------------------
