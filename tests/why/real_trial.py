@@ -4,9 +4,9 @@ Each program is run in a notebook's shell of its own, in a process of its own: p
 ``%%gradviz`` cell ("pasted"), or cell by cell with only the last one marked ("last"), or as a script
 under ``gv.record()`` and ``gv.explain()`` ("script"). Then ``why`` is asked bare and with the names
 that the asker named. Prints every answer as it fell; a reader judges them. The questions of
-``real_blind`` and ``real_blind2`` were kept aside, each run once when the rules of its day were
-written; ``real_blind3`` waits for its one run. ``healthy`` are programs in which nothing is
-wrong, each of which asserts so at its end: an answer that names a fault there is a false alarm.
+``real_blind``, ``real_blind2`` and ``real_blind3`` were kept aside, each run once when the rules of
+its day were written. ``healthy`` are programs in which nothing is wrong, each of which asserts so at
+its end: an answer that names a fault there is a false alarm.
 """
 
 from __future__ import annotations

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-from test_real_truth import questions
-from trial_table import PAGE, judged, no_longer_right, page
+import pytest
+from test_real_truth import FOLDERS, HERE, questions
+from trial_table import HOW, PAGE, VERDICTS, judged, no_longer_right, page
 
 TRIAL = Path(__file__).with_name("real_trial.py")
 SAMPLE = 8  # all of them: make soak-why
@@ -19,8 +21,26 @@ def test_the_page_is_what_the_judgements_say() -> None:
     assert PAGE.read_text(encoding="utf-8") == page()
 
 
-def test_every_question_that_was_worked_with_is_judged() -> None:
-    assert set(judged("real")) == {q.fields["id"] for q in questions("real")}
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_question_is_judged(folder: str) -> None:
+    told = judged(folder)
+    assert set(told) == {q.fields["id"] for q in questions(folder)}
+    assert {told[name][how]["verdict"] for name in told for how in HOW} <= set(VERDICTS)
+
+
+@pytest.mark.parametrize("folder", ["real_blind3", "real_blind3/healthy"])
+def test_what_was_judged_is_what_was_answered(folder: str) -> None:
+    text = (HERE / folder / "answers.txt").read_text(encoding="utf-8")
+    fell = re.split(r"^=== (\w+)", text, flags=re.MULTILINE)[1:]
+    causes = {
+        name: dict(re.findall(r"^--- (bare|named): (\w+)", answer, re.MULTILINE))
+        for name, answer in zip(fell[::2], fell[1::2], strict=True)
+    }
+    for name, told in judged(folder).items():
+        assert causes[name] == {how: told[how]["cause"] or "nothing" for how in HOW}, name
+        for how in HOW:
+            assert (told[how]["verdict"] == "right") == ("reason" not in told[how]), name
+            assert not told[how].get("alarm") or told[how]["cause"] not in ("", "healthy"), name
 
 
 def test_right_answers_stay(tmp_path: Path) -> None:

@@ -1,9 +1,8 @@
 """What is written of the real questions is so: torch alone runs each program, with and without its mend.
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
-work with), ``real_blind`` and ``real_blind2`` (each kept aside, and run once) and ``real_blind3``
-(kept aside, not run yet; its ``healthy`` holds more programs that look odd and are meant so) has for
-each:
+work with), ``real_blind``, ``real_blind2`` and ``real_blind3`` (each kept aside, and run once; the
+``healthy`` of the third holds more programs that look odd and are meant so) has for each:
 
 ``link``, ``title``, ``source``, ``asked``: where it stands, and words of the asker.
 ``kind``: ``silent`` (wrong without an error), ``raises``, or ``healthy`` (autograd did as it should).

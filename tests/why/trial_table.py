@@ -1,13 +1,14 @@
 """Writes ``docs/why-trial.md``: what ``why`` answered to real questions, as a reader judged it.
 
 ``python tests/why/trial_table.py``. The judgements stand in ``judged.toml`` beside the questions of
-``real``, ``real_blind`` and ``real_blind2``: for each question, for the bare and for the named answer, a verdict, the
-machine-readable cause that was told, and the lines that it named. A set without judgements, as
-``real_blind3`` is until its one run, is left out of the page.
+each set: for each question, for the bare and for the named answer, a verdict, the machine-readable
+cause that was told, and the lines that it named; in the third set also a reason for each verdict
+but right, and ``alarm`` where a fault is named in a program that has none. A set without judgements
+is left out of the page.
 
 right: the true cause, at its place, and what is said to fix it does. vague: it points the right way,
 without cause or place. not known: it says that it does not know. wrong: it says something that is
-not so, or that all is well where it is not.
+not so, or that all is well where it is not. Of the third set on, "not judged" is not known.
 """
 
 from __future__ import annotations
@@ -104,6 +105,43 @@ def learnt() -> str:
     )
 
 
+def third() -> str:
+    """Say how the third set was run and judged."""
+    return (
+        "Run once, at commit bdc96d2, bare and named; no rule was written by it. From now on this set is used up. "
+        "Judged more strictly than the sets before it: every fix in doubt was tried with torch, and one that is "
+        'not enough makes an answer vague; and an answer that is "not judged" (gradients are there, whether they '
+        "are the wanted ones was not checked) counts as not known, also of a healthy program, where the readers "
+        f"of the other sets called it right ({_unjudged('bare')} of the healthy here, bare; {_unjudged('named')}, named)."
+    )
+
+
+def _unjudged(how: str) -> int:
+    told = judged("real_blind3")
+    healthy = [q.fields["id"] for q in questions("real_blind3") if q.kind == "healthy"]
+    return sum(
+        (told[name][how]["cause"], told[name][how]["verdict"]) == ("healthy", "not known")
+        for name in healthy
+    )
+
+
+def meant_so() -> str:
+    """Say how many false alarms fell in the healthy programs of the third set."""
+    told = judged("real_blind3/healthy")
+    alarms = {how: [n for n in told if told[n][how].get("alarm")] for how in HOW}
+    return (
+        "People asked about these too, and nothing is wrong in any; run right after the third set, at the same commit, and used "
+        f"up with it. False alarms: {len(alarms['bare'])} of {len(told)} bare answers lead, unasked, with the name "
+        f"of a fault ({_causes(alarms['bare'], 'bare')}); {len(alarms['named'])} of {len(told)} named answers ask "
+        f"without a condition for a mend where none is needed ({_causes(alarms['named'], 'named')})."
+    )
+
+
+def _causes(names: list[str], how: str) -> str:
+    told = judged("real_blind3/healthy")
+    return ", ".join(told[name][how]["cause"] for name in names)
+
+
 def page() -> str:
     """Return the page."""
     raw = ", ".join(
@@ -111,6 +149,8 @@ def page() -> str:
     )
     return HEAD.format(raw=raw) + "\n".join(
         [
+            *_part("real_blind3", "The third set kept aside, as it fell", third()),
+            *_part("real_blind3/healthy", "Programs that look odd and are meant so", meant_so()),
             *_part("real_blind2", "The second set kept aside, as it fell", learnt()),
             *_part("real_blind", "The first set kept aside, as it fell; learnt from since"),
             *_part("real", "Worked with while the rules were written"),
@@ -137,6 +177,8 @@ def _part(folder: str, title: str, note: str = "") -> Iterator[str]:
             verdicts = Counter(
                 told[q.fields["id"]][how]["verdict"] for q in known if kind in (q.kind, "all")
             )
+            if not verdicts:
+                continue
             yield f"| {how}, {kind} | {' | '.join(str(verdicts[v]) for v in VERDICTS)} |"
     yield ""
     yield "| question | true cause | bare | named |"
@@ -147,9 +189,16 @@ def _part(folder: str, title: str, note: str = "") -> Iterator[str]:
 
 def _row(question: Question, told: dict[str, Any]) -> str:
     fields = question.fields
-    cells = (f"{told[how]['verdict']} ({told[how]['cause'] or 'no answer'})" for how in HOW)
+    cells = [_cell(told[how]) for how in HOW]
+    if told["bare"].get("reason") == told["named"].get("reason") and cells[0] == cells[1]:
+        cells[1] = cells[1].partition(": ")[0]
     title = fields["title"].replace("|", "\\|")
     return f"| [{title}]({fields['link']}) | {fields['cause'].replace('|', chr(92) + '|')} | {' | '.join(cells)} |"
+
+
+def _cell(told: dict[str, Any]) -> str:
+    reason = f": {told['reason']}" if "reason" in told else ""
+    return f"{told['verdict']} ({told['cause'] or 'no answer'}){reason}"
 
 
 if __name__ == "__main__":
