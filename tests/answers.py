@@ -27,6 +27,7 @@ FORMS = {"cancels", "done", "frozen_now", "large", "zero", "zero_factor"}
 # No answer has a field for the kind of its mend, so it is read off the calls and the words that every wording needs.
 MENDS = {
     "activation that is not flat": r"LeakyReLU",
+    "smooth activation": r"smooth activation",
     "add the losses": r"add (up )?the losses",
     "add to the loss": r"^add what was made|let the loss use that too|use what is computed from it in",
     "add_param_group": r"add_param_group",

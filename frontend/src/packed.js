@@ -3,7 +3,7 @@
 
 /** @import { Book } from "./types.d.ts" */
 
-const LONG = ["svg", "text"]; // parts of a state that are written as the places of their pieces
+const LONG = ["svg", "narrow", "text"]; // parts of a state that are written as the places of their pieces
 
 /**
  * @param {BufferSource} bytes
@@ -13,7 +13,7 @@ export async function unpackBook(bytes) {
   const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   const { pieces, ...book } = await new Response(inflated).json();
   for (const state of book.states) {
-    for (const part of LONG) {
+    for (const part of LONG.filter((name) => name in state)) {
       state[part] = state[part].map((/** @type {number} */ place) => pieces[place]).join("");
     }
   }

@@ -10,7 +10,7 @@ import json
 import zlib
 from typing import Any
 
-LONG = ("svg", "text")  # parts of a state that are cut into lines
+LONG = ("svg", "narrow", "text")  # parts of a state that are cut into lines
 
 
 def packed(book: dict[str, Any], level: int = 9) -> bytes:
@@ -40,4 +40,5 @@ def _cut(state: dict[str, Any], pieces: dict[str, int]) -> dict[str, list[int]]:
             pieces.setdefault(piece, len(pieces)) for piece in state[part].splitlines(keepends=True)
         ]
         for part in LONG
+        if part in state
     }

@@ -146,5 +146,5 @@ def test_what_cannot_be_compared_is_refused() -> None:
         gv.compare(rec, 3)
     with pytest.raises(GradvizError, match=r"names= was given the str 'x'; expected two texts"):
         gv.compare(rec, rec, names="x")  # type: ignore[arg-type]
-    with pytest.raises(GradvizError, match=r"it is \.svg or \.html"):
+    with pytest.raises(GradvizError, match=r"it is one of \.svg, \.html"):
         gv.compare(rec, rec).save("x.png")

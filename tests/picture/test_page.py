@@ -103,7 +103,7 @@ def unpacked(data: bytes) -> Any:
     book = json.loads(zlib.decompress(data))
     pieces = book.pop("pieces")
     for one in book["states"]:
-        for part in LONG:
+        for part in {*LONG} & one.keys():
             one[part] = "".join(pieces[place] for place in one[part])
     return book
 

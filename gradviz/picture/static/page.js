@@ -2584,12 +2584,12 @@ function embed() {
 }
 
 // src/packed.js
-var LONG = ["svg", "text"];
+var LONG = ["svg", "narrow", "text"];
 async function unpackBook(bytes) {
   const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   const { pieces, ...book } = await new Response(inflated).json();
   for (const state of book.states) {
-    for (const part of LONG) {
+    for (const part of LONG.filter((name) => name in state)) {
       state[part] = state[part].map((place) => pieces[place]).join("");
     }
   }
