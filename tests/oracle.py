@@ -185,7 +185,10 @@ class Observed(Recording):
 def run_recorded(file: programs.File) -> list[dict[str, object]]:
     """Runs the whole file; the variables of the module, or of each task."""
     linecache.cache[FILE] = (len(file.text), None, file.text.splitlines(True), FILE)
-    values = {**programs.NAMES, "gv": SimpleNamespace(record=lambda: Observed(10_000, False, False))}
+    values = {
+        **programs.NAMES,
+        "gv": SimpleNamespace(record=lambda: Observed(10_000, False, False)),
+    }
     exec(compile(file.text, FILE, "exec"), values)
     return values["results"] if file.plan.order else [values]
 
