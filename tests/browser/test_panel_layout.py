@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from lab import ROOT
 from playwright.sync_api import Browser
+from sampling import sampled
 
 from course import books
 
@@ -119,7 +120,7 @@ def is_well(states: list[dict[str, Any]], where: str) -> None:
         assert len(places) <= 1, f"{where}: {what} moves between {places}"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampled(NAMES, 4))
 def test_nothing_is_too_small_cut_off_or_moved(browser: Browser, tmp_path: Path, name: str) -> None:
     files = exported(name, tmp_path)
     for file in files:
