@@ -499,6 +499,9 @@ def test_a_page_that_is_opened_again_and_a_new_kernel(
         press("copy_")
         panel.shows(oracle.course(copy="copy_"))
         assert not complaints
+        # the kernel has said all that it had to: that what is shown is what was chosen, too
+        page.wait_for_timeout(500)
+        expect(panel.room.locator("[inert]")).to_have_count(0)
 
         page.evaluate(RESTART)
         page.wait_for_function("() => live.idle()")
