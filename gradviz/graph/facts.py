@@ -384,10 +384,14 @@ class Facts:
         """The ordinary calls that ran in the outermost call of a module, by its id."""
         found = dict[int, list[Call]]()
         for call in self.ordinary_calls:
-            *_, outermost = (None, *self.module_calls_around(call.module_call))
-            if outermost is not None:
-                found.setdefault(outermost, []).append(call)
+            if (outermost := self.outermost_module_call(call)) is not None:
+                found.setdefault(outermost.id, []).append(call)
         return found
+
+    def outermost_module_call(self, call: Call) -> ModuleCall | None:
+        """Return the outermost call of a module in which a call ran; None: it ran in none."""
+        *_, outermost = (None, *self.module_calls_around(call.module_call))
+        return None if outermost is None else self.module_call[outermost]
 
     def module_calls_around(self, call_id: int | None) -> Iterator[int]:
         """Go through a module call and those around it, from the inside."""

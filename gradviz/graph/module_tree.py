@@ -27,7 +27,7 @@ class ModuleTree:
     def __init__(self, operations: Operations) -> None:
         self.operations = operations
         self.graph = operations.graph
-        self.call = {c.id: c for c in self.graph.module_calls}
+        self.call = operations.facts.module_call
 
     # --- calls ------------------------------------------------------------------------------------
 

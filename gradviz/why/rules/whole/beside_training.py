@@ -133,7 +133,7 @@ def _drops(case: Case) -> Iterator[Drop]:
     far its results differ is what is wanted."""
     facts = Facts.of(case.graph)
     unused = _unused_drops(facts)
-    given = Counter(_given(facts, c) for c in unused)
+    given = Counter(_given(facts, call, outer) for call, _, outer in unused)
     modules = case.live_state.modules.values() if unused else ()
     dropping = {
         (path, type(part).__name__)
@@ -142,36 +142,35 @@ def _drops(case: Case) -> Iterator[Drop]:
         if getattr(part, "p", 0)
     }
     root_of = {root.id: root.name for root in case.graph.modules}
-    for call in unused:
-        inner, outer = facts.module_call[call.module_call or 0], _root_call(facts, call)
+    for call, inner, outer in unused:
         model = root_of.get(outer.module_id, outer.kind)
         layer = ".".join(filter(None, (model, inner.path)))
         drops = inner.training and (inner.path, inner.kind) in dropping
-        if drops and given[_given(facts, call)] == 1:
+        if drops and given[_given(facts, call, outer)] == 1:
             yield Drop(call, model, layer)
 
 
-def _unused_drops(facts: Facts) -> list[Call]:
+def _unused_drops(facts: Facts) -> list[tuple[Call, ModuleCall, ModuleCall]]:
     """Return the calls of dropouts in models that are trained where nothing is recorded, and whose
-    results go into no loss."""
+    results go into no loss, each with the call of its layer and the outermost one."""
     behind = facts.ancestors(facts.losses) if facts.losses else set()
-    calls = [c for c in facts.ordinary_calls if c.function in _DROPS and c.module_call is not None]
-    unused = [c for c in calls if behind.isdisjoint(c.outputs)]
-    used = (c for c in calls if not behind.isdisjoint(c.outputs))
-    trained = {_root_call(facts, c).module_id for c in used}
-    return [c for c in unused if not c.grad_mode and _root_call(facts, c).module_id in trained]
+    calls = [
+        (call, facts.module_call[call.module_call], outer)
+        for call in facts.ordinary_calls
+        if call.function in _DROPS and call.module_call is not None
+        if (outer := facts.outermost_module_call(call)) is not None
+    ]
+    trained = {outer.module_id for call, _, outer in calls if not behind.isdisjoint(call.outputs)}
+    return [
+        (call, inner, outer)
+        for call, inner, outer in calls
+        if behind.isdisjoint(call.outputs) and not call.grad_mode and outer.module_id in trained
+    ]
 
 
-def _root_call(facts: Facts, call: Call) -> ModuleCall:
-    """Return the outermost call of a module in which a call ran."""
-    *_, outermost = facts.module_calls_around(call.module_call)
-    return facts.module_call[outermost]
-
-
-def _given(facts: Facts, call: Call) -> tuple[str | None, frozenset[int]]:
+def _given(facts: Facts, call: Call, outer: ModuleCall) -> tuple[str | None, frozenset[int]]:
     """Return of a call in a module which layer that is, and what the outermost one was given."""
-    outer = _root_call(facts, call).id
-    inside = facts.calls_in_module[outer]
+    inside = facts.calls_in_module[outer.id]
     made = {i for c in inside for i in c.outputs}
     given = {i for c in inside for i in c.inputs} - made
     return call.module, frozenset(i for i in given if not facts.graph.tensor[i].requires_grad)
