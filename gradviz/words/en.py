@@ -2472,7 +2472,6 @@ OUTLINE = {
     "times_kind": "×{n} {kind}",
     "called_times": "×{n} {kind}, called {n} times",
     "call_of": "{kind}, call {k} of {n}",
-    "assigned": "{name} = {code}",
     "side_by_side": "{n} side by side",
     "after": "{kind}, after {after:commas}",
     "then": "{kind}, then {then:commas}",

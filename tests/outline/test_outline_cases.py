@@ -11,6 +11,7 @@ from drawn import Drawn, drawn
 from model_scripts import MARKER, read
 from outline_oracle import has_no_circle
 from svg_text import Picture
+from torch.nn import functional
 
 from gradviz.picture.outline.scene import Card, Tone
 
@@ -291,6 +292,61 @@ def test_labels_that_a_loss_reshapes_are_not_the_result_of_the_last_module() -> 
     )
     shapes = {card.title: card.rows[0].right for card in picture.fitted.outline.cards}
     assert shapes["c"] == "[4, 4]"
+
+
+@pytest.mark.parametrize(
+    ("made", "title"),
+    [
+        ("loss = F.cross_entropy(out, y)", "loss"),
+        ("loss = criterion(out, y)", "loss"),
+        ("loss = nn.CrossEntropyLoss(reduction='sum')(out, y)", "loss"),
+        ("loss = holder.criterion(out, y)", "loss"),
+        (
+            "losses['ce'] = criterion(out, y); loss = losses['ce']",
+            "losses['ce'] = criterion(out, y)",
+        ),
+        ("criterion(out, y).backward()", "criterion(out, y)"),
+    ],
+)
+def test_the_loss_of_a_criterion_has_its_value_and_says_that_a_backward_began(
+    made: str, title: str
+) -> None:
+    backward = "" if "backward" in made else "\nloss.backward()"
+    picture = of(
+        net("return self.c(self.b(self.a(x)))")
+        + "\ny = torch.zeros(4, dtype=torch.long); losses = {}; criterion = nn.CrossEntropyLoss()"
+        + "\nholder = nn.Module(); holder.criterion = criterion",
+        f"out = model(x)\n{made}{backward}\nopt.step()",
+    )
+    *_, last = picture.fitted.outline.cards
+    assert last.rows[0].left[0].text == title
+    expected = functional.cross_entropy(picture.names["out"], picture.names["y"])
+    many = 4 if "sum" in made else 1
+    assert float(last.rows[0].right) == pytest.approx(expected.item() * many, rel=1e-3)
+    assert rows_of(last, Tone.GRAD_FN) == ["NllLossBackward0 · backward() starts with 1"]
+
+
+def test_a_model_that_makes_its_own_loss_says_that_a_backward_began() -> None:
+    picture = of(
+        net("return self.c(self.b(self.a(x))).pow(2).mean()"),
+        "loss = model(x)\nloss.backward()\nopt.step()",
+    )
+    assert rows(picture, Tone.GRAD_FN) == ["MeanBackward0 · backward() starts with 1"]
+
+
+def test_the_blocks_of_a_closed_model_have_their_whole_names() -> None:
+    picture = of(
+        net(
+            "for block in self.blocks:",
+            "    x = block(x).tanh()",
+            "return x",
+            modules="blocks=nn.ModuleList(nn.Linear(8, 8) for _ in range(6))",
+        ),
+        "loss = nn.MSELoss()(model(x), torch.zeros(4, 8))\nloss.backward()\nopt.step()",
+    )
+    model, _ = picture.fitted.outline.cards[-2:]
+    named = [row.left[0].text for row in model.rows if row.left[0].look == "name"]
+    assert named == ["model(x)", *(f"blocks.{i}" for i in range(6))]
 
 
 LOGGED = """\

@@ -95,9 +95,7 @@ class Cards:
         ends = self._ends(place)
         if ends:
             rows.insert(1, ends)
-        rows += self._said(place)
-        if unit.kind is Kind.LOSS:
-            rows += self._loss_rows(unit)
+        rows += [*self._said(place), *self._term_rows(unit), *self._start_rows(unit)]
         rail = self._rail(place, rows)
         rows = [row._replace(rail=rail) if row.rail is Rail.NO else row for row in rows]
         if not tracked:
@@ -394,17 +392,26 @@ class Cards:
             title = code or self.short(first)
             grey_text = self._with_folded(grey, unit)
             return self._titled(title, grey_text, shape, (grey, short, counted))
-        name = self._written(first, unit) if not first.path else self.short(first)
+        if name := self._loss_of_criterion(unit):
+            return self._titled(name, self._with_folded(grey, unit), shape, (grey,))
+        name = self._written(first) if not first.path else self.short(first)
         return self._titled(name, self._with_folded(grey, unit), shape, (grey,))
 
-    def _written(self, call: ModuleCall, unit: Unit) -> str:
-        """Return a call of a root module as the user wrote it, with its variable."""
-        state = self.operations.graph.tensor[self.operations.all[unit.ops[-1]].makes[-1]]
-        name = self.short(call)
-        code = call.code or name
-        if state.code_name.isidentifier() and call.code:
-            return say("outline.assigned", name=state.code_name, code=code)
-        return code
+    def _loss_of_criterion(self, unit: Unit) -> str:
+        """Return the variable to which the loss of a module without parameters is bound; "" for a
+        card of anything else."""
+        made, call = self.operations.all[unit.ops[-1]], self.tree.call[unit.calls[0]]
+        if made.at not in self.operations.starts or self.expansion.weights_in(unit):
+            return ""
+        name = self.operations.graph.tensor[made.makes[-1]].code_name
+        is_bound = call.source is not None and call.source.code != call.code
+        return name if is_bound and name.isidentifier() else ""
+
+    def _written(self, call: ModuleCall) -> str:
+        """Return a call of a root module as the user wrote it, with what it is bound to."""
+        if call.source is None or call.code is None:
+            return self.short(call)
+        return call.source.code or call.code
 
     def _same_module(self, one: ModuleCall, other: ModuleCall) -> bool:
         return (one.module_id, one.path) == (other.module_id, other.path)
@@ -540,6 +547,8 @@ class Cards:
         tensor = self.operations.graph.tensor.get(tensor_id)
         if tensor is None or tensor.shape is None:
             return ""
+        if not tensor.shape and tensor.values is not None:
+            return tensor.values
         return "[" + ", ".join(map(str, tensor.shape)) + "]"
 
     def _children_rows(self, unit: Unit) -> list[Row]:
@@ -601,13 +610,23 @@ class Cards:
     def _is_number(self, tensor_id: int) -> bool:
         return self.operations.graph.tensor[tensor_id].shape == ()
 
-    def _loss_rows(self, unit: Unit) -> list[Row]:
-        rows = [self._term_row(unit, at) for at in self._terms(unit)[:TERMS]]
+    def _term_rows(self, unit: Unit) -> list[Row]:
+        """Tell of the numbers that a loss is the sum of."""
+        if unit.kind is not Kind.LOSS:
+            return []
+        return [self._term_row(unit, at) for at in self._terms(unit)[:TERMS]]
+
+    def _start_rows(self, unit: Unit) -> list[Row]:
+        """Tell where a backward began: at a loss, in the call of a criterion, or in that of a model
+        that makes its own loss."""
+        starts = {*self.operations.starts}.intersection(unit.ops)
+        if unit.kind is not Kind.LOSS and (unit.kind is not Kind.CALL or len(starts) != 1):
+            return []
         state = self.operations.graph.tensor[self._start(unit).makes[-1]]
         edge = state.gradient_edge
         node = self.operations.graph.node.get(edge.node_id) if edge else None
         if node is None:
-            return rows
+            return []
         if edge and edge.node_id in self.operations.facts.ran:
             if node.id in self._grad_roots:
                 started = say("outline.grad_starts", node=node.name)
@@ -616,7 +635,7 @@ class Cards:
             span = Span(started, shorter=(node.name,))
         else:
             span = Span(node.name)
-        return [*rows, Row(Tone.GRAD_FN, (span,))]
+        return [Row(Tone.GRAD_FN, (span,))]
 
     @cached_property
     def _grad_roots(self) -> set[int]:

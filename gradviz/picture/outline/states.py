@@ -537,9 +537,10 @@ class States:
         if beside and call.code:
             return visible(call.code, CODE)
         outer = None if member.parent is None else self.expansion.tree.call[member.parent]
-        start = f"{outer.path}." if outer is not None and outer.path else ""
-        if start and call.path.startswith(start):
-            return call.path.removeprefix(start)
+        if call.path and outer is not None and outer.module_id == call.module_id:
+            start = f"{outer.path}." if outer.path else ""
+            if call.path.startswith(start):
+                return call.path.removeprefix(start)
         return call.path.rpartition(".")[2] or self.operations.graph.modules[call.module_id].name
 
     def _elsewhere_short(self, weights: list[Weight], member: Unit) -> str:
