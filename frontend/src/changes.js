@@ -1,8 +1,8 @@
 // What is different in a state: to be marked in picture and table, and said in words.
 
-import { sentence } from "./words.js";
+import { asCode, tell, together } from "./words.js";
 
-/** @import { Arrow, Cell, Changes, State } from "./types.d.ts" */
+/** @import { Arrow, Cell, Changes, State, Told } from "./types.d.ts" */
 
 export const COLUMNS = ["name", "value", "grad", "requires_grad", "is_leaf", "grad_fn", "version", "storage"];
 const [NAME, VALUE, GRAD, TRACKED, LEAF, GRAD_FN] = COLUMNS.keys();
@@ -18,6 +18,8 @@ export function cellText(cell) {
 }
 
 const MOST_NAMED = 3; // cards
+/** @type {Told} */
+const NOTHING = { text: "", code: [] };
 
 /** @typedef {[before: string[], now: string[]]} Pair the cells of one tensor in two states */
 
@@ -31,14 +33,14 @@ const MOST_NAMED = 3; // cards
 export function findChanges(before, after) {
   const isFirst = !before?.svg && !before?.problem; // nothing was shown, not even why there is no picture
   if (!before || isFirst || areStrangers(before.cards, after.cards)) {
-    return { marks: new Map(), cells: new Map(), texts: [], kept: "", isCompared: false };
+    return { marks: new Map(), cells: new Map(), texts: [], kept: null, isCompared: false };
   }
   const marks = new Map([...findMarks(before.cards, after.cards), ...findMarks(before.arrows, after.arrows)]);
   const seen = Object.entries(after.cards).flatMap(([id, { key }]) => (marks.has(id) ? [key] : []));
   const isNamed = seen.length > 0 && seen.length <= MOST_NAMED;
-  const drawn = isNamed ? [sentence("picture_changed", { names: join(seen) })] : [];
+  const drawn = isNamed ? [tell("picture_changed", { names: join(seen) })] : [];
   if (before.columns || after.columns) { // groups are no tensors
-    return { marks, cells: new Map(), texts: [], kept: "", isCompared: marks.size === 0 };
+    return { marks, cells: new Map(), texts: [], kept: null, isCompared: marks.size === 0 };
   }
   const { cells, texts, kept } = findTableChanges(before, after);
   return { marks, cells, texts: texts.length ? texts : drawn, kept, isCompared: true };
@@ -84,13 +86,13 @@ function findTableChanges(before, after) {
     old.delete(row.key);
     if (!was) {
       cells.set(`${row.key}/0`, "");
-      appeared.push(sentence("is_new", { name: now[NAME] }));
+      appeared.push(tell("is_new", { name: asCode(now[NAME]) }));
       continue;
     }
     pairs.push([was, now]);
     now.forEach((text, i) => text !== was[i] && cells.set(`${row.key}/${i}`, was[i]));
   }
-  const disappeared = [...old.values()].map((was) => sentence("is_gone", { name: was[NAME] }));
+  const disappeared = [...old.values()].map((was) => tell("is_gone", { name: asCode(was[NAME]) }));
   const texts = [...sayGradients(pairs), ...sayTracked(pairs), ...sayMemory(before, after), ...sayRest(pairs)];
   return { cells, texts: [...texts, ...appeared, ...disappeared], kept: sayKept(pairs) };
 }
@@ -116,8 +118,8 @@ function isLeaf(pair) {
 function sayGradients(pairs) {
   const leaves = pairs.filter(isLeaf);
   return [
-    ...differing(leaves, GRAD).map((pair) => sentence("grad_changed", change(pair, GRAD))),
-    ...differing(leaves, VALUE).map((pair) => sentence("value_changed", change(pair, VALUE))),
+    ...differing(leaves, GRAD).map((pair) => tell("grad_changed", change(pair, GRAD))),
+    ...differing(leaves, VALUE).map((pair) => tell("value_changed", change(pair, VALUE))),
   ];
 }
 
@@ -128,10 +130,10 @@ function sayTracked(pairs) {
     differ.flatMap(([, now]) => (now[TRACKED] === word ? [now[NAME]] : []));
   const [lost, found] = [namesOf("False"), namesOf("True")];
   const said = [];
-  if (lost.length === 1) said.push(sentence("untracked_now_one", { names: lost[0] }));
-  if (lost.length > 1) said.push(sentence("untracked_now", { names: join(lost) }));
-  if (found.length === 1) said.push(sentence("tracked_now_one", { names: found[0] }));
-  if (found.length > 1) said.push(sentence("tracked_now", { names: join(found) }));
+  if (lost.length === 1) said.push(tell("untracked_now_one", { names: asCode(lost[0]) }));
+  if (lost.length > 1) said.push(tell("untracked_now", { names: join(lost) }));
+  if (found.length === 1) said.push(tell("tracked_now_one", { names: asCode(found[0]) }));
+  if (found.length > 1) said.push(tell("tracked_now", { names: join(found) }));
   return said;
 }
 
@@ -150,10 +152,10 @@ function sayMemory(before, after) {
   const sharing = both.filter((key) => now.get(key));
   const own = both.filter((key) => !now.get(key));
   const said = [];
-  if (sharing.length === 1) said.push(sentence("shared_now_one", { names: sharing[0] }));
-  if (sharing.length > 1) said.push(sentence("shared_now", { names: join(sharing) }));
-  if (own.length === 1) said.push(sentence("own_now_one", { names: own[0] }));
-  if (own.length > 1) said.push(sentence("own_now", { names: join(own) }));
+  if (sharing.length === 1) said.push(tell("shared_now_one", { names: asCode(sharing[0]) }));
+  if (sharing.length > 1) said.push(tell("shared_now", { names: join(sharing) }));
+  if (own.length === 1) said.push(tell("own_now_one", { names: asCode(own[0]) }));
+  if (own.length > 1) said.push(tell("own_now", { names: join(own) }));
   return said;
 }
 
@@ -166,8 +168,8 @@ function sayRest(pairs) {
   const same = pairs.filter(([was, now]) => was[TRACKED] === now[TRACKED]);
   const results = pairs.filter((pair) => !isLeaf(pair));
   return [
-    ...differing(same, GRAD_FN).map((pair) => sentence("grad_fn_changed", change(pair, GRAD_FN))),
-    ...differing(results, VALUE).map((pair) => sentence("value_changed", change(pair, VALUE))),
+    ...differing(same, GRAD_FN).map((pair) => tell("grad_fn_changed", change(pair, GRAD_FN))),
+    ...differing(results, VALUE).map((pair) => tell("value_changed", change(pair, VALUE))),
   ];
 }
 
@@ -179,10 +181,15 @@ function change([was, now], column) {
   return { name: now[NAME], before: was[column], after: now[column] };
 }
 
-/** @param {string[]} names */
+/**
+ * @param {string[]} names
+ * @returns {Told}
+ */
 function join(names) {
-  if (names.length < 2) return names.join("");
-  return sentence("and", { names: names.slice(0, -1).join(", "), last: names[names.length - 1] });
+  const told = names.map(asCode);
+  if (told.length < 2) return together(told);
+  const others = told.slice(0, -1).flatMap((one, i) => (i ? [{ text: ", ", code: [] }, one] : [one]));
+  return tell("and", { names: together(others), last: told[told.length - 1] });
 }
 
 /**
@@ -192,7 +199,7 @@ function join(names) {
  */
 function sayKept(pairs) {
   const same = pairs.find((pair) => isLeaf(pair) && pair[1][TRACKED] === "True" && pair[0][GRAD] === pair[1][GRAD]);
-  return same ? sentence("grad_kept", { name: same[1][NAME], grad: same[1][GRAD] }) : "";
+  return same ? tell("grad_kept", { name: same[1][NAME], grad: same[1][GRAD] }) : null;
 }
 
 /**
@@ -201,14 +208,15 @@ function sayKept(pairs) {
  *
  * @param {Changes} changes
  * @param {number} [most] letters
+ * @returns {Told}
  */
 export function sayChanges({ texts, kept, isCompared, marks, cells }, most = Infinity) {
-  if (!isCompared) return "";
+  if (!isCompared) return NOTHING;
   if (!texts.length && !marks.size && !cells.size) {
-    return kept ? sentence("nothing_changed_but", { kept }) : sentence("nothing_changed");
+    return kept ? tell("nothing_changed_but", { kept }) : tell("nothing_changed");
   }
-  const [one, other = kept.endsWith("None") ? "" : kept] = texts;
-  if (!one) return "";
-  const both = other && sentence("two_changes", { one, other });
-  return sentence("changed_to", { changes: both && both.length <= most ? both : one });
+  const [one, other = kept?.text.endsWith("None") ? null : kept] = texts;
+  if (!one) return NOTHING;
+  const both = other && tell("two_changes", { one, other });
+  return tell("changed_to", { changes: both && both.text.length <= most ? both : one });
 }

@@ -1,5 +1,7 @@
 // Elements, made and written. Text is always text: nothing here parses it.
 
+/** @import { Told } from "./types.d.ts" */
+
 export const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
 /**
@@ -54,6 +56,37 @@ export function makeIcon(path) {
  */
 export function writeText(element, text) {
   if (element.textContent !== text) element.textContent = text;
+}
+
+/**
+ * Writes a text with its code in code font, only where it is another.
+ *
+ * @param {Element} element
+ * @param {Told} told
+ */
+export function writeTold(element, told) {
+  const pieces = tellPieces(told);
+  const textOf = (/** @type {Node | string} */ piece) => (typeof piece === "string" ? piece : piece.textContent);
+  const now = [...element.childNodes];
+  const isPiece = (/** @type {ChildNode} */ node, /** @type {number} */ i) =>
+    (node.nodeType === Node.TEXT_NODE) === (typeof pieces[i] === "string") && node.textContent === textOf(pieces[i]);
+  const isSame = now.length === pieces.length && now.every(isPiece);
+  if (!isSame) element.replaceChildren(...pieces);
+}
+
+/**
+ * Returns a text in pieces: what is code stands in elements of its own.
+ *
+ * @param {Told} told
+ */
+export function tellPieces({ text, code }) {
+  let at = 0;
+  const pieces = code.flatMap(([start, end]) => {
+    const before = text.slice(at, start);
+    at = end;
+    return [before, makeElement("code", {}, text.slice(start, end))];
+  });
+  return [...pieces, text.slice(at)].filter((piece) => piece !== "");
 }
 
 /**

@@ -3,7 +3,7 @@
 
 import { findChanges, sayChanges } from "./changes.js";
 import { makeCode } from "./code.js";
-import { makeElement, makePrefix, writeText } from "./dom.js";
+import { makeElement, makePrefix, tellPieces, writeText, writeTold } from "./dom.js";
 import { mountPicture } from "./picture.js";
 import { makeTable } from "./table.js";
 import { sentence } from "./words.js";
@@ -127,10 +127,10 @@ export function mountPanel(el, given = {}) {
     const state = shown ?? NO_STATE;
     const width = el.clientWidth;
     const isShortened = Boolean(state.code) && width > 0;
-    writeText(said, isShortened ? shortened(state.sentence, lettersFor(width)) : state.sentence);
+    writeTold(said, toldOf(state, isShortened ? lettersFor(width) : Infinity));
     said.title = said.textContent === state.sentence ? "" : state.sentence;
     const most = isShortened ? (width - BOX) / CHANGE_LETTER * (width < NARROW ? 2 : 1) : Infinity;
-    writeText(changed, state.error ? "" : sayChanges(changes, most));
+    writeTold(changed, state.error ? { text: "", code: [] } : sayChanges(changes, most));
     areas.sentence.classList.toggle("gv-failed", Boolean(state.error));
     error.hidden = !state.error || isOld;
     writeText(errorText, state.error);
@@ -154,11 +154,11 @@ export function mountPanel(el, given = {}) {
     if (!known.length) return 0;
     const pairs = new Map(known.map((state) => [state.sentence + state.error, state]));
     const boxes = [...pairs.values()].map((state) => {
-      const text = state.code ? shortened(state.sentence, lettersFor(width)) : state.sentence;
+      const text = tellPieces(toldOf(state, state.code ? lettersFor(width) : Infinity));
       const last = makeElement("p", { className: state.error ? "gv-error" : "gv-changes" });
       const lines = width < NARROW ? ["x", makeElement("br"), "x"] : ["x"]; // of what changed, at most
       last.append(...(state.error ? [makeElement("button", { ariaExpanded: "false" }, "x")] : lines));
-      const first = makeElement("p", { className: "gv-said" }, text);
+      const first = makeElement("p", { className: "gv-said" }, ...text);
       return makeElement("div", { className: "gv-area gv-sentence" }, first, last);
     });
     const all = makeElement("div", { className: "gv-probe", ariaHidden: "true", inert: true }, ...boxes);
@@ -245,6 +245,18 @@ function lettersFor(width) {
   const row = Math.floor((width - BOX) / SAID_LETTER);
   if (width < NARROW) return Math.min(122, 3 * row);
   return width < WIDE ? Math.min(150, 3 * row) : Math.min(190, 2 * row);
+}
+
+/**
+ * Returns what is said of a state, as much as there is room for, and what of it is code.
+ *
+ * @param {State} state
+ * @param {number} most letters
+ * @returns {import("./types.d.ts").Told}
+ */
+function toldOf({ sentence: whole, sentence_code = [] }, most) {
+  const text = most === Infinity ? whole : shortened(whole, most);
+  return { text, code: sentence_code.filter(([, end]) => end <= text.length) };
 }
 
 /**

@@ -1,7 +1,7 @@
 // A book on paper: one state a sheet.
 
 import { choicesOf } from "./address.js";
-import { makeElement } from "./dom.js";
+import { makeElement, tellPieces } from "./dom.js";
 import { cleanSvg } from "./safe_svg.js";
 import { sentence } from "./words.js";
 
@@ -110,7 +110,7 @@ function makeSheet(book, index) {
   const texts = [book.code?.text ?? "", ...(state.text ?? "").split("\n\n")].filter((text) => text !== "");
   const sheet = makeElement("section", { className: "gv-sheet" }, makeElement("h2", {}, book.title));
   addText(sheet, "gv-sheet-name", nameState(book, index));
-  addText(sheet, "", state.sentence);
+  sheet.append(makeElement("p", {}, ...tellPieces({ text: state.sentence, code: state.sentence_code ?? [] })));
   if (picture) sheet.append(makeElement("div", { className: "gv-sheet-picture" }, turnGrey(picture)));
   addText(sheet, "", state.problem);
   sheet.append(makeElement("div", { className: "gv-sheet-text" }, ...texts.map(makeBlock)));

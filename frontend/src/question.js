@@ -1,9 +1,9 @@
 // A question on a page of its own: an answer shows what is true, and the picture of it.
 
 import { scalePicture } from "./book.js";
-import { makeElement, makePrefix, targetOf, writeText } from "./dom.js";
+import { makeElement, makePrefix, targetOf, tellPieces, writeText } from "./dom.js";
 import { mountPanel } from "./panel.js";
-import { sentence } from "./words.js";
+import { sentence as say } from "./words.js";
 
 /** @import { Book, Question } from "./types.d.ts" */
 
@@ -17,7 +17,7 @@ const LETTERS = "ABCD";
  * @param {Book & { question: Question }} book
  */
 export function mountQuestion(el, book) {
-  const { text, settings, answers, replies, right } = book.question;
+  const { text, text_code = [], settings, answers, replies, right } = book.question;
   const prefix = makePrefix();
   const [run] = book.states;
   let scale = 1;
@@ -28,7 +28,8 @@ export function mountQuestion(el, book) {
   const panel = mountPanel(root, { prefix });
   panel.setCode(book.code ?? {}, []);
 
-  const asked = makeElement("p", { className: "gv-asked", id: `${prefix}-asked` }, ...markedUp(text));
+  const pieces = tellPieces({ text, code: text_code });
+  const asked = makeElement("p", { className: "gv-asked", id: `${prefix}-asked` }, ...pieces);
   if (settings) asked.append(makeElement("span", { className: "gv-with" }, settings));
   const inputs = answers.map((_, i) =>
     makeElement("input", { type: "radio", name: `${prefix}-answer`, onchange: () => reply(i) }));
@@ -39,7 +40,7 @@ export function mountQuestion(el, book) {
   const group = { className: "gv-answers", role: "radiogroup" };
   const choices = makeElement("div", group, ...labels);
   choices.setAttribute("aria-labelledby", asked.id);
-  const show = makeElement("button", { type: "button", className: "gv-show" }, sentence("just_show"));
+  const show = makeElement("button", { type: "button", className: "gv-show" }, say("just_show"));
   show.addEventListener("click", () => reply(answers.length));
   root.prepend(asked);
   root.querySelector(".gv-code")?.after(choices, show);
@@ -58,7 +59,8 @@ export function mountQuestion(el, book) {
   function draw() {
     if (given < 0) return;
     root.classList.remove("gv-open");
-    panel.show({ ...scalePicture(run, scale), sentence: replies[given].sentence }, null);
+    const { sentence, sentence_code = [] } = replies[given];
+    panel.show({ ...scalePicture(run, scale), sentence, sentence_code }, null);
     panel.select(replies[given].card);
   }
   /**
@@ -93,13 +95,4 @@ export function mountQuestion(el, book) {
       root.remove();
     },
   };
-}
-
-/**
- * Returns a text with code for what stands between backticks.
- *
- * @param {string} text
- */
-function markedUp(text) {
-  return text.split("`").map((part, i) => (i % 2 ? makeElement("code", {}, part) : part));
 }

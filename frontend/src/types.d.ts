@@ -11,6 +11,8 @@ export interface State {
   text: string;
   /** What happened, in words. */
   sentence: string;
+  /** What of the sentence is code; left out where nothing is. */
+  sentence_code?: Span[];
   error: string;
   printed: string;
   /** By id in the SVG, as "n3". */
@@ -38,6 +40,15 @@ export interface State {
   outline?: Outline | null;
   /** What an explanation points at in an outline; null where nothing is. */
   points?: Points | null;
+}
+
+/** Letters of a text: the first, and the one after the last. */
+export type Span = [start: number, end: number];
+
+/** A text, and what of it is code. */
+export interface Told {
+  text: string;
+  code: Span[];
 }
 
 /** The row of an explanation that says where, and ids of cards and arrows. */
@@ -134,13 +145,15 @@ export interface Book {
 }
 
 export interface Question {
-  /** What is asked; code stands between backticks. */
+  /** What is asked. */
   text: string;
+  /** What of that is code. */
+  text_code?: Span[];
   /** What was chosen and the code does not say. */
   settings: string;
   answers: string[];
   /** What is said to each answer, with the card that lights up, or ""; the last to whoever just looks. */
-  replies: { sentence: string; card: string }[];
+  replies: { sentence: string; sentence_code?: Span[]; card: string }[];
   /** The place of the right answer; null where none is. */
   right: number | null;
 }
@@ -219,9 +232,9 @@ export interface Changes {
   /** The text before, by "row key/column"; "" for a new row. */
   cells: Map<string, string>;
   /** The weightiest first. */
-  texts: string[];
-  /** Which gradient is what it was, in words; "" where none is. */
-  kept: string;
+  texts: Told[];
+  /** Which gradient is what it was, in words; null where none is. */
+  kept: Told | null;
   /** Whether there was something to compare it with. */
   isCompared: boolean;
 }

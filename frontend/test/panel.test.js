@@ -38,6 +38,13 @@ test("all areas of a state are written", () => {
   assert.equal(find(".gv-view").getAttribute("aria-label"), "alt of the picture");
 });
 
+test("names and code of the sentence stand in code font, of what fits as well", () => {
+  panel.show(makeState(["a"], { sentence: "c can reach a.", sentence_code: [[0, 1], [12, 13]] }));
+  assert.equal(find(".gv-said").innerHTML, "<code>c</code> can reach <code>a</code>.");
+  panel.show(makeState(["b"], { sentence: "c can reach a." }));
+  assert.equal(find(".gv-said").innerHTML, "c can reach a.");
+});
+
 test("signs on a card are said in words", () => {
   const state = makeState(["a", "b"]);
   panel.show({ ...state, cards: { ...state.cards, n0: { ...state.cards.n0, spoken: [["card 0", "mean $& 0"]] } } });

@@ -6,9 +6,10 @@ import { makeState, openPage, pack } from "./page.js";
 const BOOK = {
   title: "Question", code: { text: "b = a.clone()" }, controls: [], states: [makeState(["a", "b"])],
   question: {
-    text: "What is `b.grad`?", settings: "copy=clone", answers: ["5", "None"], right: 1,
+    text: "What is b.grad?", text_code: [[8, 14]], settings: "copy=clone", answers: ["5", "None"], right: 1,
     replies: [
-      { sentence: "You said 5.", card: "n1" }, { sentence: "Yes.", card: "" }, { sentence: "It is None.", card: "" },
+      { sentence: "You said 5.", sentence_code: [[9, 10]], card: "n1" },
+      { sentence: "Yes.", card: "" }, { sentence: "It is None.", card: "" },
     ],
   },
 };
@@ -50,10 +51,12 @@ test("an answer shows reply, picture and the card that it is about; another answ
   await visit();
   answer(0);
   assert.equal(find(".gv-said").textContent, "You said 5.");
+  assert.equal(find(".gv-said code").textContent, "5");
   assert.deepEqual(marks(), ["✗", "✓"]);
   assert.equal(document.querySelectorAll("[aria-pressed=true]").length, 1);
   answer(1);
   assert.equal(find(".gv-said").textContent, "Yes.");
+  assert.equal(find(".gv-said code"), null);
   assert.deepEqual(marks(), ["", "✓"]);
   assert.equal(document.querySelectorAll("[aria-pressed=true]").length, 0);
   assert.ok(!find(".gv-question").classList.contains("gv-open"));

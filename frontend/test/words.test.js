@@ -6,7 +6,7 @@ import { findChanges, sayChanges } from "../src/changes.js";
 import { makePrintMenu } from "../src/printing.js";
 import { mountQuestion } from "../src/question.js";
 import { ENGLISH } from "../src/english.js";
-import { sentence, useWords } from "../src/words.js";
+import { asCode, sentence, tell, useWords } from "../src/words.js";
 import { makeState, openPage, press } from "./page.js";
 
 afterEach(() => useWords(null));
@@ -18,6 +18,14 @@ const code = readdirSync(SOURCES).filter((name) => name.endsWith(".js") && name 
 test("fields are filled in one pass, whatever they hold", () => {
   useWords({ cell_was: "{before} $& {other}" });
   assert.equal(sentence("cell_was", { before: "{other} $1" }), "{other} $1 $& {other}");
+});
+
+test("what of a sentence is code stays with it, and nobody sees the backticks", () => {
+  useWords({ grad_kept: "`{name}.grad` is {grad}", changed_to: "Changed: {changes}" });
+  const kept = tell("grad_kept", { name: "a`b", grad: asCode("None") });
+  assert.deepEqual(kept, { text: "a`b.grad is None", code: [[0, 8], [12, 16]] });
+  assert.deepEqual(tell("changed_to", { changes: kept }).code, [[9, 17], [21, 25]]);
+  assert.equal(sentence("grad_kept", { name: "a", grad: 1 }), "a.grad is 1");
 });
 
 test("what another language lacks stays English", () => {
@@ -55,7 +63,9 @@ function textsOf(root) {
   for (const element of [root, ...root.querySelectorAll("*")]) {
     const attributes = ["aria-label", "title", "placeholder", "data-title"];
     for (const name of attributes) texts.add(element.getAttribute(name) ?? "");
-    for (const node of element.childNodes) if (node.nodeType === 3) texts.add(node.data);
+    if (element.localName === "code") continue; // a part of a sentence
+    if (element.querySelector(":scope > code")) texts.add(element.textContent);
+    else for (const node of element.childNodes) if (node.nodeType === 3) texts.add(node.data);
     if (element.localName === "output") texts.add(element.value);
   }
   return [...texts].map((text) => text.trim()).filter(Boolean);
@@ -129,7 +139,7 @@ test("all that is said comes from the table, the state or the code", () => {
   look();
   mounted.go(2);
   look();
-  changedStates().forEach((state, i, all) => i && texts.add(sayChanges(findChanges(all[i - 1], state))));
+  changedStates().forEach((state, i, all) => i && texts.add(sayChanges(findChanges(all[i - 1], state)).text));
   const steps = document.createElement("div");
   const player = { name: "step", label: "again", kind: "steps", options: ["0", "1", "2"], start: 0 };
   mountBook(steps, { ...book, controls: [player] });

@@ -18,11 +18,21 @@ from gradviz.live import lifetime
 from gradviz.live.explore import Exploration, Run, Turns, missing
 from gradviz.live.still import VIEW, marked
 from gradviz.notebook.cells import brief, goals, step_plot, table, torchviz
+from gradviz.picture.state import told_in_state
 from gradviz.recording import Recording
 from gradviz.words import given
 from gradviz.words.en import BELIEF
 from gradviz.words.plain import visible
-from gradviz.words.speech import language, say
+from gradviz.words.speech import (
+    backticked,
+    language,
+    part_of,
+    pieces_of,
+    say,
+    spans_of,
+    tell,
+    together,
+)
 
 __all__ = [
     "Question",
@@ -65,7 +75,8 @@ class Wrong(NamedTuple):
     Attributes:
         misconception: what one believes who gives this answer: a name in ``MISCONCEPTIONS``, or a
             few words.
-        sentence: continues "You said 2; it is 5: " and points at the picture.
+        sentence: continues "You said 2; it is 5: " and points at the picture. What stands between
+            backticks is set as code, here and in the misconception.
         card: the name of the card that lights up, e.g. "b".
         source: where somebody wrote the misconception down: a claim of the course's ledger such as
             "C029", or a link. Only then the reply says that it is often believed. Left out: that of
@@ -83,7 +94,7 @@ class Wrong(NamedTuple):
         name = self.misconception
         belief = MISCONCEPTIONS.get(name, name)
         # one of ours, and no course has put its own in the place of it
-        return say(f"belief.{name}") if belief is BELIEF.get(name) else belief
+        return tell(f"belief.{name}") if belief is BELIEF.get(name) else backticked(belief)
 
     @property
     def remark(self) -> str:
@@ -91,10 +102,10 @@ class Wrong(NamedTuple):
         source."""
         source = self.source or SOURCES.get(self.misconception, "")
         if not source:
-            return say("question.slip", belief=self.belief)
+            return tell("question.slip", belief=self.belief)
         if source.startswith("https:"):
-            return say("question.believed", belief=self.belief, source=source)
-        return say("question.believed_claim", belief=self.belief, source=source)
+            return tell("question.believed", belief=self.belief, source=source)
+        return tell("question.believed_claim", belief=self.belief, source=source)
 
 
 class Reply(NamedTuple):
@@ -224,11 +235,13 @@ class Question:
             "controls": [],
             "states": [run.state],
             "question": {
-                "text": self.text,
+                "text": (asked := backticked(self.text)),
+                "text_code": list(map(list, spans_of(asked))),
                 "settings": self.settings,
                 "answers": self.answers,
                 "replies": [
-                    {"sentence": reply.sentence, "card": _card_id(run, reply)} for reply in replies
+                    {**told_in_state(reply.sentence), "card": _card_id(run, reply)}
+                    for reply in replies
                 ],
                 "right": replies[-1].place,
             },
@@ -260,23 +273,24 @@ class Question:
         position = self.answers.index(truth)
         wrong = None if given is None or given == position else self._replies[given]
         if wrong is None:
-            why = _sentence(self._right or (run.sentence if run.graph.calls else ""))
+            told = run.state["sentence"] if run.graph.calls else ""
+            why = _sentence(backticked(self._right) if self._right else told)
             return Reply(_joined(self._verdict(truth, given), why), position)
-        verdict = say(
+        verdict = tell(
             "question.said_wrong",
             answer=self.answers[given or 0],
             truth=truth,
-            why=_sentence(wrong.sentence),
+            why=_sentence(backticked(wrong.sentence)),
         )
-        return Reply(f"{verdict}\n{wrong.remark}", position, wrong.card)
+        return Reply(together([verdict, wrong.remark], "\n"), position, wrong.card)
 
     def _verdict(self, truth: str, given: int | None) -> str:
         """Return what is true, beside what was said."""
         if given is None:
-            return say("question.is", truth=truth)
+            return tell("question.is", truth=truth)
         if self.answers[given] == truth:
-            return say("question.right", truth=truth)
-        return say("question.said", answer=self.answers[given], truth=truth)
+            return tell("question.right", truth=truth)
+        return tell("question.said", answer=self.answers[given], truth=truth)
 
     # --- views ------------------------------------------------------------------------------------
 
@@ -291,7 +305,7 @@ class Question:
         self._buttons = ipywidgets.ToggleButtons(
             options=self.answers,
             index=self._given,
-            description=_marked_up(self.text) + self._said_settings,
+            description=_as_html(backticked(self.text)) + self._said_settings,
             description_allow_html=True,
             tooltip="",  # else its label shows the word "null"
             style={"description_width": "initial", "button_width": "auto"},
@@ -335,7 +349,7 @@ class Question:
         """Show a reply and the picture of its run in the widget."""
         from gradviz.live.widget import Shown
 
-        state = {**run.state, "sentence": reply.sentence}
+        state = {**run.state, **told_in_state(reply.sentence)}
         with self._graph_widget.hold_sync():
             self._graph_widget.figure, self._graph_widget.state = run.figure, state
             self._graph_widget.selected = _card_id(run, reply)
@@ -378,11 +392,11 @@ class Question:
         code = f"<pre>{html.escape(self.code['text'])}</pre>" if self.code else ""
         answers = "".join(f"<li>{html.escape(answer)}</li>" for answer in self.answers)
         parts = [
-            f"<p><strong>{_marked_up(self.text)}</strong>"
+            f"<p><strong>{_as_html(backticked(self.text))}</strong>"
             f" {html.escape(self.settings)}</p>{code}<ul>{answers}</ul>"
         ]
         if self._run and self.reply:
-            reply = html.escape(self.reply.sentence).replace("\n", "<br>")
+            reply = _as_html(self.reply.sentence).replace("\n", "<br>")
             parts += [f"<p>{reply}</p>", self._run.figure.html]
         else:
             request = _missing() or say("question.run_first")
@@ -428,8 +442,8 @@ def question(
         answers: two to four: what stands on the button, and what to say when it is wrong. They are
             compared with the truth as text. Give each answer its ``Wrong``, or the cell shows which
             one is right.
-        right: why the right answer is right, in a sentence; left out: what the picture says of the
-            gradient.
+        right: why the right answer is right, in a sentence, with code between backticks; left out:
+            what the picture says of the gradient.
 
     Returns:
         The question; as the last line of a cell it shows itself.
@@ -601,13 +615,14 @@ def _missing() -> str:
     return say("question.missing", missing=absent) if absent else ""
 
 
-def _marked_up(text: str) -> str:
-    """Return a text as HTML, with code for what stands between backticks.
+def _as_html(text: str) -> str:
+    """Return a text as HTML, with its code in code font.
 
-    >>> _marked_up("Is `a < b`?")
+    >>> _as_html(backticked("Is `a < b`?"))
     'Is <code>a &lt; b</code>?'
     """
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+    pieces = ((html.escape(piece), is_code) for piece, is_code in pieces_of(text))
+    return "".join(f"<code>{piece}</code>" if is_code else piece for piece, is_code in pieces)
 
 
 def _sentence(text: str) -> str:
@@ -616,13 +631,14 @@ def _sentence(text: str) -> str:
     >>> _sentence("a is cut "), _sentence("Why?"), _sentence("")
     ('a is cut.', 'Why?', '')
     """
-    text = text.strip()
-    return text if not text or text[-1] in ".!?" else f"{text}."
+    begin = len(text) - len(text.lstrip())
+    text = part_of(text, begin, len(text.rstrip()))
+    return text if not text or text[-1] in ".!?" else together([text, "."])
 
 
 def _joined(*sentences: str) -> str:
     """Join sentences as the language does, without the empty ones."""
-    return language().between_sentences.join(sentence for sentence in sentences if sentence)
+    return together(filter(None, sentences), language().between_sentences)
 
 
 def _error(error: Exception) -> str:

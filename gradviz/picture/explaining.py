@@ -29,7 +29,7 @@ from gradviz.graph.records import (
 from gradviz.picture import rows
 from gradviz.words.notes import note_text
 from gradviz.words.plain import shorten, visible
-from gradviz.words.speech import say, several
+from gradviz.words.speech import Code, Told, clear, several, tell, text_of, together
 from gradviz.words.words import Words, with_version
 
 LIMIT = 240  # characters of both sentences together
@@ -86,7 +86,7 @@ def _is_code_of(line: str, code: str) -> bool:
     return code[:FIRST] in line or line in code
 
 
-def summary(graph: Graph, error: str = "", listing: Listing | None = None) -> str:
+def summary(graph: Graph, error: str = "", listing: Listing | None = None) -> Told:
     """Tell what happened to the gradient here.
 
     Args:
@@ -104,7 +104,7 @@ def summary(graph: Graph, error: str = "", listing: Listing | None = None) -> st
         >>> summary(Graph())
         'Nothing was recorded.'
     """
-    return visible(" ".join(sentences(graph, error, listing)), LIMIT)
+    return clear(together(sentences(graph, error, listing), " "), LIMIT)
 
 
 def sentences(graph: Graph, error: str = "", listing: Listing | None = None) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ def _with_third(two: list[str], third: Sequence[str]) -> list[str]:
         return two
     text = min(third, key=len)
     room = LIMIT - len(two[0]) - len(text) - 2
-    return [two[0], visible(two[1], room), text]
+    return [two[0], clear(two[1], room), text]
 
 
 class Sentence(NamedTuple):
@@ -191,7 +191,7 @@ class _Teller:
         if raised:
             yield from map(Sentence, self.error(raised[-1]))
         elif error:
-            yield Sentence(say("summary.stops", error=_first_line(error)))
+            yield Sentence(tell("summary.stops", error=Code(_first_line(error))))
         yield from map(Sentence, self.saved())
         yield from (Sentence(text, is_lost=True) for text in self.cuts(lost=True))
         yield from (Sentence(text, is_lost=True) for text in self.missing())
@@ -210,15 +210,19 @@ class _Teller:
     def nothing_to_tell(self) -> Iterator[str]:
         """Tell that nothing came back."""
         no_grad_fn = all(t.is_leaf for t in self.graph.tensors)
-        yield say("summary.no_grad_fn" if no_grad_fn else "summary.no_gradient")
+        yield tell("summary.no_grad_fn" if no_grad_fn else "summary.no_gradient")
         for note in map(note_text, self.graph.notes[:1]):
-            yield say("summary.note", note=note)
+            yield tell("summary.note", note=note)
 
     # --- words ------------------------------------------------------------------------------------
 
     def fit(self, text: object) -> str:
         """Return a value or a name, its lists of numbers shortened where there is little room."""
-        return str(text) if self.chars is None else shorten(str(text), self.chars)
+        text = text_of(text)
+        if self.chars is None:
+            return text
+        short = shorten(text, self.chars)
+        return Code(short) if isinstance(text, Code) else short
 
     def name(self, tensor_id: int | None) -> str:
         """Return what a tensor is called, as short as there is room."""
@@ -230,7 +234,7 @@ class _Teller:
 
     def code(self, call: Call | None) -> str:
         """Return the code of a call, as short as there is room."""
-        return self.fit(self.words.code(call)) or say("label.call")
+        return self.fit(self.words.code(call)) or tell("label.call")
 
     def behind(self, node: Node) -> str:
         """Return the code behind a node, as short as there is room."""
@@ -239,7 +243,7 @@ class _Teller:
     def at_line(self, call: Call | None, sentence: str) -> str:
         """Return a sentence about a call with the number of its line, where the reader sees it."""
         at = self.line(call)
-        return say("summary.at_line", line=at, sentence=sentence) if at else sentence
+        return tell("summary.at_line", line=at, sentence=sentence) if at else sentence
 
     def line(self, call: Call | None) -> int | None:
         """Return the number of a call's line, where the reader sees it."""
@@ -250,7 +254,7 @@ class _Teller:
         """Return the code that wrote, with its line."""
         call = self.graph.call.get(event.call_id)
         at = self.line(call)
-        return say("label.in_line", code=self.code(call), line=at) if at else self.code(call)
+        return tell("label.in_line", code=self.code(call), line=at) if at else self.code(call)
 
     # --- errors and saved tensors -----------------------------------------------------------------
 
@@ -261,22 +265,26 @@ class _Teller:
         states = {s.state for s in node.saved} if node else set()
         root = self.root_without_grad_fn(event)
         if root:
-            fields = {"call": self.code(call), "error": event.error, "name": self.name(root.id)}
-            yield self.at_line(call, say("summary.raises_no_grad_fn", **fields))
+            fields = {
+                "call": self.code(call),
+                "error": Code(event.error),
+                "name": self.name(root.id),
+            }
+            yield self.at_line(call, tell("summary.raises_no_grad_fn", **fields))
             if self.is_nothing_behind(root):
-                yield say("summary.nothing_behind")
+                yield tell("summary.nothing_behind")
         elif node and SavedState.FREED in states and "second time" in event.message:
-            text = say(
+            text = tell(
                 "summary.raises_freed",
                 call=self.code(call),
-                error=event.error,
-                node=node.name,
+                error=Code(event.error),
+                node=Code(node.name),
                 code=self.behind(node),
             )
             yield self.at_line(call, text)
         elif SavedState.STALE not in states:
-            message = self.fit(_first_line(rows.error_text(event)))
-            text = say("summary.raises", call=self.code(call), error=message)
+            message = self.fit(Code(_first_line(rows.error_text(event))))
+            text = tell("summary.raises", call=self.code(call), error=message)
             yield self.at_line(call, text)
 
     def root_without_grad_fn(self, event: Raised) -> Tensor | None:
@@ -298,7 +306,7 @@ class _Teller:
         for node in self.graph.nodes:
             for s in node.saved:
                 if s.state is SavedState.OVERWRITTEN:
-                    yield say(
+                    yield tell(
                         "summary.overwritten",
                         saved=self.saved_name(s),
                         code=self.behind(node),
@@ -308,25 +316,25 @@ class _Teller:
                     yield self.stale(node, s)
         if unsure := self.facts.unsure_of_node:
             codes = list(dict.fromkeys(self.behind(self.graph.node[i]) for i in unsure))
-            yield say("summary.unsure", codes=several(codes))
+            yield tell("summary.unsure", codes=several(codes))
 
     def saved_name(self, saved: SavedTensor) -> str:
         """Return what a saved tensor is called."""
         known = saved.tensor_id in self.graph.tensor
-        return self.name(saved.tensor_id) if known else saved.attribute
+        return self.name(saved.tensor_id) if known else Code(saved.attribute)
 
     def stale(self, node: Node, saved: SavedTensor) -> str:
         """Tell of a saved tensor whose version moved on, and by what."""
         failed = {e.node_id: e for e in self.facts.errors if "inplace" in e.message}
         if error := failed.get(node.id):
-            end = say("summary.stale_raised", error=error.error)
+            end = tell("summary.stale_raised", error=Code(error.error))
         else:
-            end = say("summary.stale_would_raise")
+            end = tell("summary.stale_would_raise")
         code, what = self.behind(node), with_version(self.saved_name(saved), saved.saved_version)
         write = self.facts.write_past(saved)
         if write is None:
-            return say("summary.stale", code=code, saved=what, end=end)
-        return say("summary.stale_by", code=code, saved=what, writer=self.writer(write), end=end)
+            return tell("summary.stale", code=code, saved=what, end=end)
+        return tell("summary.stale_by", code=code, saved=what, writer=self.writer(write), end=end)
 
     # --- cuts -------------------------------------------------------------------------------------
 
@@ -340,7 +348,7 @@ class _Teller:
         behind = self.facts.inputs_behind(self.graph.roots[-1:])
         first = min(cuts, key=lambda c: (c not in losing, c.output_id not in behind))
         text = self.at_line(self.graph.call.get(first.call_id), self.cut(first, len(cuts)))
-        yield say("summary.cut_mark", sentence=text)
+        yield tell("summary.cut_mark", sentence=text)
 
     def cut(self, cut: Cut, of: int) -> str:
         """Tell of one of several cuts which leaves get no gradient through it."""
@@ -348,24 +356,25 @@ class _Teller:
         cutter, result = self.cutter(cut), self.name(cut.output_id)
         fields = {"cutter": cutter, "result": result, "leaves": leaves}
         if self.facts.is_cut_off(cut) and of > 1:
-            return say("summary.cut_off_one_of", n=of, **fields)
+            return tell("summary.cut_off_one_of", n=of, **fields)
         if self.facts.is_cut_off(cut):
-            return say("summary.cut_off", **fields)
+            return tell("summary.cut_off", **fields)
         source = self.name(cut.input_id)
         if of > 1:
-            return say("summary.cut_one_of", source=source, n=of, **fields)
-        return say("summary.cut", source=source, **fields)
+            return tell("summary.cut_one_of", source=source, n=of, **fields)
+        return tell("summary.cut", source=source, **fields)
 
     def cutter(self, cut: Cut) -> str:
         """Return what cuts, as the subject of a sentence."""
         call = self.graph.call.get(cut.call_id)
-        function, called = say("label.call"), say("label.call")
+        function: str = tell("label.call")
+        called: str = function
         if call:
             # __deepcopy__, __float__
             is_special = call.function.startswith("__")
-            function = call.function.strip("_") if is_special else call.function
-            called = say("label.called", function=function)
-        return say(f"cutter.{cut.reason.name.lower()}", function=function, call=called)
+            function = Code(call.function.strip("_") if is_special else call.function)
+            called = Code(tell("label.called", function=function))
+        return tell(f"cutter.{cut.reason.name.lower()}", function=function, call=called)
 
     def frozen(self) -> Iterator[str]:
         """Tell of the leaves whose flag was switched off, by the first line that did so. Frozen is
@@ -379,7 +388,7 @@ class _Teller:
             names = list(
                 dict.fromkeys(self.name(c.input_id) for c in switched_off if c.call_id in here)
             )
-            yield self.at_line(call, say("summary.frozen", names=names))
+            yield self.at_line(call, tell("summary.frozen", names=names))
 
     # --- gradients that did not come --------------------------------------------------------------
 
@@ -392,11 +401,11 @@ class _Teller:
             return
         leaves = self.leaves_without_grad()
         if grads := [self.grad(t.id) for t in leaves if t.object_id not in reached]:
-            yield say("summary.none", grads=grads, starts=self.starts(runs))
+            yield tell("summary.none", grads=grads, starts=self.starts(runs))
         unfilled = reached - self.facts.leaves_filled
         waiting = [self.name(t.id) for t in leaves if t.object_id in unfilled]
         if waiting and all(b.watched for b in runs) and not self.facts.errors:
-            yield say("summary.waiting", names=waiting)
+            yield tell("summary.waiting", names=waiting)
 
     def runs(self) -> list[Backward]:
         """Return the recorded backwards that fill ``.grad``."""
@@ -425,7 +434,7 @@ class _Teller:
         if not brief:
             return []
         short = [brief for brief, _ in _Teller(self.graph, self.listing, SHORT).leaf_gradients()]
-        return [_in_a_row(brief), _in_a_row(short), say("summary.came", n=len(brief))]
+        return [_in_a_row(brief), _in_a_row(short), tell("summary.came", n=len(brief))]
 
     def gradients(self) -> Iterator[str]:
         """Tell what came: of leaves, what was changed on its way, what was asked for and kept."""
@@ -443,9 +452,9 @@ class _Teller:
             got = sum(t.object_id in filled for t in leaves)
             now = sum(grads[t.object_id] is not None for t in leaves)
             if now == got:
-                yield say("summary.received", got=got, n=len(leaves))
+                yield tell("summary.received", got=got, n=len(leaves))
             else:
-                yield say("summary.received_now", got=got, n=len(leaves), now=now)
+                yield tell("summary.received_now", got=got, n=len(leaves), now=now)
         elif clauses:
             text = _in_a_row([whole for _, whole in clauses])
             is_short = len(shorten(text, SHORT)) <= LIMIT
@@ -461,11 +470,11 @@ class _Teller:
         """Tell what the last ``autograd.grad`` gave back."""
         for run in self.graph.backwards[-1:]:
             gradients = [
-                say("summary.returned_for", gradient=self.fit(value), name=self.name(i))
+                tell("summary.returned_for", gradient=self.fit(value), name=self.name(i))
                 for i, value in run.returned[: FEW + 1]
             ]
             if 0 < len(gradients) <= FEW:
-                yield say("summary.returned", gradients=several(gradients))
+                yield tell("summary.returned", gradients=several(gradients))
 
     def kept(self) -> Iterator[str]:
         """Tell the gradients that results kept."""
@@ -473,7 +482,7 @@ class _Teller:
         asked_for = {self.graph.tensor[i].object_id for i in asked}
         for t in self.facts.latest_state.values():
             if t.retains_grad and t.grad is not None and not t.is_leaf:
-                yield say(
+                yield tell(
                     "summary.kept" if t.object_id in asked_for else "summary.kept_by_flag",
                     grad=self.grad(t.id),
                     value=self.fit(t.grad),
@@ -492,9 +501,9 @@ class _Teller:
         grad, stored = self.grad(leaf.id), self.fit(event.stored)
         now = self.facts.grads_now[leaf.object_id]
         if now != event.stored:
-            since = say("summary.grad_since", grad=grad, stored=stored, now=self.fit(now))
+            since = tell("summary.grad_since", grad=grad, stored=stored, now=self.fit(now))
             return since, since
-        brief = say("summary.grad", grad=grad, stored=stored)
+        brief = tell("summary.grad", grad=grad, stored=stored)
         adds_up = self.adds_up(leaf, event)
         if adds_up is False:
             return brief, brief
@@ -535,8 +544,8 @@ class _Teller:
         }
         # AccumulateGrad asks the tensor when it runs
         if leaf.requires_grad is False:
-            return say("summary.grad_not_tracked", name=self.name(leaf.id), **fields)
-        return say("summary.grad_set_to_none", by=_by(event.hooks), **fields)
+            return tell("summary.grad_not_tracked", name=self.name(leaf.id), **fields)
+        return tell("summary.grad_set_to_none", by=_by(event.hooks), **fields)
 
     def added(self, leaf: Tensor, event: Accumulated) -> str:
         """Tell what was added to an earlier gradient."""
@@ -548,9 +557,9 @@ class _Teller:
         }
         if change := self.change_of(event):
             sent, by = self.fit(change.before), _by(change.hooks)
-            clause = say("summary.grad_added_changed", sent=sent, by=by, **fields)
+            clause = tell("summary.grad_added_changed", sent=sent, by=by, **fields)
         else:
-            clause = say("summary.grad_added", **fields)
+            clause = tell("summary.grad_added", **fields)
         return self.changed_at_last(clause, event)
 
     def first_stored(self, leaf: Tensor, event: Accumulated, known: bool) -> str:
@@ -559,15 +568,15 @@ class _Teller:
         through, change = self.sent_through(event), self.change_of(event)
         sent = sum(map(len, through.values()))
         if sent > FEW:
-            clause = say("summary.grad_sum_of", grad=grad, stored=stored, n=sent)
+            clause = tell("summary.grad_sum_of", grad=grad, stored=stored, n=sent)
         elif known and sent == 1 and not change and event.added is None:
             code = next(iter(through))
-            clause = say("summary.grad_came_back", grad=grad, stored=stored, code=code)
+            clause = tell("summary.grad_came_back", grad=grad, stored=stored, code=code)
         else:
-            clause = say("summary.grad_ways", grad=grad, stored=stored, ways=self.ways(through))
+            clause = tell("summary.grad_ways", grad=grad, stored=stored, ways=self.ways(through))
         if change:
             by, gradient = _by(change.hooks), self.fit(event.incoming)
-            clause = say("summary.made_that", clause=clause, by=by, gradient=gradient)
+            clause = tell("summary.made_that", clause=clause, by=by, gradient=gradient)
         return self.changed_at_last(clause, event)
 
     def ways(self, through: dict[str, list[str]]) -> list[str]:
@@ -576,7 +585,7 @@ class _Teller:
         for code, values in through.items():
             gradients = list(map(self.fit, values))
             ways.append(
-                say(
+                tell(
                     "summary.other_way" if ways else "summary.first_way",
                     gradients=gradients,
                     code=code,
@@ -589,7 +598,7 @@ class _Teller:
         if event.added is None:
             return clause
         by, gradient = _by(event.hooks), self.fit(event.stored)
-        return say("summary.made_that", clause=clause, by=by, gradient=gradient)
+        return tell("summary.made_that", clause=clause, by=by, gradient=gradient)
 
     def changed(self) -> Iterator[str]:
         """Tell the first gradient of the last run that changed between two nodes; what a leaf
@@ -605,16 +614,16 @@ class _Teller:
         at = self.facts.last_at.get((change.node_id, change.input_nr))
         fields = {
             "name": self.name(at.id) if at else self.behind(self.graph.node[change.node_id]),
-            "before": self.fit(change.before or say("change.nothing")),
+            "before": self.fit(change.before or tell("change.nothing")),
             "after": self.fit(change.after),
         }
         if not change.hooks and of > 1:
-            return say("summary.changed_unseen_one_of", n=of, **fields)
+            return tell("summary.changed_unseen_one_of", n=of, **fields)
         if not change.hooks:
-            return say("summary.changed_unseen", **fields)
+            return tell("summary.changed_unseen", **fields)
         if of > 1:
-            return say("summary.changed_one_of", n=of, by=_by(change.hooks), **fields)
-        return say("summary.changed", by=_by(change.hooks), **fields)
+            return tell("summary.changed_one_of", n=of, by=_by(change.hooks), **fields)
+        return tell("summary.changed", by=_by(change.hooks), **fields)
 
     # --- before backward --------------------------------------------------------------------------
 
@@ -624,9 +633,9 @@ class _Teller:
             return
         untracked = all(t.requires_grad is False for t in self.graph.tensors)
         if not self.graph.tensors:
-            yield say("summary.nothing")
+            yield tell("summary.nothing")
         elif untracked and not self.graph.notes:
-            yield say("summary.nothing_tracked")
+            yield tell("summary.nothing_tracked")
         for root in self.last_result():
             if leaves := [self.name(leaf.id) for leaf in self.facts.leaves_reached(root)]:
                 yield self.can_send(root, leaves)
@@ -645,10 +654,10 @@ class _Teller:
         not_run = self.graph.calls and not self.graph.notes
         name = self.name(root)
         if self.is_unsure(root):
-            return say(
+            return tell(
                 "summary.path_not_run" if not_run else "summary.path", name=name, leaves=leaves
             )
-        return say(
+        return tell(
             "summary.can_send_not_run" if not_run else "summary.can_send", name=name, leaves=leaves
         )
 
@@ -666,7 +675,7 @@ class _Teller:
             inner = edge is not None and edge.node_id not in self.facts.runs_started_at
             value = self.facts.arrived.get(edge) if edge and inner else None
             if value and t.name and t.is_leaf is False and t.retains_grad is False:
-                yield say("summary.passed", name=self.name(t.id), gradient=self.fit(value))
+                yield tell("summary.passed", name=self.name(t.id), gradient=self.fit(value))
                 return
 
     # --- memory -----------------------------------------------------------------------------------
@@ -678,13 +687,13 @@ class _Teller:
             before, after = self.graph.tensor[e.before_id], self.graph.tensor[e.after_id]
             if e.alias and before.values != after.values:
                 name = self.name(after.id)
-                yield say("summary.changed_too", writer=self.writer(e), name=name)
+                yield tell("summary.changed_too", writer=self.writer(e), name=name)
                 return
         named = [t for t in self.facts.latest_state.values() if t.name]
         for first, second, *_ in sharing(named).values():
             if first.name != second.name:
                 same = first.shape is not None and _layout(first) == _layout(second)
-                yield say(
+                yield tell(
                     "summary.shared_same" if same else "summary.shared",
                     one=self.name(second.id),
                     other=self.name(first.id),
@@ -694,8 +703,8 @@ class _Teller:
 
 def _in_a_row(clauses: Sequence[str]) -> str:
     """Make one sentence of several clauses."""
-    joined = reduce(lambda a, b: say("summary.and", first=a, second=b), clauses)
-    return say("summary.gradients", clauses=joined)
+    joined = reduce(lambda a, b: tell("summary.and", first=a, second=b), clauses)
+    return tell("summary.gradients", clauses=joined)
 
 
 def _layout(t: Tensor) -> tuple[object, ...]:
@@ -729,7 +738,7 @@ def _add_up(parts: Sequence[str], total: str, digits: float = 6e-4) -> bool | No
 
 def _by(hooks: Sequence[int]) -> str:
     """Tell by what a gradient was changed."""
-    return say("change.by", hooks=hooks)
+    return tell("change.by", hooks=hooks)
 
 
 def _first_line(error: str) -> str:

@@ -19,7 +19,7 @@ from gradviz.picture.outline.states import id_of
 from gradviz.picture.scene import Arrow, Card, Scene
 from gradviz.words import spread
 from gradviz.words.plain import visible
-from gradviz.words.speech import say, values_of
+from gradviz.words.speech import say, spans_of, values_of
 from gradviz.words.words import Words
 
 FACT = 160  # characters
@@ -105,7 +105,7 @@ def state(
         "problem": problem,
         "alt": figure.alt,
         "text": "",
-        "sentence": (
+        **told_in_state(
             explaining.summary(figure.graph, error, listing) if sentence is None else sentence
         ),
         "error": error,
@@ -118,6 +118,16 @@ def state(
     if svg_of is not None:
         shown |= _legend(figure.scene) if svg else {}
     return {**shown, "text": text_of(figure, shown)} if words or not svg else shown
+
+
+def told_in_state(sentence: str) -> dict[str, Any]:
+    """Return a sentence as a state has it: with the first letter and the end of what is code.
+
+    >>> from gradviz.words.speech import backticked
+    >>> told_in_state(backticked("`a.grad` is 5."))
+    {'sentence': 'a.grad is 5.', 'sentence_code': [[0, 6]]}
+    """
+    return {"sentence": sentence, "sentence_code": [list(span) for span in spans_of(sentence)]}
 
 
 def _svg(figure: Drawn, svg_of: Callable[[], str] | None) -> tuple[str, str]:

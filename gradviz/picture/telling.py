@@ -22,7 +22,7 @@ from gradviz.graph.records import (
 )
 from gradviz.picture.rows import error_text
 from gradviz.words.plain import TEXT_LIMIT, visible
-from gradviz.words.speech import joined, say, values_of
+from gradviz.words.speech import Code, Told, clear, joined, tell, together, values_of
 from gradviz.words.words import Words, reason_of, way
 
 LISTED = 6  # nodes that one sentence names
@@ -56,7 +56,7 @@ class Story:
             calls = [self.facts.call_of_run.get(event.run), self.graph.call.get(made)]
         return tuple(dict.fromkeys(c.source for c in calls if c and c.source))
 
-    def sentence(self) -> str:
+    def sentence(self) -> Told:
         """Return the event in one sentence; a call that cut something has one more a cut."""
         event, text = self.event, ""
         if isinstance(event, Called):
@@ -75,15 +75,15 @@ class Story:
             text = self.freed(event)
         elif isinstance(event, Raised):
             text = self.raised(event)
-        return visible(text or say("event.none"), 500)
+        return clear(text or tell("event.none"), 500)
 
     # --- calls ------------------------------------------------------------------------------------
 
     def called(self, call: Call) -> str:
         """Tell what a call made, wrote and cut."""
         line, deeds = self.words.line(call), self.deeds(call)
-        done = say("event.did", call=line, deeds=deeds) if deeds else say("event.ran", call=line)
-        return " ".join([done, *map(self.cut, self.facts.cuts_of_call.get(call.id, ()))])
+        done = tell("event.did", call=line, deeds=deeds) if deeds else tell("event.ran", call=line)
+        return together([done, *map(self.cut, self.facts.cuts_of_call.get(call.id, ()))], " ")
 
     def deeds(self, call: Call) -> list[str]:
         """List what a call did, a phrase each."""
@@ -91,19 +91,19 @@ class Story:
         if run is not None:
             return [self.started(run)]
         if call.inputs and not call.outputs and call.function in SETTERS:
-            written = self.words.name(call.inputs[0]) + SETTERS[call.function]
-            return [say("event.writes", name=written)]
+            written = together([self.words.name(call.inputs[0]), Code(SETTERS[call.function])])
+            return [tell("event.writes", name=written)]
         before = {self.graph.tensor[i].object_id: self.graph.tensor[i] for i in call.inputs}
         made = [self.graph.tensor[o] for o in call.outputs if o not in call.inputs]
         new = [self.made(t) for t in made if t.object_id not in before]
-        deeds = [say("event.made", tensors=new)] if new else []
+        deeds = [tell("event.made", tensors=new)] if new else []
         changed = [t for t in made if t.object_id in before]
         return deeds + [self.changed(before[t.object_id], t) for t in changed]
 
     def started(self, run: Backward) -> str:
         """Tell at which nodes a backward began."""
-        nodes = [self.words.node_by_id(n) for n in run.roots] or [say("event.no_node")]
-        return say("event.starts" if run.watched else "event.ran_unwatched", nodes=nodes)
+        nodes = [self.words.node_by_id(n) for n in run.roots] or [tell("event.no_node")]
+        return tell("event.starts" if run.watched else "event.ran_unwatched", nodes=nodes)
 
     def changed(self, before: Tensor, after: Tensor) -> str:
         """Tell what a call did to a tensor that it was given."""
@@ -111,11 +111,11 @@ class Story:
         same_memory = before.version == after.version
         if same_memory and before.requires_grad != after.requires_grad:
             is_on = after.requires_grad
-            return say("event.switched_on" if is_on else "event.switched_off", name=name)
+            return tell("event.switched_on" if is_on else "event.switched_off", name=name)
         changed = same_memory and after.version is not None
         if grad_fn is None:
-            return say("event.changed" if changed else "event.writes", name=name)
-        return say(
+            return tell("event.changed" if changed else "event.writes", name=name)
+        return tell(
             "event.changed_grad_fn" if changed else "event.writes_grad_fn",
             name=name,
             grad_fn=grad_fn,
@@ -125,36 +125,37 @@ class Story:
         """Tell which way of the gradient a call cut."""
         result = self.words.name(cut.output_id)
         if cut.reason is CutReason.FLAG_OFF:
-            return say("event.frozen", name=result)
+            return tell("event.frozen", name=result)
         if self.facts.is_cut_off(cut):
-            return say("event.cut_through", reason=reason_of(cut), result=result)
+            return tell("event.cut_through", reason=reason_of(cut), result=result)
         source = self.words.name(cut.input_id)
-        return say("event.cut", reason=reason_of(cut), result=result, source=source)
+        return tell("event.cut", reason=reason_of(cut), result=result, source=source)
 
     def made(self, tensor: Tensor) -> str:
         """Tell of a tensor that a call made whether autograd tracks it."""
         # the code that made it stands before it
-        name = visible(tensor.name, TEXT_LIMIT) if tensor.name else say("event.a_tensor")
+        is_named = bool(tensor.name)
+        name = Code(visible(tensor.name, TEXT_LIMIT)) if is_named else tell("event.a_tensor")
         if grad_fn := self.grad_fn(tensor):
             # the call made it; the node will run in backward
-            return say("event.made_tracked", name=name, grad_fn=grad_fn)
+            return tell("event.made_tracked", name=name, grad_fn=grad_fn)
         if tensor.requires_grad is None:
-            return say("event.made_unknown", name=name)
+            return tell("event.made_unknown", name=name)
         if tensor.object_id in self.facts.cut_views:
-            return say("event.made_view", name=name)
+            return tell("event.made_view", name=name)
         is_leaf = tensor.requires_grad and tensor.is_leaf
-        return say("event.made_leaf" if is_leaf else "event.made_untracked", name=name)
+        return tell("event.made_leaf" if is_leaf else "event.made_untracked", name=name)
 
     def grad_fn(self, tensor: Tensor) -> str | None:
         """Return the name of a tensor's ``grad_fn``, where it has one that is known."""
         node = self.facts.grad_fn(tensor)
-        return node.name if node else None
+        return Code(node.name) if node else None
 
     def wrote(self, event: Wrote) -> str:
         """Tell what a write changed."""
         before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
-        changes = self.changes(before, after) or [say("event.nothing_visible")]
-        return say(
+        changes = self.changes(before, after) or [tell("event.nothing_visible")]
+        return tell(
             "event.wrote_shared" if event.alias else "event.wrote",
             call=self.words.line(self.graph.call.get(event.call_id)),
             name=self.words.name(after.id),
@@ -163,23 +164,23 @@ class Story:
 
     def changes(self, before: Tensor, after: Tensor) -> list[str]:
         """List what is different in a state of a tensor, as far as it can be seen."""
-        changes = []
+        changes: list[str] = []
         if before.version != after.version:
-            changes.append(say("event.version", was=before.version, now=after.version))
+            changes.append(tell("event.version", was=before.version, now=after.version))
         if before.grad != after.grad:
-            changes.append(say("event.grad", was=before.grad, now=after.grad))
+            changes.append(tell("event.grad", was=before.grad, now=after.grad))
         if before.requires_grad != after.requires_grad:
             was, now = before.requires_grad, after.requires_grad
-            changes.append(say("event.requires_grad", was=was, now=now))
+            changes.append(tell("event.requires_grad", was=was, now=now))
         kept, keeps = bool(before.retains_grad), bool(after.retains_grad)
         if kept != keeps:
-            changes.append(say("event.retains_grad", was=kept, now=keeps))
+            changes.append(tell("event.retains_grad", was=kept, now=keeps))
         # not known of a view whose memory was written: its grad_fn is made anew
         former, grad_fn = self.grad_fn(before), self.grad_fn(after)
         if after.is_leaf is not None and former != grad_fn:
-            changes.append(say("event.grad_fn", was=former, now=grad_fn))
+            changes.append(tell("event.grad_fn", was=former, now=grad_fn))
         if before.version == after.version and before.values != after.values:
-            changes.append(say("event.values", was=before.values, now=after.values))
+            changes.append(tell("event.values", was=before.values, now=after.values))
         return changes
 
     def hooked(self, event: Hooked) -> str:
@@ -187,16 +188,16 @@ class Story:
         call = self.graph.call[event.call_id]
         fields = {"call": self.words.line(call), "name": self.words.name(event.tensor_id)}
         if "accumulate" not in call.function:
-            return say("event.hooked", **fields)
-        return say("event.hooked_after", grad=self.words.grad(event.tensor_id), **fields)
+            return tell("event.hooked", **fields)
+        return tell("event.hooked_after", grad=self.words.grad(event.tensor_id), **fields)
 
     def raised(self, event: Raised) -> str:
         """Tell what a call raised."""
         call = self.words.line(self.graph.call.get(event.call_id))
-        error = error_text(event).rstrip(".")
+        error = Code(error_text(event).rstrip("."))
         if event.node_id is None:
-            return say("event.raised", call=call, error=error)
-        return say(
+            return tell("event.raised", call=call, error=error)
+        return tell(
             "event.raised_while", call=call, error=error, node=self.words.node_by_id(event.node_id)
         )
 
@@ -206,13 +207,13 @@ class Story:
         """Tell what became of a gradient between two nodes."""
         change = way(event.before, event.after, event.hooks)
         if not event.hooks:
-            return say(
+            return tell(
                 "event.changed_unseen", node=self.words.node_by_id(event.node_id), change=change
             )
         on = next(e.tensor_id for e in self.facts.hooks if e.call_id in event.hooks)
         # a large one: its numbers are not kept
         is_large = event.before == event.after
-        return say(
+        return tell(
             "event.through_hook" if is_large else "event.changed_by_hook",
             hooks=event.hooks,
             name=self.words.name(on),
@@ -223,15 +224,15 @@ class Story:
         """Tell what arrived at a node, and what it sent."""
         nexts = {e.next_index: e.next_node_id for e in self.graph.edges_from.get(event.node_id, ())}
         sent = [
-            say("event.sent", gradient=gradient, node=self.words.node_by_id(nexts[slot]))
+            tell("event.sent", gradient=gradient, node=self.words.node_by_id(nexts[slot]))
             for slot, gradient in enumerate(event.sent)
             if gradient is not None and nexts.get(slot) is not None
         ]
-        node, nothing = self.words.node_by_id(event.node_id), say("change.nothing")
+        node, nothing = self.words.node_by_id(event.node_id), tell("change.nothing")
         arrived = joined([values_of(gradient or nothing) for gradient in event.arrived]) or nothing
         if sent:
-            return say("event.node_sent", node=node, arrived=arrived, sent=sent)
-        return say("event.node_ran", node=node, arrived=arrived)
+            return tell("event.node_sent", node=node, arrived=arrived, sent=sent)
+        return tell("event.node_ran", node=node, arrived=arrived)
 
     def accumulated(self, event: Accumulated) -> str:
         """Tell what an AccumulateGrad stored."""
@@ -242,14 +243,14 @@ class Story:
             "stored": event.stored,
         }
         if event.added is None:
-            return say("event.stored", **fields)
+            return tell("event.stored", **fields)
         change = way(event.added, event.stored, event.hooks)
-        return say("event.stored_changed", change=change, **fields)
+        return tell("event.stored_changed", change=change, **fields)
 
     def freed(self, event: Freed) -> str:
         """Tell whose saved tensors a backward released."""
         nodes = [self.words.node_by_id(n) for n in event.node_ids[:LISTED]]
         if len(event.node_ids) > LISTED:
-            nodes.append(say("event.more_nodes", n=len(event.node_ids) - LISTED))
+            nodes.append(tell("event.more_nodes", n=len(event.node_ids) - LISTED))
         call = self.words.line(self.facts.call_of_run.get(event.run))
-        return say("event.freed", call=call, nodes=joined(nodes))
+        return tell("event.freed", call=call, nodes=joined(nodes))

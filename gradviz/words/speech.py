@@ -14,11 +14,16 @@ sentence, by the spec behind the field's colon:
 - ``{gradient:values}``: what a record keeps of a tensor's values; of a list, of each.
 - ``{phrase:cap}``: with its first letter upper case.
 - ``{name:begin}``: what begins the sentence: a phrase like that, a name or code as it is written.
+
+NOTE [what is code]: a panel sets names and code in another font. Which letters these are is known
+where a text is made: a field may be ``Code``, and a sentence of the tables, or an author's text,
+has its own code between backticks, which nobody sees. ``tell`` keeps it with the text, ``say`` does
+not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from functools import cache, partial
 from string import Formatter
@@ -27,18 +32,37 @@ from typing import Any, NamedTuple
 from gradviz.graph.preview import parts_of, unread
 from gradviz.words.en import ENGLISH
 from gradviz.words.language import Language
+from gradviz.words.plain import visible
 
 FEW = 3  # parts of a list that are all named
+QUOTE = "`"  # around code, in sentences of the tables and in texts of authors
 Tell = Callable[[Any], str]
-# text, the field after it or "", and how that is told
-Part = tuple[str, str, Tell]
+Span = tuple[int, int]  # of letters: the first, and the one after the last
 
 
-class Phrase(str):
+class Told(str):
+    """A text that may know which of its letters are code: see NOTE [what is code]."""
+
+    __slots__ = ("code",)
+    code: tuple[Span, ...]  # not set where nothing is
+
+
+class Phrase(Told):
     """A text that begins with words of the language, and not with the user's: such a one alone is
     written upper case where a sentence begins."""
 
     __slots__ = ()
+
+
+class Code(str):
+    """A name or code: all of it is code."""
+
+    __slots__ = ()
+
+    @property
+    def code(self) -> tuple[Span, ...]:
+        """All letters."""
+        return ((0, len(self)),) if self else ()
 
 
 class Voice:
@@ -96,13 +120,131 @@ def say(key: str, /, **fields: Any) -> str:
     """
     # a picture says hundreds of sentences, so the usual way is the short one
     voice = _voices[-1]
-    whole, first, fill_in = voice.forms.get(key) or voice.form(key)
+    whole, first, fill_in, _ = voice.forms.get(key) or voice.form(key)
     if whole is not None:
         return whole
     text = fill_in(fields)
     if first and not isinstance(fields[first], Phrase):
         return text
     return Phrase(text)
+
+
+def tell(key: str, /, **fields: Any) -> Told:
+    """Return the same sentence as ``say`` does, which knows what of it is code.
+
+    Example:
+        >>> told = tell("summary.path", name=Code("c"), leaves=[Code("a")])
+        >>> told, spans_of(told)
+        ('A gradient path leads from c to a.', ((27, 28), (32, 33)))
+    """
+    form = _voices[-1].form(key)
+    told = together([part.told(fields) for part in form.parts])
+    is_phrase = not form.first or isinstance(fields[form.first], Phrase)
+    return _knowing(told, spans_of(told), Phrase if is_phrase else Told)
+
+
+def backticked(text: str) -> Told:
+    """Return an author's text without its backticks; what stood between two of them is code.
+
+    >>> backticked("is `a` cut?"), spans_of(backticked("is `a` cut?"))
+    ('is a cut?', ((3, 4),))
+    >>> backticked("one ` alone"), spans_of(backticked("one ` alone"))
+    ('one ` alone', ())
+    """
+    return _knowing("".join(piece for piece, _ in _quoted(text)), _spans(_quoted(text)))
+
+
+def spans_of(text: str) -> tuple[Span, ...]:
+    """Return which letters of a text are code.
+
+    >>> spans_of(Code("a.grad")), spans_of("a.grad")
+    (((0, 6),), ())
+    """
+    return getattr(text, "code", ())
+
+
+def pieces_of(text: str) -> list[tuple[str, bool]]:
+    """Return a text in pieces, each with whether it is code.
+
+    >>> pieces_of(backticked("is `a` cut?"))
+    [('is ', False), ('a', True), (' cut?', False)]
+    """
+    pieces, at = [], 0
+    for start, end in spans_of(text):
+        pieces += [(str(text[at:start]), False), (str(text[start:end]), True)]
+        at = end
+    return [(piece, is_code) for piece, is_code in [*pieces, (str(text[at:]), False)] if piece]
+
+
+def together(parts: Iterable[str], between: str = "") -> Told:
+    """Join texts; what is code in them is code in the whole.
+
+    >>> whole = together([Code("a"), "is cut."], " ")
+    >>> whole, spans_of(whole)
+    ('a is cut.', ((0, 1),))
+    """
+    parts = list(parts)
+    text = between.join(parts)
+    if not any(map(spans_of, parts)):
+        return Told(text)
+    spans: list[Span] = []
+    at = 0
+    for part in parts:
+        spans += [(at + start, at + end) for start, end in spans_of(part)]
+        at += len(part) + len(between)
+    return _knowing(text, spans)
+
+
+def part_of(text: str, start: int, end: int) -> Told:
+    """Return the letters of a text from one to the one before another; what is code stays code.
+
+    >>> pieces_of(part_of(backticked(" `a.grad` is 5"), 3, 10))
+    [('grad', True), (' is', False)]
+    """
+    clipped = [(max(start, a), min(end, b)) for a, b in spans_of(text)]
+    return _knowing(text[start:end], [(a - start, b - start) for a, b in clipped if a < b])
+
+
+def clear(text: str, limit: int) -> Told:
+    """Write out what cannot be seen in a text, and keep it short, as ``visible`` does; what is code
+    stays code.
+
+    >>> pieces_of(clear(backticked("`a.grad` is cut"), 9)), pieces_of(clear(Code("a.grad"), 4))
+    ([('a.grad', True), (' i…', False)], [('a.g', True), ('…', False)])
+    """
+    seen = [(visible(piece, len(piece)), is_code) for piece, is_code in pieces_of(text)]
+    whole = _knowing("".join(piece for piece, _ in seen), _spans(seen))
+    return together([part_of(whole, 0, limit - 1), "…"]) if len(whole) > limit else whole
+
+
+def _quoted(text: str) -> list[tuple[str, bool]]:
+    """Return the pieces of a text with backticks, each with whether it stands between two."""
+    pieces = text.split(QUOTE)
+    if len(pieces) % 2 == 0:  # the last one stands alone, and is a letter like any other
+        pieces[-2:] = [QUOTE.join(pieces[-2:])]
+    return [(piece, i % 2 == 1) for i, piece in enumerate(pieces)]
+
+
+def _spans(pieces: Iterable[tuple[str, bool]]) -> list[Span]:
+    """Return where the pieces that are code stand in the whole."""
+    spans, at = [], 0
+    for piece, is_code in pieces:
+        if is_code and piece:
+            spans.append((at, at + len(piece)))
+        at += len(piece)
+    return spans
+
+
+def _knowing(text: str, spans: Iterable[Span], kind: type[Told] = Told) -> Told:
+    """Return a text that knows what of it is code; what touches is one piece of code."""
+    merged: list[Span] = []
+    for start, end in spans:
+        if merged and merged[-1][1] == start:
+            start = merged.pop()[0]
+        merged.append((start, end))
+    told = kind(text)
+    told.code = tuple(merged)
+    return told
 
 
 def fill(sentence: str, fields: Mapping[str, Any]) -> str:
@@ -126,6 +268,20 @@ class Form(NamedTuple):
     whole: Phrase | None  # all of it, where it has no field
     first: str  # the field with which it begins, "" where it begins with words of its own
     fill_in: Callable[[Mapping[str, Any]], str]
+    parts: tuple[Part, ...]
+
+
+class Part(NamedTuple):
+    """A text of a sentence, or a field."""
+
+    text: str  # the field's name, where it is one
+    tell: Tell | None  # how the field is told; None for a text
+    is_code: bool  # it stands between backticks
+
+    def told(self, fields: Mapping[str, Any]) -> str:
+        """Return the text, or the field as it is told."""
+        text = self.tell(fields[self.text]) if self.tell else self.text
+        return Code(text) if self.is_code else text
 
 
 @cache
@@ -143,27 +299,36 @@ def form_of(sentence: str) -> Form:
         >>> form_of("It is a leaf.").whole
         'It is a leaf.'
     """
-    pieces = [(text, name or "", spec or "") for text, name, spec, _ in Formatter().parse(sentence)]
+    parts = _parts_of(sentence)
+    plain = sentence.replace(QUOTE, "")
+    pieces = [(text, name or "", spec or "") for text, name, spec, _ in Formatter().parse(plain)]
     begin, first, spec = pieces[0] if pieces else ("", "", "")
     if begin or spec not in TELL:
         first = ""
     if not any(name for _, name, _ in pieces):
-        return Form(Phrase(sentence.format_map({})), "", sentence.format_map)
+        return Form(Phrase(plain.format_map({})), "", plain.format_map, parts)
     # without specs Python's own way takes a third of the time
     if not any(spec for _, _, spec in pieces):
-        return Form(None, first, sentence.format_map)
-    parts = tuple((text, name, TELL.get(spec) or agreeing(spec)) for text, name, spec in pieces)
-    return Form(None, first, partial(_joined_parts, parts))
+        return Form(None, first, plain.format_map, parts)
+    return Form(None, first, partial(_joined_parts, parts), parts)
+
+
+def _parts_of(sentence: str) -> tuple[Part, ...]:
+    """Take a sentence apart into its texts and fields."""
+    parts: list[Part] = []
+    is_code = False
+    for text, name, spec, _ in Formatter().parse(sentence):
+        for i, piece in enumerate(text.split(QUOTE)):
+            is_code ^= i > 0
+            parts.append(Part(piece, None, is_code))
+        if name:
+            parts.append(Part(name, TELL.get(spec or "") or agreeing(spec or ""), is_code))
+    return tuple(part for part in parts if part.text)
 
 
 def _joined_parts(parts: Sequence[Part], fields: Mapping[str, Any]) -> str:
     """Join the parts of a sentence, each field told as its spec says."""
-    told = []
-    for text, name, tell in parts:
-        told.append(text)
-        if name:
-            told.append(tell(fields[name]))
-    return "".join(told)
+    return "".join([how(fields[text]) if how else text for text, how, _ in parts])
 
 
 def joined(parts: Sequence[str]) -> str:
@@ -173,9 +338,10 @@ def joined(parts: Sequence[str]) -> str:
     ('', 'a', 'a, b and c')
     """
     if len(parts) < 2:
-        return "".join(parts)
+        return together(parts)
     spoken = language()
-    return spoken.last_two.format(spoken.between.join(parts[:-1]), parts[-1])
+    begin, middle, end = spoken.last_two.split("{}")
+    return together([begin, together(parts[:-1], spoken.between), middle, parts[-1], end])
 
 
 def enumerated(parts: Sequence[str]) -> str:
@@ -184,7 +350,7 @@ def enumerated(parts: Sequence[str]) -> str:
     >>> enumerated(["a", "b", "c"])
     'a, b, c'
     """
-    return language().between.join(parts)
+    return together(parts, language().between)
 
 
 def several(names: Sequence[str], few: int = FEW) -> str:
@@ -239,6 +405,11 @@ def values_of_all(preview: str | list[str] | None) -> str:
     )
 
 
+def text_of(value: Any) -> str:
+    """Return a field as a text; what is code in it stays code."""
+    return value if isinstance(value, str) else str(value)
+
+
 @cache
 def agreeing(spec: str) -> Tell:
     """Return what chooses the form that agrees with a number, or with the length of a list.
@@ -266,12 +437,12 @@ def agreeing(spec: str) -> Tell:
 
 # How a field is told, by its spec; every other spec is of forms that agree with it.
 TELL: dict[str, Tell] = {
-    "": str,
+    "": text_of,
     "list": joined,
     "values": values_of_all,
     "few": several,
     "commas": enumerated,
-    "sentences": lambda parts: language().between_sentences.join(parts),
+    "sentences": lambda parts: together(parts, language().between_sentences),
     "cap": lambda phrase: phrase[:1].upper() + phrase[1:],
     "begin": begun,
 }

@@ -9,7 +9,7 @@ from functools import cached_property
 from gradviz.graph.facts import Facts, How, Label, code_of
 from gradviz.graph.records import Call, Changed, Cut, Graph, Node, Source
 from gradviz.words.plain import visible
-from gradviz.words.speech import say, values_of
+from gradviz.words.speech import Code, say, tell, values_of
 
 NAME = 60  # characters of a name, or of code, in a sentence
 PLACES = 2  # places that are all told
@@ -36,13 +36,13 @@ class Words:
         """Return what the ``.grad`` of a tensor is called."""
         label = self.facts.label(tensor_id)
         if code := self._in_code(label):
-            return say("label.grad", name=code)
-        return say("label.grad_of", name=self._phrase(label))
+            return Code(say("label.grad", name=code))
+        return tell("label.grad_of", name=self._phrase(label))
 
     def _in_code(self, label: Label) -> str:
         """Return what stands for a tensor in the code, or ""."""
         if label.how is How.NAMED:
-            return visible(label.name, self.chars)
+            return Code(visible(label.name, self.chars))
         if label.maker:
             return self.code(label.maker)
         # written since, or only handed on; a parameter is told by its module
@@ -65,8 +65,8 @@ class Words:
             return say("label.unnamed")
         code, alike = self.code(label.reader), self._alike(label)
         if len(alike) < 2:
-            return say("label.input_of", code=code)
-        return say("label.nth_input_of", n=alike[label.tensor.object_id], code=code)
+            return tell("label.input_of", code=code)
+        return tell("label.nth_input_of", n=alike[label.tensor.object_id], code=code)
 
     def _alike(self, label: Label) -> dict[int, int]:
         """Return the inputs of a tensor's reader that would all be called an input of it: where
@@ -85,7 +85,7 @@ class Words:
 
     def code(self, call: Call | None) -> str:
         """Return the user's code of a call, on one line."""
-        return visible(code_of(call), self.chars) if call else ""
+        return Code(visible(code_of(call), self.chars)) if call else ""
 
     def line(self, call: Call | None) -> str:
         """Return a call with its line, to begin a sentence: ``Line 3: b = a.detach()``."""
@@ -93,7 +93,7 @@ class Words:
             return say("label.earlier_call")
         if call.source is None:
             return self.code(call)
-        return say("label.at_line", line=call.source.line, code=self.code(call))
+        return tell("label.at_line", line=call.source.line, code=self.code(call))
 
     def node_by_id(self, node_id: int | None) -> str:
         """Return what the node with this id is called."""
@@ -101,15 +101,16 @@ class Words:
 
     def node(self, node: Node) -> str:
         """Return a node's name, with its leaf or the code that made it where that is known."""
+        name = Code(node.name)
         if node.leaf_id is not None:
-            return say("label.node_of", node=node.name, code=self.name(node.leaf_id))
+            return tell("label.node_of", node=name, code=self.name(node.leaf_id))
         code = self.code(self.graph.call.get(node.call_id))
-        return say("label.node_of", node=node.name, code=code) if code else node.name
+        return tell("label.node_of", node=name, code=code) if code else name
 
     def behind(self, node_id: int | None) -> str:
         """Return the code behind a node, or the node's name."""
         node = self.graph.node[node_id]
-        return self.code(self.graph.call.get(node.call_id)) or node.name
+        return self.code(self.graph.call.get(node.call_id)) or Code(node.name)
 
     @cached_property
     def sent_labels(self) -> dict[tuple[int, int], str]:
@@ -180,7 +181,7 @@ def reason_of(cut: Cut) -> str:
     >>> reason_of(Cut(0, 0, 1, CutReason.DETACH_IN_PLACE))
     'detach_'
     """
-    return say(f"cut.{cut.reason.name.lower()}")
+    return tell(f"cut.{cut.reason.name.lower()}")
 
 
 def with_version(saved: str, version: int | None) -> str:
@@ -189,7 +190,7 @@ def with_version(saved: str, version: int | None) -> str:
     >>> with_version("a", 3), with_version("a", None)
     ('a at version 3', 'a')
     """
-    return saved if version is None else say("label.at_version", saved=saved, version=version)
+    return saved if version is None else tell("label.at_version", saved=saved, version=version)
 
 
 def statement_at(source: Source) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 import nbformat
 import torch
 from lab import PATIENCE_MS, Lab
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
 import gradviz as gv
 from gradviz.live.filled import fill_in
@@ -274,6 +274,21 @@ class Panel:
             return copy.innerHTML;
         }""")
         return re.sub(r"<g></g>", "", markup)
+
+
+def in_code_font(room: Locator) -> list[str]:
+    """What of the sentence of a panel, and of what changed, is set in the font of the code."""
+    texts: list[str] = room.evaluate("""room => {
+        const font = element => getComputedStyle(element).fontFamily;
+        const code = font(room.querySelector(".gv-code"));
+        const walker = document.createTreeWalker(room.querySelector(".gv-sentence"), NodeFilter.SHOW_TEXT);
+        const found = [];
+        while (walker.nextNode())
+            if (font(walker.currentNode.parentElement) === code && walker.currentNode.parentElement.checkVisibility())
+                found.push(walker.currentNode.data);
+        return found;
+    }""")
+    return texts
 
 
 def run_python(page: Page, code: str) -> str:

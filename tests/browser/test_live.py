@@ -21,6 +21,7 @@ from live import (
     SECOND,
     Oracle,
     Panel,
+    in_code_font,
     open_lab,
     run_all,
     run_python,
@@ -350,8 +351,28 @@ TREE = """
   - slider "scale"
   - button "backward again"
   - button /Reset/
-- paragraph: /detach\\(\\) cuts b from a/
-- paragraph: /Changed/
+- paragraph:
+  - text: "✂ Line 5:"
+  - code: detach()
+  - text: cuts
+  - code: b
+  - text: from
+  - code: a
+  - text: ": no gradient goes back to"
+  - code: a
+  - text: this way.
+  - code: a.grad
+  - text: "is [3, 3, 3]: it came back through"
+  - code: torch.relu(a)
+  - text: .
+- paragraph:
+  - text: "Changed:"
+  - code: a.grad
+  - text: ": [4.5, 4.5, 4.5] → [3, 3, 3] ·"
+  - code: b
+  - text: and
+  - code: b * 1.5
+  - text: are no longer tracked
 - group /Picture of a computation and its gradients/:
   - img:
     - button /^a, \\[1, 2, 3\\], leaf.*, changed$/
@@ -369,7 +390,12 @@ PLAYER_TREE = """
   - slider "step": "1"
   - status: /step 1 of \\d+/
 - group "Code"
-- paragraph: /Line 2/
+- paragraph:
+  - text: "Line 2:"
+  - code: a = torch.tensor([1., 2., 3.], requires_grad=True)
+  - text: made
+  - code: a
+  - text: ", a leaf that requires grad."
 - group /Picture of a computation and its gradients/:
   - img:
     - button /^a, \\[1, 2, 3\\], leaf.*, new$/
@@ -388,6 +414,20 @@ def test_the_accessibility_tree_says_what_a_reader_sees(page: Page, oracle: Orac
     assert not {"null", "None", "undefined"} & set(titles)
     player.room.get_by_role("button", name="Next step").click()
     expect(player.room).to_match_aria_snapshot(PLAYER_TREE)
+
+
+def test_names_and_code_of_a_sentence_stand_in_code_font(page: Page, oracle: Oracle) -> None:
+    panel, player = Panel(page, FIRST), Panel(page, PLAYER)
+    panel.choose("detach")
+    panel.shows(oracle.course(copy="detach"))
+    said = ["detach()", "b", "a", "a", "a.grad", "c = a * 2"]
+    assert in_code_font(panel.room) == [*said, "a.grad", "b", "d"]
+    player.room.get_by_role("button", name="Next step").click()
+    expect(player.room.locator(".gv-said")).to_contain_text("Line 2")
+    assert in_code_font(player.room)[:2] == [
+        "a = torch.tensor([1., 2., 3.], requires_grad=True)",
+        "a",
+    ]
 
 
 # --- looks ----------------------------------------------------------------------------------------

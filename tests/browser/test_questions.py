@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 from lab import PATIENCE_MS, ROOT, Lab, Tab, new_tab
-from live import COURSE, COURSE_CONTROLS, HEAD, open_lab, run_python, write_notebook
+from live import COURSE, COURSE_CONTROLS, HEAD, in_code_font, open_lab, run_python, write_notebook
 from playwright.sync_api import Browser, Locator, Page, expect
 
 ARTEFACTS = ROOT / "tests" / "artefacts"
 ASK = """
 asked = gv.lesson.question("What will `a.grad` hold?", course, {"copy": "clone"},
     truth=lambda run: run.tensors["a"]["grad"], answers={
-        "[2, 2, 2]": gv.lesson.Wrong("M-clone-leaf", "the other 3s came back through b, along the thick arrow.", "b"),
+        "[2, 2, 2]": gv.lesson.Wrong("M-clone-leaf", "the other 3s came back through `b`, along the thick arrow.", "b"),
         "[5, 5, 5]": gv.lesson.Wrong("values bring gradients back", "nothing comes back along the dashed arrow.", "b"),
         "None": gv.lesson.Wrong("a copy takes the gradient away", "c = a * 2 still leads back to a.", "c")})
 asked
@@ -141,6 +141,7 @@ def test_by_mouse_wrong_then_right(page: Page) -> None:
     expect(room(page).get_by_role("button", name="[2, 2, 2] ✗")).to_be_visible()
     expect(room(page).get_by_role("button", name="[5, 5, 5] ✓")).to_be_visible()
     expect(room(page).locator(".gv-node.gv-lit text").first).to_have_text("a")
+    assert in_code_font(room(page)) == ["b"]
     expect(room(page).locator(".gv-here .gv-source")).to_have_text("b = a.clone()")
     # nothing was there before that it could differ from
     assert room(page).locator(".gv-tag-changed").count() == 0

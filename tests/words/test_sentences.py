@@ -82,7 +82,7 @@ NAMES = {
 }
 
 
-SAID = list(calls_of("say", ast.Name))
+SAID = [*calls_of("say", ast.Name), *calls_of("tell", ast.Name)]
 
 
 @pytest.mark.parametrize(("at", "call"), SAID, ids=[at for at, _ in SAID])

@@ -11,10 +11,11 @@ import gradviz as gv
 from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import CutReason, Graph, Tensor
 from gradviz.picture.explaining import LIMIT, sentences, summary
+from gradviz.picture.state import state
 from gradviz.picture.telling import Story
 from gradviz.picture.text import cut_text
 from gradviz.words.en import CUT
-from gradviz.words.speech import say
+from gradviz.words.speech import pieces_of, say
 from gradviz.words.words import Words, reason_of
 
 
@@ -163,10 +164,24 @@ def test_a_cut_is_told_by_one_word(cutter: Callable[[torch.Tensor], object], wor
     del b
 
 
+def test_what_of_a_sentence_is_code_is_known() -> None:
+    a = leaf()
+    with gv.record() as rec:
+        b = a * 2
+        c = b.detach()
+        (b + c).sum().backward()
+    told = summary(rec.graph)
+    code = [piece for piece, is_code in pieces_of(told) if is_code]
+    assert code == ["detach()", "c", "b", "a", "a.grad", "b = a * 2"]
+    assert [told[start:end] for start, end in state(rec.figure())["sentence_code"]] == code
+    freed = Story(rec.at(len(rec.events) - 1)).sentence()
+    assert ("MulBackward0", True) in pieces_of(freed)
+
+
 @pytest.mark.parametrize("reason", CutReason)
 def test_the_word_of_a_cut_is_what_the_record_says(reason: CutReason) -> None:
     """In English: a saved graph is read by people too."""
-    assert CUT[reason.name.lower()] == reason.value
+    assert CUT[reason.name.lower()].replace("`", "") == reason.value
 
 
 def test_what_left_torch_is_called_the_same_everywhere() -> None:

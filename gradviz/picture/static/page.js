@@ -127,6 +127,23 @@ function makeIcon(path) {
 function writeText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
+function writeTold(element, told) {
+  const pieces = tellPieces(told);
+  const textOf = (piece) => typeof piece === "string" ? piece : piece.textContent;
+  const now = [...element.childNodes];
+  const isPiece = (node, i) => node.nodeType === Node.TEXT_NODE === (typeof pieces[i] === "string") && node.textContent === textOf(pieces[i]);
+  const isSame2 = now.length === pieces.length && now.every(isPiece);
+  if (!isSame2) element.replaceChildren(...pieces);
+}
+function tellPieces({ text, code }) {
+  let at = 0;
+  const pieces = code.flatMap(([start, end]) => {
+    const before = text.slice(at, start);
+    at = end;
+    return [before, makeElement("code", {}, text.slice(start, end))];
+  });
+  return [...pieces, text.slice(at)].filter((piece) => piece !== "");
+}
 function markCurrent(element, current) {
   if (current) element.setAttribute("aria-current", current);
   else element.removeAttribute("aria-current");
@@ -202,10 +219,10 @@ var ENGLISH = {
   and: "{names} and {last}",
   is_new: "{name} is new",
   is_gone: "{name} is gone",
-  grad_changed: "{name}.grad: {before} → {after}",
-  grad_kept: "{name}.grad is still {grad}",
-  value_changed: "{name}: {before} → {after}",
-  grad_fn_changed: "{name}.grad_fn: {before} → {after}",
+  grad_changed: "`{name}.grad`: {before} → {after}",
+  grad_kept: "`{name}.grad` is still {grad}",
+  value_changed: "`{name}`: {before} → {after}",
+  grad_fn_changed: "`{name}.grad_fn`: `{before}` → `{after}`",
   untracked_now_one: "{names} is no longer tracked",
   untracked_now: "{names} are no longer tracked",
   tracked_now_one: "{names} is tracked now",
@@ -255,8 +272,34 @@ function useWords(words) {
   table = { ...ENGLISH, ...words };
 }
 function sentence(name, fields = {}) {
-  const fill = (whole, field) => Object.hasOwn(fields, field) ? String(fields[field]) : whole;
-  return table[name].replace(/\{(\w+)\}/g, fill);
+  return tell(name, fields).text;
+}
+function tell(name, fields = {}) {
+  const parts = [];
+  table[name].split("`").forEach((quoted, i) => {
+    for (const [whole, field] of quoted.matchAll(/\{(\w+)\}|[^{]+|\{/g)) {
+      const filled = Object.hasOwn(fields, field) ? fields[field] : whole;
+      const part = typeof filled === "object" ? filled : { text: String(filled), code: [] };
+      parts.push(i % 2 ? asCode(part.text) : part);
+    }
+  });
+  return together(parts);
+}
+function asCode(text) {
+  return { text, code: text ? [[0, text.length]] : [] };
+}
+function together(parts) {
+  const whole = { text: "", code: [] };
+  for (const { text, code } of parts) {
+    for (const [start, end] of code) {
+      const [from, to] = [whole.text.length + start, whole.text.length + end];
+      const last = whole.code.at(-1);
+      if (last && last[1] === from) last[1] = to;
+      else whole.code.push([from, to]);
+    }
+    whole.text += text;
+  }
+  return whole;
 }
 
 // src/transport.js
@@ -443,17 +486,18 @@ function cellText(cell) {
   return cell === false ? "False" : String(cell ?? "None");
 }
 var MOST_NAMED = 3;
+var NOTHING = { text: "", code: [] };
 function findChanges(before, after) {
   const isFirst = !before?.svg && !before?.problem;
   if (!before || isFirst || areStrangers(before.cards, after.cards)) {
-    return { marks: /* @__PURE__ */ new Map(), cells: /* @__PURE__ */ new Map(), texts: [], kept: "", isCompared: false };
+    return { marks: /* @__PURE__ */ new Map(), cells: /* @__PURE__ */ new Map(), texts: [], kept: null, isCompared: false };
   }
   const marks = new Map([...findMarks(before.cards, after.cards), ...findMarks(before.arrows, after.arrows)]);
   const seen = Object.entries(after.cards).flatMap(([id, { key }]) => marks.has(id) ? [key] : []);
   const isNamed = seen.length > 0 && seen.length <= MOST_NAMED;
-  const drawn = isNamed ? [sentence("picture_changed", { names: join(seen) })] : [];
+  const drawn = isNamed ? [tell("picture_changed", { names: join(seen) })] : [];
   if (before.columns || after.columns) {
-    return { marks, cells: /* @__PURE__ */ new Map(), texts: [], kept: "", isCompared: marks.size === 0 };
+    return { marks, cells: /* @__PURE__ */ new Map(), texts: [], kept: null, isCompared: marks.size === 0 };
   }
   const { cells, texts, kept } = findTableChanges(before, after);
   return { marks, cells, texts: texts.length ? texts : drawn, kept, isCompared: true };
@@ -477,13 +521,13 @@ function findTableChanges(before, after) {
     old.delete(row.key);
     if (!was) {
       cells.set(`${row.key}/0`, "");
-      appeared.push(sentence("is_new", { name: now[NAME] }));
+      appeared.push(tell("is_new", { name: asCode(now[NAME]) }));
       continue;
     }
     pairs.push([was, now]);
     now.forEach((text, i) => text !== was[i] && cells.set(`${row.key}/${i}`, was[i]));
   }
-  const disappeared = [...old.values()].map((was) => sentence("is_gone", { name: was[NAME] }));
+  const disappeared = [...old.values()].map((was) => tell("is_gone", { name: asCode(was[NAME]) }));
   const texts = [...sayGradients(pairs), ...sayTracked(pairs), ...sayMemory(before, after), ...sayRest(pairs)];
   return { cells, texts: [...texts, ...appeared, ...disappeared], kept: sayKept(pairs) };
 }
@@ -496,8 +540,8 @@ function isLeaf(pair) {
 function sayGradients(pairs) {
   const leaves = pairs.filter(isLeaf);
   return [
-    ...differing(leaves, GRAD).map((pair) => sentence("grad_changed", change(pair, GRAD))),
-    ...differing(leaves, VALUE).map((pair) => sentence("value_changed", change(pair, VALUE)))
+    ...differing(leaves, GRAD).map((pair) => tell("grad_changed", change(pair, GRAD))),
+    ...differing(leaves, VALUE).map((pair) => tell("value_changed", change(pair, VALUE)))
   ];
 }
 function sayTracked(pairs) {
@@ -505,10 +549,10 @@ function sayTracked(pairs) {
   const namesOf = (word) => differ.flatMap(([, now]) => now[TRACKED] === word ? [now[NAME]] : []);
   const [lost, found] = [namesOf("False"), namesOf("True")];
   const said = [];
-  if (lost.length === 1) said.push(sentence("untracked_now_one", { names: lost[0] }));
-  if (lost.length > 1) said.push(sentence("untracked_now", { names: join(lost) }));
-  if (found.length === 1) said.push(sentence("tracked_now_one", { names: found[0] }));
-  if (found.length > 1) said.push(sentence("tracked_now", { names: join(found) }));
+  if (lost.length === 1) said.push(tell("untracked_now_one", { names: asCode(lost[0]) }));
+  if (lost.length > 1) said.push(tell("untracked_now", { names: join(lost) }));
+  if (found.length === 1) said.push(tell("tracked_now_one", { names: asCode(found[0]) }));
+  if (found.length > 1) said.push(tell("tracked_now", { names: join(found) }));
   return said;
 }
 function sayMemory(before, after) {
@@ -520,40 +564,42 @@ function sayMemory(before, after) {
   const sharing = both.filter((key) => now.get(key));
   const own = both.filter((key) => !now.get(key));
   const said = [];
-  if (sharing.length === 1) said.push(sentence("shared_now_one", { names: sharing[0] }));
-  if (sharing.length > 1) said.push(sentence("shared_now", { names: join(sharing) }));
-  if (own.length === 1) said.push(sentence("own_now_one", { names: own[0] }));
-  if (own.length > 1) said.push(sentence("own_now", { names: join(own) }));
+  if (sharing.length === 1) said.push(tell("shared_now_one", { names: asCode(sharing[0]) }));
+  if (sharing.length > 1) said.push(tell("shared_now", { names: join(sharing) }));
+  if (own.length === 1) said.push(tell("own_now_one", { names: asCode(own[0]) }));
+  if (own.length > 1) said.push(tell("own_now", { names: join(own) }));
   return said;
 }
 function sayRest(pairs) {
   const same = pairs.filter(([was, now]) => was[TRACKED] === now[TRACKED]);
   const results = pairs.filter((pair) => !isLeaf(pair));
   return [
-    ...differing(same, GRAD_FN).map((pair) => sentence("grad_fn_changed", change(pair, GRAD_FN))),
-    ...differing(results, VALUE).map((pair) => sentence("value_changed", change(pair, VALUE)))
+    ...differing(same, GRAD_FN).map((pair) => tell("grad_fn_changed", change(pair, GRAD_FN))),
+    ...differing(results, VALUE).map((pair) => tell("value_changed", change(pair, VALUE)))
   ];
 }
 function change([was, now], column) {
   return { name: now[NAME], before: was[column], after: now[column] };
 }
 function join(names) {
-  if (names.length < 2) return names.join("");
-  return sentence("and", { names: names.slice(0, -1).join(", "), last: names[names.length - 1] });
+  const told = names.map(asCode);
+  if (told.length < 2) return together(told);
+  const others = told.slice(0, -1).flatMap((one, i) => i ? [{ text: ", ", code: [] }, one] : [one]);
+  return tell("and", { names: together(others), last: told[told.length - 1] });
 }
 function sayKept(pairs) {
   const same = pairs.find((pair) => isLeaf(pair) && pair[1][TRACKED] === "True" && pair[0][GRAD] === pair[1][GRAD]);
-  return same ? sentence("grad_kept", { name: same[1][NAME], grad: same[1][GRAD] }) : "";
+  return same ? tell("grad_kept", { name: same[1][NAME], grad: same[1][GRAD] }) : null;
 }
 function sayChanges({ texts, kept, isCompared, marks, cells }, most = Infinity) {
-  if (!isCompared) return "";
+  if (!isCompared) return NOTHING;
   if (!texts.length && !marks.size && !cells.size) {
-    return kept ? sentence("nothing_changed_but", { kept }) : sentence("nothing_changed");
+    return kept ? tell("nothing_changed_but", { kept }) : tell("nothing_changed");
   }
-  const [one, other = kept.endsWith("None") ? "" : kept] = texts;
-  if (!one) return "";
-  const both = other && sentence("two_changes", { one, other });
-  return sentence("changed_to", { changes: both && both.length <= most ? both : one });
+  const [one, other = kept?.text.endsWith("None") ? null : kept] = texts;
+  if (!one) return NOTHING;
+  const both = other && tell("two_changes", { one, other });
+  return tell("changed_to", { changes: both && both.text.length <= most ? both : one });
 }
 
 // src/code.js
@@ -2299,10 +2345,10 @@ ${given2.detail}` : "";
     const state = shown ?? NO_STATE;
     const width = el.clientWidth;
     const isShortened = Boolean(state.code) && width > 0;
-    writeText(said, isShortened ? shortened(state.sentence, lettersFor(width)) : state.sentence);
+    writeTold(said, toldOf(state, isShortened ? lettersFor(width) : Infinity));
     said.title = said.textContent === state.sentence ? "" : state.sentence;
     const most = isShortened ? (width - BOX) / CHANGE_LETTER * (width < NARROW2 ? 2 : 1) : Infinity;
-    writeText(changed, state.error ? "" : sayChanges(changes, most));
+    writeTold(changed, state.error ? { text: "", code: [] } : sayChanges(changes, most));
     areas.sentence.classList.toggle("gv-failed", Boolean(state.error));
     error.hidden = !state.error || isOld;
     writeText(errorText, state.error);
@@ -2320,11 +2366,11 @@ ${given2.detail}` : "";
     if (!known.length) return 0;
     const pairs = new Map(known.map((state) => [state.sentence + state.error, state]));
     const boxes = [...pairs.values()].map((state) => {
-      const text = state.code ? shortened(state.sentence, lettersFor(width)) : state.sentence;
+      const text = tellPieces(toldOf(state, state.code ? lettersFor(width) : Infinity));
       const last = makeElement("p", { className: state.error ? "gv-error" : "gv-changes" });
       const lines = width < NARROW2 ? ["x", makeElement("br"), "x"] : ["x"];
       last.append(...state.error ? [makeElement("button", { ariaExpanded: "false" }, "x")] : lines);
-      const first = makeElement("p", { className: "gv-said" }, text);
+      const first = makeElement("p", { className: "gv-said" }, ...text);
       return makeElement("div", { className: "gv-area gv-sentence" }, first, last);
     });
     const all = makeElement("div", { className: "gv-probe", ariaHidden: "true", inert: true }, ...boxes);
@@ -2402,6 +2448,10 @@ function lettersFor(width) {
   const row = Math.floor((width - BOX) / SAID_LETTER);
   if (width < NARROW2) return Math.min(122, 3 * row);
   return width < WIDE ? Math.min(150, 3 * row) : Math.min(190, 2 * row);
+}
+function toldOf({ sentence: whole, sentence_code = [] }, most) {
+  const text = most === Infinity ? whole : shortened(whole, most);
+  return { text, code: sentence_code.filter(([, end]) => end <= text.length) };
 }
 function shortened(text, most) {
   const [first, ...rest] = text.split(SENTENCE_END);
@@ -2579,8 +2629,8 @@ function scalePicture(state, scale) {
 // src/embedding.js
 function embed() {
   document.documentElement.classList.add("gv-embedded");
-  const tell = () => parent.postMessage({ gradviz: { height: document.body.offsetHeight } }, "*");
-  new ResizeObserver(tell).observe(document.body);
+  const tell2 = () => parent.postMessage({ gradviz: { height: document.body.offsetHeight } }, "*");
+  new ResizeObserver(tell2).observe(document.body);
 }
 
 // src/packed.js
@@ -2665,7 +2715,7 @@ function makeSheet(book, index) {
   const texts = [book.code?.text ?? "", ...(state.text ?? "").split("\n\n")].filter((text) => text !== "");
   const sheet = makeElement("section", { className: "gv-sheet" }, makeElement("h2", {}, book.title));
   addText(sheet, "gv-sheet-name", nameState(book, index));
-  addText(sheet, "", state.sentence);
+  sheet.append(makeElement("p", {}, ...tellPieces({ text: state.sentence, code: state.sentence_code ?? [] })));
   if (picture) sheet.append(makeElement("div", { className: "gv-sheet-picture" }, turnGrey(picture)));
   addText(sheet, "", state.problem);
   sheet.append(makeElement("div", { className: "gv-sheet-text" }, ...texts.map(makeBlock)));
@@ -2702,7 +2752,7 @@ function fitSheet(sheet) {
 // src/question.js
 var LETTERS2 = "ABCD";
 function mountQuestion(el, book) {
-  const { text, settings, answers, replies, right } = book.question;
+  const { text, text_code = [], settings, answers, replies, right } = book.question;
   const prefix = makePrefix();
   const [run] = book.states;
   let scale = 1;
@@ -2711,7 +2761,8 @@ function mountQuestion(el, book) {
   el.append(root);
   const panel = mountPanel(root, { prefix });
   panel.setCode(book.code ?? {}, []);
-  const asked = makeElement("p", { className: "gv-asked", id: `${prefix}-asked` }, ...markedUp(text));
+  const pieces = tellPieces({ text, code: text_code });
+  const asked = makeElement("p", { className: "gv-asked", id: `${prefix}-asked` }, ...pieces);
   if (settings) asked.append(makeElement("span", { className: "gv-with" }, settings));
   const inputs = answers.map((_, i) => makeElement("input", { type: "radio", name: `${prefix}-answer`, onchange: () => reply(i) }));
   const marks = answers.map(() => makeElement("b", { className: "gv-mark" }));
@@ -2741,7 +2792,8 @@ function mountQuestion(el, book) {
   function draw() {
     if (given < 0) return;
     root.classList.remove("gv-open");
-    panel.show({ ...scalePicture(run, scale), sentence: replies[given].sentence }, null);
+    const { sentence: sentence2, sentence_code = [] } = replies[given];
+    panel.show({ ...scalePicture(run, scale), sentence: sentence2, sentence_code }, null);
     panel.select(replies[given].card);
   }
   function press(event) {
@@ -2770,9 +2822,6 @@ function mountQuestion(el, book) {
       root.remove();
     }
   };
-}
-function markedUp(text) {
-  return text.split("`").map((part, i) => i % 2 ? makeElement("code", {}, part) : part);
 }
 
 // src/exported_page.js
